@@ -1,0 +1,45 @@
+package api
+
+import "time"
+
+// LoginRequest is the body of a login.
+type LoginRequest struct {
+	Email    *string `json:"email" required:"true" minLength:"1" maxLength:"256" doc:"E-mail address of the user." example:"owner@example.com"`
+	Password *string `json:"password" required:"true" minLength:"1" maxLength:"1024" text:"any" doc:"Password." example:"correct horse battery staple"`
+}
+
+// Login is the result of a login (specification, part 2.1).
+type Login struct {
+	Token     string       `json:"token" doc:"Bearer token: send it as Authorization: Bearer <token>."`
+	ExpiresAt time.Time    `json:"expires_at" doc:"When the token expires; log in again then."`
+	User      LoginUser    `json:"user"`
+	Account   LoginAccount `json:"account"`
+}
+
+// LoginUser is the user who logged in.
+type LoginUser struct {
+	Name  string `json:"name" doc:"Name of the user."`
+	Email string `json:"email" doc:"E-mail address of the user."`
+}
+
+// LoginAccount is the company the user belongs to.
+type LoginAccount struct {
+	CompanyName string `json:"company_name" doc:"Name of the company."`
+	Status      string `json:"status" doc:"active; a suspended account is refused at login." example:"active"`
+}
+
+// Profile is what an invoice says about its seller; every field is optional.
+type Profile struct {
+	LegalName             *string `json:"legal_name" maxLength:"256" doc:"Seller name (BT-27)."`
+	Street                *string `json:"street" maxLength:"256" doc:"Seller address line 1 (BT-35)."`
+	City                  *string `json:"city" maxLength:"256" doc:"Seller city (BT-37)."`
+	Subdivision           *string `json:"subdivision" maxLength:"64" doc:"Seller country subdivision (BT-39)."`
+	Country               *string `json:"country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Seller country (BT-40)."`
+	EndpointScheme        *string `json:"endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the seller (BT-34-1)."`
+	EndpointID            *string `json:"endpoint_id" maxLength:"64" doc:"Electronic address of the seller (BT-34)."`
+	TaxRegistrationNumber *string `json:"tax_registration_number" maxLength:"64" doc:"Seller tax registration (BT-31)."`
+	LegalRegistration     *string `json:"legal_registration_number" maxLength:"64" doc:"Seller legal registration (BT-30)."`
+	LegalRegistrationType *string `json:"legal_registration_type" maxLength:"64" doc:"Kind of the legal registration (PINT-AE BTAE-15)."`
+	PayeeAccount          *string `json:"payee_account" maxLength:"64" doc:"Payment account (BT-84)."`
+	BuyerReference        *string `json:"buyer_reference" maxLength:"64" doc:"Default buyer reference (BT-10)."`
+}

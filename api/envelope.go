@@ -1,0 +1,83 @@
+package api
+
+// Data is the envelope of every successful answer.
+type Data[T any] struct {
+	// Data is the content.
+	Data T `json:"data"`
+}
+
+// List is the envelope of a list that is read by page number.
+type List[T any] struct {
+	// Data holds the entries of this page, newest first; an empty list is [].
+	Data []T `json:"data" nullable:"false"`
+	// Pagination says where this page stands.
+	Pagination Pagination `json:"pagination"`
+}
+
+// Pagination describes a page of a list (specification, part 8).
+type Pagination struct {
+	// CurrentPage is the page that was asked for, from 1.
+	CurrentPage int `json:"current_page" minimum:"1" doc:"The page that was asked for, from 1."`
+	// PerPage is the number of entries a full page holds, from 1 to 100.
+	PerPage int `json:"per_page" minimum:"1" maximum:"100" doc:"Entries on a full page. More than 100 is served as 100."`
+	// LastPage is the number of the last page; an empty list has 1.
+	LastPage int `json:"last_page" minimum:"1" doc:"Number of the last page; an empty list has 1."`
+	// HasMore is true while CurrentPage is before LastPage.
+	HasMore bool `json:"has_more" doc:"True while there are pages behind this one."`
+	// Total is the number of entries in the whole list.
+	Total int `json:"total" minimum:"0" doc:"Entries in the whole list."`
+}
+
+// Feed is the envelope of a list that is read by cursor.
+type Feed[T any] struct {
+	// Data holds the next entries, oldest first; an empty list is [].
+	Data []T `json:"data" nullable:"false"`
+	// Pagination holds the cursor to go on from.
+	Pagination Cursor `json:"pagination"`
+}
+
+// Cursor is the position in a feed.
+type Cursor struct {
+	// NextCursor is what to send as "after" next time; it never skips an entry that commits later.
+	NextCursor string `json:"next_cursor" doc:"Send it as after= to go on. No entry ever appears behind a cursor that was given out."`
+	// HasMore is true when another entry was waiting already.
+	HasMore bool `json:"has_more" doc:"True when more entries are waiting already."`
+}
+
+// ErrorBody is the envelope of every failure (specification, part 7).
+type ErrorBody struct {
+	// Error says what went wrong.
+	Error Error `json:"error"`
+}
+
+// Error is what a failed call says. It implements the error interface, so that the Go client returns it as it came.
+type Error struct {
+	// Code is one of the Code constants: stable, for programs.
+	Code Code `json:"code" doc:"Stable code for programs."`
+	// Message is one English sentence for people; it may change.
+	Message string `json:"message" doc:"One English sentence for people; may change."`
+	// Details holds the faults of a payload by JSON path, or facts such as invoice_id; {} when there is nothing to add.
+	Details map[string]any `json:"details" nullable:"false" doc:"On validation failures: JSON field path to a list of faults. Otherwise facts, or {}."`
+}
+
+// Error returns "code: message".
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Fault is one broken rule of one field of a payload.
+type Fault struct {
+	// Rule names the rule: required, type, max_length, … or the official identifier of a business rule.
+	Rule string `json:"rule" doc:"The rule that is broken: required, type, max_length … or the official id of a business rule."`
+	// Message says in English what the rule wants.
+	Message string `json:"message" doc:"What the rule wants."`
+}
+
+// Faults maps a JSON field path such as items[2].vat_rate to what is wrong there.
+type Faults map[string][]Fault
+
+// Add appends a fault at path.
+func (f Faults) Add(path, rule, message string) {
+	f[path] = append(f[path], Fault{Rule: rule, Message: message})
+}
+
+// Has tells whether a fault was reported at path.
+func (f Faults) Has(path string) bool { return len(f[path]) > 0 }

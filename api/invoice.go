@@ -1,0 +1,83 @@
+package api
+
+import "time"
+
+// Draft is the creation payload of an invoice (specification, parts 2.2 and 2.3). Optional fields are nil when absent.
+// Lengths are in Unicode code points.
+type Draft struct {
+	InvoiceNumber       *string  `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
+	RecipientName       *string  `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
+	RecipientNetworkID  *string  `json:"recipient_network_id" maxLength:"64" doc:"Buyer identifier in the e-invoicing network (BT-49)." example:"1234567890"`
+	BuyerEndpointScheme *string  `json:"buyer_endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the buyer (BT-49-1, EAS code)." example:"0235"`
+	BuyerStreet         *string  `json:"buyer_street" maxLength:"256" doc:"Buyer address line 1 (BT-50)." example:"12 Harbour Road"`
+	BuyerCity           *string  `json:"buyer_city" maxLength:"256" doc:"Buyer city (BT-52)." example:"Dubai"`
+	BuyerSubdivision    *string  `json:"buyer_subdivision" maxLength:"64" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
+	BuyerCountry        *string  `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
+	TotalAmount         *Decimal `json:"total_amount" required:"true" doc:"Invoice total with tax (BT-112), within the currency's minor unit." example:"1050.00"`
+	Currency            *string  `json:"currency" required:"true" codelist:"currency" doc:"Invoice currency (BT-5, ISO 4217)." example:"AED"`
+	IssueDate           *string  `json:"issue_date" required:"true" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-01"`
+	IssueTime           *string  `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" doc:"Issue time, HH:MM." example:"09:30"`
+	DueDate             *string  `json:"due_date" format:"date" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
+	PaymentMeansCode    *string  `json:"payment_means_code" maxLength:"64" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
+	Items               []Item   `json:"items" required:"true" nullable:"false" minItems:"1" maxItems:"1000" doc:"Invoice lines (BG-25)."`
+}
+
+// Item is one invoice line (specification, part 2.3).
+type Item struct {
+	ItemCode       *string  `json:"item_code" maxLength:"64" doc:"Seller's item identifier (BT-155)." example:"SKU-7"`
+	Name           *string  `json:"name" required:"true" minLength:"1" maxLength:"256" doc:"Item name (BT-153)." example:"Consulting"`
+	Description    *string  `json:"description" maxLength:"1024" text:"multi" doc:"Item description (BT-154); may hold TAB, LF and CR." example:"Integration workshop"`
+	UnitCode       *string  `json:"unit_code" maxLength:"64" doc:"Unit of measure (BT-130, UN/ECE Recommendation 20/21)." example:"HUR"`
+	Quantity       *Decimal `json:"quantity" required:"true" doc:"Invoiced quantity (BT-129)." example:"10"`
+	BaseQuantity   *Decimal `json:"base_quantity" minimum:"0" doc:"Quantity that the price is for (BT-149); 1 when absent." example:"1"`
+	NetUnitPrice   *Decimal `json:"net_unit_price" required:"true" minimum:"0" doc:"Item net price (BT-146)." example:"100.00"`
+	GrossUnitPrice *Decimal `json:"gross_unit_price" minimum:"0" doc:"Item gross price before the discount (BT-148)." example:"110.00"`
+	DiscountAmount *Decimal `json:"discount_amount" doc:"Discount on the gross price (BT-147)." example:"10.00"`
+	VATCategory    *string  `json:"vat_category" maxLength:"64" doc:"Tax category (BT-151, UNCL5305)." example:"S"`
+	VATRate        *Decimal `json:"vat_rate" minimum:"0" doc:"Tax rate in per cent (BT-152)." example:"5"`
+}
+
+// Invoice is an invoice as returned: every creation field, and what is known about its submission. The four states
+// are the provider's own words, each nil until the provider has reported it; none is derived from anything else.
+type Invoice struct {
+	ID string `json:"id" doc:"Identifier." format:"uuid"`
+	Draft
+	Submitted   bool        `json:"submitted" doc:"True from the moment a submission is durably intended. It claims no delivery."`
+	SubmittedAt *time.Time  `json:"submitted_at" doc:"When the submission was durably intended."`
+	Complete    bool        `json:"complete" doc:"True when nothing is missing for submission."`
+	Missing     []string    `json:"missing" nullable:"false" doc:"JSON paths that submission still needs."`
+	Warnings    Faults      `json:"warnings" nullable:"false" doc:"Advice by JSON path; warnings refuse nothing."`
+	Submission  *Submission `json:"submission" doc:"The current submission, or null."`
+	States
+	CreatedAt time.Time `json:"created_at" doc:"When the draft was created (UTC)."`
+	UpdatedAt time.Time `json:"updated_at" doc:"When the draft or what is known about it last changed (UTC)."`
+}
+
+// States are the four independent dimensions (specification, part 2.5), in the provider's own words.
+type States struct {
+	SubmissionState      *string `json:"submission_state" doc:"Provider validation or submission result, verbatim; null when never reported." example:"accepted_by_provider"`
+	ProviderInvoiceState *string `json:"provider_invoice_state" doc:"Top-level provider invoice state, verbatim; null when never reported." example:"accepted"`
+	TaxAuthorityState    *string `json:"tax_authority_state" doc:"Tax-authority reporting state, verbatim; null when never reported." example:"accepted"`
+	ReceiverState        *string `json:"receiver_state" doc:"Receiver state, verbatim; null when never reported." example:"accepted"`
+}
+
+// Submission is what the service itself knows about sending an invoice.
+type Submission struct {
+	ID                string     `json:"id" format:"uuid" doc:"The permanent reference the provider knows the document by."`
+	Outcome           Outcome    `json:"outcome" enum:"in_progress,acknowledged,rejected,unknown" doc:"Our own knowledge of the call; no fifth state."`
+	AttemptedAt       time.Time  `json:"attempted_at" doc:"When the intent was committed."`
+	ProviderReference *string    `json:"provider_reference" doc:"The provider's own identifier of the document, or null."`
+	LastCheckedAt     *time.Time `json:"last_checked_at" doc:"When the provider last answered about it."`
+	NextCheckAt       *time.Time `json:"next_check_at" doc:"When the provider is asked next; null once everything is terminal."`
+}
+
+// Outcome is what the service knows about its own call to the provider. It is not a state of the invoice.
+type Outcome string
+
+// The outcomes of a submission.
+const (
+	OutcomeInProgress   Outcome = "in_progress"
+	OutcomeAcknowledged Outcome = "acknowledged"
+	OutcomeRejected     Outcome = "rejected"
+	OutcomeUnknown      Outcome = "unknown"
+)

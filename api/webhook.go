@@ -1,0 +1,89 @@
+package api
+
+import "time"
+
+// SubscriptionRequest is the body of a webhook subscription's creation.
+type SubscriptionRequest struct {
+	URL         *string  `json:"url" required:"true" minLength:"1" maxLength:"2048" doc:"HTTPS destination: a public host, no user info, query or fragment." example:"https://hooks.example.com/quittance"`
+	Events      []string `json:"events" nullable:"true" minItems:"1" maxItems:"16" enum:"einvoice.submission.updated,einvoice.status.changed,einvoice.terminal,einvoice.incoming.received,einvoice.incoming.revised" doc:"Event kinds to send; all when absent."`
+	Description *string  `json:"description" maxLength:"1024" text:"multi" doc:"A note for people."`
+}
+
+// Subscription is a webhook subscription. Its signing secret is in [NewSubscription] only.
+type Subscription struct {
+	ID                 string     `json:"id" format:"uuid" doc:"Identifier."`
+	URL                string     `json:"url" doc:"Destination, exactly as it was given."`
+	Events             []string   `json:"events" nullable:"false" doc:"Event kinds that are sent."`
+	Description        *string    `json:"description" doc:"A note for people."`
+	Active             bool       `json:"active" doc:"False after deactivation; there is no way back."`
+	CreatedAt          time.Time  `json:"created_at" doc:"When it was created."`
+	DeactivatedAt      *time.Time `json:"deactivated_at" doc:"When it was deactivated."`
+	DeactivationReason *string    `json:"deactivation_reason" doc:"requested, redirect or unsafe_address." example:"redirect"`
+}
+
+// NewSubscription is the answer to the creation of a subscription, the only one that holds the signing secret.
+type NewSubscription struct {
+	Subscription
+	Secret string `json:"secret,omitempty" doc:"Signing secret, shown in this answer only. The HMAC key is all its ASCII bytes, whsec_ included."`
+}
+
+// EventKind is the name of a webhook event (specification, part 6.1).
+type EventKind string
+
+// The event kinds.
+const (
+	EventSubmissionUpdated EventKind = "einvoice.submission.updated"
+	EventStatusChanged     EventKind = "einvoice.status.changed"
+	EventTerminal          EventKind = "einvoice.terminal"
+	EventIncomingReceived  EventKind = "einvoice.incoming.received"
+	EventIncomingRevised   EventKind = "einvoice.incoming.revised"
+)
+
+// EventKinds lists every event kind in the order of the specification.
+var EventKinds = [...]EventKind{EventSubmissionUpdated, EventStatusChanged, EventTerminal, EventIncomingReceived, EventIncomingRevised}
+
+// SchemaVersion is the version of the webhook envelope.
+const SchemaVersion = "service-webhook-v2"
+
+// The request headers of a delivery (specification, part 6.2).
+const (
+	HeaderEvent     = "X-Webhook-Event"
+	HeaderDelivery  = "X-Webhook-Delivery"
+	HeaderTimestamp = "X-Webhook-Timestamp"
+	HeaderSignature = "X-Webhook-Signature"
+)
+
+// HeaderRequestID is on every response.
+const HeaderRequestID = "X-Request-Id"
+
+// The resource types of an event.
+const (
+	ResourceSubmission      = "submission"
+	ResourceIncomingInvoice = "incoming_invoice"
+)
+
+// Event is the envelope of a webhook (specification, part 6.4): the JSON body of a delivery. P is the payload.
+type Event[P any] struct {
+	SchemaVersion string    `json:"schema_version" doc:"service-webhook-v2"`
+	ID            string    `json:"id" format:"uuid" doc:"Stable event UUID; equals X-Webhook-Delivery."`
+	Event         EventKind `json:"event" doc:"Event kind; equals X-Webhook-Event."`
+	ResourceType  string    `json:"resource_type" enum:"submission,incoming_invoice" doc:"What the event is about."`
+	ResourceID    string    `json:"resource_id" format:"uuid" doc:"Identifier of what the event is about."`
+	OccurredAt    string    `json:"occurred_at" format:"date-time" doc:"Event time; equals X-Webhook-Timestamp."`
+	Payload       P         `json:"payload"`
+}
+
+// SubmissionPayload is the payload of the three submission events: the four states, each null until reported.
+type SubmissionPayload struct {
+	States
+	InvoiceID     string `json:"invoice_id" format:"uuid" doc:"Identifier of the invoice."`
+	InvoiceNumber string `json:"invoice_number" doc:"Number of the invoice."`
+}
+
+// IncomingPayload is the payload of the two incoming e-invoice events.
+type IncomingPayload struct {
+	IncomingInvoiceID  string `json:"incoming_invoice_id" format:"uuid" doc:"Identifier of the incoming e-invoice."`
+	Revision           int    `json:"revision" minimum:"1" doc:"Number of the revision, from 1."`
+	ProviderDocumentID string `json:"provider_document_id" doc:"The provider's identifier of the document."`
+	SHA256             string `json:"sha256" doc:"Lowercase hex digest of the retained bytes."`
+}

@@ -1,0 +1,478 @@
+// This file holds the code to its architecture. It reads the table under "Who may import whom" in ARCHITECTURE.md and
+// compares it with the imports as they are, in both directions; and it holds the rules that neither the compiler nor
+// the linters know: who touches SQL, reveals a secret or restores a state, which packages are used nowhere, and what
+// every file has to look like. The lists at the top are the rules: a change there, or in the table, is a decision to
+// argue in review.
+package quittance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	modulePath   = "quittance"
+	tableFile    = "ARCHITECTURE.md"
+	tableHeading = "## Who may import whom"
+	// Sizes, in lines.
+	maxFileLines = 500
+	maxBodyLines = 80
+)
+
+// forbidden packages are imported nowhere, not even by tests.
+var forbidden = map[string]string{
+	"unsafe":         "nothing here needs it",
+	"plugin":         "nothing here needs it",
+	"expvar":         "it shows the command line and memory to whoever reaches the default mux; metrics go through prometheus",
+	"net/http/pprof": "it registers itself with the default mux; profiles come from go test",
+	"math/rand":      "use math/rand/v2 for jitter and crypto/rand for what must not be guessed",
+	"io/ioutil":      "io and os have it all",
+}
+
+// restricted packages, a final /... meaning those below too, are imported by the named packages alone. Tests are free.
+var restricted = map[string][]string{
+	"database/sql":                 {"internal/store"},
+	"modernc.org/sqlite/...":       {"internal/store"},
+	"github.com/pressly/goose/...": {"internal/store"},
+	"github.com/jackc/pgx/...":     {"internal/store", "internal/pgtest"},
+	"github.com/tink-crypto/...":   {"internal/secret"},
+	"testing":                      {"internal/pgtest", "internal/provider/providertest", "internal/store/storetest", "quittancetest"},
+	"log":                          {}, // log/slog, whose attributes a secret redacts itself in
+	"os/exec":                      {"internal/pgtest", "internal/pgtest/cmd/pgcluster"},
+}
+
+// guarded functions and methods, by name, are used only in these files outside of the package that declares them, tests
+// excepted. Each file in a list has to use its entry.
+var guarded = map[string]struct {
+	home  string
+	files []string
+}{
+	// The exits of a secret.Text.
+	"Reveal": {home: "internal/secret", files: []string{
+		"cmd/quittance/account.go",      // the first password, shown once
+		"internal/provider/exchange.go", // the Authorization header of a call to the provider
+		"internal/provider/http.go",     // its check at start, and the search for it in answers
+		"internal/sandbox/provider.go",  // the digest that a caller's credential is compared with
+		"internal/sandbox/sandbox.go",   // what a fresh sandbox shows once
+		"internal/server/handlers.go",   // the token in the answer to a login
+		"internal/webhook/deliver.go",   // the key of a signature
+	}},
+	// States that come from anywhere but retained evidence: only the store's own rows.
+	"RestoreStates": {home: "internal/invoice", files: []string{"internal/store/submission.go"}},
+}
+
+func TestArchitecture(t *testing.T) {
+	m := loadModule(t)
+	t.Run("every import is in the table, and nothing else is", m.testTable)
+	t.Run("forbidden and restricted packages", m.testPackages)
+	t.Run("guarded functions", m.testGuarded)
+	t.Run("no init functions", m.testNoInit)
+	t.Run("every package has a comment", m.testPackageComments)
+	t.Run("every exported name has a comment", m.testNameComments)
+	t.Run("files and functions have a readable size", m.testSizes)
+}
+
+// TestNothingOfTheWorkplace looks for what says where, and not what, the project was written.
+func TestNothingOfTheWorkplace(t *testing.T) {
+	// In pieces, so that this file holds none of them.
+	words := regexp.MustCompile(strings.Join([]string{"/wo" + "rk/", "/ro" + "ot/", "/fa" + "rm/", `\.\./sha` + "red", `\biss` + `ue #?[0-9]+\b`}, "|"))
+	var read int
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if slices.Contains([]string{".git", ".bin", "bin"}, name) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		// Checksums, official lists and other people's scripts say what they say.
+		if slices.Contains([]string{".sum", ".csv", ".js", ".css"}, path.Ext(name)) || !entry.Type().IsRegular() {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		read++
+		for n, line := range bytes.Split(text, []byte("\n")) {
+			if found := words.Find(line); found != nil && !bytes.ContainsRune(text, 0) {
+				t.Errorf("%s:%d: %q belongs to a workplace, not to the project", name, n+1, found)
+			}
+		}
+		return nil
+	})
+	if err != nil || read < 10 {
+		t.Fatalf("%d files were read: %v", read, err)
+	}
+}
+
+// module is the source of the module as go list and go/parser see it.
+type module struct {
+	set      *token.FileSet
+	packages map[string]*sourcePackage // by path relative to the module; "." is the module itself
+}
+
+type sourcePackage struct {
+	name  string
+	files []sourceFile
+}
+
+type sourceFile struct {
+	path   string // relative to the module, with slashes
+	test   bool
+	syntax *ast.File
+}
+
+// loadModule parses every file of every package, those for other systems included.
+func loadModule(t *testing.T) *module {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	m := &module{set: token.NewFileSet(), packages: map[string]*sourcePackage{}}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var listed struct {
+			ImportPath, Name                                             string
+			GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
+		}
+		if err := decoder.Decode(&listed); errors.Is(err, io.EOF) {
+			return m
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		p := &sourcePackage{name: listed.Name}
+		dir := relative(listed.ImportPath)
+		for _, name := range slices.Concat(listed.GoFiles, listed.CgoFiles, listed.IgnoredGoFiles, listed.TestGoFiles, listed.XTestGoFiles) {
+			file := path.Join(dir, name)
+			syntax, err := parser.ParseFile(m.set, file, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.files = append(p.files, sourceFile{path: file, test: strings.HasSuffix(name, "_test.go"), syntax: syntax})
+		}
+		m.packages[dir] = p
+	}
+}
+
+// relative turns an import path of the module into one relative to it.
+func relative(importPath string) string {
+	if importPath == modulePath {
+		return "."
+	}
+	return strings.TrimPrefix(importPath, modulePath+"/")
+}
+
+// at is the place of a node, for a message.
+func (m *module) at(node ast.Node) string {
+	p := m.set.Position(node.Pos())
+	return fmt.Sprintf("%s:%d", p.Filename, p.Line)
+}
+
+// each calls visit for every file, in a fixed order.
+func (m *module) each(visit func(pkg string, f sourceFile)) {
+	for _, pkg := range slices.Sorted(maps.Keys(m.packages)) {
+		for _, f := range m.packages[pkg].files {
+			visit(pkg, f)
+		}
+	}
+}
+
+// production calls visit for every file that is no test.
+func (m *module) production(visit func(pkg string, f sourceFile)) {
+	m.each(func(pkg string, f sourceFile) {
+		if !f.test {
+			visit(pkg, f)
+		}
+	})
+}
+
+// imported returns the path of an import.
+func imported(spec *ast.ImportSpec) string {
+	name, err := strconv.Unquote(spec.Path.Value)
+	if err != nil {
+		panic(err) // the parser has accepted it
+	}
+	return name
+}
+
+func (m *module) testTable(t *testing.T) {
+	uses := map[string]map[string]string{} // package → package of ours that it imports → where
+	m.production(func(pkg string, f sourceFile) {
+		if uses[pkg] == nil {
+			uses[pkg] = map[string]string{}
+		}
+		for _, spec := range f.syntax.Imports {
+			if name := imported(spec); strings.HasPrefix(name, modulePath+"/") {
+				uses[pkg][relative(name)] = m.at(spec)
+			}
+		}
+	})
+	table := readTable(t)
+	for _, pkg := range slices.Sorted(maps.Keys(uses)) {
+		right := fmt.Sprintf("| %s | %s |", pkg, cell(uses[pkg]))
+		row, found := table[pkg]
+		if !found {
+			t.Errorf("%s has no row for the package %s. Add to its table:\n%s", tableFile, pkg, right)
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(uses[pkg])) {
+			if !slices.Contains(row.allowed, name) {
+				t.Errorf("%s: %s imports %s, and its row in the table does not allow that. Do without the import; or, if the design has changed, let %s:%d be:\n%s",
+					uses[pkg][name], pkg, name, tableFile, row.line, right)
+			}
+		}
+		for _, name := range row.allowed {
+			if uses[pkg][name] == "" {
+				t.Errorf("%s:%d allows %s to import %s, which it does not. Let the row be:\n%s", tableFile, row.line, pkg, name, right)
+			}
+		}
+	}
+	for pkg, row := range table {
+		if uses[pkg] == nil {
+			t.Errorf("%s:%d is about %s, and there is no such package. Remove the row", tableFile, row.line, pkg)
+		}
+	}
+}
+
+// noImports stands in the table for a package that imports none of ours.
+const noImports = "—"
+
+// cell writes the imports of a row as the table has them.
+func cell(imports map[string]string) string {
+	if len(imports) == 0 {
+		return noImports
+	}
+	return strings.Join(slices.Sorted(maps.Keys(imports)), ", ")
+}
+
+// tableRow is one row of the import table.
+type tableRow struct {
+	line    int
+	allowed []string
+}
+
+// readTable reads the rows that follow the heading, up to the next heading.
+func readTable(t *testing.T) map[string]tableRow {
+	t.Helper()
+	text, err := os.ReadFile(tableFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]tableRow{}
+	inside := false
+	for i, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "#") {
+			inside = line == tableHeading
+		}
+		if !inside || !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|-") || strings.HasPrefix(line, "| package |") {
+			continue
+		}
+		cells := strings.Split(strings.ReplaceAll(line, "`", ""), "|")
+		if len(cells) != 4 {
+			t.Fatalf("%s:%d: a row has two cells: | package | imports, or %s for none |", tableFile, i+1, noImports)
+		}
+		pkg, imports := strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2])
+		if _, twice := rows[pkg]; twice {
+			t.Errorf("%s:%d: %s has a row already", tableFile, i+1, pkg)
+		}
+		row := tableRow{line: i + 1}
+		if imports != noImports {
+			for name := range strings.SplitSeq(imports, ",") {
+				row.allowed = append(row.allowed, strings.TrimSpace(name))
+			}
+		}
+		rows[pkg] = row
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s has no table under %q", tableFile, tableHeading)
+	}
+	return rows
+}
+
+func (m *module) testPackages(t *testing.T) {
+	m.each(func(pkg string, f sourceFile) {
+		for _, spec := range f.syntax.Imports {
+			name := imported(spec)
+			if why, found := forbidden[name]; found {
+				t.Errorf("%s: %s is used nowhere: %s", m.at(spec), name, why)
+			}
+			for pattern, allowed := range restricted {
+				if matches(pattern, name) && !f.test && !slices.Contains(allowed, pkg) {
+					t.Errorf("%s: %s is for %s alone", m.at(spec), name, or(allowed, "tests"))
+				}
+			}
+		}
+	})
+}
+
+// matches tells whether a pattern stands for an import path, as in the go command.
+func matches(pattern, name string) bool {
+	prefix, deep := strings.CutSuffix(pattern, "/...")
+	return name == prefix || deep && strings.HasPrefix(name, prefix+"/")
+}
+
+// or writes a list for a message, or says what an empty one means.
+func or(list []string, empty string) string {
+	if len(list) == 0 {
+		return empty
+	}
+	return strings.Join(list, " and ")
+}
+
+func (m *module) testGuarded(t *testing.T) {
+	used := map[string]bool{} // "name file"
+	m.production(func(pkg string, f sourceFile) {
+		ast.Inspect(f.syntax, func(node ast.Node) bool {
+			selector, ok := node.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			rule, found := guarded[selector.Sel.Name]
+			if !found || pkg == rule.home {
+				return true
+			}
+			used[selector.Sel.Name+" "+f.path] = true
+			if !slices.Contains(rule.files, f.path) {
+				t.Errorf("%s: %s of %s is for these files alone: %s. If this is one more place for it, add the file to the list in arch_test.go and say there why",
+					m.at(selector.Sel), selector.Sel.Name, rule.home, strings.Join(rule.files, ", "))
+			}
+			return true
+		})
+	})
+	for name, rule := range guarded {
+		for _, file := range rule.files {
+			if !used[name+" "+file] {
+				t.Errorf("arch_test.go allows %s to %s, which does not use it: take the file off the list", name, file)
+			}
+		}
+	}
+}
+
+func (m *module) testNoInit(t *testing.T) {
+	m.each(func(_ string, f sourceFile) {
+		for _, decl := range f.syntax.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !ast.IsGenerated(f.syntax) {
+				t.Errorf("%s: an init function runs before anybody asks for it: call it from main, or build the value where it is used", m.at(fn))
+			}
+		}
+	})
+}
+
+func (m *module) testPackageComments(t *testing.T) {
+	comments := map[string]string{}
+	m.production(func(pkg string, f sourceFile) { comments[pkg] += f.syntax.Doc.Text() })
+	for pkg, comment := range comments {
+		want := "Package " + m.packages[pkg].name + " "
+		if m.packages[pkg].name == "main" {
+			want = "Command " + path.Base(pkg) + " "
+		}
+		if !strings.HasPrefix(comment, want) {
+			t.Errorf("%s: the package comment has to begin with %q: purpose, invariant, where to start reading", pkg, want)
+		}
+	}
+}
+
+func (m *module) testNameComments(t *testing.T) {
+	report := func(name *ast.Ident) {
+		t.Errorf("%s: %s is exported and has no comment", m.at(name), name.Name)
+	}
+	m.production(func(_ string, f sourceFile) {
+		for _, decl := range f.syntax.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				if decl.Name.IsExported() && decl.Doc == nil && !isErrorMethod(decl) && (decl.Recv == nil || receiver(decl).IsExported()) {
+					report(decl.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					for _, name := range undocumented(decl, spec) {
+						report(name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// isErrorMethod tells whether a method is one that every error has, and package errors explains.
+func isErrorMethod(fn *ast.FuncDecl) bool {
+	return fn.Recv != nil && slices.Contains([]string{"Error", "Unwrap"}, fn.Name.Name)
+}
+
+// receiver returns the name of a method's type.
+func receiver(fn *ast.FuncDecl) *ast.Ident {
+	expr := fn.Recv.List[0].Type
+	for {
+		switch e := expr.(type) {
+		case *ast.StarExpr:
+			expr = e.X
+		case *ast.IndexExpr:
+			expr = e.X
+		case *ast.IndexListExpr:
+			expr = e.X
+		case *ast.Ident:
+			return e
+		default:
+			panic(fmt.Sprintf("a receiver of the form %T", e)) // the language has no other
+		}
+	}
+}
+
+// undocumented returns the exported names of a declaration without a comment. A group of types needs one for each; for
+// a group of constants or variables, one above the group will do.
+func undocumented(decl *ast.GenDecl, spec ast.Spec) []*ast.Ident {
+	var names []*ast.Ident
+	switch spec := spec.(type) {
+	case *ast.TypeSpec:
+		if spec.Doc == nil && (decl.Doc == nil || decl.Lparen.IsValid()) {
+			names = []*ast.Ident{spec.Name}
+		}
+	case *ast.ValueSpec:
+		if spec.Doc == nil && spec.Comment == nil && decl.Doc == nil {
+			names = spec.Names
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name *ast.Ident) bool { return !name.IsExported() })
+}
+
+func (m *module) testSizes(t *testing.T) {
+	m.each(func(_ string, f sourceFile) {
+		if ast.IsGenerated(f.syntax) {
+			return
+		}
+		if lines := m.set.File(f.syntax.Pos()).LineCount() - 1; lines > maxFileLines {
+			t.Errorf("%s has %d lines, and %d is the most: split it by subject", f.path, lines, maxFileLines)
+		}
+		for _, decl := range f.syntax.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || f.test {
+				continue
+			}
+			if lines := m.set.Position(fn.Body.Rbrace).Line - m.set.Position(fn.Body.Lbrace).Line - 1; lines > maxBodyLines {
+				t.Errorf("%s: the body of %s has %d lines, and %d is the most", m.at(fn), fn.Name.Name, lines, maxBodyLines)
+			}
+		}
+	})
+}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/strictjson"
+)
+
+type accountCmd struct {
+	Create     accountCreateCmd     `cmd:"" help:"Create an account with its first user, whose password is shown once."`
+	List       accountListCmd       `cmd:"" help:"List the accounts."`
+	Show       accountShowCmd       `cmd:"" help:"Show one account, its users and its profile."`
+	Suspend    accountSuspendCmd    `cmd:"" help:"Stop logins and revoke every token of an account."`
+	Reactivate accountReactivateCmd `cmd:"" help:"Let the users of a suspended account log in again."`
+	Profile    accountProfileCmd    `cmd:"" help:"Replace the company profile of an account."`
+	User       accountUserCmd       `cmd:"" help:"Add users and reset passwords."`
+}
+
+// one are the flags of a command about one account.
+type one struct {
+	admin
+	ID string `arg:"" help:"Identifier of the account."`
+}
+
+type accountCreateCmd struct {
+	admin
+	Company string `required:"" help:"Name of the company."`
+	Email   string `required:"" help:"E-mail address of the first user."`
+	Name    string `help:"Name of the first user; the e-mail address when absent."`
+}
+
+// Help is shown by --help.
+func (accountCreateCmd) Help() string {
+	return `Example:
+  quittance account create --data ./sandbox --company "Palm Trading LLC" --email owner@palm.example`
+}
+
+// Run creates an account.
+func (c accountCreateCmd) Run(env environment) error {
+	if err := checkLine("--company", c.Company); err != nil {
+		return err
+	}
+	return c.with(env, func(db *store.DB) error {
+		user, password, err := newUser(env, c.Email, c.Name)
+		if err != nil {
+			return err
+		}
+		made, err := db.CreateAccount(env.ctx, c.Company, user)
+		if err != nil {
+			return emailTaken(err)
+		}
+		return c.print(env, []field{{"account_id", made.ID}, {"email", user.Email}, {"password", password.Reveal()}})
+	})
+}
+
+// newUser makes a user with a password of its own.
+func newUser(env environment, email, name string) (store.NewUser, secret.Text, error) {
+	email = account.NormalizeEmail(email)
+	if at := strings.LastIndexByte(email, '@'); at < 1 || at == len(email)-1 || strings.ContainsAny(email, " \t\r\n") {
+		return store.NewUser{}, secret.Text{}, errors.New("--email: not an e-mail address")
+	}
+	if err := checkLine("--email", email); err != nil {
+		return store.NewUser{}, secret.Text{}, err
+	}
+	if name == "" {
+		name = email
+	}
+	if err := checkLine("--name", name); err != nil {
+		return store.NewUser{}, secret.Text{}, err
+	}
+	password, hash, err := newPassword(env)
+	return store.NewUser{Email: email, Name: name, PasswordHash: hash}, password, err
+}
+
+func newPassword(env environment) (secret.Text, string, error) {
+	password, err := secret.NewPassword(rand.Reader)
+	if err != nil {
+		return secret.Text{}, "", err
+	}
+	hash, err := account.NewHasher(1).Hash(env.ctx, password.Reveal())
+	return password, hash, err
+}
+
+// checkLine refuses a text that is not one line of 1 to 256 characters.
+func checkLine(flag, text string) error {
+	if strings.TrimSpace(text) == "" || len([]rune(text)) > 256 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
+		return fmt.Errorf("%s: want one line of 1 to 256 characters", flag)
+	}
+	return nil
+}
+
+func emailTaken(err error) error {
+	if errors.Is(err, store.ErrExists) {
+		return errors.New("--email: a user with this address exists")
+	}
+	return unknownAccount(err)
+}
+
+func unknownAccount(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return errors.New("there is no account with this identifier")
+	}
+	return err
+}
+
+type accountListCmd struct{ admin }
+
+// Help is shown by --help.
+func (accountListCmd) Help() string { return "Example:\n  quittance account list --data ./sandbox" }
+
+// Run lists the accounts.
+func (c accountListCmd) Run(env environment) error {
+	return c.with(env, func(db *store.DB) error {
+		accounts, err := db.Accounts(env.ctx)
+		if err != nil {
+			return err
+		}
+		var records [][]field
+		for _, a := range accounts {
+			records = append(records, accountRecord(a))
+		}
+		return c.printAll(env, records)
+	})
+}
+
+func accountRecord(a store.Account) []field {
+	return []field{{"account_id", a.ID}, {"status", a.Status}, {"company", a.Company}, {"created_at", a.CreatedAt.Format(time.RFC3339)}}
+}
+
+type accountShowCmd struct{ one }
+
+// Help is shown by --help.
+func (accountShowCmd) Help() string {
+	return "Example:\n  quittance account show 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox"
+}
+
+// Run shows an account.
+func (c accountShowCmd) Run(env environment) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	return c.with(env, func(db *store.DB) error {
+		found, err := db.Account(env.ctx, id)
+		if err != nil {
+			return unknownAccount(err)
+		}
+		users, err := db.Users(env.ctx, id)
+		if err != nil {
+			return err
+		}
+		emails := make([]string, len(users))
+		for n, user := range users {
+			emails[n] = user.Email
+		}
+		return c.print(env, append(accountRecord(found), field{"users", emails}, field{"profile", profileRecord(found.Profile)}))
+	})
+}
+
+// profileRecord prints as JSON in either form.
+type profileRecord api.Profile
+
+func (p profileRecord) String() string {
+	text, err := json.Marshal(api.Profile(p))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+type accountSuspendCmd struct{ one }
+
+// Help is shown by --help.
+func (accountSuspendCmd) Help() string {
+	return "Example:\n  quittance account suspend 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox"
+}
+
+// Run suspends an account.
+func (c accountSuspendCmd) Run(env environment) error {
+	return c.change(env, (*store.DB).SuspendAccount)
+}
+
+type accountReactivateCmd struct{ one }
+
+// Help is shown by --help.
+func (accountReactivateCmd) Help() string {
+	return "Example:\n  quittance account reactivate 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox"
+}
+
+// Run reactivates an account.
+func (c accountReactivateCmd) Run(env environment) error {
+	return c.change(env, (*store.DB).ReactivateAccount)
+}
+
+// change applies an operation to the account that the command names.
+func (o one) change(env environment, do func(*store.DB, context.Context, store.ID) error) error {
+	id, err := parseID(o.ID)
+	if err != nil {
+		return err
+	}
+	return o.with(env, func(db *store.DB) error {
+		if err := do(db, env.ctx, id); err != nil {
+			return unknownAccount(err)
+		}
+		changed, err := db.Account(env.ctx, id)
+		if err != nil {
+			return err
+		}
+		return o.print(env, accountRecord(changed))
+	})
+}
+
+type accountProfileCmd struct {
+	one
+	File string `required:"" placeholder:"FILE" help:"JSON file with the profile; - is standard input."`
+}
+
+// Help is shown by --help.
+func (accountProfileCmd) Help() string {
+	return `Example:
+  echo '{"legal_name":"Palm Trading LLC","country":"AE"}' |
+    quittance account profile 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --file -`
+}
+
+// Run replaces the profile.
+func (c accountProfileCmd) Run(env environment) error {
+	text, err := readInput(env, c.File)
+	if err != nil {
+		return err
+	}
+	value, err := strictjson.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%s: not one JSON document", c.File)
+	}
+	profile, faults := strictjson.For[api.Profile]().Decode(value)
+	if len(faults) > 0 {
+		return faultsError{file: c.File, faults: faults}
+	}
+	return c.change(env, func(db *store.DB, ctx context.Context, id store.ID) error { return db.SetProfile(ctx, id, profile) })
+}
+
+// faultsError names every fault of a file.
+type faultsError struct {
+	file   string
+	faults api.Faults
+}
+
+func (e faultsError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is not valid:", e.file)
+	for _, path := range slices.Sorted(maps.Keys(e.faults)) {
+		for _, fault := range e.faults[path] {
+			fmt.Fprintf(&b, "\n  %s: %s (%s)", path, fault.Message, fault.Rule)
+		}
+	}
+	return b.String()
+}
+
+type accountUserCmd struct {
+	Add           userAddCmd   `cmd:"" help:"Add a user, whose password is shown once."`
+	ResetPassword userResetCmd `cmd:"" help:"Give a user a new password, shown once; all tokens of the user are revoked."`
+}
+
+type userAddCmd struct {
+	one
+	Email string `required:"" help:"E-mail address of the user."`
+	Name  string `help:"Name of the user; the e-mail address when absent."`
+}
+
+// Help is shown by --help.
+func (userAddCmd) Help() string {
+	return "Example:\n  quittance account user add 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --email books@palm.example"
+}
+
+// Run adds a user.
+func (c userAddCmd) Run(env environment) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	return c.with(env, func(db *store.DB) error {
+		user, password, err := newUser(env, c.Email, c.Name)
+		if err != nil {
+			return err
+		}
+		if _, err := db.AddUser(env.ctx, id, user); err != nil {
+			return emailTaken(err)
+		}
+		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"password", password.Reveal()}})
+	})
+}
+
+type userResetCmd struct {
+	one
+	Email string `required:"" help:"E-mail address of the user."`
+}
+
+// Help is shown by --help.
+func (userResetCmd) Help() string {
+	return "Example:\n  quittance account user reset-password 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --email books@palm.example"
+}
+
+// Run resets a password.
+func (c userResetCmd) Run(env environment) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	return c.with(env, func(db *store.DB) error {
+		user, err := db.UserByEmail(env.ctx, account.NormalizeEmail(c.Email))
+		if errors.Is(err, store.ErrNotFound) || err == nil && user.Account != id {
+			return errors.New("the account has no user with this e-mail address")
+		}
+		if err != nil {
+			return err
+		}
+		password, hash, err := newPassword(env)
+		if err != nil {
+			return err
+		}
+		if err := db.SetPassword(env.ctx, id, user.ID, hash, nil); err != nil {
+			return err
+		}
+		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"password", password.Reveal()}})
+	})
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"quittance/internal/provider"
+	"quittance/internal/store"
+)
+
+type connectionCmd struct {
+	Add               connectionAddCmd      `cmd:"" help:"Add a pending connection with its credential."`
+	Activate          connectionActivateCmd `cmd:"" help:"Make a connection its account's active one."`
+	Approve           connectionApproveCmd  `cmd:"" help:"Record the approval that lets a production connection submit."`
+	Disable           connectionDisableCmd  `cmd:"" help:"Stop new submissions over a connection."`
+	ReplaceCredential connectionReplaceCmd  `cmd:"" help:"Replace the credential; the connection and its open submissions stay."`
+	List              connectionListCmd     `cmd:"" help:"List the connections."`
+}
+
+type connectionAddCmd struct {
+	admin
+	Account        string `required:"" placeholder:"ID" help:"Identifier of the account."`
+	Kind           string `enum:"http,simulator" default:"http" help:"How the provider is spoken to: ${enum}. The simulator exists in local alone."`
+	BaseURL        string `name:"base-url" placeholder:"URL" help:"Address of the provider: https, or http on a loopback address."`
+	Environment    string `enum:"sandbox,production" required:"" help:"What the provider is: ${enum}."`
+	CredentialFile string `placeholder:"FILE" help:"File with the provider's credential; - is standard input. It is sealed at once and never shown."`
+}
+
+// Help is shown by --help.
+func (connectionAddCmd) Help() string {
+	return `Example:
+  quittance connection add --data ./sandbox --account 01890a5d-ac96-774b-bcce-b302099a8057 --kind http \
+    --base-url https://gateway.example --environment sandbox --credential-file -`
+}
+
+// Run adds a connection.
+func (c connectionAddCmd) Run(env environment) error {
+	id, err := parseID(c.Account)
+	if err != nil {
+		return err
+	}
+	add := store.NewConnection{Kind: c.Kind, Environment: c.Environment, BaseURL: c.BaseURL}
+	if c.CredentialFile != "" {
+		if add.Credential, err = readSecret(env, c.CredentialFile); err != nil {
+			return err
+		}
+	}
+	if c.Kind == "http" {
+		if c.CredentialFile == "" {
+			return errors.New("--credential-file is needed for an http connection")
+		}
+		if err := provider.CheckCredential(add.Credential); err != nil {
+			return err
+		}
+		if _, err := provider.ParseBaseURL(c.BaseURL); err != nil {
+			return err
+		}
+	} else if c.Environment == "production" {
+		return errors.New("the transport simulator is no production connection")
+	}
+	return c.with(env, func(db *store.DB) error {
+		added, err := db.AddConnection(env.ctx, id, add)
+		if err != nil {
+			return unknownAccount(err)
+		}
+		return c.print(env, connectionRecord(added))
+	})
+}
+
+func connectionRecord(c store.Connection) []field {
+	record := []field{{"connection_id", c.ID}, {"state", c.State}, {"fingerprint", c.Fingerprint}, {"account_id", c.Account},
+		{"kind", c.Kind}, {"environment", c.Environment}, {"base_url", c.BaseURL}}
+	if c.Approval != nil {
+		record = append(record, field{"approved_by", c.Approval.By}, field{"approval_contract", c.Approval.Contract}, field{"approval_release", c.Approval.Release})
+	}
+	return record
+}
+
+// connectionOne are the flags of a command about one connection.
+type connectionOne struct {
+	admin
+	ID string `arg:"" help:"Identifier of the connection."`
+}
+
+// change applies an operation to the connection that the command names.
+func (c connectionOne) change(env environment, do func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error)) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	return c.with(env, func(db *store.DB) error {
+		changed, err := do(env.ctx, db, id)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return errors.New("there is no connection with this identifier")
+		case errors.Is(err, store.ErrExists):
+			return errors.New("the account has another active connection: disable that first")
+		case errors.Is(err, store.ErrNotProduction):
+			return errors.New("only a production connection is approved, and its environment cannot be changed")
+		case err != nil:
+			return err
+		}
+		return c.print(env, connectionRecord(changed))
+	})
+}
+
+type connectionActivateCmd struct{ connectionOne }
+
+// Help is shown by --help.
+func (connectionActivateCmd) Help() string {
+	return "Example:\n  quittance connection activate 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox"
+}
+
+// Run activates a connection.
+func (c connectionActivateCmd) Run(env environment) error {
+	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
+		return db.ActivateConnection(ctx, id)
+	})
+}
+
+type connectionDisableCmd struct{ connectionOne }
+
+// Help is shown by --help.
+func (connectionDisableCmd) Help() string {
+	return "Example:\n  quittance connection disable 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox"
+}
+
+// Run disables a connection.
+func (c connectionDisableCmd) Run(env environment) error {
+	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
+		return db.DisableConnection(ctx, id)
+	})
+}
+
+type connectionApproveCmd struct {
+	connectionOne
+	By       string `required:"" help:"Who approves."`
+	Contract string `required:"" help:"The production contract it is approved for."`
+	Release  string `required:"" help:"The release it is approved for."`
+}
+
+// Help is shown by --help.
+func (connectionApproveCmd) Help() string {
+	return `Example:
+  quittance connection approve 01890a5d-ac96-774b-bcce-b302099a8057 --database postgres://db/quittance --key-file key.json \
+    --by "A. Approver" --contract C-2026-7 --release 1.0.0`
+}
+
+// Run records an approval.
+func (c connectionApproveCmd) Run(env environment) error {
+	for flag, text := range map[string]string{"--by": c.By, "--contract": c.Contract, "--release": c.Release} {
+		if err := checkLine(flag, text); err != nil {
+			return err
+		}
+	}
+	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
+		return db.ApproveConnection(ctx, id, c.By, c.Contract, c.Release)
+	})
+}
+
+type connectionReplaceCmd struct {
+	connectionOne
+	CredentialFile string `required:"" placeholder:"FILE" help:"File with the new credential; - is standard input."`
+}
+
+// Help is shown by --help.
+func (connectionReplaceCmd) Help() string {
+	return "Example:\n  quittance connection replace-credential 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --credential-file -"
+}
+
+// Run replaces a credential.
+func (c connectionReplaceCmd) Run(env environment) error {
+	credential, err := readSecret(env, c.CredentialFile)
+	if err != nil {
+		return err
+	}
+	if err := provider.CheckCredential(credential); err != nil {
+		return err
+	}
+	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
+		return db.ReplaceCredential(ctx, id, credential)
+	})
+}
+
+type connectionListCmd struct {
+	admin
+	Account string `placeholder:"ID" help:"Only this account's."`
+}
+
+// Help is shown by --help.
+func (connectionListCmd) Help() string {
+	return "Example:\n  quittance connection list --data ./sandbox"
+}
+
+// Run lists connections.
+func (c connectionListCmd) Run(env environment) error {
+	var account *store.ID
+	if c.Account != "" {
+		id, err := parseID(c.Account)
+		if err != nil {
+			return err
+		}
+		account = &id
+	}
+	return c.with(env, func(db *store.DB) error {
+		connections, err := db.Connections(env.ctx, account)
+		if err != nil {
+			return fmt.Errorf("connections: %w", err)
+		}
+		var records [][]field
+		for _, connection := range connections {
+			records = append(records, connectionRecord(connection))
+		}
+		return c.printAll(env, records)
+	})
+}

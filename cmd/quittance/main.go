@@ -1,0 +1,117 @@
+// Command quittance is the whole product in one binary: the service, its administration, and a sandbox to try it in.
+//
+// Every command is a struct whose fields are its flags and whose Run method does the work; start reading at cli.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the command line (contract, section 12).
+type cli struct {
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged, to standard error: ${enum}."`
+	LogFormat string `enum:"text,json" default:"text" help:"Form of the log: ${enum}."`
+
+	Sandbox         sandboxCmd         `cmd:"" help:"Run everything on this machine: service, provider sandbox, webhook receiver, and an account made for the run."`
+	Serve           serveCmd           `cmd:"" help:"Run the deployable server."`
+	ProviderSandbox providerSandboxCmd `cmd:"" help:"Run the provider sandbox alone."`
+	Account         accountCmd         `cmd:"" help:"Create, show, suspend and reactivate accounts and their users."`
+	Connection      connectionCmd      `cmd:"" help:"Add, activate, approve and disable provider connections."`
+	Key             keyCmd             `cmd:"" help:"Generate and list the keys that seal secrets in the database."`
+	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
+	Version         versionCmd         `cmd:"" help:"Print the version."`
+}
+
+// environment is what every command gets: its context, its streams and its log.
+type environment struct {
+	ctx    context.Context //nolint:containedctx // one process, one command
+	stdin  io.Reader
+	stdout io.Writer
+	log    *slog.Logger
+}
+
+func main() { os.Exit(run()) }
+
+// run runs the command that the arguments name and returns the exit status: 0, 1 for a failure, 2 for wrong usage.
+func run() int {
+	var root cli
+	parser, err := kong.New(&root, kong.Name("quittance"), kong.Description("E-invoicing client service."),
+		kong.DefaultEnvars("QUITTANCE"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "quittance:", err)
+		return 1
+	}
+	command, err := parser.Parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "quittance:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	env := environment{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}
+	if err := command.Run(env); err != nil {
+		var exit exitError
+		if errors.As(err, &exit) {
+			return int(exit)
+		}
+		fmt.Fprintln(os.Stderr, "quittance:", err)
+		return 1
+	}
+	return 0
+}
+
+// exitError ends the process with a status of its own; what there was to say has been said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func (c *cli) logger(to io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(strings.ToUpper(c.LogLevel))); err != nil {
+		level = slog.LevelInfo // the flag's enum lets no other text pass
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}
+
+// version is the module's version, or the revision it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
+			return "devel-" + setting.Value[:12]
+		}
+	}
+	return "devel"
+}
+
+type versionCmd struct{}
+
+// Help is shown by --help.
+func (versionCmd) Help() string { return "Example:\n  quittance version" }
+
+// Run prints the version.
+func (versionCmd) Run(env environment) error {
+	_, err := fmt.Fprintln(env.stdout, "quittance", version())
+	return err
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"quittance/internal/allinone"
+	"quittance/internal/sandbox"
+	"quittance/internal/secret"
+)
+
+type sandboxCmd struct {
+	tuning
+	Listen         string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the API; port 0 picks a free one."`
+	ProviderListen string `default:"127.0.0.1:0" placeholder:"ADDR" help:"Address of the provider sandbox; port 0 picks a free one."`
+	Data           string `placeholder:"DIR" help:"Directory that keeps everything; a temporary one, removed at the end, when absent."`
+	Database       string `placeholder:"URL" help:"sqlite:PATH or postgres://…; a file in the data directory when absent."`
+	ReadyFile      string `placeholder:"PATH" help:"File that gets the addresses and credentials as JSON once everything answers."`
+}
+
+// Help is shown by --help.
+func (sandboxCmd) Help() string {
+	return `Example:
+  quittance sandbox
+  quittance sandbox --data ./sandbox --listen 127.0.0.1:9000 --ready-file ready.json`
+}
+
+// Run runs a sandbox until the process is told to end.
+func (c sandboxCmd) Run(env environment) error {
+	config, err := c.config(env)
+	if err != nil {
+		return err
+	}
+	config.Listen, config.Database = c.Listen, c.Database
+	running, err := allinone.Start(env.ctx, allinone.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data, Log: env.log})
+	if err != nil {
+		return err
+	}
+	return running.Run(env.ctx, func(info allinone.Info) error {
+		if c.ReadyFile != "" {
+			if err := allinone.WriteReadyFile(c.ReadyFile, info); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprint(env.stdout, welcome(info, c.Data == ""))
+		return err
+	})
+}
+
+// welcome is what a newcomer reads.
+func welcome(info allinone.Info, temporary bool) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("")
+	line("  Quittance sandbox. Synthetic data only: what happens here proves nothing about production.")
+	line("")
+	line("  API        %s   (reference: %s/openapi.json)", info.BaseURL, info.BaseURL)
+	line("  Provider   %s", info.ProviderURL)
+	line("  Receiver   %s   (see what arrived: curl --cacert %s https://%s)", info.ReceiverURL, info.ReceiverCA, hostOf(info.ReceiverURL))
+	keeps := ""
+	if temporary {
+		keeps = "   (temporary: removed at the end; --data DIR keeps it)"
+	}
+	line("  Data       %s%s", info.DataDir, keeps)
+	line("")
+	line("  Company    %s   (account %s)", info.Company, info.AccountID)
+	line("  E-mail     %s", info.Email)
+	if info.Password == "" {
+		line("  Password   (shown at the first start; quittance account user reset-password makes a new one)")
+		line("")
+		return b.String()
+	}
+	line("  Password   %s   (shown this once)", info.Password)
+	line("")
+	line("  A first submission:")
+	line("")
+	line(`  API=%s/api/v1`, info.BaseURL)
+	line(`  TOKEN=$(curl -s $API/client/auth/login -H 'Content-Type: application/json' \`)
+	line(`    -d '{"email":"%s","password":"%s"}' | sed 's/.*"token":"\([^"]*\)".*/\1/')`, info.Email, info.Password)
+	line("")
+	line(`  curl -s $API/webhooks/subscriptions -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \`)
+	line(`    -d '{"url":"%s"}'`, info.ReceiverURL)
+	line("")
+	line(`  ID=$(curl -s $API/client/invoices -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \`)
+	line(`    -d '%s' | sed 's/.*"data":{"id":"\([^"]*\)".*/\1/')`, exampleDraft(time.Now()))
+	line("")
+	line(`  curl -s -X POST $API/client/invoices/$ID/submit -H "Authorization: Bearer $TOKEN"`)
+	line(`  sleep 5; curl -s $API/client/invoices/$ID -H "Authorization: Bearer $TOKEN"   # four states, in the provider's words`)
+	line("")
+	line("  Ctrl-C ends it.")
+	line("")
+	return b.String()
+}
+
+func hostOf(url string) string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(url, "https://"), "/")
+	return host
+}
+
+// exampleDraft is a complete draft of today.
+func exampleDraft(now time.Time) string {
+	return fmt.Sprintf(`{"invoice_number":"INV-1","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890",`+
+		`"buyer_endpoint_scheme":"0235","buyer_street":"12 Harbour Road","buyer_city":"Dubai","buyer_subdivision":"DXB","buyer_country":"AE",`+
+		`"total_amount":1050.00,"currency":"AED","issue_date":"%s","due_date":"%s","payment_means_code":"30",`+
+		`"items":[{"item_code":"SKU-7","name":"Consulting","description":"Integration workshop","unit_code":"HUR","quantity":10,"base_quantity":1,`+
+		`"net_unit_price":100.00,"gross_unit_price":100.00,"discount_amount":0,"vat_category":"S","vat_rate":5}]}`,
+		now.Format(time.DateOnly), now.AddDate(0, 0, 30).Format(time.DateOnly))
+}
+
+type providerSandboxCmd struct {
+	Listen         string `default:"127.0.0.1:8090" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free one."`
+	Data           string `required:"" placeholder:"DIR" help:"Directory of the ledger."`
+	CredentialFile string `required:"" placeholder:"FILE" help:"File with the credential its clients present; - is standard input."`
+}
+
+// Help is shown by --help.
+func (providerSandboxCmd) Help() string {
+	return "Example:\n  quittance provider-sandbox --data ./provider --credential-file credential.txt"
+}
+
+// Run runs the provider sandbox until the process is told to end.
+func (c providerSandboxCmd) Run(env environment) error {
+	credential, err := readSecret(env, c.CredentialFile)
+	if err != nil {
+		return err
+	}
+	return sandbox.RunProvider(env.ctx, c.Listen, sandbox.ProviderOptions{Dir: c.Data, Credential: credential, Clock: time.Now, Log: env.log},
+		func(url string) error {
+			_, err := fmt.Fprintln(env.stdout, "provider sandbox at", url)
+			return err
+		})
+}
+
+// readSecret reads a credential from a file, or from standard input for "-". White space around it is not part of it.
+func readSecret(env environment, path string) (secret.Text, error) {
+	text, err := readInput(env, path)
+	if err != nil {
+		return secret.Text{}, err
+	}
+	trimmed := strings.TrimSpace(string(text))
+	if trimmed == "" {
+		return secret.Text{}, fmt.Errorf("%s holds no credential", path)
+	}
+	return secret.New(trimmed), nil
+}
+
+// dataLayout finds the database and the keys of a data directory.
+func dataLayout(dir string) (database, keyFile string, err error) {
+	if _, err := os.Stat(dir); err != nil {
+		return "", "", fmt.Errorf("--data: %w", err)
+	}
+	layout := allinone.Layout(dir)
+	database, err = layout.Database()
+	return database, layout.KeyFile(), err
+}

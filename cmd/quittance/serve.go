@@ -1,0 +1,105 @@
+package main
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"quittance/internal/secret"
+	"quittance/internal/service"
+)
+
+// tuning are the flags that serve and sandbox share: the numbers of the contract.
+type tuning struct {
+	MetricsListen    string         `placeholder:"ADDR" help:"Address of the Prometheus metrics, at /metrics; none when absent."`
+	TrustedProxy     []netip.Prefix `placeholder:"CIDR" help:"Peers whose X-Forwarded-For counts."`
+	MaxBody          int64          `default:"1048576" help:"Largest request body in bytes."`
+	TokenTTL         time.Duration  `default:"12h" help:"How long a bearer token lives."`
+	LoginRate        int64          `default:"10" help:"Logins a minute that one source may try for one e-mail address; 0 for no login limits."`
+	RateLimit        int64          `default:"600" help:"Calls a minute that one token may make at one replica; 0 for no limit."`
+	PollFirst        time.Duration  `default:"1s" help:"When the provider is asked again after a change; then doubling."`
+	PollMax          time.Duration  `default:"1h" help:"The longest time between two questions to the provider."`
+	ProviderTimeout  time.Duration  `default:"20s" help:"The longest time one call to the provider may take."`
+	RetryFirst       time.Duration  `default:"5s" help:"When a failed webhook attempt is followed by the second; then three times as long each."`
+	RetryAttempts    int            `default:"12" help:"Attempts of one webhook delivery, the first included."`
+	AttemptTimeout   time.Duration  `default:"10s" help:"The longest time one webhook attempt may take."`
+	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Addresses that webhooks may reach although they are not public. Not in production."`
+	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Certificate authorities (PEM) that webhook destinations may have besides the system's. Not in production."`
+	ShutdownGrace    time.Duration  `default:"30s" help:"How long requests and work under way may take to finish at the end."`
+}
+
+// config is the part of a service's configuration that the shared flags give.
+func (t tuning) config(env environment) (service.Config, error) {
+	config := service.Config{
+		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate,
+		RateLimit: t.RateLimit, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout,
+		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
+		Grace: t.ShutdownGrace, Version: version(), Log: env.log,
+	}
+	config.Destinations.AllowCIDRs = t.WebhookAllowCIDR
+	if t.WebhookCA != "" {
+		text, err := os.ReadFile(t.WebhookCA)
+		if err != nil {
+			return config, fmt.Errorf("--webhook-ca: %w", err)
+		}
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			return config, fmt.Errorf("--webhook-ca: %w", err)
+		}
+		if !pool.AppendCertsFromPEM(text) {
+			return config, fmt.Errorf("--webhook-ca: %s holds no PEM certificate", t.WebhookCA)
+		}
+		config.Destinations.RootCAs = pool
+	}
+	return config, nil
+}
+
+type serveCmd struct {
+	tuning
+	Environment string `enum:"local,sandbox,production" default:"local" help:"What this server is: ${enum}."`
+	Database    string `default:"sqlite:quittance.db" placeholder:"URL" help:"sqlite:PATH or postgres://…"`
+	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the API."`
+	KeyFile     string `required:"" type:"existingfile" placeholder:"FILE" help:"Keys that seal secrets in the database: see key generate."`
+	Role        string `enum:"all,api,worker" default:"all" help:"What this process does: ${enum}."`
+	TLSCert     string `name:"tls-cert" type:"existingfile" placeholder:"FILE" help:"Certificate chain (PEM)."`
+	TLSKey      string `name:"tls-key" type:"existingfile" placeholder:"FILE" help:"Key of the certificate (PEM)."`
+	BehindProxy bool   `help:"A proxy in front terminates TLS: plain HTTP may listen on any address."`
+}
+
+// Help is shown by --help.
+func (serveCmd) Help() string {
+	return `Example:
+  quittance key generate --out key.json
+  quittance serve --environment sandbox --database sqlite:quittance.db --key-file key.json
+
+Each flag can also be set as an environment variable, such as QUITTANCE_DATABASE, which keeps a password out of the process list.`
+}
+
+// Run serves until the process is told to end.
+func (c serveCmd) Run(env environment) error {
+	config, err := c.config(env)
+	if err != nil {
+		return err
+	}
+	if config.Keys, err = secret.ReadKeyFile(c.KeyFile); err != nil {
+		return err
+	}
+	config.Environment, config.Database, config.Listen = c.Environment, c.Database, c.Listen
+	config.TLSCert, config.TLSKey, config.BehindProxy = c.TLSCert, c.TLSKey, c.BehindProxy
+	config.API, config.Workers = c.Role != "worker", c.Role != "api"
+	running, err := service.Open(env.ctx, config)
+	if err != nil {
+		return err
+	}
+	env.log.InfoContext(env.ctx, "serving", "version", config.Version, "environment", c.Environment, "role", c.Role,
+		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress())
+	err = running.Run(env.ctx)
+	env.log.InfoContext(env.ctx, "stopped", "error", err)
+	return err
+}
+
+// errNoDatabase says that an administration command does not know which database it is about.
+var errNoDatabase = errors.New("say which database: --data DIR of a sandbox, or --database URL with --key-file FILE")

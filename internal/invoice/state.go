@@ -1,0 +1,123 @@
+package invoice
+
+import "quittance/api"
+
+// Dimension names one of the four independent state dimensions by its JSON field (specification, part 2.5).
+type Dimension string
+
+// The four dimensions.
+const (
+	DimensionSubmission      Dimension = "submission_state"
+	DimensionProviderInvoice Dimension = "provider_invoice_state"
+	DimensionTaxAuthority    Dimension = "tax_authority_state"
+	DimensionReceiver        Dimension = "receiver_state"
+)
+
+// Dimensions lists the four dimensions in the order of the specification.
+var Dimensions = [...]Dimension{DimensionSubmission, DimensionProviderInvoice, DimensionTaxAuthority, DimensionReceiver}
+
+// The four types below mark a [State] with its dimension. They have no values worth making.
+type (
+	// Submission marks the provider validation or submission result.
+	Submission struct{}
+	// ProviderInvoice marks the top-level provider invoice state.
+	ProviderInvoice struct{}
+	// TaxAuthority marks the tax-authority reporting state.
+	TaxAuthority struct{}
+	// Receiver marks the receiver state.
+	Receiver struct{}
+)
+
+// marker is any one of the four dimensions.
+type marker interface {
+	Submission | ProviderInvoice | TaxAuthority | Receiver
+}
+
+// State is what the provider last said in dimension D, verbatim. The zero value means that it has said nothing.
+type State[D marker] struct {
+	// The field takes no room. It mentions D, so that Go refuses to convert a state of one dimension into another;
+	// without it all four would have the same underlying type.
+	_        [0]D
+	word     string
+	terminal bool
+}
+
+// Reported tells whether the provider has ever given a word in this dimension.
+func (s State[D]) Reported() bool { return s.word != "" }
+
+// Word returns the provider's own word, 1 to 256 code points, or "" when nothing was reported.
+func (s State[D]) Word() string { return s.word }
+
+// Terminal tells whether the provider, or its adapter's published table, says that the word is final.
+func (s State[D]) Terminal() bool { return s.terminal }
+
+// wire returns the word as the API writes it: nil when nothing was reported.
+func (s State[D]) wire() *string {
+	if !s.Reported() {
+		return nil
+	}
+	return &s.word
+}
+
+// States are the four dimensions of one submission. The zero value has nothing reported.
+type States struct {
+	Submission      State[Submission]
+	ProviderInvoice State[ProviderInvoice]
+	TaxAuthority    State[TaxAuthority]
+	Receiver        State[Receiver]
+}
+
+// Get returns one dimension by its name; a name that is none of [Dimensions] is never reported.
+func (s States) Get(d Dimension) (word string, terminal, reported bool) {
+	switch d {
+	case DimensionSubmission:
+		return s.Submission.word, s.Submission.terminal, s.Submission.Reported()
+	case DimensionProviderInvoice:
+		return s.ProviderInvoice.word, s.ProviderInvoice.terminal, s.ProviderInvoice.Reported()
+	case DimensionTaxAuthority:
+		return s.TaxAuthority.word, s.TaxAuthority.terminal, s.TaxAuthority.Reported()
+	case DimensionReceiver:
+		return s.Receiver.word, s.Receiver.terminal, s.Receiver.Reported()
+	}
+	return "", false, false
+}
+
+// AllTerminal tells whether every one of the four dimensions was reported and is final.
+func (s States) AllTerminal() bool {
+	return s.Submission.terminal && s.ProviderInvoice.terminal && s.TaxAuthority.terminal && s.Receiver.terminal
+}
+
+// Wire returns the four states as the API and the webhooks write them.
+func (s States) Wire() api.States {
+	return api.States{
+		SubmissionState:      s.Submission.wire(),
+		ProviderInvoiceState: s.ProviderInvoice.wire(),
+		TaxAuthorityState:    s.TaxAuthority.wire(),
+		ReceiverState:        s.Receiver.wire(),
+	}
+}
+
+// Word is one stored state: the row of one dimension.
+type Word struct {
+	// Value is the provider's word; "" means that nothing was reported.
+	Value string
+	// Terminal tells whether the word was final when it was reported.
+	Terminal bool
+}
+
+// RestoreStates rebuilds the states that were merged and stored earlier, from the store's one row per dimension. It
+// is for the store alone, and a test of the whole module lists its callers: new states come from [ReadReport]. A
+// dimension without a row is not reported; a key that is none of [Dimensions] names no state.
+func RestoreStates(rows map[Dimension]Word) States {
+	return States{
+		Submission:      restore[Submission](rows[DimensionSubmission]),
+		ProviderInvoice: restore[ProviderInvoice](rows[DimensionProviderInvoice]),
+		TaxAuthority:    restore[TaxAuthority](rows[DimensionTaxAuthority]),
+		Receiver:        restore[Receiver](rows[DimensionReceiver]),
+	}
+}
+
+// restore makes one state of its row: what has no word is not final either.
+func restore[D marker](w Word) State[D] {
+	return State[D]{word: w.Value, terminal: w.Terminal && w.Value != ""}
+}

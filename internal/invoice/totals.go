@@ -1,0 +1,197 @@
+package invoice
+
+import (
+	"math/big"
+	"strings"
+
+	"quittance/api"
+	"quittance/internal/codelist"
+)
+
+// Amount is an exact amount of money. Unlike [api.Decimal] it has no bound: a thousand lines of 18-digit quantities
+// and prices add up to far more than 18 digits. Two amounts of one currency are equal when == says so. The zero value
+// is not a number.
+type Amount struct{ text string }
+
+// String returns the amount in plain notation with exactly the currency's minor unit after the point, such as
+// 1050.00; the zero value gives "".
+func (a Amount) String() string { return a.text }
+
+// MarshalJSON writes the amount as a JSON number; the zero value is null.
+func (a Amount) MarshalJSON() ([]byte, error) {
+	if a.text == "" {
+		return []byte("null"), nil
+	}
+	return []byte(a.text), nil
+}
+
+// Totals are the computed sums of a draft; a sum that cannot be computed is nil.
+type Totals struct {
+	// Net is the sum of the line amounts without tax (EN 16931 BT-106).
+	Net *Amount `json:"net"`
+	// Tax is the sum of the tax of each category and rate (BT-110).
+	Tax *Amount `json:"tax"`
+	// Total is Net plus Tax (BT-112).
+	Total *Amount `json:"total"`
+}
+
+// Compute adds a draft up (contract, section 4). A line is quantity × net_unit_price ÷ base_quantity, 1 when
+// base_quantity is absent. Each line is rounded once to the currency's minor unit, and so is the tax of each category
+// and rate, taken of the exact sum of its rounded lines; rounding is half away from zero. A currency without a minor
+// unit has no rounding rule of its own: its amounts are rounded to [api.MaxScale] digits, the finest an invoice can
+// say.
+//
+// Nothing is computed without a known currency and at least one line, or with a line that lacks quantity or price or
+// has a base_quantity of 0. Tax and Total are nil while a line of another category than O lacks its vat_rate; the tax
+// of category O is 0.
+func Compute(d *api.Draft) Totals {
+	s, ok := add(d)
+	if !ok {
+		return Totals{}
+	}
+	totals := Totals{Net: s.amount(s.net)}
+	if s.tax != nil {
+		totals.Tax = s.amount(s.tax)
+		totals.Total = s.amount(s.total())
+	}
+	return totals
+}
+
+// sums are the sums of a draft as integers of 10^-scale.
+type sums struct {
+	scale int
+	net   *big.Int
+	tax   *big.Int // nil when it cannot be computed
+}
+
+// total is net plus tax.
+func (s sums) total() *big.Int { return new(big.Int).Add(s.net, s.tax) }
+
+// amount writes an integer of 10^-scale.
+func (s sums) amount(n *big.Int) *Amount {
+	digits := new(big.Int).Abs(n).String()
+	if short := s.scale + 1 - len(digits); short > 0 {
+		digits = strings.Repeat("0", short) + digits
+	}
+	if point := len(digits) - s.scale; s.scale > 0 {
+		digits = digits[:point] + "." + digits[point:]
+	}
+	if n.Sign() < 0 {
+		digits = "-" + digits
+	}
+	return &Amount{text: digits}
+}
+
+// taxGroup is one line of the tax breakdown (EN 16931 BG-23).
+type taxGroup struct{ category, rate string }
+
+// add computes the sums; ok is false when there is nothing or not enough to add.
+func add(d *api.Draft) (s sums, ok bool) {
+	currency, known := codelist.Currencies().Lookup(text(d.Currency))
+	if !known || len(d.Items) == 0 {
+		return sums{}, false
+	}
+	s = sums{scale: currency.MinorUnits, net: new(big.Int), tax: new(big.Int)}
+	if currency.MinorUnits == codelist.NoMinorUnits {
+		s.scale = api.MaxScale
+	}
+	groups := map[taxGroup]*big.Int{}
+	taxable := true
+	for i := range d.Items {
+		item := &d.Items[i]
+		line, ok := lineAmount(item, s.scale)
+		if !ok {
+			return sums{}, false
+		}
+		s.net.Add(s.net, line)
+		if text(item.VATCategory) == outOfScope {
+			continue
+		}
+		if !given(item.VATRate) {
+			taxable = false
+			continue
+		}
+		group := taxGroup{category: text(item.VATCategory), rate: canonical(item.VATRate)}
+		if groups[group] == nil {
+			groups[group] = new(big.Int)
+		}
+		groups[group].Add(groups[group], line)
+	}
+	if !taxable {
+		s.tax = nil
+		return s, true
+	}
+	for group, base := range groups {
+		rate := parse(group.rate)
+		percent := pow10(rate.scale + 2)
+		s.tax.Add(s.tax, quotient(base.Mul(base, rate.coefficient), percent))
+	}
+	return s, true
+}
+
+// lineAmount is quantity × net_unit_price ÷ base_quantity as a whole number of 10^-scale, rounded once.
+func lineAmount(item *api.Item, scale int) (line *big.Int, ok bool) {
+	if !given(item.Quantity) || !given(item.NetUnitPrice) {
+		return nil, false
+	}
+	base := number{coefficient: big.NewInt(1)}
+	if given(item.BaseQuantity) {
+		base = parse(item.BaseQuantity.String())
+	}
+	if base.coefficient.Sign() <= 0 {
+		return nil, false
+	}
+	quantity, price := parse(item.Quantity.String()), parse(item.NetUnitPrice.String())
+	dividend := new(big.Int).Mul(quantity.coefficient, price.coefficient)
+	dividend.Mul(dividend, pow10(base.scale+scale))
+	divisor := new(big.Int).Mul(base.coefficient, pow10(quantity.scale+price.scale))
+	return quotient(dividend, divisor), true
+}
+
+// quotient divides by a positive number and rounds to a whole one, half away from zero.
+func quotient(dividend, divisor *big.Int) *big.Int {
+	whole, rest := new(big.Int).QuoRem(dividend, divisor, new(big.Int))
+	if rest.Abs(rest).Lsh(rest, 1).Cmp(divisor) >= 0 {
+		whole.Add(whole, big.NewInt(int64(dividend.Sign())))
+	}
+	return whole
+}
+
+// number is coefficient × 10^-scale.
+type number struct {
+	coefficient *big.Int
+	scale       int
+}
+
+// parse reads the text of a decimal that was given; its grammar was checked when the decimal was made.
+func parse(text string) number {
+	whole, fraction, _ := strings.Cut(text, ".")
+	coefficient, ok := new(big.Int).SetString(whole+fraction, 10)
+	if !ok {
+		panic("invoice: not a decimal: " + text)
+	}
+	return number{coefficient: coefficient, scale: len(fraction)}
+}
+
+// at returns the number as an integer of 10^-scale; scale is not below the number's own.
+func (n number) at(scale int) *big.Int {
+	return new(big.Int).Mul(n.coefficient, pow10(scale-n.scale))
+}
+
+// pow10 is 10 to the power n, n from 0.
+func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+// canonical is the shortest text of a decimal's value: 5.00 and 5 are one tax rate.
+func canonical(d *api.Decimal) string {
+	s := d.String()
+	if strings.Contains(s, ".") {
+		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// places is the number of digits after the point that a decimal's value needs.
+func places(d *api.Decimal) int {
+	_, fraction, _ := strings.Cut(canonical(d), ".")
+	return len(fraction)
+}

@@ -1,0 +1,130 @@
+package invoice
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/codelist"
+)
+
+// unitedArabEmirates is the country whose subdivisions PINT-AE lists.
+const unitedArabEmirates = "AE"
+
+// Our own rule names, where no rule set has an identifier for what we advise.
+const (
+	ruleDueDate = "due_date_before_issue_date"
+	ruleProfile = "incomplete_profile"
+)
+
+// Warnings returns our advice on a draft and on the seller's profile (contract, section 4), by JSON path; gaps of the
+// profile stand under seller., such as seller.legal_name. A rule is named by its official identifier in EN 16931
+// (BR-…), Peppol BIS Billing 3 (PEPPOL-EN16931-…) or PINT-AE (ibr-…-ae) where it has one. Warnings refuse nothing:
+// the provider owns regulated validation. An absent field of the draft is [Missing], not advice. A nil profile is an
+// empty one. The result is never nil.
+func Warnings(d *api.Draft, p *api.Profile) api.Faults {
+	warnings := api.Faults{}
+	if p == nil {
+		p = &api.Profile{}
+	}
+	warnEndpointScheme(warnings, "buyer_endpoint_scheme", d.BuyerEndpointScheme)
+	warnEmirate(warnings, "buyer_subdivision", d.BuyerCountry, d.BuyerSubdivision)
+	warnCountry(warnings, "buyer_country", d.BuyerCountry)
+	warnTotal(warnings, d)
+	warnDueDate(warnings, d)
+	if !blank(d.PaymentMeansCode) && !codelist.PaymentMeans().Has(*d.PaymentMeansCode) {
+		warnings.Add("payment_means_code", "BR-CL-16", "is not a payment means of UNCL4461")
+	}
+	for i := range d.Items {
+		warnItem(warnings, i, &d.Items[i])
+	}
+	warnSeller(warnings, p, d)
+	return warnings
+}
+
+// warnEndpointScheme advises on an electronic address scheme (BT-34-1, BT-49-1).
+func warnEndpointScheme(warnings api.Faults, path string, code *string) {
+	if blank(code) {
+		return
+	}
+	scheme, ok := codelist.EndpointSchemes().Lookup(*code)
+	switch {
+	case !ok:
+		warnings.Add(path, "BR-CL-25", "is not an electronic address scheme of the EAS list")
+	case !scheme.Active:
+		warnings.Add(path, "PEPPOL-EN16931-CL008", "is not an active scheme of the Peppol list: do not use it for new data")
+	}
+}
+
+// warnCountry advises on a country code (BT-40, BT-55).
+func warnCountry(warnings api.Faults, path string, code *string) {
+	if !blank(code) && !codelist.Countries().Has(*code) {
+		warnings.Add(path, "BR-CL-14", "is not a country of ISO 3166-1")
+	}
+}
+
+// warnEmirate advises on a subdivision of the United Arab Emirates (BT-39, BT-54); other countries' have no list.
+func warnEmirate(warnings api.Faults, path string, country, subdivision *string) {
+	if text(country) != unitedArabEmirates || blank(subdivision) || codelist.Emirates().Has(*subdivision) {
+		return
+	}
+	for emirate := range codelist.Emirates().All() {
+		if emirate.ISO == *subdivision {
+			warnings.Add(path, "ibr-128-ae", "is the ISO 3166-2 code of the emirate; the UAE rules want "+emirate.Code)
+			return
+		}
+	}
+	warnings.Add(path, "ibr-128-ae", "is not an emirate: AUH, DXB, SHJ, UAQ, FUJ, AJM or RAK")
+}
+
+// warnTotal advises when total_amount is away from the computed total by more than one minor unit per item.
+func warnTotal(warnings api.Faults, d *api.Draft) {
+	s, ok := add(d)
+	if !ok || s.tax == nil || !given(d.TotalAmount) {
+		return
+	}
+	unit := pow10(api.MaxScale - s.scale)
+	computed := new(big.Int).Mul(s.total(), unit)
+	away := computed.Sub(parse(d.TotalAmount.String()).at(api.MaxScale), computed)
+	tolerance := unit.Mul(unit, big.NewInt(int64(len(d.Items))))
+	if away.CmpAbs(tolerance) > 0 {
+		warnings.Add("total_amount", "BR-CO-15",
+			fmt.Sprintf("is away from the computed total %s by more than one minor unit per item", s.amount(s.total())))
+	}
+}
+
+// warnDueDate advises when payment is due before the invoice is issued.
+func warnDueDate(warnings api.Faults, d *api.Draft) {
+	issued, errIssued := time.Parse(time.DateOnly, text(d.IssueDate))
+	due, errDue := time.Parse(time.DateOnly, text(d.DueDate))
+	if errIssued != nil || errDue != nil {
+		return // a date that is absent or has no form cannot be compared; neither is advice
+	}
+	if due.Before(issued) {
+		warnings.Add("due_date", ruleDueDate, "is before issue_date")
+	}
+}
+
+// warnItem advises on one invoice line.
+func warnItem(warnings api.Faults, i int, item *api.Item) {
+	if !blank(item.UnitCode) && !codelist.Units().Has(*item.UnitCode) {
+		warnings.Add(itemPath(i, "unit_code"), "BR-CL-23", "is not a unit of UN/ECE Recommendation 20 or 21")
+	}
+	if !blank(item.VATCategory) && !codelist.TaxCategories().Has(*item.VATCategory) {
+		warnings.Add(itemPath(i, "vat_category"), "BR-CL-18", "is not a tax category of UNCL5305")
+	}
+	if given(item.BaseQuantity) && parse(item.BaseQuantity.String()).coefficient.Sign() <= 0 {
+		warnings.Add(itemPath(i, "base_quantity"), "PEPPOL-EN16931-R121", "must be above zero: no line amount can be computed")
+	}
+	if !given(item.GrossUnitPrice) || !given(item.NetUnitPrice) {
+		return
+	}
+	price := parse(item.GrossUnitPrice.String()).at(api.MaxScale)
+	if given(item.DiscountAmount) {
+		price.Sub(price, parse(item.DiscountAmount.String()).at(api.MaxScale))
+	}
+	if price.Cmp(parse(item.NetUnitPrice.String()).at(api.MaxScale)) != 0 {
+		warnings.Add(itemPath(i, "net_unit_price"), "PEPPOL-EN16931-R046", "is not gross_unit_price less discount_amount")
+	}
+}

@@ -1,0 +1,117 @@
+package invoice
+
+import (
+	"testing"
+
+	"quittance/api"
+)
+
+// TestWarnings: each edit of a draft that is beyond advice brings exactly one warning, under its path and rule.
+func TestWarnings(t *testing.T) {
+	type edit = func(*api.Draft, *api.Profile)
+	tests := []struct {
+		name, path, rule string
+		edit             edit
+	}{
+		{"unknown scheme", "buyer_endpoint_scheme", "BR-CL-25", func(d *api.Draft, _ *api.Profile) { d.BuyerEndpointScheme = ptr("1") }},
+		{"removed scheme", "buyer_endpoint_scheme", "PEPPOL-EN16931-CL008", func(d *api.Draft, _ *api.Profile) { d.BuyerEndpointScheme = ptr("0037") }},
+		{"unknown country", "buyer_country", "BR-CL-14", func(d *api.Draft, _ *api.Profile) { d.BuyerCountry = ptr("ZZ") }},
+		{"unknown emirate", "buyer_subdivision", "ibr-128-ae", func(d *api.Draft, _ *api.Profile) { d.BuyerSubdivision = ptr("Dubai") }},
+		{"emirate in ISO", "buyer_subdivision", "ibr-128-ae", func(d *api.Draft, _ *api.Profile) { d.BuyerSubdivision = ptr("AE-DU") }},
+		{"unknown means", "payment_means_code", "BR-CL-16", func(d *api.Draft, _ *api.Profile) { d.PaymentMeansCode = ptr("030") }},
+		{"unknown unit", "items[1].unit_code", "BR-CL-23", func(d *api.Draft, _ *api.Profile) { d.Items[1].UnitCode = ptr("PCS") }},
+		{"unknown category", "items[0].vat_category", "BR-CL-18", func(d *api.Draft, _ *api.Profile) { d.Items[0].VATCategory = ptr("X") }},
+		{"Greek category", "items[0].vat_category", "BR-CL-18", func(d *api.Draft, _ *api.Profile) { d.Items[0].VATCategory = ptr("\u039d") }},
+		{"base quantity 0", "items[1].base_quantity", "PEPPOL-EN16931-R121", func(d *api.Draft, _ *api.Profile) { d.Items[1].BaseQuantity = dec("0.00") }},
+		{"gross less discount", "items[0].net_unit_price", "PEPPOL-EN16931-R046", func(d *api.Draft, _ *api.Profile) { d.Items[0].DiscountAmount = dec("9.999999") }},
+		{"gross without discount", "items[0].net_unit_price", "PEPPOL-EN16931-R046", func(d *api.Draft, _ *api.Profile) { d.Items[0].DiscountAmount = nil }},
+		{"due before issued", "due_date", ruleDueDate, func(d *api.Draft, _ *api.Profile) { d.DueDate = ptr("2026-02-28") }},
+		{"total too high", "total_amount", "BR-CO-15", func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("1050.03") }},
+		{"total too low", "total_amount", "BR-CO-15", func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("1049.97") }},
+		{"total of the wrong sign", "total_amount", "BR-CO-15", func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("-1050") }},
+		{"name", "seller.legal_name", "BR-06", func(_ *api.Draft, p *api.Profile) { p.LegalName = ptr(" ") }},
+		{"street", "seller.street", "ibr-143-ae", func(_ *api.Draft, p *api.Profile) { p.Street = nil }},
+		{"city", "seller.city", "ibr-143-ae", func(_ *api.Draft, p *api.Profile) { p.City = nil }},
+		{"emirate", "seller.subdivision", "ibr-143-ae", func(_ *api.Draft, p *api.Profile) { p.Subdivision = nil }},
+		{"seller's unknown emirate", "seller.subdivision", "ibr-128-ae", func(_ *api.Draft, p *api.Profile) { p.Subdivision = ptr("X") }},
+		{"country", "seller.country", "BR-09", func(_ *api.Draft, p *api.Profile) { p.Country = nil }},
+		{"seller's unknown country", "seller.country", "BR-CL-14", func(_ *api.Draft, p *api.Profile) { p.Country = ptr("ZZ") }},
+		{"scheme", "seller.endpoint_scheme", "BR-62", func(_ *api.Draft, p *api.Profile) { p.EndpointScheme = nil }},
+		{"seller's unknown scheme", "seller.endpoint_scheme", "BR-CL-25", func(_ *api.Draft, p *api.Profile) { p.EndpointScheme = ptr("1") }},
+		{"endpoint", "seller.endpoint_id", "PEPPOL-EN16931-R020", func(_ *api.Draft, p *api.Profile) { p.EndpointID = nil }},
+		{"tax registration", "seller.tax_registration_number", "ibr-134-ae", func(_ *api.Draft, p *api.Profile) { p.TaxRegistrationNumber = nil }},
+		{"tax registration elsewhere", "seller.tax_registration_number", ruleProfile, func(_ *api.Draft, p *api.Profile) { p.Country, p.TaxRegistrationNumber = ptr("DE"), nil }},
+		{"legal registration", "seller.legal_registration_number", "ibr-150-ae", func(_ *api.Draft, p *api.Profile) { p.LegalRegistration = nil }},
+		{"type of registration", "seller.legal_registration_type", "ibr-173-ae", func(_ *api.Draft, p *api.Profile) { p.LegalRegistrationType = nil }},
+		{"account", "seller.payee_account", "BR-61", func(_ *api.Draft, p *api.Profile) { p.PayeeAccount = nil }},
+		{"buyer reference", "seller.buyer_reference", "PEPPOL-EN16931-R003", func(_ *api.Draft, p *api.Profile) { p.BuyerReference = nil }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d, p := completeDraft(), completeProfile()
+			tt.edit(d, p)
+			got := Warnings(d, p)
+			if len(got) != 1 || len(got[tt.path]) != 1 || got[tt.path][0].Rule != tt.rule || got[tt.path][0].Message == "" {
+				t.Errorf("warnings %v, want only %s at %s", got, tt.rule, tt.path)
+			}
+		})
+	}
+}
+
+func TestNoWarnings(t *testing.T) {
+	for name, edit := range map[string]func(*api.Draft, *api.Profile){
+		"complete":                    func(*api.Draft, *api.Profile) {},
+		"one minor unit per item":     func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("1050.02") },
+		"one minor unit less":         func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("1049.98") },
+		"due on the day of issue":     func(d *api.Draft, _ *api.Profile) { d.DueDate = d.IssueDate },
+		"a subdivision elsewhere":     func(d *api.Draft, _ *api.Profile) { d.BuyerCountry, d.BuyerSubdivision = ptr("DE"), ptr("BY") },
+		"discount without gross":      func(d *api.Draft, _ *api.Profile) { d.Items[0].GrossUnitPrice = nil },
+		"total that is not computed":  func(d *api.Draft, _ *api.Profile) { d.Items[0].VATRate, d.TotalAmount = nil, dec("1") },
+		"dates without a form":        func(d *api.Draft, _ *api.Profile) { d.DueDate = ptr("2026-02-30") },
+		"no account for cash":         func(d *api.Draft, p *api.Profile) { d.PaymentMeansCode, p.PayeeAccount = ptr("10"), nil },
+		"no registration type abroad": func(_ *api.Draft, p *api.Profile) { p.Country, p.LegalRegistrationType = ptr("DE"), nil },
+		"tax registration is enough":  func(_ *api.Draft, p *api.Profile) { p.Country, p.LegalRegistration = ptr("DE"), nil },
+	} {
+		d, p := completeDraft(), completeProfile()
+		edit(d, p)
+		if got := Warnings(d, p); got == nil || len(got) != 0 {
+			t.Errorf("%s: warnings %v, want none, not nil", name, got)
+		}
+	}
+}
+
+func TestEmptyProfile(t *testing.T) {
+	want := []string{
+		"seller.legal_name", "seller.street", "seller.city", "seller.country", "seller.endpoint_scheme", "seller.endpoint_id",
+		"seller.tax_registration_number", "seller.legal_registration_number", "seller.payee_account", "seller.buyer_reference",
+	}
+	for name, p := range map[string]*api.Profile{"nil": nil, "empty": {}} {
+		got := Warnings(completeDraft(), p)
+		for _, path := range want {
+			if !got.Has(path) {
+				t.Errorf("%s profile: no warning at %s", name, path)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s profile: %d warnings, want %d: %v", name, len(got), len(want), got)
+		}
+		if rule := got["seller.tax_registration_number"][0].Rule; rule != "BR-CO-26" {
+			t.Errorf("%s profile: rule %s", name, rule)
+		}
+	}
+}
+
+// TestTotalOfManyItems: the tolerance grows with the items.
+func TestTotalOfManyItems(t *testing.T) {
+	d := completeDraft()
+	d.Currency, d.Items = ptr("JPY"), nil
+	for range 10 {
+		d.Items = append(d.Items, api.Item{Name: ptr("x"), UnitCode: ptr("C62"), Quantity: dec("1"), NetUnitPrice: dec("10"), VATCategory: ptr("O")})
+	}
+	for total, warned := range map[string]bool{"100": false, "110": false, "90": false, "111": true, "89": true} {
+		d.TotalAmount = dec(total)
+		if got := Warnings(d, completeProfile()).Has("total_amount"); got != warned {
+			t.Errorf("total %s: warned %t", total, got)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// dropWithin bounds the removal of a database.
+const dropWithin = 30 * time.Second
+
+// NewDatabase makes an empty database and returns its address, for pgx, and the function that removes it. Connections
+// that are still open then are broken off.
+func (c *Cluster) NewDatabase(ctx context.Context) (address string, drop func() error, err error) {
+	return newDatabase(ctx, c.URL())
+}
+
+// newDatabase makes a database with a random name in the cluster that admin is a database of.
+func newDatabase(ctx context.Context, admin string) (address string, drop func() error, err error) {
+	parsed, err := url.Parse(admin)
+	if err != nil {
+		return "", nil, fmt.Errorf("read the address of the cluster: %w", err)
+	}
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", nil, fmt.Errorf("choose a name for the database: %w", err)
+	}
+	name := "test_" + hex.EncodeToString(random[:])
+	if err := execute(ctx, admin, "CREATE DATABASE "+name); err != nil {
+		return "", nil, fmt.Errorf("make the database: %w", err)
+	}
+	parsed.Path = "/" + name
+	return parsed.String(), func() error {
+		// The context of the test that asked for the database has ended by the time it is removed.
+		ctx, cancel := context.WithTimeout(context.Background(), dropWithin)
+		defer cancel()
+		if err := execute(ctx, admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			return fmt.Errorf("remove the database: %w", err)
+		}
+		return nil
+	}, nil
+}
+
+// execute runs one statement over a connection of its own.
+func execute(ctx context.Context, address, statement string) error {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}

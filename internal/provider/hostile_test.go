@@ -1,0 +1,385 @@
+package provider_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/internal/provider"
+	"quittance/internal/provider/providertest"
+)
+
+// unresolvable has a label that is too long for a name: no resolver has to be asked, and no network is needed.
+const unresolvable = "https://xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.invalid"
+
+// raw is a server of bare connections: the other side of HTTP at its worst.
+type raw struct {
+	listener net.Listener
+	conns    atomic.Int64
+	bytes    atomic.Int64
+	group    sync.WaitGroup
+}
+
+// rawServe runs handle for each connection until the test ends.
+func rawServe(t *testing.T, handle func(n int64, conn net.Conn)) *raw {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &raw{listener: listener}
+	ended := make(chan struct{})
+	r.group.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			n := r.conns.Add(1)
+			r.group.Go(func() {
+				stop := context.AfterFunc(contextOf(ended), func() { _ = conn.Close() })
+				defer stop()
+				defer conn.Close()
+				handle(n, &counted{Conn: conn, bytes: &r.bytes})
+			})
+		}
+	})
+	t.Cleanup(func() {
+		close(ended)
+		listener.Close()
+		r.group.Wait()
+	})
+	return r
+}
+
+func (r *raw) url() string { return "http://" + r.listener.Addr().String() }
+
+// contextOf ends with a channel.
+func contextOf(ended <-chan struct{}) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-ended; cancel() }()
+	return ctx
+}
+
+// counted counts what the other side has sent.
+type counted struct {
+	net.Conn
+	bytes *atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// readRequest reads one whole request.
+func readRequest(conn net.Conn) error {
+	request, err := http.ReadRequest(bufio.NewReader(conn))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, request.Body)
+	return err
+}
+
+// afterRequest answers every connection's first request with text, and then does what last says.
+func afterRequest(text string, last func(net.Conn)) func(int64, net.Conn) {
+	return func(_ int64, conn net.Conn) {
+		if readRequest(conn) != nil {
+			return
+		}
+		// The adapter may hang up at any time.
+		_, _ = io.WriteString(conn, text)
+		if last != nil {
+			last(conn)
+		}
+	}
+}
+
+// hang waits until the other side or the test ends the connection.
+func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+// flood sends for as long as the other side reads.
+func flood(text string, most int) func(net.Conn) {
+	return func(conn net.Conn) {
+		for range most/len(text) + 1 {
+			if _, err := io.WriteString(conn, text); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// trickle sends a byte now and then.
+func trickle(conn net.Conn) {
+	for {
+		if _, err := io.WriteString(conn, " "); err != nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// reset ends a connection with RST instead of FIN.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*counted).Conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+func TestHostileProvidersAreUnclear(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	for _, c := range []struct {
+		name   string
+		handle func(int64, net.Conn)
+		class  provider.ErrorClass
+		status int
+	}{
+		{"hangs before the answer", afterRequest("", hang), provider.ClassTimeout, 0},
+		{"hangs without reading", func(_ int64, conn net.Conn) { hang(conn) }, provider.ClassTimeout, 0},
+		{"hangs in the headers", afterRequest(ok, hang), provider.ClassTimeout, 0},
+		{"hangs in the body", afterRequest(ok+"Content-Length: 10\r\n\r\n{", hang), provider.ClassTimeout, 200},
+		{"trickles headers", afterRequest(ok+"X: ", trickle), provider.ClassTimeout, 0},
+		{"trickles a body", afterRequest(ok+"\r\n{", trickle), provider.ClassTimeout, 200},
+		{"endless headers", afterRequest(ok, flood("X-Padding: "+strings.Repeat("x", 1000)+"\r\n", 8<<20)), provider.ClassProtocol, 0},
+		{"300 MiB", afterRequest(ok+"Content-Length: 314572800\r\n\r\n", flood(strings.Repeat("x", 1<<16), 300<<20)), provider.ClassTooLarge, 200},
+		{"endless chunks", afterRequest(ok+"Transfer-Encoding: chunked\r\n\r\n", flood("400\r\n"+strings.Repeat("x", 1024)+"\r\n", 16<<20)), provider.ClassTooLarge, 200},
+		{"a truncated body", afterRequest(ok+"Content-Length: 10\r\n\r\n{\"a\"", nil), provider.ClassProtocol, 200},
+		{"a truncated chunk", afterRequest(ok+"Transfer-Encoding: chunked\r\n\r\n9\r\n{\"a\"", nil), provider.ClassProtocol, 200},
+		{"garbage", afterRequest("\x16\x03\x01\x00garbage\r\n\r\n", nil), provider.ClassProtocol, 0},
+		{"no HTTP at all", afterRequest("220 mail.example.com ESMTP\r\n", hang), provider.ClassProtocol, 0},
+		{"two lengths", afterRequest(ok+"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", nil), provider.ClassProtocol, 0},
+		{"closed after the request", afterRequest("", nil), provider.ClassProtocol, 0},
+		{"reset after the request", afterRequest("", reset), provider.ClassProtocol, 0},
+		{"a redirect", afterRequest("HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/elsewhere\r\nContent-Length: 0\r\n\r\n", hang), provider.ClassRedirect, 307},
+		{"switching protocols", afterRequest("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", hang), provider.ClassProtocol, 101},
+		{"compressed unasked", afterRequest(ok+"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", hang), provider.ClassProtocol, 200},
+		{"endless informational answers", afterRequest("", flood("HTTP/1.1 103 Early Hints\r\n\r\n", 1<<20)), provider.ClassProtocol, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := rawServe(t, c.handle)
+			h := adapter(t, server.url(), func(config *provider.Config) {
+				if config.Timeout = 10 * time.Second; c.class == provider.ClassTimeout {
+					config.Timeout = 100 * time.Millisecond
+				}
+			})
+			answer := h.Submit(t.Context(), providertest.Document("ref-1"))
+			if len(answer.Body) > provider.MaxAnswer {
+				t.Errorf("%d bytes retained", len(answer.Body))
+			}
+			answer.Body = nil
+			if answer.Kind != provider.Unclear || answer.ErrorClass != c.class || answer.HTTPStatus != c.status {
+				t.Errorf("want unclear, %s, %d; got %+v", c.class, c.status, answer)
+			}
+			if n := server.conns.Load(); n != 1 {
+				t.Errorf("the document was sent over %d connections", n)
+			}
+		})
+	}
+}
+
+func TestRefusalsNeedNoWholeBody(t *testing.T) {
+	server := rawServe(t, afterRequest("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3\r\nContent-Length: 100\r\n\r\n{", nil))
+	answer := adapter(t, server.url(), nil).Submit(t.Context(), providertest.Document("ref-1"))
+	if answer.Kind != provider.Refused || answer.RetryAfter != 3*time.Second || !answer.Truncated || answer.ErrorClass != provider.ClassProtocol {
+		t.Fatalf("%+v", answer)
+	}
+}
+
+func TestNothingIsSentWhenNoConnectionIsMade(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	silent := rawServe(t, func(_ int64, conn net.Conn) { hang(conn) })
+	ender := rawServe(t, func(_ int64, conn net.Conn) { _, _ = conn.Read(make([]byte, 1)) })
+	for _, c := range []struct {
+		url   string
+		class provider.ErrorClass
+	}{
+		{"http://" + closed.Addr().String(), provider.ClassConnect},
+		{unresolvable, provider.ClassDNS},
+		{strings.Replace(silent.url(), "http", "https", 1), provider.ClassTimeout},
+		{strings.Replace(ender.url(), "http", "https", 1), provider.ClassTLS},
+	} {
+		h := adapter(t, c.url, func(config *provider.Config) { config.Timeout = 2 * time.Second })
+		answer := h.Submit(t.Context(), providertest.Document("ref-1"))
+		if answer.Kind != provider.NotSent || answer.ErrorClass != c.class {
+			t.Errorf("%s: want not_sent and %s, got %+v", c.url, c.class, answer)
+		}
+	}
+}
+
+// TestACallThatWaitsForAConnectionIsNotSent holds the bound on connections, and that waiting sends nothing.
+func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
+	arrived := make(chan struct{})
+	server := rawServe(t, func(_ int64, conn net.Conn) {
+		if readRequest(conn) == nil {
+			close(arrived)
+		}
+		hang(conn)
+	})
+	h := adapter(t, server.url(), func(config *provider.Config) { config.MaxConns = 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan provider.Answer, 1)
+	go func() { first <- h.Submit(ctx, providertest.Document("ref-1")) }()
+	<-arrived
+	short, done := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer done()
+	if answer := h.Submit(short, providertest.Document("ref-2")); answer.Kind != provider.NotSent || answer.ErrorClass != provider.ClassTimeout {
+		t.Errorf("waiting: %+v", answer)
+	}
+	cancel()
+	if answer := <-first; answer.Kind != provider.Unclear || answer.ErrorClass != provider.ClassCanceled {
+		t.Errorf("given up after the request: %+v", answer)
+	}
+}
+
+// TestADeadReusedConnectionNeverSendsASubmissionTwice is the trap of net/http: it sends a request with an
+// Idempotency-Key again when a connection from its pool turns out to be dead.
+func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
+	for name, end := range map[string]func(net.Conn){"closed": func(net.Conn) {}, "reset": reset} {
+		for _, received := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, request read %t", name, received), func(t *testing.T) {
+				var submissions atomic.Int64
+				server := rawServe(t, func(_ int64, conn net.Conn) {
+					if readRequest(conn) != nil {
+						return
+					}
+					_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+					if received {
+						if readRequest(conn) != nil {
+							return
+						}
+					} else if _, err := conn.Read(make([]byte, 1)); err != nil {
+						return
+					}
+					submissions.Add(1)
+					end(conn)
+				})
+				h := adapter(t, server.url(), nil)
+				if answer := h.Status(t.Context(), "ref-1"); answer.Kind != provider.Answered {
+					t.Fatalf("%+v", answer)
+				}
+				answer := h.Submit(t.Context(), providertest.Document("ref-1"))
+				if answer.Kind != provider.Unclear || answer.ErrorClass != provider.ClassProtocol || submissions.Load() != 1 || server.conns.Load() != 1 {
+					t.Fatalf("%d submissions over %d connections: %+v", submissions.Load(), server.conns.Load(), answer)
+				}
+			})
+		}
+	}
+}
+
+// TestAConnectionThatDiedIdleCostsNothing restarts the provider between two calls.
+func TestAConnectionThatDiedIdleCostsNothing(t *testing.T) {
+	idle := make(chan net.Conn, 1)
+	server := rawServe(t, func(n int64, conn net.Conn) {
+		if readRequest(conn) != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+		if n == 1 {
+			idle <- conn
+		}
+		hang(conn)
+	})
+	h := adapter(t, server.url(), nil)
+	h.Status(t.Context(), "ref-1")
+	reset(<-idle)
+	// The adapter notices the reset at some moment; until then a call may find the connection dead.
+	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+		answer := h.Submit(t.Context(), providertest.Document("ref-1"))
+		if answer.Kind == provider.Answered {
+			break
+		}
+		if answer.Kind != provider.Unclear || time.Now().After(deadline) {
+			t.Fatalf("%+v", answer)
+		}
+	}
+}
+
+// TestNotSentIsTrueUnderRacingCancellation gives calls up at every moment and compares what the adapter claims with
+// what the provider has seen.
+func TestNotSentIsTrueUnderRacingCancellation(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	server := rawServe(t, func(_ int64, conn net.Conn) {
+		reader := bufio.NewReader(conn)
+		for {
+			line, err := reader.ReadString('\n')
+			if key, found := strings.CutPrefix(line, "Idempotency-Key: "); found {
+				mu.Lock()
+				seen[strings.TrimSpace(key)] = true
+				mu.Unlock()
+			}
+			if strings.TrimSpace(line) == "" && err == nil {
+				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	h := adapter(t, server.url(), nil)
+	notSent := map[string]bool{}
+	for i := range 400 {
+		reference := fmt.Sprintf("ref-%d", i)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*2*time.Microsecond)
+		if answer := h.Submit(ctx, provider.Document{Reference: reference, Body: []byte("{}")}); answer.Kind == provider.NotSent {
+			notSent[reference] = true
+		}
+		cancel()
+	}
+	h.Close()
+	server.listener.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	for reference := range notSent {
+		if seen[reference] {
+			t.Errorf("%s arrived and is claimed as not sent", reference)
+		}
+	}
+	if len(notSent) == 0 || len(seen) == 0 {
+		t.Errorf("nothing raced: %d not sent, %d seen", len(notSent), len(seen))
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var calls atomic.Int64
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		http.Redirect(w, r, "/v1/other", http.StatusFound)
+	})
+	h := adapter(t, server.URL, nil)
+	for _, answer := range []provider.Answer{h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1")} {
+		if answer.Kind != provider.Unclear || answer.ErrorClass != provider.ClassRedirect || answer.HTTPStatus != http.StatusFound {
+			t.Errorf("%+v", answer)
+		}
+	}
+	if calls.Load() != 2 {
+		t.Errorf("%d calls", calls.Load())
+	}
+}
+
+func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
+	proxy := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") })
+	t.Setenv("HTTPS_PROXY", proxy.URL)
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	h := adapter(t, unresolvable, nil)
+	if answer := h.Status(t.Context(), "ref-1"); answer.Kind != provider.NotSent || answer.ErrorClass != provider.ClassDNS {
+		t.Errorf("%+v", answer)
+	}
+}

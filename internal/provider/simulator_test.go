@@ -1,0 +1,54 @@
+package provider_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/internal/invoice"
+	"quittance/internal/provider"
+	"quittance/internal/provider/providertest"
+)
+
+// handClock is a clock that a test moves.
+type handClock struct{ elapsed atomic.Int64 }
+
+func (c *handClock) now() time.Time {
+	return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(c.elapsed.Load()))
+}
+
+func (c *handClock) advance(d time.Duration) { c.elapsed.Add(int64(d)) }
+
+func TestSimulatorConforms(t *testing.T) {
+	providertest.Run(t, func(*testing.T) (provider.Adapter, providertest.Control) {
+		clock := &handClock{}
+		return provider.NewSimulator(clock.now, time.Second),
+			providertest.Control{Advance: func() { clock.advance(time.Hour) }}
+	})
+}
+
+func TestSimulatorMovesOneDimensionAStepAndClaimsNothingReal(t *testing.T) {
+	clock := &handClock{}
+	simulator := provider.NewSimulator(clock.now, time.Second)
+	simulator.Submit(t.Context(), providertest.Document("ref-1"))
+	for round := range 5 {
+		answer := simulator.Status(t.Context(), "ref-1")
+		report, err := invoice.ReadReport(answer.Body, simulator.Profile().Vocabulary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Sequence != int64(round+1) || report.States.AllTerminal() != (round == 4) {
+			t.Fatalf("round %d: %+v", round, report)
+		}
+		for i, d := range invoice.Dimensions {
+			word, terminal, _ := report.States.Get(d)
+			if terminal != (i < round) || len(word) < 9 || word[:9] != "simulated" {
+				t.Fatalf("round %d, %s: %q, terminal %v", round, d, word, terminal)
+			}
+		}
+		if _, err := invoice.ReadReport(answer.Body, provider.ProtocolVocabulary()); err == nil {
+			t.Fatal("the provider protocol's vocabulary reads a document of the simulator")
+		}
+		clock.advance(time.Second)
+	}
+}

@@ -1,0 +1,60 @@
+package secret
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// TokenPrefix begins every access token, so that people and secret scanners recognise one.
+const TokenPrefix = "qt_"
+
+// tokenBytes is the entropy of an access token: 256 bits (contract, section 3).
+const tokenBytes = 32
+
+// NewToken returns a new access token: [TokenPrefix] and 256 bits of random as 43 base64url characters (RFC 4648,
+// section 5). It fails only when random does.
+func NewToken(random io.Reader) (Text, error) {
+	var raw [tokenBytes]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return Text{}, fmt.Errorf("secret: new token: %w", err)
+	}
+	return New(TokenPrefix + base64.RawURLEncoding.EncodeToString(raw[:])), nil
+}
+
+// Digest returns the SHA-256 by which an access token is stored and looked up.
+//
+// Neither salt nor a slow hash is missing: both slow down guessing a value people choose, and a token is 256 random bits
+// that nobody guesses. In return the digest is an index key, and since an attacker cannot steer a digest towards a
+// stored one, the time an index look-up takes tells nothing. Never use it for a password.
+func Digest(t Text) [sha256.Size]byte { return sha256.Sum256([]byte(t.Reveal())) }
+
+// The form of a generated password: seven groups of four characters out of 31, which is 138 bits.
+const (
+	// passwordAlphabet leaves out i, l, o, 0 and 1, which are mistaken for one another.
+	passwordAlphabet = "abcdefghjkmnpqrstuvwxyz23456789"
+	passwordGroups   = 7
+	passwordGroup    = 4
+)
+
+// NewPassword returns a first password for a user: 34 characters such as abcd-efgh-jkmn-pqrs-tuvw-xyz2-3456 with 138 bits
+// of entropy, without characters that look alike. It fails only when random does.
+func NewPassword(random io.Reader) (Text, error) {
+	var raw [8 * passwordGroups * passwordGroup]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return Text{}, fmt.Errorf("secret: new password: %w", err)
+	}
+	var out strings.Builder
+	for i := range passwordGroups * passwordGroup {
+		if i > 0 && i%passwordGroup == 0 {
+			out.WriteByte('-')
+		}
+		// 64 bits for each character keep the bias of the remainder below 2^-59.
+		n := binary.BigEndian.Uint64(raw[8*i:]) % uint64(len(passwordAlphabet))
+		out.WriteByte(passwordAlphabet[n])
+	}
+	return New(out.String()), nil
+}

@@ -1,0 +1,222 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"quittance/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/strictjson"
+)
+
+// call is one request on its way through an endpoint.
+type call struct {
+	*Server
+	request *http.Request
+	// session is who calls; the zero value on public routes.
+	session store.Session
+	// path holds the values of the route's {parameters}.
+	path map[string]string
+	// body is the parsed body; absent when there is none.
+	body    strictjson.Value
+	hasBody bool
+	// header is sent with the answer.
+	header http.Header
+}
+
+// id returns a path parameter as an identifier. What is not one is as unknown as another company's.
+func (c *call) id(name string) (store.ID, error) {
+	id, err := store.ParseID(c.path[name])
+	if err != nil {
+		return store.ID{}, store.ErrNotFound
+	}
+	return id, nil
+}
+
+// operation is an endpoint without its types: what the route table holds.
+type operation struct {
+	in, out reflect.Type
+	serve   func(ctx context.Context, c *call) (status int, body any, err error)
+}
+
+// none is the body of a request that has none.
+type none struct{}
+
+// endpoint makes an operation of a handler. in checks the body against In and reports all its faults at once; a
+// handler calls it after it has found what the path names, so that an unknown identifier is refused first.
+func endpoint[In, Out any](handle func(c *call, ctx context.Context, in func() (In, error)) (status int, out Out, err error)) operation {
+	decoder := strictjson.For[In]()
+	return operation{
+		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
+		serve: func(ctx context.Context, c *call) (int, any, error) {
+			return handle(c, ctx, func() (In, error) {
+				if !c.hasBody {
+					var empty In
+					return empty, nil // an operation that wants a body was refused before
+				}
+				in, faults := decoder.Decode(c.body)
+				return in, invalid(api.CodeValidationFailed, faults)
+			})
+		},
+	}
+}
+
+// bare makes an operation of a handler that takes no body. One that is sent all the same has to be an empty object.
+func bare[Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
+	return endpoint(func(c *call, ctx context.Context, in func() (none, error)) (int, Out, error) {
+		if _, err := in(); err != nil {
+			var zero Out
+			return 0, zero, err
+		}
+		return handle(c, ctx)
+	})
+}
+
+// run takes a request through its route in the order of refusal (contract, section 1): 401, 429, 415, 413, 400, then
+// the handler's own 404, 422 and 409.
+func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body any, err error) {
+	if !rt.public {
+		if c.session, err = s.authenticate(ctx, c.request); err != nil {
+			return 0, nil, err
+		}
+		limit, err := s.calls.spend(c.session.Digest)
+		c.limitHeaders(limit)
+		if err != nil {
+			return 0, nil, err
+		}
+	}
+	if rt.method != http.MethodGet {
+		if err := c.readBody(rt); err != nil {
+			return 0, nil, err
+		}
+	}
+	if err := checkQuery(c.request, rt.query); err != nil {
+		return 0, nil, err
+	}
+	return rt.operation.serve(ctx, c)
+}
+
+// authenticate finds out who calls.
+func (s *Server) authenticate(ctx context.Context, r *http.Request) (store.Session, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return store.Session{}, refuse(api.CodeUnauthenticated)
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return store.Session{}, refuse(api.CodeUnauthenticated)
+	}
+	session, err := s.DB.Authenticate(ctx, secret.Digest(secret.New(token)))
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Session{}, refuse(api.CodeUnauthenticated)
+	}
+	return session, err
+}
+
+// readBody reads and parses the body: 415, 413, 400.
+func (c *call) readBody(rt *route) error {
+	wanted := rt.operation.in != reflect.TypeFor[none]()
+	body := http.MaxBytesReader(nil, c.request.Body, c.MaxBody)
+	var first [1]byte
+	n, err := io.ReadFull(body, first[:])
+	if n == 0 && (err == io.EOF || err == nil) {
+		if wanted {
+			return refuse(api.CodeMalformedRequest)
+		}
+		return nil
+	}
+	if !jsonMediaType(c.request.Header, rt.mediaTypes) {
+		return refuse(api.CodeUnsupportedMediaType)
+	}
+	if c.request.ContentLength > c.MaxBody {
+		return refuse(api.CodePayloadTooLarge)
+	}
+	rest, restErr := io.ReadAll(body)
+	var tooLarge *http.MaxBytesError
+	if errors.As(restErr, &tooLarge) {
+		return refuse(api.CodePayloadTooLarge)
+	}
+	if err := errors.Join(err, restErr); err != nil {
+		return &refusal{code: api.CodeMalformedRequest, cause: err} // the client broke off
+	}
+	if c.body, err = strictjson.Parse(append(first[:1:1], rest...)); err != nil {
+		return refuse(api.CodeMalformedRequest)
+	}
+	c.hasBody = true
+	return nil
+}
+
+// jsonMediaType tells whether the body is declared as JSON in UTF-8, or as one of the further types.
+func jsonMediaType(header http.Header, further []string) bool {
+	values := header.Values("Content-Type")
+	if len(values) != 1 || header.Get("Content-Encoding") != "" && !strings.EqualFold(header.Get("Content-Encoding"), "identity") {
+		return false
+	}
+	mediaType, parameters, err := mime.ParseMediaType(values[0])
+	if err != nil {
+		return false
+	}
+	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return false
+	}
+	if mediaType == "application/json" {
+		return true
+	}
+	for _, other := range further {
+		if mediaType == other {
+			return true
+		}
+	}
+	return false
+}
+
+// checkQuery refuses a query that cannot be read, and a parameter that is repeated or that the route does not have: a
+// filter with a typing error must not answer with everything.
+func checkQuery(r *http.Request, known []string) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	values, err := parseQuery(r.URL.RawQuery)
+	if err != nil {
+		return refuse(api.CodeMalformedRequest)
+	}
+	for name, list := range values {
+		ok := false
+		for _, want := range known {
+			ok = ok || name == want
+		}
+		if !ok || len(list) != 1 {
+			return refuse(api.CodeMalformedRequest)
+		}
+	}
+	return nil
+}
+
+// positive returns a query value that is an integer from 1; absent when it is not given.
+func (c *call) positive(name string, absent int) (int, error) {
+	values := c.request.URL.Query()
+	if !values.Has(name) {
+		return absent, nil
+	}
+	text := values.Get(name)
+	for _, digit := range text {
+		if digit < '0' || digit > '9' {
+			return 0, refuse(api.CodeMalformedRequest)
+		}
+	}
+	n, err := strconv.Atoi(text)
+	if errors.Is(err, strconv.ErrRange) {
+		return int(^uint(0) >> 1), nil // a page far past the end is an empty page
+	}
+	if err != nil || n < 1 {
+		return 0, refuse(api.CodeMalformedRequest)
+	}
+	return n, nil
+}

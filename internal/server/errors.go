@@ -1,0 +1,134 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/submission"
+	"quittance/internal/webhook"
+)
+
+// statuses is the error catalogue (specification, part 7; contract, section 2): the HTTP status of every code, and the
+// sentence that is said when there is nothing more particular to say.
+var statuses = map[api.Code]struct {
+	status  int
+	message string
+}{
+	api.CodeMalformedRequest:             {http.StatusBadRequest, "The request is not well-formed JSON, or a query value is not valid."},
+	api.CodeInvalidCredentials:           {http.StatusUnauthorized, "The e-mail address or the password is wrong."},
+	api.CodeUnauthenticated:              {http.StatusUnauthorized, "A valid bearer token is required: log in again."},
+	api.CodeAccountSuspended:             {http.StatusForbidden, "This account is suspended."},
+	api.CodeNotFound:                     {http.StatusNotFound, "There is nothing at this address."},
+	api.CodeMethodNotAllowed:             {http.StatusMethodNotAllowed, "This method is not allowed here; see the Allow header."},
+	api.CodeProviderConnectionRequired:   {http.StatusConflict, "The company has no active provider connection."},
+	api.CodeProductionNotApproved:        {http.StatusConflict, "The provider connection is not approved for this environment."},
+	api.CodeDuplicateInvoiceNumber:       {http.StatusConflict, "An invoice with this number was submitted before."},
+	api.CodeInvoiceNotEditable:           {http.StatusConflict, "The invoice is submitted, or has live credit notes, and cannot be changed."},
+	api.CodeSubmissionInProgress:         {http.StatusConflict, "The invoice is being submitted right now: read it again in a moment."},
+	api.CodeCreditNoteSubmissionDisabled: {http.StatusConflict, "Regulated submission of credit notes is disabled."},
+	api.CodeSubscriptionInactive:         {http.StatusConflict, "The webhook subscription is deactivated."},
+	api.CodeLimitReached:                 {http.StatusConflict, "The company has as many of these as it may have."},
+	api.CodeIdempotencyKeyReused:         {http.StatusConflict, "This Idempotency-Key was used for a different request."},
+	api.CodePreconditionFailed:           {http.StatusPreconditionFailed, "The invoice has changed since it was read."},
+	api.CodePayloadTooLarge:              {http.StatusRequestEntityTooLarge, "The request body is too large."},
+	api.CodeUnsupportedMediaType:         {http.StatusUnsupportedMediaType, "Send the body as application/json in UTF-8, without an encoding."},
+	api.CodeValidationFailed:             {http.StatusUnprocessableEntity, "Some fields are not valid; see details."},
+	api.CodeInvoiceIncomplete:            {http.StatusUnprocessableEntity, "The invoice lacks fields that submission needs; see details."},
+	api.CodeUnsafeDestination:            {http.StatusUnprocessableEntity, "The URL cannot be a webhook destination."},
+	api.CodeRateLimited:                  {http.StatusTooManyRequests, "Too many requests: wait as long as Retry-After says."},
+	api.CodeProviderError:                {http.StatusBadGateway, "The provider did not take the document. The invoice is a draft as before: submit it again later."},
+	api.CodeInternal:                     {http.StatusInternalServerError, "Something went wrong here. Quote the request id to support."},
+	api.CodeUnavailable:                  {http.StatusServiceUnavailable, "The service cannot answer right now: try again later."},
+}
+
+// refusal is a failure as its caller is told it. Everything that is shown is in it; the cause goes to the log alone.
+type refusal struct {
+	code    api.Code
+	details map[string]any
+	header  map[string]string
+	cause   error
+}
+
+func (r *refusal) Error() string { return string(r.code) }
+func (r *refusal) Unwrap() error { return r.cause }
+
+// refuse returns the refusal of a code.
+func refuse(code api.Code) *refusal { return &refusal{code: code} }
+
+// invalid returns the refusal of a payload with faults, nil when it has none.
+func invalid(code api.Code, faults api.Faults) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	details := make(map[string]any, len(faults))
+	for path, list := range faults {
+		details[path] = list
+	}
+	return &refusal{code: code, details: details}
+}
+
+// failures maps what the packages below return to what a caller is told: the border between internal and shown errors.
+func failures(err error) *refusal {
+	var shown *refusal
+	var incomplete *store.IncompleteError
+	var duplicate *store.DuplicateNumberError
+	var limited *account.LimitedError
+	switch {
+	case errors.As(err, &shown):
+		return shown
+	case errors.As(err, &incomplete):
+		faults := api.Faults{}
+		for _, path := range incomplete.Missing {
+			faults.Add(path, "required", "is needed for submission")
+		}
+		err := invalid(api.CodeInvoiceIncomplete, faults)
+		errors.As(err, &shown)
+		return shown
+	case errors.As(err, &duplicate):
+		return &refusal{code: api.CodeDuplicateInvoiceNumber, details: map[string]any{"invoice_id": duplicate.Invoice.String()}}
+	case errors.As(err, &limited):
+		return &refusal{code: api.CodeRateLimited, header: map[string]string{"Retry-After": wholeSeconds(limited.Limit.Reset)}}
+	}
+	code := api.CodeInternal
+	for _, known := range [...]struct {
+		err  error
+		code api.Code
+	}{
+		{store.ErrNotFound, api.CodeNotFound},
+		{account.ErrInvalidCredentials, api.CodeInvalidCredentials},
+		{store.ErrSuspended, api.CodeAccountSuspended},
+		{store.ErrConnectionRequired, api.CodeProviderConnectionRequired},
+		{store.ErrNotApproved, api.CodeProductionNotApproved},
+		{store.ErrSubmissionInProgress, api.CodeSubmissionInProgress},
+		{store.ErrNotEditable, api.CodeInvoiceNotEditable},
+		{store.ErrVersion, api.CodePreconditionFailed},
+		{store.ErrLimit, api.CodeLimitReached},
+		{webhook.ErrUnsafeDestination, api.CodeUnsafeDestination},
+		{submission.ErrNotTaken, api.CodeProviderError},
+		{store.ErrUnavailable, api.CodeUnavailable},
+		{context.Canceled, api.CodeUnavailable},
+		{context.DeadlineExceeded, api.CodeUnavailable},
+	} {
+		if errors.Is(err, known.err) {
+			code = known.code
+			break
+		}
+	}
+	r := &refusal{code: code, cause: err}
+	if code == api.CodeUnavailable {
+		r.header = map[string]string{"Retry-After": "5"}
+	}
+	return r
+}
+
+// wholeSeconds is a wait as Retry-After wants it, rounded up, at least one.
+func wholeSeconds(wait time.Duration) string {
+	return strconv.Itoa(max(1, int(math.Ceil(wait.Seconds()))))
+}

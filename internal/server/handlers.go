@@ -1,0 +1,212 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/invoice"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/webhook"
+)
+
+// The bounds of a page (contract, section 4).
+const (
+	defaultPerPage = 25
+	maxPerPage     = 100
+)
+
+func (c *call) login(ctx context.Context, in func() (api.LoginRequest, error)) (int, api.Data[api.Login], error) {
+	var out api.Data[api.Login]
+	body, err := in()
+	if err != nil {
+		return 0, out, err
+	}
+	login, limit, err := c.Accounts.Login(ctx, c.source(c.request), *body.Email, *body.Password)
+	c.limitHeaders(limit)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Data = api.Login{Token: login.Token.Reveal(), ExpiresAt: login.Expires,
+		User:    api.LoginUser{Name: login.User.Name, Email: login.User.Email},
+		Account: api.LoginAccount{CompanyName: login.Account.Company, Status: login.Account.Status}}
+	return http.StatusOK, out, nil
+}
+
+// limitHeaders tells a caller how it stands with a limit (IETF draft-ietf-httpapi-ratelimit-headers).
+func (c *call) limitHeaders(limit account.Limit) {
+	if limit.Max == 0 {
+		return
+	}
+	c.header.Set("RateLimit-Limit", strconv.FormatInt(limit.Max, 10))
+	c.header.Set("RateLimit-Remaining", strconv.FormatInt(limit.Remaining, 10))
+	c.header.Set("RateLimit-Reset", wholeSeconds(limit.Reset))
+}
+
+func (c *call) createInvoice(ctx context.Context, in func() (api.Draft, error)) (int, api.Data[api.Invoice], error) {
+	draft, err := c.draft(in)
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	created, err := c.session.Tenant.CreateInvoice(ctx, &draft)
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	return http.StatusCreated, c.invoice(created), nil
+}
+
+// draft reads a draft and adds the faults that only the domain knows.
+func (c *call) draft(in func() (api.Draft, error)) (api.Draft, error) {
+	draft, err := in()
+	return draft, withFaults(err, invoice.Faults(&draft))
+}
+
+// withFaults adds faults to what was found wrong with a payload already.
+func withFaults(err error, faults api.Faults) error {
+	found := failures(err)
+	if err != nil && found.code != api.CodeValidationFailed {
+		return err
+	}
+	if err == nil {
+		return invalid(api.CodeValidationFailed, faults)
+	}
+	for path, list := range faults {
+		if _, ok := found.details[path]; !ok {
+			found.details[path] = list
+		}
+	}
+	return found
+}
+
+// invoice is an invoice as it is answered, with its entity tag.
+func (c *call) invoice(i store.Invoice) api.Data[api.Invoice] {
+	c.header.Set("ETag", entityTag(i))
+	return api.Data[api.Invoice]{Data: i.Wire(&c.session.Account.Profile)}
+}
+
+func entityTag(i store.Invoice) string { return `"` + strconv.FormatInt(i.Version, 10) + `"` }
+
+// page returns the page that the query asks for.
+func (c *call) page() (page, perPage int, err error) {
+	if page, err = c.positive("page", 1); err != nil {
+		return 0, 0, err
+	}
+	if perPage, err = c.positive("per_page", defaultPerPage); err != nil {
+		return 0, 0, err
+	}
+	return page, min(perPage, maxPerPage), nil
+}
+
+// paginated is the pagination of a list of total entries.
+func paginated(page, perPage, total int) api.Pagination {
+	last := max(1, (total+perPage-1)/perPage)
+	return api.Pagination{CurrentPage: page, PerPage: perPage, LastPage: last, HasMore: page < last, Total: total}
+}
+
+func (c *call) listInvoices(ctx context.Context) (int, api.List[api.Invoice], error) {
+	var out api.List[api.Invoice]
+	page, perPage, err := c.page()
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := c.session.Tenant.Invoices(ctx, page, perPage)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = paginated(page, perPage, found.Total)
+	for _, i := range found.Invoices {
+		out.Data = append(out.Data, i.Wire(&c.session.Account.Profile))
+	}
+	return http.StatusOK, out, nil
+}
+
+func (c *call) readInvoice(ctx context.Context) (int, api.Data[api.Invoice], error) {
+	id, err := c.id("invoice_id")
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	found, err := c.session.Tenant.Invoice(ctx, id)
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	return http.StatusOK, c.invoice(found), nil
+}
+
+func (c *call) submit(ctx context.Context) (int, api.Data[api.Invoice], error) {
+	id, err := c.id("invoice_id")
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	submitted, err := c.Submissions.Submit(ctx, c.session.Tenant, id)
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	status := http.StatusOK
+	if s := submitted.Submission; s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
+		status = http.StatusAccepted // we do not know, and say so
+	}
+	return status, c.invoice(submitted), nil
+}
+
+func (c *call) createSubscription(ctx context.Context, in func() (api.SubscriptionRequest, error)) (int, api.Data[api.NewSubscription], error) {
+	var out api.Data[api.NewSubscription]
+	body, err := in()
+	if err != nil {
+		return 0, out, err
+	}
+	destination, err := c.Destinations.ParseDestination(*body.URL)
+	if err != nil {
+		return 0, out, err
+	}
+	key, err := webhook.NewSecret(c.Random)
+	if err != nil {
+		return 0, out, err
+	}
+	created, err := c.session.Tenant.CreateSubscription(ctx, store.NewSubscription{URL: destination.String(),
+		Events: eventKinds(body.Events), Description: body.Description, Secret: secret.New(key)})
+	if err != nil {
+		return 0, out, err
+	}
+	out.Data = api.NewSubscription{Subscription: created.Wire(), Secret: key}
+	return http.StatusCreated, out, nil
+}
+
+// eventKinds returns the chosen kinds in the order of the specification, each once; none chosen means all.
+func eventKinds(names []string) []api.EventKind {
+	var kinds []api.EventKind
+	for _, kind := range api.EventKinds {
+		wanted := len(names) == 0
+		for _, name := range names {
+			wanted = wanted || name == string(kind)
+		}
+		if wanted {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// alive is the answer of the health checks.
+type alive struct {
+	Status string `json:"status" doc:"ok"`
+}
+
+func (c *call) health(context.Context) (int, api.Data[alive], error) {
+	return http.StatusOK, api.Data[alive]{Data: alive{Status: "ok"}}, nil
+}
+
+func (c *call) ready(ctx context.Context) (int, api.Data[alive], error) {
+	if err := c.Ready(ctx); err != nil {
+		return 0, api.Data[alive]{}, &refusal{code: api.CodeUnavailable, cause: err, header: map[string]string{"Retry-After": "5"}}
+	}
+	return http.StatusOK, api.Data[alive]{Data: alive{Status: "ready"}}, nil
+}
+
+func (c *call) serveDocument(context.Context) (int, jsontext.Value, error) {
+	return http.StatusOK, c.openapi, nil
+}

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// ServeHTTP answers one request and writes its line into the log.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	started := s.Now()
+	id := s.requestID(r)
+	header := w.Header()
+	header.Set(api.HeaderRequestID, id)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	c := &call{Server: s, request: r, header: header}
+	rt, status, body, err := s.answer(r.Context(), c)
+	var code api.Code
+	if err != nil {
+		shown := failures(err)
+		code = shown.code
+		status, body = statuses[code].status, errorBody(shown)
+		for name, value := range shown.header {
+			header.Set(name, value)
+		}
+		if status == http.StatusUnauthorized && code == api.CodeUnauthenticated {
+			header.Set("WWW-Authenticate", `Bearer realm="quittance"`) // RFC 6750, section 3
+		}
+	}
+	written := s.write(w, r, status, body)
+	s.record(r, rt, c, status, code, written, s.Now().Sub(started), err)
+}
+
+// answer routes a request and runs it. A panic costs this request alone.
+func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, body any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	rt, allowed, path := match(s.routes, c.request.Method, c.request.URL.Path)
+	if rt == nil {
+		if len(allowed) == 0 {
+			return nil, 0, nil, refuse(api.CodeNotFound)
+		}
+		return nil, 0, nil, &refusal{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": strings.Join(allowed, ", ")}}
+	}
+	c.path = path
+	status, body, err = s.run(ctx, rt, c)
+	return rt, status, body, err
+}
+
+func errorBody(shown *refusal) api.ErrorBody {
+	details := shown.details
+	if details == nil {
+		details = map[string]any{}
+	}
+	return api.ErrorBody{Error: api.Error{Code: shown.code, Message: statuses[shown.code].message, Details: details}}
+}
+
+// asJSON writes instants in RFC 3339 with microseconds, always.
+var asJSON = json.JoinOptions(
+	json.WithMarshalers(json.MarshalToFunc(func(encoder *jsontext.Encoder, at time.Time) error {
+		return encoder.WriteToken(jsontext.String(at.UTC().Format(store.TimestampLayout)))
+	})),
+	json.Deterministic(true),
+)
+
+// write sends the answer and returns the number of bytes of its body.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, body any) int {
+	var text []byte
+	if raw, ok := body.(jsontext.Value); ok {
+		text = raw
+	} else {
+		var err error
+		if text, err = json.Marshal(body, asJSON); err != nil {
+			s.Log.ErrorContext(r.Context(), "an answer cannot be written as JSON", "error", err)
+			status = http.StatusInternalServerError
+			text = []byte(`{"error":{"code":"internal","message":"Something went wrong here. Quote the request id to support.","details":{}}}`)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	n, err := w.Write(append(text, '\n'))
+	if err != nil {
+		s.Log.DebugContext(r.Context(), "the client did not take the answer", "error", err)
+	}
+	return n
+}
+
+// record writes the request's line into the log.
+func (s *Server) record(r *http.Request, rt *route, c *call, status int, code api.Code, written int, duration time.Duration, err error) {
+	name := ""
+	if rt != nil {
+		name = rt.path
+	}
+	s.Observe(name, r.Method, status, duration)
+	level := slog.LevelInfo
+	attributes := []slog.Attr{
+		slog.String("request_id", c.header.Get(api.HeaderRequestID)), slog.String("method", r.Method), slog.String("route", name),
+		slog.Int("status", status), slog.Int("bytes", written), slog.Int64("duration_us", duration.Microseconds()),
+		slog.String("source", s.source(r)),
+	}
+	if !c.session.User.IsZero() {
+		attributes = append(attributes, slog.Any("account", c.session.Account.ID), slog.Any("user", c.session.User))
+	}
+	if code != "" {
+		attributes = append(attributes, slog.String("code", string(code)))
+	}
+	if status >= http.StatusInternalServerError {
+		level = slog.LevelError
+		attributes = append(attributes, slog.Any("error", err))
+	}
+	s.Log.LogAttrs(r.Context(), level, "request", attributes...)
+}
+
+// requestID keeps a caller's own id when it is fit for logs, otherwise makes one.
+func (s *Server) requestID(r *http.Request) string {
+	if given := r.Header.Get(api.HeaderRequestID); 1 <= len(given) && len(given) <= 128 && strings.Trim(given,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" {
+		return given
+	}
+	id, err := s.DB.NewID()
+	if err != nil {
+		return "unavailable"
+	}
+	return id.String()
+}
+
+// source is the address the request came from: the peer's, or the last untrusted one of X-Forwarded-For when the peer
+// is a trusted proxy.
+func (s *Server) source(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for n := len(forwarded) - 1; n >= 0 && s.trusted(host); n-- {
+		next, err := netip.ParseAddr(strings.TrimSpace(forwarded[n]))
+		if err != nil {
+			break
+		}
+		host = next.Unmap().String()
+	}
+	return host
+}
+
+func (s *Server) trusted(host string) bool {
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	for _, prefix := range s.TrustedProxies {
+		if prefix.Contains(address.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseQuery reads a query string whose names and values are all UTF-8 text without NUL.
+func parseQuery(raw string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, fmt.Errorf("query: %w", err)
+	}
+	for name, list := range values {
+		for _, text := range append(list[:len(list):len(list)], name) {
+			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+				return nil, refuse(api.CodeMalformedRequest)
+			}
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,88 @@
+// Package server is the JSON API: one literal route table, one generic endpoint, one error table.
+//
+// Its invariants: every answer has the envelope and a request id, whatever went wrong; what a caller gets wrong is
+// refused in the order of contract, section 1, all faults of a payload at once; no text of the provider, the database
+// or the decoder reaches a caller; and it never imports the provider, so that creating a draft has no way to the
+// network.
+//
+// Start reading at routes in routes.go, then serve in endpoint.go, then failures in errors.go.
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/submission"
+	"quittance/internal/webhook"
+)
+
+// Config is what a server is made from.
+type Config struct {
+	DB          *store.DB
+	Accounts    *account.Service
+	Submissions *submission.Service
+	// Destinations says where webhooks may go.
+	Destinations webhook.Policy
+	// Random is the source of request ids and secrets.
+	Random io.Reader
+	// Now is the clock.
+	Now func() time.Time
+	// MaxBody is the largest request body in bytes.
+	MaxBody int64
+	// RateLimit is how many calls a minute one token may make here; 0 for no limit.
+	RateLimit int64
+	// TrustedProxies are the peers whose X-Forwarded-For counts.
+	TrustedProxies []netip.Prefix
+	// Log receives one wide line a request.
+	Log *slog.Logger
+	// Observe is told of every request, for metrics: its route ("" when there is none), status and duration.
+	Observe func(route, method string, status int, duration time.Duration)
+	// Version is shown in the API document.
+	Version string
+	// Ready tells whether the process can serve; the reason goes to the log.
+	Ready func(ctx context.Context) error
+}
+
+// Server answers the API. It is safe for concurrent use.
+type Server struct {
+	Config
+	routes  []route
+	openapi []byte
+	calls   *callLimiter
+}
+
+// New returns a server.
+func New(config Config) (*Server, error) {
+	s := &Server{Config: config, routes: routes(), calls: newCallLimiter(config.RateLimit, config.Now)}
+	var err error
+	s.openapi, err = document(s.routes, config.Version)
+	return s, err
+}
+
+// The bounds of a connection: slow clients lose it, and a provider call still fits into an answer.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = 60 * time.Second
+	writeTimeout      = 120 * time.Second
+	idleTimeout       = 120 * time.Second
+	maxHeaderBytes    = 64 << 10
+)
+
+// HTTP returns an http.Server with this server's handler and bounds.
+func (s *Server) HTTP() *http.Server {
+	return &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+	}
+}

@@ -1,0 +1,107 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+
+	"quittance/internal/secret"
+	"quittance/internal/webhook"
+)
+
+// The environments (contract, section 6).
+const (
+	Local      = "local"
+	Sandbox    = "sandbox"
+	Production = "production"
+)
+
+// Config is everything a process is told. Durations are positive unless it says otherwise.
+type Config struct {
+	Environment string
+	// Database is sqlite:PATH or postgres://…
+	Database string
+	// Keys seal what must not be readable in the database.
+	Keys *secret.Keyring
+	// API and Workers choose what this process does.
+	API, Workers bool
+	// Listen is the address of the API. TLSCert and TLSKey are files; without them the API speaks plain HTTP, which
+	// leaves loopback only with BehindProxy.
+	Listen          string
+	TLSCert, TLSKey string
+	BehindProxy     bool
+	TrustedProxies  []netip.Prefix
+	// MetricsListen is the address of the Prometheus metrics; "" for none.
+	MetricsListen string
+	// MaxBody is the largest request body in bytes.
+	MaxBody int64
+	// TokenTTL is how long a bearer token lives.
+	TokenTTL time.Duration
+	// LoginRate is how many logins a minute one source may try for one e-mail address; 0 for no login limits.
+	LoginRate int64
+	// RateLimit is how many calls a minute one token may make at this process; 0 for no limit.
+	RateLimit int64
+	// PollFirst and PollMax are the pace at which the provider is asked; ProviderTimeout bounds one call.
+	PollFirst, PollMax, ProviderTimeout time.Duration
+	// RetryFirst and RetryAttempts are the pace of webhook retries; AttemptTimeout bounds one attempt.
+	RetryFirst     time.Duration
+	RetryAttempts  int
+	AttemptTimeout time.Duration
+	// Destinations says where webhooks may go. Anything but the zero value is refused in production.
+	Destinations webhook.Policy
+	// Grace is how long requests and work under way may take to finish when the process stops.
+	Grace time.Duration
+	// Version is shown in the API document.
+	Version string
+	Log     *slog.Logger
+}
+
+// check refuses a configuration that cannot keep the promises.
+func (c *Config) check() error {
+	switch c.Environment {
+	case Local, Sandbox:
+	case Production:
+		if len(c.Destinations.AllowCIDRs)+len(c.Destinations.AllowAddrs) > 0 || c.Destinations.RootCAs != nil {
+			return errors.New("--webhook-allow-cidr and --webhook-ca are for local and sandbox: production refuses to start with them")
+		}
+	default:
+		return fmt.Errorf("unknown environment %q: want local, sandbox or production", c.Environment)
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return errors.New("--tls-cert and --tls-key go together")
+	}
+	for _, positive := range []struct {
+		flag  string
+		value time.Duration
+	}{{"--token-ttl", c.TokenTTL}, {"--poll-first", c.PollFirst}, {"--poll-max", c.PollMax}, {"--provider-timeout", c.ProviderTimeout},
+		{"--retry-first", c.RetryFirst}, {"--attempt-timeout", c.AttemptTimeout}, {"--shutdown-grace", c.Grace}} {
+		if positive.value <= 0 {
+			return fmt.Errorf("%s must be positive", positive.flag)
+		}
+	}
+	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.LoginRate < 0 || c.RateLimit < 0 {
+		return errors.New("--retry-attempts and --max-body must be at least 1, --login-rate and --rate-limit at least 0")
+	}
+	if c.API && c.TLSCert == "" && !c.BehindProxy {
+		return requireLoopback(c.Listen)
+	}
+	return nil
+}
+
+// requireLoopback refuses an address that bearer tokens would cross a network in clear to.
+func requireLoopback(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	if address, err := netip.ParseAddr(host); err != nil || !address.IsLoopback() {
+		return fmt.Errorf("--listen %s is not a loopback address: give --tls-cert and --tls-key, or --behind-proxy if a proxy terminates TLS", listen)
+	}
+	return nil
+}

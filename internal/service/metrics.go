@@ -1,0 +1,64 @@
+package service
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"quittance/internal/webhook"
+)
+
+// metrics are the Prometheus metrics of one process. Labels are taken from small closed sets: a caller cannot make new ones.
+type metrics struct {
+	registry  *prometheus.Registry
+	requests  *prometheus.HistogramVec
+	calls     *prometheus.HistogramVec
+	attempts  *prometheus.HistogramVec
+	eventAges prometheus.Histogram
+}
+
+func newMetrics() *metrics {
+	buckets := prometheus.ExponentialBuckets(0.001, 2.5, 12) // 1 ms to about 24 s
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "quittance_http_request_seconds",
+			Help: "Requests to the API by route, method and status.", Buckets: buckets}, []string{"route", "method", "status"}),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "quittance_provider_call_seconds",
+			Help: "Calls to providers by call and kind of answer.", Buckets: buckets}, []string{"call", "kind"}),
+		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "quittance_webhook_attempt_seconds",
+			Help: "Webhook attempts by verdict.", Buckets: buckets}, []string{"verdict"}),
+		eventAges: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "quittance_webhook_event_age_seconds",
+			Help: "Age of an event when an attempt to deliver it ended.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 14)}),
+	}
+	m.registry.MustRegister(m.requests, m.calls, m.attempts, m.eventAges,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+func (m *metrics) request(route, method string, status int, duration time.Duration) {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodOptions:
+	default:
+		method = "other"
+	}
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(duration.Seconds())
+}
+
+func (m *metrics) providerCall(call, kind string, duration time.Duration) {
+	m.calls.WithLabelValues(call, kind).Observe(duration.Seconds())
+}
+
+func (m *metrics) attempt(verdict webhook.Verdict, duration, age time.Duration) {
+	m.attempts.WithLabelValues(string(verdict)).Observe(duration.Seconds())
+	m.eventAges.Observe(age.Seconds())
+}

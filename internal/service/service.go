@@ -1,0 +1,298 @@
+// Package service wires one Quittance process together: the store, the API, the workers and the metrics. Everything is
+// made here, top to bottom, and handed down; nothing finds its dependencies by itself.
+//
+// Its invariants: a process that cannot keep its promises does not start (a second server on one SQLite file, sandbox
+// flags in production, a transport simulator outside local, plain HTTP to the outside); it stops in order, listeners
+// first, then the work under way, then the store.
+//
+// Start reading at [Open], then [Service.Run].
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"quittance/internal/account"
+	"quittance/internal/job"
+	"quittance/internal/provider"
+	"quittance/internal/secret"
+	"quittance/internal/server"
+	"quittance/internal/store"
+	"quittance/internal/submission"
+	"quittance/internal/webhook"
+)
+
+// Service is one process: an API, workers, or both.
+type Service struct {
+	config      Config
+	db          *store.DB
+	release     func() error
+	sender      *webhook.Sender
+	deliverer   *webhook.Deliverer
+	submissions *submission.Service
+	metrics     *metrics
+	api         *server.Server
+	listener    net.Listener
+	metricsAt   net.Listener
+}
+
+// Open checks the configuration, opens the store and listens. Nothing is served before [Service.Run].
+func Open(ctx context.Context, config Config) (_ *Service, err error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil }}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, Log: config.Log}); err != nil {
+		return nil, err
+	}
+	if s.release, err = s.db.Serve(); err != nil {
+		return nil, err
+	}
+	if err := refuseSimulators(ctx, s.db, config.Environment); err != nil {
+		return nil, err
+	}
+	s.wire()
+	if s.api, err = server.New(s.serverConfig()); err != nil {
+		return nil, err
+	}
+	return s, s.listen(ctx)
+}
+
+// refuseSimulators keeps the legacy transport simulator in the environment local (specification, part 1).
+func refuseSimulators(ctx context.Context, db *store.DB, environment string) error {
+	if environment == Local {
+		return nil
+	}
+	connections, err := db.Connections(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, c := range connections {
+		if c.Kind == "simulator" && c.State != store.ConnectionDisabled {
+			return fmt.Errorf("connection %s is a transport simulator, which exists in the environment local alone: disable it first", c.ID)
+		}
+	}
+	return nil
+}
+
+// wire makes the parts below the API.
+func (s *Service) wire() {
+	c := s.config
+	s.submissions = submission.New(s.db, submission.Config{
+		Environment: c.Environment,
+		Adapters:    submission.NewAdapters(s.db, s.adapter),
+		CallTimeout: c.ProviderTimeout,
+		Polling:     submission.Polling{First: c.PollFirst, Max: c.PollMax},
+		Log:         c.Log,
+		Observe:     s.metrics.providerCall,
+	})
+	s.sender = webhook.NewSender(webhook.Config{Policy: c.Destinations, Timeout: c.AttemptTimeout})
+	s.deliverer = &webhook.Deliverer{
+		DB: s.db, Sender: s.sender, Backoff: webhook.Backoff{First: c.RetryFirst, Attempts: c.RetryAttempts},
+		Timeout: c.AttemptTimeout, Jitter: mathrand.Float64, Now: time.Now, Log: c.Log, Observe: s.metrics.attempt,
+	}
+}
+
+// adapter opens the adapter of a connection.
+func (s *Service) adapter(c store.Connection, credential secret.Text) (provider.Adapter, error) {
+	switch c.Kind {
+	case "http":
+		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: s.config.ProviderTimeout, Clock: time.Now})
+	case "simulator":
+		if s.config.Environment != Local {
+			return nil, errors.New("the transport simulator exists in the environment local alone")
+		}
+		return provider.NewSimulator(time.Now, time.Second), nil
+	}
+	return nil, fmt.Errorf("unknown kind of connection %q", c.Kind)
+}
+
+func (s *Service) serverConfig() server.Config {
+	c := s.config
+	return server.Config{
+		DB: s.db,
+		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: time.Now, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
+			Hasher: account.NewHasher(int64(runtime.GOMAXPROCS(0)))},
+		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: time.Now, MaxBody: c.MaxBody, RateLimit: c.RateLimit,
+		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
+	}
+}
+
+// ready tells whether this process can serve: the store answers.
+func (s *Service) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	return s.db.Ping(ctx)
+}
+
+func (s *Service) listen(ctx context.Context) (err error) {
+	var listening net.ListenConfig
+	if s.config.API {
+		if s.listener, err = listening.Listen(ctx, "tcp", s.config.Listen); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+	}
+	if s.config.MetricsListen != "" {
+		if s.metricsAt, err = listening.Listen(ctx, "tcp", s.config.MetricsListen); err != nil {
+			return fmt.Errorf("listen for metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+// Address returns the address the API listens on, "" without an API.
+func (s *Service) Address() string {
+	if s.listener == nil {
+		return ""
+	}
+	return s.listener.Addr().String()
+}
+
+// MetricsAddress returns the address the metrics listen on, "" without metrics.
+func (s *Service) MetricsAddress() string {
+	if s.metricsAt == nil {
+		return ""
+	}
+	return s.metricsAt.Addr().String()
+}
+
+// DB returns the store, for the sandbox's own accounts.
+func (s *Service) DB() *store.DB { return s.db }
+
+// Run serves and works until ctx ends or a listener fails, then stops in order and closes the store. Requests and work
+// under way have config.Grace to finish; what is cut off then is found again by its lease.
+func (s *Service) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var failed error
+	var once sync.Once
+	fail := func(err error) {
+		if err != nil && !errors.Is(err, http.ErrServerClosed) {
+			once.Do(func() { failed = err })
+		}
+		stop()
+	}
+	var servers []*http.Server
+	var running sync.WaitGroup
+	serve := func(server *http.Server, listener net.Listener, secure bool) {
+		servers = append(servers, server)
+		running.Go(func() {
+			if secure {
+				fail(server.ServeTLS(listener, s.config.TLSCert, s.config.TLSKey))
+				return
+			}
+			fail(server.Serve(listener))
+		})
+	}
+	if s.listener != nil {
+		serve(s.api.HTTP(), s.listener, s.config.TLSCert != "")
+	}
+	if s.metricsAt != nil {
+		serve(&http.Server{Handler: s.metrics.handler(), ReadHeaderTimeout: 5 * time.Second}, s.metricsAt, false)
+	}
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	if s.config.Workers {
+		if s.db.Exclusive() {
+			if err := s.db.Abandoned(ctx); err != nil {
+				fail(err)
+			}
+		}
+		s.work(work, &running)
+	}
+	<-ctx.Done()
+	s.stop(ctx, servers, stopWork, &running)
+	return errors.Join(failed, s.Close())
+}
+
+// stop ends listeners, then workers, and waits for them for the grace period.
+func (s *Service) stop(ctx context.Context, servers []*http.Server, stopWork func(), running *sync.WaitGroup) {
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Grace)
+	defer cancel()
+	stopWork()
+	for _, server := range servers {
+		if err := server.Shutdown(grace); err != nil {
+			s.config.Log.WarnContext(ctx, "requests were cut off", "error", err, "closed", server.Close())
+		}
+	}
+	finished := make(chan struct{})
+	go func() {
+		running.Wait()
+		close(finished)
+	}()
+	select {
+	case <-finished:
+	case <-grace.Done():
+		s.config.Log.WarnContext(ctx, "work was cut off: it is found again by its lease")
+	}
+}
+
+// The shares of the workers: deliveries wait for other people's servers, so there are many; each lane has a few.
+const (
+	deliveryWorkers   = 256
+	deliveryPerLane   = 16
+	submissionWorkers = 128
+	submissionPerLane = 16
+	lookForWork       = time.Second
+	sweepEvery        = 10 * time.Minute
+)
+
+// work starts the workers.
+func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
+	options := job.Options{Look: lookForWork, Now: time.Now, Log: s.config.Log}
+	deliveries, submissions := options, options
+	deliveries.Workers, deliveries.PerLane = deliveryWorkers, deliveryPerLane
+	submissions.Workers, submissions.PerLane = submissionWorkers, submissionPerLane
+	running.Go(func() { job.Run(ctx, s.db, s.deliverer.Work(), deliveries) })
+	running.Go(func() { job.Run(ctx, s.db, s.submissions.Work(), submissions) })
+	running.Go(func() { s.sweep(ctx) })
+}
+
+// sweep removes ended limits and tokens from time to time.
+func (s *Service) sweep(ctx context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := s.db.Sweep(ctx); err != nil {
+				s.config.Log.WarnContext(ctx, "cannot sweep", "error", err)
+			}
+		}
+	}
+}
+
+// Close gives everything back; [Service.Run] does it itself. It is safe on a half-opened service.
+func (s *Service) Close() error {
+	var errs []error
+	for _, listener := range []net.Listener{s.listener, s.metricsAt} {
+		if listener == nil {
+			continue
+		}
+		if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.sender != nil {
+		s.sender.Close()
+	}
+	if s.db != nil {
+		errs = append(errs, s.release(), s.db.Close())
+	}
+	return errors.Join(errs...)
+}

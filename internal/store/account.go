@@ -1,0 +1,304 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"quittance/api"
+)
+
+// The states of an account (specification, part 3).
+const (
+	AccountActive    = "active"
+	AccountSuspended = "suspended"
+)
+
+// Account is a company that uses the service.
+type Account struct {
+	ID          ID
+	Company     string
+	Status      string
+	Profile     api.Profile
+	CreatedAt   time.Time
+	SuspendedAt *time.Time
+}
+
+// User is somebody who can log in for an account.
+type User struct {
+	Account      ID
+	ID           ID
+	Email        string
+	Name         string
+	PasswordHash string
+	CreatedAt    time.Time
+}
+
+// NewUser is what a user is made from. Email is compared exactly: the caller normalises it.
+type NewUser struct {
+	Email        string
+	Name         string
+	PasswordHash string
+}
+
+// CreateAccount makes an account with its first tenant and its first user. [ErrExists] says that the e-mail address
+// belongs to a user already.
+func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
+	var account Account
+	err := db.write(ctx, func(ctx context.Context, t *tx) error {
+		id, err := newID(db.now(), db.random)
+		if err != nil {
+			return err
+		}
+		account = Account{ID: id, Company: company, Status: AccountActive, CreatedAt: db.now()}
+		if _, err := t.exec(ctx, `insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
+			id, company, AccountActive, "{}", micros(account.CreatedAt)); err != nil {
+			return err
+		}
+		if err := t.insertTenant(ctx, id); err != nil {
+			return err
+		}
+		_, err = t.insertUser(ctx, id, user)
+		return err
+	})
+	return account, db.exists(err, "users_email_key")
+}
+
+// exists turns the violation of the named unique index into [ErrExists].
+func (db *DB) exists(err error, index string) error {
+	if err != nil && db.constraint(err) == index {
+		return ErrExists
+	}
+	return err
+}
+
+func (t *tx) insertTenant(ctx context.Context, account ID) error {
+	id, err := newID(t.db.now(), t.db.random)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `insert into tenants (id, account_id, created_at) values ($1, $2, $3)`, id, account, micros(t.db.now()))
+	return err
+}
+
+func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, error) {
+	id, err := newID(t.db.now(), t.db.random)
+	if err != nil {
+		return ID{}, err
+	}
+	_, err = t.exec(ctx, `insert into users (account_id, id, email, name, password_hash, created_at, password_changed_at)
+		values ($1, $2, $3, $4, $5, $6, $6)`, account, id, user.Email, user.Name, user.PasswordHash, micros(t.db.now()))
+	return id, err
+}
+
+// AddUser adds a user to an account; [ErrExists] says that the e-mail address is taken.
+func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error) {
+	var id ID
+	err := db.write(ctx, func(ctx context.Context, t *tx) error {
+		if _, err := t.account(ctx, account); err != nil {
+			return err
+		}
+		var err error
+		id, err = t.insertUser(ctx, account, user)
+		return err
+	})
+	return id, db.exists(err, "users_email_key")
+}
+
+const accountColumns = `id, company, status, profile, created_at, suspended_at`
+
+func scanAccount(row scanner) (Account, error) {
+	var account Account
+	var profile string
+	var created int64
+	var suspended sql.Null[int64]
+	if err := row.Scan(&account.ID, &account.Company, &account.Status, &profile, &created, &suspended); err != nil {
+		return Account{}, err
+	}
+	account.CreatedAt, account.SuspendedAt = instant(created), instantOrNil(suspended)
+	if err := json.Unmarshal([]byte(profile), &account.Profile); err != nil {
+		return Account{}, fmt.Errorf("stored profile: %w", err)
+	}
+	return account, nil
+}
+
+// account locks and reads an account inside a transaction.
+func (t *tx) account(ctx context.Context, id ID) (Account, error) {
+	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`+t.db.lock, id))
+}
+
+// Account returns one account.
+func (db *DB) Account(ctx context.Context, id ID) (Account, error) {
+	account, err := scanAccount(db.reader.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
+	return account, db.fail(err)
+}
+
+// Accounts returns every account, oldest first.
+func (db *DB) Accounts(ctx context.Context) ([]Account, error) {
+	accounts, err := collect(ctx, db.reader, scanAccount, `select `+accountColumns+` from accounts order by created_at, id`)
+	return accounts, db.fail(err)
+}
+
+// Users returns the users of an account, oldest first.
+func (db *DB) Users(ctx context.Context, account ID) ([]User, error) {
+	users, err := collect(ctx, db.reader, scanUser, `select `+userColumns+` from users where account_id = $1 order by created_at, id`, account)
+	return users, db.fail(err)
+}
+
+// SuspendAccount stops logins and revokes every live token of the account for good. What is already submitted goes on
+// being reconciled and delivered.
+func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
+	return db.write(ctx, func(ctx context.Context, t *tx) error {
+		account, err := t.account(ctx, id)
+		if err != nil || account.Status == AccountSuspended {
+			return err
+		}
+		now := micros(db.now())
+		if _, err := t.exec(ctx, `update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `update tokens set revoked_at = $2 where account_id = $1 and revoked_at is null`, id, now)
+		return err
+	})
+}
+
+// ReactivateAccount lets the account's users log in again; tokens revoked by the suspension stay revoked.
+func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
+	return db.write(ctx, func(ctx context.Context, t *tx) error {
+		if _, err := t.account(ctx, id); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive)
+		return err
+	})
+}
+
+// SetProfile replaces the company profile.
+func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error {
+	text, err := json.Marshal(profile)
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	return db.write(ctx, func(ctx context.Context, t *tx) error {
+		if _, err := t.account(ctx, id); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `update accounts set profile = $2 where id = $1`, id, string(text))
+		return err
+	})
+}
+
+const userColumns = `account_id, id, email, name, password_hash, created_at`
+
+func scanUser(row scanner) (User, error) {
+	var user User
+	var created int64
+	err := row.Scan(&user.Account, &user.ID, &user.Email, &user.Name, &user.PasswordHash, &created)
+	user.CreatedAt = instant(created)
+	return user, err
+}
+
+// UserByEmail returns the user with exactly this e-mail address.
+func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
+	user, err := scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where email = $1`, email))
+	return user, db.fail(err)
+}
+
+// SetPassword stores a new password hash and revokes the user's tokens, except the one whose digest is given.
+func (db *DB) SetPassword(ctx context.Context, account, user ID, hash string, keep *[32]byte) error {
+	return db.write(ctx, func(ctx context.Context, t *tx) error {
+		now := micros(db.now())
+		changed, err := t.exec(ctx, `update users set password_hash = $3, password_changed_at = $4 where account_id = $1 and id = $2`,
+			account, user, hash, now)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return ErrNotFound
+		}
+		var kept []byte
+		if keep != nil {
+			kept = keep[:]
+		} else {
+			kept = []byte{}
+		}
+		_, err = t.exec(ctx, `update tokens set revoked_at = $3
+			where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $4`, account, user, now, kept)
+		return err
+	})
+}
+
+// ErrSuspended says that the account is suspended.
+var ErrSuspended = errors.New("account suspended")
+
+// CreateToken stores the digest of a new bearer token of user, for the account's current tenant. It returns the
+// account, [ErrSuspended], or [ErrNotFound] when the user has another password hash by now. Both are checked in the same
+// transaction, so that no token outlives a suspension or a change of the password it was given for.
+func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expires time.Time) (Account, error) {
+	var account Account
+	err := db.write(ctx, func(ctx context.Context, t *tx) error {
+		var err error
+		if account, err = t.account(ctx, user.Account); err != nil {
+			return err
+		}
+		if account.Status != AccountActive {
+			return ErrSuspended
+		}
+		var unchanged ID
+		if err := t.QueryRowContext(ctx, `select id from users where account_id = $1 and id = $2 and password_hash = $3`+db.lock,
+			user.Account, user.ID, user.PasswordHash).Scan(&unchanged); err != nil {
+			return err
+		}
+		tenant, err := db.currentTenant(ctx, t, user.Account)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, created_at, expires_at)
+			values ($1, $2, $3, $4, $5, $6)`, digest[:], user.Account, tenant.id, user.ID, micros(db.now()), micros(expires))
+		return err
+	})
+	return account, err
+}
+
+// Session is who a live token speaks for.
+type Session struct {
+	Tenant  *Tenant
+	Account Account
+	User    ID
+	Digest  [32]byte
+}
+
+// Authenticate returns the session of a live token. [ErrNotFound] says that the token is unknown, expired or revoked,
+// or its account suspended or its tenant frozen; callers learn no more.
+func (db *DB) Authenticate(ctx context.Context, digest [32]byte) (Session, error) {
+	session := Session{Tenant: &Tenant{db: db}, Digest: digest}
+	var profile string
+	var created int64
+	err := db.reader.QueryRowContext(ctx, `
+		select t.tenant_id, t.account_id, t.user_id, a.company, a.status, a.profile, a.created_at
+		from tokens t
+		join accounts a on a.id = t.account_id
+		join tenants n on n.id = t.tenant_id
+		where t.digest = $1 and t.revoked_at is null and t.expires_at > $2 and a.status = 'active' and n.frozen_at is null`,
+		digest[:], micros(db.now())).Scan(&session.Tenant.id, &session.Tenant.account, &session.User,
+		&session.Account.Company, &session.Account.Status, &profile, &created)
+	if err != nil {
+		return Session{}, db.fail(err)
+	}
+	session.Account.ID, session.Account.CreatedAt = session.Tenant.account, instant(created)
+	if err := json.Unmarshal([]byte(profile), &session.Account.Profile); err != nil {
+		return Session{}, fmt.Errorf("stored profile: %w", err)
+	}
+	return session, nil
+}
+
+// RevokeToken ends a token.
+func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
+	return db.write(ctx, func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null`, digest[:], micros(db.now()))
+		return err
+	})
+}

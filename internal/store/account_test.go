@@ -1,0 +1,237 @@
+package store_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+func digest(n byte) [32]byte { return [32]byte{31: n} }
+
+func (f *fixture) token(t *testing.T, n byte, ttl time.Duration) [32]byte {
+	t.Helper()
+	_, err := f.CreateToken(t.Context(), f.user, digest(n), f.Clock.Now().Add(ttl))
+	must(t, err)
+	return digest(n)
+}
+
+// TestTokens: a token speaks for its company until it expires by the clock, is revoked, or its tenant is frozen.
+func TestTokens(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		token := f.token(t, 10, time.Hour)
+		session, err := f.Authenticate(ctx, token)
+		must(t, err)
+		if session.Tenant.Key() != f.tenant.Key() || session.Account.ID != f.account.ID || session.Account.Company != f.account.Company ||
+			session.User != f.user.ID || session.Digest != token {
+			t.Errorf("session %+v speaks for somebody else", session)
+		}
+		_, err = session.Tenant.CreateInvoice(ctx, draft("INV-1"))
+		must(t, err)
+		_, err = f.Authenticate(ctx, digest(99))
+		wantErr(t, err, store.ErrNotFound)
+
+		f.Clock.Advance(time.Hour - time.Microsecond)
+		_, err = f.Authenticate(ctx, token)
+		must(t, err)
+		f.Clock.Advance(time.Microsecond)
+		_, err = f.Authenticate(ctx, token)
+		wantErr(t, err, store.ErrNotFound)
+
+		revoked, other := f.token(t, 11, time.Hour), f.token(t, 12, time.Hour)
+		must(t, f.RevokeToken(ctx, revoked))
+		must(t, f.RevokeToken(ctx, digest(99))) // an unknown one is as good as revoked
+		_, err = f.Authenticate(ctx, revoked)
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.Authenticate(ctx, other)
+		must(t, err)
+	})
+}
+
+// TestFrozenTenant: a frozen tenant has no live token and begins nothing new; what was submitted stays readable.
+func TestFrozenTenant(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		token := f.token(t, 10, time.Hour)
+		drafted := f.create(t, "INV-1")
+		f.subscribe(t, api.EventKinds[:]...)
+		record(t, f.submit(t, "INV-2"), allFour("accepted", true), api.EventTerminal)
+		f.exec(t, `update tenants set frozen_at = 1 where id = $1`, f.tenant.Key())
+
+		_, err := f.Authenticate(ctx, token)
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.Tenant(ctx, f.account.ID)
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.CreateToken(ctx, f.user, digest(11), f.Clock.Now().Add(time.Hour))
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.tenant.CreateInvoice(ctx, draft("INV-3"))
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL})
+		wantErr(t, err, store.ErrNotFound)
+		_, _, err = f.tenant.BeginSubmission(ctx, drafted.ID, intent())
+		wantErr(t, err, store.ErrNotFound)
+		lanes, _, err := f.DeliveryLanes(ctx)
+		must(t, err)
+		if len(lanes) != 0 {
+			t.Errorf("%d lanes of a frozen tenant are delivered", len(lanes))
+		}
+		kept, err := f.tenant.Invoices(ctx, 1, 25)
+		must(t, err)
+		if kept.Total != 2 {
+			t.Errorf("%d invoices are kept, want 2", kept.Total)
+		}
+	})
+}
+
+// TestSuspension: it stops logins and revokes live tokens for good; reactivation lets users log in again, no more.
+func TestSuspension(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		token := f.token(t, 10, time.Hour)
+		must(t, f.SuspendAccount(ctx, f.account.ID))
+		since := f.Clock.Now()
+		f.Clock.Advance(time.Minute)
+		must(t, f.SuspendAccount(ctx, f.account.ID)) // once more changes nothing
+		account, err := f.Account(ctx, f.account.ID)
+		must(t, err)
+		if account.Status != store.AccountSuspended || account.SuspendedAt == nil || !account.SuspendedAt.Equal(since) {
+			t.Errorf("suspended account %+v, want it suspended since %v", account, since)
+		}
+		_, err = f.Authenticate(ctx, token)
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.CreateToken(ctx, f.user, digest(11), f.Clock.Now().Add(time.Hour))
+		wantErr(t, err, store.ErrSuspended)
+
+		must(t, f.ReactivateAccount(ctx, f.account.ID))
+		account, err = f.Account(ctx, f.account.ID)
+		must(t, err)
+		if account.Status != store.AccountActive || account.SuspendedAt != nil {
+			t.Errorf("reactivated account %+v", account)
+		}
+		_, err = f.Authenticate(ctx, token)
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.Authenticate(ctx, f.token(t, 12, time.Hour))
+		must(t, err)
+	})
+}
+
+// TestSuspensionRace: no token outlives a suspension that happens beside a login.
+func TestSuspensionRace(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		race(12, func(i int) {
+			if i == 6 {
+				must2(t, f.SuspendAccount(t.Context(), f.account.ID))
+				return
+			}
+			// It may be refused: then there is no token either.
+			_, _ = f.CreateToken(t.Context(), f.user, digest(byte(20+i)), f.Clock.Now().Add(time.Hour))
+		})
+		must(t, f.ReactivateAccount(t.Context(), f.account.ID))
+		for i := range 12 {
+			_, err := f.Authenticate(t.Context(), digest(byte(20+i)))
+			wantErr(t, err, store.ErrNotFound)
+		}
+	})
+}
+
+// must2 is must for other goroutines than the test's own.
+func must2(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUsers: an e-mail address belongs to one user of the whole service.
+func TestUsers(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		_, err := f.CreateAccount(ctx, "Other", store.NewUser{Email: f.user.Email})
+		wantErr(t, err, store.ErrExists)
+		accounts, err := f.Accounts(ctx)
+		must(t, err)
+		if len(accounts) != 2 {
+			t.Errorf("%d accounts after a refused one, want 2", len(accounts))
+		}
+		_, err = f.AddUser(ctx, f.account.ID, store.NewUser{Email: "decoy@example.com"})
+		wantErr(t, err, store.ErrExists)
+		_, err = f.AddUser(ctx, store.ID{1}, store.NewUser{Email: "new@example.com"})
+		wantErr(t, err, store.ErrNotFound)
+		f.Clock.Advance(time.Second)
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", Name: "Second", PasswordHash: "$2"})
+		must(t, err)
+		users, err := f.Users(ctx, f.account.ID)
+		must(t, err)
+		if len(users) != 2 || users[0] != f.user || users[1].ID != id || users[1].Name != "Second" || users[1].Account != f.account.ID {
+			t.Errorf("users %+v", users)
+		}
+		_, err = f.UserByEmail(ctx, "SECOND@example.com")
+		wantErr(t, err, store.ErrNotFound)
+
+		var made atomic.Int32
+		race(8, func(int) {
+			if _, err := f.CreateAccount(ctx, "Race", store.NewUser{Email: "race@example.com"}); err == nil {
+				made.Add(1)
+			}
+		})
+		if made.Load() != 1 {
+			t.Errorf("%d accounts were made for one address", made.Load())
+		}
+	})
+}
+
+// TestSetPassword: a new password revokes every other token of the user, and of nobody else. A token for the old
+// password cannot be made any more.
+func TestSetPassword(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", PasswordHash: "$2"})
+		must(t, err)
+		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: id, PasswordHash: "$2"}, digest(30), f.Clock.Now().Add(time.Hour))
+		must(t, err)
+		keep, drop := f.token(t, 10, time.Hour), f.token(t, 11, time.Hour)
+		must(t, f.SetPassword(ctx, f.account.ID, f.user.ID, "$new", &keep))
+		for token, want := range map[[32]byte]error{keep: nil, drop: store.ErrNotFound, digest(30): nil} {
+			_, err := f.Authenticate(ctx, token)
+			wantErr(t, err, want)
+		}
+		_, err = f.CreateToken(ctx, f.user, digest(12), f.Clock.Now().Add(time.Hour))
+		wantErr(t, err, store.ErrNotFound)
+		f.user, err = f.UserByEmail(ctx, f.user.Email)
+		must(t, err)
+		if f.user.PasswordHash != "$new" {
+			t.Errorf("password hash %q", f.user.PasswordHash)
+		}
+		must(t, f.SetPassword(ctx, f.account.ID, f.user.ID, "$newer", nil))
+		_, err = f.Authenticate(ctx, keep)
+		wantErr(t, err, store.ErrNotFound)
+		wantErr(t, f.SetPassword(ctx, f.account.ID, f.decoy.user.ID, "$stolen", nil), store.ErrNotFound)
+		wantErr(t, f.SetPassword(ctx, f.decoy.account.ID, f.user.ID, "$stolen", nil), store.ErrNotFound)
+	})
+}
+
+// TestProfile: the profile is replaced whole and shown with the session; an unknown account has none.
+func TestProfile(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: ptr("Palm <Trading> LLC"), City: ptr("Dubai")}))
+		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: ptr("Palm <Trading> LLC")}))
+		session, err := f.Authenticate(ctx, f.token(t, 10, time.Hour))
+		must(t, err)
+		if p := session.Account.Profile; p.LegalName == nil || *p.LegalName != "Palm <Trading> LLC" || p.City != nil {
+			t.Errorf("profile %+v", p)
+		}
+		wantErr(t, f.SetProfile(ctx, store.ID{1}, api.Profile{}), store.ErrNotFound)
+		for _, change := range []func() error{
+			func() error { return f.SuspendAccount(ctx, store.ID{1}) },
+			func() error { return f.ReactivateAccount(ctx, store.ID{1}) },
+			func() error { _, err := f.Account(ctx, store.ID{1}); return err },
+			func() error { _, err := f.Tenant(ctx, store.ID{1}); return err },
+		} {
+			wantErr(t, change(), store.ErrNotFound)
+		}
+	})
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"quittance/internal/secret"
+)
+
+// The states of a provider connection (contract, section 6).
+const (
+	ConnectionPending  = "pending"
+	ConnectionActive   = "active"
+	ConnectionDisabled = "disabled"
+)
+
+// Connection is an account's way to its provider.
+type Connection struct {
+	Account     ID
+	ID          ID
+	Kind        string // http or simulator
+	Environment string // sandbox or production
+	BaseURL     string
+	State       string
+	// Fingerprint tells two credentials apart and may be shown.
+	Fingerprint string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	// Approval is what allows a production connection to submit; nil until it is recorded.
+	Approval *Approval
+
+	sealed []byte
+}
+
+// Approval records that a production connection may submit: who said so, when, for which contract and release.
+type Approval struct {
+	At       time.Time
+	By       string
+	Contract string
+	Release  string
+}
+
+// NewConnection is what a connection is made from.
+type NewConnection struct {
+	Kind, Environment, BaseURL string
+	Credential                 secret.Text
+}
+
+func credentialPlace(account, id ID) secret.Place {
+	return secret.Place{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]}
+}
+
+// AddConnection stores a pending connection of account with its credential sealed.
+func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) (Connection, error) {
+	var connection Connection
+	err := db.write(ctx, func(ctx context.Context, t *tx) error {
+		if _, err := t.account(ctx, account); err != nil {
+			return err
+		}
+		id, err := newID(db.now(), db.random)
+		if err != nil {
+			return err
+		}
+		sealed, err := db.keys.SealText(add.Credential, credentialPlace(account, id))
+		if err != nil {
+			return err
+		}
+		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
+			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: db.now(), UpdatedAt: db.now(), sealed: sealed}
+		_, err = t.exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`, account, id, add.Kind, add.Environment, add.BaseURL,
+			ConnectionPending, sealed, connection.Fingerprint, micros(connection.CreatedAt))
+		return err
+	})
+	return connection, err
+}
+
+const connectionColumns = `account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at,
+	approved_at, approved_by, approved_contract, approved_release`
+
+func scanConnection(row scanner) (Connection, error) {
+	var c Connection
+	var created, updated int64
+	var approvedAt sql.Null[int64]
+	var by, contract, release sql.Null[string]
+	if err := row.Scan(&c.Account, &c.ID, &c.Kind, &c.Environment, &c.BaseURL, &c.State, &c.sealed, &c.Fingerprint,
+		&created, &updated, &approvedAt, &by, &contract, &release); err != nil {
+		return Connection{}, err
+	}
+	c.CreatedAt, c.UpdatedAt = instant(created), instant(updated)
+	if approvedAt.Valid {
+		c.Approval = &Approval{At: instant(approvedAt.V), By: by.V, Contract: contract.V, Release: release.V}
+	}
+	return c, nil
+}
+
+// Credential opens the connection's sealed credential.
+func (db *DB) Credential(c Connection) (secret.Text, error) {
+	return db.keys.OpenText(c.sealed, credentialPlace(c.Account, c.ID))
+}
+
+// Connection returns one connection.
+func (db *DB) Connection(ctx context.Context, id ID) (Connection, error) {
+	c, err := scanConnection(db.reader.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`, id))
+	return c, db.fail(err)
+}
+
+// Connections returns every connection, oldest first; with an account, that account's alone.
+func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error) {
+	if account == nil {
+		all, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections order by created_at, id`)
+		return all, db.fail(err)
+	}
+	own, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where account_id = $1 order by created_at, id`, *account)
+	return own, db.fail(err)
+}
+
+// changeConnection locks a connection and sets what change says.
+func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connection) error) (Connection, error) {
+	var c Connection
+	err := db.write(ctx, func(ctx context.Context, t *tx) error {
+		var err error
+		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.lock, id)); err != nil {
+			return err
+		}
+		if err := change(&c); err != nil {
+			return err
+		}
+		c.UpdatedAt = db.now()
+		var at, by, contract, release any
+		if c.Approval != nil {
+			at, by, contract, release = micros(c.Approval.At), c.Approval.By, c.Approval.Contract, c.Approval.Release
+		}
+		if _, err := t.exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
+			approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10 where account_id = $1 and id = $2`,
+			c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release); err != nil {
+			return err
+		}
+		t.wake(WorkSubmissions)
+		t.wake(WorkPurchases)
+		return nil
+	})
+	return c, db.exists(err, "connections_active")
+}
+
+// ActivateConnection makes a connection the account's active one. [ErrExists] says that another is active: it has to
+// be disabled first, so that nobody changes a company's provider by accident.
+func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error) {
+	return db.changeConnection(ctx, id, func(c *Connection) error {
+		c.State = ConnectionActive
+		return nil
+	})
+}
+
+// DisableConnection stops new submissions over a connection. What was submitted over it is still reconciled.
+func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) {
+	return db.changeConnection(ctx, id, func(c *Connection) error {
+		c.State = ConnectionDisabled
+		return nil
+	})
+}
+
+// ErrNotProduction says that an approval was recorded for a connection that is not a production one.
+var ErrNotProduction = errors.New("not a production connection")
+
+// ApproveConnection records the approval that lets a production connection submit.
+func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, release string) (Connection, error) {
+	return db.changeConnection(ctx, id, func(c *Connection) error {
+		if c.Environment != "production" {
+			return ErrNotProduction
+		}
+		c.Approval = &Approval{At: db.now(), By: by, Contract: contract, Release: release}
+		return nil
+	})
+}
+
+// ReplaceCredential seals a new credential into the connection; the connection and its open submissions stay.
+func (db *DB) ReplaceCredential(ctx context.Context, id ID, credential secret.Text) (Connection, error) {
+	return db.changeConnection(ctx, id, func(c *Connection) error {
+		sealed, err := db.keys.SealText(credential, credentialPlace(c.Account, c.ID))
+		if err != nil {
+			return err
+		}
+		c.sealed, c.Fingerprint = sealed, secret.Fingerprint(credential)
+		return nil
+	})
+}

@@ -1,0 +1,203 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// fillDecoy gives the decoy a row of every kind, with what the tests use too: numbers from INV-1, the same subscription
+// and the same documents. None of it is due, so that it is in no test's way.
+func (f *fixture) fillDecoy(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	c := f.decoy
+	_, err := f.CreateToken(ctx, c.user, [32]byte{1}, f.Clock.Now().AddDate(10, 0, 0))
+	must(t, err)
+	s := c.subscribe(t, api.EventKinds[:]...)
+	c.create(t, "INV-2")
+	call := c.submit(t, "INV-1")
+	decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+		d := told(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
+		d.Evidence.Withheld, d.DueAt = true, nil
+		return d
+	})
+	for n, d := range f.claimDeliveries(t, s.ID, 10) {
+		settlement := store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().AddDate(10, 0, 0)}
+		if n == 0 {
+			settlement = store.Settlement{State: store.DeliveryDelivered}
+		}
+		must(t, d.Settle(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200, Answer: []byte("ok")}, settlement))
+	}
+}
+
+// table is a table of the schema.
+type table struct {
+	name    string
+	columns []string
+}
+
+var (
+	createTable  = regexp.MustCompile(`(?ms)^create table (\w+) \((.*?)^\);`)
+	columnOfText = regexp.MustCompile(`(?m)^\s+(\w+)\s+(?:bytea|text|bigint)\b`)
+)
+
+// tables reads the schema, so that a table added later is looked at too.
+func tables(t *testing.T) []table {
+	t.Helper()
+	files, err := filepath.Glob("schema/*.sql")
+	must(t, err)
+	var out []table
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		for _, found := range createTable.FindAllStringSubmatch(string(text), -1) {
+			tab := table{name: found[1]}
+			for _, column := range columnOfText.FindAllStringSubmatch(found[2], -1) {
+				tab.columns = append(tab.columns, column[1])
+			}
+			out = append(out, tab)
+		}
+	}
+	if len(out) < 14 {
+		t.Fatalf("only %d tables were found in the schema", len(out))
+	}
+	return out
+}
+
+func (tab table) has(column string) bool { return slices.Contains(tab.columns, column) }
+
+// scope returns the column by which a table's rows are a company's, and its value; "" for what is nobody's.
+func (tab table) scope(c company) (column string, value store.ID) {
+	switch {
+	case tab.has("tenant_id"):
+		return "tenant_id", c.tenant.Key()
+	case tab.has("account_id"):
+		return "account_id", c.account.ID
+	case tab.name == "accounts":
+		return "id", c.account.ID
+	}
+	return "", store.ID{}
+}
+
+// rows returns the rows a query gives, each as text.
+func (f *fixture) rows(t *testing.T, query string, args ...any) []string {
+	t.Helper()
+	rows, err := f.raw.QueryContext(t.Context(), query, args...)
+	must(t, err)
+	defer func() { must(t, rows.Close()) }()
+	columns, err := rows.Columns()
+	must(t, err)
+	var out []string
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for n := range values {
+			values[n] = new(any)
+		}
+		must(t, rows.Scan(values...))
+		for n, value := range values {
+			switch value := (*value.(*any)).(type) {
+			case []byte:
+				values[n] = fmt.Sprintf("%s=%x", columns[n], value)
+			default:
+				values[n] = fmt.Sprintf("%s=%v", columns[n], value)
+			}
+		}
+		out = append(out, fmt.Sprint(values...))
+	}
+	must(t, rows.Err())
+	slices.Sort(out)
+	return out
+}
+
+// dump writes every row of a company in every table.
+func (f *fixture) dump(t *testing.T, c company) string {
+	t.Helper()
+	var out strings.Builder
+	for _, tab := range tables(t) {
+		column, value := tab.scope(c)
+		if column == "" {
+			continue
+		}
+		for _, row := range f.rows(t, "select * from "+tab.name+" where "+column+" = $1", value) {
+			fmt.Fprintf(&out, "%s: %s\n", tab.name, row)
+		}
+	}
+	return out.String()
+}
+
+// ids returns every identifier of a company's rows.
+func (f *fixture) ids(t *testing.T, c company) []store.ID {
+	t.Helper()
+	var out []store.ID
+	for _, tab := range tables(t) {
+		if !tab.has("tenant_id") || !tab.has("id") {
+			continue
+		}
+		rows, err := f.raw.QueryContext(t.Context(), "select id from "+tab.name+" where tenant_id = $1", c.tenant.Key())
+		must(t, err)
+		for rows.Next() {
+			var id store.ID
+			must(t, rows.Scan(&id))
+			out = append(out, id)
+		}
+		must(t, errors.Join(rows.Err(), rows.Close()))
+	}
+	return out
+}
+
+// probe calls every method of the first company's tenant that takes an identifier with every identifier of the decoy.
+// Each has to answer that there is no such thing.
+func (f *fixture) probe(t *testing.T) {
+	t.Helper()
+	ids := f.ids(t, f.decoy)
+	tenant := reflect.ValueOf(f.tenant)
+	var called int
+	for n := range tenant.NumMethod() {
+		method, name := tenant.Method(n), tenant.Type().Method(n).Name
+		if kind := method.Type(); kind.NumIn() < 2 || kind.In(0) != reflect.TypeFor[context.Context]() || kind.In(1) != reflect.TypeFor[store.ID]() {
+			continue
+		}
+		for _, id := range ids {
+			called++
+			args := zeroArgs(t, method.Type())
+			args[1] = reflect.ValueOf(id)
+			if err := lastError(method.Call(args)); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s of the decoy's %s: error %v, want %v", name, id, err, store.ErrNotFound)
+			}
+		}
+	}
+	if called < 5*8 {
+		t.Errorf("only %d calls were tried with %d identifiers", called, len(ids))
+	}
+}
+
+// zeroArgs makes the arguments of a method: the test's context, and zero values.
+func zeroArgs(t *testing.T, method reflect.Type) []reflect.Value {
+	var args []reflect.Value
+	for n := range method.NumIn() {
+		if method.In(n) == reflect.TypeFor[context.Context]() {
+			args = append(args, reflect.ValueOf(t.Context()))
+			continue
+		}
+		args = append(args, reflect.Zero(method.In(n)))
+	}
+	return args
+}
+
+// lastError returns the last result of a call, which is an error.
+func lastError(results []reflect.Value) error {
+	err, _ := results[len(results)-1].Interface().(error)
+	return err
+}

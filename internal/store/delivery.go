@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+)
+
+// The states of a delivery (contract, section 9).
+const (
+	DeliveryPending   = "pending"
+	DeliveryDelivered = "delivered"
+	DeliveryFailed    = "failed"
+	DeliveryBlocked   = "blocked"
+)
+
+// Delivery is one claimed attempt at telling one subscription of one event.
+type Delivery struct {
+	Tenant       *Tenant
+	ID           ID
+	Subscription ID
+	URL          string
+	Secret       secret.Text
+	Event        ID
+	Kind         api.EventKind
+	OccurredAt   time.Time
+	Body         []byte
+	// Attempts is how many were made before, Round how many of them since it was last asked for.
+	Attempts, Round int
+
+	lease int64
+}
+
+// ClaimDeliveries leases up to limit due deliveries of a lane until lease has passed: nobody else works on them
+// meanwhile, and after it they are due again. Deliveries of a subscription that is no longer active end here.
+func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
+	t := l.tenant
+	var claimed []Delivery
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		now := t.db.now()
+		leased, err := collect(ctx, tx, func(row scanner) (Delivery, error) {
+			d := Delivery{Tenant: t, Subscription: l.id}
+			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.lease)
+			return d, err
+		}, `update deliveries set lease = lease + 1, due_at = $5
+			where tenant_id = $1 and id in (select id from deliveries
+				where tenant_id = $1 and subscription_id = $2 and due_at <= $3 order by due_at limit $4`+t.db.claim+`)
+			returning id, event_id, attempts, round, lease`, t.id, l.id, micros(now), limit, micros(now.Add(lease)))
+		if err != nil || len(leased) == 0 {
+			claimed = nil
+			return err
+		}
+		claimed, err = t.fill(ctx, tx, l.id, leased)
+		return err
+	})
+	return claimed, err
+}
+
+// fill completes claimed deliveries with what they send and where to.
+func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Delivery) ([]Delivery, error) {
+	var url string
+	var active int64
+	var sealed []byte
+	if err := tx.QueryRowContext(ctx, `select url, active, secret from subscriptions where tenant_id = $1 and id = $2`, t.id, subscription).Scan(&url, &active, &sealed); err != nil {
+		return nil, err
+	}
+	if active == 0 {
+		// An event that committed beside the deactivation: it ends like those that were pending then.
+		_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $3, due_at = null, updated_at = $4
+			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonInactive, micros(t.db.now()))
+		return nil, err
+	}
+	key, err := t.db.keys.OpenText(sealed, subscriptionPlace(t.id, subscription))
+	if err != nil {
+		return nil, err
+	}
+	for n := range leased {
+		d := &leased[n]
+		d.URL, d.Secret = url, key
+		var occurred int64
+		if err := tx.QueryRowContext(ctx, `select kind, occurred_at, body from events where tenant_id = $1 and id = $2`, t.id, d.Event).
+			Scan(&d.Kind, &occurred, &d.Body); err != nil {
+			return nil, err
+		}
+		d.OccurredAt = instant(occurred)
+	}
+	return leased, nil
+}
+
+// Attempt is one try to deliver, as it went.
+type Attempt struct {
+	StartedAt time.Time
+	Duration  time.Duration
+	// HTTPStatus is the status of the answer, 0 when there was none; then ErrorClass says why.
+	HTTPStatus int
+	ErrorClass string
+	// Answer is the beginning of the answer's body, at most 1 KiB.
+	Answer []byte
+}
+
+// Settlement is what an attempt makes of its delivery.
+type Settlement struct {
+	// State is pending for another attempt at DueAt, otherwise final.
+	State string
+	DueAt time.Time
+	// Reason says why a delivery failed or was blocked.
+	Reason string
+	// Deactivate ends the subscription with this reason; "" leaves it.
+	Deactivate string
+}
+
+// Settle records an attempt and what follows from it, in one transaction. [ErrLeaseLost] says that the delivery was
+// claimed again since: the receiver may have got the event twice, under the same identifier.
+func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) error {
+	t := d.Tenant
+	return t.write(ctx, func(ctx context.Context, tx *tx) error {
+		now := micros(t.db.now())
+		var due, reason any
+		if s.State == DeliveryPending {
+			due = micros(s.DueAt)
+		}
+		if s.Reason != "" {
+			reason = s.Reason
+		}
+		// A deactivation meanwhile has ended the delivery; what this attempt brought is still recorded, but no other follows.
+		changed, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, updated_at = $4,
+				state = case when state = 'failed' and $5 = 'pending' then state else $5 end,
+				reason = case when state = 'failed' and $5 = 'pending' then reason else $6 end,
+				due_at = case when state = 'failed' then null else cast($7 as bigint) end
+			where tenant_id = $1 and id = $2 and lease = $3`, t.id, d.ID, d.lease, now, s.State, reason, due)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return ErrLeaseLost
+		}
+		answer := attempt.Answer
+		if answer == nil {
+			answer = []byte{}
+		}
+		if _, err := tx.exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
+			values ($1, $2, $3, $4, $5, $6, $7, $8)`, t.id, d.ID, d.Attempts+1, micros(attempt.StartedAt), attempt.Duration.Microseconds(),
+			attempt.HTTPStatus, attempt.ErrorClass, answer); err != nil {
+			return err
+		}
+		if s.Deactivate != "" {
+			return t.deactivate(ctx, tx, d.Subscription, s.Deactivate)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// engine is everything in which the two databases differ. Statements are written once; no other file asks which
+// engine it runs on.
+type engine struct {
+	name string
+	// writer runs write transactions; reader runs queries beside them. On PostgreSQL they are the same pool.
+	writer, reader *sql.DB
+	// claim is appended to the sub-select of a claim, so that two workers never wait for one row.
+	claim string
+	// lock is appended to a select whose rows this transaction is going to change.
+	lock string
+	// begin are the options of a write transaction.
+	begin *sql.TxOptions
+	// gate admits writers: one at a time on SQLite, where a second one could only wait for the file lock.
+	gate chan struct{}
+	// exclusive is true when one process alone serves this database.
+	exclusive bool
+	// serve takes the right to serve this database; see [DB.Serve].
+	serve func() (release func() error, err error)
+	// constraint returns the name of the constraint or index that err violates, or "".
+	constraint func(err error) string
+	// retry tells that a transaction failed only because of its neighbours and may be run again.
+	retry func(err error) bool
+	// unavailable tells that err speaks of the database as a whole: full disk, lost connection, read-only.
+	unavailable func(err error) bool
+	// notify tells the other replicas that there is work of a kind; nil when there are no others.
+	notify func(ctx context.Context, kind string) error
+	// listen calls wake with a kind until ctx ends; nil when there are no other replicas.
+	listen func(ctx context.Context, wake func(kind string)) error
+	// migrate brings the schema up to date, one process at a time.
+	migrate func(ctx context.Context) error
+	// close releases everything.
+	close func() error
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"quittance/api"
+)
+
+// TimestampLayout is how an event time is written: RFC 3339, UTC, always six digits of a second.
+const TimestampLayout = "2006-01-02T15:04:05.000000Z"
+
+// Event is something that was told to the company's systems.
+type Event struct {
+	ID         ID
+	Position   int64 // from 1, without gaps, in the order of commits
+	Kind       api.EventKind
+	OccurredAt time.Time
+	Body       []byte // the exact bytes of every delivery
+}
+
+// appendEvents records events about one resource and a delivery of each for every active subscription to its kind.
+// The body is rendered here, once: every attempt sends these bytes. Positions come from the tenant's own counter,
+// whose row stays locked until the commit, so that none becomes visible behind a later one.
+func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.EventKind, resourceType string, resource ID, payload P) error {
+	if len(kinds) == 0 {
+		return nil
+	}
+	var last int64
+	if err := tx.QueryRowContext(ctx, `update tenants set events = events + $2 where id = $1 returning events`, t.id, len(kinds)).Scan(&last); err != nil {
+		return err
+	}
+	subscriptions, err := t.listening(ctx, tx)
+	if err != nil {
+		return err
+	}
+	now := t.db.now()
+	for n, kind := range kinds {
+		id, err := newID(now, t.db.random)
+		if err != nil {
+			return err
+		}
+		body, err := json.Marshal(api.Event[P]{SchemaVersion: api.SchemaVersion, ID: id.String(), Event: kind,
+			ResourceType: resourceType, ResourceID: resource.String(), OccurredAt: now.Format(TimestampLayout), Payload: payload})
+		if err != nil {
+			return fmt.Errorf("event: %w", err)
+		}
+		position := last - int64(len(kinds)) + int64(n) + 1
+		if _, err := tx.exec(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body)
+			values ($1, $2, $3, $4, $5, $6, $7, $8)`, t.id, id, position, kind, resourceType, resource, micros(now), body); err != nil {
+			return err
+		}
+		for _, s := range subscriptions {
+			if !slices.Contains(s.kinds, kind) {
+				continue
+			}
+			if err := t.insertDelivery(ctx, tx, id, s.id, kind, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Tenant) insertDelivery(ctx context.Context, tx *tx, event, subscription ID, kind api.EventKind, now time.Time) error {
+	id, err := newID(now, t.db.random)
+	if err != nil {
+		return err
+	}
+	tx.wake(WorkDeliveries)
+	_, err = tx.exec(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at)
+		values ($1, $2, $3, $4, $5, 'pending', $6, $6, $6)`, t.id, id, event, subscription, kind, micros(now))
+	return err
+}
+
+// listener is an active subscription.
+type listener struct {
+	id    ID
+	kinds []api.EventKind
+}
+
+func (t *Tenant) listening(ctx context.Context, q querier) ([]listener, error) {
+	return collect(ctx, q, func(row scanner) (listener, error) {
+		var l listener
+		var kinds string
+		err := row.Scan(&l.id, &kinds)
+		l.kinds = splitKinds(kinds)
+		return l, err
+	}, `select id, events from subscriptions where tenant_id = $1 and active = 1 order by id`, t.id)
+}
+
+func splitKinds(text string) []api.EventKind {
+	var kinds []api.EventKind
+	for kind := range strings.FieldsSeq(text) {
+		kinds = append(kinds, api.EventKind(kind))
+	}
+	return kinds
+}
+
+func joinKinds(kinds []api.EventKind) string {
+	words := make([]string, len(kinds))
+	for n, kind := range kinds {
+		words[n] = string(kind)
+	}
+	return strings.Join(words, " ")
+}
+
+// Events returns up to limit events behind the position after, oldest first. A caller that goes on from the last
+// position it was given misses none.
+func (t *Tenant) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
+	var out []Event
+	err := t.read(ctx, func(q querier) error {
+		var err error
+		out, err = collect(ctx, q, func(row scanner) (Event, error) {
+			var e Event
+			var occurred int64
+			err := row.Scan(&e.ID, &e.Position, &e.Kind, &occurred, &e.Body)
+			e.OccurredAt = instant(occurred)
+			return e, err
+		}, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit)
+		return err
+	})
+	return out, err
+}

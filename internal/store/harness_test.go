@@ -1,0 +1,331 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+const (
+	hookURL       = "https://hooks.example.com/quittance"
+	credential    = "provider-credential-canary-7f3a"
+	signingSecret = "whsec_signing-canary-91bc"
+	providerURL   = "https://provider.example.com"
+	lease         = 30 * time.Second
+)
+
+// fixture is a store with two companies: the one a test works with, and its decoy twin.
+type fixture struct {
+	*storetest.Store
+	company
+	decoy company
+	raw   *sql.DB // the same database past the store
+}
+
+// company is an account with everything that leads to its rows.
+type company struct {
+	account    store.Account
+	user       store.User
+	tenant     *store.Tenant
+	connection store.Connection
+}
+
+// forEachEngine runs a test on every engine beside a decoy twin: a second company with the same numbers, addresses and
+// documents. Afterwards no row of the decoy may have changed, and none may be reachable for the first company.
+func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f := &fixture{Store: storetest.Open(t, engine)}
+			f.raw = openRaw(t, f.Store)
+			f.decoy = f.newCompany(t, "decoy@example.com")
+			f.fillDecoy(t)
+			before := f.dump(t, f.decoy)
+			f.company = f.newCompany(t, "owner@example.com")
+			test(t, f)
+			if after := f.dump(t, f.decoy); after != before {
+				t.Errorf("the decoy has changed.\nBefore:\n%s\nAfter:\n%s", before, after)
+			}
+			f.probe(t)
+		})
+	}
+}
+
+func openRaw(t *testing.T, s *storetest.Store) *sql.DB {
+	t.Helper()
+	driver, address := "pgx", s.Address
+	if s.Path != "" {
+		driver, address = "sqlite", "file:"+s.Path+"?_pragma=busy_timeout(15000)"
+	}
+	raw, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.SetMaxOpenConns(4)
+	t.Cleanup(func() { must(t, raw.Close()) })
+	return raw
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantErr fails the test unless err is want.
+func wantErr(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error %v, want %v", err, want)
+	}
+}
+
+func (f *fixture) newCompany(t *testing.T, email string) company {
+	t.Helper()
+	ctx := t.Context()
+	var c company
+	var err error
+	c.account, err = f.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: "$hash"})
+	must(t, err)
+	c.user, err = f.UserByEmail(ctx, email)
+	must(t, err)
+	c.tenant, err = f.Tenant(ctx, c.account.ID)
+	must(t, err)
+	added, err := f.AddConnection(ctx, c.account.ID, sandboxConnection())
+	must(t, err)
+	c.connection, err = f.ActivateConnection(ctx, added.ID)
+	must(t, err)
+	return c
+}
+
+func sandboxConnection() store.NewConnection {
+	return store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: providerURL, Credential: secret.New(credential)}
+}
+
+// exec runs a statement past the store and wants it to change exactly one row.
+func (f *fixture) exec(t *testing.T, query string, args ...any) {
+	t.Helper()
+	result, err := f.raw.ExecContext(t.Context(), query, args...)
+	must(t, err)
+	rows, err := result.RowsAffected()
+	must(t, err)
+	if rows != 1 {
+		t.Fatalf("%d rows changed by %s, want 1", rows, query)
+	}
+}
+
+// number reads one number past the store.
+func (f *fixture) number(t *testing.T, query string, args ...any) int64 {
+	t.Helper()
+	var n int64
+	must(t, f.raw.QueryRowContext(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+func ptr[T any](value T) *T { return &value }
+
+func dec(text string) *api.Decimal {
+	d, err := api.ParseDecimal(text)
+	if err != nil {
+		panic(err) // a literal of a test
+	}
+	return &d
+}
+
+// draft is a complete draft with the given number.
+func draft(number string) *api.Draft {
+	return &api.Draft{
+		InvoiceNumber: &number, RecipientName: ptr("Buyer & Söhne <Ltd>"), RecipientNetworkID: ptr("1234567890"), BuyerEndpointScheme: ptr("0235"),
+		BuyerStreet: ptr("12 Harbour Road"), BuyerCity: ptr("Dubai"), BuyerCountry: ptr("AE"), TotalAmount: dec("1050.00"), Currency: ptr("AED"),
+		IssueDate: ptr("2026-03-01"), DueDate: ptr("2026-03-31"), PaymentMeansCode: ptr("30"),
+		Items: []api.Item{{Name: ptr("Consulting"), UnitCode: ptr("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("100.00"),
+			DiscountAmount: dec("0"), VATCategory: ptr("S"), VATRate: dec("5"), ItemCode: ptr("SKU-7"), Description: ptr("Workshop")}},
+	}
+}
+
+func (c company) create(t *testing.T, number string) store.Invoice {
+	t.Helper()
+	created, err := c.tenant.CreateInvoice(t.Context(), draft(number))
+	must(t, err)
+	return created
+}
+
+// intent renders a document that names its reference and number, which is all these tests look at.
+func intent() store.Intent {
+	return store.Intent{Environment: "sandbox", Lease: lease,
+		Render: func(d *api.Draft, _ *api.Profile, reference string) ([]byte, []string, error) {
+			return fmt.Appendf(nil, `{"reference":%q,"number":%q}`, reference, *d.InvoiceNumber), nil, nil
+		}}
+}
+
+// begin begins the submission of an invoice.
+func (c company) begin(t *testing.T, id store.ID) store.Call {
+	t.Helper()
+	call, begun, err := c.tenant.BeginSubmission(t.Context(), id, intent())
+	must(t, err)
+	if !begun {
+		t.Fatal("the submission has not begun")
+	}
+	return call
+}
+
+// submit creates an invoice and begins its submission.
+func (c company) submit(t *testing.T, number string) store.Call {
+	t.Helper()
+	return c.begin(t, c.create(t, number).ID)
+}
+
+func (c company) subscribe(t *testing.T, kinds ...api.EventKind) store.Subscription {
+	t.Helper()
+	s, err := c.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: hookURL, Events: kinds, Secret: secret.New(signingSecret)})
+	must(t, err)
+	return s
+}
+
+// words are states as the provider reports them: a word of each dimension, final or not.
+type words = map[invoice.Dimension]invoice.Word
+
+// allFour reports a word in every dimension.
+func allFour(word string, terminal bool) words {
+	out := words{}
+	for _, d := range invoice.Dimensions {
+		out[d] = invoice.Word{Value: word, Terminal: terminal}
+	}
+	return out
+}
+
+// told is the decision that a readable answer leads to: evidence with the words, their states, an acknowledgement, the
+// next question in a second, and the given events.
+func told(s store.Submission, now time.Time, report words, kinds ...api.EventKind) store.Decision {
+	merged := words{}
+	for _, d := range invoice.Dimensions {
+		if word, terminal, reported := s.States.Get(d); reported {
+			merged[d] = invoice.Word{Value: word, Terminal: terminal}
+		}
+	}
+	carried := map[string]string{}
+	var write []invoice.Dimension
+	for d, word := range report {
+		merged[d], carried[string(d)] = word, word.Value
+		write = append(write, d)
+	}
+	body, err := json.Marshal(carried)
+	if err != nil {
+		panic(err) // a map of strings
+	}
+	sequence := int64(1)
+	if s.Sequence != nil {
+		sequence = *s.Sequence + 1
+	}
+	return store.Decision{
+		Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body, Words: carried},
+		Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Reference: ptr("P-1"), Sequence: &sequence,
+		States: invoice.RestoreStates(merged), Write: write, PollWait: time.Second, DueAt: ptr(now.Add(time.Second)), Events: kinds,
+	}
+}
+
+// record records what told says and returns the submission after it.
+func record(t *testing.T, call store.Call, report words, kinds ...api.EventKind) store.Submission {
+	t.Helper()
+	return decide(t, call, func(s store.Submission, now time.Time) store.Decision { return told(s, now, report, kinds...) })
+}
+
+func decide(t *testing.T, call store.Call, decision func(s store.Submission, now time.Time) store.Decision) store.Submission {
+	t.Helper()
+	after, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
+		return decision(s, now), nil
+	})
+	must(t, err)
+	return after
+}
+
+// outcome is the decision that only changes the outcome, without an answer.
+func outcome(s store.Submission, outcome api.Outcome) store.Decision {
+	return store.Decision{Outcome: outcome, Reference: s.Reference, Sequence: s.Sequence, States: s.States}
+}
+
+func (f *fixture) deliveryLane(t *testing.T, subscription store.ID) (store.Lane, bool) {
+	t.Helper()
+	lanes, _, err := f.DeliveryLanes(t.Context())
+	must(t, err)
+	return laneOf(lanes, subscription)
+}
+
+func (f *fixture) submissionLane(t *testing.T, connection store.ID) (store.Lane, bool) {
+	t.Helper()
+	lanes, _, err := f.SubmissionLanes(t.Context())
+	must(t, err)
+	return laneOf(lanes, connection)
+}
+
+func laneOf(lanes []store.Lane, key store.ID) (store.Lane, bool) {
+	for _, lane := range lanes {
+		if lane.Key() == key {
+			return lane, true
+		}
+	}
+	return store.Lane{}, false
+}
+
+// claimDeliveries claims what is due of a subscription; nothing when it has no lane.
+func (f *fixture) claimDeliveries(t *testing.T, subscription store.ID, limit int) []store.Delivery {
+	t.Helper()
+	lane, due := f.deliveryLane(t, subscription)
+	if !due {
+		return nil
+	}
+	claimed, err := lane.ClaimDeliveries(t.Context(), limit, lease)
+	must(t, err)
+	return claimed
+}
+
+// claimSubmissions claims what is due of the fixture's connection; nothing when it has no lane.
+func (f *fixture) claimSubmissions(t *testing.T, limit int) []store.Call {
+	t.Helper()
+	lane, due := f.submissionLane(t, f.connection.ID)
+	if !due {
+		return nil
+	}
+	claimed, err := lane.ClaimSubmissions(t.Context(), limit, lease)
+	must(t, err)
+	return claimed
+}
+
+// race runs n goroutines that start together and waits for them.
+func race(n int, run func(i int)) {
+	start, done := make(chan struct{}), make(chan struct{})
+	for i := range n {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			<-start
+			run(i)
+		}()
+	}
+	close(start)
+	for range n {
+		<-done
+	}
+}
+
+// short bounds a wait that only a fault lets run out.
+func short(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}

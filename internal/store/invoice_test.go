@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestCreateInvoice: a draft is given back as it came: every decimal with its scale, and absent what was absent.
+func TestCreateInvoice(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		rapid.Check(t, func(r *rapid.T) {
+			given := randomDraft(r)
+			created, err := f.tenant.CreateInvoice(t.Context(), given)
+			if err != nil {
+				r.Fatal(err)
+			}
+			kept, err := f.tenant.Invoice(t.Context(), created.ID)
+			if err != nil {
+				r.Fatal(err)
+			}
+			if !reflect.DeepEqual(kept, created) || !reflect.DeepEqual(&kept.Draft, given) {
+				r.Errorf("given %s, kept %s", asJSON(r, given), asJSON(r, kept.Draft))
+			}
+			if kept.Version != 1 || kept.Submission != nil || !kept.CreatedAt.Equal(f.Clock.Now()) || !kept.UpdatedAt.Equal(kept.CreatedAt) {
+				r.Errorf("a new invoice is %+v", kept)
+			}
+		})
+	})
+}
+
+func asJSON(r *rapid.T, value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return string(text)
+}
+
+// randomDraft makes a draft with the required fields and any of the others.
+func randomDraft(r *rapid.T) *api.Draft {
+	text := func(label string) *string {
+		s := rapid.StringMatching(`[ -~é€\x{202e}😀]{1,12}`).Draw(r, label)
+		return &s
+	}
+	decimal := func(label string) *api.Decimal {
+		return dec(rapid.StringMatching(`-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?`).Draw(r, label))
+	}
+	d := &api.Draft{InvoiceNumber: text("number"), RecipientName: text("name"), Currency: ptr("AED"), IssueDate: ptr("2026-03-01"), TotalAmount: decimal("total")}
+	for _, field := range []**string{&d.RecipientNetworkID, &d.BuyerEndpointScheme, &d.BuyerStreet, &d.BuyerCity, &d.BuyerSubdivision, &d.BuyerCountry, &d.IssueTime, &d.DueDate, &d.PaymentMeansCode} {
+		if rapid.Bool().Draw(r, "given") {
+			*field = text("optional")
+		}
+	}
+	for range rapid.IntRange(1, 3).Draw(r, "items") {
+		item := api.Item{Name: text("item"), Quantity: decimal("quantity"), NetUnitPrice: decimal("price")}
+		for _, field := range []**api.Decimal{&item.BaseQuantity, &item.GrossUnitPrice, &item.DiscountAmount, &item.VATRate} {
+			if rapid.Bool().Draw(r, "given") {
+				*field = decimal("optional")
+			}
+		}
+		for _, field := range []**string{&item.ItemCode, &item.Description, &item.UnitCode, &item.VATCategory} {
+			if rapid.Bool().Draw(r, "given") {
+				*field = text("optional")
+			}
+		}
+		d.Items = append(d.Items, item)
+	}
+	return d
+}
+
+// TestInvoicePages: the pages of a list, put together, are the list, newest first, whatever their size. Past the end a
+// page is empty, at any number.
+func TestInvoicePages(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		var all []store.ID // oldest first
+		for _, total := range []int{0, 1, 25, 26, 101} {
+			for len(all) < total {
+				all = append(all, f.create(t, fmt.Sprintf("INV-%d", len(all)%3)).ID)
+			}
+			for _, size := range []int{1, 25, 100} {
+				var seen int
+				last := max(1, (total+size-1)/size)
+				for page := 1; page <= last; page++ {
+					got, err := f.tenant.Invoices(ctx, page, size)
+					must(t, err)
+					if want := min(size, total-seen); got.Total != total || len(got.Invoices) != want {
+						t.Fatalf("page %d of %d: %d invoices of %d, want %d of %d", page, size, len(got.Invoices), got.Total, want, total)
+					}
+					for _, i := range got.Invoices {
+						if i.ID != all[total-1-seen] {
+							t.Fatalf("page %d of %d: invoice %s at %d", page, size, i.ID, seen)
+						}
+						seen++
+					}
+				}
+				for _, page := range []int{last + 1, last + 2, 1_000_000, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
+					got, err := f.tenant.Invoices(ctx, page, size)
+					must(t, err)
+					if len(got.Invoices) != 0 || got.Total != total {
+						t.Errorf("page %d of %d: %d invoices of %d", page, size, len(got.Invoices), got.Total)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestListedSubmissions: a list shows the same of every invoice as the invoice itself.
+func TestListedSubmissions(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		f.create(t, "INV-1")
+		record(t, f.submit(t, "INV-2"), allFour("accepted", false))
+		notSent := f.submit(t, "INV-3")
+		decide(t, notSent, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
+		f.submit(t, "INV-4")
+		listed, err := f.tenant.Invoices(ctx, 1, 25)
+		must(t, err)
+		var submitted []bool
+		for _, i := range listed.Invoices {
+			single, err := f.tenant.Invoice(ctx, i.ID)
+			must(t, err)
+			if !reflect.DeepEqual(single, i) {
+				t.Errorf("listed %+v, alone %+v", i, single)
+			}
+			submitted = append(submitted, i.Submission != nil)
+		}
+		if want := []bool{true, false, true, false}; !reflect.DeepEqual(submitted, want) {
+			t.Errorf("submitted %v, want %v", submitted, want)
+		}
+		if word, _, _ := listed.Invoices[2].States().Get("receiver_state"); word != "accepted" {
+			t.Errorf("the list shows the receiver's state as %q", word)
+		}
+	})
+}
+
+// TestConcurrentCreation: positions have no gaps, so that no page shows an invoice twice or leaves one out.
+func TestConcurrentCreation(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		race(30, func(int) {
+			_, err := f.tenant.CreateInvoice(t.Context(), draft("INV-1"))
+			must2(t, err)
+		})
+		all, err := f.tenant.Invoices(t.Context(), 1, 100)
+		must(t, err)
+		if highest := f.number(t, `select max(position) from invoices where tenant_id = $1`, f.tenant.Key()); len(all.Invoices) != 30 || all.Total != 30 || highest != 30 {
+			t.Errorf("%d invoices listed of %d, the last at %d", len(all.Invoices), all.Total, highest)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// postgresConns is the size of a replica's pool: enough to keep the server's commits overlapping, few enough for many
+// replicas on one server.
+const postgresConns = 24
+
+// notifyChannel is the channel on which replicas tell each other of work.
+const notifyChannel = "quittance_work"
+
+// openPostgres opens the database that a postgres:// URL names.
+func openPostgres(ctx context.Context, address string) (*engine, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		// pgx's own text can hold the password of the URL.
+		return nil, errors.New("open database: not a valid postgres:// URL")
+	}
+	config.MaxConns = postgresConns
+	config.ConnConfig.RuntimeParams["application_name"] = "quittance"
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	db.SetMaxIdleConns(0) // the pool keeps the connections
+	return &engine{
+		name: "postgres", writer: db, reader: db, gate: make(chan struct{}, postgresConns-4),
+		claim: " for update skip locked", lock: " for update",
+		begin:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+		serve:       func() (func() error, error) { return func() error { return nil }, nil },
+		constraint:  postgresConstraint,
+		retry:       postgresRetry,
+		unavailable: postgresUnavailable,
+		notify: func(ctx context.Context, kind string) error {
+			_, err := pool.Exec(ctx, "select pg_notify($1, $2)", notifyChannel, kind)
+			return err
+		},
+		listen: func(ctx context.Context, wake func(string)) error {
+			return postgresListen(ctx, config.ConnConfig, wake)
+		},
+		migrate: func(ctx context.Context) error { return migratePostgres(ctx, db) },
+		close: func() error {
+			err := db.Close()
+			pool.Close()
+			return err
+		},
+	}, nil
+}
+
+func migratePostgres(ctx context.Context, db *sql.DB) error {
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return fmt.Errorf("migration lock: %w", err)
+	}
+	return migrate(ctx, goose.DialectPostgres, db, goose.WithSessionLocker(locker))
+}
+
+// postgresListen listens on a connection of its own until ctx ends or the connection is lost.
+func postgresListen(ctx context.Context, config *pgx.ConnConfig, wake func(string)) error {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is given up either way
+	if _, err := conn.Exec(ctx, "listen "+notifyChannel); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	for {
+		notification, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		wake(notification.Payload)
+	}
+}
+
+func postgresCode(err error) string {
+	var failure *pgconn.PgError
+	if errors.As(err, &failure) {
+		return failure.Code
+	}
+	return ""
+}
+
+func postgresConstraint(err error) string {
+	var failure *pgconn.PgError
+	if errors.As(err, &failure) && failure.Code == "23505" {
+		return failure.ConstraintName
+	}
+	return ""
+}
+
+// postgresRetry: serialization_failure and deadlock_detected. Nothing of the transaction has happened.
+func postgresRetry(err error) bool {
+	code := postgresCode(err)
+	return code == "40001" || code == "40P01"
+}
+
+func postgresUnavailable(err error) bool {
+	if code := postgresCode(err); code != "" {
+		// connection exceptions, insufficient resources, operator intervention, system errors, read-only server
+		for _, class := range []string{"08", "53", "57", "58", "25006", "F0", "XX"} {
+			if strings.HasPrefix(code, class) {
+				return true
+			}
+		}
+		return false
+	}
+	var network net.Error
+	var connect *pgconn.ConnectError
+	return errors.As(err, &network) || errors.As(err, &connect) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) ||
+		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool")
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// Decision is what one answer of the provider changes. It is made by the submission package, which alone turns
+// evidence into states; this package commits it whole.
+type Decision struct {
+	// Evidence is appended to the chain; nil when nothing was returned, or exactly what was returned before.
+	Evidence *NewEvidence
+	// Answered is true when the provider answered at all: LastCheckedAt moves, and LastStatus and LastSHA256 are these.
+	Answered   bool
+	LastStatus int
+	LastSHA256 [32]byte
+	// Outcome, Reference, Sequence, MissingSince and MissingCount replace those of the submission.
+	Outcome      api.Outcome
+	Reference    *string
+	Sequence     *int64
+	MissingSince *time.Time
+	MissingCount int
+	// States are the merged states; Write names the dimensions whose rows change. A row names the new evidence.
+	States invoice.States
+	Write  []invoice.Dimension
+	// PollWait and DueAt are when to ask again; nil for never. They are ignored when the lease is lost. Hold keeps the
+	// lease for the caller's next step instead.
+	PollWait time.Duration
+	DueAt    *time.Time
+	Hold     bool
+	// Events are recorded in this order, each with a delivery for every active subscription to its kind.
+	Events []api.EventKind
+}
+
+// Record locks a submission, has decide make a decision from it, and commits that in the same transaction: evidence,
+// states, outcome, events and deliveries. leased tells decide whether the caller's lease still stands; if not, an
+// answer is still kept, but the schedule belongs to somebody else.
+func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool, now time.Time) (Decision, error)) (Submission, error) {
+	t := c.Tenant
+	var after Submission
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		// The invoice is locked first, as everywhere, so that two transactions cannot wait for each other.
+		if _, err := t.lockInvoice(ctx, tx, c.Submission.Invoice); err != nil {
+			return err
+		}
+		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
+		if err != nil {
+			return err
+		}
+		leased := s.lease == c.Submission.lease
+		decision, err := decide(s, leased, t.db.now())
+		if err != nil {
+			return err
+		}
+		if err := t.apply(ctx, tx, &s, decision, leased); err != nil {
+			return err
+		}
+		after = s
+		return nil
+	})
+	return after, err
+}
+
+func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) (version int64, err error) {
+	err = tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, id).Scan(&version)
+	return version, err
+}
+
+// apply writes a decision and brings s up to date with it.
+func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
+	now := t.db.now()
+	changed := s.Outcome != d.Outcome || len(d.Write) > 0
+	var evidence ID
+	if d.Evidence != nil {
+		var err error
+		if evidence, err = t.appendEvidence(ctx, tx, s, *d.Evidence); err != nil {
+			return err
+		}
+	}
+	if err := t.writeStates(ctx, tx, s, d, evidence); err != nil {
+		return err
+	}
+	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
+	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
+	if d.Answered {
+		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
+	}
+	if leased && !d.Hold {
+		s.PollWait, s.DueAt = d.PollWait, d.DueAt
+		s.lease++ // the work is handed back: a second answer under the same lease finds it lost
+	}
+	for _, kind := range d.Events {
+		if kind == api.EventTerminal {
+			s.TerminalAt = &now
+		}
+	}
+	if _, err := tx.exec(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
+		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
+		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16 where tenant_id = $1 and id = $2`,
+		t.id, s.ID, s.Outcome, s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
+		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
+		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease); err != nil {
+		return err
+	}
+	if changed {
+		if err := t.touchInvoice(ctx, tx, s.Invoice); err != nil {
+			return err
+		}
+	}
+	payload := api.SubmissionPayload{States: s.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
+	return appendEvents(ctx, tx, t, d.Events, api.ResourceSubmission, s.ID, payload)
+}
+
+func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decision, evidence ID) error {
+	for _, dimension := range d.Write {
+		word, terminal, reported := d.States.Get(dimension)
+		if !reported {
+			continue // what was never reported has no row
+		}
+		if _, err := tx.exec(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at)
+			values ($1, $2, $3, $4, $5, $6, $7)
+			on conflict (tenant_id, submission_id, dimension) do update set word = excluded.word, terminal = excluded.terminal,
+				evidence_id = excluded.evidence_id, changed_at = excluded.changed_at`,
+			t.id, s.ID, dimension, word, flag(terminal), evidence, micros(t.db.now())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func microsOrNil(at *time.Time) any {
+	if at == nil {
+		return nil
+	}
+	return micros(*at)
+}

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteReaders is how many queries run beside the writer. More only makes them compete for two cores.
+const sqliteReaders = 4
+
+// openSQLite opens the database file at path, creating it (mode 0600) when it does not exist.
+func openSQLite(path string) (*engine, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("database path: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the administrator names the file
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	open := func(extra url.Values, conns int) (*sql.DB, error) {
+		query := url.Values{"_pragma": {"busy_timeout(15000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}}
+		for key, values := range extra {
+			query[key] = append(query[key], values...)
+		}
+		db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
+		if err != nil {
+			return nil, fmt.Errorf("open database: %w", err)
+		}
+		db.SetMaxOpenConns(conns)
+		db.SetMaxIdleConns(conns)
+		return db, nil
+	}
+	// A write transaction begins immediate: an upgrade from read to write ends in a BUSY that no timeout heals.
+	writer, err := open(url.Values{"_txlock": {"immediate"}}, 1)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := open(url.Values{"_pragma": {"query_only(1)"}}, sqliteReaders)
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	return &engine{
+		name: "sqlite", writer: writer, reader: reader, gate: make(chan struct{}, 1), exclusive: true,
+		serve:       func() (func() error, error) { return lockFile(path + ".lock") },
+		constraint:  sqliteConstraint,
+		retry:       func(error) bool { return false },
+		unavailable: sqliteUnavailable,
+		migrate:     func(ctx context.Context) error { return migrate(ctx, goose.DialectSQLite3, writer) },
+		close:       func() error { return errors.Join(reader.Close(), writer.Close()) },
+	}, nil
+}
+
+func sqliteCode(err error) int {
+	var failure *sqlite.Error
+	if errors.As(err, &failure) {
+		return failure.Code()
+	}
+	return sqlite3.SQLITE_OK
+}
+
+// sqliteIndexes gives the columns SQLite names in an error the name their index has in the schema, as PostgreSQL says it.
+func sqliteIndexes(columns string) string {
+	switch columns {
+	case "submissions.tenant_id, submissions.number":
+		return "submissions_number"
+	case "users.email":
+		return "users_email_key"
+	case "connections.account_id":
+		return "connections_active"
+	}
+	return columns
+}
+
+// sqliteConstraint reads the columns from "constraint failed: UNIQUE constraint failed: a.b, a.c (2067)".
+func sqliteConstraint(err error) string {
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+	default:
+		return ""
+	}
+	text := err.Error()
+	if at := strings.LastIndex(text, "constraint failed: "); at >= 0 {
+		text = text[at+len("constraint failed: "):]
+	}
+	columns, _, _ := strings.Cut(text, " (")
+	return sqliteIndexes(columns)
+}
+
+func sqliteUnavailable(err error) bool {
+	switch sqliteCode(err) & 0xff {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN,
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_LOCKED:
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// writeTimeout bounds one write transaction, the wait for its turn included. It is not the request's deadline: a
+// cancelled statement on SQLite can roll back its neighbours with it.
+const writeTimeout = 30 * time.Second
+
+// lockFile takes an exclusive lock that ends with the process, however it ends. The file stays: removing it would let
+// two processes lock two files of one name.
+func lockFile(path string) (release func() error, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // beside the database the administrator names
+	if err != nil {
+		return nil, fmt.Errorf("lock database: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(ErrServed, file.Close())
+	}
+	return file.Close, nil
+}

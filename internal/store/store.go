@@ -1,0 +1,209 @@
+// Package store is the only package with SQL. It keeps everything Quittance knows on SQLite or PostgreSQL, from one
+// text of schema and statements.
+//
+// Its invariants:
+//
+//   - An exported method is one transaction and one business fact. What belongs together (a state, its evidence, its
+//     events, their deliveries) is committed together or not at all.
+//   - Only this package makes a working [*Tenant], and every operation on a tenant's rows is a method of it. Nothing
+//     takes a tenant's identifier as an argument. What is not one tenant's stands on [DB] and is listed in unscoped.go.
+//   - Secrets are sealed here before they reach a row; rows of work carry identifiers only.
+//   - No write runs under a request's context: a client that hangs up cannot undo half a fact.
+//
+// Start reading at [Open], then tenant.go, then submission.go for the heart of the product. What differs between the
+// two databases is the struct in engine.go.
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"quittance/internal/secret"
+)
+
+//go:embed schema/*.sql
+var schema embed.FS
+
+// The failures a caller tells apart. Anything else is internal.
+var (
+	// ErrNotFound says that there is no such row for this tenant; another tenant's row gives the same error.
+	ErrNotFound = errors.New("not found")
+	// ErrUnavailable says that the database as a whole cannot serve now: lost connection, full disk, read-only.
+	ErrUnavailable = errors.New("database unavailable")
+	// ErrLeaseLost says that the work was claimed by somebody else since; nothing was written.
+	ErrLeaseLost = errors.New("lease lost")
+	// ErrExists says that a row with the same unique value exists.
+	ErrExists = errors.New("already exists")
+)
+
+// Options are what a store needs besides its address.
+type Options struct {
+	// Keys seals what must not be readable in the database. Nil opens a store that can only migrate.
+	Keys *secret.Keyring
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+	// Random is the source of identifiers, tokens and secrets; crypto/rand when nil.
+	Random io.Reader
+	// Log receives what no caller can be told; slog.Default when nil.
+	Log *slog.Logger
+}
+
+// DB is an open store. It is safe for concurrent use.
+type DB struct {
+	*engine
+	keys   *secret.Keyring
+	clock  func() time.Time
+	random io.Reader
+	log    *slog.Logger
+	wakes  *wakes
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// Open opens the database at address, sqlite:PATH or postgres://…, and brings its schema up to date.
+func Open(ctx context.Context, address string, options Options) (*DB, error) {
+	db, err := OpenUnmigrated(ctx, address, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// OpenUnmigrated is [Open] without touching the schema.
+func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
+	var eng *engine
+	var err error
+	switch path, isSQLite := strings.CutPrefix(address, "sqlite:"); {
+	case isSQLite && path != "":
+		eng, err = openSQLite(path)
+	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
+		eng, err = openPostgres(ctx, address)
+	default:
+		err = errors.New("open database: want sqlite:PATH or postgres://…")
+	}
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{engine: eng, keys: options.Keys, clock: options.Now, random: options.Random, log: options.Log}
+	if db.clock == nil {
+		db.clock = time.Now
+	}
+	if db.random == nil {
+		db.random = rand.Reader
+	}
+	if db.log == nil {
+		db.log = slog.Default()
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	db.stop = stop
+	db.wakes = newWakes(db.notify)
+	db.done.Go(func() { db.wakes.forward(background, db.log) })
+	if db.listen != nil {
+		db.done.Go(func() { db.wakes.receive(background, db.listen, db.log) })
+	}
+	return db, nil
+}
+
+// Close waits for nothing but the store's own goroutines: the caller stops its workers first.
+func (db *DB) Close() error {
+	db.stop()
+	db.done.Wait()
+	return db.close()
+}
+
+// Migrate brings the schema up to date; it is a no-op when it is.
+func (db *DB) Migrate(ctx context.Context) error { return db.migrate(ctx) }
+
+// Engine returns "sqlite" or "postgres", for logs and metrics.
+func (db *DB) Engine() string { return db.name }
+
+// ErrServed says that another process serves this database, which only one may.
+var ErrServed = errors.New("another server is running on this database")
+
+// Serve takes the right to serve this database and returns how to give it back. On SQLite only one process has it at a
+// time, else [ErrServed]; administration commands need none and work beside it.
+func (db *DB) Serve() (release func() error, err error) { return db.serve() }
+
+// Exclusive tells that this database may be served by one process only.
+func (db *DB) Exclusive() bool { return db.exclusive }
+
+// Ping asks the database for one row, for readiness.
+func (db *DB) Ping(ctx context.Context) error {
+	var one int64
+	return db.fail(db.reader.QueryRowContext(ctx, "select count(*) from tenants where id is null").Scan(&one))
+}
+
+// migrate runs the embedded migrations with goose.
+func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, options ...goose.ProviderOption) error {
+	files, err := fs.Sub(schema, "schema")
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	provider, err := goose.NewProvider(dialect, db, files, append(options, goose.WithLogger(goose.NopLogger()))...)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// now is the clock at the resolution of the database, a microsecond.
+func (db *DB) now() time.Time { return db.clock().UTC().Truncate(time.Microsecond) }
+
+// fail gives a database error its class and keeps everything else as it is.
+func (db *DB) fail(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case errors.Is(err, context.Canceled):
+		return err
+	case db.unavailable(err):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// micros and instant convert between a time and its column.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func instantOrNil(us sql.Null[int64]) *time.Time {
+	if !us.Valid {
+		return nil
+	}
+	return new(instant(us.V))
+}
+
+func textOrNil(text sql.Null[string]) *string {
+	if !text.Valid {
+		return nil
+	}
+	return &text.V
+}
+
+func flag(on bool) int64 {
+	if on {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,108 @@
+// Package storetest opens real stores for tests: an empty database of its own for each test, on either engine, with a
+// clock that the test moves and a keyring made for it.
+//
+// A store it opens is closed, and its database removed, when the test ends. A package that asks for "postgres" lets its
+// TestMain call pgtest.Run; "sqlite" needs nothing. Start reading at [Open].
+package storetest
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/internal/pgtest"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// The names of the engines, as [store.DB.Engine] gives them.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+// Engines returns the engines that tests are to run on; see [pgtest.EnvEngines].
+func Engines() []string {
+	var engines []string
+	if chosen := os.Getenv(pgtest.EnvEngines); chosen == "" || slices.Contains(strings.Split(chosen, ","), SQLite) {
+		engines = append(engines, SQLite)
+	}
+	if pgtest.Enabled() {
+		engines = append(engines, Postgres)
+	}
+	return engines
+}
+
+// Clock is a clock that only moves when it is told to. It is safe for concurrent use.
+type Clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// NewClock returns a clock that stands at 09:00 UTC on 1 March 2026.
+func NewClock() *Clock { return &Clock{at: time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)} }
+
+// Now returns where the clock stands.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+// Advance moves the clock forward and returns where it stands then.
+func (c *Clock) Advance(by time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(by)
+	return c.at
+}
+
+// Store is an open store and what it was opened with.
+type Store struct {
+	*store.DB
+	// Address is what [store.Open] was given.
+	Address string
+	// Path is the file of a SQLite database, "" otherwise.
+	Path    string
+	Options store.Options
+	Clock   *Clock
+}
+
+// Open opens an empty store on an engine.
+func Open(t testing.TB, engine string) *Store {
+	t.Helper()
+	keys, err := secret.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := NewClock()
+	s := &Store{Clock: clock, Options: store.Options{Keys: keys, Now: clock.Now, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}}
+	if engine == SQLite {
+		s.Path = filepath.Join(t.TempDir(), "quittance.db")
+		s.Address = "sqlite:" + s.Path
+	} else {
+		s.Address = pgtest.URL(t)
+	}
+	s.DB = s.Again(t)
+	return s
+}
+
+// Again opens the same database a second time, as another process does.
+func (s *Store) Again(t testing.TB) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), s.Address, s.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return db
+}

@@ -1,0 +1,342 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// OutcomeNotSent is the outcome of a submission of which the provider certainly took nothing. Its invoice is a draft
+// again and the row keeps the permanent reference for the next try; customers never see it.
+const OutcomeNotSent api.Outcome = "not_sent"
+
+// Submission is one regulated submission of an invoice: the service's own knowledge of it, and the provider's words.
+type Submission struct {
+	ID            ID
+	Invoice       ID
+	Connection    ID
+	Ordinal       int64
+	Current       bool
+	Number        string
+	Document      []byte // exactly what is sent
+	Outcome       api.Outcome
+	AttemptedAt   time.Time
+	SentAt        time.Time // when it was last handed to the provider; the same as AttemptedAt unless it was sent again
+	Resend        bool      // an administrator has decided that it is to be sent again
+	Reference     *string   // the provider's own identifier
+	Sequence      *int64    // the highest provider sequence merged into States
+	LastCheckedAt *time.Time
+	LastStatus    int      // HTTP status of the previous answer, 0 before the first
+	LastSHA256    [32]byte // digest of the previous answer
+	PollWait      time.Duration
+	MissingSince  *time.Time // when the provider first said that it has no such document
+	MissingCount  int        // how often in a row it has said so
+	TerminalAt    *time.Time
+	Evidence      int64 // number of evidence entries
+	DueAt         *time.Time
+	States        invoice.States
+
+	lease int64
+	head  []byte
+}
+
+// Sent tells whether the submission may have reached the provider.
+func (s *Submission) Sent() bool { return s.Outcome != OutcomeNotSent }
+
+const submissionColumns = `id, invoice_id, connection_id, ordinal, current, number, document, outcome, attempted_at,
+	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
+	terminal_at, evidence_count, evidence_head, due_at, lease`
+
+func scanSubmission(row scanner) (Submission, error) {
+	var s Submission
+	var current, attempted, sent, resend, wait int64
+	var document string
+	var reference sql.Null[string]
+	var sequence, checked, status, missing, terminal, due sql.Null[int64]
+	var sum []byte
+	if err := row.Scan(&s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &document, &s.Outcome, &attempted,
+		&sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
+		&terminal, &s.Evidence, &s.head, &due, &s.lease); err != nil {
+		return Submission{}, err
+	}
+	s.Current, s.Document, s.AttemptedAt = current == 1, []byte(document), instant(attempted)
+	s.SentAt, s.Resend = instant(sent), resend == 1
+	s.Reference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
+	if sequence.Valid {
+		s.Sequence = &sequence.V
+	}
+	copy(s.LastSHA256[:], sum)
+	s.LastCheckedAt, s.MissingSince = instantOrNil(checked), instantOrNil(missing)
+	s.TerminalAt, s.DueAt = instantOrNil(terminal), instantOrNil(due)
+	return s, nil
+}
+
+// submission reads a submission with its states.
+func (t *Tenant) submission(ctx context.Context, q querier, id ID, lock string) (Submission, error) {
+	s, err := scanSubmission(q.QueryRowContext(ctx, `select `+submissionColumns+` from submissions where tenant_id = $1 and id = $2`+lock, t.id, id))
+	if err != nil {
+		return Submission{}, err
+	}
+	return s, t.loadStates(ctx, q, &s)
+}
+
+func (t *Tenant) currentSubmission(ctx context.Context, q querier, invoiceID ID) (*Submission, error) {
+	s, err := scanSubmission(q.QueryRowContext(ctx, `select `+submissionColumns+`
+		from submissions where tenant_id = $1 and invoice_id = $2 and current = 1`, t.id, invoiceID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &s, t.loadStates(ctx, q, &s)
+}
+
+func (t *Tenant) loadStates(ctx context.Context, q querier, s *Submission) error {
+	type row struct {
+		dimension invoice.Dimension
+		word      invoice.Word
+	}
+	rows, err := collect(ctx, q, func(r scanner) (row, error) {
+		var out row
+		var terminal int64
+		err := r.Scan(&out.dimension, &out.word.Value, &terminal)
+		out.word.Terminal = terminal == 1
+		return out, err
+	}, `select dimension, word, terminal from states where tenant_id = $1 and submission_id = $2`, t.id, s.ID)
+	if err != nil {
+		return err
+	}
+	words := make(map[invoice.Dimension]invoice.Word, len(rows))
+	for _, r := range rows {
+		words[r.dimension] = r.word
+	}
+	s.States = invoice.RestoreStates(words)
+	return nil
+}
+
+// Submission returns one submission.
+func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
+	var s Submission
+	err := t.read(ctx, func(q querier) error {
+		var err error
+		s, err = t.submission(ctx, q, id, "")
+		return err
+	})
+	return s, err
+}
+
+// Submissions returns every submission of an invoice that may have reached the provider, newest first.
+func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, error) {
+	var out []Submission
+	err := t.read(ctx, func(q querier) error {
+		if _, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, invoiceID)); err != nil {
+			return err
+		}
+		var err error
+		out, err = collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions
+			where tenant_id = $1 and invoice_id = $2 and outcome <> 'not_sent' order by ordinal desc`, t.id, invoiceID)
+		for n := range out {
+			err = errors.Join(err, t.loadStates(ctx, q, &out[n]))
+		}
+		return err
+	})
+	return out, err
+}
+
+// The refusals of [Tenant.BeginSubmission], in the order in which they are checked.
+var (
+	ErrSubmissionInProgress = errors.New("submission in progress")
+	ErrConnectionRequired   = errors.New("no active provider connection")
+	ErrNotApproved          = errors.New("production connection not approved")
+)
+
+// IncompleteError says what a draft still needs for submission, as JSON paths.
+type IncompleteError struct{ Missing []string }
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("invoice incomplete: %d fields", len(e.Missing))
+}
+
+// DuplicateNumberError names the invoice that was submitted with the same number.
+type DuplicateNumberError struct{ Invoice ID }
+
+func (e *DuplicateNumberError) Error() string { return "invoice number already submitted" }
+
+// errNumberTaken is the loser's side of a race for a number; who won is read after the transaction.
+const indexSubmissionNumber = "submissions_number"
+
+// Intent is how a submission begins.
+type Intent struct {
+	// Environment of this service; production wants an approved production connection.
+	Environment string
+	// Render makes the exact document for the provider, or names what is missing. It is pure.
+	Render func(draft *api.Draft, seller *api.Profile, reference string) (document []byte, missing []string, err error)
+	// Lease is how long the caller's provider call may take before reconciliation may look the reference up.
+	Lease time.Duration
+}
+
+// Call is the right to speak to the provider about one submission.
+type Call struct {
+	Tenant     *Tenant
+	Submission Submission
+	Connection Connection
+}
+
+// BeginSubmission commits the intent to submit an invoice under a permanent reference. When a submission with an
+// outcome is recorded already, it returns that and begun is false: nothing is to be sent.
+func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (call Call, begun bool, err error) {
+	err = t.write(ctx, func(ctx context.Context, tx *tx) error {
+		call, begun = Call{Tenant: t}, false
+		found, err := t.invoice(ctx, tx, invoiceID, t.db.lock)
+		if err != nil {
+			return err
+		}
+		if s := found.Submission; s != nil {
+			if s.Outcome == api.OutcomeInProgress {
+				return ErrSubmissionInProgress
+			}
+			call.Submission = *s
+			return nil
+		}
+		begun = true
+		return t.begin(ctx, tx, found, intent, &call)
+	})
+	if err != nil && t != nil && t.db != nil && t.db.constraint(err) == indexSubmissionNumber {
+		err = t.lostNumber(ctx, invoiceID)
+	}
+	return call, begun, err
+}
+
+// begin checks the draft and the connection, reserves the number and writes the intent.
+func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent, call *Call) error {
+	// A frozen tenant begins nothing new, even for a request that was under way when it was frozen.
+	account, err := scanAccount(tx.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1
+		and exists (select 1 from tenants where id = $2 and account_id = $1 and frozen_at is null)`, t.account, t.id))
+	if err != nil {
+		return err
+	}
+	// A submission of which nothing was sent lends its reference to this try.
+	reserved, err := t.currentSubmission(ctx, tx, found.ID)
+	if err != nil {
+		return err
+	}
+	var s Submission
+	if reserved != nil {
+		s = *reserved
+	} else if s.ID, err = newID(t.db.now(), t.db.random); err != nil {
+		return err
+	}
+	document, missing, err := intent.Render(&found.Draft, &account.Profile, s.ID.String())
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return &IncompleteError{Missing: missing}
+	}
+	if call.Connection, err = t.usableConnection(ctx, tx, intent.Environment); err != nil {
+		return err
+	}
+	if err := t.numberFree(ctx, tx, *found.Draft.InvoiceNumber); err != nil {
+		return err
+	}
+	now := t.db.now()
+	s.Invoice, s.Connection, s.Number, s.Document = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber, document
+	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
+	s.DueAt, s.PollWait = new(now.Add(intent.Lease)), 0
+	s.lease++
+	if reserved != nil {
+		_, err = tx.exec(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
+			sent_at = $7, due_at = $8, lease = $9, poll_wait = 0 where tenant_id = $1 and id = $2`, t.id, s.ID, s.Connection, s.Number, string(document),
+			s.Outcome, micros(now), micros(*s.DueAt), s.lease)
+	} else {
+		err = tx.QueryRowContext(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
+			document, outcome, attempted_at, sent_at, poll_wait, due_at, lease)
+			values ($1, $2, $3, $4, $5, (select count(*) + 1 from submissions where tenant_id = $1 and invoice_id = $5), 1, $6, $7, $8, $9, $9, 0, $10, $11) returning ordinal`,
+			t.id, s.ID, t.account, s.Connection, found.ID, s.Number, string(document), s.Outcome, micros(now), micros(*s.DueAt), s.lease).Scan(&s.Ordinal)
+	}
+	if err != nil {
+		return err
+	}
+	call.Submission = s
+	return t.touchInvoice(ctx, tx, found.ID)
+}
+
+// touchInvoice moves the version of an invoice of which something has changed.
+func (t *Tenant) touchInvoice(ctx context.Context, tx *tx, id ID) error {
+	_, err := tx.exec(ctx, `update invoices set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(t.db.now()))
+	return err
+}
+
+// usableConnection returns the active connection of the tenant's account, if the environment lets it submit.
+func (t *Tenant) usableConnection(ctx context.Context, q querier, environment string) (Connection, error) {
+	c, err := scanConnection(q.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and state = 'active'`, t.account))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Connection{}, ErrConnectionRequired
+	}
+	if err != nil {
+		return Connection{}, err
+	}
+	// Changing a URL or an environment does not make a production connection: it is one from the start, and approved.
+	production := environment == "production"
+	if production != (c.Environment == "production") || production && c.Approval == nil {
+		return Connection{}, ErrNotApproved
+	}
+	return c, nil
+}
+
+// numberFree refuses a number that this tenant has submitted and the provider has not rejected.
+func (t *Tenant) numberFree(ctx context.Context, q querier, number string) error {
+	var holder ID
+	err := q.QueryRowContext(ctx, `select invoice_id from submissions
+		where tenant_id = $1 and number = $2 and outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, number).Scan(&holder)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &DuplicateNumberError{Invoice: holder}
+}
+
+// lostNumber names the invoice that took the number of invoiceID at the same time.
+func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
+	return t.read(ctx, func(q querier) error {
+		var number string
+		if err := q.QueryRowContext(ctx, `select number from invoices where tenant_id = $1 and id = $2`, t.id, invoiceID).Scan(&number); err != nil {
+			return err
+		}
+		if err := t.numberFree(ctx, q, number); err != nil {
+			return err
+		}
+		return ErrSubmissionInProgress // the winner has been refused meanwhile: the caller may try again
+	})
+}
+
+// BeginResend commits the intent to send a submission again under its reference, before any byte of it leaves. What
+// was heard about a missing document counts from anew. [ErrLeaseLost] says that it is somebody else's turn.
+func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error) {
+	t := c.Tenant
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
+		if err != nil {
+			return err
+		}
+		if s.lease != c.Submission.lease || s.Outcome != api.OutcomeUnknown {
+			return ErrLeaseLost
+		}
+		now := t.db.now()
+		s.SentAt, s.Resend, s.MissingSince, s.MissingCount, s.DueAt = now, false, nil, 0, new(now.Add(lease))
+		s.lease++
+		c.Submission = s
+		_, err = tx.exec(ctx, `update submissions set sent_at = $3, resend = 0, missing_since = null, missing_count = 0, due_at = $4, lease = $5
+			where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now), micros(*s.DueAt), s.lease)
+		return err
+	})
+	return c, err
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+)
+
+// MaxSubscriptions is how many active webhook subscriptions a company may have (contract, section 9).
+const MaxSubscriptions = 20
+
+// ErrLimit says that a company has as many of something as it may have.
+var ErrLimit = errors.New("limit reached")
+
+// reasonInactive is why a pending delivery of a deactivated subscription ends.
+const reasonInactive = "subscription_inactive"
+
+// Subscription is a company's webhook destination.
+type Subscription struct {
+	ID                 ID
+	URL                string
+	Events             []api.EventKind
+	Description        *string
+	Active             bool
+	CreatedAt          time.Time
+	DeactivatedAt      *time.Time
+	DeactivationReason *string
+}
+
+// NewSubscription is what a subscription is made from. The caller has checked the URL.
+type NewSubscription struct {
+	URL         string
+	Events      []api.EventKind
+	Description *string
+	Secret      secret.Text
+}
+
+func subscriptionPlace(tenant, id ID) secret.Place {
+	return secret.Place{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: id[:]}
+}
+
+// CreateSubscription stores an active subscription with its signing secret sealed; [ErrLimit] after
+// [MaxSubscriptions] active ones.
+func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (Subscription, error) {
+	var s Subscription
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		// The tenant's row is locked so that two creations cannot both be the twentieth.
+		var tenant ID
+		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.lock, t.id).Scan(&tenant); err != nil {
+			return err
+		}
+		var active int
+		if err := tx.QueryRowContext(ctx, `select count(*) from subscriptions where tenant_id = $1 and active = 1`, t.id).Scan(&active); err != nil {
+			return err
+		}
+		if active >= MaxSubscriptions {
+			return ErrLimit
+		}
+		id, err := newID(t.db.now(), t.db.random)
+		if err != nil {
+			return err
+		}
+		sealed, err := t.db.keys.SealText(add.Secret, subscriptionPlace(t.id, id))
+		if err != nil {
+			return err
+		}
+		s = Subscription{ID: id, URL: add.URL, Events: add.Events, Description: add.Description, Active: true, CreatedAt: t.db.now()}
+		_, err = tx.exec(ctx, `insert into subscriptions (tenant_id, id, url, events, description, secret, active, created_at)
+			values ($1, $2, $3, $4, $5, $6, 1, $7)`, t.id, id, s.URL, joinKinds(s.Events), s.Description, sealed, micros(s.CreatedAt))
+		return err
+	})
+	return s, err
+}
+
+const subscriptionColumns = `id, url, events, description, active, created_at, deactivated_at, deactivation_reason`
+
+func scanSubscription(row scanner) (Subscription, error) {
+	var s Subscription
+	var kinds string
+	var description, reason sql.Null[string]
+	var active, created int64
+	var deactivated sql.Null[int64]
+	if err := row.Scan(&s.ID, &s.URL, &kinds, &description, &active, &created, &deactivated, &reason); err != nil {
+		return Subscription{}, err
+	}
+	s.Events, s.Description, s.Active = splitKinds(kinds), textOrNil(description), active == 1
+	s.CreatedAt, s.DeactivatedAt, s.DeactivationReason = instant(created), instantOrNil(deactivated), textOrNil(reason)
+	return s, nil
+}
+
+// Subscription returns one subscription.
+func (t *Tenant) Subscription(ctx context.Context, id ID) (Subscription, error) {
+	var s Subscription
+	err := t.read(ctx, func(q querier) error {
+		var err error
+		s, err = scanSubscription(q.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`, t.id, id))
+		return err
+	})
+	return s, err
+}
+
+// deactivate ends a subscription for good. It and its deliveries stay; those still pending end as failed, except that
+// an attempt under way is recorded as it ends.
+func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) error {
+	now := micros(t.db.now())
+	if _, err := tx.exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4
+		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
+		where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, id, now, reasonInactive)
+	return err
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// Tenant is one company's rows, and the only way to them. It is made by this package alone: from a live token, from
+// a claimed piece of work, or for an administrator who names the account. The zero value refuses every operation.
+type Tenant struct {
+	db      *DB
+	id      ID
+	account ID
+}
+
+// ErrNoTenant says that an operation was tried on a tenant that this package did not make.
+var ErrNoTenant = errors.New("no tenant")
+
+// Key names the tenant in logs and as a lane of work. It opens nothing.
+func (t *Tenant) Key() ID {
+	if t == nil {
+		return ID{}
+	}
+	return t.id
+}
+
+// Account names the tenant's account. It opens nothing.
+func (t *Tenant) Account() ID {
+	if t == nil {
+		return ID{}
+	}
+	return t.account
+}
+
+// write runs fn in a write transaction of this tenant.
+func (t *Tenant) write(ctx context.Context, fn func(ctx context.Context, tx *tx) error) error {
+	if t == nil || t.db == nil {
+		return ErrNoTenant
+	}
+	return t.db.write(ctx, fn)
+}
+
+// read runs fn with the reader.
+func (t *Tenant) read(ctx context.Context, fn func(q querier) error) error {
+	if t == nil || t.db == nil {
+		return ErrNoTenant
+	}
+	return t.db.fail(fn(t.db.reader))
+}
+
+// Tenant returns the current tenant of an account, for an administrator's command and the sandbox's own seed.
+func (db *DB) Tenant(ctx context.Context, account ID) (*Tenant, error) {
+	return db.currentTenant(ctx, db.reader, account)
+}
+
+func (db *DB) currentTenant(ctx context.Context, q querier, account ID) (*Tenant, error) {
+	tenant := &Tenant{db: db, account: account}
+	err := q.QueryRowContext(ctx, `select id from tenants where account_id = $1 and frozen_at is null`, account).Scan(&tenant.id)
+	if err != nil {
+		return nil, db.fail(err)
+	}
+	return tenant, nil
+}

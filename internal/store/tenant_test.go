@@ -1,0 +1,86 @@
+package store_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"quittance/internal/store"
+)
+
+// TestNoTenant: only this package makes a working *Tenant. The zero value and nil refuse every operation there is.
+func TestNoTenant(t *testing.T) {
+	names := map[string]bool{"Key": true, "Account": true} // they name the tenant and open nothing
+	for kind, tenant := range map[string]*store.Tenant{"nil": nil, "zero": {}} {
+		value := reflect.ValueOf(tenant)
+		var tried int
+		for n := range value.NumMethod() {
+			method, name := value.Method(n), value.Type().Method(n).Name
+			results := method.Call(zeroArgs(t, method.Type()))
+			if names[name] {
+				if id, ok := results[0].Interface().(store.ID); !ok || !id.IsZero() {
+					t.Errorf("%s tenant: %s gives %v", kind, name, results[0])
+				}
+				continue
+			}
+			tried++
+			wantErr(t, lastError(results), store.ErrNoTenant)
+		}
+		if tried < 8 {
+			t.Errorf("%s tenant: only %d methods were tried", kind, tried)
+		}
+	}
+}
+
+// TestNoWork: the zero values of what carries a tenant refuse as well.
+func TestNoWork(t *testing.T) {
+	ctx := t.Context()
+	_, err := store.Call{}.Record(ctx, func(store.Submission, bool, time.Time) (store.Decision, error) {
+		t.Error("a decision was asked for")
+		return store.Decision{}, nil
+	})
+	wantErr(t, err, store.ErrNoTenant)
+	_, err = store.Call{}.BeginResend(ctx, time.Second)
+	wantErr(t, err, store.ErrNoTenant)
+	wantErr(t, store.Delivery{}.Settle(ctx, store.Attempt{}, store.Settlement{}), store.ErrNoTenant)
+	_, err = store.Lane{}.ClaimDeliveries(ctx, 1, time.Second)
+	wantErr(t, err, store.ErrNoTenant)
+	_, err = store.Lane{}.ClaimSubmissions(ctx, 1, time.Second)
+	wantErr(t, err, store.ErrNoTenant)
+}
+
+// TestDecoyIsSeen makes sure that the harness can fail: a change of the decoy shows in its dump.
+func TestDecoyIsSeen(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		before := f.dump(t, f.decoy)
+		f.exec(t, `update subscriptions set description = 'seen' where tenant_id = $1`, f.decoy.tenant.Key())
+		if f.dump(t, f.decoy) == before {
+			t.Error("a changed row of the decoy went unseen")
+		}
+		f.exec(t, `update subscriptions set description = null where tenant_id = $1`, f.decoy.tenant.Key())
+		if n := len(f.ids(t, f.decoy)); n < 8 {
+			t.Errorf("the decoy has only %d identifiers", n)
+		}
+	})
+}
+
+// TestForeignKeys: the engine itself refuses a row of one tenant that refers to a row of another.
+func TestForeignKeys(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-1")
+		var foreign store.ID
+		must(t, f.raw.QueryRowContext(t.Context(), `select id from evidence where tenant_id = $1`, f.decoy.tenant.Key()).Scan(&foreign))
+		conn, err := f.raw.Conn(t.Context())
+		must(t, err)
+		defer func() { must(t, conn.Close()) }()
+		if f.Path != "" {
+			_, err := conn.ExecContext(t.Context(), "pragma foreign_keys = 1")
+			must(t, err)
+		}
+		_, err = conn.ExecContext(t.Context(), `insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at)
+			values ($1, $2, 'receiver_state', 'x', 0, $3, 1)`, f.tenant.Key(), call.Submission.ID, foreign)
+		if err == nil {
+			t.Error("a state was read from another tenant's evidence")
+		}
+	})
+}

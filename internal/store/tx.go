@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// querier is what a query needs; the reader pool and a transaction both are one.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// tx is one write transaction.
+type tx struct {
+	*sql.Tx
+	db    *DB
+	woken map[Work]bool
+}
+
+// wake tells the workers of a kind, once the transaction has committed.
+func (t *tx) wake(kind Work) { t.woken[kind] = true }
+
+// exec runs a statement and returns how many rows it changed.
+func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := t.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// write runs fn in one transaction and commits it. fn may run more than once: it keeps its results in variables it
+// sets anew each time and touches nothing outside the transaction. It is the one way to write, so that how
+// transactions are committed is decided here alone.
+func (db *DB) write(ctx context.Context, fn func(ctx context.Context, t *tx) error) error {
+	request := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	select {
+	case db.gate <- struct{}{}:
+		defer func() { <-db.gate }()
+	case <-request.Done():
+		return request.Err() // nothing has happened yet
+	case <-ctx.Done():
+		return db.fail(ctx.Err())
+	}
+	const tries = 5
+	for try := 1; ; try++ {
+		woken, err := db.writeOnce(ctx, fn)
+		if err == nil {
+			for kind := range woken {
+				db.wakes.wake(kind)
+			}
+			return nil
+		}
+		if try == tries || !db.retry(err) {
+			return db.fail(err)
+		}
+	}
+}
+
+func (db *DB) writeOnce(ctx context.Context, fn func(ctx context.Context, t *tx) error) (_ map[Work]bool, err error) {
+	begun, err := db.writer.BeginTx(ctx, db.begin)
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	committed := false
+	defer func() {
+		if committed {
+			return
+		}
+		// Also when fn panics, so that the connection goes back to its pool without the transaction.
+		if rollback := begun.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
+			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
+		}
+	}()
+	t := &tx{Tx: begun, db: db, woken: map[Work]bool{}}
+	if err := fn(ctx, t); err != nil {
+		return nil, err
+	}
+	if err := begun.Commit(); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	committed = true
+	return t.woken, nil
+}
+
+// collect runs a query and scans every row.
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (_ []T, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out := []T{}
+	for rows.Next() {
+		value, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value)
+	}
+	return out, rows.Err()
+}
+
+// scanner is a row.
+type scanner interface{ Scan(dest ...any) error }

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Work is a kind of work that a commit can cause.
+type Work string
+
+// The kinds of work.
+const (
+	WorkSubmissions Work = "submissions"
+	WorkDeliveries  Work = "deliveries"
+	WorkPurchases   Work = "purchases"
+)
+
+// notifyGap is the least time between two notifications of a kind to other replicas: PostgreSQL serialises the
+// commits that notify, so they are sent apart from the work's own commit and gathered.
+const notifyGap = 5 * time.Millisecond
+
+// wakes tells workers that there may be work. A wake can be lost (a replica restarts, a connection breaks), so
+// workers also look on their own from time to time: a wake makes them fast, never right.
+type wakes struct {
+	notify  func(ctx context.Context, kind string) error
+	mu      sync.Mutex
+	waiting map[Work]map[chan struct{}]struct{}
+	remote  chan Work
+}
+
+func newWakes(notify func(context.Context, string) error) *wakes {
+	return &wakes{notify: notify, waiting: map[Work]map[chan struct{}]struct{}{}, remote: make(chan Work, 64)}
+}
+
+// Wakes returns a channel that receives after commits that caused work of kind, and a function that ends it.
+func (db *DB) Wakes(kind Work) (<-chan struct{}, func()) {
+	signal := make(chan struct{}, 1)
+	w := db.wakes
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting[kind] == nil {
+		w.waiting[kind] = map[chan struct{}]struct{}{}
+	}
+	w.waiting[kind][signal] = struct{}{}
+	return signal, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.waiting[kind], signal)
+	}
+}
+
+// wake tells the workers of this process, and has those of the others told.
+func (w *wakes) wake(kind Work) {
+	w.local(kind)
+	if w.notify == nil {
+		return
+	}
+	select {
+	case w.remote <- kind:
+	default: // as many are waiting to be sent already
+	}
+}
+
+func (w *wakes) local(kind Work) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for signal := range w.waiting[kind] {
+		select {
+		case signal <- struct{}{}:
+		default: // it has not looked since the last one
+		}
+	}
+}
+
+// forward sends wakes to the other replicas, gathered.
+func (w *wakes) forward(ctx context.Context, log *slog.Logger) {
+	if w.notify == nil {
+		return
+	}
+	for {
+		pending := map[Work]bool{}
+		select {
+		case <-ctx.Done():
+			return
+		case kind := <-w.remote:
+			pending[kind] = true
+		}
+		timer := time.NewTimer(notifyGap)
+		for waiting := true; waiting; {
+			select {
+			case kind := <-w.remote:
+				pending[kind] = true
+			case <-timer.C:
+				waiting = false
+			}
+		}
+		for kind := range pending {
+			if err := w.notify(ctx, string(kind)); err != nil && ctx.Err() == nil {
+				log.WarnContext(ctx, "cannot wake other replicas", "kind", kind, "error", err)
+			}
+		}
+	}
+}
+
+// receive passes on the wakes of other replicas until ctx ends, connecting again after a lost connection.
+func (w *wakes) receive(ctx context.Context, listen func(context.Context, func(string)) error, log *slog.Logger) {
+	for {
+		err := listen(ctx, func(kind string) { w.local(Work(kind)) })
+		if ctx.Err() != nil {
+			return
+		}
+		log.WarnContext(ctx, "not hearing other replicas, looking from time to time instead", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}

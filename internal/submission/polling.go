@@ -1,0 +1,58 @@
+package submission
+
+import (
+	"time"
+
+	"quittance/api"
+	"quittance/internal/provider"
+	"quittance/internal/store"
+)
+
+// Polling is when the provider is asked again: First after a change, then doubling to Max, and daily once a submission
+// is 90 days old. It never ends before all four states are terminal (contract, section 5).
+type Polling struct {
+	First time.Duration // 1 s by default
+	Max   time.Duration // 1 h by default
+}
+
+// The pace of a submission that has been open for long.
+const (
+	longOpen  = 90 * 24 * time.Hour
+	dailyPoll = 24 * time.Hour
+)
+
+// schedule sets when to ask next, or nil once there is nothing left to learn.
+func (h hearing) schedule(d *store.Decision, s store.Submission, changed bool, now time.Time) {
+	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() {
+		return
+	}
+	wait := h.polling.First
+	if !changed && s.PollWait > 0 {
+		wait = min(2*s.PollWait, h.polling.Max)
+	}
+	d.PollWait = wait
+	if now.Sub(s.AttemptedAt) >= longOpen {
+		wait = dailyPoll
+	}
+	// The provider's own wish counts, up to the adapter's cap.
+	wait = max(wait, h.answer.RetryAfter)
+	due := now.Add(wait)
+	if d.Outcome == api.OutcomeUnknown && h.answer.Kind == provider.UnknownReference {
+		// The next answer that can count towards a resend should be asked for when it can.
+		settled := s.SentAt.Add(2 * h.timeout)
+		if d.MissingSince != nil {
+			settled = d.MissingSince.Add(missingGap)
+		}
+		if settled.After(due) || due.Sub(settled) > h.polling.First {
+			due = later(settled, now.Add(h.polling.First))
+		}
+	}
+	d.DueAt = &due
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

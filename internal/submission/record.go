@@ -1,0 +1,146 @@
+package submission
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/provider"
+	"quittance/internal/store"
+)
+
+// The calls that are about one submission, as evidence names them.
+const (
+	callSubmit = "submit"
+	callStatus = "status"
+)
+
+// missingGap is the least time between the two answers "no such document" that allow a resend (contract, section 5).
+const missingGap = 60 * time.Second
+
+// hearing is one answer of the provider, and what is needed to judge it.
+type hearing struct {
+	call    string
+	answer  provider.Answer
+	profile provider.Profile
+	timeout time.Duration
+	polling Polling
+	hold    bool
+}
+
+// decide says what the answer changes. It is pure: a function of the submission as it stands, locked, and the answer.
+func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
+	d := store.Decision{Outcome: s.Outcome, Reference: s.Reference, Sequence: s.Sequence, MissingSince: s.MissingSince,
+		MissingCount: s.MissingCount, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
+	report, readable := h.report(s)
+	h.retain(&d, s, report, readable)
+	var change invoice.Change
+	if readable {
+		change = h.learn(&d, s, report)
+	} else {
+		h.ignorance(&d, s, leased, now)
+	}
+	h.schedule(&d, s, d.Outcome != s.Outcome || len(d.Write) > 0 && !change.Stale, now)
+	if h.hold && mayResend(after(s, d), h.profile) {
+		d.Hold = true
+	}
+	return d, nil
+}
+
+// after is the submission with a decision's knowledge.
+func after(s store.Submission, d store.Decision) store.Submission {
+	s.Outcome, s.MissingCount = d.Outcome, d.MissingCount
+	return s
+}
+
+// report reads the retained body as the provider's report on this very submission.
+func (h hearing) report(s store.Submission) (invoice.Report, bool) {
+	if h.answer.Kind != provider.Answered {
+		return invoice.Report{}, false
+	}
+	report, err := invoice.ReadReport(h.answer.Body, h.profile.Vocabulary)
+	// A report on another document says nothing about this one.
+	return report, err == nil && report.Reference == s.ID.String()
+}
+
+// retain appends the answer to the evidence, unless it is to the byte what was answered before.
+func (h hearing) retain(d *store.Decision, s store.Submission, report invoice.Report, readable bool) {
+	if h.answer.HTTPStatus == 0 {
+		return
+	}
+	sum := sha256.Sum256(h.answer.Body)
+	repeated := s.LastCheckedAt != nil && s.LastStatus == h.answer.HTTPStatus && s.LastSHA256 == sum && s.Evidence > 0
+	d.Answered, d.LastStatus, d.LastSHA256 = true, h.answer.HTTPStatus, sum
+	if repeated {
+		return
+	}
+	words := map[string]string{}
+	if readable {
+		for _, dimension := range invoice.Dimensions {
+			if word, _, reported := report.States.Get(dimension); reported {
+				words[string(dimension)] = word
+			}
+		}
+	}
+	d.Evidence = &store.NewEvidence{Call: h.call, HTTPStatus: h.answer.HTTPStatus, MediaType: h.answer.MediaType,
+		Body: h.answer.Body, Truncated: h.answer.Truncated, Withheld: h.answer.Echoed, Words: words}
+}
+
+// learn merges a readable report: the only place where evidence becomes state.
+func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Report) invoice.Change {
+	var last int64
+	if s.Sequence != nil {
+		last = *s.Sequence
+	}
+	merged, change := s.States.Merge(report, last)
+	if change.Stale {
+		return change
+	}
+	for _, dimension := range invoice.Dimensions {
+		word, terminal, _ := merged.Get(dimension)
+		if before, final, _ := s.States.Get(dimension); word != before || terminal != final {
+			d.Write = append(d.Write, dimension)
+		}
+	}
+	d.States, d.Sequence = merged, &report.Sequence
+	if report.ProviderReference != "" {
+		d.Reference = &report.ProviderReference
+	}
+	d.MissingSince, d.MissingCount = nil, 0
+	// A rejection is final for us: the customer may have corrected the invoice since.
+	if s.Outcome != api.OutcomeRejected {
+		d.Outcome = invoice.Outcome(report.Status)
+	}
+	d.Events = invoice.Events(change, invoice.Occasion{First: s.Sequence == nil, OutcomeChanged: d.Outcome != s.Outcome,
+		TerminalAnnounced: s.TerminalAt != nil})
+	return change
+}
+
+// ignorance is every answer that is no report. Only two facts can come of it: certainly not sent, and the provider's
+// word that it has no such document.
+func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool, now time.Time) {
+	first := s.Outcome == api.OutcomeInProgress
+	switch {
+	case h.call == callSubmit && first && leased && (h.answer.Kind == provider.NotSent || h.answer.Kind == provider.Refused):
+		d.Outcome = store.OutcomeNotSent
+	case first:
+		d.Outcome = api.OutcomeUnknown
+	}
+	settled := s.SentAt.Add(2 * h.timeout) // before it the document may still be on its way
+	if h.answer.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || now.Before(settled) {
+		return
+	}
+	switch {
+	case s.MissingSince == nil:
+		d.MissingSince, d.MissingCount = &now, 1
+	case now.Sub(*s.MissingSince) >= missingGap:
+		d.MissingCount = s.MissingCount + 1
+	}
+}
+
+// mayResend tells whether the rules allow to send a submission again under its reference: the adapter's references are
+// idempotent and the provider has twice said that it has no such document, or an administrator has decided it.
+func mayResend(s store.Submission, p provider.Profile) bool {
+	return s.Outcome == api.OutcomeUnknown && (s.Resend || p.Idempotent && s.MissingCount >= 2)
+}

@@ -1,0 +1,29 @@
+package submission
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// document is the body of the provider protocol's POST /v1/documents (contract, section 6).
+type document struct {
+	Reference string       `json:"reference"`
+	Invoice   *api.Draft   `json:"invoice"`
+	Seller    *api.Profile `json:"seller"`
+}
+
+// render makes the exact bytes of a submission, or names what the draft lacks.
+func render(draft *api.Draft, seller *api.Profile, reference string) (text []byte, missing []string, err error) {
+	if missing = invoice.Missing(draft); len(missing) > 0 {
+		return nil, missing, nil
+	}
+	text, err = json.Marshal(document{Reference: reference, Invoice: draft, Seller: seller}, json.OmitZeroStructFields(true))
+	if err != nil {
+		return nil, nil, fmt.Errorf("render the document: %w", err)
+	}
+	return text, nil, nil
+}

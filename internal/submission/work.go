@@ -1,0 +1,25 @@
+package submission
+
+import (
+	"context"
+
+	"quittance/internal/job"
+	"quittance/internal/store"
+)
+
+// Work is the reconciliation of due submissions, a lane a connection.
+func (s *Service) Work() job.Source[store.Call] {
+	return job.Source[store.Call]{
+		Name:  "reconcile",
+		Kind:  store.WorkSubmissions,
+		Lanes: s.db.SubmissionLanes,
+		Claim: func(ctx context.Context, lane store.Lane, limit int) ([]store.Call, error) {
+			return lane.ClaimSubmissions(ctx, limit, s.lease())
+		},
+		Do: func(ctx context.Context, call store.Call) {
+			if err := s.Reconcile(ctx, call); err != nil {
+				s.Log.ErrorContext(ctx, "reconcile", "submission", call.Submission.ID, "error", err)
+			}
+		},
+	}
+}

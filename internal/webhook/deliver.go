@@ -1,0 +1,87 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"quittance/internal/job"
+	"quittance/internal/store"
+)
+
+// leaseMargin is how much longer than an attempt a delivery stays leased: time to record what came of it.
+const leaseMargin = 20 * time.Second
+
+// Deliverer tells subscriptions of events. It is safe for concurrent use.
+type Deliverer struct {
+	DB     *store.DB
+	Sender *Sender
+	// Backoff is when a failed attempt is followed by another.
+	Backoff Backoff
+	// Timeout is how long an attempt of Sender lasts at most.
+	Timeout time.Duration
+	// Jitter returns a number from 0 to below 1.
+	Jitter func() float64
+	// Now is the clock.
+	Now func() time.Time
+	// Log receives a wide line for every attempt.
+	Log *slog.Logger
+	// Observe is told of every attempt, for metrics: its verdict, how long it took, and how long after the event it
+	// ended.
+	Observe func(verdict Verdict, duration, age time.Duration)
+}
+
+// Work is the delivery of due events, a lane a subscription.
+func (d *Deliverer) Work() job.Source[store.Delivery] {
+	return job.Source[store.Delivery]{
+		Name:  "deliver",
+		Kind:  store.WorkDeliveries,
+		Lanes: d.DB.DeliveryLanes,
+		Claim: func(ctx context.Context, lane store.Lane, limit int) ([]store.Delivery, error) {
+			return lane.ClaimDeliveries(ctx, limit, d.Timeout+leaseMargin)
+		},
+		Do: d.deliver,
+	}
+}
+
+// deliver makes one attempt and records what came of it.
+func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) {
+	timestamp := FormatTimestamp(delivery.OccurredAt)
+	started := d.Now()
+	result := d.Sender.Send(ctx, Request{URL: delivery.URL, Event: delivery.Kind, EventID: delivery.Event.String(), Timestamp: timestamp,
+		Signature: Signature([]byte(delivery.Secret.Reveal()), timestamp, delivery.Body), Body: delivery.Body})
+	settlement := d.settle(delivery, result)
+	err := delivery.Settle(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
+		ErrorClass: result.ErrorClass, Answer: result.Answer}, settlement)
+	if errors.Is(err, store.ErrLeaseLost) {
+		d.Log.WarnContext(ctx, "delivery was claimed again before its attempt was recorded", "delivery", delivery.ID)
+		err = nil
+	}
+	d.Observe(result.Verdict, result.Duration, d.Now().Sub(delivery.OccurredAt))
+	level := slog.LevelInfo
+	if err != nil {
+		level = slog.LevelError
+	}
+	d.Log.Log(ctx, level, "webhook attempt", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription, "delivery", delivery.ID,
+		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts+1, "verdict", string(result.Verdict),
+		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", settlement.State, "error", err)
+}
+
+// settle says what an attempt makes of its delivery.
+func (d *Deliverer) settle(delivery store.Delivery, result Result) store.Settlement {
+	switch result.Verdict {
+	case Delivered:
+		return store.Settlement{State: store.DeliveryDelivered}
+	case Blocked:
+		return store.Settlement{State: store.DeliveryBlocked, Reason: result.Reason, Deactivate: result.Reason}
+	case Retry:
+		wait, again := d.Backoff.Next(delivery.Round+1, result.RetryAfter, d.Jitter())
+		if again {
+			return store.Settlement{State: store.DeliveryPending, DueAt: d.Now().Add(wait)}
+		}
+		return store.Settlement{State: store.DeliveryFailed, Reason: "attempts_exhausted"}
+	default:
+		return store.Settlement{State: store.DeliveryFailed, Reason: "refused"}
+	}
+}

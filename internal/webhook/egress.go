@@ -1,0 +1,200 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxResponseHeader bounds the status line and header of an answer, informational answers included, in bytes.
+	maxResponseHeader = 64 << 10
+	// maxTargets is the number of addresses of one name that a connection is tried to.
+	maxTargets = 4
+	// idleTimeout is how long a connection is kept for the next delivery.
+	idleTimeout = 30 * time.Second
+)
+
+// Resolver finds the addresses of a host name, given without a trailing dot. *net.Resolver is one.
+type Resolver interface {
+	// LookupNetIP returns all addresses of host; network is "ip".
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// absoluteResolver asks for exactly the given name. Without the dot the system's resolver would try its search list, and
+// a name inside the operator's own network could answer for a customer's.
+type absoluteResolver struct{ Resolver }
+
+func (r absoluteResolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	return r.Resolver.LookupNetIP(ctx, network, host+".")
+}
+
+// stageError is a failure of a step before the request is written.
+type stageError struct {
+	class string // one of the Class constants
+	err   error
+}
+
+func (e *stageError) Error() string { return e.class + ": " + e.err.Error() }
+func (e *stageError) Unwrap() error { return e.err }
+
+// egress is the only way out: no proxy, no redirect, and only to addresses that were checked for this very attempt.
+type egress struct {
+	policy    Policy
+	resolver  Resolver
+	dialer    net.Dialer
+	timeout   time.Duration // of a connection and its TLS handshake
+	transport *http.Transport
+}
+
+func newEgress(c Config) *egress {
+	e := &egress{policy: c.Policy, resolver: c.Resolver, timeout: c.Timeout}
+	e.dialer.Control = e.control
+	e.transport = &http.Transport{
+		DialTLSContext:         e.dialTLS,
+		DisableCompression:     true, // an answer is kept as it came, and cannot blow up
+		MaxIdleConns:           c.MaxIdle,
+		MaxIdleConnsPerHost:    c.MaxIdlePerDestination,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxResponseHeader,
+		Protocols:              new(http.Protocols),
+	}
+	e.transport.Protocols.SetHTTP1(true)
+	return e
+}
+
+// post resolves and checks the destination, then sends one POST over a new connection or one that was kept from an
+// earlier delivery to the same name at the same addresses. The request is written at most once. Errors are
+// [ErrUnsafeDestination], a *stageError, or the transport's own.
+func (e *egress) post(ctx context.Context, d Destination, header http.Header, body []byte) (*http.Response, error) {
+	targets, err := e.resolve(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.raw, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header
+	request.Host = request.URL.Host
+	request.URL.Host = poolKey(d.host, targets)
+	return e.transport.RoundTrip(request)
+}
+
+// resolve returns the addresses that the destination may be reached at, each once and in a fixed order. One that is
+// not allowed condemns them all: a name that answers with public and private addresses is an attack or a mistake.
+func (e *egress) resolve(ctx context.Context, d Destination) ([]netip.AddrPort, error) {
+	addrs := d.fixed
+	if addrs == nil {
+		var err error
+		addrs, err = e.resolver.LookupNetIP(ctx, "ip", d.host)
+		if err == nil && len(addrs) == 0 {
+			err = errors.New("the name has no address")
+		}
+		if err != nil {
+			return nil, &stageError{ClassDNS, err}
+		}
+	}
+	targets := make([]netip.AddrPort, 0, len(addrs))
+	for _, addr := range addrs {
+		// net.Resolver hands out IPv4 addresses in their mapped form; the connection is an IPv4 one.
+		target := netip.AddrPortFrom(addr.Unmap(), d.port)
+		if !e.policy.permits(target) {
+			return nil, ErrUnsafeDestination
+		}
+		targets = append(targets, target)
+	}
+	slices.SortFunc(targets, netip.AddrPort.Compare)
+	targets = slices.Compact(targets)
+	return targets[:min(len(targets), maxTargets)], nil
+}
+
+// poolKey names a destination and its checked addresses in place of the URL's host: "[host,address,address]:port".
+// The transport keeps idle connections under this key, so that one is used again only while the name still resolves
+// to the same addresses, and dials what stands in it, so that nothing is resolved twice.
+func poolKey(host string, targets []netip.AddrPort) string {
+	var key strings.Builder
+	key.WriteString("[" + host)
+	for _, target := range targets {
+		key.WriteString("," + target.Addr().String())
+	}
+	fmt.Fprintf(&key, "]:%d", targets[0].Port())
+	return key.String()
+}
+
+// parsePoolKey takes a poolKey apart.
+func parsePoolKey(key string) (host string, targets []netip.AddrPort, err error) {
+	names, port, err := net.SplitHostPort(key)
+	if err != nil {
+		return "", nil, err
+	}
+	parts := strings.Split(names, ",")
+	for _, part := range parts[1:] {
+		target, err := netip.ParseAddrPort(net.JoinHostPort(part, port))
+		if err != nil {
+			return "", nil, err
+		}
+		targets = append(targets, target)
+	}
+	return parts[0], targets, nil
+}
+
+// dialTLS connects to an address of the key and proves that the host of the key is there.
+func (e *egress) dialTLS(ctx context.Context, network, key string) (net.Conn, error) {
+	host, targets, err := parsePoolKey(key)
+	if err != nil {
+		return nil, err
+	}
+	// The transport lets a dial outlive the request that began it, so it needs a limit of its own.
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	raw, err := e.connect(ctx, network, targets)
+	if err != nil {
+		return nil, err
+	}
+	conn := tls.Client(raw, &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		ServerName: host,
+		RootCAs:    e.policy.RootCAs,
+		NextProtos: []string{"http/1.1"},
+	})
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, &stageError{ClassTLS, errors.Join(err, raw.Close())}
+	}
+	return conn, nil
+}
+
+// connect tries the targets in turn. Each has an equal share of the time, so that a dead one does not use up what
+// the next one needs.
+func (e *egress) connect(ctx context.Context, network string, targets []netip.AddrPort) (net.Conn, error) {
+	var failures []error
+	for _, target := range targets {
+		share, cancel := context.WithTimeout(ctx, e.timeout/time.Duration(len(targets)))
+		conn, err := e.dialer.DialContext(share, network, target.String())
+		cancel()
+		if err == nil {
+			return conn, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, &stageError{ClassConnect, errors.Join(failures...)}
+}
+
+// control is the last look before a socket connects: whatever the steps before it did, no connection goes to an
+// address that the policy does not permit.
+func (e *egress) control(_, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil || !e.policy.permits(target) {
+		return ErrUnsafeDestination
+	}
+	return nil
+}

@@ -1,0 +1,406 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/internal/webhook"
+)
+
+// loopbackToo returns p with all of 127.0.0.0/8 allowed.
+func loopbackToo(p webhook.Policy) webhook.Policy {
+	p.AllowCIDRs = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	return p
+}
+
+// drip writes one byte of text after the other, again and again, until the peer has had enough.
+func drip(w io.Writer, flush func() error, text string) {
+	for {
+		for i := range len(text) {
+			if _, err := io.WriteString(w, text[i:i+1]); err != nil {
+				return
+			}
+			if err := flush(); err != nil {
+				return
+			}
+			time.Sleep(time.Millisecond) // the pace of the attack; nothing waits for it
+		}
+	}
+}
+
+func noFlush() error { return nil }
+
+// An attempt ends within its time wherever the destination stops: each of these would last for ever.
+func TestSendEndsInTime(t *testing.T) {
+	t.Parallel()
+	for name, serve := range map[string]func(net.Conn){
+		"silence before the status line": untilClosed,
+		"silence inside the status line": func(conn net.Conn) { fmt.Fprint(conn, "HTTP/1."); untilClosed(conn) },
+		"silence inside the header":      func(conn net.Conn) { fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nX-A: "); untilClosed(conn) },
+		"trickling status line":          func(conn net.Conn) { drip(conn, noFlush, "HTTP/1.1 200 OK") },
+		"trickling header":               func(conn net.Conn) { fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n"); drip(conn, noFlush, "X-A: a\r\n") },
+		"trickling informational answers": func(conn net.Conn) {
+			drip(conn, noFlush, "HTTP/1.1 103 Early Hints\r\n\r\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newRawServer(t, serve)
+			sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
+			check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unanswered(webhook.ClassTimeout))
+		})
+	}
+}
+
+func TestSendEndsInTimeWhenTheRequestIsNotRead(t *testing.T) {
+	t.Parallel()
+	model := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(model.Close)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	serveRaw(t, listener, func(conn net.Conn) {
+		server := tls.Server(conn, &tls.Config{Certificates: model.TLS.Certificates})
+		if err := server.Handshake(); err != nil {
+			t.Errorf("handshake: %v", err)
+		}
+		<-release
+	})
+	t.Cleanup(func() { close(release) })
+	d := targetOf(model, listener)
+	sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
+	request := requestTo(d.url("/"))
+	request.Body = make([]byte, 32<<20) // more than the buffers of the two sockets hold
+	check(t, sender.Send(t.Context(), request), unanswered(webhook.ClassTimeout))
+}
+
+func TestSendEndsInTimeInsideTheHandshake(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveRaw(t, listener, untilClosed)
+	addr := listener.Addr().(*net.TCPAddr).AddrPort()
+	sender := newSender(t, webhook.Config{Policy: webhook.Policy{AllowAddrs: []netip.AddrPort{addr}}, Timeout: short})
+	check(t, sender.Send(t.Context(), requestTo("https://"+addr.String()+"/")), unanswered(webhook.ClassTimeout))
+}
+
+// The status is the answer. A body that never ends costs the rest of the attempt's time and nothing else.
+func TestSendTakesTheStatusOfAnEndlessAnswer(t *testing.T) {
+	t.Parallel()
+	t.Run("silence after the header", func(t *testing.T) {
+		t.Parallel()
+		d := newRawServer(t, func(conn net.Conn) {
+			fmt.Fprint(conn, "HTTP/1.1 500 Oops\r\nContent-Length: 10\r\n\r\nabc")
+			untilClosed(conn)
+		})
+		sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
+		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), webhook.Result{Verdict: webhook.Retry, HTTPStatus: 500, Answer: []byte("abc")})
+	})
+	t.Run("trickling body", func(t *testing.T) {
+		t.Parallel()
+		_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+			drip(w, http.NewResponseController(w).Flush, "a")
+		})
+		sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
+		got := sender.Send(t.Context(), requestTo(d.url("/")))
+		if strings.Trim(string(got.Answer), "a") != "" || len(got.Answer) > webhook.MaxAnswer {
+			t.Errorf("answer %q", got.Answer)
+		}
+		got.Answer = nil
+		check(t, got, webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
+	})
+	t.Run("switching protocols", func(t *testing.T) {
+		t.Parallel()
+		d := newRawServer(t, func(conn net.Conn) {
+			fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+			untilClosed(conn)
+		})
+		sender := newSender(t, webhook.Config{Policy: d.policy})
+		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), webhook.Result{Verdict: webhook.Failed, HTTPStatus: 101})
+	})
+}
+
+func TestSendReadsAKilobyteOfAHugeAnswer(t *testing.T) {
+	t.Parallel()
+	const size = 300 << 20
+	written := make(chan int64, 1)
+	_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(w, io.LimitReader(endless{}, size))
+		written <- n
+	})
+	sender := newSender(t, webhook.Config{Policy: d.policy})
+	want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, Answer: []byte(strings.Repeat("x", webhook.MaxAnswer))}
+	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), want)
+	if n := <-written; n > size/10 {
+		t.Errorf("%d bytes left the server, want no more than the sockets hold", n)
+	}
+}
+
+// endless is a reader of x.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+func TestSendKeepsNoMoreThanTheLimitOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int{0, 1, webhook.MaxAnswer - 1, webhook.MaxAnswer, webhook.MaxAnswer + 1} {
+		body := strings.Repeat("\x00\xff", length/2+1)[:length]
+		_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, body) })
+		sender := newSender(t, webhook.Config{Policy: d.policy})
+		want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, Answer: []byte(body[:min(length, webhook.MaxAnswer)])}
+		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), want)
+	}
+}
+
+func TestSendDoesNotFollowRedirects(t *testing.T) {
+	t.Parallel()
+	var elsewhere atomic.Int32
+	_, other := newServer(t, func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) })
+	for _, location := range []string{other.url("/"), "http://169.254.169.254/latest/meta-data/", "/again", ""} {
+		for _, status := range []int{300, 301, 302, 303, 304, 307, 308} {
+			var here atomic.Int32
+			_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				here.Add(1)
+				w.Header().Set("Location", location)
+				w.WriteHeader(status)
+			})
+			policy := d.policy
+			policy.AllowAddrs = append(policy.AllowAddrs, other.addr)
+			sender := newSender(t, webhook.Config{Policy: policy})
+			want := webhook.Result{Verdict: webhook.Blocked, Reason: webhook.ReasonRedirect, HTTPStatus: status}
+			check(t, sender.Send(t.Context(), requestTo(d.url("/"))), want)
+			if here.Load() != 1 {
+				t.Errorf("%d requests at the destination, want 1", here.Load())
+			}
+		}
+	}
+	if elsewhere.Load() != 0 {
+		t.Errorf("%d redirects followed", elsewhere.Load())
+	}
+}
+
+func TestSendRefusesWhatIsNotHTTP(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"nothing":                  "",
+		"garbage":                  "SSH-2.0-OpenSSH_9.6\r\n",
+		"garbage status":           "HTTP/1.1 abc OK\r\n\r\n",
+		"status of two digits":     "HTTP/1.1 20 OK\r\n\r\n",
+		"status of four digits":    "HTTP/1.1 2000 OK\r\n\r\n",
+		"negative status":          "HTTP/1.1 -20 OK\r\n\r\n",
+		"status 000":               "HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n",
+		"status 099":               "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n",
+		"broken header":            "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+		"two lengths":              "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+		"huge header":              "HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 65<<10) + "\r\n\r\n",
+		"many headers":             "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-A: a\r\n", 10<<10) + "\r\n",
+		"endless informational":    strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n", 4<<10),
+		"broken inside the header": "HTTP/1.1 200 OK\r\nX-A",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newRawServer(t, func(conn net.Conn) { fmt.Fprint(conn, answer) })
+			sender := newSender(t, webhook.Config{Policy: d.policy})
+			check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unanswered(webhook.ClassProtocol))
+		})
+	}
+}
+
+// A request is written at most once in an attempt, also over a kept connection that breaks.
+func TestSendWritesARequestOnce(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 2 {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	sender := newSender(t, webhook.Config{Policy: d.policy})
+	delivered := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200}
+	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), delivered)
+	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unanswered(webhook.ClassProtocol))
+	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), delivered)
+	if requests.Load() != 3 {
+		t.Errorf("%d requests for 3 attempts", requests.Load())
+	}
+}
+
+func TestSendChecksTheCertificate(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	count := func(http.ResponseWriter, *http.Request) { requests.Add(1) }
+	_, d := newServer(t, count)
+	names := answers([]string{"127.0.0.1"})
+	old := httptest.NewUnstartedServer(http.HandlerFunc(count))
+	old.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	old.Config.ErrorLog = log.New(io.Discard, "", 0)
+	old.StartTLS()
+	t.Cleanup(old.Close)
+	outdated := targetOf(old, old.Listener)
+	plain := httptest.NewServer(http.HandlerFunc(count))
+	t.Cleanup(plain.Close)
+	plainAddr := plain.Listener.Addr().(*net.TCPAddr).AddrPort()
+	personal := httptest.NewUnstartedServer(http.HandlerFunc(count))
+	personal.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	personal.Config.ErrorLog = log.New(io.Discard, "", 0)
+	personal.StartTLS()
+	t.Cleanup(personal.Close)
+	asking := targetOf(personal, personal.Listener)
+
+	for name, c := range map[string]struct {
+		url    string
+		policy webhook.Policy
+	}{
+		"wrong name":              {d.named("hooks.example.net", "/"), d.policy},
+		"wrong address":           {"https://127.0.0.1.example.com:" + portOf(d.addr) + "/", d.policy},
+		"unknown authority":       {d.url("/"), webhook.Policy{AllowAddrs: d.policy.AllowAddrs}},
+		"TLS 1.1":                 {outdated.url("/"), outdated.policy},
+		"no TLS":                  {"https://" + plainAddr.String() + "/", webhook.Policy{AllowAddrs: []netip.AddrPort{plainAddr}}},
+		"wants a certificate too": {asking.url("/"), asking.policy},
+	} {
+		sender := newSender(t, webhook.Config{Policy: c.policy, Resolver: names})
+		if got := sender.Send(t.Context(), requestTo(c.url)); got.ErrorClass != webhook.ClassTLS || got.Verdict != webhook.Retry || got.HTTPStatus != 0 {
+			t.Errorf("%s: %+v, want class tls", name, got)
+		}
+	}
+	if requests.Load() != 0 {
+		t.Errorf("%d requests were sent", requests.Load())
+	}
+}
+
+// Whatever a name resolves to at the moment of an attempt, nothing goes to an address that is not public.
+func TestSendBlocksUnsafeAnswersOfTheResolver(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	_, d := newServer(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
+	for _, unsafe := range []string{
+		"127.0.0.2", "10.0.0.1", "169.254.169.254", "100.64.0.1", "192.168.0.1", "0.0.0.0", "255.255.255.255", "224.0.0.1", "198.18.0.1", "203.0.113.1",
+		"::", "::1", "fe80::1", "fe80::1%lo", "fd00::1", "ff02::1", "2001:db8::1", "::ffff:10.0.0.1", "::ffff:127.0.0.2", "::127.0.0.1",
+		"64:ff9b::7f00:1", "2002:7f00:1::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2606:4700::5efe:7f00:1",
+	} {
+		for _, list := range [][]string{{unsafe}, {"127.0.0.1", unsafe}, {unsafe, "127.0.0.1"}, {"8.8.8.8", "127.0.0.1", "2606:4700::1", "1.1.1.1", "9.9.9.9", unsafe}} {
+			sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: answers(list)})
+			check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), unsafeAddress())
+		}
+	}
+	if requests.Load() != 0 {
+		t.Errorf("%d requests arrived", requests.Load())
+	}
+}
+
+// DNS rebinding: a public address for the check, a private one for the connection. There is only one answer per attempt,
+// and a kept connection does not outlive a change of the answer.
+func TestSendWithstandsRebinding(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	_, d := newServer(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
+	names := answers([]string{"127.0.0.1"}, []string{"169.254.169.254"}, []string{"127.0.0.1"}, []string{"127.0.0.1", "10.0.0.1"})
+	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: names})
+	request := requestTo(d.named("hooks.example.com", "/"))
+	for _, want := range []webhook.Result{{Verdict: webhook.Delivered, HTTPStatus: 200}, unsafeAddress(), {Verdict: webhook.Delivered, HTTPStatus: 200}, unsafeAddress()} {
+		check(t, sender.Send(t.Context(), request), want)
+	}
+	if requests.Load() != 2 || len(names.asked) != 4 {
+		t.Errorf("%d requests and %d look-ups for 4 attempts, want 2 and 4", requests.Load(), len(names.asked))
+	}
+}
+
+// A destination that the policy of today does not permit is blocked, however it got into the store.
+func TestSendChecksTheURLAgain(t *testing.T) {
+	t.Parallel()
+	sender := newSender(t, webhook.Config{Resolver: resolverFunc(func(context.Context, string) ([]netip.Addr, error) {
+		t.Error("a refused URL was resolved")
+		return nil, nil
+	})})
+	for _, url := range []string{"", "https://127.0.0.1:8443/hook", "http://hooks.example.com/", "https://localhost/", "https://2130706433/", "https://hooks.example.com/?x"} {
+		check(t, sender.Send(t.Context(), requestTo(url)), unsafeAddress())
+	}
+}
+
+func TestSendClassifiesWhatPreventsAConnection(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().(*net.TCPAddr).AddrPort()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	policy := webhook.Policy{AllowAddrs: []netip.AddrPort{addr}}
+	url := "https://hooks.example.com:" + portOf(addr) + "/"
+	for name, c := range map[string]struct {
+		resolver resolverFunc
+		class    string
+	}{
+		"unknown name": {func(context.Context, string) ([]netip.Addr, error) {
+			return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+		}, webhook.ClassDNS},
+		"no address":     {func(context.Context, string) ([]netip.Addr, error) { return nil, nil }, webhook.ClassDNS},
+		"broken":         {func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("broken") }, webhook.ClassDNS},
+		"silent":         {func(ctx context.Context, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() }, webhook.ClassDNS},
+		"nobody listens": {func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{addr.Addr()}, nil }, webhook.ClassConnect},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sender := newSender(t, webhook.Config{Policy: policy, Resolver: c.resolver, Timeout: short})
+			check(t, sender.Send(t.Context(), requestTo(url)), unanswered(c.class))
+		})
+	}
+}
+
+func TestSendEndsWhenItsCallerGivesUp(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{})
+	_, d := newServer(t, func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Errorf("read the request: %v", err)
+		}
+		close(arrived)
+		<-r.Context().Done()
+	})
+	sender := newSender(t, webhook.Config{Policy: d.policy})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-arrived
+		cancel()
+	}()
+	check(t, sender.Send(ctx, requestTo(d.url("/"))), unanswered(webhook.ClassCanceled))
+}
+
+// Not parallel: it changes the environment.
+func TestSendUsesNoProxy(t *testing.T) {
+	var proxied atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { proxied.Add(1) }))
+	t.Cleanup(proxy.Close)
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY"} {
+		t.Setenv(name, proxy.URL)
+	}
+	_, d := newServer(t, func(http.ResponseWriter, *http.Request) {})
+	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: answers([]string{"127.0.0.1"})})
+	check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
+	if proxied.Load() != 0 {
+		t.Errorf("%d requests went to the proxy", proxied.Load())
+	}
+}

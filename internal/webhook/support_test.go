@@ -1,0 +1,193 @@
+package webhook_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/webhook"
+)
+
+// short is an attempt's time for destinations that use it up; ample is never used up.
+const (
+	short = 250 * time.Millisecond
+	ample = time.Minute
+)
+
+// target is a destination on loopback: its address, and the policy that allows exactly it.
+type target struct {
+	addr   netip.AddrPort
+	policy webhook.Policy
+}
+
+// url returns the URL of path at the address itself.
+func (d target) url(path string) string { return "https://" + d.addr.String() + path }
+
+// named returns the URL of path at a host name.
+func (d target) named(host, path string) string {
+	return "https://" + net.JoinHostPort(host, portOf(d.addr)) + path
+}
+
+func portOf(addr netip.AddrPort) string {
+	_, port, _ := net.SplitHostPort(addr.String())
+	return port
+}
+
+// newServer starts an HTTPS server whose certificate is good for 127.0.0.1, example.com and *.example.com.
+func newServer(t *testing.T, handler http.HandlerFunc) (*httptest.Server, target) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server, targetOf(server, server.Listener)
+}
+
+func targetOf(server *httptest.Server, listener net.Listener) target {
+	addr := listener.Addr().(*net.TCPAddr).AddrPort()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return target{addr, webhook.Policy{AllowAddrs: []netip.AddrPort{addr}, RootCAs: roots}}
+}
+
+// newRawServer starts a TLS server that reads a whole request from each connection and leaves the answer to serve.
+func newRawServer(t *testing.T, serve func(net.Conn)) target {
+	t.Helper()
+	model := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(model.Close)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: model.TLS.Certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveRaw(t, listener, func(conn net.Conn) {
+		request, err := http.ReadRequest(bufio.NewReader(conn))
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, request.Body); err == nil {
+			serve(conn)
+		}
+	})
+	return targetOf(model, listener)
+}
+
+// serveRaw runs serve for every connection until the end of the test, which closes what is left open.
+func serveRaw(t *testing.T, listener net.Listener, serve func(net.Conn)) {
+	t.Helper()
+	var running sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, conn)
+			mu.Unlock()
+			running.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			t.Errorf("close the listener: %v", err)
+		}
+		mu.Lock()
+		for _, conn := range open {
+			conn.Close()
+		}
+		mu.Unlock()
+		running.Wait()
+	})
+}
+
+// untilClosed blocks until the peer has closed the connection.
+func untilClosed(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+func newSender(t *testing.T, config webhook.Config) *webhook.Sender {
+	t.Helper()
+	if config.Timeout == 0 {
+		config.Timeout = ample
+	}
+	sender := webhook.NewSender(config)
+	t.Cleanup(sender.Close)
+	return sender
+}
+
+// resolver answers with one list of addresses after the other; the last one stays.
+type resolver struct {
+	mu      sync.Mutex
+	asked   []string
+	answers [][]string
+}
+
+func (r *resolver) LookupNetIP(_ context.Context, network, host string) ([]netip.Addr, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, network+" "+host)
+	var addrs []netip.Addr
+	for _, text := range r.answers[0] {
+		addrs = append(addrs, netip.MustParseAddr(text))
+	}
+	if len(r.answers) > 1 {
+		r.answers = r.answers[1:]
+	}
+	return addrs, nil
+}
+
+func answers(lists ...[]string) *resolver { return &resolver{answers: lists} }
+
+// resolverFunc is a resolver that is one function.
+type resolverFunc func(ctx context.Context, host string) ([]netip.Addr, error)
+
+func (f resolverFunc) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
+	return f(ctx, host)
+}
+
+// requestTo returns the delivery that the tests send.
+func requestTo(url string) webhook.Request {
+	const timestamp = "2026-03-01T09:30:00.123456Z"
+	body := []byte(`{"schema_version":"service-webhook-v2","id":"0195500e-7c00-7000-8000-000000000001","event":"einvoice.terminal"}`)
+	return webhook.Request{
+		URL:       url,
+		Event:     api.EventTerminal,
+		EventID:   "0195500e-7c00-7000-8000-000000000001",
+		Timestamp: timestamp,
+		Signature: webhook.Signature([]byte("whsec_test"), timestamp, body),
+		Body:      body,
+	}
+}
+
+// check compares what matters of a result with what is wanted.
+func check(t *testing.T, got webhook.Result, want webhook.Result) {
+	t.Helper()
+	if got.Verdict != want.Verdict || got.Reason != want.Reason || got.HTTPStatus != want.HTTPStatus ||
+		got.ErrorClass != want.ErrorClass || got.RetryAfter != want.RetryAfter || string(got.Answer) != string(want.Answer) {
+		got.Duration = 0
+		t.Errorf("result %+v (answer %q), want %+v (answer %q)", got, got.Answer, want, want.Answer)
+	}
+}
+
+func unanswered(class string) webhook.Result {
+	return webhook.Result{Verdict: webhook.Retry, ErrorClass: class}
+}
+
+func unsafeAddress() webhook.Result {
+	return webhook.Result{Verdict: webhook.Blocked, Reason: webhook.ReasonUnsafeAddress, ErrorClass: webhook.ClassUnsafeAddress}
+}
