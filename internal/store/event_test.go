@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+// TestEventBody: the body is the envelope of the specification, part 6.4, its payload the states as they are kept.
+func TestEventBody(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		call := f.submit(t, "INV-1")
+		f.Clock.Advance(time.Minute + 1000*time.Microsecond)
+		after := record(t, call, words{invoice.DimensionTaxAuthority: {Value: "<cleared> & stamped"}}, api.EventSubmissionUpdated, api.EventStatusChanged)
+		events, err := f.tenant.Events(ctx, 0, 10)
+		must(t, err)
+		if len(events) != 2 {
+			t.Fatalf("%d events, want 2", len(events))
+		}
+		for n, kind := range []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged} {
+			e := events[n]
+			var body api.Event[api.SubmissionPayload]
+			must(t, json.Unmarshal(e.Body, &body))
+			want := api.Event[api.SubmissionPayload]{SchemaVersion: "service-webhook-v2", ID: e.ID.String(), Event: kind, ResourceType: "submission",
+				ResourceID: call.Submission.ID.String(), OccurredAt: "2026-03-01T09:01:00.001000Z",
+				Payload: api.SubmissionPayload{States: after.States.Wire(), InvoiceID: call.Submission.Invoice.String(), InvoiceNumber: "INV-1"}}
+			if !reflect.DeepEqual(body, want) || e.Kind != kind || e.Position != int64(n+1) || e.OccurredAt.Format(store.TimestampLayout) != body.OccurredAt {
+				t.Errorf("event %+v with body %s", e, e.Body)
+			}
+			var payload map[string]map[string]any
+			var keys map[string]any
+			must(t, json.Unmarshal(e.Body, &keys))
+			must(t, json.Unmarshal(fmt.Appendf(nil, `{"payload":%s}`, mustJSON(t, keys["payload"])), &payload))
+			if len(keys) != 7 || len(payload["payload"]) != 6 || payload["payload"]["receiver_state"] != nil {
+				t.Errorf("body %s", e.Body)
+			}
+		}
+	})
+}
+
+func mustJSON(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	must(t, err)
+	return text
+}
+
+// TestEventDeliveries: an event is due to every subscription that is active and wants its kind, and to no other.
+func TestEventDeliveries(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		everything, terminal, ended := f.subscribe(t, api.EventKinds[:]...), f.subscribe(t, api.EventTerminal), f.subscribe(t, api.EventKinds[:]...)
+		f.deactivate(t, ended)
+		before := f.number(t, `select count(*) from deliveries where subscription_id = $1`, ended.ID)
+		record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
+		events, err := f.tenant.Events(t.Context(), 0, 10)
+		must(t, err)
+		last := events[len(events)-1]
+		told := func(s store.Subscription) (kinds []api.EventKind) {
+			t.Helper()
+			for _, d := range f.claimDeliveries(t, s.ID, 100) {
+				if d.URL != hookURL || d.Secret.Reveal() != signingSecret || d.Tenant.Key() != f.tenant.Key() || d.Subscription != s.ID || d.Attempts != 0 || d.Round != 0 {
+					t.Errorf("delivery %+v", d)
+				}
+				if d.Kind == api.EventTerminal && (d.Event != last.ID || string(d.Body) != string(last.Body) || !d.OccurredAt.Equal(last.OccurredAt)) {
+					t.Errorf("delivery of another event: %+v, want %+v", d, last)
+				}
+				kinds = append(kinds, d.Kind)
+			}
+			slices.Sort(kinds)
+			return kinds
+		}
+		// The deactivation above was caused by a delivery of one more event.
+		if kinds := told(everything); !slices.Equal(kinds, []api.EventKind{api.EventStatusChanged, api.EventSubmissionUpdated, api.EventSubmissionUpdated, api.EventTerminal}) {
+			t.Errorf("everything is told of %v", kinds)
+		}
+		if kinds := told(terminal); !slices.Equal(kinds, []api.EventKind{api.EventTerminal}) {
+			t.Errorf("the one for the end is told of %v", kinds)
+		}
+		if kinds := told(ended); len(kinds) != 0 {
+			t.Errorf("the deactivated one is told of %v", kinds)
+		}
+		if after := f.number(t, `select count(*) from deliveries where subscription_id = $1`, ended.ID); after != before {
+			t.Errorf("the deactivated one has %d deliveries, before %d", after, before)
+		}
+	})
+}
+
+// TestEventOrder: while many submissions record at once, a reader that follows the cursor misses nothing and meets no
+// event behind it: positions have no gaps, at any moment.
+func TestEventOrder(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		const recorders = 50
+		f.subscribe(t, api.EventTerminal)
+		var calls [recorders]store.Call
+		for n := range calls {
+			calls[n] = f.submit(t, fmt.Sprintf("INV-%d", n))
+		}
+		recorded := make(chan struct{})
+		go func() {
+			defer close(recorded)
+			race(recorders, func(n int) {
+				_, err := calls[n].Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
+					return told(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal), nil
+				})
+				must2(t, err)
+			})
+		}()
+		var followed []store.Event
+		follow := func() {
+			for {
+				var after int64
+				if len(followed) > 0 {
+					after = followed[len(followed)-1].Position
+				}
+				next, err := f.tenant.Events(t.Context(), after, 7)
+				must(t, err)
+				if len(next) == 0 {
+					return
+				}
+				followed = append(followed, next...)
+			}
+		}
+		for running := true; running; {
+			select {
+			case <-recorded:
+				running = false
+			default:
+			}
+			follow()
+		}
+		if len(followed) != 3*recorders {
+			t.Errorf("the reader met %d events of %d", len(followed), 3*recorders)
+		}
+		resources := map[string]int{}
+		for n, e := range followed {
+			if e.Position != int64(n+1) {
+				t.Fatalf("event %d was met at position %d", n, e.Position)
+			}
+			var body api.Event[api.SubmissionPayload]
+			must(t, json.Unmarshal(e.Body, &body))
+			resources[body.ResourceID]++
+			if want := []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}[n%3]; e.Kind != want {
+				t.Errorf("event %d is %s, want %s", n, e.Kind, want)
+			}
+		}
+		for id, n := range resources {
+			if n != 3 {
+				t.Errorf("submission %s has %d events", id, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,269 @@
+package store_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+// chained computes the digest of an entry of evidence from the description of the chain alone: SHA-256 over the label,
+// the digest before, and the fields, each preceded by its length in eight bytes.
+func chained(t *testing.T, e store.Evidence) [32]byte {
+	t.Helper()
+	var text bytes.Buffer
+	part := func(content []byte) {
+		must(t, binary.Write(&text, binary.BigEndian, int64(len(content))))
+		text.Write(content)
+	}
+	number := func(n int64) {
+		var eight [8]byte
+		for i := range eight {
+			eight[i] = byte(n >> (56 - 8*i))
+		}
+		part(eight[:])
+	}
+	truth := map[bool]int64{true: 1}
+	words, err := json.Marshal(e.Words)
+	must(t, err)
+	part([]byte("quittance/evidence/v1"))
+	part(e.Previous[:])
+	part(e.Submission[:])
+	part(e.ID[:])
+	number(e.Ordinal)
+	number(e.ReceivedAt.UnixMicro())
+	part([]byte(e.Call))
+	number(int64(e.HTTPStatus))
+	part([]byte(e.MediaType))
+	part(e.SHA256[:])
+	number(truth[e.Truncated])
+	number(truth[e.Withheld])
+	part(words)
+	return sha256.Sum256(text.Bytes())
+}
+
+// TestEvidenceChain: every entry's digest covers it and the entry before; the head stands with the submission.
+func TestEvidenceChain(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		call := f.submit(t, "INV-1")
+		answers := []store.NewEvidence{
+			{Call: "submit", HTTPStatus: 202, MediaType: "application/json", Body: []byte(`{"status":"<processing> & more"}`), Words: map[string]string{"receiver_state": "<on & on>", "submission_state": "é"}},
+			{Call: "status", HTTPStatus: 500},
+			{Call: "status", HTTPStatus: 200, Body: []byte{0, 1, 0xff}, Truncated: true},
+			{Call: "status", HTTPStatus: 200, Body: []byte("sealed"), Withheld: true},
+		}
+		for _, answer := range answers {
+			f.Clock.Advance(time.Second)
+			decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
+				d := outcome(s, api.OutcomeUnknown)
+				d.Evidence = &answer
+				return d
+			})
+		}
+		chain, err := f.tenant.Evidence(ctx, call.Submission.ID)
+		must(t, err)
+		if len(chain) != len(answers) {
+			t.Fatalf("%d entries, want %d", len(chain), len(answers))
+		}
+		var head [32]byte
+		for n, e := range chain {
+			if e.Ordinal != int64(n+1) || e.Previous != head || e.Submission != call.Submission.ID || e.SHA256 != sha256.Sum256(answers[n].Body) {
+				t.Errorf("entry %d is %+v", n, e)
+			}
+			if e.Digest != chained(t, e) {
+				t.Errorf("the digest of entry %d does not verify", n)
+			}
+			head = e.Digest
+		}
+		var kept []byte
+		var count int64
+		must(t, f.raw.QueryRowContext(ctx, `select evidence_head, evidence_count from submissions where id = $1`, call.Submission.ID).Scan(&kept, &count))
+		if !bytes.Equal(kept, head[:]) || count != int64(len(chain)) {
+			t.Errorf("head %x of %d, want %x of %d", kept, count, head, len(chain))
+		}
+		f.exec(t, `update evidence set http_status = 201 where tenant_id = $1 and ordinal = 3`, f.tenant.Key())
+		altered, err := f.tenant.Evidence(ctx, call.Submission.ID)
+		must(t, err)
+		if altered[2].Digest == chained(t, altered[2]) {
+			t.Error("an altered entry verifies")
+		}
+	})
+}
+
+// TestStates: each dimension has its own row, which names the evidence it was read from; what was never reported has
+// none, and another dimension's word changes nothing.
+func TestStates(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		call := f.submit(t, "INV-1")
+		record(t, call, words{invoice.DimensionSubmission: {Value: "taken"}, invoice.DimensionReceiver: {Value: "delivered", Terminal: true}})
+		changed := f.Clock.Advance(time.Minute)
+		record(t, call, words{invoice.DimensionSubmission: {Value: "valid", Terminal: true}})
+		chain, err := f.tenant.Evidence(ctx, call.Submission.ID)
+		must(t, err)
+		want := map[string][]any{
+			"submission_state": {"valid", int64(1), chain[1].ID, changed.UnixMicro()},
+			"receiver_state":   {"delivered", int64(1), chain[0].ID, changed.Add(-time.Minute).UnixMicro()},
+		}
+		for dimension, row := range want {
+			var word string
+			var terminal, at int64
+			var evidence store.ID
+			must(t, f.raw.QueryRowContext(ctx, `select word, terminal, evidence_id, changed_at from states where submission_id = $1 and dimension = $2`,
+				call.Submission.ID, dimension).Scan(&word, &terminal, &evidence, &at))
+			if word != row[0] || terminal != row[1] || evidence != row[2] || at != row[3] {
+				t.Errorf("%s is %q %d from %s at %d, want %v", dimension, word, terminal, evidence, at, row)
+			}
+		}
+		if n := f.number(t, `select count(*) from states where tenant_id = $1`, f.tenant.Key()); n != 2 {
+			t.Errorf("%d dimensions have a row, want 2", n)
+		}
+		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
+		must(t, err)
+		if w := kept.States.Wire(); *w.SubmissionState != "valid" || *w.ReceiverState != "delivered" || w.ProviderInvoiceState != nil || w.TaxAuthorityState != nil {
+			t.Errorf("states %+v", w)
+		}
+	})
+}
+
+// TestRecorded: what Record returns is what is kept.
+func TestRecorded(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-1")
+		at := f.Clock.Advance(time.Minute)
+		after := decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+			d := told(s, now, allFour("accepted", true), api.EventTerminal)
+			d.MissingSince, d.MissingCount, d.LastSHA256 = &now, 3, [32]byte{9}
+			return d
+		})
+		kept, err := f.tenant.Submission(t.Context(), call.Submission.ID)
+		must(t, err)
+		if shown(after) != shown(kept) {
+			t.Errorf("returned\n%s\nkept\n%s", shown(after), shown(kept))
+		}
+		if kept.LastCheckedAt == nil || !kept.LastCheckedAt.Equal(at) || kept.TerminalAt == nil || !kept.TerminalAt.Equal(at) || kept.PollWait != time.Second ||
+			*kept.Reference != "P-1" || *kept.Sequence != 1 || kept.Evidence != 1 || kept.LastStatus != 200 || kept.LastSHA256 != [32]byte{9} || !kept.States.AllTerminal() {
+			t.Errorf("kept %s", shown(kept))
+		}
+		// A repeated answer moves the time of the last check, and nothing that customers see as a change.
+		before, err := f.tenant.Invoice(t.Context(), kept.Invoice)
+		must(t, err)
+		later := f.Clock.Advance(time.Minute)
+		decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
+			d := outcome(s, s.Outcome)
+			d.Answered, d.LastStatus, d.LastSHA256 = true, s.LastStatus, s.LastSHA256
+			return d
+		})
+		unchanged, err := f.tenant.Invoice(t.Context(), kept.Invoice)
+		must(t, err)
+		if unchanged.Version != before.Version || !unchanged.UpdatedAt.Equal(before.UpdatedAt) || !unchanged.Submission.LastCheckedAt.Equal(later) || unchanged.Submission.Evidence != 1 {
+			t.Errorf("a repeated answer changed\n%+v to\n%+v", before, unchanged)
+		}
+	})
+}
+
+// TestLostLease: an answer that comes after the lease has passed to somebody else is kept, and the schedule is not.
+func TestLostLease(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		late := f.submit(t, "INV-1")
+		f.Clock.Advance(lease)
+		claimed := f.claimSubmissions(t, 10)
+		if len(claimed) != 1 || len(f.claimSubmissions(t, 10)) != 0 {
+			t.Fatalf("%d submissions were claimed", len(claimed))
+		}
+		due := claimed[0].Submission.DueAt
+		after, err := late.Record(t.Context(), func(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
+			if leased {
+				t.Error("the late call still has the lease")
+			}
+			return told(s, now, allFour("accepted", false), api.EventSubmissionUpdated), nil
+		})
+		must(t, err)
+		if after.DueAt == nil || !after.DueAt.Equal(*due) || after.Evidence != 1 || after.Outcome != api.OutcomeAcknowledged {
+			t.Errorf("a late answer leads to %s", shown(after))
+		}
+		after, err = claimed[0].Record(t.Context(), func(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
+			if !leased {
+				t.Error("the late answer took the lease")
+			}
+			return told(s, now, allFour("accepted", false)), nil
+		})
+		must(t, err)
+		if want := f.Clock.Now().Add(time.Second); after.DueAt == nil || !after.DueAt.Equal(want) || after.Evidence != 2 {
+			t.Errorf("the holder's answer leads to %s", shown(after))
+		}
+	})
+}
+
+// TestHold: the lease is kept for the caller's next step, or handed back with the answer.
+func TestHold(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-1")
+		for _, want := range []bool{true, true, false} {
+			_, err := call.Record(t.Context(), func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
+				if leased != want {
+					t.Errorf("leased %v, want %v", leased, want)
+				}
+				d := outcome(s, api.OutcomeUnknown)
+				d.Hold = s.Outcome == api.OutcomeInProgress
+				return d, nil
+			})
+			must(t, err)
+		}
+	})
+}
+
+// TestFailedRecord: what fails, at whatever step, or panics, leaves nothing behind, and the store goes on.
+func TestFailedRecord(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		f.subscribe(t, api.EventKinds[:]...)
+		call, broken := f.submit(t, "INV-1"), errors.New("broken")
+		before := f.dump(t, f.company)
+		steps := map[string]func(s store.Submission, now time.Time) (store.Decision, error){
+			"deciding": func(store.Submission, time.Time) (store.Decision, error) { return store.Decision{}, broken },
+			"states without evidence": func(s store.Submission, now time.Time) (store.Decision, error) {
+				d := told(s, now, allFour("accepted", true))
+				d.Evidence = nil
+				return d, nil
+			},
+			"an outcome there is not, after evidence and states": func(s store.Submission, now time.Time) (store.Decision, error) {
+				d := told(s, now, allFour("accepted", true), api.EventTerminal)
+				d.Outcome = "guessed"
+				return d, nil
+			},
+			"panic": func(store.Submission, time.Time) (store.Decision, error) { panic("in a decision") },
+		}
+		for name, step := range steps {
+			err := func() (err error) {
+				defer func() {
+					if cause := recover(); cause != nil {
+						err = errors.New("panicked")
+					}
+				}()
+				_, err = call.Record(ctx, func(s store.Submission, _ bool, now time.Time) (store.Decision, error) { return step(s, now) })
+				return err
+			}()
+			if err == nil || (name == "panic") != (err.Error() == "panicked") {
+				t.Errorf("%s: error %v", name, err)
+			}
+			if f.dump(t, f.company) != before {
+				t.Errorf("%s: something was left behind", name)
+			}
+		}
+		record(t, call, allFour("accepted", true), api.EventTerminal)
+		events, err := f.tenant.Events(ctx, 0, 10)
+		must(t, err)
+		if len(events) != 1 || events[0].Position != 1 {
+			t.Errorf("events %+v after the failures", events)
+		}
+	})
+}

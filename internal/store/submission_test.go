@@ -1,0 +1,304 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestBeginSubmission: the intent is committed whole, under a permanent reference, before anybody speaks to the provider.
+func TestBeginSubmission(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		created := f.create(t, "INV-1")
+		at := f.Clock.Advance(time.Minute)
+		call := f.begin(t, created.ID)
+		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
+		must(t, err)
+		if shown(call.Submission) != shown(kept) {
+			t.Errorf("begun as\n%s\nkept as\n%s", shown(call.Submission), shown(kept))
+		}
+		if kept.Outcome != api.OutcomeInProgress || !kept.AttemptedAt.Equal(at) || !kept.SentAt.Equal(at) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(lease)) ||
+			kept.Ordinal != 1 || !kept.Current || kept.Number != "INV-1" || kept.Invoice != created.ID || kept.States.AllTerminal() {
+			t.Errorf("intent %s", shown(kept))
+		}
+		if want := fmt.Sprintf(`{"reference":%q,"number":"INV-1"}`, call.Submission.ID); string(kept.Document) != want {
+			t.Errorf("document %s, want %s", kept.Document, want)
+		}
+		if call.Connection.ID != f.connection.ID || call.Tenant.Key() != f.tenant.Key() {
+			t.Errorf("call over %s for %s", call.Connection.ID, call.Tenant.Key())
+		}
+		opened, err := f.Credential(call.Connection)
+		must(t, err)
+		if opened.Reveal() != credential {
+			t.Error("the call's connection opens another credential")
+		}
+		invoice, err := f.tenant.Invoice(ctx, created.ID)
+		must(t, err)
+		if invoice.Submission == nil || invoice.Submission.ID != kept.ID || invoice.Version != 2 || !invoice.UpdatedAt.Equal(at) {
+			t.Errorf("submitted invoice %+v", invoice)
+		}
+	})
+}
+
+// shown writes the exported fields of a submission; pointers as what they point at.
+func shown(s store.Submission) string {
+	var out strings.Builder
+	value := reflect.ValueOf(s)
+	for n := range value.NumField() {
+		field := value.Type().Field(n)
+		if !field.IsExported() {
+			continue
+		}
+		content := value.Field(n)
+		if content.Kind() == reflect.Pointer && !content.IsNil() {
+			content = content.Elem()
+		}
+		fmt.Fprintf(&out, "%s=%v ", field.Name, content.Interface())
+	}
+	return out.String()
+}
+
+// TestRefusals meets every refusal in the stated order: an invoice with everything wrong is told the first thing, and
+// each thing put right leads to the next. A refusal leaves nothing behind.
+func TestRefusals(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		production := func() store.ID {
+			add := sandboxConnection()
+			add.Environment = "production"
+			c, err := f.AddConnection(ctx, f.account.ID, add)
+			must(t, err)
+			return c.ID
+		}
+		change := func(_ store.Connection, err error) { t.Helper(); must(t, err) }
+		try := func(id store.ID, complete bool) (store.Call, bool, error) {
+			i := intent()
+			i.Environment = "production"
+			if !complete {
+				i.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return nil, []string{"due_date"}, nil }
+			}
+			return f.tenant.BeginSubmission(ctx, id, i)
+		}
+		recorded, running, wrong := f.create(t, "INV-1"), f.create(t, "INV-2"), f.create(t, "INV-2")
+		done := f.begin(t, recorded.ID)
+		record(t, done, allFour("accepted", false))
+		f.begin(t, running.ID)
+		change(f.DisableConnection(ctx, f.connection.ID))
+		before := f.dump(t, f.company)
+
+		call, begun, err := try(recorded.ID, false)
+		must(t, err)
+		if begun || call.Submission.ID != done.Submission.ID || call.Submission.Outcome != api.OutcomeAcknowledged {
+			t.Errorf("begun %v, recorded %s", begun, shown(call.Submission))
+		}
+		_, _, err = try(running.ID, false)
+		wantErr(t, err, store.ErrSubmissionInProgress)
+
+		_, _, err = try(wrong.ID, false)
+		var incomplete *store.IncompleteError
+		if !errors.As(err, &incomplete) || !reflect.DeepEqual(incomplete.Missing, []string{"due_date"}) {
+			t.Fatalf("error %v, want what is missing", err)
+		}
+		_, _, err = try(wrong.ID, true)
+		wantErr(t, err, store.ErrConnectionRequired)
+		if f.dump(t, f.company) != before {
+			t.Error("a refusal has left something behind")
+		}
+		change(f.ActivateConnection(ctx, f.connection.ID)) // a sandbox connection makes no production
+		_, _, err = try(wrong.ID, true)
+		wantErr(t, err, store.ErrNotApproved)
+		change(f.DisableConnection(ctx, f.connection.ID))
+		id := production()
+		change(f.ActivateConnection(ctx, id))
+		_, _, err = try(wrong.ID, true)
+		wantErr(t, err, store.ErrNotApproved)
+		change(f.ApproveConnection(ctx, id, "Ann", "C-1", "R-1"))
+		_, _, err = f.tenant.BeginSubmission(ctx, wrong.ID, intent()) // an approved production connection in the sandbox
+		wantErr(t, err, store.ErrNotApproved)
+		before = f.dump(t, f.company)
+		_, _, err = try(wrong.ID, true)
+		wantDuplicate(t, err, running.ID)
+		if f.dump(t, f.company) != before {
+			t.Error("a refusal has left something behind")
+		}
+		_, _, err = try(store.ID{1}, true)
+		wantErr(t, err, store.ErrNotFound)
+	})
+}
+
+func wantDuplicate(t *testing.T, err error, invoice store.ID) {
+	t.Helper()
+	var duplicate *store.DuplicateNumberError
+	if !errors.As(err, &duplicate) || duplicate.Invoice != invoice {
+		t.Fatalf("error %v (%+v), want a duplicate of %s", err, duplicate, invoice)
+	}
+}
+
+// TestRenderFails: what cannot be rendered is not submitted.
+func TestRenderFails(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		created, broken := f.create(t, "INV-1"), errors.New("broken")
+		before := f.dump(t, f.company)
+		i := intent()
+		i.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return nil, nil, broken }
+		_, _, err := f.tenant.BeginSubmission(t.Context(), created.ID, i)
+		wantErr(t, err, broken)
+		if f.dump(t, f.company) != before {
+			t.Error("a failed rendering has left something behind")
+		}
+	})
+}
+
+// TestOneSubmission: of many who submit one invoice at the same time exactly one begins.
+func TestOneSubmission(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		created := f.create(t, "INV-1")
+		var begun atomic.Int32
+		race(50, func(int) {
+			_, mine, err := f.tenant.BeginSubmission(t.Context(), created.ID, intent())
+			switch {
+			case err == nil && mine:
+				begun.Add(1)
+			case !errors.Is(err, store.ErrSubmissionInProgress):
+				t.Errorf("begun %v, error %v", mine, err)
+			}
+		})
+		all, err := f.tenant.Submissions(t.Context(), created.ID)
+		must(t, err)
+		if begun.Load() != 1 || len(all) != 1 {
+			t.Errorf("%d have begun, %d submissions are kept", begun.Load(), len(all))
+		}
+	})
+}
+
+// TestOneNumber: of many invoices of one number submitted at the same time exactly one begins, and the others are told
+// which.
+func TestOneNumber(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		const contenders = 50
+		var ids [contenders]store.ID
+		for n := range ids {
+			ids[n] = f.create(t, "INV-1").ID
+		}
+		var winner atomic.Pointer[store.ID]
+		var refused [contenders]error
+		race(contenders, func(n int) {
+			_, begun, err := f.tenant.BeginSubmission(t.Context(), ids[n], intent())
+			if begun && err == nil && !winner.CompareAndSwap(nil, &ids[n]) {
+				t.Errorf("both %s and %s have begun", winner.Load(), ids[n])
+			}
+			refused[n] = err
+		})
+		if winner.Load() == nil {
+			t.Fatalf("none has begun: %v", refused[0])
+		}
+		for n, err := range refused {
+			if ids[n] != *winner.Load() {
+				wantDuplicate(t, err, *winner.Load())
+			} else {
+				must(t, err)
+			}
+		}
+	})
+}
+
+// TestNotSent: of what was certainly not sent the invoice is a draft again, its number is free, and the next try goes
+// under the same reference.
+func TestNotSent(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		call := f.submit(t, "INV-1")
+		notSent := decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
+		if notSent.Sent() || notSent.DueAt != nil {
+			t.Errorf("not sent: %s", shown(notSent))
+		}
+		again, err := f.tenant.Invoice(ctx, call.Submission.Invoice)
+		must(t, err)
+		history, err := f.tenant.Submissions(ctx, call.Submission.Invoice)
+		must(t, err)
+		if again.Submission != nil || len(history) != 0 {
+			t.Errorf("a draft again with submission %v and a history of %d", again.Submission, len(history))
+		}
+		other := f.submit(t, "INV-1")
+		_, _, err = f.tenant.BeginSubmission(ctx, call.Submission.Invoice, intent())
+		wantDuplicate(t, err, other.Submission.Invoice)
+		decide(t, other, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
+
+		at := f.Clock.Advance(time.Hour)
+		second := f.begin(t, call.Submission.Invoice)
+		if second.Submission.ID != call.Submission.ID || second.Submission.Ordinal != 1 || !second.Submission.AttemptedAt.Equal(at) {
+			t.Errorf("the second try is %s", shown(second.Submission))
+		}
+		_, err = call.Record(ctx, func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
+			if leased {
+				t.Error("the first try still has the lease")
+			}
+			return outcome(s, s.Outcome), nil
+		})
+		must(t, err)
+	})
+}
+
+// TestRejectedNumber: a rejection frees the number for another invoice; an unknown outcome does not.
+func TestRejectedNumber(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		first, second := f.submit(t, "INV-1"), f.create(t, "INV-1")
+		for _, held := range []api.Outcome{api.OutcomeUnknown, api.OutcomeAcknowledged} {
+			decide(t, first, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, held) })
+			_, _, err := f.tenant.BeginSubmission(t.Context(), second.ID, intent())
+			wantDuplicate(t, err, first.Submission.Invoice)
+		}
+		decide(t, first, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
+		f.begin(t, second.ID)
+		// What is recorded of the rejected one is told to whoever submits it again.
+		call, begun, err := f.tenant.BeginSubmission(t.Context(), first.Submission.Invoice, intent())
+		must(t, err)
+		if begun || call.Submission.Outcome != api.OutcomeRejected {
+			t.Errorf("begun %v: %s", begun, shown(call.Submission))
+		}
+	})
+}
+
+// TestBeginResend: only the holder of the lease, and only of an unknown outcome, commits the intent to send again. What
+// was heard before counts from anew.
+func TestBeginResend(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		call := f.submit(t, "INV-1")
+		missing := f.Clock.Now()
+		decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+			d := outcome(s, api.OutcomeUnknown)
+			d.MissingSince, d.MissingCount, d.DueAt = &missing, 2, &now
+			return d
+		})
+		_, err := call.BeginResend(ctx, lease)
+		wantErr(t, err, store.ErrLeaseLost)
+		claimed := f.claimSubmissions(t, 1)
+		if len(claimed) != 1 {
+			t.Fatalf("%d submissions are due", len(claimed))
+		}
+		at := f.Clock.Advance(time.Second)
+		again, err := claimed[0].BeginResend(ctx, time.Minute)
+		must(t, err)
+		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
+		must(t, err)
+		if shown(again.Submission) != shown(kept) || kept.MissingSince != nil || kept.MissingCount != 0 || kept.Resend || !kept.SentAt.Equal(at) ||
+			!kept.AttemptedAt.Equal(missing) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(time.Minute)) {
+			t.Errorf("sent again as %s,\nkept as %s", shown(again.Submission), shown(kept))
+		}
+		_, err = claimed[0].BeginResend(ctx, time.Minute)
+		wantErr(t, err, store.ErrLeaseLost)
+		record(t, again, allFour("accepted", false))
+		f.Clock.Advance(time.Hour)
+		_, err = f.claimSubmissions(t, 1)[0].BeginResend(ctx, time.Minute)
+		wantErr(t, err, store.ErrLeaseLost)
+	})
+}
