@@ -43,3 +43,36 @@ type Profile struct {
 	PayeeAccount          *string `json:"payee_account" maxLength:"64" doc:"Payment account (BT-84)."`
 	BuyerReference        *string `json:"buyer_reference" maxLength:"64" doc:"Default buyer reference (BT-10)."`
 }
+
+// PasswordRequest is the body of a password change.
+type PasswordRequest struct {
+	CurrentPassword *string `json:"current_password" required:"true" maxLength:"1024" text:"any" doc:"The password as it is."`
+	NewPassword     *string `json:"new_password" required:"true" minLength:"15" maxLength:"256" text:"any" doc:"The new password: 15 to 256 characters, not a common one, not the old one."`
+}
+
+// PasswordChanged confirms a password change.
+type PasswordChanged struct {
+	PasswordChanged bool `json:"password_changed" doc:"Always true. Every other token of the user is revoked."`
+}
+
+// LoggedOut confirms a logout.
+type LoggedOut struct {
+	LoggedOut bool `json:"logged_out" doc:"Always true. The presented token is revoked."`
+}
+
+// Account is the company that the token speaks for.
+type Account struct {
+	ID          string      `json:"id" format:"uuid" doc:"Identifier."`
+	CompanyName string      `json:"company_name" doc:"Name of the company."`
+	Status      string      `json:"status" enum:"active,suspended" doc:"State of the account."`
+	Profile     Profile     `json:"profile" doc:"What invoices say about the seller."`
+	Connection  *Connection `json:"connection" doc:"The active provider connection, otherwise the newest one; null when there is none. Its credential is never shown."`
+	CreatedAt   time.Time   `json:"created_at" doc:"When the account was created."`
+}
+
+// Connection is what a company may know of its provider connection.
+type Connection struct {
+	Kind        string `json:"kind" enum:"http,simulator" doc:"How the provider is spoken to."`
+	Environment string `json:"environment" enum:"sandbox,production" doc:"What the provider is."`
+	State       string `json:"state" enum:"pending,active,disabled" doc:"State of the connection."`
+}

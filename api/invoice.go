@@ -81,3 +81,64 @@ const (
 	OutcomeRejected     Outcome = "rejected"
 	OutcomeUnknown      Outcome = "unknown"
 )
+
+// Preflight is what would be said of a draft; nothing is stored.
+type Preflight struct {
+	Complete bool     `json:"complete" doc:"True when nothing is missing for submission."`
+	Missing  []string `json:"missing" nullable:"false" doc:"JSON paths that submission still needs."`
+	Warnings Faults   `json:"warnings" nullable:"false" doc:"Advice by JSON path; warnings refuse nothing."`
+	Computed Computed `json:"computed" doc:"Totals by the server's own rules: lines rounded to the minor unit, tax rounded per category and rate."`
+}
+
+// Computed are the totals of a draft; each is null when the draft does not allow to compute it.
+type Computed struct {
+	Net   *Amount `json:"net" doc:"Sum of the lines."`
+	Tax   *Amount `json:"tax" doc:"Sum of the tax per category and rate."`
+	Total *Amount `json:"total" doc:"Net and tax."`
+}
+
+// Amount is a computed amount: an exact JSON number that may have more digits than a [Decimal] that is sent.
+type Amount string
+
+// MarshalJSON writes the number.
+func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a), nil }
+
+// UnmarshalJSON keeps the text of the number.
+func (a *Amount) UnmarshalJSON(text []byte) error {
+	*a = Amount(text)
+	return nil
+}
+
+// SubmissionRecord is one submission in the history of an invoice, with its own four states.
+type SubmissionRecord struct {
+	Submission
+	Current       bool   `json:"current" doc:"True for the submission that the invoice shows."`
+	InvoiceNumber string `json:"invoice_number" doc:"The number it was submitted with."`
+	States
+}
+
+// Evidence is one answer of the provider, as it is retained. The list of an invoice's evidence is append-only.
+type Evidence struct {
+	ID           string            `json:"id" format:"uuid" doc:"Identifier."`
+	SubmissionID string            `json:"submission_id" format:"uuid" doc:"The submission it is about."`
+	Ordinal      int64             `json:"ordinal" minimum:"1" doc:"Place in the chain of its submission, from 1 without gaps."`
+	ReceivedAt   time.Time         `json:"received_at" doc:"When it was retained (UTC)."`
+	Call         string            `json:"call" enum:"submit,status" doc:"What was asked."`
+	HTTPStatus   int               `json:"http_status" doc:"HTTP status of the answer. Nothing is derived from it."`
+	MediaType    string            `json:"media_type" doc:"Content-Type of the answer, as it came."`
+	SHA256       string            `json:"sha256" doc:"Lowercase hex digest of the retained bytes."`
+	Truncated    bool              `json:"truncated" doc:"True when the answer was longer than is retained."`
+	Withheld     bool              `json:"withheld" doc:"True when the answer echoed a credential: its body is sealed."`
+	Words        map[string]string `json:"words" nullable:"false" doc:"The states it carried, by dimension, in the provider's own words."`
+	Previous     string            `json:"previous" doc:"Digest of the entry before, all zeros for the first."`
+	Digest       string            `json:"digest" doc:"Digest of this entry, which covers everything here and the entry before."`
+}
+
+// RetainedBody is a body as the provider sent it: a purchase document, or an answer kept as evidence. It is data, never
+// to be rendered as a page.
+type RetainedBody struct {
+	MediaType  string  `json:"media_type" doc:"Content-Type as it was sent; empty when unknown." example:"application/xml"`
+	SHA256     string  `json:"sha256" doc:"Lowercase hex SHA-256 of the bytes." example:"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`
+	BodyBase64 *string `json:"body_base64" doc:"The bytes in base64 (RFC 4648, section 4); null when they are withheld or were not retained."`
+	Withheld   bool    `json:"withheld" doc:"True when the bytes echo our credential: they are sealed and never shown."`
+}

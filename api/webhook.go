@@ -87,3 +87,44 @@ type IncomingPayload struct {
 	ProviderDocumentID string `json:"provider_document_id" doc:"The provider's identifier of the document."`
 	SHA256             string `json:"sha256" doc:"Lowercase hex digest of the retained bytes."`
 }
+
+// Delivery is the history of telling one subscription of one event. A delivery that was received proves nothing about
+// network exchange, authority reporting or receiver acceptance.
+type Delivery struct {
+	ID             string        `json:"id" format:"uuid" doc:"Identifier of the delivery."`
+	EventID        string        `json:"event_id" format:"uuid" doc:"UUID of the event, as in X-Webhook-Delivery."`
+	Event          EventKind     `json:"event" doc:"Event kind."`
+	SubscriptionID string        `json:"subscription_id" format:"uuid" doc:"The subscription."`
+	State          DeliveryState `json:"state" enum:"pending,delivered,failed,blocked" doc:"Where it stands; blocked: its subscription was deactivated by this delivery."`
+	Reason         *string       `json:"reason" doc:"Why it failed or was blocked: refused, attempts_exhausted, subscription_inactive, redirect, unsafe_address." example:"refused"`
+	AttemptCount   int           `json:"attempt_count" minimum:"0" doc:"Attempts so far."`
+	NextAttemptAt  *time.Time    `json:"next_attempt_at" doc:"When it is tried next; null when it is not."`
+	CreatedAt      time.Time     `json:"created_at" doc:"When the event was recorded (UTC)."`
+	UpdatedAt      time.Time     `json:"updated_at" doc:"When it last changed (UTC)."`
+}
+
+// DeliveryState is where a delivery stands.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryState = "pending"
+	DeliveryDelivered DeliveryState = "delivered"
+	DeliveryFailed    DeliveryState = "failed"
+	DeliveryBlocked   DeliveryState = "blocked"
+)
+
+// DeliveryDetail is a delivery with every attempt, oldest first.
+type DeliveryDetail struct {
+	Delivery
+	Attempts []Attempt `json:"attempts" nullable:"false" doc:"Every attempt, oldest first."`
+}
+
+// Attempt is one try to deliver.
+type Attempt struct {
+	StartedAt  time.Time `json:"started_at" doc:"When it began (UTC)."`
+	DurationMS float64   `json:"duration_ms" minimum:"0" doc:"How long it took, in milliseconds."`
+	HTTPStatus *int      `json:"http_status" doc:"Status of the answer; null when there was none."`
+	ErrorClass *string   `json:"error_class" doc:"Why there was no answer: dns, connect, tls, timeout, unsafe_address, protocol." example:"timeout"`
+	Answer     string    `json:"answer" doc:"The first 1024 bytes of the answer's body, bytes that are not UTF-8 replaced."`
+}

@@ -20,6 +20,7 @@ type tuning struct {
 	TokenTTL         time.Duration  `default:"12h" help:"How long a bearer token lives."`
 	LoginRate        int64          `default:"10" help:"Logins a minute that one source may try for one e-mail address; 0 for no login limits."`
 	RateLimit        int64          `default:"600" help:"Calls a minute that one token may make at one replica; 0 for no limit."`
+	IdempotencyTTL   time.Duration  `name:"idempotency-ttl" default:"24h" help:"How long the answer to an Idempotency-Key is kept."`
 	PollFirst        time.Duration  `default:"1s" help:"When the provider is asked again after a change; then doubling."`
 	PollMax          time.Duration  `default:"1h" help:"The longest time between two questions to the provider."`
 	ProviderTimeout  time.Duration  `default:"20s" help:"The longest time one call to the provider may take."`
@@ -35,7 +36,7 @@ type tuning struct {
 func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
 		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate,
-		RateLimit: t.RateLimit, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout,
+		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout,
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
 		Grace: t.ShutdownGrace, Version: version(), Log: env.log,
 	}
@@ -87,6 +88,7 @@ func (c serveCmd) Run(env environment) error {
 	if config.Keys, err = secret.ReadKeyFile(c.KeyFile); err != nil {
 		return err
 	}
+	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(c.KeyFile) }
 	config.Environment, config.Database, config.Listen = c.Environment, c.Database, c.Listen
 	config.TLSCert, config.TLSKey, config.BehindProxy = c.TLSCert, c.TLSKey, c.BehindProxy
 	config.API, config.Workers = c.Role != "worker", c.Role != "api"

@@ -168,6 +168,7 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	if config.Keys, err = s.layout.Keys(); err != nil {
 		return err
 	}
+	config.ReloadKeys = s.layout.Keys
 	at, err := netip.ParseAddrPort(s.listeners[1].Addr().String())
 	if err != nil {
 		return fmt.Errorf("receiver address: %w", err)

@@ -82,49 +82,69 @@ func (s sums) amount(n *big.Int) *Amount {
 	return &Amount{text: digits}
 }
 
-// taxGroup is one line of the tax breakdown (EN 16931 BG-23).
+// taxGroup names one line of the tax breakdown.
 type taxGroup struct{ category, rate string }
+
+// breakdown is the tax breakdown (EN 16931 BG-23): the exact sum of the line amounts of each category and rate, as
+// integers of 10^-scale.
+type breakdown map[taxGroup]*big.Int
+
+// add adds a line amount of an item. ok is false when its tax cannot be known, because the rate is absent; a line of
+// category O has no tax.
+func (b breakdown) add(item *api.Item, line *big.Int) (ok bool) {
+	if text(item.VATCategory) == outOfScope {
+		return true
+	}
+	if !given(item.VATRate) {
+		return false
+	}
+	group := taxGroup{category: text(item.VATCategory), rate: canonical(item.VATRate)}
+	if b[group] == nil {
+		b[group] = new(big.Int)
+	}
+	b[group].Add(b[group], line)
+	return true
+}
+
+// tax is the sum of the tax of each group, each rounded once.
+func (b breakdown) tax() *big.Int {
+	sum := new(big.Int)
+	for group, base := range b {
+		rate := parse(group.rate)
+		sum.Add(sum, quotient(new(big.Int).Mul(base, rate.coefficient), pow10(rate.scale+2)))
+	}
+	return sum
+}
+
+// moneyScale is the number of digits after the point to which amounts of a currency are rounded; ok is false when the
+// currency is not known.
+func moneyScale(code *string) (scale int, ok bool) {
+	currency, known := codelist.Currencies().Lookup(text(code))
+	if currency.MinorUnits == codelist.NoMinorUnits {
+		return api.MaxScale, known
+	}
+	return currency.MinorUnits, known
+}
 
 // add computes the sums; ok is false when there is nothing or not enough to add.
 func add(d *api.Draft) (s sums, ok bool) {
-	currency, known := codelist.Currencies().Lookup(text(d.Currency))
+	scale, known := moneyScale(d.Currency)
 	if !known || len(d.Items) == 0 {
 		return sums{}, false
 	}
-	s = sums{scale: currency.MinorUnits, net: new(big.Int), tax: new(big.Int)}
-	if currency.MinorUnits == codelist.NoMinorUnits {
-		s.scale = api.MaxScale
-	}
-	groups := map[taxGroup]*big.Int{}
+	s = sums{scale: scale, net: new(big.Int)}
+	groups := breakdown{}
 	taxable := true
 	for i := range d.Items {
-		item := &d.Items[i]
-		line, ok := lineAmount(item, s.scale)
+		line, ok := lineAmount(&d.Items[i], s.scale)
 		if !ok {
 			return sums{}, false
 		}
 		s.net.Add(s.net, line)
-		if text(item.VATCategory) == outOfScope {
-			continue
-		}
-		if !given(item.VATRate) {
-			taxable = false
-			continue
-		}
-		group := taxGroup{category: text(item.VATCategory), rate: canonical(item.VATRate)}
-		if groups[group] == nil {
-			groups[group] = new(big.Int)
-		}
-		groups[group].Add(groups[group], line)
+		taxable = groups.add(&d.Items[i], line) && taxable
 	}
-	if !taxable {
-		s.tax = nil
-		return s, true
-	}
-	for group, base := range groups {
-		rate := parse(group.rate)
-		percent := pow10(rate.scale + 2)
-		s.tax.Add(s.tax, quotient(base.Mul(base, rate.coefficient), percent))
+	if taxable {
+		s.tax = groups.tax()
 	}
 	return s, true
 }
@@ -182,8 +202,10 @@ func (n number) at(scale int) *big.Int {
 func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 // canonical is the shortest text of a decimal's value: 5.00 and 5 are one tax rate.
-func canonical(d *api.Decimal) string {
-	s := d.String()
+func canonical(d *api.Decimal) string { return shortest(d.String()) }
+
+// shortest leaves out the zeros at the end of a decimal text that say nothing about its value.
+func shortest(s string) string {
 	if strings.Contains(s, ".") {
 		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 	}

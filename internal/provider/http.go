@@ -190,11 +190,30 @@ func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (Purchas
 		return PurchasePage{}, answer
 	}
 	page, err := readPage(answer.Body, cursor)
-	if err != nil {
+	// A cursor is kept in clear: one that holds our credential is none.
+	if err != nil || h.holds(page.NextCursor) {
 		answer.Kind, answer.ErrorClass = Unclear, ClassProtocol
 		return PurchasePage{}, answer
 	}
+	for n := range page.Purchases {
+		h.withhold(&page.Purchases[n])
+	}
 	return page, answer
+}
+
+// holds tells whether a text holds the credential.
+func (h *HTTP) holds(text string) bool { return h.echoed("", []byte(text), false) }
+
+// withhold empties an entry that holds the credential of everything that could be shown.
+func (h *HTTP) withhold(p *Purchase) {
+	if !h.holds(string(p.Raw)) {
+		return
+	}
+	kept := Purchase{Raw: p.Raw, Unreadable: true, Echoed: true}
+	if !h.holds(p.ID) {
+		kept.ID = p.ID
+	}
+	*p = kept
 }
 
 // PurchaseDocument implements [Adapter] by GET /v1/purchases/{id}/document.

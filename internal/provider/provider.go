@@ -174,6 +174,9 @@ type Purchase struct {
 	// Unreadable tells that the entry is no object, has a member twice, or a member of the wrong type. What could be
 	// read of it is filled in all the same.
 	Unreadable bool
+	// Echoed tells that the entry holds our credential, as [Answer].Echoed does. It is then Unreadable, and of its values
+	// only an ID that does not hold it is filled in. Raw must be sealed.
+	Echoed bool
 	// Raw is the entry as it came.
 	Raw []byte
 }

@@ -24,8 +24,9 @@ type call struct {
 	session store.Session
 	// path holds the values of the route's {parameters}.
 	path map[string]string
-	// body is the parsed body; absent when there is none.
+	// body is the parsed body and raw its bytes; absent when there is none.
 	body    strictjson.Value
+	raw     []byte
 	hasBody bool
 	// header is sent with the answer.
 	header http.Header
@@ -34,16 +35,40 @@ type call struct {
 // id returns a path parameter as an identifier. What is not one is as unknown as another company's.
 func (c *call) id(name string) (store.ID, error) {
 	id, err := store.ParseID(c.path[name])
-	if err != nil {
+	if err != nil || id.IsZero() { // the store binds no zero identifier
 		return store.ID{}, store.ErrNotFound
 	}
 	return id, nil
 }
 
+// find looks for what the path names, and does nothing to it.
+func (c *call) find(ctx context.Context) error {
+	for name := range c.path {
+		id, err := c.id(name)
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "invoice_id":
+			_, err = c.session.Tenant.Invoice(ctx, id)
+		case "credit_note_id":
+			_, err = c.session.Tenant.CreditNote(ctx, id)
+		case "subscription_id":
+			_, err = c.session.Tenant.Subscription(ctx, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // operation is an endpoint without its types: what the route table holds.
 type operation struct {
 	in, out reflect.Type
-	serve   func(ctx context.Context, c *call) (status int, body any, err error)
+	// patch tells that the body is a merge patch of in.
+	patch bool
+	serve func(ctx context.Context, c *call) (status int, body any, err error)
 }
 
 // none is the body of a request that has none.
@@ -68,15 +93,27 @@ func endpoint[In, Out any](handle func(c *call, ctx context.Context, in func() (
 	}
 }
 
-// bare makes an operation of a handler that takes no body. One that is sent all the same has to be an empty object.
+// bare makes an operation of a handler that takes no body. One that is sent all the same has to be an empty object; an
+// unknown identifier is refused before that.
 func bare[Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
 	return endpoint(func(c *call, ctx context.Context, in func() (none, error)) (int, Out, error) {
 		if _, err := in(); err != nil {
 			var zero Out
+			if unknown := c.find(ctx); unknown != nil {
+				err = unknown
+			}
 			return 0, zero, err
 		}
 		return handle(c, ctx)
 	})
+}
+
+// patch makes an operation whose body is a merge patch of a Target: the handler reads it, against what it patches.
+func patch[Target, Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
+	return operation{
+		in: reflect.TypeFor[Target](), out: reflect.TypeFor[Out](), patch: true,
+		serve: func(ctx context.Context, c *call) (int, any, error) { return handle(c, ctx) },
+	}
 }
 
 // run takes a request through its route in the order of refusal (contract, section 1): 401, 429, 415, 413, 400, then
@@ -100,7 +137,17 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 	if err := checkQuery(c.request, rt.query); err != nil {
 		return 0, nil, err
 	}
-	return rt.operation.serve(ctx, c)
+	if !rt.keyed {
+		return rt.operation.serve(ctx, c)
+	}
+	key, err := c.idempotencyKey()
+	if err != nil {
+		return 0, nil, err
+	}
+	if key == "" {
+		return rt.operation.serve(ctx, c)
+	}
+	return c.once(ctx, rt, key)
 }
 
 // authenticate finds out who calls.
@@ -126,7 +173,7 @@ func (c *call) readBody(rt *route) error {
 	body := http.MaxBytesReader(nil, c.request.Body, c.MaxBody)
 	var first [1]byte
 	n, err := io.ReadFull(body, first[:])
-	if n == 0 && (err == io.EOF || err == nil) {
+	if n == 0 && (err == nil || errors.Is(err, io.EOF)) {
 		if wanted {
 			return refuse(api.CodeMalformedRequest)
 		}
@@ -146,7 +193,8 @@ func (c *call) readBody(rt *route) error {
 	if err := errors.Join(err, restErr); err != nil {
 		return &refusal{code: api.CodeMalformedRequest, cause: err} // the client broke off
 	}
-	if c.body, err = strictjson.Parse(append(first[:1:1], rest...)); err != nil {
+	c.raw = append(first[:1:1], rest...)
+	if c.body, err = strictjson.Parse(c.raw); err != nil {
 		return refuse(api.CodeMalformedRequest)
 	}
 	c.hasBody = true

@@ -110,6 +110,8 @@ func failures(err error) *refusal {
 		{store.ErrNotEditable, api.CodeInvoiceNotEditable},
 		{store.ErrVersion, api.CodePreconditionFailed},
 		{store.ErrLimit, api.CodeLimitReached},
+		{store.ErrInactive, api.CodeSubscriptionInactive},
+		{store.ErrKeyReused, api.CodeIdempotencyKeyReused},
 		{webhook.ErrUnsafeDestination, api.CodeUnsafeDestination},
 		{submission.ErrNotTaken, api.CodeProviderError},
 		{store.ErrUnavailable, api.CodeUnavailable},

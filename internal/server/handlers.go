@@ -92,11 +92,11 @@ func (c *call) invoice(i store.Invoice) api.Data[api.Invoice] {
 func entityTag(i store.Invoice) string { return `"` + strconv.FormatInt(i.Version, 10) + `"` }
 
 // page returns the page that the query asks for.
-func (c *call) page() (page, perPage int, err error) {
+func (c *call) page(absent int) (page, perPage int, err error) {
 	if page, err = c.positive("page", 1); err != nil {
 		return 0, 0, err
 	}
-	if perPage, err = c.positive("per_page", defaultPerPage); err != nil {
+	if perPage, err = c.positive("per_page", absent); err != nil {
 		return 0, 0, err
 	}
 	return page, min(perPage, maxPerPage), nil
@@ -110,11 +110,15 @@ func paginated(page, perPage, total int) api.Pagination {
 
 func (c *call) listInvoices(ctx context.Context) (int, api.List[api.Invoice], error) {
 	var out api.List[api.Invoice]
-	page, perPage, err := c.page()
+	page, perPage, err := c.page(defaultPerPage)
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := c.session.Tenant.Invoices(ctx, page, perPage)
+	filter, err := c.invoiceFilter()
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := c.session.Tenant.Invoices(ctx, filter, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -53,7 +54,7 @@ func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, bo
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	rt, allowed, path := match(s.routes, c.request.Method, c.request.URL.Path)
+	rt, allowed, path := match(s.routes, c.request.Method, c.request.URL.EscapedPath())
 	if rt == nil {
 		if len(allowed) == 0 {
 			return nil, 0, nil, refuse(api.CodeNotFound)
@@ -95,6 +96,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, body 
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(status)
 	n, err := w.Write(append(text, '\n'))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 func document(routes []route, version string) ([]byte, error) {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	registry.RegisterTypeAlias(reflect.TypeFor[api.Decimal](), reflect.TypeFor[float64]())
+	registry.RegisterTypeAlias(reflect.TypeFor[api.Amount](), reflect.TypeFor[float64]())
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "Quittance", Version: version,
@@ -25,7 +26,7 @@ func document(routes []route, version string) ([]byte, error) {
 		Servers: []*huma.Server{{URL: "/", Description: "This server"}},
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
 			"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a login."}}},
-		Tags: []*huma.Tag{{Name: "Authentication"}, {Name: "Invoices"}, {Name: "Webhooks"}},
+		Tags: []*huma.Tag{{Name: "Authentication"}, {Name: "Invoices"}, {Name: "Credit notes"}, {Name: "Webhooks"}},
 	}
 	for n := range routes {
 		if !routes[n].hidden {
@@ -53,19 +54,76 @@ func (rt *route) document(registry huma.Registry) *huma.Operation {
 			Description: "Identifier.", Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}})
 	}
 	for _, name := range rt.query {
-		operation.Parameters = append(operation.Parameters, queryParameters[name])
+		operation.Parameters = append(operation.Parameters, queryParameter(name))
 	}
 	if rt.operation.in != reflect.TypeFor[none]() {
-		operation.RequestBody = &huma.RequestBody{Required: true, Content: jsonContent(registry, rt.operation.in)}
+		operation.RequestBody = &huma.RequestBody{Required: true, Content: rt.requestContent(registry)}
+	}
+	if rt.keyed {
+		operation.Parameters = append(operation.Parameters, &huma.Param{Name: headerIdempotencyKey, In: "header", Description: idempotencyText,
+			Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxIdempotencyKey), Pattern: "^[!-~]+$"}})
+	}
+	if rt.operation.patch {
+		operation.Parameters = append(operation.Parameters, &huma.Param{Name: "If-Match", In: "header",
+			Description: "ETag of the version to change.", Schema: &huma.Schema{Type: huma.TypeString}})
 	}
 	rt.documentAnswers(operation, registry)
 	return operation
 }
 
-// queryParameters describes every query parameter of the API by its name.
-var queryParameters = map[string]*huma.Param{
-	"page":     {Name: "page", In: "query", Description: "Page number, from 1.", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Default: 1}},
-	"per_page": {Name: "per_page", In: "query", Description: "Entries a page, from 1; more than 100 is served as 100.", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Default: defaultPerPage}},
+// idempotencyText describes the header Idempotency-Key.
+const idempotencyText = "Makes a repeat safe: a successful answer is kept for 24 hours and given again, with `Idempotency-Replayed: true` and without a signing secret. " +
+	"The same key with another request is refused with `idempotency_key_reused`."
+
+// queryParameter describes a query parameter of the API; an unknown name is one that the table forgot.
+func queryParameter(name string) *huma.Param {
+	text := func(description string) *huma.Param {
+		return &huma.Param{Name: name, In: "query", Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	number := func(description string, absent int) *huma.Param {
+		return &huma.Param{Name: name, In: "query", Description: description, Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Default: absent}}
+	}
+	oneOf := func(description string, values ...any) *huma.Param {
+		param := text(description)
+		param.Schema.Enum = values
+		return param
+	}
+	switch name {
+	case "page":
+		return number("Page number, from 1.", 1)
+	case "per_page":
+		return number("Entries a page, from 1; more than 100 is served as 100.", defaultPerPage)
+	case "limit":
+		return number("Most events to return, from 1; more than 100 is served as 100.", defaultPerPage)
+	case "after":
+		return text("The `next_cursor` of the previous call; absent for the beginning.")
+	case "submitted":
+		return oneOf("Only submitted invoices, or only drafts.", "true", "false")
+	case "event":
+		kinds := make([]any, len(api.EventKinds))
+		for n, kind := range api.EventKinds {
+			kinds[n] = string(kind)
+		}
+		return oneOf("Only deliveries of this event kind.", kinds...)
+	case "state":
+		return oneOf("Only deliveries in this state.", string(api.DeliveryPending), string(api.DeliveryDelivered), string(api.DeliveryFailed), string(api.DeliveryBlocked))
+	default:
+		return text("Only entries with exactly this value.")
+	}
+}
+
+// requestContent describes the body of a request. A merge patch has the fields of its target, none of them required.
+func (rt *route) requestContent(registry huma.Registry) map[string]*huma.MediaType {
+	if !rt.operation.patch {
+		return jsonContent(registry, rt.operation.in)
+	}
+	schema := *registry.SchemaFromRef(registry.Schema(rt.operation.in, true, "").Ref)
+	schema.Required = nil
+	content := map[string]*huma.MediaType{"application/json": {Schema: &schema}}
+	for _, mediaType := range rt.mediaTypes {
+		content[mediaType] = &huma.MediaType{Schema: &schema}
+	}
+	return content
 }
 
 func jsonContent(registry huma.Registry, of reflect.Type) map[string]*huma.MediaType {
@@ -78,7 +136,9 @@ func (rt *route) documentAnswers(operation *huma.Operation, registry huma.Regist
 	success := func(status int, text string) {
 		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: header, Content: jsonContent(registry, rt.operation.out)}
 	}
-	success(rt.status, http.StatusText(rt.status))
+	if rt.status != 0 {
+		success(rt.status, http.StatusText(rt.status))
+	}
 	for status, text := range rt.also {
 		success(status, text)
 	}
@@ -105,6 +165,9 @@ func (rt *route) commonCodes() []api.Code {
 	}
 	if rt.method != http.MethodGet {
 		codes = append(codes, api.CodePayloadTooLarge, api.CodeUnsupportedMediaType, api.CodeValidationFailed)
+	}
+	if rt.keyed {
+		codes = append(codes, api.CodeIdempotencyKeyReused)
 	}
 	return append(codes, api.CodeInternal, api.CodeUnavailable)
 }

@@ -18,10 +18,12 @@ type route struct {
 	query []string
 	// mediaTypes are accepted beside application/json.
 	mediaTypes []string
+	// keyed routes honour an Idempotency-Key.
+	keyed bool
 	// hidden routes are no part of the API document.
 	hidden bool
 	// The rest is the API document: a name for generated clients, one line, a paragraph, the success status with what
-	// it means, other successes, and the refusals that are particular to the operation.
+	// it means (0: the operation never succeeds), other successes, and the refusals that are particular to it.
 	name, tag, summary, text string
 	status                   int
 	also                     map[int]string
@@ -34,45 +36,114 @@ const (
 	webhooks = "/api/v1/webhooks"
 )
 
-// routes is the whole API, in the order of the specification, part 4.
+// paging are the query parameters of a list that is read by page number.
+var paging = []string{"page", "per_page"} //nolint:gochecknoglobals // a constant table
+
+// routes is the whole API, in the order of the specification, part 4, and then of the contract.
 func routes() []route {
 	submit := bare((*call).submit)
+	return append(slices.Concat(authRoutes(), invoiceRoutes(submit), creditNoteRoutes(), webhookRoutes()), []route{
+		{method: http.MethodGet, path: "/openapi.json", public: true, hidden: true, operation: bare((*call).serveDocument), status: 200},
+		{method: http.MethodGet, path: "/healthz", public: true, hidden: true, operation: bare((*call).health), status: 200},
+		{method: http.MethodGet, path: "/readyz", public: true, hidden: true, operation: bare((*call).ready), status: 200},
+	}...)
+}
+
+func authRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: client + "/auth/login", public: true, operation: endpoint((*call).login),
 			name: "login", tag: "Authentication", summary: "Log in", status: 200, text: loginText,
 			codes: []api.Code{api.CodeInvalidCredentials, api.CodeAccountSuspended, api.CodeRateLimited}},
-		{method: http.MethodPost, path: client + "/invoices", operation: endpoint((*call).createInvoice),
+		{method: http.MethodPost, path: client + "/auth/logout", operation: bare((*call).logout),
+			name: "logout", tag: "Authentication", summary: "Log out", status: 200, text: "Revokes the presented token, on every replica."},
+		{method: http.MethodPost, path: client + "/auth/password", operation: endpoint((*call).changePassword),
+			name: "changePassword", tag: "Authentication", summary: "Change the password", status: 200, text: passwordText},
+		{method: http.MethodGet, path: client + "/account", operation: bare((*call).readAccount),
+			name: "readAccount", tag: "Authentication", summary: "Read the account", status: 200, text: accountText},
+	}
+}
+
+func invoiceRoutes(submit operation) []route {
+	return []route{
+		{method: http.MethodPost, path: client + "/invoices", operation: endpoint((*call).createInvoice), keyed: true,
 			name: "createInvoice", tag: "Invoices", summary: "Create a draft", status: 201, text: createText},
-		{method: http.MethodGet, path: client + "/invoices", operation: bare((*call).listInvoices), query: []string{"page", "per_page"},
-			name: "listInvoices", tag: "Invoices", summary: "List invoices", status: 200, text: listText},
+		{method: http.MethodGet, path: client + "/invoices", operation: bare((*call).listInvoices),
+			query: append(paging[:2:2], "invoice_number", "submitted", "submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state"),
+			name:  "listInvoices", tag: "Invoices", summary: "List invoices", status: 200, text: listText},
+		{method: http.MethodPost, path: client + "/invoices/preflight", operation: endpoint((*call).preflight), keyed: true,
+			name: "preflightInvoice", tag: "Invoices", summary: "Check a draft without storing it", status: 200, text: preflightText},
 		{method: http.MethodGet, path: client + "/invoices/{invoice_id}", operation: bare((*call).readInvoice),
 			name: "readInvoice", tag: "Invoices", summary: "Read an invoice", status: 200, text: readText},
+		{method: http.MethodPatch, path: client + "/invoices/{invoice_id}", operation: patch[api.Draft]((*call).patchInvoice), keyed: true,
+			mediaTypes: []string{"application/merge-patch+json"}, name: "patchInvoice", tag: "Invoices", summary: "Change a draft",
+			status: 200, text: patchText, codes: []api.Code{api.CodeInvoiceNotEditable, api.CodePreconditionFailed}},
 		{method: http.MethodPost, path: client + "/invoices/{invoice_id}/submit", operation: submit,
 			name: "submitInvoice", tag: "Invoices", summary: "Submit a complete draft", status: 200, text: submitText,
 			also: map[int]string{202: submitUnknown}, codes: submitCodes},
 		{method: http.MethodPost, path: client + "/invoices/{invoice_id}/submit-provider", operation: submit,
 			name: "submitInvoiceProvider", tag: "Invoices", summary: "Submit a complete draft (deprecated alias)", status: 200,
 			text: "Deprecated alias of submit; it behaves the same.", also: map[int]string{202: submitUnknown}, codes: submitCodes, deprecated: true},
-		{method: http.MethodPost, path: webhooks + "/subscriptions", operation: endpoint((*call).createSubscription),
+		{method: http.MethodGet, path: client + "/invoices/{invoice_id}/submissions", operation: bare((*call).listSubmissions), query: paging,
+			name: "listSubmissions", tag: "Invoices", summary: "List the submissions of an invoice", status: 200, text: submissionsText},
+		{method: http.MethodGet, path: client + "/invoices/{invoice_id}/evidence", operation: bare((*call).listEvidence), query: paging,
+			name: "listEvidence", tag: "Invoices", summary: "List the evidence of an invoice", status: 200, text: evidenceText},
+		{method: http.MethodGet, path: client + "/evidence/{evidence_id}", operation: bare((*call).readEvidence),
+			name: "readEvidence", tag: "Invoices", summary: "Read a retained answer", status: 200, text: evidenceBodyText},
+	}
+}
+
+func creditNoteRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: client + "/credit-notes", operation: endpoint((*call).createCreditNote), keyed: true,
+			name: "createCreditNote", tag: "Credit notes", summary: "Create a credit note", status: 201, text: creditText, codes: []api.Code{api.CodeNotFound}},
+		{method: http.MethodGet, path: client + "/credit-notes", operation: bare((*call).listCreditNotes), query: append(paging[:2:2], "invoice_id"),
+			name: "listCreditNotes", tag: "Credit notes", summary: "List credit notes", status: 200, text: "Newest first, the void ones included."},
+		{method: http.MethodGet, path: client + "/credit-notes/{credit_note_id}", operation: bare((*call).readCreditNote),
+			name: "readCreditNote", tag: "Credit notes", summary: "Read a credit note", status: 200, text: "Returns the credit note."},
+		{method: http.MethodPost, path: client + "/credit-notes/{credit_note_id}/void", operation: bare((*call).voidCreditNote), keyed: true,
+			name: "voidCreditNote", tag: "Credit notes", summary: "Void a credit note", status: 200, text: voidText},
+		{method: http.MethodPost, path: client + "/credit-notes/{credit_note_id}/submit", operation: bare((*call).submitCreditNote),
+			name: "submitCreditNote", tag: "Credit notes", summary: "Submit a credit note (disabled)", text: submitCreditText,
+			codes: []api.Code{api.CodeCreditNoteSubmissionDisabled}},
+	}
+}
+
+func webhookRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: webhooks + "/subscriptions", operation: endpoint((*call).createSubscription), keyed: true,
 			name: "createSubscription", tag: "Webhooks", summary: "Create a webhook subscription", status: 201, text: subscribeText,
 			codes: []api.Code{api.CodeUnsafeDestination, api.CodeLimitReached}},
-		{method: http.MethodGet, path: "/openapi.json", public: true, hidden: true, operation: bare((*call).serveDocument), status: 200},
-		{method: http.MethodGet, path: "/healthz", public: true, hidden: true, operation: bare((*call).health), status: 200},
-		{method: http.MethodGet, path: "/readyz", public: true, hidden: true, operation: bare((*call).ready), status: 200},
+		{method: http.MethodGet, path: webhooks + "/subscriptions", operation: bare((*call).listSubscriptions), query: paging,
+			name: "listSubscriptions", tag: "Webhooks", summary: "List webhook subscriptions", status: 200, text: "Newest first, the deactivated ones included."},
+		{method: http.MethodGet, path: webhooks + "/subscriptions/{subscription_id}", operation: bare((*call).readSubscription),
+			name: "readSubscription", tag: "Webhooks", summary: "Read a webhook subscription", status: 200, text: "Never holds the signing secret."},
+		{method: http.MethodPost, path: webhooks + "/subscriptions/{subscription_id}/deactivate", operation: bare((*call).deactivateSubscription), keyed: true,
+			name: "deactivateSubscription", tag: "Webhooks", summary: "Deactivate a webhook subscription", status: 200, text: deactivateText},
+		{method: http.MethodGet, path: webhooks + "/deliveries", operation: bare((*call).listDeliveries),
+			query: append(paging[:2:2], "subscription_id", "event_id", "event", "state"),
+			name:  "listDeliveries", tag: "Webhooks", summary: "List deliveries", status: 200, text: "Newest first."},
+		{method: http.MethodGet, path: webhooks + "/deliveries/{delivery_id}", operation: bare((*call).readDelivery),
+			name: "readDelivery", tag: "Webhooks", summary: "Read a delivery with its attempts", status: 200, text: deliveryText},
+		{method: http.MethodPost, path: webhooks + "/deliveries/{delivery_id}/redeliver", operation: bare((*call).redeliver), keyed: true,
+			name: "redeliver", tag: "Webhooks", summary: "Deliver again", status: 200, text: redeliverText, codes: []api.Code{api.CodeSubscriptionInactive}},
+		{method: http.MethodGet, path: webhooks + "/events", operation: bare((*call).listEvents), query: []string{"after", "limit"},
+			name: "listEvents", tag: "Webhooks", summary: "Read events by cursor", status: 200, text: eventsText},
 	}
 }
 
 // match finds the route of a request. Without one it returns the methods that the path has, none for an unknown path.
-// Paths are compared as they are: nothing is cleaned and nothing redirected.
+// Paths are compared as they were sent: nothing is decoded, so that no escaped slash is one, nothing is cleaned and
+// nothing redirected.
 func match(routes []route, method, path string) (found *route, allowed []string, values map[string]string) {
 	if method == http.MethodHead {
 		method = http.MethodGet // net/http leaves the body out
 	}
+	literal := slices.ContainsFunc(routes, func(rt route) bool { return rt.path == path })
 	for n := range routes {
 		rt := &routes[n]
 		parameters, ok := matchPath(rt.path, path)
-		if !ok {
-			continue
+		if !ok || literal && rt.path != path {
+			continue // a path that is a route by itself is no other route's parameter
 		}
 		if rt.method == method {
 			return rt, nil, parameters
@@ -86,8 +157,7 @@ func match(routes []route, method, path string) (found *route, allowed []string,
 	return nil, slices.Compact(allowed), nil
 }
 
-// matchPath compares a path with a pattern whose segments may be {parameters}. A fixed segment that another route
-// names, such as preflight, is no parameter: those routes stand first in the table.
+// matchPath compares a path with a pattern whose segments may be {parameters}.
 func matchPath(pattern, path string) (map[string]string, bool) {
 	var values map[string]string
 	for {

@@ -37,6 +37,8 @@ type Config struct {
 	MaxBody int64
 	// RateLimit is how many calls a minute one token may make here; 0 for no limit.
 	RateLimit int64
+	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
+	IdempotencyTTL time.Duration
 	// TrustedProxies are the peers whose X-Forwarded-For counts.
 	TrustedProxies []netip.Prefix
 	// Log receives one wide line a request.
@@ -83,6 +85,8 @@ func (s *Server) HTTP() *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+		// net/http would answer "OPTIONS *" by itself, without an envelope.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 }

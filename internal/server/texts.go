@@ -14,7 +14,26 @@ const (
 	submitText = "Submits a complete draft to the provider, once. The intent is durable before a byte leaves. Repeating the call is safe: it returns what is " +
 		"recorded without network traffic. 200 means that the provider answered about the document; what it said is in `submission.outcome` and the four states."
 	submitUnknown = "It is not known whether the provider has the document. The service keeps asking; do not create a new invoice. Read the invoice, or wait for the webhook."
-	subscribeText = "The signing `secret` is in this answer only. Deliveries go to the `https` destination as it is written; redirects are not followed."
+	passwordText  = "Every other token of the user is revoked within a second. A wrong current password is a fault of `current_password` and counts as a failed login."
+	accountText   = "The company, its profile and its provider connection, whose credential is never shown."
+	preflightText = "Takes the payload of a creation and says what would be said of it: what is missing, what we advise, and the totals by the server's own rules. Nothing is stored."
+	patchText     = "A JSON merge patch (RFC 7396): members that are null are removed, `items` is replaced whole. Only a draft can be changed, or an invoice that the provider has rejected, " +
+		"which is then a draft again: its submission stays in the history, the next one has a new id. With `If-Match`, only the version with that ETag is changed."
+	submissionsText = "Every submission of the invoice, newest first, each with its own four states. `per_page` is 100 when absent."
+	evidenceText    = "What the provider returned about the invoice, oldest first: an append-only chain of digests per submission. An answer to the byte like the one before is not kept twice. " +
+		"`per_page` is 100 when absent."
+	evidenceBodyText = "The retained bytes of one answer."
+	deactivateText   = "There is no way back. The subscription and its history stay; pending deliveries end as failed with the reason `subscription_inactive`, those in flight finish."
+	deliveryText     = "With every attempt. A 2xx of a destination proves nothing about network exchange, authority reporting or receiver acceptance."
+	redeliverText    = "Continues the same delivery: the same event UUID, the same bytes, the same signature, and a new round of attempts."
+	eventsText       = "All events of the company, oldest first. Send `next_cursor` as `after` to go on: no event ever appears behind a cursor that was given out, so nobody who goes on misses one. " +
+		"`limit` is 25 when absent; more than 100 is served as 100."
+	creditText = "Stores a credit note of an invoice: an internal draft, of which nothing is sent anywhere. `full` takes every line and the invoice's `total_amount`; " +
+		"`partial` takes the given items, each by `quantity` or by `net_amount`, and their tax, rounded per category and rate. What the live credit notes of an invoice take together never exceeds " +
+		"a line's net amount or quantity, nor the invoice's `total_amount`, and each has their sign: faults `exceeds_line`, `exceeds_invoice`, `sign`. An invoice with live credit notes cannot be changed."
+	voidText         = "Ends the credit note for good and frees what it takes of its invoice. Repeating the call changes nothing."
+	submitCreditText = "Always refused: regulated submission of credit notes is disabled."
+	subscribeText    = "The signing `secret` is in this answer only. Deliveries go to the `https` destination as it is written; redirects are not followed."
 )
 
 // submitCodes are the refusals of a submission, in the order in which they are checked.

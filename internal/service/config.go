@@ -26,6 +26,8 @@ type Config struct {
 	Database string
 	// Keys seal what must not be readable in the database.
 	Keys *secret.Keyring
+	// ReloadKeys reads them anew after a rotation.
+	ReloadKeys func() (*secret.Keyring, error)
 	// API and Workers choose what this process does.
 	API, Workers bool
 	// Listen is the address of the API. TLSCert and TLSKey are files; without them the API speaks plain HTTP, which
@@ -44,6 +46,8 @@ type Config struct {
 	LoginRate int64
 	// RateLimit is how many calls a minute one token may make at this process; 0 for no limit.
 	RateLimit int64
+	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
+	IdempotencyTTL time.Duration
 	// PollFirst and PollMax are the pace at which the provider is asked; ProviderTimeout bounds one call.
 	PollFirst, PollMax, ProviderTimeout time.Duration
 	// RetryFirst and RetryAttempts are the pace of webhook retries; AttemptTimeout bounds one attempt.
@@ -76,7 +80,7 @@ func (c *Config) check() error {
 	for _, positive := range []struct {
 		flag  string
 		value time.Duration
-	}{{"--token-ttl", c.TokenTTL}, {"--poll-first", c.PollFirst}, {"--poll-max", c.PollMax}, {"--provider-timeout", c.ProviderTimeout},
+	}{{"--token-ttl", c.TokenTTL}, {"--idempotency-ttl", c.IdempotencyTTL}, {"--poll-first", c.PollFirst}, {"--poll-max", c.PollMax}, {"--provider-timeout", c.ProviderTimeout},
 		{"--retry-first", c.RetryFirst}, {"--attempt-timeout", c.AttemptTimeout}, {"--shutdown-grace", c.Grace}} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be positive", positive.flag)

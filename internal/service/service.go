@@ -55,10 +55,13 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, Log: config.Log}); err != nil {
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log}); err != nil {
 		return nil, err
 	}
 	if s.release, err = s.db.Serve(); err != nil {
+		return nil, err
+	}
+	if err := s.db.Environment(ctx, config.Environment); err != nil {
 		return nil, err
 	}
 	if err := refuseSimulators(ctx, s.db, config.Environment); err != nil {
@@ -126,7 +129,7 @@ func (s *Service) serverConfig() server.Config {
 		DB: s.db,
 		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: time.Now, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
 			Hasher: account.NewHasher(int64(runtime.GOMAXPROCS(0)))},
-		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: time.Now, MaxBody: c.MaxBody, RateLimit: c.RateLimit,
+		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: time.Now, MaxBody: c.MaxBody, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
 		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
 	}
 }

@@ -302,3 +302,10 @@ func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 		return err
 	})
 }
+
+// User returns the user of a session.
+func (db *DB) User(ctx context.Context, session Session) (User, error) {
+	user, err := scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2`,
+		session.Account.ID, session.User))
+	return user, db.fail(err)
+}

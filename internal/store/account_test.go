@@ -78,7 +78,7 @@ func TestFrozenTenant(t *testing.T) {
 		if len(lanes) != 0 {
 			t.Errorf("%d lanes of a frozen tenant are delivered", len(lanes))
 		}
-		kept, err := f.tenant.Invoices(ctx, 1, 25)
+		kept, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
 		must(t, err)
 		if kept.Total != 2 {
 			t.Errorf("%d invoices are kept, want 2", kept.Total)

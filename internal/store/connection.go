@@ -42,6 +42,13 @@ type Approval struct {
 	Release  string
 }
 
+// Allowed tells whether a service in an environment may use the connection for regulated documents. Changing a URL or an
+// environment does not make a production connection: it is one from the start, and approved.
+func (c *Connection) Allowed(environment string) bool {
+	production := environment == "production"
+	return production == (c.Environment == "production") && (!production || c.Approval != nil)
+}
+
 // NewConnection is what a connection is made from.
 type NewConnection struct {
 	Kind, Environment, BaseURL string
@@ -136,6 +143,9 @@ func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connec
 		if _, err := t.exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
 			approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10 where account_id = $1 and id = $2`,
 			c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release); err != nil {
+			return err
+		}
+		if err := t.schedulePurchases(ctx, &c); err != nil {
 			return err
 		}
 		t.wake(WorkSubmissions)

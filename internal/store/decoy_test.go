@@ -101,20 +101,20 @@ func (f *fixture) rows(t *testing.T, query string, args ...any) []string {
 	must(t, err)
 	var out []string
 	for rows.Next() {
-		values := make([]any, len(columns))
+		values, into := make([]any, len(columns)), make([]any, len(columns))
 		for n := range values {
-			values[n] = new(any)
+			into[n] = &values[n]
 		}
-		must(t, rows.Scan(values...))
+		must(t, rows.Scan(into...))
+		row := make([]string, len(columns))
 		for n, value := range values {
-			switch value := (*value.(*any)).(type) {
-			case []byte:
-				values[n] = fmt.Sprintf("%s=%x", columns[n], value)
-			default:
-				values[n] = fmt.Sprintf("%s=%v", columns[n], value)
+			format := "%s=%v"
+			if _, isBytes := value.([]byte); isBytes {
+				format = "%s=%x"
 			}
+			row[n] = fmt.Sprintf(format, columns[n], value)
 		}
-		out = append(out, fmt.Sprint(values...))
+		out = append(out, strings.Join(row, " "))
 	}
 	must(t, rows.Err())
 	slices.Sort(out)
@@ -175,6 +175,7 @@ func (f *fixture) probe(t *testing.T) {
 			args[1] = reflect.ValueOf(id)
 			if err := lastError(method.Call(args)); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s of the decoy's %s: error %v, want %v", name, id, err, store.ErrNotFound)
+				break
 			}
 		}
 	}

@@ -10,10 +10,10 @@ import (
 
 // The states of a delivery (contract, section 9).
 const (
-	DeliveryPending   = "pending"
-	DeliveryDelivered = "delivered"
-	DeliveryFailed    = "failed"
-	DeliveryBlocked   = "blocked"
+	DeliveryPending   = api.DeliveryPending
+	DeliveryDelivered = api.DeliveryDelivered
+	DeliveryFailed    = api.DeliveryFailed
+	DeliveryBlocked   = api.DeliveryBlocked
 )
 
 // Delivery is one claimed attempt at telling one subscription of one event.
@@ -103,7 +103,7 @@ type Attempt struct {
 // Settlement is what an attempt makes of its delivery.
 type Settlement struct {
 	// State is pending for another attempt at DueAt, otherwise final.
-	State string
+	State api.DeliveryState
 	DueAt time.Time
 	// Reason says why a delivery failed or was blocked.
 	Reason string
@@ -112,37 +112,39 @@ type Settlement struct {
 }
 
 // Settle records an attempt and what follows from it, in one transaction. [ErrLeaseLost] says that the delivery was
-// claimed again since: the receiver may have got the event twice, under the same identifier.
+// claimed or asked for again since: the attempt is recorded, what follows is decided by the one that holds the lease,
+// and the receiver may have got the event twice, under the same identifier.
 func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) error {
 	t := d.Tenant
-	return t.write(ctx, func(ctx context.Context, tx *tx) error {
-		now := micros(t.db.now())
-		var due, reason any
-		if s.State == DeliveryPending {
-			due = micros(s.DueAt)
-		}
-		if s.Reason != "" {
-			reason = s.Reason
-		}
-		// A deactivation meanwhile has ended the delivery; what this attempt brought is still recorded, but no other follows.
-		changed, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, updated_at = $4,
-				state = case when state = 'failed' and $5 = 'pending' then state else $5 end,
-				reason = case when state = 'failed' and $5 = 'pending' then reason else $6 end,
-				due_at = case when state = 'failed' then null else cast($7 as bigint) end
-			where tenant_id = $1 and id = $2 and lease = $3`, t.id, d.ID, d.lease, now, s.State, reason, due)
-		if err != nil {
+	leased := false
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		var lease, attempts int64
+		var state api.DeliveryState
+		if err := tx.QueryRowContext(ctx, `select lease, attempts, state from deliveries where tenant_id = $1 and id = $2`+t.db.lock, t.id, d.ID).
+			Scan(&lease, &attempts, &state); err != nil {
 			return err
 		}
-		if changed == 0 {
-			return ErrLeaseLost
+		leased = lease == d.lease
+		if err := t.insertAttempt(ctx, tx, d.ID, attempts+1, attempt); err != nil {
+			return err
 		}
-		answer := attempt.Answer
-		if answer == nil {
-			answer = []byte{}
+		if !leased {
+			_, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1 where tenant_id = $1 and id = $2`, t.id, d.ID)
+			return err
 		}
-		if _, err := tx.exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
-			values ($1, $2, $3, $4, $5, $6, $7, $8)`, t.id, d.ID, d.Attempts+1, micros(attempt.StartedAt), attempt.Duration.Microseconds(),
-			attempt.HTTPStatus, attempt.ErrorClass, answer); err != nil {
+		next := s.State
+		var due, reason any
+		switch {
+		case state != DeliveryPending && s.State == DeliveryPending:
+			// The subscription was deactivated meanwhile: no other attempt follows.
+			next, reason = state, reasonInactive
+		case s.State == DeliveryPending:
+			due = micros(s.DueAt)
+		case s.Reason != "":
+			reason = s.Reason
+		}
+		if _, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, updated_at = $3,
+			state = $4, reason = $5, due_at = $6 where tenant_id = $1 and id = $2`, t.id, d.ID, micros(t.db.now()), next, reason, due); err != nil {
 			return err
 		}
 		if s.Deactivate != "" {
@@ -150,4 +152,19 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 		}
 		return nil
 	})
+	if err == nil && !leased {
+		err = ErrLeaseLost
+	}
+	return err
+}
+
+func (t *Tenant) insertAttempt(ctx context.Context, tx *tx, delivery ID, ordinal int64, a Attempt) error {
+	answer := a.Answer
+	if answer == nil {
+		answer = []byte{}
+	}
+	_, err := tx.exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
+		values ($1, $2, $3, $4, $5, $6, $7, $8)`, t.id, delivery, ordinal, micros(a.StartedAt), a.Duration.Microseconds(),
+		a.HTTPStatus, a.ErrorClass, answer)
+	return err
 }

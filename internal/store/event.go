@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"quittance/api"
 )
 
@@ -125,4 +128,13 @@ func (t *Tenant) Events(ctx context.Context, after int64, limit int) ([]Event, e
 		return err
 	})
 	return out, err
+}
+
+// Envelope reads the event's bytes back as what they say.
+func (e Event) Envelope() (api.Event[jsontext.Value], error) {
+	var envelope api.Event[jsontext.Value]
+	if err := jsonv2.Unmarshal(e.Body, &envelope); err != nil {
+		return envelope, fmt.Errorf("stored event %s: %w", e.ID, err)
+	}
+	return envelope, nil
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -42,28 +41,20 @@ type Evidence struct {
 
 // chain computes the digest of an entry: SHA-256 over its fields, each preceded by its length in eight bytes.
 func (e *Evidence) chain(words []byte) [32]byte {
-	hash := sha256.New()
-	var size [8]byte
-	field := func(part []byte) {
-		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
-		hash.Write(size[:])
-		hash.Write(part)
-	}
-	number := func(n int64) { field(binary.BigEndian.AppendUint64(nil, uint64(n))) } //nolint:gosec // the bits are hashed
-	field([]byte("quittance/evidence/v1"))
-	field(e.Previous[:])
-	field(e.Submission[:])
-	field(e.ID[:])
-	number(e.Ordinal)
-	number(micros(e.ReceivedAt))
-	field([]byte(e.Call))
-	number(int64(e.HTTPStatus))
-	field([]byte(e.MediaType))
-	field(e.SHA256[:])
-	number(flag(e.Truncated))
-	number(flag(e.Withheld))
-	field(words)
-	return [32]byte(hash.Sum(nil))
+	hash := newChain("quittance/evidence/v1")
+	hash.field(e.Previous[:])
+	hash.field(e.Submission[:])
+	hash.field(e.ID[:])
+	hash.number(e.Ordinal)
+	hash.number(micros(e.ReceivedAt))
+	hash.field([]byte(e.Call))
+	hash.number(int64(e.HTTPStatus))
+	hash.field([]byte(e.MediaType))
+	hash.field(e.SHA256[:])
+	hash.number(flag(e.Truncated))
+	hash.number(flag(e.Withheld))
+	hash.field(words)
+	return hash.sum()
 }
 
 func evidencePlace(tenant, id ID) secret.Place {
@@ -126,15 +117,42 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 
 // Evidence returns the chain of a submission, oldest first, without the bodies.
 func (t *Tenant) Evidence(ctx context.Context, submission ID) ([]Evidence, error) {
+	if _, err := t.Submission(ctx, submission); err != nil {
+		return nil, err
+	}
+	return t.evidenceWhere(ctx, `submission_id = $2 order by ordinal`, submission)
+}
+
+// InvoiceEvidence returns the chains of all submissions of an invoice, oldest first, without the bodies.
+func (t *Tenant) InvoiceEvidence(ctx context.Context, invoiceID ID) ([]Evidence, error) {
+	if _, err := t.Invoice(ctx, invoiceID); err != nil {
+		return nil, err
+	}
+	return t.evidenceWhere(ctx, `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
+		order by (select ordinal from submissions where tenant_id = $1 and id = submission_id), ordinal`, invoiceID)
+}
+
+func (t *Tenant) evidenceWhere(ctx context.Context, where string, args ...any) ([]Evidence, error) {
 	var out []Evidence
 	err := t.read(ctx, func(q querier) error {
-		var found ID
-		err := q.QueryRowContext(ctx, `select id from submissions where tenant_id = $1 and id = $2`, t.id, submission).Scan(&found)
-		if err != nil {
-			return err
-		}
+		var err error
 		out, err = collect(ctx, q, func(row scanner) (Evidence, error) { return scanEvidence(row) },
-			`select `+evidenceColumns+` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`, t.id, submission)
+			`select `+evidenceColumns+` from evidence where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
+		return err
+	})
+	return out, err
+}
+
+// EvidenceBody returns an entry with its body; a body that is withheld stays sealed and is not returned.
+func (t *Tenant) EvidenceBody(ctx context.Context, id ID) (Evidence, error) {
+	var out Evidence
+	err := t.read(ctx, func(q querier) error {
+		var body []byte
+		var err error
+		out, err = scanEvidence(q.QueryRowContext(ctx, `select `+evidenceColumns+`, body from evidence where tenant_id = $1 and id = $2`, t.id, id), &body)
+		if err == nil && !out.Withheld {
+			out.Body = body
+		}
 		return err
 	})
 	return out, err

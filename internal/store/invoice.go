@@ -1,8 +1,8 @@
 package store
 
 import (
+	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,69 +110,56 @@ func (t *Tenant) invoice(ctx context.Context, q querier, id ID, lock string) (In
 	return found, nil
 }
 
-// InvoicePage is one page of a list of invoices, newest first.
-type InvoicePage struct {
-	Invoices []Invoice
-	Total    int
-}
-
-// Invoices returns the page of the given number (from 1) with perPage entries (from 1). Invoices are numbered without
-// gaps, so a page is a range of an index: it costs the same at any page of any number of invoices.
-func (t *Tenant) Invoices(ctx context.Context, page, perPage int) (InvoicePage, error) {
-	var out InvoicePage
-	err := t.read(ctx, func(q querier) error {
-		if err := q.QueryRowContext(ctx, `select invoices from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
-			return err
-		}
-		high := int64(-1) // a page number whose product overflows is past any end
-		if page-1 <= out.Total/perPage {
-			high = int64(out.Total) - int64(page-1)*int64(perPage)
-		}
-		var err error
-		out.Invoices, err = t.invoicesWhere(ctx, q, `i.position <= $2 and i.position > $3 order by i.position desc`, high, high-int64(perPage))
-		return err
-	})
-	return out, err
-}
-
-// invoicesWhere reads invoices with their current submissions: two queries, however many there are.
-func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, args ...any) ([]Invoice, error) {
-	type entry struct {
-		Invoice
-		submission sql.Null[[]byte]
-	}
-	entries, err := collect(ctx, q, func(row scanner) (entry, error) {
-		var e entry
-		var err error
-		e.Invoice, err = scanInvoice(row, &e.submission)
-		return e, err
-	}, `select `+invoiceColumns+`, s.id from invoices i
-		left join submissions s on s.tenant_id = i.tenant_id and s.invoice_id = i.id and s.current = 1 and s.outcome <> 'not_sent'
-		where i.tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Invoice, len(entries))
-	for n, e := range entries {
-		out[n] = e.Invoice
-		if !e.submission.Valid {
-			continue
-		}
-		var id ID
-		if err := id.Scan(e.submission.V); err != nil {
-			return nil, err
-		}
-		submission, err := t.submission(ctx, q, id, "")
-		if err != nil {
-			return nil, err
-		}
-		out[n].Submission = &submission
-	}
-	return out, nil
-}
-
-// ErrNotEditable says that an invoice is submitted and not rejected, so that its document is fixed.
+// ErrNotEditable says that an invoice is submitted and not rejected, or has live credit notes, so that its document is
+// fixed.
 var ErrNotEditable = errors.New("invoice not editable")
 
 // ErrVersion says that the invoice has changed since the caller read it.
 var ErrVersion = errors.New("version differs")
+
+// UpdateInvoice changes the document of a draft, or of an invoice that the provider has rejected, which is then a draft
+// again: its submission stays in the history and the next one gets a new reference. unchanged tells whether the
+// version is the one the caller means, else [ErrVersion]; change makes the new document of the current one, and its
+// error is returned as it is.
+func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(version int64) bool, change func(current []byte) (api.Draft, error)) (Invoice, error) {
+	var updated Invoice
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		found, err := t.invoice(ctx, tx, id, t.db.lock)
+		if err != nil {
+			return err
+		}
+		if !unchanged(found.Version) {
+			return ErrVersion
+		}
+		current, err := marshalDraft(&found.Draft)
+		if err != nil {
+			return err
+		}
+		draft, err := change(current)
+		if err != nil {
+			return err
+		}
+		credited, err := t.hasLiveCredits(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if credited || found.Submission != nil && found.Submission.Outcome != api.OutcomeRejected {
+			return ErrNotEditable
+		}
+		text, err := marshalDraft(&draft)
+		if err != nil {
+			return err
+		}
+		if found.Submission != nil || !bytes.Equal(text, current) {
+			// A changed document never goes out under the reference of another one.
+			if _, err := tx.exec(ctx, `update submissions set current = 0 where tenant_id = $1 and invoice_id = $2 and current = 1`, t.id, id); err != nil {
+				return err
+			}
+		}
+		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: t.db.now()}
+		_, err = tx.exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6 where tenant_id = $1 and id = $2`,
+			t.id, id, string(text), *draft.InvoiceNumber, updated.Version, micros(updated.UpdatedAt))
+		return err
+	})
+	return updated, err
+}

@@ -91,7 +91,7 @@ func TestInvoicePages(t *testing.T) {
 				var seen int
 				last := max(1, (total+size-1)/size)
 				for page := 1; page <= last; page++ {
-					got, err := f.tenant.Invoices(ctx, page, size)
+					got, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, page, size)
 					must(t, err)
 					if want := min(size, total-seen); got.Total != total || len(got.Invoices) != want {
 						t.Fatalf("page %d of %d: %d invoices of %d, want %d of %d", page, size, len(got.Invoices), got.Total, want, total)
@@ -104,7 +104,7 @@ func TestInvoicePages(t *testing.T) {
 					}
 				}
 				for _, page := range []int{last + 1, last + 2, 1_000_000, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
-					got, err := f.tenant.Invoices(ctx, page, size)
+					got, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, page, size)
 					must(t, err)
 					if len(got.Invoices) != 0 || got.Total != total {
 						t.Errorf("page %d of %d: %d invoices of %d", page, size, len(got.Invoices), got.Total)
@@ -124,7 +124,7 @@ func TestListedSubmissions(t *testing.T) {
 		notSent := f.submit(t, "INV-3")
 		decide(t, notSent, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
 		f.submit(t, "INV-4")
-		listed, err := f.tenant.Invoices(ctx, 1, 25)
+		listed, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
 		must(t, err)
 		var submitted []bool
 		for _, i := range listed.Invoices {
@@ -151,7 +151,7 @@ func TestConcurrentCreation(t *testing.T) {
 			_, err := f.tenant.CreateInvoice(t.Context(), draft("INV-1"))
 			must2(t, err)
 		})
-		all, err := f.tenant.Invoices(t.Context(), 1, 100)
+		all, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
 		must(t, err)
 		if highest := f.number(t, `select max(position) from invoices where tenant_id = $1`, f.tenant.Key()); len(all.Invoices) != 30 || all.Total != 30 || highest != 30 {
 			t.Errorf("%d invoices listed of %d, the last at %d", len(all.Invoices), all.Total, highest)

@@ -46,10 +46,14 @@ func (db *DB) Spent(ctx context.Context, key [32]byte) (used int64, end time.Tim
 	return used, instant(until), db.fail(err)
 }
 
-// Sweep removes what has no further use by its own nature: ended limit windows, and tokens a week after they expired.
+// Sweep removes what has no further use by its own nature: ended limit windows, expired idempotency keys, and tokens a
+// week after they expired.
 func (db *DB) Sweep(ctx context.Context) error {
 	return db.write(ctx, func(ctx context.Context, t *tx) error {
 		if _, err := t.exec(ctx, `delete from limits where window_end < $1`, micros(db.now())); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `delete from idempotency where expires_at < $1`, micros(db.now())); err != nil {
 			return err
 		}
 		_, err := t.exec(ctx, `delete from tokens where expires_at < $1`, micros(db.now().Add(-7*24*time.Hour)))

@@ -61,9 +61,22 @@ func openSQLite(path string) (*engine, error) {
 		constraint:  sqliteConstraint,
 		retry:       func(error) bool { return false },
 		unavailable: sqliteUnavailable,
-		migrate:     func(ctx context.Context) error { return migrate(ctx, goose.DialectSQLite3, writer) },
+		migrate:     func(ctx context.Context) error { return migrateSQLite(ctx, path, writer) },
 		close:       func() error { return errors.Join(reader.Close(), writer.Close()) },
 	}, nil
+}
+
+// migrateSQLite waits for any other process that migrates this database: goose looks up the version before it begins.
+func migrateSQLite(ctx context.Context, path string, db *sql.DB) (err error) {
+	file, err := os.OpenFile(path+".migrate", os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // beside the database the administrator names
+	if err != nil {
+		return fmt.Errorf("migration lock: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("migration lock: %w", err)
+	}
+	return migrate(ctx, goose.DialectSQLite3, db)
 }
 
 func sqliteCode(err error) int {

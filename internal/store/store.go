@@ -52,6 +52,8 @@ var (
 type Options struct {
 	// Keys seals what must not be readable in the database. Nil opens a store that can only migrate.
 	Keys *secret.Keyring
+	// ReloadKeys reads the keys anew when a value stands under an unknown one; nil when they cannot change.
+	ReloadKeys func() (*secret.Keyring, error)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 	// Random is the source of identifiers, tokens and secrets; crypto/rand when nil.
@@ -63,7 +65,7 @@ type Options struct {
 // DB is an open store. It is safe for concurrent use.
 type DB struct {
 	*engine
-	keys   *secret.Keyring
+	keys   *sealer
 	clock  func() time.Time
 	random io.Reader
 	log    *slog.Logger
@@ -99,7 +101,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: eng, keys: options.Keys, clock: options.Now, random: options.Random, log: options.Log}
+	db := &DB{engine: eng, keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, clock: options.Now, random: options.Random, log: options.Log}
 	if db.clock == nil {
 		db.clock = time.Now
 	}
@@ -167,6 +169,9 @@ func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, options ...
 // now is the clock at the resolution of the database, a microsecond.
 func (db *DB) now() time.Time { return db.clock().UTC().Truncate(time.Microsecond) }
 
+// databaseClosed is the text of the error that database/sql has for use after Close, and does not export.
+const databaseClosed = "sql: database is closed"
+
 // fail gives a database error its class and keeps everything else as it is.
 func (db *DB) fail(err error) error {
 	switch {
@@ -176,7 +181,7 @@ func (db *DB) fail(err error) error {
 		return ErrNotFound
 	case errors.Is(err, context.Canceled):
 		return err
-	case db.unavailable(err):
+	case db.unavailable(err), strings.HasSuffix(err.Error(), databaseClosed):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err

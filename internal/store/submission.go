@@ -97,29 +97,6 @@ func (t *Tenant) currentSubmission(ctx context.Context, q querier, invoiceID ID)
 	return &s, t.loadStates(ctx, q, &s)
 }
 
-func (t *Tenant) loadStates(ctx context.Context, q querier, s *Submission) error {
-	type row struct {
-		dimension invoice.Dimension
-		word      invoice.Word
-	}
-	rows, err := collect(ctx, q, func(r scanner) (row, error) {
-		var out row
-		var terminal int64
-		err := r.Scan(&out.dimension, &out.word.Value, &terminal)
-		out.word.Terminal = terminal == 1
-		return out, err
-	}, `select dimension, word, terminal from states where tenant_id = $1 and submission_id = $2`, t.id, s.ID)
-	if err != nil {
-		return err
-	}
-	words := make(map[invoice.Dimension]invoice.Word, len(rows))
-	for _, r := range rows {
-		words[r.dimension] = r.word
-	}
-	s.States = invoice.RestoreStates(words)
-	return nil
-}
-
 // Submission returns one submission.
 func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
 	var s Submission
@@ -141,10 +118,10 @@ func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, e
 		var err error
 		out, err = collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions
 			where tenant_id = $1 and invoice_id = $2 and outcome <> 'not_sent' order by ordinal desc`, t.id, invoiceID)
-		for n := range out {
-			err = errors.Join(err, t.loadStates(ctx, q, &out[n]))
+		if err != nil {
+			return err
 		}
-		return err
+		return t.loadAllStates(ctx, q, out)
 	})
 	return out, err
 }
@@ -282,9 +259,7 @@ func (t *Tenant) usableConnection(ctx context.Context, q querier, environment st
 	if err != nil {
 		return Connection{}, err
 	}
-	// Changing a URL or an environment does not make a production connection: it is one from the start, and approved.
-	production := environment == "production"
-	if production != (c.Environment == "production") || production && c.Approval == nil {
+	if !c.Allowed(environment) {
 		return Connection{}, ErrNotApproved
 	}
 	return c, nil

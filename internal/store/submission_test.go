@@ -83,7 +83,9 @@ func TestRefusals(t *testing.T) {
 			i := intent()
 			i.Environment = "production"
 			if !complete {
-				i.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return nil, []string{"due_date"}, nil }
+				i.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) {
+					return nil, []string{"due_date"}, nil
+				}
 			}
 			return f.tenant.BeginSubmission(ctx, id, i)
 		}

@@ -16,6 +16,9 @@ const MaxSubscriptions = 20
 // ErrLimit says that a company has as many of something as it may have.
 var ErrLimit = errors.New("limit reached")
 
+// reasonRequested is why a subscription was deactivated by its owner; the other reasons come with a delivery.
+const reasonRequested = "requested"
+
 // reasonInactive is why a pending delivery of a deactivated subscription ends.
 const reasonInactive = "subscription_inactive"
 
@@ -114,4 +117,45 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 	_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
 		where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, id, now, reasonInactive)
 	return err
+}
+
+// SubscriptionPage is one page of a list of subscriptions, newest first.
+type SubscriptionPage struct {
+	Subscriptions []Subscription
+	Total         int
+}
+
+// Subscriptions returns a page of all subscriptions, the deactivated ones included.
+func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (SubscriptionPage, error) {
+	var out SubscriptionPage
+	err := t.read(ctx, func(q querier) error {
+		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from subscriptions where tenant_id = $1`, t.id)
+		out.Total = total
+		if err != nil || !ok {
+			return err
+		}
+		out.Subscriptions, err = collect(ctx, q, scanSubscription, `select `+subscriptionColumns+` from subscriptions
+			where tenant_id = $1 order by created_at desc, id desc`+limit, t.id)
+		return err
+	})
+	return out, err
+}
+
+// DeactivateSubscription ends a subscription at its owner's request; one that is deactivated already stays as it is.
+func (t *Tenant) DeactivateSubscription(ctx context.Context, id ID) (Subscription, error) {
+	var s Subscription
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		read := func() (err error) {
+			s, err = scanSubscription(tx.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`+t.db.lock, t.id, id))
+			return err
+		}
+		if err := read(); err != nil || !s.Active {
+			return err
+		}
+		if err := t.deactivate(ctx, tx, id, reasonRequested); err != nil {
+			return err
+		}
+		return read()
+	})
+	return s, err
 }

@@ -11,6 +11,8 @@ type Tenant struct {
 	db      *DB
 	id      ID
 	account ID
+	// tx is the transaction that the operations join; nil for one of their own each.
+	tx *tx
 }
 
 // ErrNoTenant says that an operation was tried on a tenant that this package did not make.
@@ -37,6 +39,9 @@ func (t *Tenant) write(ctx context.Context, fn func(ctx context.Context, tx *tx)
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
+	if t.tx != nil {
+		return fn(ctx, t.tx)
+	}
 	return t.db.write(ctx, fn)
 }
 
@@ -44,6 +49,9 @@ func (t *Tenant) write(ctx context.Context, fn func(ctx context.Context, tx *tx)
 func (t *Tenant) read(ctx context.Context, fn func(q querier) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
+	}
+	if t.tx != nil {
+		return t.db.fail(fn(t.tx))
 	}
 	return t.db.fail(fn(t.db.reader))
 }

@@ -1,6 +1,10 @@
 package store
 
 import (
+	"encoding/hex"
+	"strings"
+	"time"
+
 	"quittance/api"
 	"quittance/internal/invoice"
 )
@@ -31,4 +35,47 @@ func (s Subscription) Wire() api.Subscription {
 	}
 	return api.Subscription{ID: s.ID.String(), URL: s.URL, Events: kinds, Description: s.Description, Active: s.Active,
 		CreatedAt: s.CreatedAt, DeactivatedAt: s.DeactivatedAt, DeactivationReason: s.DeactivationReason}
+}
+
+// WireRecord is the submission as the history of its invoice shows it.
+func (s Submission) WireRecord() api.SubmissionRecord {
+	return api.SubmissionRecord{Submission: s.Wire(), Current: s.Current, InvoiceNumber: s.Number, States: s.States.Wire()}
+}
+
+// Wire is the entry as the API shows it.
+func (e Evidence) Wire() api.Evidence {
+	return api.Evidence{ID: e.ID.String(), SubmissionID: e.Submission.String(), Ordinal: e.Ordinal, ReceivedAt: e.ReceivedAt, Call: e.Call,
+		HTTPStatus: e.HTTPStatus, MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Truncated: e.Truncated,
+		Withheld: e.Withheld, Words: e.Words, Previous: hex.EncodeToString(e.Previous[:]), Digest: hex.EncodeToString(e.Digest[:])}
+}
+
+// Wire is the delivery as a list shows it.
+func (d DeliveryRecord) Wire() api.Delivery {
+	return api.Delivery{ID: d.ID.String(), EventID: d.Event.String(), Event: d.Kind, SubscriptionID: d.Subscription.String(),
+		State: d.State, Reason: d.Reason, AttemptCount: d.Attempts, NextAttemptAt: d.NextAt, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt}
+}
+
+// WireDetail is the delivery with its attempts.
+func (d DeliveryRecord) WireDetail() api.DeliveryDetail {
+	out := api.DeliveryDetail{Delivery: d.Wire(), Attempts: make([]api.Attempt, len(d.History))}
+	for n, a := range d.History {
+		out.Attempts[n] = a.wire()
+	}
+	return out
+}
+
+func (a Attempt) wire() api.Attempt {
+	out := api.Attempt{StartedAt: a.StartedAt, DurationMS: float64(a.Duration) / float64(time.Millisecond), Answer: strings.ToValidUTF8(string(a.Answer), "\uFFFD")}
+	if a.HTTPStatus != 0 {
+		out.HTTPStatus = &a.HTTPStatus
+	}
+	if a.ErrorClass != "" {
+		out.ErrorClass = &a.ErrorClass
+	}
+	return out
+}
+
+// Wire is the connection as its company may see it.
+func (c Connection) Wire() api.Connection {
+	return api.Connection{Kind: c.Kind, Environment: c.Environment, State: c.State}
 }

@@ -65,7 +65,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) {
 	}
 	d.Log.Log(ctx, level, "webhook attempt", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription, "delivery", delivery.ID,
 		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts+1, "verdict", string(result.Verdict),
-		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", settlement.State, "error", err)
+		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(settlement.State), "error", err)
 }
 
 // settle says what an attempt makes of its delivery.

@@ -1,0 +1,185 @@
+// Package client is the Go SDK of Quittance. It logs in by itself, repeats what is safe to repeat, and returns what the
+// service said: its answers and its errors are the types of package api.
+//
+//	quittance, err := client.New(client.Config{
+//		BaseURL:  "https://quittance.example.com",
+//		Email:    "owner@example.com",
+//		Password: os.Getenv("QUITTANCE_PASSWORD"),
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	number := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
+//	draft, err := quittance.CreateInvoice(ctx, api.Draft{
+//		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"),
+//		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"),
+//		Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
+//		TotalAmount: number("1050.00"),
+//		Items: []api.Item{{ItemCode: new("SKU-7"), Name: new("Consulting"), Description: new("Workshop"), UnitCode: new("HUR"),
+//			Quantity: number("10"), BaseQuantity: number("1"), GrossUnitPrice: number("110.00"), DiscountAmount: number("10.00"),
+//			NetUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("5")}},
+//	}, client.IdempotencyKey("order-4711"))
+//	if err != nil {
+//		return err // to errors.As an *api.Error, and a *client.ResponseError with the request id
+//	}
+//	invoice, err := quittance.SubmitAndWait(ctx, draft.ID, nil)
+//	if err != nil {
+//		return err
+//	}
+//	if s := invoice.ReceiverState; s != nil {
+//		fmt.Println("the receiver says", *s)
+//	}
+//
+// Its invariant: a call has its effect at most once, whatever happens on the way. Only what the service promises to
+// recognise is sent again: reads, logins, submissions, and creations under an Idempotency-Key. Attempts and waits are
+// bounded and end with the context. The password and the token go to the base URL and nowhere else: redirects are not
+// followed, and this package puts neither into an error nor shows it to fmt.
+//
+// Start reading at [New] and [Client.SubmitAndWait]; call.go is the way of every request.
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultMaxAttempts is how often a call that is safe to repeat is sent, unless [Config] says otherwise.
+	DefaultMaxAttempts = 4
+	// DefaultTimeout bounds one attempt, its answer included. A submission waits for the provider inside its call, for
+	// 20 s by default (contract, section 11), so a shorter one would break it off.
+	DefaultTimeout = 60 * time.Second
+	// MaxRetryAfter is the longest Retry-After that a call waits for. When the service asks for more, the call fails at
+	// once, and [ResponseError] tells how long to stay away.
+	MaxRetryAfter = time.Minute
+	// MaxResponse is the largest answer that is read, in bytes.
+	MaxResponse = 8 << 20
+)
+
+// Config says where the service is and who calls. BaseURL, Email and Password are required; the zero value of everything
+// else is fine.
+type Config struct {
+	// BaseURL is the address of the service without /api: http or https, a path prefix if need be, no user info, query
+	// or fragment. Password and token travel as they are, so anything but this machine wants https.
+	BaseURL string
+	// Email and Password log in. They are sent on the first call, and again when a token has expired or was revoked.
+	Email, Password string
+	// HTTPClient makes the requests; its Timeout bounds one attempt. Its CheckRedirect is not used: redirects are never
+	// followed. nil means one with [DefaultTimeout] on [http.DefaultTransport].
+	HTTPClient *http.Client
+	// UserAgent is the User-Agent header; "quittance-go" when empty.
+	UserAgent string
+	// MaxAttempts is how often a call is sent at most, the first time included; 1 means never again. 0 means
+	// [DefaultMaxAttempts].
+	MaxAttempts int
+	// Now is the clock that a Retry-After date is compared with; nil means [time.Now].
+	Now func() time.Time
+	// Sleep waits for a duration, or until the context ends, whose error it then returns; nil means a timer.
+	Sleep func(context.Context, time.Duration) error
+	// Jitter returns a number from 0 to 1, 1 excluded, that spreads the waits of many clients; nil means a random one.
+	Jitter func() float64
+	// Random is what Idempotency-Keys are made from, 16 bytes each; nil means [crypto/rand.Reader].
+	Random io.Reader
+}
+
+// Format writes the configuration without its password, whatever the verb.
+func (c Config) Format(f fmt.State, _ rune) {
+	// fmt keeps the error of its own writer; Format has nowhere to return it.
+	fmt.Fprintf(f, "client.Config{BaseURL: %q, Email: %q, Password: [redacted]}", c.BaseURL, c.Email)
+}
+
+// hidden is a secret text behind a function, which no printer and no encoder looks into. A type with a String method
+// would not do: fmt calls no methods on unexported fields.
+type hidden func() string
+
+func hide(s string) hidden { return func() string { return s } }
+
+// Client calls one service as one user. It is safe for concurrent use.
+type Client struct {
+	base, email, userAgent string
+	password               hidden
+	maxAttempts            int
+	http                   *http.Client
+	now                    func() time.Time
+	sleep                  func(context.Context, time.Duration) error
+	jitter                 func() float64
+
+	random sync.Mutex // guards reader, which need not be safe for concurrent use
+	reader io.Reader
+
+	sessions sync.Mutex // guards the fields below
+	current  *session   // nil before the first login
+	pending  *login     // nil when nobody is logging in
+}
+
+// New returns a client. It sends nothing: the first call logs in. It fails when something required is missing or the
+// base URL has not the form that [Config] describes.
+func New(config Config) (*Client, error) {
+	base, err := url.Parse(config.BaseURL)
+	// The text of a URL that cannot be read may hold a password: it is not repeated.
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || strings.ContainsAny(config.BaseURL, "?#") {
+		return nil, errors.New("client: the base URL has to be http or https with a host, without user info, query and fragment")
+	}
+	if config.Email == "" || config.Password == "" {
+		return nil, errors.New("client: e-mail address and password are required")
+	}
+	if config.MaxAttempts < 0 {
+		return nil, errors.New("client: MaxAttempts is negative")
+	}
+	c := &Client{base: strings.TrimRight(config.BaseURL, "/"), email: config.Email, password: hide(config.Password),
+		userAgent: config.UserAgent, maxAttempts: config.MaxAttempts, now: config.Now, sleep: config.Sleep,
+		jitter: config.Jitter, reader: config.Random}
+	given := config.HTTPClient
+	if given == nil {
+		given = &http.Client{Timeout: DefaultTimeout}
+	}
+	c.http = &http.Client{Transport: given.Transport, Jar: given.Jar, Timeout: given.Timeout,
+		// Following one would hand the token, or the password of a login, to wherever it points.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if c.userAgent == "" {
+		c.userAgent = "quittance-go"
+	}
+	if c.maxAttempts == 0 {
+		c.maxAttempts = DefaultMaxAttempts
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.sleep == nil {
+		c.sleep = pause
+	}
+	if c.jitter == nil {
+		c.jitter = mathrand.Float64
+	}
+	if c.reader == nil {
+		c.reader = rand.Reader
+	}
+	return c, nil
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// jittered spreads a wait over half of it to one and a half, so that clients that failed together do not come back
+// together.
+func (c *Client) jittered(wait time.Duration) time.Duration {
+	return time.Duration(float64(wait) * (0.5 + c.jitter()))
+}

@@ -1,0 +1,230 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"quittance/api"
+	"quittance/client"
+)
+
+func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
+
+// refusalOf returns the status and code that an error carries.
+func refusalOf(err error) (int, api.Code) {
+	var response *client.ResponseError
+	var said *api.Error
+	if !errors.As(err, &response) || !errors.As(err, &said) {
+		return 0, ""
+	}
+	return response.Status, said.Code
+}
+
+func TestLogsInOnFirstUseAndAgainWhenTheTokenIsRefused(t *testing.T) {
+	s, c, waits := start(t)
+	if s.loginRequests() != 0 {
+		t.Fatal("logged in before the first call")
+	}
+	for range 3 {
+		if _, err := c.Invoice(t.Context(), "i"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.loginRequests() != 1 {
+		t.Fatalf("%d logins", s.loginRequests())
+	}
+	s.revoke(1)
+	if _, err := c.CreateInvoice(t.Context(), api.Draft{}); err != nil {
+		t.Fatal(err)
+	}
+	got := s.requests()[3:]
+	if s.loginRequests() != 2 || s.made() != 1 || len(got) != 2 || got[0].key != got[1].key || got[1].authorization != "Bearer "+tokens+"2" {
+		t.Errorf("%d logins, %d effects, requests %+v", s.loginRequests(), s.made(), got)
+	}
+	if len(waits.waits) > 0 {
+		t.Errorf("waited %v", waits.waits)
+	}
+}
+
+func TestATokenRefusedTwiceIsNoLoop(t *testing.T) {
+	s, c, _ := start(t)
+	s.revoke(1000)
+	_, err := c.Invoice(t.Context(), "i")
+	if status, code := refusalOf(err); status != 401 || code != api.CodeUnauthenticated || s.loginRequests() != 2 || len(s.requests()) != 2 {
+		t.Errorf("%v after %d logins and %d requests", err, s.loginRequests(), len(s.requests()))
+	}
+}
+
+// Only the service's own refusal of a token is a reason to log in: a 401 of something else is not.
+func TestAForeign401IsNoReasonToLogIn(t *testing.T) {
+	s, c, _ := start(t)
+	s.fallback = write(401, "<html>proxy authentication</html>")
+	var response *client.ResponseError
+	if _, err := c.Invoice(t.Context(), "i"); !errors.As(err, &response) || response.Status != 401 || response.Err != nil || s.loginRequests() != 1 {
+		t.Errorf("%v after %d logins", err, s.loginRequests())
+	}
+}
+
+func TestRefusedLoginsAreReturnedAsTheyCame(t *testing.T) {
+	for name, test := range map[string]struct {
+		password string
+		answer   http.HandlerFunc
+		status   int
+		code     api.Code
+	}{
+		"wrong password":    {password: "wrong", status: 401, code: api.CodeInvalidCredentials},
+		"suspended account": {password: password, answer: refuse(403, api.CodeAccountSuspended), status: 403, code: api.CodeAccountSuspended},
+		"no token accepted": {password: password, answer: refuse(401, api.CodeUnauthenticated), status: 401, code: api.CodeUnauthenticated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, waits := newService(t), &sleeps{}
+			s.atLogin = []http.HandlerFunc{test.answer}
+			config := s.configure(waits)
+			config.Password = test.password
+			_, err := newClient(t, config).Invoice(t.Context(), "i")
+			if status, code := refusalOf(err); status != test.status || code != test.code {
+				t.Errorf("%v", err)
+			}
+			if s.loginRequests() != 1 || len(s.requests()) != 0 || len(waits.waits) != 0 {
+				t.Errorf("%d logins, %d requests, waits %v", s.loginRequests(), len(s.requests()), waits.waits)
+			}
+		})
+	}
+}
+
+func TestLogin(t *testing.T) {
+	s, c, _ := start(t)
+	for n, token := range []string{tokens + "1", tokens + "2"} {
+		answer, err := c.Login(t.Context())
+		if err != nil || answer.Token != token || answer.User.Email != email {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+		if _, err := c.Invoice(t.Context(), "i"); err != nil || s.requests()[n].authorization != "Bearer "+token {
+			t.Errorf("%v, %+v", err, s.requests())
+		}
+	}
+	s.atLogin = []http.HandlerFunc{write(200, `{"data":{}}`)}
+	if _, err := c.Login(t.Context()); !errors.Is(err, client.ErrUnreadable) {
+		t.Errorf("a login without a token: %v", err)
+	}
+	if _, err := c.Invoice(t.Context(), "i"); err != nil || s.loginRequests() != 3 {
+		t.Errorf("the token before it is no longer used: %v", err)
+	}
+}
+
+// inProcess serves requests without a socket, because a bubble of synctest has none.
+type inProcess struct{ http.Handler }
+
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	recorder := httptest.NewRecorder()
+	p.ServeHTTP(recorder, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return recorder.Result(), nil
+}
+
+// crowd runs calls that all need a login at the same time. The login is answered when every one of them waits.
+func crowd(t *testing.T, s *service, password string, size int) (errs []error) {
+	t.Helper()
+	errs = make([]error, size)
+	release := make(chan struct{})
+	s.atLogin = []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+		<-release
+		var body [4096]byte
+		n, err := r.Body.Read(body[:])
+		if err != nil {
+			panic(err)
+		}
+		s.login(w, body[:n])
+	}}
+	c := newClient(t, client.Config{BaseURL: "http://quittance.test", Email: email, Password: password, HTTPClient: &http.Client{Transport: inProcess{s}}})
+	var group sync.WaitGroup
+	for n := range errs {
+		group.Go(func() { _, errs[n] = c.Invoice(t.Context(), "i") })
+	}
+	synctest.Wait()
+	close(release)
+	group.Wait()
+	return errs
+}
+
+func TestACrowdLogsInOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		for _, err := range crowd(t, s, password, 50) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if s.loginRequests() != 1 || len(s.requests()) != 50 {
+			t.Errorf("%d logins, %d requests", s.loginRequests(), len(s.requests()))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		for _, err := range crowd(t, s, "wrong", 50) {
+			if _, code := refusalOf(err); code != api.CodeInvalidCredentials {
+				t.Error(err)
+			}
+		}
+		if s.loginRequests() != 1 || len(s.requests()) != 0 {
+			t.Errorf("a wrong password was tried %d times, and %d requests made", s.loginRequests(), len(s.requests()))
+		}
+	})
+}
+
+// All tokens are refused at once, and the calls find out one after another: one new login does for all.
+func TestACrowdLogsInAgainOnce(t *testing.T) {
+	s, c, _ := start(t)
+	if _, err := c.Login(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.revoke(1)
+	errs := make([]error, 30)
+	var group sync.WaitGroup
+	for n := range errs {
+		group.Go(func() { _, errs[n] = c.CreateInvoice(t.Context(), api.Draft{}) })
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil || s.loginRequests() != 2 || s.made() != len(errs) {
+		t.Errorf("%v, %d logins, %d effects", err, s.loginRequests(), s.made())
+	}
+}
+
+// The call that logs in for the others gives up. That says nothing about the credentials: another takes over. A waiting
+// call gives up by itself.
+func TestAnAbandonedLoginIsTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{atLogin: []http.HandlerFunc{func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}}
+		c := newClient(t, client.Config{BaseURL: "http://quittance.test", Email: email, Password: password, HTTPClient: &http.Client{Transport: inProcess{s}}})
+		call := func(ctx context.Context) <-chan error {
+			done := make(chan error, 1)
+			go func() {
+				_, err := c.Invoice(ctx, "i")
+				done <- err
+			}()
+			synctest.Wait() // until it is at the login
+			return done
+		}
+		leading, leave := context.WithCancel(t.Context())
+		waiting, stop := context.WithCancel(t.Context())
+		first, second, third := call(leading), call(waiting), call(t.Context())
+		stop()
+		if err := <-second; !isCanceled(err) {
+			t.Errorf("the waiting call: %v", err)
+		}
+		leave()
+		if err := <-first; !isCanceled(err) {
+			t.Errorf("the leading call: %v", err)
+		}
+		if err := <-third; err != nil || s.loginRequests() != 2 {
+			t.Errorf("the call that took over: %v, %d logins", err, s.loginRequests())
+		}
+	})
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"quittance/internal/sandbox"
+)
+
+// envelope is the body of a callback, written down a second time from the specification, part 6.4.
+type envelope struct {
+	SchemaVersion string `json:"schema_version"`
+	ID            string `json:"id"`
+	Event         string `json:"event"`
+	ResourceType  string `json:"resource_type"`
+	ResourceID    string `json:"resource_id"`
+	OccurredAt    string `json:"occurred_at"`
+	Payload       struct {
+		InvoiceID string `json:"invoice_id"`
+	} `json:"payload"`
+}
+
+// checkCallback wants one callback to be what the specification says, parts 6.2 to 6.4, with nothing of the service's
+// own code.
+func checkCallback(c sandbox.Callback, secret string) error {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(c.Timestamp + "." + c.Body)) // a hash never fails to be written to
+	if want := "v1=" + hex.EncodeToString(mac.Sum(nil)); c.Signature != want {
+		return fmt.Errorf("signature %s, want %s", c.Signature, want)
+	}
+	var fields map[string]json.RawMessage
+	var e envelope
+	if err := errors.Join(json.Unmarshal([]byte(c.Body), &fields), json.Unmarshal([]byte(c.Body), &e)); err != nil {
+		return err
+	}
+	if _, err := time.Parse(time.RFC3339, c.Timestamp); err != nil {
+		return err
+	}
+	if len(fields) != 7 || e.ID == "" || e.ID != c.Delivery || e.Event != c.Event || e.OccurredAt != c.Timestamp || e.SchemaVersion != "service-webhook-v2" ||
+		e.ResourceType != "submission" || e.ResourceID == "" {
+		return fmt.Errorf("the envelope does not fit its headers %+v", c)
+	}
+	return nil
+}
+
+// received fetches the callbacks that have reached the receiver and pass the filters.
+func (w *world) received(filters []string) ([]sandbox.Callback, error) {
+	c, err := newCaller(w.ts.Getenv("RECEIVER_CA"))
+	if err != nil {
+		return nil, err
+	}
+	got, err := c.call(http.MethodGet, w.ts.Getenv("RECEIVER_URL"), "", "")
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Data []sandbox.Callback `json:"data"`
+	}
+	if err := json.Unmarshal(got.body, &list); err != nil {
+		return nil, err
+	}
+	var kept []sandbox.Callback
+	for _, callback := range list.Data {
+		ok, err := passes(callback, filters)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			kept = append(kept, callback)
+		}
+	}
+	return kept, nil
+}
+
+func passes(c sandbox.Callback, filters []string) (bool, error) {
+	var e envelope
+	if err := json.Unmarshal([]byte(c.Body), &e); err != nil {
+		return false, err
+	}
+	for _, filter := range filters {
+		key, want, ok := strings.Cut(filter, "=")
+		got, known := map[string]string{"event": c.Event, "invoice": e.Payload.InvoiceID, "path": c.Path, "answered": strconv.Itoa(c.Answered)}[key]
+		if !ok || !known {
+			return false, fmt.Errorf("%w: filter %q", errUsage, filter)
+		}
+		if got != want {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (w *world) callbacks(args []string) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	found, err := w.received(args[1:])
+	if err != nil {
+		return err
+	}
+	return wantCount(args[0], len(found))
+}
+
+func (w *world) verifyCallbacks(args []string) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	found, err := w.received(args[1:])
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return errors.New("there are no callbacks")
+	}
+	first := map[string]sandbox.Callback{}
+	for _, c := range found {
+		if err := checkCallback(c, args[0]); err != nil {
+			return err
+		}
+		before, again := first[c.Delivery]
+		if again && (before.Body != c.Body || before.Timestamp != c.Timestamp || before.Signature != c.Signature) {
+			return fmt.Errorf("two attempts of event %s differ", c.Delivery)
+		}
+		first[c.Delivery] = c
+	}
+	return nil
+}
+
+func (w *world) lastCallback(args []string) error {
+	if len(args) < 2 {
+		return errUsage
+	}
+	found, err := w.received(args[2:])
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return errors.New("there are no callbacks")
+	}
+	// Deliveries overtake one another; the time of an event is its own.
+	latest := slices.MaxFunc(found, func(a, b sandbox.Callback) int { return strings.Compare(a.Timestamp, b.Timestamp) })
+	return wantAt([]byte(latest.Body), args[0], args[1])
+}
+
+func (w *world) receiver(args []string) error {
+	statuses := make([]int, len(args))
+	for n, arg := range args {
+		var err error
+		if statuses[n], err = strconv.Atoi(arg); err != nil {
+			return errors.Join(errUsage, err)
+		}
+	}
+	if len(statuses) == 0 {
+		return errUsage
+	}
+	var turn atomic.Int64
+	server, authority, err := startReceiver(w.dir, func() int { return statuses[min(int(turn.Add(1)), len(statuses))-1] })
+	if err != nil {
+		return err
+	}
+	w.closers = append(w.closers, server.Close)
+	w.ts.Setenv("SCRIPTED_URL", server.URL)
+	w.ts.Setenv("SCRIPTED_CA", authority)
+	return nil
+}
+
+// startReceiver runs the sandbox's receiver in this process, where it outlives every server, with answers of our own
+// choice. A redirect leads back to it. It returns the PEM file of its authority.
+func startReceiver(dir string, next func() int) (server *httptest.Server, authority string, err error) {
+	inner := sandbox.NewReceiver(time.Now, slog.New(slog.DiscardHandler))
+	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			status := next()
+			if status >= 300 && status < 400 {
+				w.Header().Set("Location", "https://"+r.Host+"/elsewhere")
+			}
+			r.URL.Path = "/status/" + strconv.Itoa(status) // how the receiver is told what to answer
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	authority = filepath.Join(dir, "scripted-ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return server, authority, os.WriteFile(authority, text, 0o600)
+}

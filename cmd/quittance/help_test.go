@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// newParser returns the parser of the command line as run makes it, except that --help does not end the process.
+func newParser(t *testing.T) *kong.Kong {
+	t.Helper()
+	parser, err := kong.New(&cli{}, kong.Name("quittance"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
+}
+
+// commandPaths returns the words of every command that does something: "account user add".
+func commandPaths(t *testing.T) []string {
+	t.Helper()
+	var paths []string
+	for _, leaf := range newParser(t).Model.Leaves(false) {
+		paths = append(paths, leaf.Path())
+	}
+	if len(paths) < 10 {
+		t.Fatalf("only %d commands: %v", len(paths), paths)
+	}
+	return paths
+}
+
+// Every command explains itself with an example, and the example is a command line that the program takes (contract,
+// section 12). The commands are those of the parser's own model, so that a new one cannot be forgotten.
+func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{"key.json", "credential.txt"} {
+		if err := os.WriteFile(dir+"/"+file, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := commandPaths(t)
+	t.Chdir(dir) // where the files of the examples exist
+	for _, path := range paths {
+		t.Run(path, func(t *testing.T) {
+			help := output(t, append(strings.Fields(path), "--help")...)
+			lines := exampleLines(help, path)
+			if len(lines) == 0 {
+				t.Fatalf("no example of quittance %s in its help:\n%s", path, help)
+			}
+			for _, line := range lines {
+				if _, err := newParser(t).Parse(line); err != nil {
+					t.Errorf("the example %q is refused: %v", line, err)
+				}
+			}
+		})
+	}
+}
+
+// The help of the program names every command there is.
+func TestTheHelpNamesEveryCommand(t *testing.T) {
+	help := output(t, "--help")
+	for _, path := range commandPaths(t) {
+		if !regexp.MustCompile(`(?m)^ *` + path + `\b`).MatchString(help) {
+			t.Errorf("%q is not in the help:\n%s", path, help)
+		}
+	}
+}
+
+// Commands that print a record have --json.
+func TestCommandsThatPrintARecordHaveJSON(t *testing.T) {
+	for _, path := range commandPaths(t) {
+		family, _, _ := strings.Cut(path, " ")
+		if family != "account" && family != "connection" {
+			continue
+		}
+		if help := output(t, append(strings.Fields(path), "--help")...); !strings.Contains(help, "--json") {
+			t.Errorf("quittance %s has no --json", path)
+		}
+	}
+}
+
+// output runs quittance and returns what it prints to standard output; it must succeed and print nothing else.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "quittance", args...)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	text, err := command.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("quittance %v: %v\n%s", args, err, &stderr)
+	}
+	return string(text)
+}
+
+// exampleLines returns the arguments of the examples of one command in a help text. A line that ends in \ goes on.
+func exampleLines(help, path string) [][]string {
+	_, examples, found := strings.Cut(help, "Example:")
+	if !found {
+		return nil
+	}
+	var lines [][]string
+	for line := range strings.Lines(strings.ReplaceAll(examples, "\\\n", " ")) {
+		words := shellWords(line)
+		if len(words) > 1 && words[0] == "quittance" && strings.HasPrefix(strings.Join(words[1:], " ")+" ", path+" ") {
+			lines = append(lines, words[1:])
+		}
+	}
+	return lines
+}
+
+// shellWords splits a line as a shell does, as far as the examples go: blanks, and double quotes.
+func shellWords(line string) []string {
+	var words []string
+	for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(line, -1) {
+		words = append(words, strings.Trim(word, `"`))
+	}
+	return words
+}
+
+// The version is one line, for people and for programs.
+func TestVersion(t *testing.T) {
+	if got, want := output(t, "version"), fmt.Sprintf("quittance %s\n", version()); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

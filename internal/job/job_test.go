@@ -1,0 +1,286 @@
+package job_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"quittance/api"
+	"quittance/internal/job"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds waits that only a fault lets run out; never is longer than any test.
+const (
+	patience = 20 * time.Second
+	never    = time.Hour
+)
+
+// fixture is a store with one company whose events are due to its subscriptions: a lane each.
+type fixture struct {
+	*storetest.Store
+	tenant  *store.Tenant
+	numbers int
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{Store: storetest.Open(t, storetest.SQLite)}
+	account, err := f.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com"})
+	must(t, err)
+	f.tenant, err = f.Tenant(t.Context(), account.ID)
+	must(t, err)
+	added, err := f.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+	must(t, err)
+	_, err = f.ActivateConnection(t.Context(), added.ID)
+	must(t, err)
+	return f
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fixture) subscribe(t *testing.T) store.ID {
+	t.Helper()
+	s, err := f.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: "https://hooks.example.com", Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
+	must(t, err)
+	return s.ID
+}
+
+// tell makes n deliveries due to every subscription.
+func (f *fixture) tell(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		f.numbers++
+		created, err := f.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d", f.numbers))})
+		must(t, err)
+		call, _, err := f.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: never,
+			Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
+		must(t, err)
+		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
+			return store.Decision{Outcome: api.OutcomeUnknown, Events: []api.EventKind{api.EventSubmissionUpdated}}, nil
+		})
+		must(t, err)
+	}
+}
+
+// source is the delivery of what is due, woken by commits of kind. looked is told of every look.
+func (f *fixture) source(kind store.Work, looked func(), do func(store.Delivery)) job.Source[store.Delivery] {
+	return job.Source[store.Delivery]{
+		Name: "test", Kind: kind,
+		Lanes: func(ctx context.Context) ([]store.Lane, time.Time, error) {
+			defer looked()
+			return f.DeliveryLanes(ctx)
+		},
+		Claim: func(ctx context.Context, lane store.Lane, limit int) ([]store.Delivery, error) {
+			return lane.ClaimDeliveries(ctx, limit, never)
+		},
+		Do: func(_ context.Context, d store.Delivery) { do(d) },
+	}
+}
+
+func (f *fixture) options(look time.Duration) job.Options {
+	return job.Options{Workers: 6, PerLane: 2, Look: look, Now: f.Clock.Now, Log: f.Options.Log}
+}
+
+// start runs a source; stop ends it and waits for that.
+func start(t *testing.T, f *fixture, source job.Source[store.Delivery], options job.Options) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		job.Run(ctx, f.DB, source, options)
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		await(t, ended, "the end of the run")
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func await[T any](t *testing.T, signal <-chan T, what string) (value T) {
+	t.Helper()
+	select {
+	case value = <-signal:
+	case <-time.After(patience):
+		t.Fatalf("waited in vain for %s", what)
+	}
+	return value
+}
+
+// TestFairness: a lane whose pieces hang holds its share of the workers and no more; a quick lane's long line is done
+// meanwhile, by the workers that become free and not by looking again.
+func TestFairness(t *testing.T) {
+	f := newFixture(t)
+	hanging, quick := f.subscribe(t), f.subscribe(t)
+	const line = 12
+	f.tell(t, line)
+	release, done := make(chan struct{}), make(chan store.ID, 2*line)
+	var hung, most atomic.Int32
+	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(d store.Delivery) {
+		if d.Subscription == hanging {
+			most.Store(max(most.Load(), hung.Add(1)))
+			<-release
+			hung.Add(-1)
+		}
+		done <- d.Subscription
+	}), f.options(never))
+	for range line {
+		if lane := await(t, done, "the quick lane"); lane != quick {
+			t.Fatalf("lane %s was done, want the quick one, %s", lane, quick)
+		}
+	}
+	close(release)
+	for range line {
+		if lane := await(t, done, "the lane that hung"); lane != hanging {
+			t.Fatalf("lane %s was done more often than it has work", lane)
+		}
+	}
+	stop()
+	if most.Load() != 2 {
+		t.Errorf("%d pieces of one lane were under way at once, want 2", most.Load())
+	}
+}
+
+// TestStopWaits: a run that is told to stop claims nothing more and ends when what is under way has ended.
+func TestStopWaits(t *testing.T) {
+	f := newFixture(t)
+	f.subscribe(t)
+	f.tell(t, 5)
+	begun, release := make(chan struct{}, 5), make(chan struct{})
+	var finished atomic.Int32
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		source := f.source(store.WorkDeliveries, func() {}, nil)
+		source.Do = func(ctx context.Context, _ store.Delivery) {
+			begun <- struct{}{}
+			<-release
+			if ctx.Err() != nil {
+				t.Error("the end of the run has cut off a piece under way")
+			}
+			finished.Add(1)
+		}
+		job.Run(ctx, f.DB, source, f.options(never))
+	}()
+	await(t, begun, "the first piece")
+	await(t, begun, "the second piece")
+	cancel()
+	select {
+	case <-ended:
+		t.Fatal("the run ended before its work")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	await(t, ended, "the end of the run")
+	if finished.Load() != 2 || len(begun) != 0 {
+		t.Errorf("%d pieces have ended and %d more were begun, want 2 and none", finished.Load(), len(begun))
+	}
+}
+
+// TestPanic: a piece that panics costs itself: its worker goes on with the rest.
+func TestPanic(t *testing.T) {
+	f := newFixture(t)
+	f.subscribe(t)
+	f.tell(t, 9)
+	done := make(chan struct{}, 9)
+	var pieces atomic.Int32
+	start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.Delivery) {
+		if pieces.Add(1)%3 == 1 {
+			panic("a bad piece")
+		}
+		done <- struct{}{}
+	}), f.options(never))
+	for range 6 {
+		await(t, done, "the pieces that do not panic")
+	}
+}
+
+// TestWake: a commit starts its work at once, however seldom the run looks by itself.
+func TestWake(t *testing.T) {
+	f := newFixture(t)
+	f.subscribe(t)
+	looked, done := make(chan struct{}, 100), make(chan struct{}, 1)
+	start(t, f, f.source(store.WorkDeliveries, func() { looked <- struct{}{} }, func(store.Delivery) { done <- struct{}{} }), f.options(never))
+	await(t, looked, "the first look")
+	f.tell(t, 1)
+	await(t, done, "work whose commit woke the run")
+}
+
+// TestLostWake: work whose wake is lost is found by looking from time to time.
+func TestLostWake(t *testing.T) {
+	f := newFixture(t)
+	f.subscribe(t)
+	looked, done := make(chan struct{}, 10_000), make(chan struct{}, 1)
+	// Commits of another kind never come, as if every wake were lost.
+	start(t, f, f.source(store.WorkPurchases, func() { looked <- struct{}{} }, func(store.Delivery) { done <- struct{}{} }), f.options(10*time.Millisecond))
+	await(t, looked, "the first look")
+	f.tell(t, 1)
+	await(t, done, "work without a wake")
+}
+
+// TestDueLater: the run looks again when the next work becomes due, before its own time to look.
+func TestDueLater(t *testing.T) {
+	f := newFixture(t)
+	subscription := f.subscribe(t)
+	f.tell(t, 1)
+	lanes, _, err := f.DeliveryLanes(t.Context())
+	must(t, err)
+	claimed, err := lanes[0].ClaimDeliveries(t.Context(), 1, never)
+	must(t, err)
+	must(t, claimed[0].Settle(t.Context(), store.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
+		store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(50 * time.Millisecond)}))
+	looks, done := atomic.Int32{}, make(chan store.ID, 1)
+	start(t, f, f.source(store.WorkPurchases, func() {
+		if looks.Add(1) == 1 {
+			f.Clock.Advance(50 * time.Millisecond) // after the first look, the work is due
+		}
+	}, func(d store.Delivery) { done <- d.Subscription }), f.options(never))
+	if lane := await(t, done, "work that was due later"); lane != subscription {
+		t.Errorf("lane %s was done", lane)
+	}
+}
+
+// TestTrouble: a look or a claim that fails is tried again, and costs nobody else anything.
+func TestTrouble(t *testing.T) {
+	f := newFixture(t)
+	bad, good := f.subscribe(t), f.subscribe(t)
+	f.tell(t, 1)
+	done := make(chan store.ID, 2)
+	source := f.source(store.WorkPurchases, func() {}, func(d store.Delivery) { done <- d.Subscription })
+	lanes, claim := source.Lanes, source.Claim
+	var looks, claims atomic.Int32
+	source.Lanes = func(ctx context.Context) ([]store.Lane, time.Time, error) {
+		if looks.Add(1) == 1 {
+			return nil, time.Time{}, store.ErrUnavailable
+		}
+		return lanes(ctx)
+	}
+	source.Claim = func(ctx context.Context, lane store.Lane, limit int) ([]store.Delivery, error) {
+		if lane.Key() == bad && claims.Add(1) < 3 {
+			return nil, store.ErrUnavailable
+		}
+		return claim(ctx, lane, limit)
+	}
+	start(t, f, source, f.options(10*time.Millisecond))
+	served := map[store.ID]bool{await(t, done, "the first lane"): true, await(t, done, "the second lane"): true}
+	if !served[good] || !served[bad] {
+		t.Errorf("lanes %v were served, want both", served)
+	}
+}

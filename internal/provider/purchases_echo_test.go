@@ -1,0 +1,47 @@
+package provider_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"quittance/internal/provider"
+)
+
+// TestAnEchoInAPageStaysInItsEntry: an entry that holds our credential shows nothing, and its neighbours all they have;
+// a cursor that holds it is refused.
+func TestAnEchoInAPageStaysInItsEntry(t *testing.T) {
+	for _, form := range echoForms {
+		echo := form("xy", credential, "z")
+		bodies := map[string]string{
+			"/":      fmt.Sprintf(`{"purchases":[{"id":"a","supplier_name":"%[1]s"},{"id":"%[1]s"},{"id":"c","supplier_name":"Söhne"}],"next_cursor":"n","has_more":false}`, echo),
+			"/frame": fmt.Sprintf(`{"purchases":[{"id":"a"}],"next_cursor":"%s","has_more":true}`, echo),
+		}
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			body := bodies[strings.TrimSuffix(r.URL.Path, "v1/purchases")]
+			if body == "" {
+				body = bodies["/frame"]
+			}
+			_, _ = w.Write([]byte(body))
+		})
+		page, answer := adapter(t, server.URL, nil).Purchases(t.Context(), "", 10)
+		if answer.Kind != provider.Answered || !answer.Echoed || len(page.Purchases) != 3 {
+			t.Fatalf("%s: answer %s with %d entries", echo, answer.Kind, len(page.Purchases))
+		}
+		first, second, third := page.Purchases[0], page.Purchases[1], page.Purchases[2]
+		if first.ID != "a" || first.SupplierName != "" || !first.Echoed || !first.Unreadable || !strings.Contains(string(first.Raw), "supplier_name") {
+			t.Errorf("%s: an entry with an echo is read as %+v", echo, first)
+		}
+		if second.ID != "" || !second.Echoed || !second.Unreadable {
+			t.Errorf("%s: an entry whose id is an echo is read as %+v", echo, second)
+		}
+		if third.ID != "c" || third.SupplierName != "Söhne" || third.Echoed || third.Unreadable {
+			t.Errorf("%s: the entry beside it is read as %+v", echo, third)
+		}
+		page, answer = adapter(t, server.URL+"/frame", nil).Purchases(t.Context(), "", 10)
+		if answer.Kind != provider.Unclear || answer.ErrorClass != provider.ClassProtocol || len(page.Purchases) != 0 || page.NextCursor != "" {
+			t.Errorf("%s: as a cursor it is answered %s %s with %+v", echo, answer.Kind, answer.ErrorClass, page)
+		}
+	}
+}

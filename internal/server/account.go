@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/store"
+)
+
+func (c *call) logout(ctx context.Context) (int, api.Data[api.LoggedOut], error) {
+	if err := c.DB.RevokeToken(ctx, c.session.Digest); err != nil {
+		return 0, api.Data[api.LoggedOut]{}, err
+	}
+	return http.StatusOK, api.Data[api.LoggedOut]{Data: api.LoggedOut{LoggedOut: true}}, nil
+}
+
+func (c *call) changePassword(ctx context.Context, in func() (api.PasswordRequest, error)) (int, api.Data[api.PasswordChanged], error) {
+	var out api.Data[api.PasswordChanged]
+	body, err := in()
+	if err != nil {
+		return 0, out, err
+	}
+	limit, err := c.Accounts.ChangePassword(ctx, c.session, c.source(c.request), *body.CurrentPassword, *body.NewPassword)
+	if limit.Max > 0 {
+		c.limitHeaders(limit)
+	}
+	if err != nil {
+		return 0, out, passwordFault(err)
+	}
+	out.Data.PasswordChanged = true
+	return http.StatusOK, out, nil
+}
+
+// passwordFault turns the refusals of a password into faults of their fields.
+func passwordFault(err error) error {
+	faults := api.Faults{}
+	switch {
+	case errors.Is(err, account.ErrWrongPassword):
+		faults.Add("current_password", "wrong", "is not the current password")
+	case errors.Is(err, account.ErrCommonPassword):
+		faults.Add("new_password", "common", "is on the list of common passwords")
+	case errors.Is(err, account.ErrSamePassword):
+		faults.Add("new_password", "unchanged", "is the old password")
+	default:
+		return err
+	}
+	return invalid(api.CodeValidationFailed, faults)
+}
+
+func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], error) {
+	var out api.Data[api.Account]
+	connections, err := c.DB.Connections(ctx, &c.session.Account.ID)
+	if err != nil {
+		return 0, out, err
+	}
+	a := c.session.Account
+	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, Profile: a.Profile, CreatedAt: a.CreatedAt}
+	for _, connection := range connections {
+		if out.Data.Connection == nil || connection.State == store.ConnectionActive || out.Data.Connection.State != store.ConnectionActive {
+			out.Data.Connection = new(connection.Wire())
+		}
+	}
+	return http.StatusOK, out, nil
+}

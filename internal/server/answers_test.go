@@ -1,0 +1,138 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/server"
+)
+
+// TestRequestID: a caller's own identifier is kept when it is fit for a log line, and replaced otherwise, on every answer.
+func TestRequestID(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		kept := []string{"a", "0", ".", "-", "_", "..", "A-b_c.9", strings.Repeat("x", 128), "019f0000-0000-7000-8000-000000000000"}
+		replaced := []string{"", " ", "a b", "a\tb", strings.Repeat("x", 129), strings.Repeat("x", 5000), "a/b", "a:b", "a,b", `a"b`, "<b>", "a=b", "é", "\xff", "a;b",
+			"${jndi}", "%0a", "a%20b", "'--", "\u200b"}
+		seen := map[string]bool{}
+		for _, path := range []string{"/healthz", "/no/such/path", invoices} { // a success and two failures
+			for _, id := range kept {
+				a := s.send(t, request{method: http.MethodGet, path: path, header: http.Header{"X-Request-Id": {id}}})
+				if got := a.header.Get(api.HeaderRequestID); got != id {
+					t.Errorf("%s: %q became %q", path, id, got)
+				}
+			}
+			for _, id := range replaced {
+				a := s.send(t, request{method: http.MethodGet, path: path, header: http.Header{"X-Request-Id": {id}}})
+				got := a.header.Get(api.HeaderRequestID)
+				if got == strings.TrimSpace(id) || seen[got] {
+					t.Errorf("%s: %q got %q, not a new one", path, id, got)
+				}
+				seen[got] = true
+			}
+		}
+		first := s.send(t, request{method: http.MethodGet, path: "/healthz", header: http.Header{"X-Request-Id": {"one", "two"}}})
+		if got := first.header.Values(api.HeaderRequestID); len(got) != 1 {
+			t.Errorf("two identifiers got %q", got)
+		}
+	})
+}
+
+// raw sends a request line as it is, which a client library would clean.
+func (s *system) raw(t *testing.T, method, target string) answer {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: quittance.example\r\nConnection: close\r\n\r\n", method, target); err != nil {
+		t.Fatal(err)
+	}
+	got, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("%s %.200s: %v", method, target, err)
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answer{request: request{method: method, path: target}, status: got.StatusCode, header: got.Header, text: string(text)}
+	checkAnswer(t, a)
+	return a
+}
+
+// TestOddPaths: a path is compared as it was sent. What is not exactly a route is 404, with no redirect to a clean one.
+func TestOddPaths(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		id := "019f0000-0000-7000-8000-000000000000"
+		for _, path := range []string{"/", "//", "///", "/.", "/..", "/../", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/client", "/api/v2/client/invoices",
+			"/api/v1/client/invoices/", "/api/v1/client//invoices", "//api/v1/client/invoices", "/api/v1/client/./invoices", "/api/v1/client/x/../invoices",
+			"/api/v1/client/invoices/../invoices", "/api/v1/client%2Finvoices", "/api/v1/client%2finvoices", "/api%2Fv1%2Fclient%2Finvoices", "/api/v1/client/invoices%2F" + id,
+			"/api/v1/client/invoices/" + id + "/", "/api/v1/client/invoices//submit", "/api/v1/client/invoices/" + id + "/submit/",
+			"/api/v1/client/invoices/" + id + "/submit/x", "/api/v1/client/invoices/" + id + "/Submit", "/API/v1/client/invoices", "/api/v1/client/invoices%00", "/%00",
+			"/api/v1/client/%2e%2e/invoices", "/%2e%2e/%2e%2e/etc/passwd", "/api/v1/client/invoices;a=b", "/api/v1/client/invoices%3Fpage=1", "/api/v1/client/invoices%20",
+			"/api/v1/client/invoices/{invoice_id}/", "/api/v1/client/%69nvoices", "/api/v1/client/invo\u00efces", "/%ff%fe", "/openapi.json/", "/openapi.yaml", "/docs/../openapi.json",
+			"/healthz/", "/.git/config", "/debug/pprof/", "/metrics", "/" + strings.Repeat("a", 8<<10), "/" + strings.Repeat("a/", 4<<10), strings.Repeat("/..", 2000),
+			"http://other.example/no/such/path", "/api/v1/client/invoices/" + id + "/" + strings.Repeat("%2e", 1000)} {
+			for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+				if a := s.raw(t, method, path); a.status != http.StatusNotFound {
+					t.Errorf("%s %.100s answered %d: %.200s", method, path, a.status, a.text)
+				}
+			}
+			if a := s.raw(t, http.MethodHead, path); a.status != http.StatusNotFound {
+				t.Errorf("HEAD %.100s answered %d", path, a.status)
+			}
+		}
+		if a := s.raw(t, http.MethodGet, s.base+"/healthz"); a.status != http.StatusOK {
+			t.Errorf("the absolute form of a target answered %d", a.status)
+		}
+		if a := s.raw(t, http.MethodOptions, "*"); a.status != http.StatusNotFound {
+			t.Errorf("OPTIONS * answered %d", a.status)
+		}
+	})
+}
+
+// TestHead: HEAD answers as GET does, without the body.
+func TestHead(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		c := s.connected(t)
+		for n := range operations {
+			op := &operations[n]
+			method, path, _ := strings.Cut(op.route, " ")
+			if method != http.MethodGet {
+				continue
+			}
+			if op.ids != nil {
+				path = fill(path, op.ids(t, c))
+			}
+			get := c.get(t, path)
+			head := c.send(t, request{method: http.MethodHead, path: path, token: c.token(t)})
+			if head.status != get.status || head.header.Get("Content-Length") != strconv.Itoa(len(get.text)) || head.header.Get("ETag") != get.header.Get("ETag") {
+				t.Errorf("%s: HEAD %d %v\nGET %d %v", path, head.status, head.header, get.status, get.header)
+			}
+		}
+		c.send(t, request{method: http.MethodHead, path: invoices}).want(t, http.StatusUnauthorized, "")
+	})
+}
+
+// TestCatalogue: every code has a failure status and one sentence of its own, which says nothing of what is inside.
+func TestCatalogue(t *testing.T) {
+	sentences := map[string]api.Code{}
+	for code, entry := range server.Refusals() {
+		if entry.Status < 400 || entry.Status > 599 || !strings.HasSuffix(entry.Message, ".") {
+			t.Errorf("%s: %d %q", code, entry.Status, entry.Message)
+		}
+		if other, twice := sentences[entry.Message]; twice {
+			t.Errorf("%s and %s say the same", code, other)
+		}
+		sentences[entry.Message] = code
+	}
+}

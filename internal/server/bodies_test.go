@@ -1,0 +1,101 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/server"
+)
+
+// malformed bodies are no JSON text as the contract wants it (contract, section 1).
+var malformed = []string{
+	" ", "\n\n", "{", "}", "[", `{"a":1`, `{"a":1]`, `{"a"}`, `{"a":}`, `{a:1}`, `{'a':1}`, `{"a":1,}`, `{,}`, `[1,]`, `{"a":1 "b":2}`,
+	`{"a":1}{"b":2}`, `{} {}`, `{}x`, "{}\x00", `nul`, `True`, `NaN`, `{"a":NaN}`, `{"a":Infinity}`, `{"a":-Infinity}`, `{"a":01}`, `{"a":+1}`, `{"a":1.}`,
+	`{"a":.5}`, `{"a":1e}`, `{"a":0x10}`, `{"a":1_000}`, `{"a":"b`, `{"a":"\x41"}`, `{"a":"\u12"}`, `{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, "{\"a\":\"\xff\"}",
+	"{\"a\":\"\xc0\xaf\"}", "{\"\xff\":1}", "{\"a\":\"\n\"}", "{\"a\":\"\x00\"}", `{"a":1,"a":1}`, `{"a":1,"\u0061":2}`, `{"a":{"b":1,"b":2}}`,
+	"\ufeff{}", `{}//`, `/**/{}`, `# {}`, "a=1&b=2", "<a/>", "--x\r\n", "\x1f\x8b\x08", strings.Repeat("[", 33) + strings.Repeat("]", 33),
+	`{"a":` + strings.Repeat(`{"a":`, 32) + `1` + strings.Repeat("}", 33), strings.Repeat("[", 100_000),
+}
+
+// otherMedia are no declarations of JSON in UTF-8.
+var otherMedia = []http.Header{
+	{"Content-Type": nil},
+	{"Content-Type": {"text/plain"}},
+	{"Content-Type": {"application/x-www-form-urlencoded"}},
+	{"Content-Type": {"multipart/form-data; boundary=x"}},
+	{"Content-Type": {"application/jsonp"}},
+	{"Content-Type": {"application/vnd.api+json"}},
+	{"Content-Type": {"application/json; charset=iso-8859-1"}},
+	{"Content-Type": {"application/json; charset=utf-16"}},
+	{"Content-Type": {"application/json;"}, "Content-Encoding": {"gzip"}},
+	{"Content-Type": {"application/json"}, "Content-Encoding": {"br"}},
+	{"Content-Type": {"application/json, text/plain"}},
+	{"Content-Type": {"application/json", "application/json"}},
+	{"Content-Type": {"/"}},
+}
+
+// bodyRows: what is wrong with a body as such, from 415 to 422.
+func bodyRows(route server.Route) []row {
+	tooLarge := `{"description":"` + strings.Repeat("x", 1<<20) + `"}`
+	rows := []row{
+		refusedBody("too large", tooLarge, http.StatusRequestEntityTooLarge, api.CodePayloadTooLarge),
+		{name: "too large, of unknown length", status: http.StatusRequestEntityTooLarge, code: api.CodePayloadTooLarge,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.body, r.chunked = tooLarge, true }},
+		refusedFields("unknown field", `{"no_such":1}`, "no_such", "unknown_field"),
+		refusedFields("another case", `{"INVOICE_NUMBER":1}`, "INVOICE_NUMBER", "unknown_field"),
+		refusedFields("an odd key", `{"a b\n":1}`, `["a b\n"]`, "unknown_field"),
+	}
+	for _, body := range malformed {
+		rows = append(rows, refusedBody("malformed "+body[:min(len(body), 20)], body, http.StatusBadRequest, api.CodeMalformedRequest))
+	}
+	for _, body := range []string{`[]`, `null`, `"{}"`, `1`, `true`, ` [{}] `} {
+		rows = append(rows, refusedFields("no object: "+body, body, "body", "type"))
+	}
+	for _, header := range otherMedia {
+		rows = append(rows, row{name: "media " + strings.Join(header["Content-Type"], "|") + " " + header.Get("Content-Encoding"),
+			status: http.StatusUnsupportedMediaType, code: api.CodeUnsupportedMediaType,
+			prepare: func(_ *testing.T, _ *company, r *request) {
+				if r.body == "" {
+					r.body = "{}"
+				}
+				for name, values := range header {
+					r.header[name] = values
+				}
+			}})
+	}
+	if route.HasBody {
+		return append(rows, refusedBody("no body", "", http.StatusBadRequest, api.CodeMalformedRequest), goodMedia(route, `application/json; charset=UTF-8`),
+			goodMedia(route, `APPLICATION/JSON`))
+	}
+	return append(rows, row{name: "an empty object for no body", status: route.Status, prepare: func(_ *testing.T, _ *company, r *request) { r.body = " {} " }})
+}
+
+func goodMedia(route server.Route, value string) row {
+	return row{name: "media " + value, status: route.Status, prepare: func(_ *testing.T, _ *company, r *request) {
+		r.header.Set("Content-Type", value)
+		r.header.Set("Content-Encoding", "identity")
+	}}
+}
+
+func refusedBody(name, body string, status int, code api.Code) row {
+	return row{name: name, status: status, code: code, prepare: func(_ *testing.T, _ *company, r *request) { r.body = body }}
+}
+
+// refusedFields is a body with one fault, among others perhaps.
+func refusedFields(name, body, path, rule string) row {
+	return row{name: name, status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.body = body },
+		check: func(t *testing.T, _ *company, a answer) {
+			var out struct {
+				Error struct {
+					Details api.Faults `json:"details"`
+				} `json:"error"`
+			}
+			a.decode(t, &out)
+			if faults := out.Error.Details[path]; len(faults) != 1 || faults[0].Rule != rule {
+				t.Errorf("no %s at %s: %s", rule, path, a.text)
+			}
+		}}
+}

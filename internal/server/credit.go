@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+func (c *call) createCreditNote(ctx context.Context, in func() (api.CreditNoteRequest, error)) (int, api.Data[api.CreditNote], error) {
+	var out api.Data[api.CreditNote]
+	body, malformed := in()
+	if body.InvoiceID == nil {
+		return 0, out, malformed
+	}
+	invoiceID, err := store.ParseID(*body.InvoiceID)
+	if err != nil || invoiceID.IsZero() {
+		return 0, out, store.ErrNotFound
+	}
+	// An unknown invoice is refused before a malformed payload, and what the invoice has to say to the payload is reported
+	// with the rest of its faults: so even a malformed one is taken to its invoice.
+	created, err := c.session.Tenant.CreateCreditNote(ctx, invoiceID, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+		if creditMalformed(malformed) {
+			return store.NewCreditNote{}, malformed
+		}
+		credit, faults := invoice.NewCredit(draft, live, &body)
+		if err := withFaults(malformed, faults); err != nil {
+			return store.NewCreditNote{}, err
+		}
+		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason, Credit: credit}, nil
+	})
+	if err != nil {
+		return 0, out, err
+	}
+	out.Data = created.Wire()
+	return http.StatusCreated, out, nil
+}
+
+// creditMalformed tells whether kind or items lack their form, without which nothing can be said of what they take.
+func creditMalformed(err error) bool {
+	if err == nil {
+		return false
+	}
+	found := failures(err)
+	if found.code != api.CodeValidationFailed {
+		return true
+	}
+	for path := range found.details {
+		if path == "kind" || strings.HasPrefix(path, "items") {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNote], error) {
+	var out api.List[api.CreditNote]
+	page, perPage, err := c.page(defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	var filter store.CreditNoteFilter
+	known := true
+	if query := c.request.URL.Query(); query.Has("invoice_id") {
+		id, err := store.ParseID(query.Get("invoice_id"))
+		known = err == nil && !id.IsZero() // nothing credits an invoice that cannot exist
+		filter.Invoice = &id
+	}
+	var found store.CreditNotePage
+	if known {
+		if found, err = c.session.Tenant.CreditNotes(ctx, filter, page, perPage); err != nil {
+			return 0, out, err
+		}
+	}
+	out.Pagination = paginated(page, perPage, found.Total)
+	for _, n := range found.CreditNotes {
+		out.Data = append(out.Data, n.Wire())
+	}
+	return http.StatusOK, out, nil
+}
+
+func (c *call) readCreditNote(ctx context.Context) (int, api.Data[api.CreditNote], error) {
+	return c.creditNote(ctx, (*store.Tenant).CreditNote)
+}
+
+func (c *call) voidCreditNote(ctx context.Context) (int, api.Data[api.CreditNote], error) {
+	return c.creditNote(ctx, (*store.Tenant).VoidCreditNote)
+}
+
+// submitCreditNote refuses: regulated submission of credit notes is disabled (specification, part 2.6).
+func (c *call) submitCreditNote(ctx context.Context) (int, none, error) {
+	if _, _, err := c.readCreditNote(ctx); err != nil {
+		return 0, none{}, err
+	}
+	return 0, none{}, refuse(api.CodeCreditNoteSubmissionDisabled)
+}
+
+// creditNote answers with the credit note that the path names, after do.
+func (c *call) creditNote(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.CreditNote, error)) (int, api.Data[api.CreditNote], error) {
+	id, err := c.id("credit_note_id")
+	if err != nil {
+		return 0, api.Data[api.CreditNote]{}, err
+	}
+	n, err := do(c.session.Tenant, ctx, id)
+	if err != nil {
+		return 0, api.Data[api.CreditNote]{}, err
+	}
+	return http.StatusOK, api.Data[api.CreditNote]{Data: n.Wire()}, nil
+}

@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+	"quittance/internal/strictjson"
+)
+
+func (c *call) preflight(_ context.Context, in func() (api.Draft, error)) (int, api.Data[api.Preflight], error) {
+	draft, err := c.draft(in)
+	if err != nil {
+		return 0, api.Data[api.Preflight]{}, err
+	}
+	missing, totals := invoice.Missing(&draft), invoice.Compute(&draft)
+	return http.StatusOK, api.Data[api.Preflight]{Data: api.Preflight{Complete: len(missing) == 0, Missing: missing,
+		Warnings: invoice.Warnings(&draft, &c.session.Account.Profile),
+		Computed: api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}}}, nil
+}
+
+func amount(a *invoice.Amount) *api.Amount {
+	if a == nil {
+		return nil
+	}
+	return new(api.Amount(a.String()))
+}
+
+// drafts reads a merge patch against a draft.
+var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// patchInvoice applies a merge patch. The body's type is documented as a draft; what it means depends on the invoice.
+func (c *call) patchInvoice(ctx context.Context) (int, api.Data[api.Invoice], error) {
+	var out api.Data[api.Invoice]
+	id, err := c.id("invoice_id")
+	if err != nil {
+		return 0, out, err
+	}
+	updated, err := c.session.Tenant.UpdateInvoice(ctx, id, c.matches, func(current []byte) (api.Draft, error) {
+		draft, faults, err := drafts.Patch(current, c.body)
+		if err != nil {
+			return draft, err
+		}
+		return draft, withFaults(invalid(api.CodeValidationFailed, faults), invoice.Faults(&draft))
+	})
+	if err != nil {
+		return 0, out, err
+	}
+	return http.StatusOK, c.invoice(updated), nil
+}
+
+// matches evaluates If-Match (RFC 9110, section 13.1.1) against a version; without the header every version matches.
+func (c *call) matches(version int64) bool {
+	values := c.request.Header.Values("If-Match")
+	if len(values) == 0 {
+		return true
+	}
+	tag := `"` + strconv.FormatInt(version, 10) + `"`
+	for candidate := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if candidate = strings.TrimSpace(candidate); candidate == "*" || candidate == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// invoiceFilter reads the filters of the list of invoices.
+func (c *call) invoiceFilter() (store.InvoiceFilter, error) {
+	filter := store.InvoiceFilter{States: map[invoice.Dimension]string{}}
+	query := c.request.URL.Query()
+	if query.Has("invoice_number") {
+		filter.Number = new(query.Get("invoice_number"))
+	}
+	switch query.Get("submitted") {
+	case "true":
+		filter.Submitted = new(true)
+	case "false":
+		filter.Submitted = new(false)
+	default:
+		if query.Has("submitted") {
+			return filter, refuse(api.CodeMalformedRequest)
+		}
+	}
+	for _, dimension := range invoice.Dimensions {
+		if query.Has(string(dimension)) {
+			filter.States[dimension] = query.Get(string(dimension))
+		}
+	}
+	return filter, nil
+}
+
+// historyPerPage is the page size of the histories of one invoice: most are read whole.
+const historyPerPage = maxPerPage
+
+// history answers with a page of a history that is read whole.
+func history[Row, Wire any](c *call, ctx context.Context, read func(*store.Tenant, context.Context, store.ID) ([]Row, error), wire func(Row) Wire) (int, api.List[Wire], error) {
+	var out api.List[Wire]
+	id, err := c.id("invoice_id")
+	if err != nil {
+		return 0, out, err
+	}
+	page, perPage, err := c.page(historyPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	rows, err := read(c.session.Tenant, ctx, id)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = paginated(page, perPage, len(rows))
+	if page <= out.Pagination.LastPage {
+		for _, row := range rows[(page-1)*perPage : min(page*perPage, len(rows))] {
+			out.Data = append(out.Data, wire(row))
+		}
+	}
+	return http.StatusOK, out, nil
+}
+
+func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.SubmissionRecord], error) {
+	return history(c, ctx, (*store.Tenant).Submissions, store.Submission.WireRecord)
+}
+
+func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], error) {
+	return history(c, ctx, (*store.Tenant).InvoiceEvidence, store.Evidence.Wire)
+}
+
+func (c *call) readEvidence(ctx context.Context) (int, api.Data[api.RetainedBody], error) {
+	var out api.Data[api.RetainedBody]
+	id, err := c.id("evidence_id")
+	if err != nil {
+		return 0, out, err
+	}
+	e, err := c.session.Tenant.EvidenceBody(ctx, id)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Data = api.RetainedBody{MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Withheld: e.Withheld}
+	if !e.Withheld {
+		out.Data.BodyBase64 = new(base64.StdEncoding.EncodeToString(e.Body))
+	}
+	return http.StatusOK, out, nil
+}

@@ -1,0 +1,329 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/service"
+)
+
+// operation is what the walk has to know of an operation beside its route: how to make it succeed, and what goes right
+// or wrong with it in particular. What goes wrong with every operation of its kind is in kinds_test.go.
+type operation struct {
+	// route is the method and the path, as the route table has them.
+	route string
+	// ids makes things of a company's own for the parameters of the path.
+	ids func(t *testing.T, c *company) map[string]string
+	// body is a valid body; nil when the operation wants none.
+	body func(c *company) string
+	rows []row
+}
+
+// row is one thing that can happen.
+type row struct {
+	name   string
+	status int
+	code   api.Code // of a refusal
+	// prepare makes it happen to a request that would succeed, of a company of its own with an active connection.
+	prepare func(t *testing.T, c *company, r *request)
+	// check looks at the answer; the envelope and the headers are looked at in any case.
+	check func(t *testing.T, c *company, a answer)
+}
+
+// walkConfig are the limits the walk meets.
+func walkConfig(c *service.Config) {
+	c.RateLimit, c.LoginRate = callsAMinute, loginsAMinute
+	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+}
+
+const (
+	callsAMinute  = 12 // every request of the walk has a token of its own
+	loginsAMinute = 10
+)
+
+// operations is the table. Adding an operation to the service means adding it here: TestWalk wants every route, and
+// every status and code that its document promises.
+var operations = []operation{
+	{route: "POST /api/v1/client/auth/login", rows: loginRows,
+		body: func(c *company) string { return fmt.Sprintf(`{"email":%q,"password":%q}`, c.email, password) }},
+	{route: "POST /api/v1/client/invoices", rows: createRows, body: func(c *company) string { return c.numbered("") }},
+	{route: "GET /api/v1/client/invoices", rows: listRows},
+	{route: "GET /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: []row{
+		{name: "a draft as it was created", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+			created := c.draft(t, complete)
+			a = c.get(t, invoices+"/"+created)
+			for _, state := range dimensions {
+				wantRaw(t, a, "/data/"+state, "null")
+			}
+			wantRaw(t, a, "/data/submitted", "false")
+			wantRaw(t, a, "/data/submission", "null")
+			wantRaw(t, a, "/data/complete", "true")
+			wantRaw(t, a, "/data/missing", "[]")
+			wantRaw(t, a, "/data/items/0/gross_unit_price", "110.00")
+		}},
+	}},
+	{route: "POST /api/v1/client/invoices/{invoice_id}/submit", ids: anInvoice, rows: submitRows},
+	{route: "POST /api/v1/client/invoices/{invoice_id}/submit-provider", ids: anInvoice, rows: submitRows},
+	{route: "POST /api/v1/webhooks/subscriptions", rows: subscribeRows,
+		body: func(*company) string { return `{"url":"https://hooks.example.com/in"}` }},
+	{route: "GET /openapi.json", rows: []row{{name: "the document", status: http.StatusOK}}},
+	{route: "GET /healthz", rows: []row{{name: "alive", status: http.StatusOK}}},
+	{route: "GET /readyz", rows: []row{{name: "ready", status: http.StatusOK}}},
+}
+
+// dimensions are the four states, as they are named in answers.
+var dimensions = []string{"submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state"}
+
+// anInvoice is a complete draft.
+func anInvoice(t *testing.T, c *company) map[string]string {
+	t.Helper()
+	return map[string]string{"invoice_id": c.draft(t, c.numbered(""))}
+}
+
+func wantRaw(t testing.TB, a answer, pointer, want string) {
+	t.Helper()
+	if got := a.raw(t, pointer); got != want {
+		t.Errorf("%s %s: %s is %s, want %s", a.request.method, a.request.path, pointer, got, want)
+	}
+}
+
+// credentials is the body of a login.
+func credentials(email, password string) string {
+	return fmt.Sprintf(`{"email":%q,"password":%q}`, email, password)
+}
+
+var loginRows = []row{
+	{name: "the right password", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		wantRaw(t, a, "/data/user", fmt.Sprintf(`{"name":"Owner","email":%q}`, c.email))
+		wantRaw(t, a, "/data/account/status", `"active"`)
+		token := a.text1(t, "/data/token")
+		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
+	}},
+	{name: "an e-mail address in another spelling", status: http.StatusOK, prepare: func(_ *testing.T, c *company, r *request) {
+		r.body = credentials(" OWNER"+c.email[len("owner"):]+" ", password)
+	}},
+	{name: "a wrong password", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(_ *testing.T, c *company, r *request) {
+		r.body = credentials(c.email, password+"!")
+	}},
+	{name: "an unknown e-mail address", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(_ *testing.T, _ *company, r *request) {
+		r.body = credentials("nobody@example.com", password)
+	}},
+	{name: "the right password of a suspended account", status: http.StatusForbidden, code: api.CodeAccountSuspended, prepare: func(t *testing.T, c *company, _ *request) {
+		c.suspend(t)
+	}},
+	{name: "a wrong password of a suspended account", status: http.StatusUnauthorized, code: api.CodeInvalidCredentials, prepare: func(t *testing.T, c *company, r *request) {
+		c.suspend(t)
+		r.body = credentials(c.email, "wrong")
+	}},
+	{name: "one login too many", status: http.StatusTooManyRequests, code: api.CodeRateLimited, prepare: func(t *testing.T, c *company, r *request) {
+		for range loginsAMinute {
+			wrong := *r
+			wrong.body = credentials(c.email, "wrong")
+			c.send(t, wrong).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+		}
+	}},
+}
+
+func (c *company) suspend(t *testing.T) {
+	t.Helper()
+	if err := c.db.SuspendAccount(t.Context(), c.id); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var createRows = []row{
+	{name: "every field", status: http.StatusCreated, check: func(t *testing.T, c *company, a answer) {
+		wantRaw(t, a, "/data/submitted", "false")
+		read := c.get(t, invoices+"/"+a.text1(t, "/data/id"))
+		if read.text != a.text || read.header.Get("ETag") != a.header.Get("ETag") || a.header.Get("ETag") == "" {
+			t.Errorf("created %q %s\nread    %q %s", a.header.Get("ETag"), a.text, read.header.Get("ETag"), read.text)
+		}
+	}},
+	{name: "the required fields alone", status: http.StatusCreated,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.body = least },
+		check: func(t *testing.T, _ *company, a answer) {
+			wantRaw(t, a, "/data/complete", "false")
+			wantRaw(t, a, "/data/missing", `["recipient_network_id","buyer_endpoint_scheme","buyer_street","buyer_city","buyer_country","due_date",`+
+				`"payment_means_code","items[0].unit_code","items[0].vat_category","items[0].vat_rate"]`)
+			wantRaw(t, a, "/data/buyer_city", "null")
+		}},
+	{name: "a number that is used already", status: http.StatusCreated, prepare: func(t *testing.T, c *company, r *request) { c.draft(t, r.body) }},
+	{name: "a field at fault", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.body = edit(r.body, "currency", `"aed"`) }},
+}
+
+var listRows = []row{
+	{name: "an empty list", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		wantRaw(t, a, "/data", "[]")
+		wantRaw(t, a, "/pagination", `{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
+	}},
+	{name: "newest first, page by page", status: http.StatusOK,
+		prepare: func(t *testing.T, c *company, r *request) {
+			for _, number := range []string{`"A"`, `"B"`, `"C"`} {
+				c.draft(t, edit(least, "invoice_number", number))
+			}
+			r.path += "?per_page=2&page=2"
+		},
+		check: func(t *testing.T, c *company, a answer) {
+			wantRaw(t, a, "/data/0/invoice_number", `"A"`)
+			wantRaw(t, a, "/pagination", `{"current_page":2,"per_page":2,"last_page":2,"has_more":false,"total":3}`)
+			first := c.get(t, invoices+"?per_page=2")
+			wantRaw(t, first, "/data/0/invoice_number", `"C"`)
+			wantRaw(t, first, "/pagination", `{"current_page":1,"per_page":2,"last_page":2,"has_more":true,"total":3}`)
+		}},
+	{name: "more than a hundred a page", status: http.StatusOK,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?per_page=101" },
+		check:   func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/pagination/per_page", "100") }},
+	{name: "a page past the end", status: http.StatusOK,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?page=99999999999999999999" },
+		check:   func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+	badPage("page=0"), badPage("page=-1"), badPage("page="), badPage("page=1.0"), badPage("page=%2B1"), badPage("page=0x1"),
+	badPage("page=%EF%BC%91"), badPage("per_page=0"), badPage("per_page=all"), badPage("per_page=%20"),
+}
+
+func badPage(query string) row {
+	return row{name: query, status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?" + query }}
+}
+
+var submitRows = []row{
+	{name: "an answer of the provider", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		wantRaw(t, a, "/data/submitted", "true")
+		wantRaw(t, a, "/data/submission/outcome", `"acknowledged"`)
+		again := c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)})
+		again.want(t, http.StatusOK, "")
+		if again.raw(t, "/data/submission/id") != a.raw(t, "/data/submission/id") {
+			t.Error("a repeat made another submission")
+		}
+	}},
+	{name: "a rejection of the provider", status: http.StatusOK, prepare: submitTo("sandbox-rejected-validation"), check: func(t *testing.T, c *company, a answer) {
+		wantRaw(t, a, "/data/submission/outcome", `"rejected"`)
+		c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
+	}},
+	{name: "an answer that cannot be read", status: http.StatusAccepted, prepare: submitTo("sandbox-garbage"), check: func(t *testing.T, _ *company, a answer) {
+		wantRaw(t, a, "/data/submission/outcome", `"unknown"`)
+		for _, state := range dimensions {
+			wantRaw(t, a, "/data/"+state, "null")
+		}
+	}},
+	{name: "an incomplete draft", status: http.StatusUnprocessableEntity, code: api.CodeInvoiceIncomplete,
+		prepare: func(t *testing.T, c *company, r *request) { submitDraft(t, c, r, edit(complete, "due_date", "")) },
+		check: func(t *testing.T, _ *company, a answer) {
+			a.wantFaults(t, api.CodeInvoiceIncomplete, map[string][]string{"due_date": {"required"}})
+		}},
+	{name: "no active connection", status: http.StatusConflict, code: api.CodeProviderConnectionRequired, prepare: func(t *testing.T, c *company, _ *request) {
+		c.disconnect(t)
+	}},
+	{name: "a connection of another environment", status: http.StatusConflict, code: api.CodeProductionNotApproved, prepare: func(t *testing.T, c *company, _ *request) {
+		c.disconnect(t)
+		c.connect(t, "https://provider.example.com", service.Production)
+	}},
+	{name: "a number that was submitted before", status: http.StatusConflict, code: api.CodeDuplicateInvoiceNumber,
+		prepare: func(t *testing.T, c *company, r *request) {
+			c.post(t, invoices+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
+			submitDraft(t, c, r, complete)
+		},
+		check: func(t *testing.T, c *company, a answer) {
+			list := c.get(t, invoices)
+			first := list.raw(t, fmt.Sprintf("/data/%d/id", 2)) // the operation's own draft is older, the second newer
+			second := list.raw(t, "/data/1/id")
+			if got := a.raw(t, "/error/details/invoice_id"); got != second || got == first {
+				t.Errorf("invoice_id is %s, want %s", got, second)
+			}
+		}},
+	{name: "a provider that certainly took nothing", status: http.StatusBadGateway, code: api.CodeProviderError, prepare: submitTo("sandbox-429-once"),
+		check: func(t *testing.T, c *company, a answer) {
+			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
+		}},
+	{name: "a second submit during the first", status: http.StatusConflict, code: api.CodeSubmissionInProgress, prepare: submitInProgress},
+}
+
+// submitTo makes the row submit a draft for a recipient.
+func submitTo(recipient string) func(t *testing.T, c *company, r *request) {
+	return func(t *testing.T, c *company, r *request) { submitDraft(t, c, r, c.numbered(recipient)) }
+}
+
+func submitDraft(t *testing.T, c *company, r *request, draft string) {
+	t.Helper()
+	r.path = invoices + "/" + c.draft(t, draft) + r.path[len(invoices)+1+36:]
+}
+
+func (c *company) disconnect(t *testing.T) {
+	t.Helper()
+	all, err := c.db.Connections(t.Context(), &c.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, connection := range all {
+		if _, err := c.db.DisableConnection(t.Context(), connection.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// submitInProgress begins another submit, whose provider does not answer before the test ends.
+func submitInProgress(t *testing.T, c *company, r *request) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
+		if in.Method == http.MethodPost {
+			close(arrived)
+			<-release
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	c.disconnect(t)
+	c.connect(t, provider.URL, service.Sandbox)
+	first, ended := *r, make(chan error, 1)
+	first.token = c.token(t)
+	ctx := t.Context()
+	go func() {
+		_, err := c.try(ctx, first)
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		close(release)
+		provider.Close()
+		if err := <-ended; err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+	})
+	<-arrived
+}
+
+var subscribeRows = []row{
+	{name: "every event", status: http.StatusCreated, check: func(t *testing.T, _ *company, a answer) {
+		wantRaw(t, a, "/data/url", `"https://hooks.example.com/in"`)
+		wantRaw(t, a, "/data/active", "true")
+		if secret := a.text1(t, "/data/secret"); len(secret) < 32 {
+			t.Errorf("secret of %d characters", len(secret))
+		}
+		if got := a.raw(t, "/data/events/4"); got == "" {
+			t.Errorf("not every event: %s", a.text)
+		}
+	}},
+	{name: "chosen events, in the order of the specification", status: http.StatusCreated,
+		prepare: func(_ *testing.T, _ *company, r *request) {
+			r.body = edit(r.body, "events", `["einvoice.terminal","einvoice.submission.updated","einvoice.terminal"]`)
+		},
+		check: func(t *testing.T, _ *company, a answer) {
+			wantRaw(t, a, "/data/events", `["einvoice.submission.updated","einvoice.terminal"]`)
+		}},
+	{name: "the twenty-first", status: http.StatusConflict, code: api.CodeLimitReached, prepare: func(t *testing.T, c *company, r *request) {
+		for range 20 {
+			c.post(t, subscriptions, r.body).want(t, http.StatusCreated, "")
+		}
+	}},
+	unsafeURL("http://hooks.example.com/"), unsafeURL("https://user@hooks.example.com/"), unsafeURL("https://hooks.example.com/?q"),
+	unsafeURL("https://hooks.example.com/#f"), unsafeURL("https://localhost/"), unsafeURL("https://127.0.0.1/"), unsafeURL("https://[::1]/"),
+	unsafeURL("https://169.254.169.254/latest"), unsafeURL("https://0x7f.1/"), unsafeURL("https://hooks.internal/"), unsafeURL("ftp://a.b"), unsafeURL("hooks"),
+}
+
+func unsafeURL(url string) row {
+	return row{name: url, status: http.StatusUnprocessableEntity, code: api.CodeUnsafeDestination,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.body = edit(r.body, "url", fmt.Sprintf("%q", url)) },
+		check:   func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/error/details", "{}") }}
+}

@@ -1,0 +1,318 @@
+package server_test
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/allinone"
+	"quittance/internal/pgtest"
+	"quittance/internal/secret"
+	"quittance/internal/service"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// onEngines runs a test against a system on each engine, on the first one alone with -short.
+func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
+	t.Helper()
+	engines := storetest.Engines()
+	if testing.Short() {
+		engines = engines[:1]
+	}
+	for _, engine := range engines {
+		t.Run(engine, func(t *testing.T) { test(t, start(t, engine, change)) })
+	}
+}
+
+// system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
+type system struct {
+	base    string
+	sandbox *allinone.Sandbox
+	db      *store.DB
+	http    *http.Client
+	// hash is of the password that every user of these tests has.
+	hash    string
+	sources atomic.Uint32
+	names   atomic.Uint32
+}
+
+const password = "correct horse battery staple"
+
+// start runs a system until the test ends. Its limits are off and loopback is a trusted proxy, unless change says
+// otherwise.
+func start(t testing.TB, engine string, change func(*service.Config)) *system {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, PollFirst: 10 * time.Millisecond,
+		PollMax: 50 * time.Millisecond, ProviderTimeout: 5 * time.Second, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
+		AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}
+	if engine == storetest.Postgres {
+		config.Database = pgtest.URL(t)
+	}
+	if change != nil {
+		change(&config)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	started, err := allinone.Start(ctx, allinone.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: time.Millisecond, Log: log, Service: config})
+	if err != nil {
+		cancel()
+		t.Fatalf("start: %v", err)
+	}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- started.Run(ctx, func(allinone.Info) error {
+			close(ready)
+			return nil
+		})
+	}()
+	s := &system{base: started.Info.BaseURL, sandbox: started, db: started.DB(), http: newClient()}
+	t.Cleanup(func() {
+		s.http.CloseIdleConnections()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- nil
+		t.Fatalf("run: %v", err)
+	}
+	if s.hash, err = account.NewHasher(1).Hash(t.Context(), password); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newClient follows no redirects: the service gives none, and a test would not see it.
+func newClient() *http.Client {
+	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 64},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// company is an account of a system with its first user.
+type company struct {
+	*system
+	id    store.ID
+	email string
+	user  store.User
+}
+
+// company makes an account without a provider connection.
+func (s *system) company(t testing.TB) *company {
+	t.Helper()
+	n := s.names.Add(1)
+	c := &company{system: s, email: fmt.Sprintf("owner-%d@example.com", n)}
+	made, err := s.db.CreateAccount(t.Context(), fmt.Sprintf("Company %d", n), store.NewUser{Email: c.email, Name: "Owner", PasswordHash: s.hash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.id = made.ID
+	if c.user, err = s.db.UserByEmail(t.Context(), c.email); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// connected makes an account with an active connection to the provider sandbox.
+func (s *system) connected(t testing.TB) *company {
+	t.Helper()
+	c := s.company(t)
+	c.connect(t, s.sandbox.Info.ProviderURL, service.Sandbox)
+	return c
+}
+
+// connect activates a connection to a provider.
+func (c *company) connect(t testing.TB, url, environment string) {
+	t.Helper()
+	made, err := c.db.AddConnection(t.Context(), c.id, store.NewConnection{Kind: "http", Environment: environment, BaseURL: url,
+		Credential: secret.New(c.sandbox.Info.ProviderCredential)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.db.ActivateConnection(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// token makes a fresh token, as a login does, without the cost of hashing a password.
+func (c *company) token(t testing.TB) string {
+	t.Helper()
+	return c.tokenFor(t, time.Hour)
+}
+
+// tokenFor makes a token that expires after a while, which may be over.
+func (c *company) tokenFor(t testing.TB, ttl time.Duration) string {
+	t.Helper()
+	token, err := secret.NewToken(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.db.CreateToken(t.Context(), c.user, secret.Digest(token), time.Now().Add(ttl)); err != nil {
+		t.Fatal(err)
+	}
+	return token.Reveal()
+}
+
+// revoke ends a token.
+func (c *company) revoke(t testing.TB, token string) {
+	t.Helper()
+	if err := c.db.RevokeToken(t.Context(), secret.Digest(secret.New(token))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// source returns an address that no request came from before, so that no login limit is shared by accident.
+func (s *system) source() string {
+	n := s.sources.Add(1)
+	return fmt.Sprintf("198.51.%d.%d", 100+n/250%100, 1+n%250)
+}
+
+// request is one request to be sent.
+type request struct {
+	method, path string // path as it goes over the wire, with its query
+	token        string
+	header       http.Header
+	// body is sent as JSON unless header says otherwise; "" is no body.
+	body string
+	// chunked hides the length of the body.
+	chunked bool
+}
+
+// answer is what came back.
+type answer struct {
+	request request
+	status  int
+	header  http.Header
+	text    string
+}
+
+// send sends a request and checks what holds for every answer.
+func (s *system) send(t testing.TB, r request) answer {
+	t.Helper()
+	a, err := s.try(t.Context(), r)
+	if err != nil {
+		t.Fatalf("%s %.200s: %v", r.method, r.path, err)
+	}
+	checkAnswer(t, a)
+	return a
+}
+
+// try sends a request from any goroutine.
+func (s *system) try(ctx context.Context, r request) (answer, error) {
+	var body io.Reader = http.NoBody
+	if r.body != "" {
+		body = strings.NewReader(r.body)
+	}
+	if r.chunked {
+		body = struct{ io.Reader }{body}
+	}
+	out, err := http.NewRequestWithContext(ctx, r.method, s.base+r.path, body)
+	if err != nil {
+		return answer{}, err
+	}
+	if r.body != "" {
+		out.Header.Set("Content-Type", "application/json")
+	}
+	if r.token != "" {
+		out.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	for name, values := range r.header {
+		out.Header[name] = values
+	}
+	got, err := s.http.Do(out)
+	if err != nil {
+		return answer{}, err
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	return answer{request: r, status: got.StatusCode, header: got.Header, text: string(text)}, err
+}
+
+// get and post send as a company, with a fresh token.
+func (c *company) get(t testing.TB, path string) answer {
+	t.Helper()
+	return c.send(t, request{method: http.MethodGet, path: path, token: c.token(t)})
+}
+
+func (c *company) post(t testing.TB, path, body string) answer {
+	t.Helper()
+	return c.send(t, request{method: http.MethodPost, path: path, body: body, token: c.token(t)})
+}
+
+// draft creates a draft and returns its identifier.
+func (c *company) draft(t testing.TB, body string) string {
+	t.Helper()
+	a := c.post(t, invoices, body)
+	a.want(t, http.StatusCreated, "")
+	return a.text1(t, "/data/id")
+}
+
+const (
+	invoices      = "/api/v1/client/invoices"
+	subscriptions = "/api/v1/webhooks/subscriptions"
+	loginPath     = "/api/v1/client/auth/login"
+)
+
+// want compares the status and, for a refusal, the code.
+func (a answer) want(t testing.TB, status int, code api.Code) {
+	t.Helper()
+	got := api.Code("")
+	if a.status >= 400 && a.text != "" {
+		got = api.Code(a.text1(t, "/error/code"))
+	}
+	if a.status != status || got != code {
+		t.Fatalf("%s %s\n%.300s\nanswered %d %s, want %d %s\n%.600s", a.request.method, a.request.path, a.request.body, a.status, got, status, code, a.text)
+	}
+}
+
+// wantFaults compares the details of a 422: path to rules, in any order of paths, "path: rule, rule".
+func (a answer) wantFaults(t testing.TB, code api.Code, want map[string][]string) {
+	t.Helper()
+	a.want(t, http.StatusUnprocessableEntity, code)
+	var body struct {
+		Error struct {
+			Details map[string][]api.Fault `json:"details"`
+		} `json:"error"`
+	}
+	a.decode(t, &body)
+	got := map[string][]string{}
+	for path, faults := range body.Error.Details {
+		for _, fault := range faults {
+			got[path] = append(got[path], fault.Rule)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("%.2000s\nfaults %v\nwant   %v", a.request.body, got, want)
+	}
+}
+
+// eventually waits until done, for as long as anything here may take.
+func eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not happen", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// numbered is a complete draft with a number of its own; to names its recipient, "" the ordinary one.
+func (s *system) numbered(to string) string {
+	text := edit(complete, "invoice_number", fmt.Sprintf(`"N-%d"`, s.names.Add(1)))
+	return edit(text, "recipient_network_id", fmt.Sprintf("%q", cmp.Or(to, "1234567890")))
+}

@@ -1,0 +1,197 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+	"quittance/internal/submission"
+)
+
+// inside stands for what only the log may be told.
+const inside = "pgx: SQLSTATE 42P01 in internal/store/secret.go: canary"
+
+// troubled is a server on a real store with further routes, whose log is kept.
+func troubled(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *storetest.Store) {
+	t.Helper()
+	db := storetest.Open(t, storetest.Engines()[0])
+	s, err := New(Config{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, MaxBody: 1 << 20, RateLimit: 2, Version: "test",
+		Accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, TokenTTL: time.Hour, LoginRate: 1, Hasher: account.NewHasher(0)},
+		Log:      slog.New(slog.NewJSONHandler(log, nil)), Observe: func(string, string, int, time.Duration) {},
+		Ready: func(context.Context) error { return errors.New(inside) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.routes = append(s.routes, more...)
+	running := httptest.NewServer(s.HTTP().Handler)
+	t.Cleanup(running.Close)
+	return running, db
+}
+
+// TestTrouble: what goes wrong inside is told with its code and a request id, which the log has with the cause.
+func TestTrouble(t *testing.T) {
+	fails := func(err error) func(context.Context, *call) (int, any, error) {
+		return func(context.Context, *call) (int, any, error) { return 0, nil, err }
+	}
+	for _, test := range []struct {
+		name   string
+		serve  func(context.Context, *call) (int, any, error)
+		status int
+		code   api.Code
+	}{
+		{"a panic", func(context.Context, *call) (int, any, error) { panic(inside) }, 500, api.CodeInternal},
+		{"a panic with an error", func(context.Context, *call) (int, any, error) { panic(errors.New(inside)) }, 500, api.CodeInternal},
+		{"a runtime error", func(context.Context, *call) (int, any, error) {
+			var list []int
+			return list[len(inside)], nil, nil
+		}, 500, api.CodeInternal},
+		{"an aborted handler", func(context.Context, *call) (int, any, error) { panic(http.ErrAbortHandler) }, 500, api.CodeInternal},
+		{"an error of nobody's", fails(errors.New(inside)), 500, api.CodeInternal},
+		{"a database that is away", fails(fmt.Errorf("%w: %s", store.ErrUnavailable, inside)), 503, api.CodeUnavailable},
+		{"a time-out", fails(fmt.Errorf("%s: %w", inside, context.DeadlineExceeded)), 503, api.CodeUnavailable},
+		{"a provider that took nothing", fails(fmt.Errorf("%s: %w", inside, submission.ErrNotTaken)), 502, api.CodeProviderError},
+		{"an answer that is no JSON", func(context.Context, *call) (int, any, error) {
+			return 200, map[string]any{inside: func() {}}, nil
+		}, 500, api.CodeInternal},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var log bytes.Buffer
+			running, _ := troubled(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{serve: test.serve}})
+			wantTrouble(t, running.URL+"/trouble", test.status, test.code)
+			if !strings.Contains(log.String(), `"my-id"`) {
+				t.Errorf("the log does not have the request id: %s", log.String())
+			}
+			if test.status != http.StatusBadGateway && test.name != "a runtime error" && test.name != "an aborted handler" && !strings.Contains(log.String(), "canary") {
+				t.Errorf("the log does not have the cause: %s", log.String())
+			}
+			wantTrouble(t, running.URL+"/trouble", test.status, test.code) // it cost that request alone
+		})
+	}
+	t.Run("a process that is not ready", func(t *testing.T) {
+		running, _ := troubled(t, io.Discard)
+		wantTrouble(t, running.URL+"/readyz", http.StatusServiceUnavailable, api.CodeUnavailable)
+	})
+	t.Run("a closed store", func(t *testing.T) {
+		running, db := troubled(t, io.Discard)
+		other := db.Again(t)
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s := Server{Config: Config{DB: other}}
+		_, err := s.authenticate(t.Context(), &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}})
+		if shown := failures(err); err == nil || statuses[shown.code].status < 500 {
+			t.Errorf("a token of which nothing is known was refused as the caller's fault: %v", err)
+		}
+		if response := get(t, running.URL+"/healthz"); response.status != http.StatusOK {
+			t.Errorf("alive answered %d", response.status)
+		}
+	})
+}
+
+// TestLimitBeforeHash: a login that its limit refuses costs no hash. Here no hash ever ends, because the hasher works on
+// no password at a time: the first login waits until its caller gives up, and the second is refused at once.
+func TestLimitBeforeHash(t *testing.T) {
+	running, _ := troubled(t, io.Discard)
+	login := func(ctx context.Context) (*http.Response, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, running.URL+client+"/auth/login", strings.NewReader(`{"email":"a@b.c","password":"p"}`))
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("Content-Type", "application/json")
+		return running.Client().Do(request)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if response, err := login(ctx); err == nil {
+		response.Body.Close()
+		t.Fatalf("the first login answered %d: something was hashed", response.StatusCode)
+	}
+	response, err := login(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" || response.Header.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("the second login answered %d with %v", response.StatusCode, response.Header)
+	}
+}
+
+// TestLimitEnds: a window of the call limit ends after a minute, and the token may call again.
+func TestLimitEnds(t *testing.T) {
+	clock := storetest.NewClock()
+	limiter := newCallLimiter(2, clock.Now)
+	spend := func(token byte, want bool) {
+		t.Helper()
+		if _, err := limiter.spend([32]byte{token}); (err == nil) != want {
+			t.Errorf("token %d: %v", token, err)
+		}
+	}
+	spend(1, true)
+	clock.Advance(callWindow - time.Microsecond)
+	spend(1, true)
+	spend(1, false)
+	spend(2, true) // another token has its own
+	clock.Advance(time.Microsecond)
+	spend(1, true)
+	clock.Advance(2 * callWindow)
+	spend(3, true)
+	if len(limiter.windows) != 1 {
+		t.Errorf("%d windows are kept, and one is live", len(limiter.windows))
+	}
+}
+
+type got struct {
+	status int
+	header http.Header
+	text   string
+}
+
+func get(t *testing.T, url string) got {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set(api.HeaderRequestID, "my-id")
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got{response.StatusCode, response.Header, string(text)}
+}
+
+// wantTrouble compares an answer with the envelope of a code, to the byte.
+func wantTrouble(t *testing.T, url string, status int, code api.Code) {
+	t.Helper()
+	answer := get(t, url)
+	want, err := json.Marshal(api.ErrorBody{Error: api.Error{Code: code, Message: statuses[code].message, Details: map[string]any{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.status != status || strings.TrimSpace(answer.text) != string(want) || answer.header.Get(api.HeaderRequestID) != "my-id" ||
+		answer.header.Get("Content-Type") != "application/json" || answer.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("answered %d %s with %v\nwant %d %s", answer.status, answer.text, answer.header, status, want)
+	}
+	if after := answer.header.Get("Retry-After"); (status == http.StatusServiceUnavailable) != (after != "") {
+		t.Errorf("%d with Retry-After %q", status, after)
+	}
+}

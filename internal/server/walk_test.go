@@ -1,0 +1,286 @@
+package server_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/server"
+)
+
+// TestWalk walks every operation through everything that can happen to it, over real HTTP. The route table says what
+// has to be walked: a route without an entry in operations fails, and so does a status or a code that is documented and
+// not shown by a row, or shown and not documented.
+func TestWalk(t *testing.T) {
+	onEngines(t, walkConfig, func(t *testing.T, s *system) {
+		w := &world{system: s, own: s.connected(t), other: s.connected(t)}
+		table := map[string]*operation{}
+		for n := range operations {
+			table[operations[n].route] = &operations[n]
+		}
+		for _, route := range server.Routes() {
+			name := route.Method + " " + route.Path
+			op := table[name]
+			delete(table, name)
+			if op == nil {
+				t.Errorf("%s is not walked: add it to operations", name)
+				continue
+			}
+			t.Run(name, func(t *testing.T) { w.walk(t, route, op) })
+		}
+		for name := range table {
+			t.Errorf("operations has %s, and there is no such route", name)
+		}
+	})
+}
+
+// world is a system with two companies that must not see each other.
+type world struct {
+	*system
+	own, other *company
+}
+
+func (w *world) walk(t *testing.T, route server.Route, op *operation) {
+	shown := map[string]bool{}
+	show := func(a answer) {
+		if a.status == http.StatusMethodNotAllowed {
+			return // that is no answer of this operation
+		}
+		code := ""
+		if a.status >= 400 && a.text != "" {
+			code = " " + a.text1(t, "/error/code")
+		}
+		shown[fmt.Sprint(a.status)+code] = true
+	}
+	for _, one := range op.rows {
+		t.Run(one.name, func(t *testing.T) {
+			c := w.connected(t)
+			r := w.request(t, c, route, op)
+			if one.prepare != nil {
+				one.prepare(t, c, &r)
+			}
+			a := w.send(t, r)
+			a.want(t, one.status, one.code)
+			show(a)
+			if one.check != nil {
+				one.check(t, c, a)
+			}
+		})
+	}
+	for _, one := range w.common(t, route, op) {
+		t.Run(one.name, func(t *testing.T) {
+			r := w.request(t, w.own, route, op)
+			if one.prepare != nil {
+				one.prepare(t, w.own, &r)
+			}
+			a := w.send(t, r)
+			a.want(t, one.status, one.code)
+			show(a)
+			if one.check != nil {
+				one.check(t, w.own, a)
+			}
+		})
+	}
+	if route.Hidden {
+		return
+	}
+	promised := map[string]bool{fmt.Sprint(route.Status): true}
+	for _, status := range route.Also {
+		promised[fmt.Sprint(status)] = true
+	}
+	for _, code := range route.Codes {
+		if code != api.CodeInternal && code != api.CodeUnavailable { // nothing a caller does leads there; see TestTrouble
+			promised[fmt.Sprint(server.Refusals()[code].Status, " ", code)] = true
+		}
+	}
+	if !maps.Equal(shown, promised) {
+		t.Errorf("documented %v\nshown      %v", slices.Sorted(maps.Keys(promised)), slices.Sorted(maps.Keys(shown)))
+	}
+}
+
+// request returns a request that succeeds.
+func (w *world) request(t *testing.T, c *company, route server.Route, op *operation) request {
+	t.Helper()
+	r := request{method: route.Method, path: route.Path, header: http.Header{"X-Forwarded-For": {w.source()}}}
+	if op.ids != nil {
+		r.path = fill(route.Path, op.ids(t, c))
+	}
+	if op.body != nil {
+		r.body = op.body(c)
+	}
+	if !route.Public {
+		r.token = c.token(t)
+	}
+	return r
+}
+
+// fill puts identifiers into a path.
+func fill(path string, ids map[string]string) string {
+	for name, id := range ids {
+		path = strings.ReplaceAll(path, "{"+name+"}", id)
+	}
+	return path
+}
+
+// common are the rows that follow from what a route is.
+func (w *world) common(t *testing.T, route server.Route, op *operation) []row {
+	if (op.body != nil) != route.HasBody || (op.ids != nil) != strings.Contains(route.Path, "{") {
+		t.Fatalf("the table and the route disagree about a body or about the path's identifiers")
+	}
+	rows := queryRows(route)
+	if !route.Public {
+		rows = append(rows, tokenRows...)
+	}
+	if route.Method != http.MethodGet {
+		rows = append(rows, bodyRows(route)...)
+	}
+	if op.ids != nil {
+		rows = append(rows, w.identifierRows(t, route, op)...)
+	}
+	return append(rows, methodRows(route)...)
+}
+
+// queryRows: a query that cannot be read is refused, and so is a parameter that the route does not have.
+func queryRows(route server.Route) []row {
+	queries := []string{"?no_such=1", "?%70age_=1", "?a=%zz", "?%", "?a=%00", "?a=%ff", "?a;b", "?=", "?&&x", "?page[]=1"}
+	for _, name := range route.Query {
+		queries = append(queries, "?"+name+"=1&"+name+"=1", "?"+name+"=%00", "?"+strings.ToUpper(name)+"=1")
+	}
+	var rows []row
+	for _, query := range queries {
+		rows = append(rows, row{name: "query " + query, status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.path += query }})
+	}
+	return rows
+}
+
+// tokenRows: who calls is not known.
+var tokenRows = []row{
+	unauthenticated("no token", func(_ *testing.T, _ *company, r *request) { r.token = "" }),
+	unauthenticated("an unknown token", func(_ *testing.T, _ *company, r *request) { r.token = strings.Repeat("A", 43) }),
+	unauthenticated("a longer token", func(_ *testing.T, _ *company, r *request) { r.token += "A" }),
+	unauthenticated("a token of 20 KB", func(_ *testing.T, _ *company, r *request) { r.token = strings.Repeat("A", 20<<10) }),
+	unauthenticated("another scheme", authorization(func(token string) []string { return []string{"Basic " + token} })),
+	unauthenticated("no scheme", authorization(func(token string) []string { return []string{token} })),
+	unauthenticated("no token after the scheme", authorization(func(string) []string { return []string{"Bearer"} })),
+	unauthenticated("two tokens", authorization(func(token string) []string { return []string{"Bearer " + token, "Bearer " + token} })),
+	unauthenticated("tokens in a list", authorization(func(token string) []string { return []string{"Bearer " + token + ", Bearer " + token} })),
+	unauthenticated("the token in the query", func(_ *testing.T, _ *company, r *request) {
+		r.path, r.token = r.path+"?access_token="+r.token, ""
+	}),
+	unauthenticated("an expired token", func(t *testing.T, c *company, r *request) { r.token = c.tokenFor(t, -1) }),
+	unauthenticated("a revoked token", func(t *testing.T, c *company, r *request) { c.revoke(t, r.token) }),
+	unauthenticated("the token of a suspended account", func(t *testing.T, c *company, r *request) {
+		suspended := c.connected(t)
+		r.token = suspended.token(t)
+		suspended.suspend(t)
+	}),
+	unauthenticated("the old token of a reactivated account", func(t *testing.T, c *company, r *request) {
+		suspended := c.connected(t)
+		r.token = suspended.token(t)
+		suspended.suspend(t)
+		if err := c.db.ReactivateAccount(t.Context(), suspended.id); err != nil {
+			t.Fatal(err)
+		}
+	}),
+	{name: "one call too many", status: http.StatusTooManyRequests, code: api.CodeRateLimited,
+		prepare: func(t *testing.T, c *company, r *request) { c.exhaust(t, r.token) },
+		check: func(t *testing.T, _ *company, a answer) {
+			if got := a.header; got.Get("RateLimit-Limit") != fmt.Sprint(callsAMinute) || got.Get("RateLimit-Remaining") != "0" ||
+				!wholeSeconds.MatchString(got.Get("RateLimit-Reset")) {
+				t.Errorf("limit %q, remaining %q, reset %q", got.Get("RateLimit-Limit"), got.Get("RateLimit-Remaining"), got.Get("RateLimit-Reset"))
+			}
+		}},
+}
+
+func unauthenticated(name string, prepare func(t *testing.T, c *company, r *request)) row {
+	return row{name: name, status: http.StatusUnauthorized, code: api.CodeUnauthenticated, prepare: prepare}
+}
+
+// authorization sends other Authorization headers.
+func authorization(values func(token string) []string) func(t *testing.T, c *company, r *request) {
+	return func(_ *testing.T, _ *company, r *request) {
+		r.header.Del("Authorization")
+		r.header["Authorization"] = values(r.token)
+	}
+}
+
+// exhaust makes all the calls that a token may make in a minute.
+func (c *company) exhaust(t *testing.T, token string) {
+	t.Helper()
+	for range callsAMinute {
+		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
+	}
+}
+
+// identifierRows: unknown, malformed and other companies' identifiers get the same answer, to the byte.
+func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) []row {
+	own, foreign := op.ids(t, w.own), op.ids(t, w.other)
+	var rows []row
+	first := ""
+	for name, id := range own {
+		unknown := strings.Map(func(r rune) rune {
+			if r == '0' {
+				return '1'
+			}
+			return r
+		}, id)
+		for what, instead := range map[string]string{"unknown": unknown, "foreign": foreign[name], "word": "x", "capitals": strings.ToUpper(id), "longer": id + "0",
+			"without dashes": strings.ReplaceAll(id, "-", ""), "braces": "%7B" + id + "%7D", "zero": "00000000-0000-0000-0000-000000000000",
+			"space": id + "%20", "NUL": id + "%00", "invalid UTF-8": "%ff", "slash": id + "%2F", "quote": "'%20or%201=1--", "long": strings.Repeat("a", 4000)} {
+			ids := maps.Clone(own)
+			ids[name] = instead
+			rows = append(rows, row{name: name + " " + what, status: http.StatusNotFound, code: api.CodeNotFound,
+				prepare: func(_ *testing.T, _ *company, r *request) { r.path = fill(route.Path, ids) },
+				check: func(t *testing.T, _ *company, a answer) {
+					if first = cmp.Or(first, a.text); a.text != first {
+						t.Errorf("%s\nthe others: %s", a.text, first)
+					}
+				}})
+		}
+		ids := maps.Clone(own)
+		ids[name] = unknown
+		if route.Method != http.MethodGet {
+			rows = append(rows, row{name: name + " unknown, with a fault in the body", status: http.StatusNotFound, code: api.CodeNotFound,
+				prepare: func(_ *testing.T, _ *company, r *request) { r.path, r.body = fill(route.Path, ids), `{"no_such":1}` }})
+		}
+	}
+	return rows
+}
+
+// methodRows: the methods that the path does not have, with those that it has in Allow.
+func methodRows(route server.Route) []row {
+	allowed := map[string]bool{}
+	for _, other := range server.Routes() {
+		if other.Path == route.Path {
+			allowed[other.Method] = true
+			if other.Method == http.MethodGet {
+				allowed[http.MethodHead] = true
+			}
+		}
+	}
+	var rows []row
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions, http.MethodTrace, "PROPFIND", "get"} {
+		if allowed[method] {
+			continue
+		}
+		code := api.CodeMethodNotAllowed
+		if method == http.MethodHead {
+			code = "" // such an answer has no body
+		}
+		rows = append(rows, row{name: "method " + method, status: http.StatusMethodNotAllowed, code: code,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.method, r.body = method, "" },
+			check: func(t *testing.T, _ *company, a answer) {
+				if got, want := a.header.Get("Allow"), strings.Join(slices.Sorted(maps.Keys(allowed)), ", "); got != want {
+					t.Errorf("Allow is %q, want %q", got, want)
+				}
+			}})
+	}
+	return rows
+}

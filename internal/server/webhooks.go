@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+func (c *call) listSubscriptions(ctx context.Context) (int, api.List[api.Subscription], error) {
+	var out api.List[api.Subscription]
+	page, perPage, err := c.page(defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := c.session.Tenant.Subscriptions(ctx, page, perPage)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = paginated(page, perPage, found.Total)
+	for _, s := range found.Subscriptions {
+		out.Data = append(out.Data, s.Wire())
+	}
+	return http.StatusOK, out, nil
+}
+
+func (c *call) readSubscription(ctx context.Context) (int, api.Data[api.Subscription], error) {
+	return c.subscription(ctx, (*store.Tenant).Subscription)
+}
+
+func (c *call) deactivateSubscription(ctx context.Context) (int, api.Data[api.Subscription], error) {
+	return c.subscription(ctx, (*store.Tenant).DeactivateSubscription)
+}
+
+// subscription answers with the subscription that the path names, after do.
+func (c *call) subscription(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Subscription, error)) (int, api.Data[api.Subscription], error) {
+	id, err := c.id("subscription_id")
+	if err != nil {
+		return 0, api.Data[api.Subscription]{}, err
+	}
+	s, err := do(c.session.Tenant, ctx, id)
+	if err != nil {
+		return 0, api.Data[api.Subscription]{}, err
+	}
+	return http.StatusOK, api.Data[api.Subscription]{Data: s.Wire()}, nil
+}
+
+func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery], error) {
+	var out api.List[api.Delivery]
+	page, perPage, err := c.page(defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	filter, known, err := c.deliveryFilter()
+	if err != nil {
+		return 0, out, err
+	}
+	var found store.DeliveryPage
+	if known {
+		if found, err = c.session.Tenant.Deliveries(ctx, filter, page, perPage); err != nil {
+			return 0, out, err
+		}
+	}
+	out.Pagination = paginated(page, perPage, found.Total)
+	for _, d := range found.Deliveries {
+		out.Data = append(out.Data, d.Wire())
+	}
+	return http.StatusOK, out, nil
+}
+
+// deliveryFilter reads the filters of the list of deliveries. known is false when one names an identifier that cannot
+// exist: nothing passes such a filter.
+func (c *call) deliveryFilter() (filter store.DeliveryFilter, known bool, err error) {
+	query := c.request.URL.Query()
+	known = true
+	for name, into := range map[string]*store.ID{"subscription_id": &filter.Subscription, "event_id": &filter.Event} {
+		if !query.Has(name) {
+			continue
+		}
+		id, err := store.ParseID(query.Get(name))
+		known = known && err == nil && !id.IsZero()
+		*into = id
+	}
+	filter.Kind, filter.State = api.EventKind(query.Get("event")), api.DeliveryState(query.Get("state"))
+	if query.Has("event") && !slices.Contains(api.EventKinds[:], filter.Kind) {
+		return filter, known, refuse(api.CodeMalformedRequest)
+	}
+	switch filter.State {
+	case api.DeliveryPending, api.DeliveryDelivered, api.DeliveryFailed, api.DeliveryBlocked:
+	default:
+		if query.Has("state") {
+			return filter, known, refuse(api.CodeMalformedRequest)
+		}
+	}
+	return filter, known, nil
+}
+
+func (c *call) readDelivery(ctx context.Context) (int, api.Data[api.DeliveryDetail], error) {
+	return c.delivery(ctx, (*store.Tenant).Delivery)
+}
+
+func (c *call) redeliver(ctx context.Context) (int, api.Data[api.DeliveryDetail], error) {
+	return c.delivery(ctx, (*store.Tenant).Redeliver)
+}
+
+// delivery answers with the delivery that the path names, after do.
+func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.DeliveryRecord, error)) (int, api.Data[api.DeliveryDetail], error) {
+	id, err := c.id("delivery_id")
+	if err != nil {
+		return 0, api.Data[api.DeliveryDetail]{}, err
+	}
+	d, err := do(c.session.Tenant, ctx, id)
+	if err != nil {
+		return 0, api.Data[api.DeliveryDetail]{}, err
+	}
+	return http.StatusOK, api.Data[api.DeliveryDetail]{Data: d.WireDetail()}, nil
+}
+
+func (c *call) listEvents(ctx context.Context) (int, api.Feed[api.Event[jsontext.Value]], error) {
+	var out api.Feed[api.Event[jsontext.Value]]
+	limit, err := c.positive("limit", defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	limit = min(limit, maxPerPage)
+	after, err := c.cursor()
+	if err != nil {
+		return 0, out, err
+	}
+	events, err := c.session.Tenant.Events(ctx, after, limit+1)
+	if err != nil {
+		return 0, out, err
+	}
+	if out.Pagination.HasMore = len(events) > limit; out.Pagination.HasMore {
+		events = events[:limit]
+	}
+	for _, e := range events {
+		envelope, err := e.Envelope()
+		if err != nil {
+			return 0, out, err
+		}
+		out.Data = append(out.Data, envelope)
+		after = e.Position
+	}
+	out.Pagination.NextCursor = strconv.FormatInt(after, 10)
+	return http.StatusOK, out, nil
+}
+
+// cursor returns the position that the query goes on from, 0 for the beginning.
+func (c *call) cursor() (int64, error) {
+	query := c.request.URL.Query()
+	if !query.Has("after") {
+		return 0, nil
+	}
+	after, err := strconv.ParseInt(query.Get("after"), 10, 64)
+	if err != nil || after < 0 || strconv.FormatInt(after, 10) != query.Get("after") {
+		return 0, refuse(api.CodeMalformedRequest)
+	}
+	return after, nil
+}

@@ -1,0 +1,222 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// NewCreditNote is a credit note that is to be stored.
+type NewCreditNote struct {
+	Number    string
+	IssueDate string
+	Reason    string
+	Credit    invoice.Credit
+}
+
+// CreditNote is an internal draft that credits an invoice. It is live until it is voided.
+type CreditNote struct {
+	NewCreditNote
+	ID        ID
+	Invoice   ID
+	Currency  string
+	CreatedAt time.Time
+	// VoidedAt is nil while the credit note counts against its invoice.
+	VoidedAt *time.Time
+}
+
+// CreateCreditNote stores a credit note of an invoice. build decides what it takes, from the invoice and the live
+// credits it has; nothing of these changes before the transaction ends, so that what all of them take together has its
+// bound however many are made at once. build may run more than once.
+func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
+	build func(draft *api.Draft, live []invoice.Credit) (NewCreditNote, error)) (CreditNote, error) {
+	var created CreditNote
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		credited, err := t.creditedInvoice(ctx, tx, invoiceID)
+		if err != nil {
+			return err
+		}
+		live, err := t.liveCredits(ctx, tx, invoiceID)
+		if err != nil {
+			return err
+		}
+		made, err := build(&credited.Draft, live)
+		if err != nil {
+			return err
+		}
+		id, err := newID(t.db.now(), t.db.random)
+		if err != nil {
+			return err
+		}
+		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, CreatedAt: t.db.now()}
+		return t.insertCreditNote(ctx, tx, &created)
+	})
+	return created, err
+}
+
+// creditedInvoice reads the draft of an invoice and keeps every other writer from it until the transaction ends.
+func (t *Tenant) creditedInvoice(ctx context.Context, tx *tx, id ID) (Invoice, error) {
+	return scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+t.db.lock, t.id, id))
+}
+
+func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) error {
+	items, err := jsonv2.Marshal(n.Credit.Items, jsonv2.OmitZeroStructFields(true))
+	if err != nil {
+		return fmt.Errorf("credit note: %w", err)
+	}
+	var position int64
+	if err := tx.QueryRowContext(ctx, `update tenants set credit_notes = credit_notes + 1 where id = $1 and frozen_at is null
+		returning credit_notes`, t.id).Scan(&position); err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, t.id, n.ID, position, n.Invoice, n.Number, n.IssueDate, n.Reason,
+		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), micros(n.CreatedAt))
+	return err
+}
+
+// hasLiveCredits tells whether an invoice has a credit note that is not void. Who decides by it has locked the invoice
+// row: credit notes are made and voided under that lock alone.
+func (t *Tenant) hasLiveCredits(ctx context.Context, q querier, invoiceID ID) (bool, error) {
+	var live bool
+	err := q.QueryRowContext(ctx, `select exists (select 1 from credit_notes
+		where tenant_id = $1 and invoice_id = $2 and voided_at is null)`, t.id, invoiceID).Scan(&live)
+	return live, err
+}
+
+// liveCredits returns what the credit notes of an invoice that are not void take of it.
+func (t *Tenant) liveCredits(ctx context.Context, q querier, invoiceID ID) ([]invoice.Credit, error) {
+	return collect(ctx, q, func(row scanner) (invoice.Credit, error) {
+		var c invoice.Credit
+		var items string
+		if err := row.Scan(&c.Kind, &c.Total, &items); err != nil {
+			return c, err
+		}
+		return c, unmarshalItems(items, &c)
+	}, `select kind, total, items from credit_notes where tenant_id = $1 and invoice_id = $2 and voided_at is null`, t.id, invoiceID)
+}
+
+func unmarshalItems(text string, c *invoice.Credit) error {
+	if err := json.Unmarshal([]byte(text), &c.Items); err != nil {
+		return fmt.Errorf("stored items of a credit note: %w", err)
+	}
+	return nil
+}
+
+const creditNoteColumns = `id, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, voided_at`
+
+func scanCreditNote(row scanner) (CreditNote, error) {
+	var n CreditNote
+	var items string
+	var created int64
+	var voided sql.Null[int64]
+	if err := row.Scan(&n.ID, &n.Invoice, &n.Number, &n.IssueDate, &n.Reason, &n.Credit.Kind, &n.Currency, &n.Credit.Total, &items,
+		&created, &voided); err != nil {
+		return CreditNote{}, err
+	}
+	n.CreatedAt, n.VoidedAt = instant(created), instantOrNil(voided)
+	return n, unmarshalItems(items, &n.Credit)
+}
+
+// CreditNote returns one credit note.
+func (t *Tenant) CreditNote(ctx context.Context, id ID) (CreditNote, error) {
+	var found CreditNote
+	err := t.read(ctx, func(q querier) error {
+		var err error
+		found, err = t.creditNote(ctx, q, id)
+		return err
+	})
+	return found, err
+}
+
+func (t *Tenant) creditNote(ctx context.Context, q querier, id ID) (CreditNote, error) {
+	return scanCreditNote(q.QueryRowContext(ctx, `select `+creditNoteColumns+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
+}
+
+// CreditNoteFilter narrows a list of credit notes; a nil field does not.
+type CreditNoteFilter struct {
+	// Invoice is the invoice that is credited.
+	Invoice *ID
+}
+
+// CreditNotePage is one page of a list of credit notes, newest first.
+type CreditNotePage struct {
+	CreditNotes []CreditNote
+	Total       int
+}
+
+// CreditNotes returns the page of the given number (from 1) with perPage entries (from 1), void ones included. Credit
+// notes are numbered without gaps, so a page of the unfiltered list costs the same at any page, as with
+// [Tenant.Invoices]. A filtered list is counted.
+func (t *Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number, perPage int) (CreditNotePage, error) {
+	var out CreditNotePage
+	err := t.read(ctx, func(q querier) (err error) {
+		if filter.Invoice != nil {
+			out, err = t.creditNotesOf(ctx, q, *filter.Invoice, number, perPage)
+			return err
+		}
+		if err := q.QueryRowContext(ctx, `select credit_notes from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
+			return err
+		}
+		high, low := pageRange(out.Total, number, perPage)
+		out.CreditNotes, err = t.creditNotesWhere(ctx, q, `position <= $2 and position > $3 order by position desc`, high, low)
+		return err
+	})
+	return out, err
+}
+
+// creditNotesOf counts and reads the credit notes of an invoice.
+func (t *Tenant) creditNotesOf(ctx context.Context, q querier, invoiceID ID, number, perPage int) (CreditNotePage, error) {
+	total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and invoice_id = $2`, t.id, invoiceID)
+	out := CreditNotePage{Total: total}
+	if err != nil || !ok {
+		return out, err
+	}
+	out.CreditNotes, err = t.creditNotesWhere(ctx, q, `invoice_id = $2 order by position desc`+limit, invoiceID)
+	return out, err
+}
+
+func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, args ...any) ([]CreditNote, error) {
+	return collect(ctx, q, scanCreditNote, `select `+creditNoteColumns+` from credit_notes where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
+}
+
+// VoidCreditNote ends a credit note for good and frees what it takes of its invoice. Of one that is void already it
+// changes nothing.
+func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) {
+	var n CreditNote
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		var err error
+		if n, err = t.creditNote(ctx, tx, id); err != nil {
+			return err
+		}
+		if _, err = t.creditedInvoice(ctx, tx, n.Invoice); err != nil {
+			return err
+		}
+		// Only under the lock is it known whether somebody else has voided it meanwhile.
+		if n, err = t.creditNote(ctx, tx, id); err != nil || n.VoidedAt != nil {
+			return err
+		}
+		n.VoidedAt = new(t.db.now())
+		_, err = tx.exec(ctx, `update credit_notes set voided_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(*n.VoidedAt))
+		return err
+	})
+	return n, err
+}
+
+// Wire is the credit note as the API and the pages show it.
+func (n CreditNote) Wire() api.CreditNote {
+	out := api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
+		Kind: n.Credit.Kind, Currency: n.Currency, TotalAmount: n.Credit.Total, Items: n.Credit.Items,
+		VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.CreatedAt}
+	if n.VoidedAt != nil {
+		out.UpdatedAt = *n.VoidedAt
+	}
+	return out
+}

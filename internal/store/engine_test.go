@@ -1,0 +1,236 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/pgtest"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// TestServe: one process alone serves a SQLite database; what only opens it works beside. PostgreSQL has replicas.
+func TestServe(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		release, err := f.Serve()
+		must(t, err)
+		beside := f.Again(t)
+		other, err := beside.Serve()
+		if f.Exclusive() {
+			wantErr(t, err, store.ErrServed)
+		} else {
+			must(t, err)
+			must(t, other())
+		}
+		must(t, beside.SetProfile(t.Context(), f.account.ID, api.Profile{City: ptr("Dubai")}))
+		account, err := f.Account(t.Context(), f.account.ID)
+		must(t, err)
+		if account.Profile.City == nil {
+			t.Error("what was written beside the server is not seen")
+		}
+		f.create(t, "INV-1")
+		must(t, release())
+		other, err = beside.Serve()
+		must(t, err)
+		must(t, other())
+	})
+}
+
+// TestCancelledWrite: a caller that hangs up before its turn changes nothing; after it, the whole fact is committed.
+func TestCancelledWrite(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx, cancel := context.WithCancel(t.Context())
+		call := f.submit(t, "INV-1")
+		_, err := call.Record(ctx, func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
+			cancel()
+			return told(s, now, allFour("accepted", true), api.EventTerminal), nil
+		})
+		must(t, err)
+		kept, err := f.tenant.Submission(t.Context(), call.Submission.ID)
+		must(t, err)
+		if kept.Evidence != 1 || !kept.States.AllTerminal() {
+			t.Errorf("half a fact was committed: %s", shown(kept))
+		}
+
+		// Callers that hang up at any moment: each has created its invoice, or has not.
+		var created atomic.Int64
+		race(40, func(n int) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				for range n * 1000 { // later and later
+					_ = ctx.Err()
+				}
+				cancel()
+			}()
+			switch _, err := f.tenant.CreateInvoice(ctx, draft("INV-2")); {
+			case err == nil:
+				created.Add(1)
+			case !errors.Is(err, context.Canceled):
+				t.Errorf("error %v", err)
+			}
+		})
+		all, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
+		must(t, err)
+		if want := int(created.Load()) + 1; all.Total != want || len(all.Invoices) != want {
+			t.Errorf("%d invoices of %d, want %d", len(all.Invoices), all.Total, want)
+		}
+	})
+}
+
+// TestUnavailable: a database that is closed, read-only or full cannot serve. That is told apart from everything else,
+// and passes when the cause does.
+func TestUnavailable(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		settings := map[string][2]string{
+			"read-only": {"pragma query_only = 1", "pragma query_only = 0"},
+			// No page more than there are; long documents need some.
+			"full": {"pragma max_page_count = 1", "pragma max_page_count = 1000000"},
+		}
+		if f.Path == "" {
+			settings = map[string][2]string{"read-only": {"set default_transaction_read_only = on", "set default_transaction_read_only = off"}}
+		}
+		long := draft("INV-1")
+		long.Items[0].Description = ptr(strings.Repeat("long ", 100_000))
+		for name, setting := range settings {
+			broken := f.Again(t)
+			must(t, setOnly(ctx, broken, setting[0]))
+			tenant, err := broken.Tenant(ctx, f.account.ID)
+			must(t, err)
+			_, err = tenant.CreateInvoice(ctx, long)
+			if !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%s: error %v, want %v", name, err, store.ErrUnavailable)
+			}
+			must(t, setOnly(ctx, broken, setting[1]))
+			_, err = tenant.CreateInvoice(ctx, long)
+			must(t, err)
+		}
+		closed := f.Again(t)
+		tenant, err := closed.Tenant(ctx, f.account.ID)
+		must(t, err)
+		must(t, closed.Close())
+		_, err = tenant.CreateInvoice(ctx, long)
+		wantErr(t, err, store.ErrUnavailable)
+		_, err = tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
+		wantErr(t, err, store.ErrUnavailable)
+		wantErr(t, closed.Ping(ctx), store.ErrUnavailable)
+	})
+}
+
+// setOnly runs a setting of the session on the one connection that the store writes with from then on.
+func setOnly(ctx context.Context, db *store.DB, setting string) error {
+	db.Writer().SetMaxOpenConns(1)
+	_, err := db.Writer().ExecContext(ctx, setting)
+	return err
+}
+
+// TestNotADatabase: a damaged file is unavailable too, and says nothing of its content.
+func TestNotADatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quittance.db")
+	must(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600))
+	db, err := store.OpenUnmigrated(t.Context(), "sqlite:"+path, store.Options{})
+	must(t, err)
+	defer func() { must(t, db.Close()) }()
+	wantErr(t, db.Ping(t.Context()), store.ErrUnavailable)
+	if _, err := store.Open(t.Context(), "sqlite:"+path, store.Options{}); err == nil {
+		t.Error("it was migrated")
+	}
+}
+
+// TestServerRestart: while the PostgreSQL server is down the store is unavailable. It works again after, without being
+// opened again, on everything that was committed.
+func TestServerRestart(t *testing.T) {
+	if !pgtest.Enabled() {
+		return // there is no such server
+	}
+	ctx := t.Context()
+	cluster, err := pgtest.Start("")
+	must(t, err)
+	t.Cleanup(func() { must(t, cluster.Stop()) })
+	address, _, err := cluster.NewDatabase(ctx)
+	must(t, err)
+	db, err := store.Open(ctx, address, store.Options{Log: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { must(t, db.Close()) })
+	account, err := db.CreateAccount(ctx, "Palm", store.NewUser{Email: "a@example.com"})
+	must(t, err)
+	must(t, cluster.Kill())
+	wantErr(t, db.SetProfile(ctx, account.ID, api.Profile{}), store.ErrUnavailable)
+	wantErr(t, db.Ping(ctx), store.ErrUnavailable)
+	must(t, cluster.Restart())
+	must(t, db.SetProfile(ctx, account.ID, api.Profile{City: ptr("Dubai")}))
+	kept, err := db.Account(ctx, account.ID)
+	must(t, err)
+	if kept.Profile.City == nil || kept.Company != "Palm" {
+		t.Errorf("after the restart: %+v", kept)
+	}
+}
+
+// TestFiles: a SQLite database is readable by its owner alone, wherever it lies.
+func TestFiles(t *testing.T) {
+	for n, name := range []string{"plain.db", "a space & 100%.db", "what?.db", "#1.db"} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			dir := t.TempDir()
+			db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(dir, name), store.Options{})
+			must(t, err)
+			defer func() { must(t, db.Close()) }()
+			release, err := db.Serve()
+			must(t, err)
+			defer func() { must(t, release()) }()
+			files, err := os.ReadDir(dir)
+			must(t, err)
+			if len(files) < 3 {
+				t.Errorf("files %v", files)
+			}
+			for _, file := range files {
+				info, err := file.Info()
+				must(t, err)
+				if !strings.HasPrefix(file.Name(), name) || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s has mode %v", file.Name(), info.Mode())
+				}
+			}
+		})
+	}
+}
+
+// TestBadAddress: what is no address is refused, without a word of what it holds.
+func TestBadAddress(t *testing.T) {
+	for _, address := range []string{"", "sqlite:", "mysql://secret@host/db", "/path/secret.db", "postgres://user:secret@host:port/db"} {
+		db, err := store.Open(t.Context(), address, store.Options{})
+		if err == nil {
+			t.Errorf("%q was opened: %v", address, errors.Join(db.Close()))
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+// TestMigrateTogether: many processes that start on one empty database at once all get it.
+func TestMigrateTogether(t *testing.T) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			address := "sqlite:" + filepath.Join(t.TempDir(), "quittance.db")
+			if engine == storetest.Postgres {
+				address = pgtest.URL(t)
+			}
+			race(4, func(int) {
+				db, err := store.Open(t.Context(), address, store.Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				must2(t, errors.Join(db.Ping(t.Context()), db.Close()))
+			})
+		})
+	}
+}

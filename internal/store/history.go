@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"quittance/api"
+)
+
+// DeliveryRecord is the history of telling one subscription of one event.
+type DeliveryRecord struct {
+	ID           ID
+	Event        ID
+	Kind         api.EventKind
+	Subscription ID
+	State        api.DeliveryState
+	Reason       *string
+	Attempts     int
+	NextAt       *time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	// History holds every attempt, oldest first; only [Tenant.Delivery] fills it.
+	History []Attempt
+}
+
+// DeliveryFilter narrows a list of deliveries; zero fields do not.
+type DeliveryFilter struct {
+	Subscription, Event ID
+	Kind                api.EventKind
+	State               api.DeliveryState
+}
+
+// DeliveryPage is one page of a list of deliveries, newest first.
+type DeliveryPage struct {
+	Deliveries []DeliveryRecord
+	Total      int
+}
+
+const deliveryColumns = `id, event_id, kind, subscription_id, state, reason, attempts, due_at, created_at, updated_at`
+
+func scanDelivery(row scanner) (DeliveryRecord, error) {
+	var d DeliveryRecord
+	var reason sql.Null[string]
+	var due sql.Null[int64]
+	var created, updated int64
+	err := row.Scan(&d.ID, &d.Event, &d.Kind, &d.Subscription, &d.State, &reason, &d.Attempts, &due, &created, &updated)
+	d.Reason, d.NextAt, d.CreatedAt, d.UpdatedAt = textOrNil(reason), instantOrNil(due), instant(created), instant(updated)
+	return d, err
+}
+
+// Deliveries returns a page of the deliveries that a filter lets pass.
+func (t *Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, perPage int) (DeliveryPage, error) {
+	var out DeliveryPage
+	err := t.read(ctx, func(q querier) error {
+		var where strings.Builder
+		args := []any{t.id}
+		if !filter.Subscription.IsZero() {
+			textFilter(&where, &args, "subscription_id", filter.Subscription)
+		}
+		if !filter.Event.IsZero() {
+			textFilter(&where, &args, "event_id", filter.Event)
+		}
+		if filter.Kind != "" {
+			textFilter(&where, &args, "kind", string(filter.Kind))
+		}
+		if filter.State != "" {
+			textFilter(&where, &args, "state", filter.State)
+		}
+		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from deliveries where tenant_id = $1`+where.String(), args...)
+		out.Total = total
+		if err != nil || !ok {
+			return err
+		}
+		out.Deliveries, err = collect(ctx, q, scanDelivery, `select `+deliveryColumns+` from deliveries
+			where tenant_id = $1`+where.String()+` order by created_at desc, id desc`+limit, args...)
+		return err
+	})
+	return out, err
+}
+
+// Delivery returns one delivery with every attempt.
+func (t *Tenant) Delivery(ctx context.Context, id ID) (DeliveryRecord, error) {
+	var d DeliveryRecord
+	err := t.read(ctx, func(q querier) error {
+		var err error
+		d, err = t.delivery(ctx, q, id, "")
+		return err
+	})
+	return d, err
+}
+
+func (t *Tenant) delivery(ctx context.Context, q querier, id ID, lock string) (DeliveryRecord, error) {
+	d, err := scanDelivery(q.QueryRowContext(ctx, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and id = $2`+lock, t.id, id))
+	if err != nil {
+		return d, err
+	}
+	d.History, err = collect(ctx, q, func(row scanner) (Attempt, error) {
+		var a Attempt
+		var started, duration int64
+		err := row.Scan(&started, &duration, &a.HTTPStatus, &a.ErrorClass, &a.Answer)
+		a.StartedAt, a.Duration = instant(started), time.Duration(duration)*time.Microsecond
+		return a, err
+	}, `select started_at, duration, http_status, error_class, answer from attempts where tenant_id = $1 and delivery_id = $2 order by ordinal`, t.id, id)
+	return d, err
+}
+
+// ErrInactive says that the subscription of a delivery is deactivated.
+var ErrInactive = errors.New("subscription inactive")
+
+// Redeliver makes a delivery due again at once, with a full round of attempts before it: the same delivery, so that the
+// receiver gets the same identifier and the same bytes. [ErrInactive] says that its subscription is deactivated.
+func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
+	var d DeliveryRecord
+	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+		var err error
+		if d, err = t.delivery(ctx, tx, id, t.db.lock); err != nil {
+			return err
+		}
+		var active int64
+		if err := tx.QueryRowContext(ctx, `select active from subscriptions where tenant_id = $1 and id = $2`, t.id, d.Subscription).Scan(&active); err != nil {
+			return err
+		}
+		if active == 0 {
+			return ErrInactive
+		}
+		now := t.db.now()
+		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryPending, nil, &now, now
+		tx.wake(WorkDeliveries)
+		// An attempt under way loses its lease: it is recorded, and the new round decides what follows.
+		_, err = tx.exec(ctx, `update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1
+			where tenant_id = $1 and id = $2`, t.id, id, micros(now))
+		return err
+	})
+	return d, err
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// Reply is an answer as it is kept for a repeat.
+type Reply struct {
+	Status    int
+	EntityTag string
+	Body      []byte
+}
+
+// ErrKeyReused says that an idempotency key was used for another request.
+var ErrKeyReused = errors.New("idempotency key reused")
+
+// Idempotent runs act once for a key: in one transaction with its effect, the answer is kept until ttl has passed, and
+// a repeat with the same fingerprint is given that answer. Of two at the same time one acts and the other waits for
+// it. An error of act undoes everything, the key included. act gets a tenant whose operations join the transaction.
+func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byte, ttl time.Duration,
+	act func(ctx context.Context, t *Tenant) (Reply, error)) (reply Reply, replayed bool, err error) {
+	err = t.write(ctx, func(ctx context.Context, tx *tx) error {
+		reply, replayed = Reply{}, false
+		now := t.db.now()
+		// The insert waits for a transaction that is using the same key; an expired key is taken over.
+		taken, err := tx.exec(ctx, `insert into idempotency (tenant_id, key, fingerprint, status, entity_tag, body, expires_at)
+			values ($1, $2, $3, 0, '', $4, $5)
+			on conflict (tenant_id, key) do update set fingerprint = excluded.fingerprint, status = 0, entity_tag = '', body = excluded.body,
+				expires_at = excluded.expires_at where idempotency.expires_at <= $6`,
+			t.id, key, fingerprint[:], []byte{}, micros(now.Add(ttl)), micros(now))
+		if err != nil {
+			return err
+		}
+		if taken == 0 {
+			replayed = true
+			reply, err = t.kept(ctx, tx, key, fingerprint)
+			return err
+		}
+		joined := *t
+		joined.tx = tx
+		if reply, err = act(ctx, &joined); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `update idempotency set status = $3, entity_tag = $4, body = $5 where tenant_id = $1 and key = $2`,
+			t.id, key, reply.Status, reply.EntityTag, reply.Body)
+		return err
+	})
+	return reply, replayed, err
+}
+
+// kept reads the answer that is kept for a key.
+func (t *Tenant) kept(ctx context.Context, q querier, key string, fingerprint [32]byte) (Reply, error) {
+	var reply Reply
+	var first []byte
+	err := q.QueryRowContext(ctx, `select fingerprint, status, entity_tag, body from idempotency where tenant_id = $1 and key = $2`, t.id, key).
+		Scan(&first, &reply.Status, &reply.EntityTag, &reply.Body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Reply{}, ErrUnavailable // swept between two statements: the caller repeats the call
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	if [32]byte(first) != fingerprint {
+		return Reply{}, ErrKeyReused
+	}
+	return reply, nil
+}

@@ -1,0 +1,377 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"quittance/api"
+)
+
+// NewIncoming is a purchase document as it came from the provider, to be retained. The caller has checked the form of
+// the shown values: nil is what the provider did not say, or said in no usable form.
+type NewIncoming struct {
+	// ProviderDocumentID tells the documents of a company apart: at most 256 characters, no control characters.
+	ProviderDocumentID string
+	DocumentType       *string
+	InvoiceNumber      *string
+	SupplierName       *string
+	SupplierNetworkID  *string
+	IssueDate          *string // YYYY-MM-DD
+	DueDate            *string // YYYY-MM-DD
+	Currency           *string
+	TotalAmount        *api.Decimal
+	ReceivedAt         *time.Time
+	// ClaimedSHA256 is the digest that the metadata claims: 64 lowercase hex digits.
+	ClaimedSHA256 *string
+	MediaType     string
+	// Metadata is the provider's entry as it came.
+	Metadata []byte
+	// Body holds the document's bytes when Retained is true.
+	Body     []byte
+	Retained bool
+	// SHA256 and Size are those of a document that was seen whole and is too large to be retained; nil otherwise.
+	SHA256 *[32]byte
+	Size   *int64
+	// Withheld says that document or metadata echo our credential: both are sealed and never shown.
+	Withheld bool
+}
+
+// Revision is one retained state of an incoming e-invoice. Its digest covers everything but the document and the
+// metadata, which SHA256 and MetadataSHA256 cover, and the digest of the revision before it.
+type Revision struct {
+	NewIncoming // without Metadata; Body only from [Tenant.RevisionDocument]
+	Incoming    ID
+	Revision    int64 // from 1, without gaps
+	RetainedAt  time.Time
+	// SHA256 is the digest of the document, or of the metadata when the document was not had in full.
+	SHA256         [32]byte
+	MetadataSHA256 [32]byte
+	Previous       [32]byte // zero for the first
+	Digest         [32]byte
+}
+
+// chain computes the digest of a revision.
+func (r *Revision) chain() [32]byte {
+	hash := newChain("quittance/revision/v1")
+	hash.field(r.Previous[:])
+	hash.field(r.Incoming[:])
+	hash.number(r.Revision)
+	hash.number(micros(r.RetainedAt))
+	hash.field([]byte(r.ProviderDocumentID))
+	for _, text := range []*string{r.DocumentType, r.InvoiceNumber, r.SupplierName, r.SupplierNetworkID, r.IssueDate, r.DueDate,
+		r.Currency, decimalText(r.TotalAmount), r.ClaimedSHA256} {
+		hash.optional(text)
+	}
+	for _, number := range []*int64{microsPointer(r.ReceivedAt), r.Size} {
+		hash.number(flag(number != nil))
+		if number != nil {
+			hash.number(*number)
+		}
+	}
+	hash.field([]byte(r.MediaType))
+	hash.field(r.SHA256[:])
+	hash.field(r.MetadataSHA256[:])
+	hash.number(flag(r.Retained))
+	hash.number(flag(r.Withheld))
+	return hash.sum()
+}
+
+// Intact tells whether the digest is the one of what the revision says.
+func (r *Revision) Intact() bool { return r.chain() == r.Digest }
+
+func decimalText(d *api.Decimal) *string {
+	if d == nil {
+		return nil
+	}
+	return new(d.String())
+}
+
+func microsPointer(at *time.Time) *int64 {
+	if at == nil {
+		return nil
+	}
+	return new(micros(*at))
+}
+
+// Incoming is an incoming e-invoice in its latest revision.
+type Incoming struct {
+	ID ID
+	Revision
+}
+
+const revisionColumns = `i.provider_document_id, r.incoming_id, r.revision, r.document_type, r.invoice_number, r.supplier_name,
+	r.supplier_network_id, r.issue_date, r.due_date, r.currency, r.total_amount, r.received_at, r.media_type, r.size, r.sha256,
+	r.claimed_sha256, r.retained, r.withheld, r.metadata_sha256, r.retained_at, r.previous, r.digest`
+
+const fromRevisions = ` from incoming i join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id where i.tenant_id = $1 and `
+
+func scanRevision(row scanner, more ...any) (Revision, error) {
+	var r Revision
+	var amount sql.Null[string]
+	var received, size sql.Null[int64]
+	var retained, withheld, at int64
+	var sum, metadata, previous, digest []byte
+	if err := row.Scan(append([]any{&r.ProviderDocumentID, &r.Incoming, &r.Revision, &r.DocumentType, &r.InvoiceNumber, &r.SupplierName,
+		&r.SupplierNetworkID, &r.IssueDate, &r.DueDate, &r.Currency, &amount, &received, &r.MediaType, &size, &sum,
+		&r.ClaimedSHA256, &retained, &withheld, &metadata, &at, &previous, &digest}, more...)...); err != nil {
+		return Revision{}, err
+	}
+	if amount.Valid {
+		total, err := api.ParseDecimal(amount.V)
+		if err != nil {
+			return Revision{}, fmt.Errorf("stored amount of incoming e-invoice %s: %w", r.Incoming, err)
+		}
+		r.TotalAmount = &total
+	}
+	if size.Valid {
+		r.Size = &size.V
+	}
+	r.ReceivedAt, r.RetainedAt = instantOrNil(received), instant(at)
+	r.Retained, r.Withheld = retained == 1, withheld == 1
+	copy(r.SHA256[:], sum)
+	copy(r.MetadataSHA256[:], metadata)
+	copy(r.Previous[:], previous)
+	copy(r.Digest[:], digest)
+	return r, nil
+}
+
+func scanIncoming(row scanner) (Incoming, error) {
+	r, err := scanRevision(row)
+	return Incoming{ID: r.Incoming, Revision: r}, err
+}
+
+// IncomingPage is one page of a list of incoming e-invoices, newest first.
+type IncomingPage struct {
+	Invoices []Incoming
+	Total    int
+}
+
+// IncomingInvoices returns the page of the given number (from 1) with perPage entries (from 1). A revision does not
+// move an e-invoice in the list. As with [Tenant.Invoices], a page is a range of an index.
+func (t *Tenant) IncomingInvoices(ctx context.Context, page, perPage int) (IncomingPage, error) {
+	var out IncomingPage
+	err := t.read(ctx, func(q querier) error {
+		if err := q.QueryRowContext(ctx, `select incoming from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
+			return err
+		}
+		high, low := pageRange(out.Total, page, perPage)
+		var err error
+		out.Invoices, err = collect(ctx, q, scanIncoming, `select `+revisionColumns+fromRevisions+
+			`i.position <= $2 and i.position > $3 and r.revision = i.revision order by i.position desc`, t.id, high, low)
+		return err
+	})
+	return out, err
+}
+
+// IncomingInvoice returns one incoming e-invoice.
+func (t *Tenant) IncomingInvoice(ctx context.Context, id ID) (Incoming, error) {
+	var found Incoming
+	err := t.read(ctx, func(q querier) error {
+		var err error
+		found, err = t.incoming(ctx, q, id)
+		return err
+	})
+	return found, err
+}
+
+func (t *Tenant) incoming(ctx context.Context, q querier, id ID) (Incoming, error) {
+	return scanIncoming(q.QueryRowContext(ctx, `select `+revisionColumns+fromRevisions+`i.id = $2 and r.revision = i.revision`, t.id, id))
+}
+
+// RevisionPage is one page of the revisions of an incoming e-invoice, oldest first.
+type RevisionPage struct {
+	Revisions []Revision
+	Total     int
+}
+
+// Revisions returns the page of the given number (from 1) with perPage entries (from 1).
+func (t *Tenant) Revisions(ctx context.Context, id ID, page, perPage int) (RevisionPage, error) {
+	var out RevisionPage
+	err := t.read(ctx, func(q querier) error {
+		latest, err := t.incoming(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		out.Total = int(latest.Revision.Revision)
+		if page-1 > out.Total/perPage { // the product below could overflow
+			return nil
+		}
+		out.Revisions, err = collect(ctx, q, func(row scanner) (Revision, error) { return scanRevision(row) }, `select `+revisionColumns+fromRevisions+
+			`i.id = $2 and r.revision > $3 and r.revision <= $4 order by r.revision`, t.id, id, int64(page-1)*int64(perPage), int64(page)*int64(perPage))
+		return err
+	})
+	return out, err
+}
+
+// RevisionDocument returns a revision with the document's bytes; what is withheld stays sealed and is not returned.
+func (t *Tenant) RevisionDocument(ctx context.Context, id ID, revision int64) (Revision, error) {
+	var out Revision
+	err := t.read(ctx, func(q querier) error {
+		var body []byte
+		var err error
+		out, err = scanRevision(q.QueryRowContext(ctx, `select `+revisionColumns+`, r.body`+fromRevisions+`i.id = $2 and r.revision = $3`, t.id, id, revision), &body)
+		if err == nil && out.Retained && !out.Withheld {
+			out.Body = body
+		}
+		return err
+	})
+	return out, err
+}
+
+// Wire is the incoming e-invoice as the API shows it.
+func (i Incoming) Wire() api.IncomingInvoice {
+	return api.IncomingInvoice{ID: i.ID.String(), ProviderDocumentID: i.ProviderDocumentID, IncomingRevision: i.Revision.Wire()}
+}
+
+// Wire is the revision as the API shows it.
+func (r Revision) Wire() api.IncomingRevision {
+	return api.IncomingRevision{
+		Revision: int(r.Revision), DocumentType: r.DocumentType, InvoiceNumber: r.InvoiceNumber, SupplierName: r.SupplierName,
+		SupplierNetworkID: r.SupplierNetworkID, IssueDate: r.IssueDate, DueDate: r.DueDate, Currency: r.Currency,
+		TotalAmount: r.TotalAmount, ReceivedAt: r.ReceivedAt, SHA256: hex.EncodeToString(r.SHA256[:]),
+		Evidence: api.RetentionEvidence{RetainedAt: r.RetainedAt, MediaType: r.MediaType, Size: r.Size, DocumentRetained: r.Retained,
+			Withheld: r.Withheld, MetadataSHA256: hex.EncodeToString(r.MetadataSHA256[:]), ClaimedSHA256: r.ClaimedSHA256,
+			Previous: hex.EncodeToString(r.Previous[:]), Digest: hex.EncodeToString(r.Digest[:])},
+	}
+}
+
+// digests returns the digest that a document goes by and that of its metadata.
+func (n *NewIncoming) digests() (document, metadata [32]byte) {
+	metadata = sha256.Sum256(n.Metadata)
+	switch {
+	case n.Retained:
+		return sha256.Sum256(n.Body), metadata
+	case n.SHA256 != nil:
+		return *n.SHA256, metadata
+	}
+	return metadata, metadata
+}
+
+// unchanged tells whether a document is nothing new beside the latest revision: it has the same digest. Of one whose
+// bytes were not seen that is only known when the provider says what it said before, or claims the digest we have.
+func (n *NewIncoming) unchanged(latest *Revision) bool {
+	document, metadata := n.digests()
+	if n.Retained || n.SHA256 != nil {
+		return document == latest.SHA256
+	}
+	return metadata == latest.MetadataSHA256 || n.ClaimedSHA256 != nil && *n.ClaimedSHA256 == hex.EncodeToString(latest.SHA256[:])
+}
+
+// SeedIncoming retains documents as a purchase sync does, events included, without a provider and without moving a
+// cursor: the synthetic ones of a sandbox.
+func (t *Tenant) SeedIncoming(ctx context.Context, docs []NewIncoming) error {
+	return t.write(ctx, func(ctx context.Context, tx *tx) error {
+		_, err := t.retainAll(ctx, tx, docs)
+		return err
+	})
+}
+
+// retainAll retains what is new among documents, in their order, and returns how many are. [ErrNotFound] says that the
+// tenant is frozen.
+func (t *Tenant) retainAll(ctx context.Context, tx *tx, docs []NewIncoming) (stored int, err error) {
+	if len(docs) == 0 {
+		return 0, nil
+	}
+	// Locked, so that two transactions cannot both make the first revision of a document.
+	var tenant ID
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.lock, t.id).Scan(&tenant); err != nil {
+		return 0, err
+	}
+	for n := range docs {
+		isNew, err := t.retain(ctx, tx, &docs[n])
+		if err != nil {
+			return 0, err
+		}
+		if isNew {
+			stored++
+		}
+	}
+	return stored, nil
+}
+
+// retain retains one document, unless it is nothing new.
+func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bool, err error) {
+	latest, err := scanRevision(tx.QueryRowContext(ctx, `select `+revisionColumns+fromRevisions+
+		`i.provider_document_id = $2 and r.revision = i.revision`, t.id, doc.ProviderDocumentID))
+	first := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !first {
+		return false, err
+	}
+	if !first && doc.unchanged(&latest) {
+		return false, nil
+	}
+	now := t.db.now()
+	r := Revision{NewIncoming: *doc, Incoming: latest.Incoming, Revision: latest.Revision + 1, RetainedAt: now, Previous: latest.Digest}
+	r.SHA256, r.MetadataSHA256 = doc.digests()
+	if doc.Retained {
+		r.Size = new(int64(len(doc.Body)))
+	}
+	kind := api.EventIncomingRevised
+	if first {
+		kind = api.EventIncomingReceived
+		if r.Incoming, err = newID(now, t.db.random); err != nil {
+			return false, err
+		}
+	}
+	r.Digest = r.chain()
+	if err := t.writeIncoming(ctx, tx, &r, first); err != nil {
+		return false, err
+	}
+	if err := t.insertRevision(ctx, tx, &r); err != nil {
+		return false, err
+	}
+	return true, appendEvents(ctx, tx, t, []api.EventKind{kind}, api.ResourceIncomingInvoice, r.Incoming, api.IncomingPayload{
+		IncomingInvoiceID: r.Incoming.String(), Revision: int(r.Revision), ProviderDocumentID: r.ProviderDocumentID, SHA256: hex.EncodeToString(r.SHA256[:])})
+}
+
+// writeIncoming makes the e-invoice of a first revision, or moves it on to a further one.
+func (t *Tenant) writeIncoming(ctx context.Context, tx *tx, r *Revision, first bool) error {
+	at := micros(r.RetainedAt)
+	if !first {
+		_, err := tx.exec(ctx, `update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6 where tenant_id = $1 and id = $2`,
+			t.id, r.Incoming, r.Revision, r.SHA256[:], r.Digest[:], at)
+		return err
+	}
+	var position int64
+	if err := tx.QueryRowContext(ctx, `update tenants set incoming = incoming + 1 where id = $1 returning incoming`, t.id).Scan(&position); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`, t.id, r.Incoming, position, r.ProviderDocumentID, r.Revision, r.SHA256[:], r.Digest[:], at)
+	return err
+}
+
+func (t *Tenant) insertRevision(ctx context.Context, tx *tx, r *Revision) error {
+	body, err := t.sealRevision(r, "body", r.Body)
+	if err != nil {
+		return err
+	}
+	metadata, err := t.sealRevision(r, "metadata", r.Metadata)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `insert into revisions (tenant_id, incoming_id, revision, document_type, invoice_number, supplier_name,
+		supplier_network_id, issue_date, due_date, currency, total_amount, received_at, media_type, size, sha256, claimed_sha256,
+		retained, withheld, body, metadata, metadata_sha256, retained_at, previous, digest)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
+		t.id, r.Incoming, r.Revision, r.DocumentType, r.InvoiceNumber, r.SupplierName,
+		r.SupplierNetworkID, r.IssueDate, r.DueDate, r.Currency, decimalText(r.TotalAmount), microsOrNil(r.ReceivedAt), r.MediaType, r.Size, r.SHA256[:], r.ClaimedSHA256,
+		flag(r.Retained), flag(r.Withheld), body, metadata, r.MetadataSHA256[:], micros(r.RetainedAt), r.Previous[:], r.Digest[:])
+	return err
+}
+
+// sealRevision returns what stands in a column of a revision for text: sealed when the revision is withheld.
+func (t *Tenant) sealRevision(r *Revision, column string, text []byte) ([]byte, error) {
+	if r.Withheld {
+		return t.db.keys.Seal(text, revisionPlace(t.id, r.Incoming, r.Revision, column))
+	}
+	if text == nil {
+		return []byte{}, nil
+	}
+	return text, nil
+}

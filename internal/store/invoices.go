@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"quittance/internal/invoice"
+)
+
+// InvoiceFilter narrows a list of invoices; nil fields and absent dimensions do not.
+type InvoiceFilter struct {
+	// Number is the exact invoice number.
+	Number *string
+	// Submitted tells drafts from submitted invoices.
+	Submitted *bool
+	// States are exact words by dimension.
+	States map[invoice.Dimension]string
+}
+
+// empty tells that the filter lets everything pass.
+func (f InvoiceFilter) empty() bool {
+	return f.Number == nil && f.Submitted == nil && len(f.States) == 0
+}
+
+// InvoicePage is one page of a list of invoices, newest first.
+type InvoicePage struct {
+	Invoices []Invoice
+	Total    int
+}
+
+// Invoices returns the page of the given number (from 1) with perPage entries (from 1). Invoices are numbered without
+// gaps, so a page of the unfiltered list is a range of an index: it costs the same at any page of any number of
+// invoices. A filtered list is counted.
+func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPage int) (InvoicePage, error) {
+	var out InvoicePage
+	err := t.read(ctx, func(q querier) (err error) {
+		if !filter.empty() {
+			out, err = t.filteredInvoices(ctx, q, filter, page, perPage)
+			return err
+		}
+		if err := q.QueryRowContext(ctx, `select invoices from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
+			return err
+		}
+		high, low := pageRange(out.Total, page, perPage)
+		out.Invoices, err = t.invoicesWhere(ctx, q, `i.position <= $2 and i.position > $3 order by i.position desc`, high, low)
+		return err
+	})
+	return out, err
+}
+
+// pageRange returns the gapless positions of a page, newest first: from high down to above low. A page past the end is
+// an empty range, whatever its number.
+func pageRange(total, page, perPage int) (high, low int64) {
+	if page-1 > total/perPage {
+		return 0, 0
+	}
+	high = int64(total) - int64(page-1)*int64(perPage)
+	return high, max(0, high-int64(perPage))
+}
+
+// filteredInvoices counts and reads the invoices that a filter lets pass.
+func (t *Tenant) filteredInvoices(ctx context.Context, q querier, filter InvoiceFilter, page, perPage int) (InvoicePage, error) {
+	where, args := filter.conditions(1)
+	var out InvoicePage
+	if err := q.QueryRowContext(ctx, `select count(*) from invoices i where i.tenant_id = $1`+where, append([]any{t.id}, args...)...).Scan(&out.Total); err != nil {
+		return out, err
+	}
+	if page-1 > out.Total/perPage {
+		return out, nil
+	}
+	limit := fmt.Sprintf(" order by i.position desc limit %d offset %d", perPage, (page-1)*perPage)
+	var err error
+	out.Invoices, err = t.invoicesWhere(ctx, q, `1 = 1`+where+limit, args...)
+	return out, err
+}
+
+// conditions returns the filter as SQL whose parameters come after the first used ones.
+func (f InvoiceFilter) conditions(used int) (where string, args []any) {
+	next := func(value any) string {
+		args = append(args, value)
+		return fmt.Sprintf("$%d", used+len(args))
+	}
+	const current = `exists (select 1 from submissions c where c.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and c.outcome <> 'not_sent')`
+	if f.Number != nil {
+		where += ` and i.number = ` + next(*f.Number)
+	}
+	if f.Submitted != nil {
+		if *f.Submitted {
+			where += ` and ` + current
+		} else {
+			where += ` and not ` + current
+		}
+	}
+	for _, dimension := range invoice.Dimensions {
+		word, ok := f.States[dimension]
+		if !ok {
+			continue
+		}
+		where += ` and exists (select 1 from states w join submissions c on c.tenant_id = w.tenant_id and c.id = w.submission_id
+			where w.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and w.dimension = ` + next(string(dimension)) + ` and w.word = ` + next(word) + `)`
+	}
+	return where, args
+}
+
+// invoicesWhere reads invoices with their current submissions and states: three queries, however many there are.
+func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, args ...any) ([]Invoice, error) {
+	out, err := collect(ctx, q, func(row scanner) (Invoice, error) { return scanInvoice(row) },
+		`select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
+	if err != nil || len(out) == 0 {
+		return out, err
+	}
+	byInvoice := make(map[ID]int, len(out))
+	ids := make([]ID, len(out))
+	for n, i := range out {
+		ids[n], byInvoice[i.ID] = i.ID, n
+	}
+	list, idArgs := t.idList(ids)
+	submissions, err := collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions
+		where tenant_id = $1 and invoice_id in (`+list+`) and current = 1 and outcome <> 'not_sent'`, idArgs...)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.loadAllStates(ctx, q, submissions); err != nil {
+		return nil, err
+	}
+	for n := range submissions {
+		out[byInvoice[submissions[n].Invoice]].Submission = &submissions[n]
+	}
+	return out, nil
+}
+
+// idList returns the parameters $2, $3, … for identifiers, and the arguments with the tenant as $1.
+func (t *Tenant) idList(ids []ID) (list string, args []any) {
+	names := make([]string, len(ids))
+	args = []any{t.id}
+	for n, id := range ids {
+		names[n] = fmt.Sprintf("$%d", n+2)
+		args = append(args, id)
+	}
+	return strings.Join(names, ", "), args
+}
+
+// loadAllStates reads the states of submissions in one query.
+func (t *Tenant) loadAllStates(ctx context.Context, q querier, submissions []Submission) error {
+	if len(submissions) == 0 {
+		return nil
+	}
+	ids := make([]ID, len(submissions))
+	for n := range submissions {
+		ids[n] = submissions[n].ID
+	}
+	words := map[ID]map[invoice.Dimension]invoice.Word{}
+	list, args := t.idList(ids)
+	rows, err := collect(ctx, q, scanState, `select submission_id, dimension, word, terminal from states where tenant_id = $1 and submission_id in (`+list+`)`, args...)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if words[row.submission] == nil {
+			words[row.submission] = map[invoice.Dimension]invoice.Word{}
+		}
+		words[row.submission][row.dimension] = row.word
+	}
+	for n := range submissions {
+		submissions[n].States = invoice.RestoreStates(words[submissions[n].ID])
+	}
+	return nil
+}
+
+// stateRow is one dimension of one submission.
+type stateRow struct {
+	submission ID
+	dimension  invoice.Dimension
+	word       invoice.Word
+}
+
+func scanState(row scanner) (stateRow, error) {
+	var out stateRow
+	var terminal int64
+	err := row.Scan(&out.submission, &out.dimension, &out.word.Value, &terminal)
+	out.word.Terminal = terminal == 1
+	return out, err
+}
+
+// loadStates reads the states of one submission.
+func (t *Tenant) loadStates(ctx context.Context, q querier, s *Submission) error {
+	one := []Submission{*s}
+	err := t.loadAllStates(ctx, q, one)
+	*s = one[0]
+	return err
+}
+
+// textFilter is an optional equality in a where clause.
+func textFilter(where *strings.Builder, args *[]any, column string, value any) {
+	if value == nil {
+		return
+	}
+	*args = append(*args, value)
+	fmt.Fprintf(where, " and %s = $%d", column, len(*args))
+}
+
+// page counts rows and returns the bounds of a page of them; ok is false past the end.
+func page(ctx context.Context, q querier, number, perPage int, count string, args ...any) (total int, limit string, ok bool, err error) {
+	var n sql.Null[int]
+	if err := q.QueryRowContext(ctx, count, args...).Scan(&n); err != nil {
+		return 0, "", false, err
+	}
+	if number-1 > n.V/perPage {
+		return n.V, "", false, nil
+	}
+	return n.V, fmt.Sprintf(" limit %d offset %d", perPage, (number-1)*perPage), true, nil
+}

@@ -1,0 +1,172 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// keys returns the keys of lanes, without what belongs to others than these.
+func keys(lanes []store.Lane, of ...store.ID) (out []store.ID) {
+	for _, lane := range lanes {
+		if slices.Contains(of, lane.Key()) {
+			out = append(out, lane.Key())
+		}
+	}
+	return out
+}
+
+// TestDeliveryLanes: a lane is a subscription with due deliveries, the longest waiting first; next is when another will
+// be due.
+func TestDeliveryLanes(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		var s [3]store.ID
+		for n := range s {
+			s[n] = f.subscribe(t, api.EventSubmissionUpdated).ID
+		}
+		f.tell(t, 1)
+		begun := f.Clock.Now()
+		for n, wait := range []time.Duration{20 * time.Second, 10 * time.Second, 30 * time.Second} {
+			d := f.claimDeliveries(t, s[n], 1)[0]
+			must(t, d.Settle(ctx, attempt(f, 503), store.Settlement{State: store.DeliveryPending, DueAt: begun.Add(wait)}))
+		}
+		for _, want := range []struct {
+			at    time.Duration
+			lanes []store.ID
+			next  time.Duration
+		}{
+			{0, nil, 10 * time.Second},
+			{10 * time.Second, []store.ID{s[1]}, 20 * time.Second},
+			{25 * time.Second, []store.ID{s[1], s[0]}, 30 * time.Second},
+		} {
+			f.Clock.Advance(begun.Add(want.at).Sub(f.Clock.Now()))
+			lanes, next, err := f.DeliveryLanes(ctx)
+			must(t, err)
+			if got := keys(lanes, s[:]...); !slices.Equal(got, want.lanes) || !next.Equal(begun.Add(want.next)) {
+				t.Errorf("after %v: lanes %v and next %v, want %v and %v", want.at, got, next.Sub(begun), want.lanes, want.next)
+			}
+		}
+		f.Clock.Advance(11 * 365 * 24 * time.Hour) // by then the decoy's delivery is due too
+		lanes, next, err := f.DeliveryLanes(ctx)
+		must(t, err)
+		if got := keys(lanes, s[:]...); !slices.Equal(got, []store.ID{s[1], s[0], s[2]}) || len(lanes) != 4 || !next.IsZero() {
+			t.Errorf("of all: %v of %d, next %v", got, len(lanes), next)
+		}
+		must(t, f.SuspendAccount(ctx, f.account.ID)) // it stops logins, never deliveries
+		lanes, _, err = f.DeliveryLanes(ctx)
+		must(t, err)
+		if len(lanes) != 4 {
+			t.Errorf("%d lanes after a suspension, want 4", len(lanes))
+		}
+	})
+}
+
+// TestSubmissionLanes: a lane is a connection with submissions to ask about, in the same manner. A disabled connection
+// and a suspended account are still reconciled.
+func TestSubmissionLanes(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		first := f.submit(t, "INV-1")
+		_, err := f.DisableConnection(ctx, f.connection.ID)
+		must(t, err)
+		added, err := f.AddConnection(ctx, f.account.ID, sandboxConnection())
+		must(t, err)
+		_, err = f.ActivateConnection(ctx, added.ID)
+		must(t, err)
+		f.Clock.Advance(time.Second)
+		second, third := f.submit(t, "INV-2"), f.submit(t, "INV-3")
+		must(t, f.SuspendAccount(ctx, f.account.ID))
+
+		lanes, next, err := f.SubmissionLanes(ctx)
+		must(t, err)
+		if len(lanes) != 0 || !next.Equal(*first.Submission.DueAt) {
+			t.Errorf("%d lanes while the calls are under way, next %v", len(lanes), next)
+		}
+		f.Clock.Advance(lease)
+		lanes, _, err = f.SubmissionLanes(ctx)
+		must(t, err)
+		if got := keys(lanes, f.connection.ID, added.ID); !slices.Equal(got, []store.ID{f.connection.ID, added.ID}) {
+			t.Fatalf("lanes %v", got)
+		}
+		claimed, err := lanes[1].ClaimSubmissions(ctx, 10, lease)
+		must(t, err)
+		var ids []store.ID
+		for _, call := range claimed {
+			ids = append(ids, call.Submission.ID)
+			if call.Connection.ID != added.ID || call.Tenant.Key() != f.tenant.Key() || call.Tenant.Account() != f.account.ID || len(call.Submission.Document) == 0 {
+				t.Errorf("claimed %+v", call)
+			}
+		}
+		if len(ids) != 2 || !slices.Contains(ids, second.Submission.ID) || !slices.Contains(ids, third.Submission.ID) {
+			t.Errorf("claimed %v", ids)
+		}
+		record(t, claimed[0], allFour("accepted", false))
+		if calls, err := lanes[1].ClaimSubmissions(ctx, 10, lease); err != nil || len(calls) != 0 {
+			t.Errorf("%d are claimed before they are due, error %v", len(calls), err)
+		}
+		// The lane of deliveries has no submissions, nor the other way round.
+		_, err = lanes[0].ClaimDeliveries(ctx, 1, lease)
+		wantErr(t, err, store.ErrNoTenant)
+	})
+}
+
+// TestClaimSubmissionOnce: of many who claim a connection's submissions at once each gets others.
+func TestClaimSubmissionOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		const due = 20
+		for n := range due {
+			f.submit(t, "INV-"+string(rune('A'+n)))
+		}
+		f.Clock.Advance(lease)
+		lane, _ := f.submissionLane(t, f.connection.ID)
+		claims := make(chan store.ID, 10*due)
+		race(10, func(int) {
+			for range 5 {
+				calls, err := lane.ClaimSubmissions(t.Context(), 2, lease)
+				must2(t, err)
+				for _, call := range calls {
+					claims <- call.Submission.ID
+				}
+			}
+		})
+		for _, call := range f.claimSubmissions(t, due) {
+			claims <- call.Submission.ID
+		}
+		close(claims)
+		seen := map[store.ID]bool{}
+		for id := range claims {
+			if seen[id] {
+				t.Errorf("submission %s was claimed twice", id)
+			}
+			seen[id] = true
+		}
+		if len(seen) != due {
+			t.Errorf("%d submissions were claimed, want %d", len(seen), due)
+		}
+	})
+}
+
+// TestAbandoned: after the end of the one process that serves a database, calls that were cut off are due at once, and
+// only those.
+func TestAbandoned(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		cut, known := f.submit(t, "INV-1"), f.submit(t, "INV-2")
+		record(t, known, allFour("accepted", false))
+		must(t, f.Abandoned(t.Context()))
+		claimed := f.claimSubmissions(t, 10)
+		if len(claimed) != 1 || claimed[0].Submission.ID != cut.Submission.ID || claimed[0].Submission.Outcome != api.OutcomeInProgress {
+			t.Fatalf("due at once: %+v", claimed)
+		}
+		_, err := cut.Record(t.Context(), func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
+			if leased {
+				t.Error("the call that was cut off has its lease still")
+			}
+			return outcome(s, s.Outcome), nil
+		})
+		must(t, err)
+	})
+}

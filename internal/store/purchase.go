@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"quittance/internal/secret"
+)
+
+// revisionPlace is where a sealed column of a revision stands.
+func revisionPlace(tenant, incoming ID, revision int64, column string) secret.Place {
+	row := binary.BigEndian.AppendUint64(incoming[:], uint64(revision)) //nolint:gosec // revisions count from 1
+	return secret.Place{Tenant: tenant[:], Table: "revisions", Column: column, Row: row}
+}
+
+// PurchaseLanes returns the connections whose purchase documents are due to be asked for, in the manner of
+// [DB.DeliveryLanes].
+func (db *DB) PurchaseLanes(ctx context.Context) (lanes []Lane, next time.Time, err error) {
+	return db.lanes(ctx, func(row scanner) (Lane, int64, error) {
+		l := Lane{db: db}
+		var due int64
+		err := row.Scan(&l.account, &l.id, &due)
+		return l, due, err
+		// Every active connection has a row. Who is not among the longest waiting is found by a later look.
+	}, `select account_id, connection_id, due_at from purchase_syncs where due_at is not null order by due_at limit 256`)
+}
+
+// SyncClaim is the right to ask a connection for purchase documents, and where the sync stands.
+type SyncClaim struct {
+	// Tenant gets the documents.
+	Tenant     *Tenant
+	Connection Connection
+	// Cursor is the provider's own text for where to go on; "" is the beginning.
+	Cursor string
+	// Failures counts the turns in a row in which a document behind the cursor could not be fetched and none was gained.
+	Failures int
+	// Wait is how long was waited after trouble the last time, 0 when there was none.
+	Wait time.Duration
+
+	lease int64
+}
+
+// ClaimPurchases leases the sync of a lane's connection until lease has passed; none when it is not due.
+func (l Lane) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncClaim, error) {
+	if l.db == nil {
+		return nil, ErrNoTenant
+	}
+	var claims []SyncClaim
+	err := l.db.write(ctx, func(ctx context.Context, tx *tx) error {
+		claims = nil
+		now := l.db.now()
+		rows, err := collect(ctx, tx, func(row scanner) (SyncClaim, error) {
+			var c SyncClaim
+			var cursor []byte
+			var wait int64
+			err := row.Scan(&cursor, &c.Failures, &wait, &c.lease)
+			c.Cursor, c.Wait = string(cursor), time.Duration(wait)*time.Microsecond
+			return c, err
+		}, `update purchase_syncs set lease = lease + 1, due_at = $4
+			where account_id = $1 and connection_id = $2 and due_at <= $3 returning cursor, failures, wait, lease`,
+			l.account, l.id, micros(now), micros(now.Add(lease)))
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		claim := rows[0]
+		if claim.Connection, err = scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, l.account, l.id)); err != nil {
+			return err
+		}
+		if claim.Tenant, err = l.db.currentTenant(ctx, tx, l.account); err != nil {
+			return err
+		}
+		claims = []SyncClaim{claim}
+		return nil
+	})
+	return claims, err
+}
+
+// SyncStep is where a purchase sync stands after what was retained.
+type SyncStep struct {
+	// Cursor, Failures and Wait replace those of the claim.
+	Cursor   string
+	Failures int
+	Wait     time.Duration
+	// After is when to go on. Hold keeps the claim until then; otherwise the work is handed back and due at that time.
+	After time.Duration
+	Hold  bool
+	// Complete says that the provider has nothing more for now.
+	Complete bool
+}
+
+// RetainPurchases retains what is new among documents, records the events and moves the sync on, in one transaction. It
+// returns the claim as it stands then and how many documents and revisions were new. [ErrLeaseLost] says that the sync
+// was claimed again, its connection disabled or its tenant frozen since: nothing was written.
+func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step SyncStep) (after SyncClaim, stored int, err error) {
+	t := c.Tenant
+	err = t.write(ctx, func(ctx context.Context, tx *tx) error {
+		now := t.db.now()
+		after = c
+		after.Cursor, after.Failures, after.Wait = step.Cursor, step.Failures, step.Wait
+		if !step.Hold {
+			after.lease++ // a second step under the same claim finds it lost
+		}
+		var synced any
+		if step.Complete {
+			synced = micros(now)
+		}
+		changed, err := tx.exec(ctx, `update purchase_syncs set cursor = $4, failures = $5, wait = $6, due_at = $7, lease = $8,
+				synced_at = coalesce(cast($9 as bigint), synced_at)
+			where account_id = $1 and connection_id = $2 and lease = $3`, c.Connection.Account, c.Connection.ID, c.lease,
+			[]byte(step.Cursor), step.Failures, step.Wait.Microseconds(), micros(now.Add(step.After)), after.lease, synced)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return ErrLeaseLost
+		}
+		stored, err = t.retainAll(ctx, tx, docs)
+		return err
+	})
+	if errors.Is(err, ErrNotFound) { // the tenant was frozen: its leases are void
+		err = ErrLeaseLost
+	}
+	return after, stored, err
+}
+
+// Known returns, of the given provider document ids, those that are retained, each with the digest of the metadata of
+// its latest revision.
+func (c SyncClaim) Known(ctx context.Context, ids []string) (map[string][32]byte, error) {
+	t := c.Tenant
+	known := make(map[string][32]byte, len(ids))
+	err := t.read(ctx, func(q querier) error {
+		for _, id := range ids {
+			found, err := collect(ctx, q, func(row scanner) (Revision, error) { return scanRevision(row) },
+				`select `+revisionColumns+fromRevisions+`i.provider_document_id = $2 and r.revision = i.revision`, t.id, id)
+			if err != nil {
+				return err
+			}
+			for _, r := range found {
+				known[id] = r.MetadataSHA256
+			}
+		}
+		return nil
+	})
+	return known, err
+}
+
+// schedulePurchases makes the purchase sync of an active connection due at once, and ends that of any other: a turn
+// under way loses its lease.
+func (t *tx) schedulePurchases(ctx context.Context, c *Connection) error {
+	if c.State != ConnectionActive {
+		_, err := t.exec(ctx, `update purchase_syncs set due_at = null, lease = lease + 1 where account_id = $1 and connection_id = $2`, c.Account, c.ID)
+		return err
+	}
+	_, err := t.exec(ctx, `insert into purchase_syncs (account_id, connection_id, cursor, due_at) values ($1, $2, $3, $4)
+		on conflict (account_id, connection_id) do update set due_at = excluded.due_at, wait = 0`, c.Account, c.ID, []byte{}, micros(t.db.now()))
+	return err
+}

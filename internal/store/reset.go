@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"quittance/api"
+)
+
+// ErrProduction says that something for local and sandbox alone was tried on a production database.
+var ErrProduction = errors.New("this database is served in production")
+
+// Environment records the environment this database is served in and refuses one that contradicts it: what was served
+// in production is no sandbox, and the other way round.
+func (db *DB) Environment(ctx context.Context, environment string) error {
+	return db.write(ctx, func(ctx context.Context, t *tx) error {
+		var recorded string
+		if err := t.QueryRowContext(ctx, `insert into settings (key, value) values ('environment', $1)
+			on conflict (key) do update set value = settings.value returning value`, environment).Scan(&recorded); err != nil {
+			return err
+		}
+		if recorded == environment {
+			return nil
+		}
+		if recorded == "production" || environment == "production" {
+			return fmt.Errorf("this database was served in the environment %s: moving between it and %s needs a database of its own", recorded, environment)
+		}
+		_, err := t.exec(ctx, `update settings set value = $1 where key = 'environment'`, environment)
+		return err
+	})
+}
+
+// ResetTenant gives an account a fresh tenant and freezes the old one: its tokens are revoked and its leases void, so
+// that nothing of it is sent any more. Users, passwords, profile and connections stay. [ErrProduction] says that the
+// database, or a connection of the account, is a production one.
+func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
+	var fresh *Tenant
+	err := db.write(ctx, func(ctx context.Context, t *tx) error {
+		if _, err := t.account(ctx, account); err != nil {
+			return err
+		}
+		var production int
+		if err := t.QueryRowContext(ctx, `select (select count(*) from settings where key = 'environment' and value = 'production')
+			+ (select count(*) from connections where account_id = $1 and environment = 'production')`, account).Scan(&production); err != nil {
+			return err
+		}
+		if production > 0 {
+			return ErrProduction
+		}
+		old, err := db.currentTenant(ctx, t, account)
+		if err != nil {
+			return err
+		}
+		now := micros(db.now())
+		for _, statement := range []string{
+			`update tenants set frozen_at = $2 where id = $1`,
+			`update tokens set revoked_at = $2 where tenant_id = $1 and revoked_at is null`,
+		} {
+			if _, err := t.exec(ctx, statement, old.id, now); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(ctx, `update submissions set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `update deliveries set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
+			return err
+		}
+		if err := t.insertTenant(ctx, account); err != nil {
+			return err
+		}
+		fresh, err = db.currentTenant(ctx, t, account)
+		return err
+	})
+	return fresh, err
+}
+
+// PendingDeliveries returns how many deliveries of the tenant are still on their way.
+func (t *Tenant) PendingDeliveries(ctx context.Context) (int, error) {
+	var pending int
+	err := t.read(ctx, func(q querier) error {
+		return q.QueryRowContext(ctx, `select count(*) from deliveries where tenant_id = $1 and state = $2`, t.id, api.DeliveryPending).Scan(&pending)
+	})
+	return pending, err
+}

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"quittance/api"
+)
+
+// ErrNotUnknown says that the outcome of a submission is known, so that there is nothing to decide.
+var ErrNotUnknown = errors.New("the outcome of the submission is not unknown")
+
+// ResolveSubmission records what an administrator has decided about a submission of unknown outcome: to send it again
+// under its reference, or to count it as rejected, which lets the customer correct the invoice. Reconciliation goes on
+// either way.
+func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submission, error) {
+	var resolved Submission
+	err := db.write(ctx, func(ctx context.Context, tx *tx) error {
+		tenant := &Tenant{db: db}
+		var invoiceID ID
+		if err := tx.QueryRowContext(ctx, `select tenant_id, account_id, invoice_id from submissions where id = $1`, id).
+			Scan(&tenant.id, &tenant.account, &invoiceID); err != nil {
+			return err
+		}
+		if _, err := tenant.lockInvoice(ctx, tx, invoiceID); err != nil {
+			return err
+		}
+		s, err := tenant.submission(ctx, tx, id, db.lock)
+		if err != nil {
+			return err
+		}
+		if s.Outcome != api.OutcomeUnknown {
+			return ErrNotUnknown
+		}
+		now := db.now()
+		if resend {
+			s.Resend, s.DueAt = true, &now
+		} else {
+			s.Outcome = api.OutcomeRejected
+		}
+		if _, err := tx.exec(ctx, `update submissions set resend = $3, outcome = $4, due_at = $5 where tenant_id = $1 and id = $2`,
+			tenant.id, id, flag(s.Resend), s.Outcome, microsOrNil(s.DueAt)); err != nil {
+			return err
+		}
+		tx.wake(WorkSubmissions)
+		resolved = s
+		return tenant.touchInvoice(ctx, tx, invoiceID)
+	})
+	return resolved, err
+}

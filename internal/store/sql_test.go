@@ -1,0 +1,133 @@
+package store_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
+var unscoped = map[string]string{
+	"DeliveryLanes":       "it finds work of every tenant, and gives each lane its own",
+	"SubmissionLanes":     "a lane is a connection's: it finds work of every tenant, and opens no row",
+	"Abandoned":           "at the start of the one process: every call that was cut off is due",
+	"resealSubscriptions": "keys are the installation's: every sealed secret, each written back to its own row",
+	"ResolveSubmission":   "an administrator names a submission alone; the look-up makes the tenant",
+	"Sweep":               "idempotency keys past their time, whoever's they are",
+}
+
+var (
+	beginsStatement = regexp.MustCompile(`^\s*(select|insert|update|delete|with)\s`)
+	touchesTable    = regexp.MustCompile(`\b(?:from|join|into|update)\s+(\w+)`)
+	// What holds a statement to a tenant: a comparison, the first column of an insert, or the pair of a row.
+	namesTenant = regexp.MustCompile(`\btenant_id = |into \w+ \(tenant_id,|\(tenant_id, id\) in`)
+)
+
+// TestStatementsNameTheirTenant reads every statement in the source of this package: what touches a tenant's table says
+// whose rows it means.
+func TestStatementsNameTheirTenant(t *testing.T) {
+	var scoped []string
+	for _, tab := range tables(t) {
+		if tab.has("tenant_id") && tab.name != "tokens" { // a token is looked up before it is known whose it is
+			scoped = append(scoped, tab.name)
+		}
+	}
+	used, statements := map[string]bool{}, 0
+	for _, s := range statementsOf(t) {
+		statements++
+		var touched []string
+		for _, found := range touchesTable.FindAllStringSubmatch(s.text, -1) {
+			if slices.Contains(scoped, found[1]) {
+				touched = append(touched, found[1])
+			}
+		}
+		if len(touched) == 0 || namesTenant.MatchString(s.text) {
+			continue
+		}
+		if unscoped[s.function] == "" {
+			t.Errorf("%s: %s touches %v without a tenant: %s", s.at, s.function, touched, s.text)
+		}
+		used[s.function] = true
+	}
+	if statements < 50 || len(scoped) < 8 {
+		t.Errorf("only %d statements and %d tables were found", statements, len(scoped))
+	}
+	for function := range unscoped {
+		if !used[function] {
+			t.Errorf("%s is excused for nothing", function)
+		}
+	}
+}
+
+type statement struct {
+	at, function, text string
+}
+
+// statementsOf returns every SQL statement in the source of this package, with the text of named constants put in.
+func statementsOf(t *testing.T) (out []statement) {
+	t.Helper()
+	names, err := filepath.Glob("*.go")
+	must(t, err)
+	set, constants := token.NewFileSet(), map[string]string{}
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		must(t, err)
+		files = append(files, file)
+		ast.Inspect(file, func(node ast.Node) bool {
+			if spec, ok := node.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
+				constants[spec.Names[0].Name] = textOf(spec.Values[0], nil)
+			}
+			return true
+		})
+	}
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			function, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(function, func(node ast.Node) bool {
+				expr, ok := node.(ast.Expr)
+				if !ok {
+					return true
+				}
+				text := textOf(expr, constants)
+				if !beginsStatement.MatchString(text) {
+					return true
+				}
+				out = append(out, statement{set.Position(expr.Pos()).String(), function.Name.Name, strings.Join(strings.Fields(text), " ")})
+				return false
+			})
+		}
+	}
+	return out
+}
+
+// textOf returns the text of a string expression: literals and constants as they are, anything else as a blank.
+func textOf(expr ast.Expr, constants map[string]string) string {
+	switch e := expr.(type) {
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(e.Value); err == nil && e.Kind == token.STRING {
+			return text
+		}
+	case *ast.BinaryExpr:
+		if e.Op == token.ADD {
+			return textOf(e.X, constants) + textOf(e.Y, constants)
+		}
+	case *ast.Ident:
+		if text, found := constants[e.Name]; found {
+			return text
+		}
+	}
+	return " "
+}

@@ -1,0 +1,100 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+func woken(t *testing.T, wake <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-wake:
+	case <-short(t).Done():
+		t.Fatal("nobody was woken")
+	}
+}
+
+func asleep(t *testing.T, wake <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-wake:
+		t.Fatal("woken without work")
+	default:
+	}
+}
+
+// TestWakes: a commit that causes work wakes who waits for that kind; what does not commit, or causes none, wakes nobody.
+func TestWakes(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-1")
+		deliveries, end := f.Wakes(store.WorkDeliveries)
+		defer end()
+		record(t, call, allFour("accepted", false), api.EventSubmissionUpdated)
+		asleep(t, deliveries) // nobody has subscribed
+		f.subscribe(t, api.EventStatusChanged)
+		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
+			d := told(s, now, allFour("accepted", true), api.EventStatusChanged)
+			d.DueAt = nil
+			return d, nil
+		})
+		must(t, err)
+		woken(t, deliveries)
+		asleep(t, deliveries)
+
+		failing := errors.New("failing")
+		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) { return store.Decision{}, failing })
+		wantErr(t, err, failing)
+		asleep(t, deliveries)
+
+		submissions, endSubmissions := f.Wakes(store.WorkSubmissions)
+		purchases, endPurchases := f.Wakes(store.WorkPurchases)
+		defer endPurchases()
+		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
+		must(t, err)
+		woken(t, submissions)
+		woken(t, purchases)
+		endSubmissions()
+		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
+		must(t, err)
+		woken(t, purchases)
+		asleep(t, submissions)
+	})
+}
+
+// TestWakesReplicas: on PostgreSQL a commit wakes the workers of other replicas too, once they listen.
+func TestWakesReplicas(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		if f.Exclusive() {
+			return // a database that one process serves has no replicas
+		}
+		replica := f.Again(t)
+		wake, end := replica.Wakes(store.WorkPurchases)
+		defer end()
+		for range 100 { // the replica begins to listen in its own time
+			_, err := f.ActivateConnection(t.Context(), f.connection.ID)
+			must(t, err)
+			select {
+			case <-wake:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+		t.Error("the replica was not woken")
+	})
+}
+
+// TestEngineNames holds the harness to the engines there are.
+func TestEngineNames(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		if want := map[string]bool{storetest.SQLite: true, storetest.Postgres: false}; f.Exclusive() != want[f.Engine()] || (f.Path != "") != f.Exclusive() {
+			t.Errorf("engine %q, exclusive %v", f.Engine(), f.Exclusive())
+		}
+		must(t, f.Ping(t.Context()))
+		must(t, f.Migrate(t.Context())) // again
+	})
+}
