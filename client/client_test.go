@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -226,7 +227,7 @@ func TestASubscriptionWhoseSecretIsLostIsSaidSo(t *testing.T) {
 	s, c, _ := start(t)
 	s.script = []http.HandlerFunc{s.dropAfter}
 	got, err := c.CreateSubscription(t.Context(), api.SubscriptionRequest{URL: new("https://hooks.example.com")})
-	if err != client.ErrSecretLost || got.ID != "made-1" || s.made() != 1 {
+	if !errors.Is(err, client.ErrSecretLost) || got.ID != "made-1" || s.made() != 1 {
 		t.Errorf("%+v, %v, %d made", got, err, s.made())
 	}
 	got, err = c.CreateSubscription(t.Context(), api.SubscriptionRequest{URL: new("https://hooks.example.com")})

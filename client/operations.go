@@ -73,10 +73,10 @@ func (c *Client) Invoices(ctx context.Context, query InvoiceQuery) (api.List[api
 	return call[api.List[api.Invoice]](ctx, c, get(clientPath+"/invoices", query.values()))
 }
 
-// AllInvoices reads all pages from the query's on, each when it is needed, newest first. An invoice comes once, even
-// when new ones push it onto the next page meanwhile; some of those may come too. After an error there is nothing more.
+// AllInvoices reads all pages, each when it is needed, newest first; query.Page does not matter. An invoice comes once,
+// even when new ones push it onto the next page meanwhile; some of those may come too. After an error nothing more comes.
 func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[api.Invoice, error] {
-	return all(query.Page, query.PerPage, func(i *api.Invoice) string { return i.ID },
+	return all(query.PerPage, func(i *api.Invoice) string { return i.ID },
 		func(page, perPage int) (api.List[api.Invoice], error) {
 			query := query
 			query.Page, query.PerPage = page, perPage
@@ -85,22 +85,19 @@ func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[
 }
 
 // all reads the pages of a list. A page that is too large to read is asked for in halves: one entry always fits.
-func all[T any](page, perPage int, id func(*T) string, fetch func(page, perPage int) (api.List[T], error)) iter.Seq2[T, error] {
-	if page == 0 {
-		page = 1
-	}
+func all[T any](perPage int, id func(*T) string, fetch func(page, perPage int) (api.List[T], error)) iter.Seq2[T, error] {
 	if perPage == 0 {
 		perPage = defaultPerPage
 	}
 	return func(yield func(T, error) bool) {
-		page, perPage := page, min(perPage, maxPerPage) // its own, because a sequence can be read twice
-		skip, seen := 0, map[string]bool{}
+		page, perPage := 1, min(perPage, maxPerPage) // its own, because a sequence can be read twice
+		seen := map[string]bool{}
 		for {
 			list, err := fetch(page, perPage)
 			if errors.Is(err, ErrTooLarge) && perPage > 1 {
 				first := (page - 1) * perPage
 				perPage /= 2
-				page, skip = first/perPage+1, first%perPage // the smaller page that first is on
+				page = first/perPage + 1 // the smaller page that first is on; what stands before it there was seen
 				continue
 			}
 			if err != nil {
@@ -110,7 +107,7 @@ func all[T any](page, perPage int, id func(*T) string, fetch func(page, perPage 
 			}
 			for n := range list.Data {
 				entry := &list.Data[n]
-				if n < skip || seen[id(entry)] {
+				if seen[id(entry)] {
 					continue
 				}
 				seen[id(entry)] = true
@@ -121,7 +118,7 @@ func all[T any](page, perPage int, id func(*T) string, fetch func(page, perPage 
 			if !list.Pagination.HasMore || len(list.Data) == 0 {
 				return
 			}
-			page, skip = page+1, 0
+			page++
 		}
 	}
 }

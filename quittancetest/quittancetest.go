@@ -26,6 +26,8 @@ type Options struct {
 	Data string
 	// Pace is the provider's unit of time: a document is final after about five. 20 ms when 0.
 	Pace time.Duration
+	// Seed makes the synthetic data of a sandbox; a test starts empty otherwise.
+	Seed bool
 	// Log receives the service's log; nothing is logged when nil.
 	Log io.Writer
 }
@@ -68,9 +70,9 @@ func Start(t testing.TB, options Options) *Server {
 		log = slog.New(slog.NewTextHandler(options.Log, nil))
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	started, err := allinone.Start(ctx, allinone.Config{Data: options.Data, ProviderListen: "127.0.0.1:0", Pace: options.Pace, Log: log,
+	started, err := allinone.Start(ctx, allinone.Config{Data: options.Data, ProviderListen: "127.0.0.1:0", Pace: options.Pace, Empty: !options.Seed, Log: log,
 		Service: service.Config{Listen: "127.0.0.1:0", Database: options.Database, MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: 24 * time.Hour,
-			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, RetryFirst: 50 * time.Millisecond,
+			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond,
 			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}})
 	if err != nil {
 		cancel()

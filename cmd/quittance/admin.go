@@ -170,6 +170,7 @@ func (c migrateCmd) Run(env environment) error {
 
 type keyCmd struct {
 	Generate keyGenerateCmd `cmd:"" help:"Make a key file."`
+	Rotate   keyRotateCmd   `cmd:"" help:"Add a new primary key and seal everything anew under it."`
 	List     keyListCmd     `cmd:"" help:"List the keys of a key file, without their material."`
 }
 
@@ -214,4 +215,52 @@ func (c keyListCmd) Run(env environment) error {
 		records = append(records, []field{{"id", key.ID}, {"status", key.Status}, {"primary", key.Primary}})
 	}
 	return admin{JSON: c.JSON}.printAll(env, records)
+}
+
+type keyRotateCmd struct {
+	admin
+	Resume bool `help:"Add no key: only seal anew what still stands under an older one."`
+}
+
+// Help is shown by --help.
+func (keyRotateCmd) Help() string {
+	return `Example:
+  quittance key rotate --database postgres://db/quittance --key-file key.json
+  quittance key rotate --resume --database postgres://db/quittance --key-file key.json
+
+It works beside running servers, which read the key file anew when they need to; run it with --resume afterwards for what
+they have sealed meanwhile. Old keys stay in the file: withheld evidence is never written again.`
+}
+
+// Run rotates the keys.
+func (c keyRotateCmd) Run(env environment) error {
+	keyFile := c.KeyFile
+	if c.Data != "" {
+		var err error
+		if _, keyFile, err = dataLayout(c.Data); err != nil {
+			return err
+		}
+	}
+	if keyFile == "" {
+		return errNoDatabase
+	}
+	if !c.Resume {
+		keys, err := secret.ReadKeyFile(keyFile)
+		if err != nil {
+			return err
+		}
+		if keys, err = keys.Rotate(); err != nil {
+			return err
+		}
+		if err := keys.ReplaceKeyFile(keyFile); err != nil {
+			return err
+		}
+	}
+	return c.with(env, func(db *store.DB) error {
+		resealed, err := db.Reseal(env.ctx)
+		if err != nil {
+			return fmt.Errorf("%d values are sealed anew; run it again with --resume: %w", resealed, err)
+		}
+		return c.print(env, []field{{"resealed", resealed}})
+	})
 }

@@ -8,7 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -169,7 +170,7 @@ func (w *world) receiver(args []string) error {
 		return errUsage
 	}
 	var turn atomic.Int64
-	server, authority, err := startReceiver(w.dir, func() int { return statuses[min(int(turn.Add(1)), len(statuses))-1] })
+	_, server, authority, err := startReceiver(w.dir, func() int { return statuses[min(int(turn.Add(1)), len(statuses))-1] })
 	if err != nil {
 		return err
 	}
@@ -179,21 +180,54 @@ func (w *world) receiver(args []string) error {
 	return nil
 }
 
-// startReceiver runs the sandbox's receiver in this process, where it outlives every server, with answers of our own
-// choice. A redirect leads back to it. It returns the PEM file of its authority.
-func startReceiver(dir string, next func() int) (server *httptest.Server, authority string, err error) {
-	inner := sandbox.NewReceiver(time.Now, slog.New(slog.DiscardHandler))
-	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			status := next()
-			if status >= 300 && status < 400 {
-				w.Header().Set("Location", "https://"+r.Host+"/elsewhere")
-			}
-			r.URL.Path = "/status/" + strconv.Itoa(status) // how the receiver is told what to answer
-		}
-		inner.ServeHTTP(w, r)
-	}))
+// recorder is a receiver in this process, where it outlives every server. It answers as it is told, keeps every
+// callback, and shows them as the sandbox's receiver does. A redirect leads back to it.
+type recorder struct {
+	next func() int // the next status
+
+	mu    sync.Mutex
+	taken []sandbox.Callback
+}
+
+// startReceiver runs a recorder over HTTPS. It returns the PEM file of its authority, too.
+func startReceiver(dir string, next func() int) (r *recorder, server *httptest.Server, authority string, err error) {
+	r = &recorder{next: next, taken: []sandbox.Callback{}}
+	server = httptest.NewTLSServer(r)
 	authority = filepath.Join(dir, "scripted-ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	return server, authority, os.WriteFile(authority, text, 0o600)
+	return r, server, authority, os.WriteFile(authority, text, 0o600)
+}
+
+// callbacks returns everything that has arrived.
+func (r *recorder) callbacks() []sandbox.Callback {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.taken)
+}
+
+// ServeHTTP implements [http.Handler].
+func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	if request.Method == http.MethodGet {
+		text, err := json.Marshal(map[string]any{"data": r.callbacks()})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write(text) // a reader that went away asks again
+		return
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return // the sender died in the middle: it has told nothing
+	}
+	status, header := r.next(), request.Header
+	r.mu.Lock()
+	r.taken = append(r.taken, sandbox.Callback{ReceivedAt: time.Now(), Path: request.URL.Path, Event: header.Get("X-Webhook-Event"),
+		Delivery: header.Get("X-Webhook-Delivery"), Timestamp: header.Get("X-Webhook-Timestamp"), Signature: header.Get("X-Webhook-Signature"),
+		Answered: status, Body: string(body)})
+	r.mu.Unlock()
+	if status >= 300 && status < 400 {
+		w.Header().Set("Location", "https://"+request.Host+"/elsewhere")
+	}
+	w.WriteHeader(status)
 }

@@ -28,6 +28,8 @@ type cli struct {
 	ProviderSandbox providerSandboxCmd `cmd:"" help:"Run the provider sandbox alone."`
 	Account         accountCmd         `cmd:"" help:"Create, show, suspend and reactivate accounts and their users."`
 	Connection      connectionCmd      `cmd:"" help:"Add, activate, approve and disable provider connections."`
+	Submission      submissionCmd      `cmd:"" help:"Decide about submissions of unknown outcome."`
+	Evidence        evidenceCmd        `cmd:"" help:"Verify and export what the provider returned."`
 	Key             keyCmd             `cmd:"" help:"Generate and list the keys that seal secrets in the database."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`

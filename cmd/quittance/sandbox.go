@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -9,32 +11,39 @@ import (
 	"quittance/internal/allinone"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
+	"quittance/internal/store"
 )
 
 type sandboxCmd struct {
+	Run   sandboxRunCmd   `cmd:"" default:"withargs" help:"Run everything on this machine."`
+	Reset sandboxResetCmd `cmd:"" help:"Give an account a fresh tenant with synthetic data, beside a running server."`
+}
+
+type sandboxRunCmd struct {
 	tuning
 	Listen         string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the API; port 0 picks a free one."`
 	ProviderListen string `default:"127.0.0.1:0" placeholder:"ADDR" help:"Address of the provider sandbox; port 0 picks a free one."`
 	Data           string `placeholder:"DIR" help:"Directory that keeps everything; a temporary one, removed at the end, when absent."`
 	Database       string `placeholder:"URL" help:"sqlite:PATH or postgres://…; a file in the data directory when absent."`
+	Chaos          string `enum:"off,low,high" default:"off" help:"How often the provider sandbox misbehaves by chance: ${enum}."`
 	ReadyFile      string `placeholder:"PATH" help:"File that gets the addresses and credentials as JSON once everything answers."`
 }
 
 // Help is shown by --help.
-func (sandboxCmd) Help() string {
+func (sandboxRunCmd) Help() string {
 	return `Example:
   quittance sandbox
   quittance sandbox --data ./sandbox --listen 127.0.0.1:9000 --ready-file ready.json`
 }
 
 // Run runs a sandbox until the process is told to end.
-func (c sandboxCmd) Run(env environment) error {
+func (c sandboxRunCmd) Run(env environment) error {
 	config, err := c.config(env)
 	if err != nil {
 		return err
 	}
 	config.Listen, config.Database = c.Listen, c.Database
-	running, err := allinone.Start(env.ctx, allinone.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data, Log: env.log})
+	running, err := allinone.Start(env.ctx, allinone.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data, Chaos: c.Chaos, Log: env.log})
 	if err != nil {
 		return err
 	}
@@ -46,6 +55,57 @@ func (c sandboxCmd) Run(env environment) error {
 		}
 		_, err := fmt.Fprint(env.stdout, welcome(info, c.Data == ""))
 		return err
+	})
+}
+
+type sandboxResetCmd struct {
+	admin
+	Account  string `placeholder:"ID" help:"Identifier of the account; the sandbox's own, or the only one, when absent."`
+	Receiver string `placeholder:"URL" help:"Destination of the two webhook subscriptions; the sandbox's own receiver when absent."`
+}
+
+// Help is shown by --help.
+func (sandboxResetCmd) Help() string {
+	return `Example:
+  quittance sandbox reset --data ./sandbox
+
+Users, passwords, profile and connection stay; the old data is frozen, its tokens are revoked.`
+}
+
+// resetPatience is how long a reset waits for the deliveries of its synthetic events.
+const resetPatience = 15 * time.Second
+
+// Run resets a sandbox.
+func (c sandboxResetCmd) Run(env environment) error {
+	var account *store.ID
+	receiver := c.Receiver
+	if c.Data != "" {
+		var own string
+		var err error
+		if account, own, err = allinone.Layout(c.Data).Defaults(); err != nil {
+			return err
+		}
+		if receiver == "" {
+			receiver = own
+		}
+	}
+	if c.Account != "" {
+		id, err := parseID(c.Account)
+		if err != nil {
+			return err
+		}
+		account = &id
+	}
+	if receiver == "" {
+		return errors.New("--receiver: say where the webhook subscriptions deliver to")
+	}
+	return c.with(env, func(db *store.DB) error {
+		made, err := allinone.Reset(env.ctx, db, account, receiver, time.Now(), resetPatience)
+		if err != nil {
+			return unknownAccount(err)
+		}
+		return c.print(env, []field{{"account_id", made.Account}, {"drafts", made.Drafts}, {"credit_notes", made.CreditNotes},
+			{"incoming", made.Incoming}, {"subscriptions", made.Subscriptions}, {"pending_deliveries", made.Pending}})
 	})
 }
 
@@ -112,6 +172,7 @@ func exampleDraft(now time.Time) string {
 type providerSandboxCmd struct {
 	Listen         string `default:"127.0.0.1:8090" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free one."`
 	Data           string `required:"" placeholder:"DIR" help:"Directory of the ledger."`
+	Chaos          string `enum:"off,low,high" default:"off" help:"How often it misbehaves by chance: ${enum}."`
 	CredentialFile string `required:"" placeholder:"FILE" help:"File with the credential its clients present; - is standard input."`
 }
 
@@ -126,7 +187,11 @@ func (c providerSandboxCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return sandbox.RunProvider(env.ctx, c.Listen, sandbox.ProviderOptions{Dir: c.Data, Credential: credential, Clock: time.Now, Log: env.log},
+	misbehave, err := sandbox.Chaos(c.Chaos, rand.Float64)
+	if err != nil {
+		return err
+	}
+	return sandbox.RunProvider(env.ctx, c.Listen, sandbox.ProviderOptions{Misbehave: misbehave, Dir: c.Data, Credential: credential, Clock: time.Now, Log: env.log},
 		func(url string) error {
 			_, err := fmt.Fprintln(env.stdout, "provider sandbox at", url)
 			return err

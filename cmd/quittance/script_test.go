@@ -72,6 +72,7 @@ var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503
 
 // TestScripts tells the scenarios on the embedded database.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	runScripts(t, "testdata/script", func(*testscript.Env) error { return nil })
 }
 
@@ -80,6 +81,7 @@ func TestScriptsOnPostgres(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // left out on purpose: see pgtest.EnvEngines
 	}
+	t.Parallel()
 	runScripts(t, "testdata/postgres", func(env *testscript.Env) error {
 		env.Setenv("DATABASE", pgtest.URL(t))
 		return nil

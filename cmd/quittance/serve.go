@@ -10,6 +10,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/service"
+	"quittance/internal/store"
 )
 
 // tuning are the flags that serve and sandbox share: the numbers of the contract.
@@ -24,11 +25,14 @@ type tuning struct {
 	PollFirst        time.Duration  `default:"1s" help:"When the provider is asked again after a change; then doubling."`
 	PollMax          time.Duration  `default:"1h" help:"The longest time between two questions to the provider."`
 	ProviderTimeout  time.Duration  `default:"20s" help:"The longest time one call to the provider may take."`
+	PurchaseInterval time.Duration  `default:"1m" help:"How often the provider is asked for incoming e-invoices."`
 	RetryFirst       time.Duration  `default:"5s" help:"When a failed webhook attempt is followed by the second; then three times as long each."`
 	RetryAttempts    int            `default:"12" help:"Attempts of one webhook delivery, the first included."`
 	AttemptTimeout   time.Duration  `default:"10s" help:"The longest time one webhook attempt may take."`
 	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Addresses that webhooks may reach although they are not public. Not in production."`
 	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Certificate authorities (PEM) that webhook destinations may have besides the system's. Not in production."`
+	RetainEvents     time.Duration  `default:"0" help:"How long events and their deliveries are kept once these have ended; 0 is for ever."`
+	RetainAttempts   time.Duration  `default:"0" help:"How long the attempts of ended deliveries are kept; 0 is for ever."`
 	ShutdownGrace    time.Duration  `default:"30s" help:"How long requests and work under way may take to finish at the end."`
 }
 
@@ -36,9 +40,10 @@ type tuning struct {
 func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
 		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate,
-		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout,
+		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval,
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
-		Grace: t.ShutdownGrace, Version: version(), Log: env.log,
+		Retention: store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
+		Grace:     t.ShutdownGrace, Version: version(), Log: env.log,
 	}
 	config.Destinations.AllowCIDRs = t.WebhookAllowCIDR
 	if t.WebhookCA != "" {

@@ -9,6 +9,7 @@
 package allinone
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -17,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -42,6 +44,10 @@ type Config struct {
 	ProviderListen string
 	// Data is the data directory; "" makes a temporary one that is removed at the end.
 	Data string
+	// Empty leaves a fresh sandbox without synthetic data.
+	Empty bool
+	// Chaos is how often the provider misbehaves by chance: off, low or high; off when empty.
+	Chaos string
 	// Pace scales the provider's clock; see [sandbox.ProviderOptions].
 	Pace time.Duration
 	Log  *slog.Logger
@@ -76,6 +82,7 @@ type Sandbox struct {
 	config    Config
 	layout    Layout
 	temporary bool
+	seed      bool // synthetic data is to be made
 	service   *service.Service
 	servers   []*http.Server
 	listeners []net.Listener
@@ -115,6 +122,7 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 		if s.Info.Password, err = s.makeAccount(ctx, saved); err != nil {
 			return nil, err
 		}
+		s.seed = !config.Empty
 	}
 	saved.Listen, saved.ProviderListen, saved.ReceiverListen = s.service.Address(), s.listeners[0].Addr().String(), s.listeners[1].Addr().String()
 	if err := s.layout.save(*saved); err != nil {
@@ -140,8 +148,12 @@ func (s *Sandbox) firstState() (*state, error) {
 
 // open opens the provider, the receiver and the service.
 func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
+	misbehave, err := sandbox.Chaos(cmp.Or(s.config.Chaos, sandbox.ChaosOff), mathrand.Float64)
+	if err != nil {
+		return err
+	}
 	if s.Provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: s.layout.provider(), Credential: secret.New(saved.ProviderCredential),
-		Pace: s.config.Pace, Clock: time.Now, Log: s.config.Log}); err != nil {
+		Misbehave: misbehave, Pace: s.config.Pace, Clock: time.Now, Log: s.config.Log}); err != nil {
 		return err
 	}
 	if err := s.serve(ctx, kept(s.config.ProviderListen, saved.ProviderListen), s.Provider, nil); err != nil {
@@ -265,7 +277,7 @@ func (s *Sandbox) describe(saved *state) {
 	base := "http://" + s.service.Address()
 	s.Info.BaseURL, s.Info.ConsoleURL = base, base+"/"
 	s.Info.ProviderURL, s.Info.ProviderCredential = "http://"+saved.ProviderListen, saved.ProviderCredential
-	s.Info.ReceiverURL = "https://" + saved.ReceiverListen + "/hooks"
+	s.Info.ReceiverURL = receiverURL(saved.ReceiverListen)
 	s.Info.AccountID, s.Info.Company, s.Info.Email = saved.AccountID, saved.Company, saved.Email
 	s.Info.DataDir, s.Info.PID = string(s.layout), os.Getpid()
 }
@@ -331,6 +343,9 @@ func (s *Sandbox) announce(ctx context.Context, ready func(Info) error) error {
 		if err == nil {
 			err = response.Body.Close()
 			if err == nil && response.StatusCode == http.StatusOK {
+				if err := s.makeSeed(ctx); err != nil {
+					return err
+				}
 				return ready(s.Info)
 			}
 		}
@@ -341,6 +356,28 @@ func (s *Sandbox) announce(ctx context.Context, ready func(Info) error) error {
 		}
 	}
 }
+
+// makeSeed makes the synthetic data of a fresh sandbox, once everything answers: its events are really delivered.
+func (s *Sandbox) makeSeed(ctx context.Context) error {
+	if !s.seed {
+		return nil
+	}
+	id, err := store.ParseID(s.Info.AccountID)
+	if err != nil {
+		return fmt.Errorf("account: %w", err)
+	}
+	tenant, err := s.DB().Tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := Seed(ctx, tenant, s.Info.ReceiverURL, time.Now(), s.Receiver.Trust); err != nil {
+		return err
+	}
+	return settle(ctx, tenant, seedPatience)
+}
+
+// seedPatience is how long a start waits for the deliveries of its synthetic events.
+const seedPatience = 15 * time.Second
 
 // close gives back what is open.
 func (s *Sandbox) close() error {

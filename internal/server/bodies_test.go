@@ -37,7 +37,7 @@ var otherMedia = []http.Header{
 }
 
 // bodyRows: what is wrong with a body as such, from 415 to 422.
-func bodyRows(route server.Route) []row {
+func bodyRows(route server.Route, op *operation) []row {
 	tooLarge := `{"description":"` + strings.Repeat("x", 1<<20) + `"}`
 	rows := []row{
 		refusedBody("too large", tooLarge, http.StatusRequestEntityTooLarge, api.CodePayloadTooLarge),
@@ -65,11 +65,18 @@ func bodyRows(route server.Route) []row {
 				}
 			}})
 	}
+	if route.Patch {
+		rows = append(rows, goodMedia(route, "application/merge-patch+json"))
+	}
 	if route.HasBody {
 		return append(rows, refusedBody("no body", "", http.StatusBadRequest, api.CodeMalformedRequest), goodMedia(route, `application/json; charset=UTF-8`),
 			goodMedia(route, `APPLICATION/JSON`))
 	}
-	return append(rows, row{name: "an empty object for no body", status: route.Status, prepare: func(_ *testing.T, _ *company, r *request) { r.body = " {} " }})
+	success := row{status: route.Status}
+	if op.refused != "" {
+		success = row{status: server.Refusals()[op.refused].Status, code: op.refused}
+	}
+	return append(rows, row{name: "an empty object for no body", status: success.status, code: success.code, prepare: func(_ *testing.T, _ *company, r *request) { r.body = " {} " }})
 }
 
 func goodMedia(route server.Route, value string) row {

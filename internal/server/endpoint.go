@@ -55,6 +55,8 @@ func (c *call) find(ctx context.Context) error {
 			_, err = c.session.Tenant.CreditNote(ctx, id)
 		case "subscription_id":
 			_, err = c.session.Tenant.Subscription(ctx, id)
+		case "delivery_id":
+			_, err = c.session.Tenant.Delivery(ctx, id)
 		}
 		if err != nil {
 			return err

@@ -14,8 +14,10 @@ type Route struct {
 	Public, Hidden bool
 	// HasBody tells that the route wants a body.
 	HasBody bool
-	Query   []string
-	// Status is the ordinary success, Also are the others.
+	// Patch tells that the body is a merge patch, Keyed that the route takes an Idempotency-Key.
+	Patch, Keyed bool
+	Query        []string
+	// Status is the ordinary success, 0 for a route that always refuses; Also are the others.
 	Status int
 	Also   []int
 	// Codes are the documented refusals.
@@ -27,7 +29,7 @@ func Routes() []Route {
 	var out []Route
 	for _, rt := range routes() {
 		known := Route{Name: rt.name, Method: rt.method, Path: rt.path, Public: rt.public, Hidden: rt.hidden,
-			HasBody: rt.operation.in != reflect.TypeFor[none](), Query: rt.query, Status: rt.status,
+			HasBody: rt.operation.in != reflect.TypeFor[none](), Patch: rt.operation.patch, Keyed: rt.keyed, Query: rt.query, Status: rt.status,
 			Codes: append(rt.commonCodes(), rt.codes...)}
 		for status := range rt.also {
 			known.Also = append(known.Also, status)

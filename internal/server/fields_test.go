@@ -108,7 +108,9 @@ func TestFields(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token := c.token(t)
-		send := func(path, body string) answer { return s.send(t, request{method: http.MethodPost, path: path, body: body, token: token}) }
+		send := func(path, body string) answer {
+			return s.send(t, request{method: http.MethodPost, path: path, body: body, token: token})
+		}
 		for _, f := range fieldFaults() {
 			body := edit(complete, f.path, f.value)
 			if f.rules == "" {

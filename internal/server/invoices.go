@@ -101,11 +101,11 @@ const historyPerPage = maxPerPage
 // history answers with a page of a history that is read whole.
 func history[Row, Wire any](c *call, ctx context.Context, read func(*store.Tenant, context.Context, store.ID) ([]Row, error), wire func(Row) Wire) (int, api.List[Wire], error) {
 	var out api.List[Wire]
-	id, err := c.id("invoice_id")
+	page, perPage, err := c.page(historyPerPage)
 	if err != nil {
 		return 0, out, err
 	}
-	page, perPage, err := c.page(historyPerPage)
+	id, err := c.id("invoice_id")
 	if err != nil {
 		return 0, out, err
 	}

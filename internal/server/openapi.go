@@ -26,7 +26,7 @@ func document(routes []route, version string) ([]byte, error) {
 		Servers: []*huma.Server{{URL: "/", Description: "This server"}},
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
 			"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a login."}}},
-		Tags: []*huma.Tag{{Name: "Authentication"}, {Name: "Invoices"}, {Name: "Credit notes"}, {Name: "Webhooks"}},
+		Tags: []*huma.Tag{{Name: "Authentication"}, {Name: "Invoices"}, {Name: "Credit notes"}, {Name: "Incoming e-invoices"}, {Name: "Webhooks"}},
 	}
 	for n := range routes {
 		if !routes[n].hidden {
@@ -50,8 +50,11 @@ func (rt *route) document(registry huma.Registry) *huma.Operation {
 		operation.Security = []map[string][]string{{"bearer": {}}}
 	}
 	for _, found := range parameterName.FindAllStringSubmatch(rt.path, -1) {
-		operation.Parameters = append(operation.Parameters, &huma.Param{Name: found[1], In: "path", Required: true,
-			Description: "Identifier.", Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}})
+		parameter := &huma.Param{Name: found[1], In: "path", Required: true, Description: "Identifier.", Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}}
+		if found[1] == "revision" {
+			parameter.Description, parameter.Schema = "Number of the revision, from 1.", &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0)}
+		}
+		operation.Parameters = append(operation.Parameters, parameter)
 	}
 	for _, name := range rt.query {
 		operation.Parameters = append(operation.Parameters, queryParameter(name))

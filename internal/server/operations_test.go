@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"quittance/api"
@@ -19,8 +20,12 @@ type operation struct {
 	// ids makes things of a company's own for the parameters of the path.
 	ids func(t *testing.T, c *company) map[string]string
 	// body is a valid body; nil when the operation wants none.
-	body func(c *company) string
-	rows []row
+	body func(t *testing.T, c *company) string
+	// alone tells that a success spoils the company for the other rows.
+	alone bool
+	// refused is the refusal of an operation that never succeeds.
+	refused api.Code
+	rows    []row
 }
 
 // row is one thing that can happen.
@@ -45,12 +50,17 @@ const (
 	loginsAMinute = 10
 )
 
-// operations is the table. Adding an operation to the service means adding it here: TestWalk wants every route, and
-// every status and code that its document promises.
-var operations = []operation{
+// operations is the table. Adding an operation to the service means adding it here or to a table below: TestWalk wants
+// every route, and every status and code that its document promises.
+var operations = slices.Concat(coreOperations, accountOperations, invoiceOperations, creditNoteOperations, incomingOperations, webhookOperations)
+
+// coreOperations are those of the specification, part 4, and of the operator.
+var coreOperations = []operation{
 	{route: "POST /api/v1/client/auth/login", rows: loginRows,
-		body: func(c *company) string { return fmt.Sprintf(`{"email":%q,"password":%q}`, c.email, password) }},
-	{route: "POST /api/v1/client/invoices", rows: createRows, body: func(c *company) string { return c.numbered("") }},
+		body: func(_ *testing.T, c *company) string {
+			return fmt.Sprintf(`{"email":%q,"password":%q}`, c.email, password)
+		}},
+	{route: "POST /api/v1/client/invoices", rows: createRows, body: func(_ *testing.T, c *company) string { return c.numbered("") }},
 	{route: "GET /api/v1/client/invoices", rows: listRows},
 	{route: "GET /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: []row{
 		{name: "a draft as it was created", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
@@ -69,7 +79,7 @@ var operations = []operation{
 	{route: "POST /api/v1/client/invoices/{invoice_id}/submit", ids: anInvoice, rows: submitRows},
 	{route: "POST /api/v1/client/invoices/{invoice_id}/submit-provider", ids: anInvoice, rows: submitRows},
 	{route: "POST /api/v1/webhooks/subscriptions", rows: subscribeRows,
-		body: func(*company) string { return `{"url":"https://hooks.example.com/in"}` }},
+		body: func(*testing.T, *company) string { return `{"url":"https://hooks.example.com/in"}` }},
 	{route: "GET /openapi.json", rows: []row{{name: "the document", status: http.StatusOK}}},
 	{route: "GET /healthz", rows: []row{{name: "alive", status: http.StatusOK}}},
 	{route: "GET /readyz", rows: []row{{name: "ready", status: http.StatusOK}}},

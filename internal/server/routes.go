@@ -42,7 +42,7 @@ var paging = []string{"page", "per_page"} //nolint:gochecknoglobals // a constan
 // routes is the whole API, in the order of the specification, part 4, and then of the contract.
 func routes() []route {
 	submit := bare((*call).submit)
-	return append(slices.Concat(authRoutes(), invoiceRoutes(submit), creditNoteRoutes(), webhookRoutes()), []route{
+	return append(slices.Concat(authRoutes(), invoiceRoutes(submit), creditNoteRoutes(), incomingRoutes(), webhookRoutes()), []route{
 		{method: http.MethodGet, path: "/openapi.json", public: true, hidden: true, operation: bare((*call).serveDocument), status: 200},
 		{method: http.MethodGet, path: "/healthz", public: true, hidden: true, operation: bare((*call).health), status: 200},
 		{method: http.MethodGet, path: "/readyz", public: true, hidden: true, operation: bare((*call).ready), status: 200},
@@ -105,6 +105,19 @@ func creditNoteRoutes() []route {
 		{method: http.MethodPost, path: client + "/credit-notes/{credit_note_id}/submit", operation: bare((*call).submitCreditNote),
 			name: "submitCreditNote", tag: "Credit notes", summary: "Submit a credit note (disabled)", text: submitCreditText,
 			codes: []api.Code{api.CodeCreditNoteSubmissionDisabled}},
+	}
+}
+
+func incomingRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: client + "/incoming-invoices", operation: bare((*call).listIncoming), query: paging,
+			name: "listIncomingInvoices", tag: "Incoming e-invoices", summary: "List incoming e-invoices", status: 200, text: incomingText},
+		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}", operation: bare((*call).readIncoming),
+			name: "readIncomingInvoice", tag: "Incoming e-invoices", summary: "Read an incoming e-invoice", status: 200, text: "Returns the latest revision."},
+		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}/revisions", operation: bare((*call).listRevisions), query: paging,
+			name: "listRevisions", tag: "Incoming e-invoices", summary: "List the revisions of an incoming e-invoice", status: 200, text: "Oldest first."},
+		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document", operation: bare((*call).readDocument),
+			name: "readDocument", tag: "Incoming e-invoices", summary: "Read the document of a revision", status: 200, text: documentText},
 	}
 }
 

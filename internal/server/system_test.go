@@ -54,8 +54,8 @@ const password = "correct horse battery staple"
 func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, PollFirst: 10 * time.Millisecond,
-		PollMax: 50 * time.Millisecond, ProviderTimeout: 5 * time.Second, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
+	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 10 * time.Millisecond,
+		PollMax: 50 * time.Millisecond, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
 		AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}
 	if engine == storetest.Postgres {
 		config.Database = pgtest.URL(t)
@@ -64,7 +64,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 		change(&config)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started, err := allinone.Start(ctx, allinone.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: time.Millisecond, Log: log, Service: config})
+	started, err := allinone.Start(ctx, allinone.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: time.Millisecond, Empty: true, Log: log, Service: config})
 	if err != nil {
 		cancel()
 		t.Fatalf("start: %v", err)
@@ -108,6 +108,8 @@ type company struct {
 	id    store.ID
 	email string
 	user  store.User
+	// delivered is a delivery that was made, "" before the first.
+	delivered string
 }
 
 // company makes an account without a provider connection.

@@ -33,7 +33,11 @@ const (
 		"a line's net amount or quantity, nor the invoice's `total_amount`, and each has their sign: faults `exceeds_line`, `exceeds_invoice`, `sign`. An invoice with live credit notes cannot be changed."
 	voidText         = "Ends the credit note for good and frees what it takes of its invoice. Repeating the call changes nothing."
 	submitCreditText = "Always refused: regulated submission of credit notes is disabled."
-	subscribeText    = "The signing `secret` is in this answer only. Deliveries go to the `https` destination as it is written; redirects are not followed."
+	incomingText     = "Purchase documents retained from the provider, newest first, each in its latest revision. What the provider's metadata says is shown in its own " +
+		"words; a value without the form of its field is null. What could not be read or fetched has the `document_type` `unreadable`."
+	documentText = "Returns the bytes as the provider sent them. `body_base64` is null when they were not retained (more than 10 MiB, or never had), " +
+		"or are withheld because they echo a credential."
+	subscribeText = "The signing `secret` is in this answer only. Deliveries go to the `https` destination as it is written; redirects are not followed."
 )
 
 // submitCodes are the refusals of a submission, in the order in which they are checked.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quittance/internal/secret"
+	"quittance/internal/store"
 	"quittance/internal/webhook"
 )
 
@@ -50,10 +51,14 @@ type Config struct {
 	IdempotencyTTL time.Duration
 	// PollFirst and PollMax are the pace at which the provider is asked; ProviderTimeout bounds one call.
 	PollFirst, PollMax, ProviderTimeout time.Duration
+	// PurchaseInterval is the time between two looks for incoming e-invoices.
+	PurchaseInterval time.Duration
 	// RetryFirst and RetryAttempts are the pace of webhook retries; AttemptTimeout bounds one attempt.
 	RetryFirst     time.Duration
 	RetryAttempts  int
 	AttemptTimeout time.Duration
+	// Retention is how long history is kept; the zero value keeps it for ever.
+	Retention store.Retention
 	// Destinations says where webhooks may go. Anything but the zero value is refused in production.
 	Destinations webhook.Policy
 	// Grace is how long requests and work under way may take to finish when the process stops.
@@ -80,14 +85,14 @@ func (c *Config) check() error {
 	for _, positive := range []struct {
 		flag  string
 		value time.Duration
-	}{{"--token-ttl", c.TokenTTL}, {"--idempotency-ttl", c.IdempotencyTTL}, {"--poll-first", c.PollFirst}, {"--poll-max", c.PollMax}, {"--provider-timeout", c.ProviderTimeout},
+	}{{"--token-ttl", c.TokenTTL}, {"--idempotency-ttl", c.IdempotencyTTL}, {"--poll-first", c.PollFirst}, {"--poll-max", c.PollMax}, {"--provider-timeout", c.ProviderTimeout}, {"--purchase-interval", c.PurchaseInterval},
 		{"--retry-first", c.RetryFirst}, {"--attempt-timeout", c.AttemptTimeout}, {"--shutdown-grace", c.Grace}} {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be positive", positive.flag)
 		}
 	}
-	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.LoginRate < 0 || c.RateLimit < 0 {
-		return errors.New("--retry-attempts and --max-body must be at least 1, --login-rate and --rate-limit at least 0")
+	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 {
+		return errors.New("--retry-attempts and --max-body must be at least 1, --login-rate, --rate-limit, --retain-events and --retain-attempts at least 0")
 	}
 	if c.API && c.TLSCert == "" && !c.BehindProxy {
 		return requireLoopback(c.Listen)

@@ -23,6 +23,7 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/job"
 	"quittance/internal/provider"
+	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/server"
 	"quittance/internal/store"
@@ -38,6 +39,7 @@ type Service struct {
 	sender      *webhook.Sender
 	deliverer   *webhook.Deliverer
 	submissions *submission.Service
+	purchases   *purchase.Service
 	metrics     *metrics
 	api         *server.Server
 	listener    net.Listener
@@ -94,11 +96,20 @@ func refuseSimulators(ctx context.Context, db *store.DB, environment string) err
 // wire makes the parts below the API.
 func (s *Service) wire() {
 	c := s.config
+	adapters := submission.NewAdapters(s.db, s.adapter)
 	s.submissions = submission.New(s.db, submission.Config{
 		Environment: c.Environment,
-		Adapters:    submission.NewAdapters(s.db, s.adapter),
+		Adapters:    adapters,
 		CallTimeout: c.ProviderTimeout,
 		Polling:     submission.Polling{First: c.PollFirst, Max: c.PollMax},
+		Log:         c.Log,
+		Observe:     s.metrics.providerCall,
+	})
+	s.purchases = purchase.New(s.db, purchase.Config{
+		Environment: c.Environment,
+		Adapter:     adapters.For,
+		CallTimeout: c.ProviderTimeout,
+		Interval:    c.PurchaseInterval,
 		Log:         c.Log,
 		Observe:     s.metrics.providerCall,
 	})
@@ -243,12 +254,14 @@ func (s *Service) stop(ctx context.Context, servers []*http.Server, stopWork fun
 	}
 }
 
-// The shares of the workers: deliveries wait for other people's servers, so there are many; each lane has a few.
+// The shares of the workers: deliveries wait for other people's servers, so there are many; each lane has a few. A
+// purchase sync holds documents in memory, and its lane is a single piece of work.
 const (
 	deliveryWorkers   = 256
 	deliveryPerLane   = 16
 	submissionWorkers = 128
 	submissionPerLane = 16
+	purchaseWorkers   = 32
 	lookForWork       = time.Second
 	sweepEvery        = 10 * time.Minute
 )
@@ -256,15 +269,17 @@ const (
 // work starts the workers.
 func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
 	options := job.Options{Look: lookForWork, Now: time.Now, Log: s.config.Log}
-	deliveries, submissions := options, options
+	deliveries, submissions, purchases := options, options, options
+	purchases.Workers, purchases.PerLane = purchaseWorkers, 1
 	deliveries.Workers, deliveries.PerLane = deliveryWorkers, deliveryPerLane
 	submissions.Workers, submissions.PerLane = submissionWorkers, submissionPerLane
 	running.Go(func() { job.Run(ctx, s.db, s.deliverer.Work(), deliveries) })
 	running.Go(func() { job.Run(ctx, s.db, s.submissions.Work(), submissions) })
+	running.Go(func() { job.Run(ctx, s.db, s.purchases.Work(), purchases) })
 	running.Go(func() { s.sweep(ctx) })
 }
 
-// sweep removes ended limits and tokens from time to time.
+// sweep removes from time to time what has ended by itself, and history that is older than is wanted.
 func (s *Service) sweep(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -275,6 +290,9 @@ func (s *Service) sweep(ctx context.Context) {
 		case <-ticker.C:
 			if err := s.db.Sweep(ctx); err != nil {
 				s.config.Log.WarnContext(ctx, "cannot sweep", "error", err)
+			}
+			if removed, err := s.db.Retain(ctx, s.config.Retention); err != nil || removed > 0 {
+				s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
 			}
 		}
 	}

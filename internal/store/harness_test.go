@@ -47,6 +47,7 @@ type company struct {
 // documents. Afterwards no row of the decoy may have changed, and none may be reachable for the first company.
 func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
+	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()

@@ -15,14 +15,16 @@ var ErrNotUnknown = errors.New("the outcome of the submission is not unknown")
 // either way.
 func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submission, error) {
 	var resolved Submission
-	err := db.write(ctx, func(ctx context.Context, tx *tx) error {
-		tenant := &Tenant{db: db}
-		var invoiceID ID
-		if err := tx.QueryRowContext(ctx, `select tenant_id, account_id, invoice_id from submissions where id = $1`, id).
-			Scan(&tenant.id, &tenant.account, &invoiceID); err != nil {
-			return err
-		}
-		if _, err := tenant.lockInvoice(ctx, tx, invoiceID); err != nil {
+	tenant, err := db.holder(ctx, func(t *Tenant) error {
+		var err error
+		resolved, err = t.Submission(ctx, id)
+		return err
+	})
+	if err != nil {
+		return Submission{}, err
+	}
+	err = tenant.write(ctx, func(ctx context.Context, tx *tx) error {
+		if _, err := tenant.lockInvoice(ctx, tx, resolved.Invoice); err != nil {
 			return err
 		}
 		s, err := tenant.submission(ctx, tx, id, db.lock)
@@ -44,7 +46,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submis
 		}
 		tx.wake(WorkSubmissions)
 		resolved = s
-		return tenant.touchInvoice(ctx, tx, invoiceID)
+		return tenant.touchInvoice(ctx, tx, s.Invoice)
 	})
 	return resolved, err
 }

@@ -18,7 +18,6 @@ var unscoped = map[string]string{
 	"SubmissionLanes":     "a lane is a connection's: it finds work of every tenant, and opens no row",
 	"Abandoned":           "at the start of the one process: every call that was cut off is due",
 	"resealSubscriptions": "keys are the installation's: every sealed secret, each written back to its own row",
-	"ResolveSubmission":   "an administrator names a submission alone; the look-up makes the tenant",
 	"Sweep":               "idempotency keys past their time, whoever's they are",
 }
 

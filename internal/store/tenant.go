@@ -69,3 +69,27 @@ func (db *DB) currentTenant(ctx context.Context, q querier, account ID) (*Tenant
 	}
 	return tenant, nil
 }
+
+// tenants returns every tenant, the frozen ones included.
+func (db *DB) tenants(ctx context.Context) ([]*Tenant, error) {
+	all, err := collect(ctx, db.reader, func(row scanner) (*Tenant, error) {
+		t := &Tenant{db: db}
+		err := row.Scan(&t.id, &t.account)
+		return t, err
+	}, `select id, account_id from tenants order by id`)
+	return all, db.fail(err)
+}
+
+// holder returns the tenant that has what find looks for, for an administrator who names a row alone.
+func (db *DB) holder(ctx context.Context, find func(*Tenant) error) (*Tenant, error) {
+	all, err := db.tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		if err := find(t); !errors.Is(err, ErrNotFound) {
+			return t, err
+		}
+	}
+	return nil, ErrNotFound
+}

@@ -10,9 +10,6 @@ create table settings (
     value text not null
 );
 
--- An administrator names a submission without its company.
-create index submissions_id on submissions (id);
-
 -- Only a 2xx answer is kept, in the transaction of its effect. status is 0 while that transaction runs.
 create table idempotency (
     tenant_id   bytea  not null references tenants (id),

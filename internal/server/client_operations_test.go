@@ -1,0 +1,272 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"quittance/api"
+)
+
+const (
+	newPassword = "a fresh pass phrase of mine"
+	creditNotes = "/api/v1/client/credit-notes"
+)
+
+var accountOperations = []operation{
+	{route: "POST /api/v1/client/auth/logout", rows: []row{
+		{name: "the token is dead, others live", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+			wantRaw(t, a, "/data", `{"logged_out":true}`)
+			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+			c.get(t, invoices).want(t, http.StatusOK, "")
+		}},
+	}},
+	{route: "POST /api/v1/client/auth/password", alone: true, rows: passwordRows,
+		body: func(*testing.T, *company) string { return passwords(password, newPassword) }},
+	{route: "GET /api/v1/client/account", rows: []row{
+		{name: "with a connection", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+			wantRaw(t, a, "/data/id", fmt.Sprintf("%q", c.id))
+			wantRaw(t, a, "/data/status", `"active"`)
+			wantRaw(t, a, "/data/connection", `{"kind":"http","environment":"sandbox","state":"active"}`)
+			wantRaw(t, a, "/data/profile/legal_name", "null")
+		}},
+		{name: "without a connection", status: http.StatusOK, check: func(t *testing.T, c *company, _ answer) {
+			wantRaw(t, c.company(t).get(t, "/api/v1/client/account"), "/data/connection", "null")
+		}},
+	}},
+}
+
+func passwords(current, chosen string) string {
+	return fmt.Sprintf(`{"current_password":%q,"new_password":%q}`, current, chosen)
+}
+
+var passwordRows = []row{
+	{name: "every other token is revoked", status: http.StatusOK,
+		prepare: func(t *testing.T, c *company, r *request) { r.header.Set("X-Test-Other-Token", c.token(t)) },
+		check: func(t *testing.T, c *company, a answer) {
+			wantRaw(t, a, "/data", `{"password_changed":true}`)
+			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.header.Get("X-Test-Other-Token")}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
+			login := func(password string) answer {
+				return c.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(c.email, password), header: http.Header{"X-Forwarded-For": {c.source()}}})
+			}
+			login(password).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+			login(newPassword).want(t, http.StatusOK, "")
+		}},
+	badPassword("a wrong current password", passwords("wrong", newPassword), "current_password", "wrong"),
+	badPassword("fourteen characters", passwords(password, "fourteen chars"), "new_password", "min_length"),
+	badPassword("257 characters", fmt.Sprintf(`{"current_password":%q,"new_password":%s}`, password, repeat(257, "x")), "new_password", "max_length"),
+	badPassword("one character over and over", passwords(password, "aaaaaaaaaaaaaaaaaaaa"), "new_password", "common"),
+	badPassword("the old one", passwords(password, password), "new_password", "unchanged"),
+	{name: "guessing the current password", status: http.StatusTooManyRequests, code: api.CodeRateLimited, prepare: func(t *testing.T, c *company, r *request) {
+		for range loginsAMinute {
+			guess := *r
+			guess.body, guess.token = passwords("wrong", newPassword), c.token(t)
+			c.send(t, guess).want(t, http.StatusUnprocessableEntity, api.CodeValidationFailed)
+		}
+	}},
+}
+
+func badPassword(name, body, path, rule string) row {
+	return row{name: name, status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(_ *testing.T, _ *company, r *request) { r.body = body },
+		check: func(t *testing.T, _ *company, a answer) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{path: {rule}})
+		}}
+}
+
+var invoiceOperations = []operation{
+	{route: "POST /api/v1/client/invoices/preflight", rows: []row{
+		{name: "a complete draft", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+			wantRaw(t, a, "/data/complete", "true")
+			wantRaw(t, a, "/data/missing", "[]")
+			wantRaw(t, a, "/data/computed", `{"net":1000.00,"tax":50.00,"total":1050.00}`)
+			wantRaw(t, c.get(t, invoices), "/data", "[]") // nothing is stored
+		}},
+		{name: "a draft that does not add up", status: http.StatusOK,
+			prepare: func(_ *testing.T, _ *company, r *request) {
+				r.body = edit(edit(r.body, "total_amount", "7"), "due_date", "")
+			},
+			check: func(t *testing.T, _ *company, a answer) {
+				wantRaw(t, a, "/data/complete", "false")
+				wantRaw(t, a, "/data/missing", `["due_date"]`)
+				wantRaw(t, a, "/data/warnings/total_amount/0/rule", `"BR-CO-15"`)
+			}},
+	}, body: func(_ *testing.T, c *company) string { return c.numbered("") }},
+	{route: "PATCH /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: patchRows,
+		body: func(*testing.T, *company) string { return `{"buyer_city":"Sharjah"}` }},
+	{route: "GET /api/v1/client/invoices/{invoice_id}/submissions", ids: anInvoice, rows: []row{
+		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+		{name: "of a submitted invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "") + "/submissions" },
+			check: func(t *testing.T, _ *company, a answer) {
+				wantRaw(t, a, "/data/0/current", "true")
+				wantRaw(t, a, "/data/0/outcome", `"acknowledged"`)
+				wantRaw(t, a, "/pagination/total", "1")
+			}},
+		badPage("page=0"),
+	}},
+	{route: "GET /api/v1/client/invoices/{invoice_id}/evidence", ids: anInvoice, rows: []row{
+		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+		{name: "of a submitted invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "") + "/evidence" },
+			check: func(t *testing.T, _ *company, a answer) {
+				wantRaw(t, a, "/data/0/call", `"submit"`)
+				wantRaw(t, a, "/data/0/ordinal", "1")
+				wantRaw(t, a, "/data/0/http_status", "200")
+			}},
+		badPage("per_page=0"),
+	}},
+	{route: "GET /api/v1/client/evidence/{evidence_id}", ids: func(t *testing.T, c *company) map[string]string {
+		return map[string]string{"evidence_id": evidenceOf(t, c, "")}
+	}, rows: []row{
+		{name: "the retained bytes", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+			wantRaw(t, a, "/data/withheld", "false")
+			wantRetained(t, a)
+		}},
+		{name: "an answer that echoes the credential", status: http.StatusOK,
+			prepare: func(t *testing.T, c *company, r *request) {
+				r.path = "/api/v1/client/evidence/" + evidenceOf(t, c, "sandbox-echo")
+			},
+			check: func(t *testing.T, _ *company, a answer) {
+				wantRaw(t, a, "/data/withheld", "true")
+				wantRaw(t, a, "/data/body_base64", "null")
+			}},
+	}},
+}
+
+// submitted is the path of an invoice that was submitted.
+func submitted(t *testing.T, c *company, recipient string) string {
+	t.Helper()
+	path := invoices + "/" + c.draft(t, c.numbered(recipient))
+	if a := c.post(t, path+"/submit", ""); a.status != http.StatusOK && a.status != http.StatusAccepted {
+		t.Fatalf("submit answered %d %s", a.status, a.text)
+	}
+	return path
+}
+
+func evidenceOf(t *testing.T, c *company, recipient string) string {
+	t.Helper()
+	return c.get(t, submitted(t, c, recipient)+"/evidence").text1(t, "/data/0/id")
+}
+
+var patchRows = []row{
+	{name: "a field", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		wantRaw(t, a, "/data/buyer_city", `"Sharjah"`)
+		wantRaw(t, a, "/data/recipient_name", `"Palm Trading LLC"`)
+	}},
+	{name: "null removes", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.body = `{"due_date":null}` },
+		check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data/missing", `["due_date"]`) }},
+	{name: "items are replaced whole", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) {
+		r.body = `{"items":[{"name":"Other","quantity":2.50,"net_unit_price":1}]}`
+	}, check: func(t *testing.T, _ *company, a answer) {
+		wantRaw(t, a, "/data/items/0/quantity", "2.50")
+		wantRaw(t, a, "/data/items/0/unit_code", "null")
+		wantRaw(t, a, "/data/items/1", "")
+	}},
+	{name: "a required field removed", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(_ *testing.T, _ *company, r *request) {
+			r.body = `{"currency":null,"no_such":null,"total_amount":"1"}`
+		},
+		check: func(t *testing.T, _ *company, a answer) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"currency": {"required"}, "no_such": {"unknown_field"}, "total_amount": {"type"}})
+		}},
+	{name: "the version that was read", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+		r.header.Set("If-Match", c.get(t, r.path).header.Get("ETag"))
+	}},
+	{name: "another version", status: http.StatusPreconditionFailed, code: api.CodePreconditionFailed, prepare: func(t *testing.T, c *company, r *request) {
+		r.header.Set("If-Match", c.get(t, r.path).header.Get("ETag"))
+		c.send(t, request{method: http.MethodPatch, path: r.path, body: `{"buyer_city":"Ajman"}`, token: c.token(t)}).want(t, http.StatusOK, "")
+	}},
+	{name: "a submitted invoice", status: http.StatusConflict, code: api.CodeInvoiceNotEditable,
+		prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "") }},
+	{name: "a rejected invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "sandbox-rejected-validation") },
+		check: func(t *testing.T, c *company, a answer) {
+			wantRaw(t, a, "/data/submission", "null")
+			wantRaw(t, a, "/data/submitted", "false")
+			for _, state := range dimensions {
+				wantRaw(t, a, "/data/"+state, "null")
+			}
+			wantRaw(t, c.get(t, a.request.path+"/submissions"), "/data/0/outcome", `"rejected"`)
+		}},
+	{name: "an invoice with a live credit note", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
+		c.post(t, creditNotes, credit(r.path[len(invoices)+1:])).want(t, http.StatusCreated, "")
+	}},
+}
+
+// credit is a full credit note of an invoice.
+func credit(invoice string) string {
+	return fmt.Sprintf(`{"invoice_id":%q,"credit_note_number":"CN-1","issue_date":"2026-03-15","reason":"Returned\tgoods","kind":"full"}`, invoice)
+}
+
+func aCreditNote(t *testing.T, c *company) map[string]string {
+	t.Helper()
+	a := c.post(t, creditNotes, credit(c.draft(t, c.numbered(""))))
+	a.want(t, http.StatusCreated, "")
+	return map[string]string{"credit_note_id": a.text1(t, "/data/id")}
+}
+
+var creditNoteOperations = []operation{
+	{route: "POST /api/v1/client/credit-notes", rows: creditRows,
+		body: func(t *testing.T, c *company) string { return credit(c.draft(t, c.numbered(""))) }},
+	{route: "GET /api/v1/client/credit-notes", rows: []row{
+		{name: "of one invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+			aCreditNote(t, c)
+			id := c.draft(t, c.numbered(""))
+			c.post(t, creditNotes, credit(id)).want(t, http.StatusCreated, "")
+			r.path += "?invoice_id=" + id
+		}, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/pagination/total", "1") }},
+		{name: "of no invoice", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?invoice_id=x" },
+			check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+		badPage("page=0"),
+	}},
+	{route: "GET /api/v1/client/credit-notes/{credit_note_id}", ids: aCreditNote, rows: []row{
+		{name: "as it was created", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+			wantRaw(t, a, "/data/total_amount", "1050.00")
+			wantRaw(t, a, "/data/voided_at", "null")
+		}},
+	}},
+	{route: "POST /api/v1/client/credit-notes/{credit_note_id}/void", ids: aCreditNote, rows: []row{
+		{name: "its amount is free again", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+			invoice := a.text1(t, "/data/invoice_id")
+			if a.raw(t, "/data/voided_at") == "null" {
+				t.Errorf("not void: %s", a.text)
+			}
+			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
+			c.post(t, creditNotes, credit(invoice)).want(t, http.StatusCreated, "")
+		}},
+	}},
+	{route: "POST /api/v1/client/credit-notes/{credit_note_id}/submit", ids: aCreditNote, refused: api.CodeCreditNoteSubmissionDisabled, rows: []row{
+		{name: "is disabled", status: http.StatusConflict, code: api.CodeCreditNoteSubmissionDisabled},
+	}},
+}
+
+var creditRows = []row{
+	{name: "the whole invoice", status: http.StatusCreated, check: func(t *testing.T, _ *company, a answer) {
+		wantRaw(t, a, "/data/total_amount", "1050.00")
+		wantRaw(t, a, "/data/currency", `"AED"`)
+		wantRaw(t, a, "/data/submitted", "false")
+	}},
+	{name: "part of it", status: http.StatusCreated, prepare: func(_ *testing.T, _ *company, r *request) {
+		r.body = edit(edit(r.body, "kind", `"partial"`), "items", `[{"position":0,"quantity":2}]`)
+	}, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data/total_amount", "210.00") }},
+	{name: "more than there is", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
+		c.post(t, creditNotes, r.body).want(t, http.StatusCreated, "")
+	}, check: func(t *testing.T, _ *company, a answer) {
+		a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"kind": {"exceeds_invoice"}})
+	}},
+	{name: "of an unknown invoice", status: http.StatusNotFound, code: api.CodeNotFound, prepare: func(_ *testing.T, _ *company, r *request) {
+		r.body = edit(r.body, "invoice_id", `"019f0000-0000-7000-8000-000000000000"`)
+	}},
+	{name: "of the zero invoice", status: http.StatusNotFound, code: api.CodeNotFound, prepare: func(_ *testing.T, _ *company, r *request) {
+		r.body = edit(r.body, "invoice_id", `"00000000-0000-0000-0000-000000000000"`)
+	}},
+	{name: "of another company's invoice, with a fault", status: http.StatusNotFound, code: api.CodeNotFound, prepare: func(t *testing.T, c *company, r *request) {
+		other := c.company(t)
+		r.body = edit(edit(r.body, "invoice_id", fmt.Sprintf("%q", other.draft(t, complete))), "reason", "7")
+	}},
+	{name: "every fault at once", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(_ *testing.T, _ *company, r *request) {
+		r.body = edit(edit(edit(edit(r.body, "reason", `""`), "issue_date", `"x"`), "kind", `"none"`), "items", `[{"position":-1,"quantity":"1"},7]`)
+	}, check: func(t *testing.T, _ *company, a answer) {
+		a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"reason": {"required"}, "issue_date": {"date"}, "kind": {"enum"},
+			"items[0].position": {"minimum"}, "items[0].quantity": {"type"}, "items[1]": {"type"}})
+	}},
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvoice], error) {
+	var out api.List[api.IncomingInvoice]
+	page, perPage, err := c.page(defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := c.session.Tenant.IncomingInvoices(ctx, page, perPage)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = paginated(page, perPage, found.Total)
+	for _, i := range found.Invoices {
+		out.Data = append(out.Data, i.Wire())
+	}
+	return http.StatusOK, out, nil
+}
+
+func (c *call) readIncoming(ctx context.Context) (int, api.Data[api.IncomingInvoice], error) {
+	var out api.Data[api.IncomingInvoice]
+	id, err := c.id("incoming_invoice_id")
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := c.session.Tenant.IncomingInvoice(ctx, id)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Data = found.Wire()
+	return http.StatusOK, out, nil
+}
+
+func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRevision], error) {
+	var out api.List[api.IncomingRevision]
+	page, perPage, err := c.page(defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	id, err := c.id("incoming_invoice_id")
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := c.session.Tenant.Revisions(ctx, id, page, perPage)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = paginated(page, perPage, found.Total)
+	for _, r := range found.Revisions {
+		out.Data = append(out.Data, r.Wire())
+	}
+	return http.StatusOK, out, nil
+}
+
+func (c *call) readDocument(ctx context.Context) (int, api.Data[api.RetainedBody], error) {
+	var out api.Data[api.RetainedBody]
+	id, err := c.id("incoming_invoice_id")
+	if err != nil {
+		return 0, out, err
+	}
+	text := c.path["revision"]
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(number, 10) != text { // a revision has one spelling
+		return 0, out, store.ErrNotFound
+	}
+	r, err := c.session.Tenant.RevisionDocument(ctx, id, number)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Data = api.RetainedBody{MediaType: r.MediaType, SHA256: hex.EncodeToString(r.SHA256[:]), Withheld: r.Withheld}
+	if r.Retained && !r.Withheld {
+		out.Data.BodyBase64 = new(base64.StdEncoding.EncodeToString(r.Body))
+	}
+	return http.StatusOK, out, nil
+}

@@ -1,0 +1,97 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/sandbox"
+)
+
+const (
+	incoming         = "/api/v1/client/incoming-invoices"
+	incomingDocument = "<Invoice>synthetic</Invoice>"
+)
+
+// offerPurchase puts one purchase document into the provider's ledger: every company that connects from now on gets it.
+func (s *system) offerPurchase(t *testing.T) {
+	t.Helper()
+	if _, err := s.sandbox.Provider.Ledger().AddPurchase(sandbox.Purchase{ID: "P-1", DocumentType: "invoice", InvoiceNumber: "SUP-1", SupplierName: "Supplier",
+		SupplierNetworkID: "1", IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: new(api.MustDecimal("10.50")),
+		MediaType: "application/xml", ReceivedAt: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}, []byte(incomingDocument)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// anIncoming is the incoming e-invoice of a company, and its only revision.
+func anIncoming(t *testing.T, c *company) map[string]string {
+	t.Helper()
+	ids := map[string]string{"revision": "1"}
+	eventually(t, "an incoming e-invoice", func() bool {
+		a := c.get(t, incoming)
+		if a.raw(t, "/data/0") == "" {
+			return false
+		}
+		ids["incoming_invoice_id"] = a.text1(t, "/data/0/id")
+		return true
+	})
+	return ids
+}
+
+// incomingID is the same for paths without a revision.
+func incomingID(t *testing.T, c *company) map[string]string {
+	t.Helper()
+	ids := anIncoming(t, c)
+	delete(ids, "revision")
+	return ids
+}
+
+var incomingOperations = []operation{
+	{route: "GET /api/v1/client/incoming-invoices", rows: []row{
+		{name: "what the provider had", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { anIncoming(t, c) },
+			check: func(t *testing.T, c *company, a answer) {
+				wantRaw(t, a, "/pagination/total", "1")
+				wantRaw(t, a, "/data/0/provider_document_id", `"P-1"`)
+				wantRaw(t, a, "/data/0/total_amount", "10.50")
+				wantRaw(t, a, "/data/0/revision", "1")
+				wantRaw(t, c.company(t).get(t, incoming), "/data", "[]") // that one has no connection
+			}},
+		badPage("page=0"),
+	}},
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}", ids: incomingID, rows: []row{
+		{name: "its latest revision", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+			wantRaw(t, a, "/data/supplier_name", `"Supplier"`)
+			wantRaw(t, a, "/data/evidence/document_retained", "true")
+		}},
+	}},
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions", ids: incomingID, rows: []row{
+		{name: "the only one", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+			wantRaw(t, a, "/pagination/total", "1")
+			wantRaw(t, a, "/data/0/revision", "1")
+		}},
+		badPage("page=0"),
+	}},
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document", ids: anIncoming, rows: []row{
+		{name: "the retained bytes", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+			wantRaw(t, a, "/data/media_type", `"application/xml"`)
+			wantRetained(t, a)
+		}},
+	}},
+}
+
+// wantRetained compares the retained bytes with their digest.
+func wantRetained(t *testing.T, a answer) {
+	t.Helper()
+	body, err := base64.StdEncoding.DecodeString(a.text1(t, "/data/body_base64"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(body)
+	if got := a.text1(t, "/data/sha256"); got != hex.EncodeToString(sum[:]) || len(body) == 0 {
+		t.Errorf("%d bytes with the digest %s", len(body), got)
+	}
+}

@@ -1,0 +1,80 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/server"
+)
+
+// keyRows: an Idempotency-Key makes a repeat safe (contract, section 1).
+func keyRows(route server.Route) []row {
+	rows := []row{
+		{name: "key used for another request", status: http.StatusConflict, code: api.CodeIdempotencyKeyReused,
+			prepare: func(t *testing.T, c *company, r *request) {
+				first(t, c, r, route)
+				r.body = strings.TrimSpace(r.body + " {} ")[:max(2, len(r.body))] + " " // other bytes, whatever they mean
+			}},
+		{name: "key used for the same request", status: route.Status,
+			prepare: func(t *testing.T, c *company, r *request) { first(t, c, r, route) },
+			check: func(t *testing.T, c *company, a answer) {
+				if a.header.Get("Idempotency-Replayed") != "true" {
+					t.Errorf("the repeat acted again: %v", a.header)
+				}
+				// The first answer is compared by acting a third time: every repeat is the same, to the byte and the tag.
+				again := c.send(t, a.request)
+				if again.text != a.text || again.header.Get("ETag") != a.header.Get("ETag") {
+					t.Errorf("repeats differ: %s\n%s", a.text, again.text)
+				}
+				if want := a.request.header.Get(firstAnswer); strings.TrimSpace(a.text) != want {
+					t.Errorf("replayed %s\nfirst    %s", a.text, want)
+				}
+			}},
+		{name: "key of a failure", status: route.Status, prepare: func(t *testing.T, c *company, r *request) {
+			r.header.Set("Idempotency-Key", "k-"+c.source())
+			broken := *r
+			broken.body, broken.token = "{", c.token(t)
+			c.send(t, broken).want(t, http.StatusBadRequest, api.CodeMalformedRequest)
+		}, check: func(t *testing.T, _ *company, a answer) {
+			if a.header.Get("Idempotency-Replayed") != "" {
+				t.Error("an answer to a failure was kept")
+			}
+		}},
+		{name: "key of another company", status: route.Status, prepare: func(t *testing.T, c *company, r *request) {
+			other := c.connected(t)
+			r.header.Set("Idempotency-Key", "k-"+c.source())
+			other.send(t, request{method: http.MethodPost, path: invoices, body: least, token: other.token(t), header: http.Header{"Idempotency-Key": r.header["Idempotency-Key"]}}).
+				want(t, http.StatusCreated, "")
+		}, check: func(t *testing.T, _ *company, a answer) {
+			if a.header.Get("Idempotency-Replayed") != "" {
+				t.Error("another company's answer was given")
+			}
+		}},
+		{name: "key of 255 characters", status: route.Status, prepare: func(_ *testing.T, c *company, r *request) {
+			r.header.Set("Idempotency-Key", (c.source() + strings.Repeat("~", 255))[:255])
+		}},
+	}
+	for _, bad := range [][]string{{""}, {" "}, {"a b"}, {"é"}, {strings.Repeat("k", 256)}, {"one", "two"}} {
+		rows = append(rows, row{name: "key " + strings.Join(bad, "|")[:min(3, len(strings.Join(bad, "|")))], status: http.StatusBadRequest, code: api.CodeMalformedRequest,
+			prepare: func(_ *testing.T, _ *company, r *request) { r.header["Idempotency-Key"] = bad }})
+	}
+	return rows
+}
+
+// firstAnswer is a header in which a test takes the first answer along; the service knows nothing of it.
+const firstAnswer = "X-Test-First-Answer"
+
+// first gives a request a key and sends it for the first time. What is shown once is not expected again.
+func first(t *testing.T, c *company, r *request, route server.Route) {
+	t.Helper()
+	r.header.Set("Idempotency-Key", "k-"+c.source())
+	a := c.send(t, *r)
+	a.want(t, route.Status, "")
+	if a.header.Get("Idempotency-Replayed") != "" {
+		t.Error("the first answer is a replay")
+	}
+	r.header.Set(firstAnswer, edit(strings.TrimSpace(a.text), "data.secret", ""))
+	r.token = c.token(t) // another session of the same company
+}

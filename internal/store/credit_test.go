@@ -1,0 +1,334 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+// creditBy builds a credit note as the server does; a refusal is an error that names the faults.
+func creditBy(number string, items ...api.CreditItemRequest) func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
+	request := &api.CreditNoteRequest{Kind: new(api.CreditPartial), Items: items}
+	if len(items) == 0 {
+		request.Kind = new(api.CreditFull)
+	}
+	return func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+		credit, faults := invoice.NewCredit(draft, live, request)
+		if len(faults) > 0 {
+			return store.NewCreditNote{}, &refusedError{faults}
+		}
+		return store.NewCreditNote{Number: number, IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.", Credit: credit}, nil
+	}
+}
+
+type refusedError struct{ faults api.Faults }
+
+func (e *refusedError) Error() string { return fmt.Sprintf("refused: %v", e.faults) }
+
+func byQuantity(position int, quantity string) api.CreditItemRequest {
+	return api.CreditItemRequest{Position: &position, Quantity: dec(quantity)}
+}
+
+func byAmount(position int, amount string) api.CreditItemRequest {
+	return api.CreditItemRequest{Position: &position, NetAmount: dec(amount)}
+}
+
+// credit credits items of an invoice, all of it without items.
+func (c company) credit(t *testing.T, id store.ID, items ...api.CreditItemRequest) store.CreditNote {
+	t.Helper()
+	made, err := c.tenant.CreateCreditNote(t.Context(), id, creditBy("CN-1", items...))
+	must(t, err)
+	return made
+}
+
+// voidCredit voids a credit note a minute later.
+func (f *fixture) voidCredit(t *testing.T, c company, id store.ID) store.CreditNote {
+	t.Helper()
+	f.Clock.Advance(time.Minute)
+	n, err := c.tenant.VoidCreditNote(t.Context(), id)
+	must(t, err)
+	return n
+}
+
+// wantExceeded wants a credit note to be refused, because too much is credited already.
+func (c company) wantExceeded(t *testing.T, id store.ID, path string, items ...api.CreditItemRequest) {
+	t.Helper()
+	_, err := c.tenant.CreateCreditNote(t.Context(), id, creditBy("CN-1", items...))
+	var refused *refusedError
+	if !errors.As(err, &refused) || !refused.faults.Has(path) {
+		t.Fatalf("error %v, want a refusal at %s", err, path)
+	}
+}
+
+// live adds up what an invoice's live credit notes take, in minor units.
+func (c company) live(t *testing.T, id store.ID) (total int) {
+	t.Helper()
+	page, err := c.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{Invoice: &id}, 1, 1000)
+	must(t, err)
+	for _, n := range page.CreditNotes {
+		if n.VoidedAt == nil {
+			var whole, cents int
+			_, err := fmt.Sscanf(string(n.Credit.Total), "%d.%02d", &whole, &cents)
+			must(t, err)
+			total += 100*whole + cents
+		}
+	}
+	return total
+}
+
+// TestConcurrentCreditNotes: however many credit notes are made at once, together they never exceed the invoice, and
+// as many are made as fit: 1050.00 holds ten of 105.00.
+func TestConcurrentCreditNotes(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		id := f.create(t, "INV-1").ID
+		made := make([]bool, 40)
+		race(len(made), func(i int) {
+			_, err := f.tenant.CreateCreditNote(t.Context(), id, creditBy("CN-1", byQuantity(0, "1")))
+			var refused *refusedError
+			if err != nil && !errors.As(err, &refused) {
+				t.Error(err)
+			}
+			made[i] = err == nil
+		})
+		count := 0
+		for _, ok := range made {
+			if ok {
+				count++
+			}
+		}
+		if total := f.live(t, id); count != 10 || total != 105000 {
+			t.Errorf("%d credit notes were made, together %d", count, total)
+		}
+		all, err := f.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 100)
+		must(t, err)
+		highest := f.number(t, `select max(position) from credit_notes where tenant_id = $1`, f.tenant.Key())
+		if all.Total != 10 || len(all.CreditNotes) != 10 || highest != 10 {
+			t.Errorf("%d credit notes listed of %d, the last at %d", len(all.CreditNotes), all.Total, highest)
+		}
+	})
+}
+
+// TestConcurrentVoids: voids that run beside new credit notes free what they take once, and the bound holds.
+func TestConcurrentVoids(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		id := f.create(t, "INV-1").ID
+		var notes []store.CreditNote
+		for range 10 {
+			notes = append(notes, f.credit(t, id, byQuantity(0, "1")))
+		}
+		race(40, func(i int) {
+			if i%2 == 0 { // each of the ten is voided twice
+				_, err := f.tenant.VoidCreditNote(t.Context(), notes[i/2%10].ID)
+				must2(t, err)
+				return
+			}
+			_, err := f.tenant.CreateCreditNote(t.Context(), id, creditBy("CN-2", byAmount(0, "150.00")))
+			var refused *refusedError
+			if err != nil && !errors.As(err, &refused) {
+				t.Error(err)
+			}
+		})
+		total := f.live(t, id)
+		if total > 105000 || total%15750 != 0 {
+			t.Errorf("the live credit notes take %d", total)
+		}
+		for left := 105000 - total; left >= 15750; left -= 15750 {
+			f.credit(t, id, byAmount(0, "150.00"))
+		}
+		f.wantExceeded(t, id, "items[0].net_amount", byAmount(0, "150.00"))
+	})
+}
+
+// TestCreditNote: a credit note is given back as it was made, and its invoice is left as it was.
+func TestCreditNote(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		credited := f.create(t, "INV-1")
+		f.Clock.Advance(time.Hour)
+		made := f.credit(t, credited.ID, byQuantity(0, "2.50"))
+		kept, err := f.tenant.CreditNote(ctx, made.ID)
+		must(t, err)
+		if !reflect.DeepEqual(kept, made) {
+			t.Errorf("made %+v, kept %+v", made, kept)
+		}
+		want := store.CreditNote{ID: made.ID, Invoice: credited.ID, Currency: "AED", CreatedAt: f.Clock.Now(), NewCreditNote: store.NewCreditNote{Number: "CN-1",
+			IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.", Credit: invoice.Credit{Kind: api.CreditPartial, Total: "262.50",
+				Items: []api.CreditNoteItem{{Name: "Consulting", UnitCode: ptr("HUR"), Quantity: dec("2.50"), NetAmount: new(api.Amount("250.00")), VATCategory: ptr("S"), VATRate: dec("5")}}}}}
+		if !reflect.DeepEqual(kept, want) {
+			t.Errorf("kept %+v, want %+v", kept, want)
+		}
+		wire := kept.Wire()
+		if wire.ID != made.ID.String() || wire.InvoiceID != credited.ID.String() || wire.Submitted || wire.VoidedAt != nil || !wire.UpdatedAt.Equal(kept.CreatedAt) {
+			t.Errorf("shown as %+v", wire)
+		}
+		after, err := f.tenant.Invoice(ctx, credited.ID)
+		must(t, err)
+		if !reflect.DeepEqual(after, credited) {
+			t.Errorf("the invoice was %+v and is %+v", credited, after)
+		}
+	})
+}
+
+// TestVoidCreditNote: a void ends a credit note for good, once, and frees what it takes.
+func TestVoidCreditNote(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		id := f.create(t, "INV-1").ID
+		first := f.credit(t, id)
+		f.wantExceeded(t, id, "kind", byQuantity(0, "1"))
+		f.wantExceeded(t, id, "kind")
+		voided := f.voidCredit(t, f.company, first.ID)
+		if want := f.Clock.Now(); voided.VoidedAt == nil || !voided.VoidedAt.Equal(want) || !voided.Wire().UpdatedAt.Equal(want) || !voided.CreatedAt.Equal(first.CreatedAt) {
+			t.Errorf("voided as %+v", voided)
+		}
+		again := f.voidCredit(t, f.company, first.ID)
+		kept, err := f.tenant.CreditNote(ctx, first.ID)
+		must(t, err)
+		if !reflect.DeepEqual(again, voided) || !reflect.DeepEqual(kept, voided) {
+			t.Errorf("voided %+v, again %+v, kept %+v", voided, again, kept)
+		}
+		part := f.credit(t, id, byQuantity(0, "10"))
+		f.wantExceeded(t, id, "items[0].net_amount", byAmount(0, "0.01"))
+		f.voidCredit(t, f.company, part.ID)
+		f.credit(t, id)
+	})
+}
+
+// TestCreditNoteRefused: what is refused leaves no trace, and an unknown invoice is asked nothing.
+func TestCreditNoteRefused(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		id := f.create(t, "INV-1").ID
+		before := f.dump(t, f.company)
+		refused := errors.New("refused")
+		_, err := f.tenant.CreateCreditNote(ctx, id, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) { return store.NewCreditNote{}, refused })
+		wantErr(t, err, refused)
+		unknown, err := f.NewID()
+		must(t, err)
+		_, err = f.tenant.CreateCreditNote(ctx, unknown, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
+			t.Error("an unknown invoice was asked for its credits")
+			return store.NewCreditNote{}, nil
+		})
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.tenant.CreditNote(ctx, unknown)
+		wantErr(t, err, store.ErrNotFound)
+		_, err = f.tenant.VoidCreditNote(ctx, unknown)
+		wantErr(t, err, store.ErrNotFound)
+		if after := f.dump(t, f.company); after != before {
+			t.Errorf("before:\n%s\nafter:\n%s", before, after)
+		}
+	})
+}
+
+// TestCreditNotePages: the pages of the list, put together, are the list, newest first; the filter keeps one invoice's.
+func TestCreditNotePages(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		invoices := []store.ID{f.create(t, "INV-1").ID, f.create(t, "INV-2").ID, f.create(t, "INV-3").ID}
+		all, byInvoice := []store.ID{}, map[store.ID][]store.ID{} // newest first
+		for n := range 13 {
+			of := invoices[n%2]
+			made := f.credit(t, of, byAmount(0, "0.01"))
+			all, byInvoice[of] = slices.Insert(all, 0, made.ID), slices.Insert(byInvoice[of], 0, made.ID)
+		}
+		f.voidCredit(t, f.company, all[3])
+		foreign := f.ids(t, f.decoy)
+		filters := map[*store.ID][]store.ID{nil: all, &invoices[0]: byInvoice[invoices[0]], &invoices[1]: byInvoice[invoices[1]], &invoices[2]: nil, &foreign[0]: nil}
+		for filter, want := range filters {
+			for _, size := range []int{1, 5, 13, 100} {
+				var got []store.ID
+				for page := 1; page <= 1+len(want)/size; page++ {
+					found, err := f.tenant.CreditNotes(ctx, store.CreditNoteFilter{Invoice: filter}, page, size)
+					must(t, err)
+					if found.Total != len(want) || len(found.CreditNotes) > size {
+						t.Fatalf("filter %v, page %d of %d: %d credit notes of %d, want %d", filter, page, size, len(found.CreditNotes), found.Total, len(want))
+					}
+					for _, n := range found.CreditNotes {
+						alone, err := f.tenant.CreditNote(ctx, n.ID)
+						must(t, err)
+						if !reflect.DeepEqual(alone, n) {
+							t.Errorf("listed %+v, alone %+v", n, alone)
+						}
+						got = append(got, n.ID)
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("filter %v in pages of %d: %v, want %v", filter, size, got, want)
+				}
+				for _, page := range []int{2 + len(want)/size, math.MaxInt32, math.MaxInt} {
+					found, err := f.tenant.CreditNotes(ctx, store.CreditNoteFilter{Invoice: filter}, page, size)
+					must(t, err)
+					if len(found.CreditNotes) != 0 || found.Total != len(want) {
+						t.Errorf("filter %v, page %d: %d credit notes of %d", filter, page, len(found.CreditNotes), found.Total)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestCreditedInvoiceIsFixed: an invoice with live credit notes cannot be changed, not even by a change that runs beside
+// the creation of one.
+func TestCreditedInvoiceIsFixed(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		change := func(id store.ID, total string) error {
+			_, err := f.tenant.UpdateInvoice(ctx, id, func(int64) bool { return true }, func([]byte) (api.Draft, error) {
+				changed := draft("INV-1")
+				changed.TotalAmount = dec(total)
+				return *changed, nil
+			})
+			return err
+		}
+		id := f.create(t, "INV-1").ID
+		live := f.credit(t, id, byAmount(0, "1"))
+		f.voidCredit(t, f.company, f.credit(t, id, byAmount(0, "1")).ID)
+		wantErr(t, change(id, "500.00"), store.ErrNotEditable)
+		f.voidCredit(t, f.company, live.ID)
+		must(t, change(id, "500.00"))
+		for range 10 {
+			id := f.create(t, "INV-1").ID
+			var credited store.CreditNote
+			var changed error
+			race(2, func(i int) {
+				if i == 0 {
+					var err error
+					credited, err = f.tenant.CreateCreditNote(ctx, id, creditBy("CN-1"))
+					must2(t, err)
+					return
+				}
+				if changed = change(id, "500.00"); changed != nil && !errors.Is(changed, store.ErrNotEditable) {
+					t.Error(changed)
+				}
+			})
+			kept, err := f.tenant.Invoice(ctx, id)
+			must(t, err)
+			if string(credited.Credit.Total) != kept.Draft.TotalAmount.String() {
+				t.Errorf("%s was credited of an invoice of %s; the change: %v", credited.Credit.Total, kept.Draft.TotalAmount, changed)
+			}
+		}
+	})
+}
+
+// TestFrozenTenantCreditsNothing: a request that was under way when its tenant was frozen makes no credit note.
+func TestFrozenTenantCreditsNothing(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		id := f.create(t, "INV-1").ID
+		old := f.tenant
+		fresh, err := f.ResetTenant(t.Context(), f.account.ID)
+		must(t, err)
+		f.tenant = fresh
+		_, err = old.CreateCreditNote(t.Context(), id, creditBy("CN-1"))
+		wantErr(t, err, store.ErrNotFound)
+		_, err = fresh.CreateCreditNote(t.Context(), id, creditBy("CN-1"))
+		wantErr(t, err, store.ErrNotFound)
+	})
+}

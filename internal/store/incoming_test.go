@@ -1,0 +1,420 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// incoming is a document as a provider sends it, with the given bytes.
+func incoming(id, body string) store.NewIncoming {
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
+	return store.NewIncoming{
+		ProviderDocumentID: id, DocumentType: ptr("invoice"), InvoiceNumber: ptr("SUP-" + id), SupplierName: ptr("Söhne & Co"),
+		SupplierNetworkID: ptr("1234567890"), IssueDate: ptr("2026-02-27"), DueDate: ptr("2026-03-27"), Currency: ptr("AED"),
+		TotalAmount: dec("1050.00"), ReceivedAt: ptr(time.Date(2026, 3, 1, 8, 0, 0, 123456000, time.UTC)), ClaimedSHA256: &sum,
+		MediaType: "application/xml", Metadata: []byte(`{"id":"` + id + `","sha256":"` + sum + `"}`), Body: []byte(body), Retained: true,
+	}
+}
+
+// unfetched is a document of which only the provider's metadata is had.
+func unfetched(id, metadata string) store.NewIncoming {
+	return store.NewIncoming{ProviderDocumentID: id, DocumentType: ptr(api.DocumentUnreadable), Metadata: []byte(metadata)}
+}
+
+// onward moves a sync to a cursor and keeps the claim.
+func onward(cursor string) store.SyncStep {
+	return store.SyncStep{Cursor: cursor, After: lease, Hold: true}
+}
+
+// claimPurchases claims the sync of a company's connection; false when it is not due.
+func (f *fixture) claimPurchases(t *testing.T, c company) (store.SyncClaim, bool) {
+	t.Helper()
+	lanes, _, err := f.PurchaseLanes(t.Context())
+	must(t, err)
+	lane, due := laneOf(lanes, c.connection.ID)
+	if !due {
+		return store.SyncClaim{}, false
+	}
+	claims, err := lane.ClaimPurchases(t.Context(), lease)
+	must(t, err)
+	if len(claims) == 0 {
+		return store.SyncClaim{}, false
+	}
+	return claims[0], true
+}
+
+func (f *fixture) mustClaim(t *testing.T) store.SyncClaim {
+	t.Helper()
+	claim, due := f.claimPurchases(t, f.company)
+	if !due {
+		t.Fatal("the purchase sync is not due")
+	}
+	return claim
+}
+
+func retain(t *testing.T, claim store.SyncClaim, step store.SyncStep, docs ...store.NewIncoming) (store.SyncClaim, int) {
+	t.Helper()
+	after, stored, err := claim.RetainPurchases(t.Context(), docs, step)
+	must(t, err)
+	return after, stored
+}
+
+// incomingEvents returns kind, id, revision and digest of every event about an incoming e-invoice.
+func (c company) incomingEvents(t *testing.T) (out []string) {
+	t.Helper()
+	events, err := c.tenant.Events(t.Context(), 0, 100)
+	must(t, err)
+	for _, e := range events {
+		var body api.Event[api.IncomingPayload]
+		must(t, json.Unmarshal(e.Body, &body))
+		if body.ResourceType != api.ResourceIncomingInvoice || body.ResourceID != body.Payload.IncomingInvoiceID || body.Event != e.Kind {
+			t.Errorf("event %s", e.Body)
+		}
+		out = append(out, fmt.Sprintf("%s %s %d %.8s", body.Event, body.Payload.ProviderDocumentID, body.Payload.Revision, body.Payload.SHA256))
+	}
+	return out
+}
+
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// TestRetainPurchases: documents, revisions, events, deliveries and the cursor are one transaction; a changed digest is
+// a new revision, the same digest is nothing new.
+func TestRetainPurchases(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		s := f.subscribe(t, api.EventIncomingRevised)
+		claim := f.mustClaim(t)
+		if claim.Cursor != "" || claim.Failures != 0 || claim.Connection.ID != f.connection.ID || claim.Tenant.Key() != f.tenant.Key() {
+			t.Errorf("the first claim is %+v", claim)
+		}
+		claim, stored := retain(t, claim, onward("c-1"), incoming("a", "A"), incoming("b", "B"), incoming("a", "A"))
+		if stored != 2 {
+			t.Errorf("%d documents are new, want 2", stored)
+		}
+		f.Clock.Advance(time.Second)
+		claim, stored = retain(t, claim, onward("c-2"), incoming("a", "A"), incoming("b", "B2"), incoming("c", "C"))
+		if stored != 2 {
+			t.Errorf("%d of the second page are new, want 2", stored)
+		}
+		retain(t, claim, store.SyncStep{Cursor: "c-3", After: time.Minute, Complete: true}, incoming("b", "B"))
+		want := []string{"received a 1 " + hashed("A")[:8], "received b 1 " + hashed("B")[:8], "revised b 2 " + hashed("B2")[:8],
+			"received c 1 " + hashed("C")[:8], "revised b 3 " + hashed("B")[:8]}
+		if got := f.incomingEvents(t); strings.Join(got, "\n") != "einvoice.incoming."+strings.Join(want, "\neinvoice.incoming.") {
+			t.Errorf("events\n%s", strings.Join(got, "\n"))
+		}
+		if n := len(f.claimDeliveries(t, s.ID, 10)); n != 2 {
+			t.Errorf("%d deliveries, want one for each revision", n)
+		}
+		list, err := f.tenant.IncomingInvoices(ctx, 1, 2)
+		must(t, err)
+		if list.Total != 3 || len(list.Invoices) != 2 || list.Invoices[0].ProviderDocumentID != "c" || list.Invoices[1].ProviderDocumentID != "b" {
+			t.Fatalf("list %+v", list)
+		}
+		last, err := f.tenant.IncomingInvoices(ctx, 2, 2)
+		must(t, err)
+		beyond, err := f.tenant.IncomingInvoices(ctx, int(^uint(0)>>1), 100)
+		must(t, err)
+		if len(last.Invoices) != 1 || last.Invoices[0].ProviderDocumentID != "a" || len(beyond.Invoices) != 0 || beyond.Total != 3 {
+			t.Errorf("second page %+v, and far beyond %+v", last, beyond)
+		}
+		b, err := f.tenant.IncomingInvoice(ctx, list.Invoices[1].ID)
+		must(t, err)
+		if !reflect.DeepEqual(b, list.Invoices[1]) || b.Revision.Revision != 3 {
+			t.Errorf("read as %+v", b)
+		}
+	})
+}
+
+// TestRevisionChain: a revision comes back as it was retained, each covers the one before, the head stands outside, and
+// nothing can be altered unseen.
+func TestRevisionChain(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		claim, bare := f.mustClaim(t), unfetched("a", `{"id":"a","x":1}`)
+		retain(t, claim, onward("c"), incoming("a", "A"), bare, incoming("a", "A2"))
+		list, err := f.tenant.IncomingInvoices(ctx, 1, 10)
+		must(t, err)
+		id := list.Invoices[0].ID
+		page, err := f.tenant.Revisions(ctx, id, 1, 10)
+		must(t, err)
+		if page.Total != 3 || len(page.Revisions) != 3 {
+			t.Fatalf("%d revisions of %d", len(page.Revisions), page.Total)
+		}
+		var previous [32]byte
+		for n := range page.Revisions {
+			r := &page.Revisions[n]
+			if r.Revision != int64(n+1) || r.Previous != previous || !r.Intact() || !r.RetainedAt.Equal(f.Clock.Now()) {
+				t.Errorf("revision %d is %+v", n+1, r)
+			}
+			previous = r.Digest
+		}
+		if n := f.number(t, `select count(*) from incoming where tenant_id = $1 and head = $2`, f.tenant.Key(), previous[:]); n != 1 {
+			t.Error("the head is not the digest of the last revision")
+		}
+		wire, want := page.Revisions[0].Wire(), incoming("a", "A")
+		if *wire.DocumentType != "invoice" || *wire.InvoiceNumber != "SUP-a" || *wire.SupplierName != "Söhne & Co" || *wire.SupplierNetworkID != "1234567890" ||
+			*wire.IssueDate != "2026-02-27" || *wire.DueDate != "2026-03-27" || *wire.Currency != "AED" || wire.TotalAmount.String() != "1050.00" ||
+			!wire.ReceivedAt.Equal(*want.ReceivedAt) || wire.SHA256 != hashed("A") || wire.Evidence.MetadataSHA256 != hashed(string(want.Metadata)) ||
+			wire.Evidence.MediaType != "application/xml" || *wire.Evidence.Size != 1 || !wire.Evidence.DocumentRetained || *wire.Evidence.ClaimedSHA256 != hashed("A") {
+			t.Errorf("the first revision is shown as %+v", wire)
+		}
+		if got := page.Revisions[1].Wire(); *got.DocumentType != "unreadable" || got.SHA256 != hashed(string(bare.Metadata)) || got.Evidence.Size != nil ||
+			got.Evidence.DocumentRetained || got.InvoiceNumber != nil || got.TotalAmount != nil || got.ReceivedAt != nil {
+			t.Errorf("the second revision is shown as %+v", got)
+		}
+		second, err := f.tenant.Revisions(ctx, id, 2, 2)
+		must(t, err)
+		beyond, err := f.tenant.Revisions(ctx, id, int(^uint(0)>>1), 100)
+		must(t, err)
+		if len(second.Revisions) != 1 || second.Revisions[0].Revision != 3 || len(beyond.Revisions) != 0 || beyond.Total != 3 {
+			t.Errorf("second page %+v, and far beyond %+v", second, beyond)
+		}
+		f.exec(t, `update revisions set total_amount = '1.00' where tenant_id = $1 and revision = 1`, f.tenant.Key())
+		altered, err := f.tenant.RevisionDocument(ctx, id, 1)
+		must(t, err)
+		if altered.Intact() {
+			t.Error("an altered amount is not seen")
+		}
+	})
+}
+
+// TestRevisionDocument: the bytes come back as they were; what was not retained has none; another revision is unknown.
+func TestRevisionDocument(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		large := incoming("a", "")
+		large.Body, large.Retained, large.SHA256, large.Size = nil, false, ptr(sha256.Sum256([]byte("large"))), ptr(int64(11<<20))
+		retain(t, f.mustClaim(t), onward("c"), incoming("a", "\x00\xff<a/>"), incoming("a", ""), large)
+		list, err := f.tenant.IncomingInvoices(ctx, 1, 10)
+		must(t, err)
+		id := list.Invoices[0].ID
+		for n, want := range []string{"\x00\xff<a/>", "", ""} {
+			r, err := f.tenant.RevisionDocument(ctx, id, int64(n+1))
+			must(t, err)
+			if string(r.Body) != want || r.Retained != (n < 2) || !r.Intact() {
+				t.Errorf("revision %d has %q, retained %v", n+1, r.Body, r.Retained)
+			}
+		}
+		if latest := list.Invoices[0]; hex.EncodeToString(latest.SHA256[:]) != hashed("large") || *latest.Size != 11<<20 {
+			t.Errorf("the large document is %+v", latest)
+		}
+		for _, n := range []int64{0, 4, -1} {
+			_, err := f.tenant.RevisionDocument(ctx, id, n)
+			wantErr(t, err, store.ErrNotFound)
+		}
+	})
+}
+
+// TestNothingNew: whose bytes were not seen is new only when the provider says something else than before.
+func TestNothingNew(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		claim := f.mustClaim(t)
+		claims := func(doc store.NewIncoming, sum string) store.NewIncoming {
+			doc.ClaimedSHA256 = &sum
+			return doc
+		}
+		sameMetadata := incoming("a", "A")
+		sameMetadata.Body, sameMetadata.Retained, sameMetadata.ClaimedSHA256 = nil, false, nil
+		for n, step := range []struct {
+			doc    store.NewIncoming
+			stored int
+		}{
+			{incoming("a", "A"), 1},
+			{sameMetadata, 0},
+			{claims(unfetched("a", "m1"), hashed("A")), 0},
+			{claims(unfetched("a", "m2"), hashed("other")), 1},
+			{unfetched("a", "m2"), 0},
+			{unfetched("a", "m3"), 1},
+			{incoming("a", "A"), 1},
+			{unfetched("b", "m3"), 1},
+		} {
+			var stored int
+			if claim, stored = retain(t, claim, onward("c"), step.doc); stored != step.stored {
+				t.Errorf("step %d: %d are new, want %d", n, stored, step.stored)
+			}
+		}
+		known, err := claim.Known(t.Context(), []string{"a", "b", "c"})
+		must(t, err)
+		if len(known) != 2 || known["a"] != sha256.Sum256(incoming("a", "A").Metadata) || known["b"] != sha256.Sum256([]byte("m3")) {
+			t.Errorf("known are %x", known)
+		}
+	})
+}
+
+// TestSyncClaims: a sync is due at activation, is claimed by one, keeps its claim while it holds it, and is due again at
+// its time; a disabled connection is not asked, and an active one at once again, from where it stood.
+func TestSyncClaims(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		claim := f.mustClaim(t)
+		if _, due := f.claimPurchases(t, f.company); due {
+			t.Error("a claimed sync is due")
+		}
+		f.Clock.Advance(lease - time.Second)
+		cursor := "\x00 " + strings.Repeat("ü", 1020)
+		claim, _ = retain(t, claim, store.SyncStep{Cursor: cursor, Failures: 2, Wait: time.Hour, After: lease, Hold: true})
+		f.Clock.Advance(lease - time.Second)
+		if _, due := f.claimPurchases(t, f.company); due {
+			t.Error("a sync is due although its claim was renewed")
+		}
+		f.Clock.Advance(time.Second)
+		second := f.mustClaim(t)
+		if second.Cursor != cursor || second.Failures != 2 || second.Wait != time.Hour {
+			t.Errorf("claimed again as %+v", second)
+		}
+		before := f.dump(t, f.company)
+		_, _, err := claim.RetainPurchases(ctx, []store.NewIncoming{incoming("a", "A")}, onward("late"))
+		wantErr(t, err, store.ErrLeaseLost)
+		if f.dump(t, f.company) != before {
+			t.Error("a late step has written something")
+		}
+		retain(t, second, store.SyncStep{Cursor: "done", After: time.Minute, Complete: true})
+		_, _, err = second.RetainPurchases(ctx, nil, onward("twice"))
+		wantErr(t, err, store.ErrLeaseLost)
+		if n := f.number(t, `select synced_at from purchase_syncs where connection_id = $1`, f.connection.ID); n != f.Clock.Now().UnixMicro() {
+			t.Errorf("synced at %d", n)
+		}
+		_, next, err := f.PurchaseLanes(ctx)
+		must(t, err)
+		if want := f.Clock.Now().Add(time.Minute); !next.Equal(want) {
+			t.Errorf("the next sync is due at %s, want %s", next, want)
+		}
+		f.Clock.Advance(time.Minute)
+		flying := f.mustClaim(t)
+		_, err = f.DisableConnection(ctx, f.connection.ID)
+		must(t, err)
+		_, _, err = flying.RetainPurchases(ctx, nil, onward("disabled"))
+		wantErr(t, err, store.ErrLeaseLost)
+		f.Clock.Advance(24 * time.Hour)
+		if _, due := f.claimPurchases(t, f.company); due {
+			t.Error("a disabled connection is due")
+		}
+		_, err = f.ActivateConnection(ctx, f.connection.ID)
+		must(t, err)
+		if again := f.mustClaim(t); again.Cursor != "done" {
+			t.Errorf("after the break it goes on at %q", again.Cursor)
+		}
+	})
+}
+
+// TestClaimSyncOnce: of many that claim at once, one gets it.
+func TestClaimSyncOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		lanes, _, err := f.PurchaseLanes(t.Context())
+		must(t, err)
+		lane, _ := laneOf(lanes, f.connection.ID)
+		var claimed atomic.Int32
+		race(16, func(int) {
+			claims, err := lane.ClaimPurchases(t.Context(), lease)
+			must2(t, err)
+			claimed.Add(int32(len(claims))) //nolint:gosec // at most one
+		})
+		if claimed.Load() != 1 {
+			t.Errorf("%d have claimed the sync", claimed.Load())
+		}
+	})
+}
+
+// TestFrozenTenantGetsNothing: a tenant that was frozen under a sync gets nothing more, and the cursor stays.
+func TestFrozenTenantGetsNothing(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		claim := f.mustClaim(t)
+		f.exec(t, `update tenants set frozen_at = 1 where id = $1`, f.tenant.Key())
+		before := f.dump(t, f.company)
+		_, _, err := claim.RetainPurchases(t.Context(), []store.NewIncoming{incoming("a", "A")}, onward("c"))
+		wantErr(t, err, store.ErrLeaseLost)
+		wantErr(t, f.tenant.SeedIncoming(t.Context(), []store.NewIncoming{incoming("a", "A")}), store.ErrNotFound)
+		if f.dump(t, f.company) != before {
+			t.Error("something was written")
+		}
+		f.exec(t, `update tenants set frozen_at = null where id = $1`, f.tenant.Key())
+	})
+}
+
+// TestFailedRetain: what the engine refuses leaves nothing behind, the cursor and the events included.
+func TestFailedRetain(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		claim := f.mustClaim(t)
+		before := f.dump(t, f.company)
+		f.exec(t, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at)
+			values ($1, $2, 2, 'x', 1, $3, $3, 1, 1)`, f.tenant.Key(), store.ID{9}, []byte{1})
+		_, _, err := claim.RetainPurchases(t.Context(), []store.NewIncoming{incoming("a", "A"), incoming("b", "B")}, onward("c"))
+		if err == nil {
+			t.Error("a taken position was given out again")
+		}
+		f.exec(t, `delete from incoming where id = $1`, store.ID{9})
+		if f.dump(t, f.company) != before {
+			t.Error("a failed step has left something behind")
+		}
+		if _, stored := retain(t, claim, onward("c"), incoming("a", "A"), incoming("b", "B")); stored != 2 {
+			t.Errorf("%d are new afterwards", stored)
+		}
+	})
+}
+
+// TestSeedIncoming: synthetic documents go the same way, without a cursor; seeded twice at once they are there once.
+func TestSeedIncoming(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		docs := []store.NewIncoming{incoming("a", "A"), incoming("b", "B"), incoming("b", "B2"), incoming("c", "C")}
+		race(4, func(int) { must2(t, f.tenant.SeedIncoming(t.Context(), docs[:2])) })
+		must(t, f.tenant.SeedIncoming(t.Context(), docs[2:]))
+		if got := f.incomingEvents(t); len(got) != 4 {
+			t.Errorf("events %v", got)
+		}
+		list, err := f.tenant.IncomingInvoices(t.Context(), 1, 10)
+		must(t, err)
+		if list.Total != 3 || len(list.Invoices) != 3 {
+			t.Errorf("%d of %d are listed", len(list.Invoices), list.Total)
+		}
+		if claim := f.mustClaim(t); claim.Cursor != "" {
+			t.Errorf("seeding has moved the cursor to %q", claim.Cursor)
+		}
+	})
+}
+
+// TestWithheldRevision: what echoes our credential is sealed, document and metadata, and never returned.
+func TestWithheldRevision(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		echo := incoming("a", "you sent withheld-canary-77aa")
+		echo.Metadata, echo.Withheld = []byte(`{"id":"a","debug":"metadata-canary-12cd"}`), true
+		claim, _ := retain(t, f.mustClaim(t), onward("c"), echo)
+		if _, stored := retain(t, claim, onward("c"), echo); stored != 0 {
+			t.Error("the same digest is something new once it is sealed")
+		}
+		for _, canary := range []string{"withheld-canary-77aa", "metadata-canary-12cd"} {
+			if where := f.search(t, canary); where != "" {
+				t.Errorf("%q stands in %s", canary, where)
+			}
+		}
+		list, err := f.tenant.IncomingInvoices(ctx, 1, 1)
+		must(t, err)
+		r, err := f.tenant.RevisionDocument(ctx, list.Invoices[0].ID, 1)
+		must(t, err)
+		if len(r.Body) != 0 || !r.Withheld || !r.Intact() || hex.EncodeToString(r.SHA256[:]) != hashed(string(echo.Body)) {
+			t.Errorf("returned as %+v", r)
+		}
+		var sealed []byte
+		must(t, f.raw.QueryRowContext(ctx, `select metadata from revisions where tenant_id = $1`, f.tenant.Key()).Scan(&sealed))
+		tenant, row := f.tenant.Key(), append(list.Invoices[0].ID[:], 0, 0, 0, 0, 0, 0, 0, 1)
+		opened, err := f.Options.Keys.Open(sealed, secret.Place{Tenant: tenant[:], Table: "revisions", Column: "metadata", Row: row})
+		must(t, err)
+		if string(opened) != string(echo.Metadata) {
+			t.Errorf("the metadata open as %q", opened)
+		}
+	})
+}
