@@ -4,11 +4,9 @@ import (
 	"errors"
 	"testing"
 	"time"
-
-	"quittance/api"
 )
 
-// Whatever comes back, it is a success with data, a refusal with a code, or said to be unreadable.
+// Whatever comes back, it is a success, a refusal with a code, or said to be unreadable.
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, `{"data":{"id":"i","items":[],"total_amount":1e2}}`, "")
 	f.Add(201, `{"data":null}`, "5")
@@ -28,11 +26,7 @@ func FuzzAnswer(f *testing.F) {
 			if status < 200 || status > 299 {
 				t.Fatalf("%d passes for a success", status)
 			}
-			var out api.Data[api.Invoice]
-			if err := a.decode(&out); err != nil && err.Error() == "" {
-				t.Fatal("a fault without a text")
-			}
-			return
+			return // TestUnreadableAnswers goes on from here
 		}
 		response, ok := errors.AsType[*ResponseError](err)
 		if !ok || response.Status != status || response.Error() == "" {

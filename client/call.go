@@ -88,10 +88,11 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         any // nil for none
-	// repeatable says that sending it twice has the effect of sending it once.
-	repeatable bool
-	// key is the Idempotency-Key. What is not repeatable gets one, and is repeatable under it: the caller's, which keyed
-	// tells, or a random one.
+	// repeatable says that sending it twice has the effect of sending it once, once that it takes no Idempotency-Key to
+	// make it so.
+	repeatable, once bool
+	// key is the Idempotency-Key. What is neither gets one, and is repeatable under it: the caller's, which keyed tells,
+	// or a random one.
 	key   string
 	keyed bool
 	// public says that it needs no token.
@@ -105,30 +106,48 @@ func get(path string, query url.Values) request {
 	return request{method: http.MethodGet, path: path, query: query, repeatable: true}
 }
 
-// one makes a call whose answer is one thing.
-func one[T any](ctx context.Context, c *Client, r request, options ...CallOption) (T, error) {
-	out, err := call[api.Data[T]](ctx, c, r, options...)
-	return out.Data, err
+// post is the request that makes or changes something, under an Idempotency-Key. A nil body is none.
+func post(path string, body any) request {
+	return request{method: http.MethodPost, path: path, body: body}
 }
 
-// call makes a call and returns the envelope of its answer. Every operation is one line on top of it.
-func call[Envelope any](ctx context.Context, c *Client, r request, options ...CallOption) (Envelope, error) {
+// one makes a call whose answer is one thing.
+func one[T any](ctx context.Context, c *Client, r request, options ...CallOption) (T, error) {
+	data, _, err := call[T, struct{}](ctx, c, r, options...)
+	return data, err
+}
+
+// list makes a call whose answer is a page of a list.
+func list[T any](ctx context.Context, c *Client, r request) (out api.List[T], err error) {
+	out.Data, out.Pagination, err = call[[]T, api.Pagination](ctx, c, r)
+	return out, err
+}
+
+// call makes a call and returns what is in the envelope of its answer. Every operation is one line on top of it.
+// Fields that this version does not know are no fault; an answer without data is one, since it would pass for an empty
+// invoice.
+func call[Content, Position any](ctx context.Context, c *Client, r request, options ...CallOption) (data Content, at Position, err error) {
 	for _, option := range options {
 		option(&r)
 	}
-	var none Envelope
 	if err := c.prepare(&r); err != nil {
-		return none, fmt.Errorf("client: %s %s: %w", r.method, r.path, err)
+		return data, at, fmt.Errorf("client: %s %s: %w", r.method, r.path, err)
 	}
 	a, err := c.send(ctx, &r)
 	if err != nil {
-		return none, err
+		return data, at, err
 	}
-	var out Envelope
-	if err := a.decode(&out); err != nil {
-		return none, a.failure(fmt.Errorf("%w: %w", ErrUnreadable, err))
+	var envelope struct {
+		Data       *Content `json:"data"`
+		Pagination Position `json:"pagination"`
 	}
-	return out, nil
+	if err := json.Unmarshal(a.body, &envelope); err != nil {
+		return data, at, a.failure(fmt.Errorf("%w: %w", ErrUnreadable, err))
+	}
+	if envelope.Data == nil {
+		return data, at, a.failure(fmt.Errorf("%w: no data", ErrUnreadable))
+	}
+	return *envelope.Data, envelope.Pagination, nil
 }
 
 // prepare encodes the body and sees to the key, once for all attempts.
@@ -138,7 +157,7 @@ func (c *Client) prepare(r *request) (err error) {
 			return fmt.Errorf("encode the body: %w", err)
 		}
 	}
-	if r.repeatable {
+	if r.repeatable || r.once {
 		return nil
 	}
 	if !r.keyed {
@@ -287,19 +306,4 @@ func (a answer) check() error {
 
 func (a answer) failure(cause error) *ResponseError {
 	return &ResponseError{Status: a.status, RequestID: a.requestID, RetryAfter: a.retryAfter, operation: a.operation, cause: cause}
-}
-
-// decode reads an envelope. Fields that this version does not know are no fault; an answer without data is one, since
-// it would pass for an empty invoice.
-func (a answer) decode(envelope any) error {
-	var content struct {
-		Data json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(a.body, &content); err != nil {
-		return err
-	}
-	if len(content.Data) == 0 || string(content.Data) == "null" {
-		return errors.New("no data")
-	}
-	return json.Unmarshal(a.body, envelope)
 }

@@ -31,11 +31,12 @@
 //	}
 //
 // Its invariant: a call has its effect at most once, whatever happens on the way. Only what the service promises to
-// recognise is sent again: reads, logins, submissions, and creations under an Idempotency-Key. Attempts and waits are
+// recognise is sent again: reads, logins, submissions, and changes under an Idempotency-Key. Attempts and waits are
 // bounded and end with the context. The password and the token go to the base URL and nowhere else: redirects are not
 // followed, and this package puts neither into an error nor shows it to fmt.
 //
-// Start reading at [New] and [Client.SubmitAndWait]; call.go is the way of every request.
+// Start reading at [New] and [Client.SubmitAndWait]; call.go is the way of every request, and an operation is one line in
+// operations.go.
 package client
 
 import (
@@ -61,8 +62,9 @@ const (
 	// MaxRetryAfter is the longest Retry-After that a call waits for. When the service asks for more, the call fails at
 	// once, and [ResponseError] tells how long to stay away.
 	MaxRetryAfter = time.Minute
-	// MaxResponse is the largest answer that is read, in bytes.
-	MaxResponse = 8 << 20
+	// MaxResponse is the largest answer that is read, in bytes. A purchase document has at most 10 MiB (contract, section
+	// 11), in base64 a third more.
+	MaxResponse = 16 << 20
 )
 
 // Config says where the service is and who calls. BaseURL, Email and Password are required; the zero value of everything
@@ -106,7 +108,6 @@ func hide(s string) hidden { return func() string { return s } }
 // Client calls one service as one user. It is safe for concurrent use.
 type Client struct {
 	base, email, userAgent string
-	password               hidden
 	maxAttempts            int
 	http                   *http.Client
 	now                    func() time.Time
@@ -117,8 +118,9 @@ type Client struct {
 	reader io.Reader
 
 	sessions sync.Mutex // guards the fields below
-	current  *session   // nil before the first login
-	pending  *login     // nil when nobody is logging in
+	password hidden
+	current  *session // nil before the first login
+	pending  *login   // nil when nobody is logging in
 }
 
 // New returns a client. It sends nothing: the first call logs in. It fails when something required is missing or the

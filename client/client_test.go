@@ -134,78 +134,6 @@ func TestNothingShowsTheSecrets(t *testing.T) {
 	}
 }
 
-// What is sent, operation by operation.
-func TestRequests(t *testing.T) {
-	s := newService(t)
-	s.fallback = func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && r.URL.Path == "/prefix/api/v1/client/invoices" {
-			answer(w, 200, api.List[api.Invoice]{Data: []api.Invoice{}})
-			return
-		}
-		answer(w, 200, api.Data[api.NewSubscription]{Data: api.NewSubscription{Secret: "whsec_1"}})
-	}
-	// The login of this service is at another path, and answers like the rest.
-	s.script = []http.HandlerFunc{write(200, `{"data":{"token":"t"}}`)}
-	config := s.configure(&sleeps{})
-	config.BaseURL += "/prefix/"
-	config.UserAgent = "shop/1.0"
-	config.Random = strings.NewReader(strings.Repeat("\x01\xab", 16))
-	c := newClient(t, config)
-	ctx := t.Context()
-	call := func(_ any, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	call(c.CreateInvoice(ctx, api.Draft{InvoiceNumber: new("INV-1"), TotalAmount: new(api.MustDecimal("10.00"))}))
-	call(c.CreateInvoice(ctx, api.Draft{}, client.IdempotencyKey("order-4711")))
-	call(c.Invoice(ctx, "a/b?c"))
-	call(c.Invoices(ctx, client.InvoiceQuery{}))
-	call(c.Invoices(ctx, client.InvoiceQuery{Page: 3, PerPage: 10}))
-	call(c.Submit(ctx, "i"))
-	call(c.CreateSubscription(ctx, api.SubscriptionRequest{URL: new("https://hooks.example.com")}))
-	const random = "01ab01ab01ab01ab01ab01ab01ab01ab"
-	want := []exchange{
-		{method: "POST", path: "/auth/login", body: `{"email":"` + email + `","password":"` + password + `"}`},
-		{method: "POST", path: "/invoices", key: random},
-		{method: "POST", path: "/invoices", key: "order-4711"},
-		{method: "GET", path: "/invoices/a%2Fb%3Fc"},
-		{method: "GET", path: "/invoices"},
-		{method: "GET", path: "/invoices", query: "page=3&per_page=10"},
-		{method: "POST", path: "/invoices/i/submit"},
-		{method: "POST", path: "/subscriptions", key: random, body: `{"url":"https://hooks.example.com","events":null,"description":null}`},
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.arrived) != len(want) {
-		t.Fatalf("%d requests: %+v", len(s.arrived), s.arrived)
-	}
-	for n, got := range s.arrived {
-		w := want[n]
-		prefix := "/prefix/api/v1/client"
-		if w.path == "/subscriptions" {
-			prefix = "/prefix/api/v1/webhooks"
-		}
-		if got.method != w.method || got.path != prefix+w.path || got.query != w.query || got.key != w.key {
-			t.Errorf("%d: %+v", n, got)
-		}
-		authorization := "Bearer t"
-		if n == 0 {
-			authorization = ""
-		}
-		if got.authorization != authorization || got.contentType != "application/json" || got.userAgent != "shop/1.0" {
-			t.Errorf("%d: headers of %+v", n, got)
-		}
-		if w.body != "" && got.body != w.body {
-			t.Errorf("%d: body %s", n, got.body)
-		}
-	}
-	if body := s.arrived[1].body; !strings.Contains(body, `"invoice_number":"INV-1"`) || !strings.Contains(body, `"total_amount":10.00,`) {
-		t.Errorf("a draft is sent as %s", body)
-	}
-}
-
 func TestBadIdempotencyKeysAreNotSent(t *testing.T) {
 	s, c, _ := start(t)
 	for _, key := range []string{"", " ", "a b", "a\r\nX: y", "é", strings.Repeat("k", 256)} {
@@ -238,13 +166,13 @@ func TestASubscriptionWhoseSecretIsLostIsSaidSo(t *testing.T) {
 
 // A context that has ended ends the call, with its own error and what went wrong before.
 func TestContextEndsACall(t *testing.T) {
-	s, c, _ := start(t)
+	s, c, waits := start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.script = []http.HandlerFunc{func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
 		<-r.Context().Done() // the client hangs up
 	}}
-	if _, err := c.Invoice(ctx, "i"); !isCanceled(err) || len(s.requests()) != 1 {
-		t.Errorf("%v after %d requests", err, len(s.requests()))
+	if _, err := c.Invoice(ctx, "i"); !isCanceled(err) || len(s.requests()) != 1 || len(waits.waits) > 0 {
+		t.Errorf("%v after %d requests and the waits %v", err, len(s.requests()), waits.waits)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"quittance/client"
 )
 
-// list is an invoice list, newest first.
-type list struct {
+// invoiceList is an invoice list, newest first.
+type invoiceList struct {
 	ids   []string
-	size  int      // bytes that each invoice takes on the wire, about
+	fits  int      // how many fit into an answer; 0 for any number
 	asked []string // the queries
 }
 
-func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *invoiceList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	number := func(name string, absent int) int {
 		if n, err := strconv.Atoi(r.URL.Query().Get(name)); err == nil {
 			return n
@@ -32,9 +32,13 @@ func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := api.List[api.Invoice]{Data: []api.Invoice{}, Pagination: api.Pagination{CurrentPage: page, PerPage: perPage,
 		LastPage: max(1, (len(l.ids)+perPage-1)/perPage), HasMore: last < len(l.ids), Total: len(l.ids)}}
 	for _, id := range l.ids[first:last] {
-		out.Data = append(out.Data, api.Invoice{ID: id, Missing: []string{strings.Repeat("m", l.size)}})
+		out.Data = append(out.Data, api.Invoice{ID: id})
 	}
 	l.asked = append(l.asked, r.URL.RawQuery)
+	if l.fits > 0 && len(out.Data) > l.fits {
+		write(200, strings.Repeat(" ", client.MaxResponse+1))(w, r)
+		return
+	}
 	answer(w, 200, out)
 }
 
@@ -47,13 +51,13 @@ func numbered(n int) (ids []string) {
 
 func TestInvoices(t *testing.T) {
 	s, c, _ := start(t)
-	s.fallback = (&list{ids: numbered(30)}).ServeHTTP
-	page, err := c.Invoices(t.Context(), client.InvoiceQuery{Page: 3, PerPage: 10})
+	s.fallback = (&invoiceList{ids: numbered(30)}).ServeHTTP
+	page, err := c.Invoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{Page: 3, PerPage: 10}})
 	if err != nil || len(page.Data) != 10 || page.Data[0].ID != "invoice-10" || page.Pagination.LastPage != 3 || page.Pagination.Total != 30 {
 		t.Errorf("%+v, %v", page, err)
 	}
 	// An empty list has data, an empty list.
-	if page, err = c.Invoices(t.Context(), client.InvoiceQuery{Page: 9}); err != nil || len(page.Data) != 0 {
+	if page, err = c.Invoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{Page: 9}}); err != nil || len(page.Data) != 0 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -61,10 +65,10 @@ func TestInvoices(t *testing.T) {
 // Invoices of 1,000 lines fill an answer long before a page is full: the page is asked for in halves.
 func TestAllInvoicesHalvesPagesThatAreTooLarge(t *testing.T) {
 	s, c, _ := start(t)
-	l := &list{ids: numbered(3), size: client.MaxResponse * 2 / 5}
+	l := &invoiceList{ids: numbered(3), fits: 2}
 	s.fallback = l.ServeHTTP
 	var got []string
-	for invoice, err := range c.AllInvoices(t.Context(), client.InvoiceQuery{PerPage: 3}) {
+	for invoice, err := range c.AllInvoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{PerPage: 3}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,8 +78,12 @@ func TestAllInvoicesHalvesPagesThatAreTooLarge(t *testing.T) {
 	if !slices.Equal(got, numbered(3)) || !slices.Equal(l.asked, want) {
 		t.Errorf("%v, asked %v", got, l.asked)
 	}
-	l.ids, l.size, l.asked = numbered(1), client.MaxResponse, nil
-	for _, err := range c.AllInvoices(t.Context(), client.InvoiceQuery{PerPage: 4}) {
+	l.asked = nil
+	s.fallback = func(w http.ResponseWriter, r *http.Request) {
+		l.asked = append(l.asked, r.URL.RawQuery)
+		write(200, strings.Repeat(" ", client.MaxResponse+1))(w, r)
+	}
+	for _, err := range c.AllInvoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{PerPage: 4}}) {
 		if !errors.Is(err, client.ErrTooLarge) {
 			t.Errorf("an invoice that is too large by itself: %v", err)
 		}
@@ -87,9 +95,9 @@ func TestAllInvoicesHalvesPagesThatAreTooLarge(t *testing.T) {
 
 func TestAllInvoicesStops(t *testing.T) {
 	s, c, _ := start(t)
-	l := &list{ids: numbered(30)}
+	l := &invoiceList{ids: numbered(30)}
 	s.fallback = l.ServeHTTP
-	sequence := c.AllInvoices(t.Context(), client.InvoiceQuery{PerPage: 10})
+	sequence := c.AllInvoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{PerPage: 10}})
 	if len(l.asked) != 0 {
 		t.Fatal("read before it is needed")
 	}

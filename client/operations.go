@@ -2,13 +2,11 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"quittance/api"
 )
@@ -18,30 +16,51 @@ const (
 	webhooksPath = "/api/v1/webhooks"
 )
 
-// The pages of a list that is read to its end.
-const (
-	maxPerPage     = 100 // what the service gives at most (contract, section 4)
-	defaultPerPage = 50
-)
-
-// The waits between two looks at a submitted invoice: the first, doubled each time up to the last.
-const (
-	pollFirst = 500 * time.Millisecond
-	pollMax   = 30 * time.Second
-)
-
-// ErrDraftAgain says that an invoice that was waited for is a draft: the provider certainly did not take it, or
-// somebody has changed it after a rejection. Submitting it again is a decision of yours.
-var ErrDraftAgain = errors.New("client: the invoice is a draft again")
-
 // ErrSecretLost says that a webhook subscription exists, but the one answer that held its signing secret did not arrive.
 // Deactivate the subscription that comes with the error, and create another under another key.
 var ErrSecretLost = errors.New("client: the subscription's signing secret was in an answer that got lost")
 
+// path is a path whose last segments are variable, and escaped.
+func path(fixed string, segments ...string) string {
+	for _, segment := range segments {
+		fixed += "/" + url.PathEscape(segment)
+	}
+	return fixed
+}
+
+func invoicePath(id string, more ...string) string {
+	return path(path(clientPath+"/invoices", id), more...)
+}
+
+func creditNotePath(id string) string { return path(clientPath+"/credit-notes", id) }
+
+func incomingPath(id string, more ...string) string {
+	return path(path(clientPath+"/incoming-invoices", id), more...)
+}
+
+func subscriptionPath(id string) string { return path(webhooksPath+"/subscriptions", id) }
+
+func deliveryPath(id string) string { return path(webhooksPath+"/deliveries", id) }
+
+// Account returns the company that the user belongs to, its profile and its provider connection.
+func (c *Client) Account(ctx context.Context) (api.Account, error) {
+	return one[api.Account](ctx, c, get(clientPath+"/account", nil))
+}
+
 // CreateInvoice stores a draft. Nothing is sent to the provider. It is made under an Idempotency-Key, a random one
 // unless you pass your own, so that it creates one invoice however often it has to be sent.
 func (c *Client) CreateInvoice(ctx context.Context, draft api.Draft, options ...CallOption) (api.Invoice, error) {
-	return one[api.Invoice](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices", body: draft}, options...)
+	return one[api.Invoice](ctx, c, post(clientPath+"/invoices", draft), options...)
+}
+
+// Preflight tells what would be said of a draft, and stores nothing.
+func (c *Client) Preflight(ctx context.Context, draft api.Draft) (api.Preflight, error) {
+	return one[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight", body: draft, repeatable: true})
+}
+
+// Invoices returns one page of the invoices, newest first.
+func (c *Client) Invoices(ctx context.Context, query InvoiceQuery) (api.List[api.Invoice], error) {
+	return list[api.Invoice](ctx, c, get(clientPath+"/invoices", query.values()))
 }
 
 // Invoice returns an invoice as it stands.
@@ -49,78 +68,10 @@ func (c *Client) Invoice(ctx context.Context, id string) (api.Invoice, error) {
 	return one[api.Invoice](ctx, c, get(invoicePath(id), nil))
 }
 
-// InvoiceQuery chooses invoices of a list.
-type InvoiceQuery struct {
-	// Page is the number of the page, from 1, which 0 means too.
-	Page int
-	// PerPage is the number of invoices on a page, from 1 to 100; 0 leaves it to the service.
-	PerPage int
-}
-
-func (q InvoiceQuery) values() url.Values {
-	values := url.Values{}
-	if q.Page != 0 {
-		values.Set("page", strconv.Itoa(q.Page))
-	}
-	if q.PerPage != 0 {
-		values.Set("per_page", strconv.Itoa(q.PerPage))
-	}
-	return values
-}
-
-// Invoices returns one page of the invoices, newest first.
-func (c *Client) Invoices(ctx context.Context, query InvoiceQuery) (api.List[api.Invoice], error) {
-	return call[api.List[api.Invoice]](ctx, c, get(clientPath+"/invoices", query.values()))
-}
-
-// AllInvoices reads all pages, each when it is needed, newest first; query.Page does not matter. An invoice comes once,
-// even when new ones push it onto the next page meanwhile; some of those may come too. After an error nothing more comes.
-func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[api.Invoice, error] {
-	return all(query.PerPage, func(i *api.Invoice) string { return i.ID },
-		func(page, perPage int) (api.List[api.Invoice], error) {
-			query := query
-			query.Page, query.PerPage = page, perPage
-			return c.Invoices(ctx, query)
-		})
-}
-
-// all reads the pages of a list. A page that is too large to read is asked for in halves: one entry always fits.
-func all[T any](perPage int, id func(*T) string, fetch func(page, perPage int) (api.List[T], error)) iter.Seq2[T, error] {
-	if perPage == 0 {
-		perPage = defaultPerPage
-	}
-	return func(yield func(T, error) bool) {
-		page, perPage := 1, min(perPage, maxPerPage) // its own, because a sequence can be read twice
-		seen := map[string]bool{}
-		for {
-			list, err := fetch(page, perPage)
-			if errors.Is(err, ErrTooLarge) && perPage > 1 {
-				first := (page - 1) * perPage
-				perPage /= 2
-				page = first/perPage + 1 // the smaller page that first is on; what stands before it there was seen
-				continue
-			}
-			if err != nil {
-				var none T
-				yield(none, err)
-				return
-			}
-			for n := range list.Data {
-				entry := &list.Data[n]
-				if seen[id(entry)] {
-					continue
-				}
-				seen[id(entry)] = true
-				if !yield(*entry, nil) {
-					return
-				}
-			}
-			if !list.Pagination.HasMore || len(list.Data) == 0 {
-				return
-			}
-			page++
-		}
-	}
+// PatchInvoice changes a draft, or an invoice that the provider has rejected, which is then a draft again. The patch is a
+// JSON merge patch (RFC 7396): nil takes a field away, items are replaced as a whole (contract, section 4).
+func (c *Client) PatchInvoice(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.Invoice, error) {
+	return one[api.Invoice](ctx, c, request{method: http.MethodPatch, path: invoicePath(id), body: patch}, options...)
 }
 
 // Submit submits a complete draft, once: repeating the call returns what is recorded. What came of it is in the
@@ -130,67 +81,112 @@ func all[T any](perPage int, id func(*T) string, fetch func(page, perPage int) (
 // When an attempt broke off and the service is still at it, the next one is refused with submission_in_progress: read
 // the invoice, or use [Client.SubmitAndWait].
 func (c *Client) Submit(ctx context.Context, id string) (api.Invoice, error) {
-	return one[api.Invoice](ctx, c, request{method: http.MethodPost, path: invoicePath(id) + "/submit", repeatable: true})
+	return one[api.Invoice](ctx, c, request{method: http.MethodPost, path: invoicePath(id, "submit"), repeatable: true})
 }
 
-// SubmitAndWait submits an invoice and reads it, less and less often and at last every half minute or so, until the
-// provider has reported all four states. With until, that is what decides instead, on every answer; the waiting also
-// ends when nothing more is to come, because the provider has rejected the document or the service asks it no more.
-// So look at the invoice for what you wanted.
-//
-// An unknown outcome is waited out. The invoice is submitted once and not again: should it turn out that the provider
-// did not take it, the error is [ErrDraftAgain]. A state may never be reported, so give ctx a deadline. With an error
-// comes the invoice as it was last seen, the zero value when it was not.
-func (c *Client) SubmitAndWait(ctx context.Context, id string, until func(api.Invoice) bool) (api.Invoice, error) {
-	if until == nil {
-		until = allReported
-	}
-	seen, err := c.Submit(ctx, id)
-	underWay := says(err, api.CodeSubmissionInProgress)
-	if err != nil && !underWay {
-		return api.Invoice{}, err
-	}
-	for wait := pollFirst; ; wait = min(2*wait, pollMax) {
-		switch {
-		case underWay: // by another call: there is no answer to look at yet
-			underWay = false
-		case !seen.Submitted:
-			return seen, ErrDraftAgain
-		case until(seen) || settled(seen):
-			return seen, nil
-		}
-		if err := c.sleep(ctx, c.jittered(wait)); err != nil {
-			return seen, fmt.Errorf("client: wait for invoice %s: %w", id, err)
-		}
-		now, err := c.Invoice(ctx, id)
-		if err != nil {
-			return seen, err
-		}
-		seen = now
-	}
+// Submissions returns one page of every submission an invoice has had.
+func (c *Client) Submissions(ctx context.Context, invoiceID string, page Paging) (api.List[api.SubmissionRecord], error) {
+	return list[api.SubmissionRecord](ctx, c, get(invoicePath(invoiceID, "submissions"), page.values(nil)))
 }
 
-// allReported tells whether the provider has reported every dimension, whatever it said.
-func allReported(i api.Invoice) bool {
-	return i.SubmissionState != nil && i.ProviderInvoiceState != nil && i.TaxAuthorityState != nil && i.ReceiverState != nil
+// Evidence returns one page of what the provider returned about an invoice.
+func (c *Client) Evidence(ctx context.Context, invoiceID string, page Paging) (api.List[api.Evidence], error) {
+	return list[api.Evidence](ctx, c, get(invoicePath(invoiceID, "evidence"), page.values(nil)))
 }
 
-// settled tells whether an invoice will not change by itself any more: the provider rejected it, and then it reports
-// nothing more on the other dimensions, or the service has nothing left to ask.
-func settled(i api.Invoice) bool {
-	s := i.Submission
-	return s != nil && (s.Outcome == api.OutcomeRejected || s.Outcome != api.OutcomeInProgress && s.NextCheckAt == nil)
+// EvidenceBody returns the bytes of one entry of the evidence.
+func (c *Client) EvidenceBody(ctx context.Context, evidenceID string) (api.RetainedBody, error) {
+	return one[api.RetainedBody](ctx, c, get(path(clientPath+"/evidence", evidenceID), nil))
+}
+
+// CreateCreditNote stores a credit note for an invoice. Credit notes are not submitted (specification, part 2.6).
+func (c *Client) CreateCreditNote(ctx context.Context, note api.CreditNoteRequest, options ...CallOption) (api.CreditNote, error) {
+	return one[api.CreditNote](ctx, c, post(clientPath+"/credit-notes", note), options...)
+}
+
+// CreditNotes returns one page of the credit notes, newest first, the void ones included.
+func (c *Client) CreditNotes(ctx context.Context, query CreditNoteQuery) (api.List[api.CreditNote], error) {
+	return list[api.CreditNote](ctx, c, get(clientPath+"/credit-notes", query.values()))
+}
+
+// CreditNote returns a credit note.
+func (c *Client) CreditNote(ctx context.Context, id string) (api.CreditNote, error) {
+	return one[api.CreditNote](ctx, c, get(creditNotePath(id), nil))
+}
+
+// VoidCreditNote frees the amount of a credit note for another one.
+func (c *Client) VoidCreditNote(ctx context.Context, id string, options ...CallOption) (api.CreditNote, error) {
+	return one[api.CreditNote](ctx, c, post(creditNotePath(id)+"/void", nil), options...)
+}
+
+// IncomingInvoices returns one page of the incoming e-invoices, each in its latest revision, newest first.
+func (c *Client) IncomingInvoices(ctx context.Context, page Paging) (api.List[api.IncomingInvoice], error) {
+	return list[api.IncomingInvoice](ctx, c, get(clientPath+"/incoming-invoices", page.values(nil)))
+}
+
+// IncomingInvoice returns an incoming e-invoice in its latest revision.
+func (c *Client) IncomingInvoice(ctx context.Context, id string) (api.IncomingInvoice, error) {
+	return one[api.IncomingInvoice](ctx, c, get(incomingPath(id), nil))
+}
+
+// IncomingRevisions returns one page of the revisions of an incoming e-invoice, oldest first.
+func (c *Client) IncomingRevisions(ctx context.Context, id string, page Paging) (api.List[api.IncomingRevision], error) {
+	return list[api.IncomingRevision](ctx, c, get(incomingPath(id, "revisions"), page.values(nil)))
+}
+
+// IncomingDocument returns the document of a revision, from 1.
+func (c *Client) IncomingDocument(ctx context.Context, id string, revision int) (api.RetainedBody, error) {
+	return one[api.RetainedBody](ctx, c, get(incomingPath(id, "revisions", strconv.Itoa(revision), "document"), nil))
 }
 
 // CreateSubscription subscribes an HTTPS destination to webhooks. The signing secret is in this answer only: keep it.
 // The error is [ErrSecretLost], with the subscription, when an earlier attempt or call under the same key had created it.
 func (c *Client) CreateSubscription(ctx context.Context, subscription api.SubscriptionRequest, options ...CallOption) (api.NewSubscription, error) {
-	created, err := one[api.NewSubscription](ctx, c,
-		request{method: http.MethodPost, path: webhooksPath + "/subscriptions", body: subscription}, options...)
+	created, err := one[api.NewSubscription](ctx, c, post(webhooksPath+"/subscriptions", subscription), options...)
 	if err == nil && created.Secret == "" {
 		err = ErrSecretLost
 	}
 	return created, err
 }
 
-func invoicePath(id string) string { return clientPath + "/invoices/" + url.PathEscape(id) }
+// Subscriptions returns one page of the webhook subscriptions, newest first, the deactivated ones included.
+func (c *Client) Subscriptions(ctx context.Context, page Paging) (api.List[api.Subscription], error) {
+	return list[api.Subscription](ctx, c, get(webhooksPath+"/subscriptions", page.values(nil)))
+}
+
+// Subscription returns a webhook subscription, without its secret.
+func (c *Client) Subscription(ctx context.Context, id string) (api.Subscription, error) {
+	return one[api.Subscription](ctx, c, get(subscriptionPath(id), nil))
+}
+
+// DeactivateSubscription ends a webhook subscription for good. Its history stays.
+func (c *Client) DeactivateSubscription(ctx context.Context, id string, options ...CallOption) (api.Subscription, error) {
+	return one[api.Subscription](ctx, c, post(subscriptionPath(id)+"/deactivate", nil), options...)
+}
+
+// Deliveries returns one page of the webhook deliveries, newest first.
+func (c *Client) Deliveries(ctx context.Context, query DeliveryQuery) (api.List[api.Delivery], error) {
+	return list[api.Delivery](ctx, c, get(webhooksPath+"/deliveries", query.values()))
+}
+
+// Delivery returns a webhook delivery with every attempt.
+func (c *Client) Delivery(ctx context.Context, id string) (api.DeliveryDetail, error) {
+	return one[api.DeliveryDetail](ctx, c, get(deliveryPath(id), nil))
+}
+
+// Redeliver makes the service deliver again: the same event under the same UUID, with the same bytes.
+func (c *Client) Redeliver(ctx context.Context, id string, options ...CallOption) (api.DeliveryDetail, error) {
+	return one[api.DeliveryDetail](ctx, c, post(deliveryPath(id)+"/redeliver", nil), options...)
+}
+
+// Events returns up to limit events, oldest first, that come after a cursor: "" for the beginning, then each time the
+// NextCursor of the answer before. No event is skipped, however late it was recorded. limit is from 1 to 100; 0 leaves it
+// to the service. For the payloads see [api.Event].
+func (c *Client) Events(ctx context.Context, after string, limit int) (feed api.Feed[api.Event[json.RawMessage]], err error) {
+	query := Paging{}.values(map[string]string{"after": after})
+	if limit != 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	feed.Data, feed.Pagination, err = call[[]api.Event[json.RawMessage], api.Cursor](ctx, c, get(webhooksPath+"/events", query))
+	return feed, err
+}

@@ -25,7 +25,8 @@ func TestEveryEntryComesOnce(t *testing.T) {
 		perPage := rapid.IntRange(0, 120).Draw(t, "per page")
 		want := slices.Clone(entries)
 
-		fetch := func(page, perPage int) (api.List[entry], error) {
+		fetch := func(asked Paging) (api.List[entry], error) {
+			page, perPage := asked.Page, asked.PerPage
 			if page < 1 || perPage < 1 || perPage > maxPerPage {
 				t.Fatalf("page %d of %d", page, perPage)
 			}

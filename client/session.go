@@ -28,10 +28,52 @@ func (c *Client) Login(ctx context.Context) (api.Login, error) {
 	return answer, err
 }
 
+// Logout revokes the token. It does nothing when there is none; the next call logs in again.
+func (c *Client) Logout(ctx context.Context) error {
+	c.sessions.Lock()
+	s := c.current
+	c.sessions.Unlock()
+	if s == nil {
+		return nil
+	}
+	r := request{method: http.MethodPost, path: clientPath + "/auth/logout", repeatable: true}
+	// A token that is refused is what was wanted. This is the one call that must not log in again.
+	if _, err := c.attempts(ctx, &r, s); err != nil && !says(err, api.CodeUnauthenticated) {
+		return err
+	}
+	c.sessions.Lock()
+	defer c.sessions.Unlock()
+	if c.current == s {
+		c.current = nil
+	}
+	return nil
+}
+
+// ChangePassword changes the password to one of 15 to 256 characters, and the client uses it from then on. Every other
+// token of the user is revoked. It is sent once only, because a second time the old password is wrong: after an error
+// that is no [ResponseError] either of the two may be the right one (contract, section 3).
+func (c *Client) ChangePassword(ctx context.Context, password string) error {
+	_, err := one[api.PasswordChanged](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/password", once: true,
+		body: api.PasswordRequest{CurrentPassword: new(c.currentPassword()), NewPassword: &password}})
+	if err != nil {
+		return err
+	}
+	c.sessions.Lock()
+	defer c.sessions.Unlock()
+	c.password = hide(password)
+	return nil
+}
+
+func (c *Client) currentPassword() string {
+	c.sessions.Lock()
+	defer c.sessions.Unlock()
+	return c.password()
+}
+
 func (c *Client) login(ctx context.Context) (*session, api.Login, error) {
 	answer, err := one[api.Login](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/login", public: true,
 		repeatable: true, // a second token is all that a repeated login leaves behind
-		body:       api.LoginRequest{Email: &c.email, Password: new(c.password())}})
+		body:       api.LoginRequest{Email: &c.email, Password: new(c.currentPassword())}})
 	if err != nil {
 		return nil, api.Login{}, err
 	}

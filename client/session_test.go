@@ -117,6 +117,73 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+func TestLogout(t *testing.T) {
+	s, c, _ := start(t)
+	if err := c.Logout(t.Context()); err != nil || len(s.arrived) != 0 {
+		t.Fatalf("a logout without a login: %v, %+v", err, s.arrived)
+	}
+	loggedOut := write(200, `{"data":{"logged_out":true}}`)
+	for name, test := range map[string]struct {
+		answers []http.HandlerFunc
+		logins  int // of the call that follows
+		failed  bool
+	}{
+		"done":                             {answers: []http.HandlerFunc{loggedOut}, logins: 1},
+		"done, and the answer is lost":     {answers: []http.HandlerFunc{drop, refuse(401, api.CodeUnauthenticated)}, logins: 1},
+		"not done, and the token is good":  {answers: []http.HandlerFunc{refuse(500, api.CodeInternal)}, failed: true},
+		"the token was no longer accepted": {answers: []http.HandlerFunc{refuse(401, api.CodeUnauthenticated)}, logins: 1},
+	} {
+		if _, err := c.Login(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.script = test.answers
+		before := s.loginRequests()
+		if err := c.Logout(t.Context()); (err != nil) != test.failed {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := s.loginRequests() - before; n != 0 {
+			t.Errorf("%s: %d logins to log out", name, n)
+		}
+		if _, err := c.Invoice(t.Context(), "i"); err != nil || s.loginRequests()-before != test.logins {
+			t.Errorf("%s: then %v after %d logins", name, err, s.loginRequests()-before)
+		}
+	}
+}
+
+// A changed password is used from then on. A change whose answer is lost is not tried again, and one that is refused
+// changes nothing.
+func TestChangePassword(t *testing.T) {
+	s, waits := newService(t), &sleeps{}
+	config := s.configure(waits)
+	config.Password = "the old one, also good"
+	c := newClient(t, config)
+	token := write(200, `{"data":{"token":"`+tokens+`0"}}`)
+	s.atLogin = []http.HandlerFunc{token}
+	s.script = []http.HandlerFunc{drop, refuse(422, api.CodeValidationFailed), write(200, `{"data":{"password_changed":true}}`)}
+	if err := c.ChangePassword(t.Context(), password); err == nil {
+		t.Error("no error")
+	}
+	if _, code := refusalOf(c.ChangePassword(t.Context(), password)); code != api.CodeValidationFailed {
+		t.Errorf("refused with %q", code)
+	}
+	if err := c.ChangePassword(t.Context(), password); err != nil {
+		t.Error(err)
+	}
+	want := `{"current_password":"the old one, also good","new_password":"` + password + `"}`
+	got := s.requests()
+	if len(got) != 3 || len(waits.waits) > 0 {
+		t.Fatalf("%d requests, waits %v", len(got), waits.waits)
+	}
+	for _, e := range got {
+		if e.method != "POST" || e.path != "/api/v1/client/auth/password" || e.key != "" || e.body != want {
+			t.Errorf("%+v", e)
+		}
+	}
+	if _, err := c.Login(t.Context()); err != nil {
+		t.Errorf("the new password is not used: %v", err)
+	}
+}
+
 // inProcess serves requests without a socket, because a bubble of synctest has none.
 type inProcess struct{ http.Handler }
 

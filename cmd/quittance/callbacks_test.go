@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,11 +63,18 @@ func checkCallback(c sandbox.Callback, secret string) error {
 
 // received fetches the callbacks that have reached the receiver and pass the filters.
 func (w *world) received(filters []string) ([]sandbox.Callback, error) {
-	c, err := newCaller(w.ts.Getenv("RECEIVER_CA"))
+	c, err := newCaller(w.ts.Getenv("HOOKS_CA"))
 	if err != nil {
 		return nil, err
 	}
-	got, err := c.call(http.MethodGet, w.ts.Getenv("RECEIVER_URL"), "", "")
+	hooks, err := url.Parse(w.ts.Getenv("HOOKS"))
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(filters, func(filter string) bool { return strings.HasPrefix(filter, "path=") }) {
+		filters = append(slices.Clone(filters), "path="+hooks.Path)
+	}
+	got, err := c.call(http.MethodGet, hooks.String(), "", "")
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +184,7 @@ func (w *world) receiver(args []string) error {
 		return err
 	}
 	w.closers = append(w.closers, server.Close)
-	w.ts.Setenv("SCRIPTED_URL", server.URL)
+	w.ts.Setenv("SCRIPTED_URL", server.URL+"/customer")
 	w.ts.Setenv("SCRIPTED_CA", authority)
 	return nil
 }
@@ -192,7 +201,9 @@ type recorder struct {
 // startReceiver runs a recorder over HTTPS. It returns the PEM file of its authority, too.
 func startReceiver(dir string, next func() int) (r *recorder, server *httptest.Server, authority string, err error) {
 	r = &recorder{next: next, taken: []sandbox.Callback{}}
-	server = httptest.NewTLSServer(r)
+	server = httptest.NewUnstartedServer(r)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // senders are killed in the middle of a handshake
+	server.StartTLS()
 	authority = filepath.Join(dir, "scripted-ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return r, server, authority, os.WriteFile(authority, text, 0o600)

@@ -94,7 +94,7 @@ func (w *world) http(args []string) error {
 			body = w.ts.ReadFile(file)
 		}
 	}
-	got, err := w.call(args[0], args[1], os.Expand(body, w.ts.Getenv))
+	got, err := w.call(args[0], os.Expand(args[1], w.ts.Getenv), os.Expand(body, w.ts.Getenv))
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (w *world) get(args []string) error {
 	if len(args) != 3 {
 		return errUsage
 	}
-	got, err := w.call(http.MethodGet, args[0], "")
+	got, err := w.call(http.MethodGet, os.Expand(args[0], w.ts.Getenv), "")
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func wantAt(body []byte, pointer, want string) error {
 		return err
 	}
 	if got != want {
-		return fmt.Errorf("%s is %s, want %s, in %s", pointer, got, want, body)
+		return fmt.Errorf("%s is %s, want %s, in %.1000s", pointer, got, want, body)
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func pointed(document []byte, pointer string) (string, error) {
 		return "", fmt.Errorf("%w in %q", err, document)
 	}
 	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
-		missing := fmt.Errorf("there is no %s in %s", pointer, document)
+		missing := fmt.Errorf("there is no %s in %.1000s", pointer, document)
 		switch in := value.(type) {
 		case map[string]any:
 			member, ok := in[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]

@@ -23,15 +23,16 @@ import (
 //
 //	sandbox start [flags...]    run "quittance sandbox" on free ports with its data in $WORK/data; export what its ready
 //	                            file says: BASE_URL, PROVIDER_URL, PROVIDER_CREDENTIAL, RECEIVER_URL, RECEIVER_CA,
-//	                            ACCOUNT_ID, EMAIL, PASSWORD, DATA_DIR; and RECEIVER, RECEIVER_URL without its path
+//	                            ACCOUNT_ID, EMAIL, PASSWORD, DATA_DIR; RECEIVER, which is RECEIVER_URL without its path;
+//	                            and HOOKS, an address there that nothing but the script knows, with its HOOKS_CA
 //	sandbox stop|kill9|restart  end it with SIGTERM and wait for a clean end, or with SIGKILL; restart keeps the flags
 //	launch VAR PATTERN args...  run "quittance args..." until it has printed PATTERN; VAR is the first group of it
-//	stop VAR, kill9 VAR         end what launch has started
+//	end VAR, kill9 VAR          end what launch has started ("stop" is a word of testscript: it ends the script)
 //	receiver STATUS...          run an HTTPS receiver that answers with these statuses in turn, then always the last;
 //	                            export SCRIPTED_URL and SCRIPTED_CA
 //	http METHOD URL [STATUS [BODY|@FILE]]
-//	                            one call with $TOKEN; a path is below $BASE_URL; $NAMES in the body are replaced; the
-//	                            answer's body goes to stdout, its headers to stderr
+//	                            one call with $TOKEN; a path is below $BASE_URL; $NAMES in URL and body are replaced;
+//	                            the answer's body goes to stdout, its headers to stderr
 //	login [STATUS]              log in with $EMAIL and $PASSWORD; on 200 the token becomes TOKEN
 //	draft VAR NUMBER [RECIPIENT]
 //	                            create a complete draft; VAR becomes its identifier
@@ -45,14 +46,14 @@ import (
 //	get URL POINTER WANT        the same of an answer that is fetched now
 //	ledger POINTER WANT         the same of the provider sandbox's ledger
 //	callbacks COUNT [event=E] [invoice=ID] [path=P] [answered=STATUS]
-//	                            how many callbacks have reached the receiver; 1+ is one or more
+//	                            how many callbacks have reached $HOOKS, or another path of its server; 1+ is one or more
 //	verify-callbacks SECRET [filters...]
 //	                            there are callbacks, and all are what part 6 of the specification says, signed with SECRET
 //	last-callback POINTER WANT [filters...]
 //	                            a value in the body of the latest event
 //	log PATTERN COUNT           how many lines in the log of the sandbox match
 var commands = map[string]func(w *world, args []string) error{
-	"sandbox": (*world).sandbox, "launch": (*world).launch, "stop": (*world).stop, "kill9": (*world).kill9, "receiver": (*world).receiver,
+	"sandbox": (*world).sandbox, "launch": (*world).launch, "end": (*world).end, "kill9": (*world).kill9, "receiver": (*world).receiver,
 	"http": (*world).http, "login": (*world).login, "draft": (*world).draft, "race": (*world).race, "parse": (*world).parse, "save": (*world).save,
 }
 
@@ -184,11 +185,11 @@ func (w *world) sandbox(args []string) error {
 		w.flags = args[1:]
 		return w.startSandbox()
 	case "stop":
-		return w.stop([]string{sandboxName})
+		return w.end([]string{sandboxName})
 	case "kill9":
 		return w.kill9([]string{sandboxName})
 	case "restart":
-		if err := w.stop([]string{sandboxName}); err != nil {
+		if err := w.end([]string{sandboxName}); err != nil {
 			return err
 		}
 		return w.startSandbox()
@@ -203,7 +204,8 @@ func (w *world) startSandbox() error {
 	}
 	receiver, _ := strings.CutSuffix(info.ReceiverURL, "/hooks")
 	for name, value := range map[string]string{"BASE_URL": info.BaseURL, "PROVIDER_URL": info.ProviderURL, "PROVIDER_CREDENTIAL": info.ProviderCredential,
-		"RECEIVER_URL": info.ReceiverURL, "RECEIVER": receiver, "RECEIVER_CA": info.ReceiverCA, "ACCOUNT_ID": info.AccountID, "EMAIL": info.Email,
+		"RECEIVER_URL": info.ReceiverURL, "RECEIVER": receiver, "RECEIVER_CA": info.ReceiverCA,
+		"HOOKS": receiver + "/customer", "HOOKS_CA": info.ReceiverCA, "ACCOUNT_ID": info.AccountID, "EMAIL": info.Email,
 		"PASSWORD": info.Password, "DATA_DIR": info.DataDir} {
 		w.ts.Setenv(name, value)
 	}
@@ -246,11 +248,11 @@ func (w *world) launch(args []string) error {
 	return err
 }
 
-func (w *world) stop(args []string) error { return w.end(args, (*process).stop) }
+func (w *world) end(args []string) error { return w.finish(args, (*process).stop) }
 
-func (w *world) kill9(args []string) error { return w.end(args, (*process).kill) }
+func (w *world) kill9(args []string) error { return w.finish(args, (*process).kill) }
 
-func (w *world) end(args []string, how func(*process) error) error {
+func (w *world) finish(args []string, how func(*process) error) error {
 	if len(args) != 1 || w.running[args[0]] == nil {
 		return fmt.Errorf("%w: what runs is %v", errUsage, slices.Sorted(maps.Keys(w.running)))
 	}

@@ -103,6 +103,7 @@ func TestOddPaths(t *testing.T) {
 // TestHead: HEAD answers as GET does, without the body.
 func TestHead(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
+		s.offerPurchase(t)
 		c := s.connected(t)
 		for n := range operations {
 			op := &operations[n]

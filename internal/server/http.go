@@ -30,6 +30,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	c := &call{Server: s, request: r, header: header}
+	if s.documented(r.URL.EscapedPath()) && reads(r.Method) {
+		s.serveDocs(w, r, c, started)
+		return
+	}
 	rt, status, body, err := s.answer(r.Context(), c)
 	var code api.Code
 	if err != nil {
@@ -54,6 +58,9 @@ func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, bo
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
+	if s.documented(c.request.URL.EscapedPath()) {
+		return nil, 0, nil, &refusal{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": "GET, HEAD"}}
+	}
 	rt, allowed, path := match(s.routes, c.request.Method, c.request.URL.EscapedPath())
 	if rt == nil {
 		if len(allowed) == 0 {

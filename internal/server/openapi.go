@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -15,22 +16,26 @@ import (
 
 // document generates the OpenAPI 3.1 document from the route table and the types of package api.
 func document(routes []route, version string) ([]byte, error) {
-	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	registry.RegisterTypeAlias(reflect.TypeFor[api.Decimal](), reflect.TypeFor[float64]())
-	registry.RegisterTypeAlias(reflect.TypeFor[api.Amount](), reflect.TypeFor[float64]())
+	components := newSchemas(routes)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "Quittance", Version: version,
 			Description: "E-invoicing client API: drafts, one regulated submission an invoice, four independent states, signed webhooks. Beta; sandbox data is synthetic.",
 			License:     &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"}},
 		Servers: []*huma.Server{{URL: "/", Description: "This server"}},
-		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
+		Components: &huma.Components{Schemas: components.all(), SecuritySchemes: map[string]*huma.SecurityScheme{
 			"bearer": {Type: "http", Scheme: "bearer", Description: "The token of a login."}}},
-		Tags: []*huma.Tag{{Name: "Authentication"}, {Name: "Invoices"}, {Name: "Credit notes"}, {Name: "Incoming e-invoices"}, {Name: "Webhooks"}},
+		Tags: []*huma.Tag{
+			{Name: "Authentication", Description: "Logging in and out, passwords, and the account."},
+			{Name: "Invoices", Description: "Drafts, their one submission, its four states, and the evidence of what the provider said."},
+			{Name: "Credit notes", Description: "Internal drafts that credit an invoice."},
+			{Name: "Incoming e-invoices", Description: "Purchase documents retained from the provider, with their revisions."},
+			{Name: "Webhooks", Description: "Signed callbacks: subscriptions, events, deliveries and their attempts."},
+		},
 	}
 	for n := range routes {
 		if !routes[n].hidden {
-			doc.AddOperation(routes[n].document(registry))
+			doc.AddOperation(routes[n].document(components))
 		}
 	}
 	text, err := json.Marshal(doc)
@@ -43,9 +48,10 @@ func document(routes []route, version string) ([]byte, error) {
 var parameterName = regexp.MustCompile(`\{(\w+)\}`)
 
 // document describes one route.
-func (rt *route) document(registry huma.Registry) *huma.Operation {
+func (rt *route) document(components schemas) *huma.Operation {
 	operation := &huma.Operation{Method: rt.method, Path: rt.path, OperationID: rt.name, Tags: []string{rt.tag}, Summary: rt.summary,
 		Description: rt.text, Deprecated: rt.deprecated, Responses: map[string]*huma.Response{}}
+	operation.Security = []map[string][]string{} // said, not left out: anyone may call
 	if !rt.public {
 		operation.Security = []map[string][]string{{"bearer": {}}}
 	}
@@ -60,7 +66,7 @@ func (rt *route) document(registry huma.Registry) *huma.Operation {
 		operation.Parameters = append(operation.Parameters, queryParameter(name))
 	}
 	if rt.operation.in != reflect.TypeFor[none]() {
-		operation.RequestBody = &huma.RequestBody{Required: true, Content: rt.requestContent(registry)}
+		operation.RequestBody = &huma.RequestBody{Required: true, Content: rt.requestContent(components)}
 	}
 	if rt.keyed {
 		operation.Parameters = append(operation.Parameters, &huma.Param{Name: headerIdempotencyKey, In: "header", Description: idempotencyText,
@@ -70,7 +76,7 @@ func (rt *route) document(registry huma.Registry) *huma.Operation {
 		operation.Parameters = append(operation.Parameters, &huma.Param{Name: "If-Match", In: "header",
 			Description: "ETag of the version to change.", Schema: &huma.Schema{Type: huma.TypeString}})
 	}
-	rt.documentAnswers(operation, registry)
+	rt.documentAnswers(operation, components)
 	return operation
 }
 
@@ -115,29 +121,27 @@ func queryParameter(name string) *huma.Param {
 	}
 }
 
-// requestContent describes the body of a request. A merge patch has the fields of its target, none of them required.
-func (rt *route) requestContent(registry huma.Registry) map[string]*huma.MediaType {
+// requestContent describes the body of a request.
+func (rt *route) requestContent(components schemas) map[string]*huma.MediaType {
 	if !rt.operation.patch {
-		return jsonContent(registry, rt.operation.in)
+		return jsonContent(components.request(rt.operation.in))
 	}
-	schema := *registry.SchemaFromRef(registry.Schema(rt.operation.in, true, "").Ref)
-	schema.Required = nil
-	content := map[string]*huma.MediaType{"application/json": {Schema: &schema}}
+	content := jsonContent(components.patch(rt.operation.in))
 	for _, mediaType := range rt.mediaTypes {
-		content[mediaType] = &huma.MediaType{Schema: &schema}
+		content[mediaType] = content["application/json"]
 	}
 	return content
 }
 
-func jsonContent(registry huma.Registry, of reflect.Type) map[string]*huma.MediaType {
-	return map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(of, true, "")}}
+func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{"application/json": {Schema: schema}}
 }
 
 // documentAnswers describes the successes and every refusal that the route can give, by status.
-func (rt *route) documentAnswers(operation *huma.Operation, registry huma.Registry) {
+func (rt *route) documentAnswers(operation *huma.Operation, components schemas) {
 	header := map[string]*huma.Param{api.HeaderRequestID: {Description: "Identifies the request to support.", Schema: &huma.Schema{Type: huma.TypeString}}}
 	success := func(status int, text string) {
-		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: header, Content: jsonContent(registry, rt.operation.out)}
+		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: header, Content: jsonContent(components.answer(rt.operation.out))}
 	}
 	if rt.status != 0 {
 		success(rt.status, http.StatusText(rt.status))
@@ -152,8 +156,13 @@ func (rt *route) documentAnswers(operation *huma.Operation, registry huma.Regist
 			known.Description += "\n\n" + text
 			continue
 		}
-		operation.Responses[strconv.Itoa(entry.status)] = &huma.Response{Description: text, Headers: header,
-			Content: jsonContent(registry, reflect.TypeFor[api.ErrorBody]())}
+		headers := header
+		if entry.status == http.StatusTooManyRequests || entry.status == http.StatusServiceUnavailable {
+			headers = maps.Clone(header)
+			headers["Retry-After"] = &huma.Param{Description: "Whole seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0)}}
+		}
+		operation.Responses[strconv.Itoa(entry.status)] = &huma.Response{Description: text, Headers: headers,
+			Content: jsonContent(components.answer(reflect.TypeFor[api.ErrorBody]()))}
 	}
 }
 

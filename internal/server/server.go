@@ -47,6 +47,8 @@ type Config struct {
 	Observe func(route, method string, status int, duration time.Duration)
 	// Version is shown in the API document.
 	Version string
+	// Docs answers GET and HEAD of /docs, of everything below it, and of /changelog; nil for no documentation.
+	Docs http.Handler
 	// Ready tells whether the process can serve; the reason goes to the log.
 	Ready func(ctx context.Context) error
 }

@@ -19,7 +19,7 @@ import (
 func TestWalk(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		s.offerPurchase(t)
-		w := &world{system: s, own: s.connected(t), other: s.connected(t)}
+		w := &world{system: s, document: s.readDocument(t), own: s.connected(t), other: s.connected(t)}
 		table := map[string]*operation{}
 		for n := range operations {
 			table[operations[n].route] = &operations[n]
@@ -43,6 +43,7 @@ func TestWalk(t *testing.T) {
 // world is a system with two companies that must not see each other.
 type world struct {
 	*system
+	document   *document
 	own, other *company
 }
 
@@ -106,6 +107,7 @@ func (w *world) step(t *testing.T, c *company, route server.Route, op *operation
 	}
 	a := w.send(t, r)
 	a.want(t, one.status, one.code)
+	w.document.check(t, route, a)
 	if one.check != nil {
 		one.check(t, c, a)
 	}

@@ -20,7 +20,9 @@ import (
 	"sync"
 	"time"
 
+	"quittance"
 	"quittance/internal/account"
+	"quittance/internal/docs"
 	"quittance/internal/job"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
@@ -60,17 +62,23 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log}); err != nil {
 		return nil, err
 	}
-	if s.release, err = s.db.Serve(); err != nil {
+	release, err := s.db.Serve()
+	if err != nil {
+		return nil, err
+	}
+	s.release = release // only now: Close calls it
+	if err := refuseSimulators(ctx, s.db, config.Environment); err != nil {
 		return nil, err
 	}
 	if err := s.db.Environment(ctx, config.Environment); err != nil {
 		return nil, err
 	}
-	if err := refuseSimulators(ctx, s.db, config.Environment); err != nil {
+	s.wire()
+	serving := s.serverConfig()
+	if serving.Docs, err = docs.New(quittance.Documents()); err != nil {
 		return nil, err
 	}
-	s.wire()
-	if s.api, err = server.New(s.serverConfig()); err != nil {
+	if s.api, err = server.New(serving); err != nil {
 		return nil, err
 	}
 	return s, s.listen(ctx)

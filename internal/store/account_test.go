@@ -217,8 +217,8 @@ func TestSetPassword(t *testing.T) {
 func TestProfile(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: ptr("Palm <Trading> LLC"), City: ptr("Dubai")}))
-		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: ptr("Palm <Trading> LLC")}))
+		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm <Trading> LLC"), City: new("Dubai")}))
+		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm <Trading> LLC")}))
 		session, err := f.Authenticate(ctx, f.token(t, 10, time.Hour))
 		must(t, err)
 		if p := session.Account.Profile; p.LegalName == nil || *p.LegalName != "Palm <Trading> LLC" || p.City != nil {

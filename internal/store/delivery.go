@@ -44,9 +44,9 @@ func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 			d := Delivery{Tenant: t, Subscription: l.id}
 			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.lease)
 			return d, err
-		}, `update deliveries set lease = lease + 1, due_at = $5
-			where tenant_id = $1 and id in (select id from deliveries
+		}, `with due as materialized (select id from deliveries
 				where tenant_id = $1 and subscription_id = $2 and due_at <= $3 order by due_at limit $4`+t.db.claim+`)
+			update deliveries set lease = lease + 1, due_at = $5 where tenant_id = $1 and id in (select id from due)
 			returning id, event_id, attempts, round, lease`, t.id, l.id, micros(now), limit, micros(now.Add(lease)))
 		if err != nil || len(leased) == 0 {
 			claimed = nil

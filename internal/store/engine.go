@@ -11,7 +11,8 @@ type engine struct {
 	name string
 	// writer runs write transactions; reader runs queries beside them. On PostgreSQL they are the same pool.
 	writer, reader *sql.DB
-	// claim is appended to the sub-select of a claim, so that two workers never wait for one row.
+	// claim is appended to the select of a claim, so that two workers never wait for one row. That select is a
+	// materialized expression: PostgreSQL may run a plain sub-select more than once and claim more than its limit.
 	claim string
 	// lock is appended to a select whose rows this transaction is going to change.
 	lock string

@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 			must(t, err)
 			must(t, other())
 		}
-		must(t, beside.SetProfile(t.Context(), f.account.ID, api.Profile{City: ptr("Dubai")}))
+		must(t, beside.SetProfile(t.Context(), f.account.ID, api.Profile{City: new("Dubai")}))
 		account, err := f.Account(t.Context(), f.account.ID)
 		must(t, err)
 		if account.Profile.City == nil {
@@ -101,7 +101,7 @@ func TestUnavailable(t *testing.T) {
 			settings = map[string][2]string{"read-only": {"set default_transaction_read_only = on", "set default_transaction_read_only = off"}}
 		}
 		long := draft("INV-1")
-		long.Items[0].Description = ptr(strings.Repeat("long ", 100_000))
+		long.Items[0].Description = new(strings.Repeat("long ", 100_000))
 		for name, setting := range settings {
 			broken := f.Again(t)
 			must(t, setOnly(ctx, broken, setting[0]))
@@ -168,7 +168,7 @@ func TestServerRestart(t *testing.T) {
 	wantErr(t, db.SetProfile(ctx, account.ID, api.Profile{}), store.ErrUnavailable)
 	wantErr(t, db.Ping(ctx), store.ErrUnavailable)
 	must(t, cluster.Restart())
-	must(t, db.SetProfile(ctx, account.ID, api.Profile{City: ptr("Dubai")}))
+	must(t, db.SetProfile(ctx, account.ID, api.Profile{City: new("Dubai")}))
 	kept, err := db.Account(ctx, account.ID)
 	must(t, err)
 	if kept.Profile.City == nil || kept.Company != "Palm" {

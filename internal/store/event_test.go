@@ -18,7 +18,8 @@ func TestEventBody(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		call := f.submit(t, "INV-1")
-		f.Clock.Advance(time.Minute + 1000*time.Microsecond)
+		// A whole millisecond, to see that the zeros behind it are written.
+		occurred := f.Clock.Advance(time.Minute+time.Millisecond).Format("2006-01-02T15:04:05.000") + "000Z"
 		after := record(t, call, words{invoice.DimensionTaxAuthority: {Value: "<cleared> & stamped"}}, api.EventSubmissionUpdated, api.EventStatusChanged)
 		events, err := f.tenant.Events(ctx, 0, 10)
 		must(t, err)
@@ -30,10 +31,10 @@ func TestEventBody(t *testing.T) {
 			var body api.Event[api.SubmissionPayload]
 			must(t, json.Unmarshal(e.Body, &body))
 			want := api.Event[api.SubmissionPayload]{SchemaVersion: "service-webhook-v2", ID: e.ID.String(), Event: kind, ResourceType: "submission",
-				ResourceID: call.Submission.ID.String(), OccurredAt: "2026-03-01T09:01:00.001000Z",
+				ResourceID: call.Submission.ID.String(), OccurredAt: occurred,
 				Payload: api.SubmissionPayload{States: after.States.Wire(), InvoiceID: call.Submission.Invoice.String(), InvoiceNumber: "INV-1"}}
 			if !reflect.DeepEqual(body, want) || e.Kind != kind || e.Position != int64(n+1) || e.OccurredAt.Format(store.TimestampLayout) != body.OccurredAt {
-				t.Errorf("event %+v with body %s", e, e.Body)
+				t.Errorf("event %d of kind %s at %v with body %s, want %+v", e.Position, e.Kind, e.OccurredAt, e.Body, want)
 			}
 			var payload map[string]map[string]any
 			var keys map[string]any
@@ -113,6 +114,7 @@ func TestEventOrder(t *testing.T) {
 				must2(t, err)
 			})
 		}()
+		t.Cleanup(func() { <-recorded })
 		var followed []store.Event
 		follow := func() {
 			for {
@@ -125,7 +127,12 @@ func TestEventOrder(t *testing.T) {
 				if len(next) == 0 {
 					return
 				}
-				followed = append(followed, next...)
+				for _, e := range next {
+					followed = append(followed, e)
+					if e.Position != int64(len(followed)) {
+						t.Fatalf("event %d was met at position %d", len(followed), e.Position)
+					}
+				}
 			}
 		}
 		for running := true; running; {
@@ -141,9 +148,6 @@ func TestEventOrder(t *testing.T) {
 		}
 		resources := map[string]int{}
 		for n, e := range followed {
-			if e.Position != int64(n+1) {
-				t.Fatalf("event %d was met at position %d", n, e.Position)
-			}
 			var body api.Event[api.SubmissionPayload]
 			must(t, json.Unmarshal(e.Body, &body))
 			resources[body.ResourceID]++

@@ -66,6 +66,21 @@ func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 	}
 }
 
+// forEachStore runs a test of what is not one company's, and so would change a decoy too, on every engine.
+func forEachStore(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f := &fixture{Store: storetest.Open(t, engine)}
+			f.raw = openRaw(t, f.Store)
+			f.company = f.newCompany(t, "owner@example.com")
+			test(t, f)
+		})
+	}
+}
+
 func openRaw(t *testing.T, s *storetest.Store) *sql.DB {
 	t.Helper()
 	driver, address := "pgx", s.Address
@@ -81,7 +96,7 @@ func openRaw(t *testing.T, s *storetest.Store) *sql.DB {
 	return raw
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -138,8 +153,6 @@ func (f *fixture) number(t *testing.T, query string, args ...any) int64 {
 	return n
 }
 
-func ptr[T any](value T) *T { return &value }
-
 func dec(text string) *api.Decimal {
 	d, err := api.ParseDecimal(text)
 	if err != nil {
@@ -151,11 +164,11 @@ func dec(text string) *api.Decimal {
 // draft is a complete draft with the given number.
 func draft(number string) *api.Draft {
 	return &api.Draft{
-		InvoiceNumber: &number, RecipientName: ptr("Buyer & Söhne <Ltd>"), RecipientNetworkID: ptr("1234567890"), BuyerEndpointScheme: ptr("0235"),
-		BuyerStreet: ptr("12 Harbour Road"), BuyerCity: ptr("Dubai"), BuyerCountry: ptr("AE"), TotalAmount: dec("1050.00"), Currency: ptr("AED"),
-		IssueDate: ptr("2026-03-01"), DueDate: ptr("2026-03-31"), PaymentMeansCode: ptr("30"),
-		Items: []api.Item{{Name: ptr("Consulting"), UnitCode: ptr("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("100.00"),
-			DiscountAmount: dec("0"), VATCategory: ptr("S"), VATRate: dec("5"), ItemCode: ptr("SKU-7"), Description: ptr("Workshop")}},
+		InvoiceNumber: &number, RecipientName: new("Buyer & Söhne <Ltd>"), RecipientNetworkID: new("1234567890"), BuyerEndpointScheme: new("0235"),
+		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"), TotalAmount: dec("1050.00"), Currency: new("AED"),
+		IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
+		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("100.00"),
+			DiscountAmount: dec("0"), VATCategory: new("S"), VATRate: dec("5"), ItemCode: new("SKU-7"), Description: new("Workshop")}},
 	}
 }
 
@@ -235,8 +248,8 @@ func told(s store.Submission, now time.Time, report words, kinds ...api.EventKin
 	}
 	return store.Decision{
 		Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body, Words: carried},
-		Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Reference: ptr("P-1"), Sequence: &sequence,
-		States: invoice.RestoreStates(merged), Write: write, PollWait: time.Second, DueAt: ptr(now.Add(time.Second)), Events: kinds,
+		Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Reference: new("P-1"), Sequence: &sequence,
+		States: invoice.RestoreStates(merged), Write: write, PollWait: time.Second, DueAt: new(now.Add(time.Second)), Events: kinds,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,8 +18,8 @@ func TestID(t *testing.T) {
 		db := f.Again(t)
 		id, err := db.NewID()
 		must(t, err)
-		// 0x019ca8a03e80 is 2026-03-01T09:00:00Z in milliseconds.
-		if want := "019ca8a0-3e80-7fff-bfff-ffffffffffff"; id.String() != want {
+		stamp := fmt.Sprintf("%012x", f.Clock.Now().UnixMilli())
+		if want := stamp[:8] + "-" + stamp[8:] + "-7fff-bfff-ffffffffffff"; id.String() != want {
 			t.Errorf("identifier %s, want %s", id, want)
 		}
 		if _, err := db.NewID(); err == nil {

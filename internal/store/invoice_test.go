@@ -54,7 +54,7 @@ func randomDraft(r *rapid.T) *api.Draft {
 	decimal := func(label string) *api.Decimal {
 		return dec(rapid.StringMatching(`-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?`).Draw(r, label))
 	}
-	d := &api.Draft{InvoiceNumber: text("number"), RecipientName: text("name"), Currency: ptr("AED"), IssueDate: ptr("2026-03-01"), TotalAmount: decimal("total")}
+	d := &api.Draft{InvoiceNumber: text("number"), RecipientName: text("name"), Currency: new("AED"), IssueDate: new("2026-03-01"), TotalAmount: decimal("total")}
 	for _, field := range []**string{&d.RecipientNetworkID, &d.BuyerEndpointScheme, &d.BuyerStreet, &d.BuyerCity, &d.BuyerSubdivision, &d.BuyerCountry, &d.IssueTime, &d.DueDate, &d.PaymentMeansCode} {
 		if rapid.Bool().Draw(r, "given") {
 			*field = text("optional")

@@ -75,9 +75,9 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 			var c claimed
 			err := row.Scan(&c.tenant, &c.id)
 			return c, err
-		}, `update submissions set lease = lease + 1, due_at = $5
-			where (tenant_id, id) in (select tenant_id, id from submissions
+		}, `with due as materialized (select tenant_id, id from submissions
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+l.db.claim+`)
+			update submissions set lease = lease + 1, due_at = $5 where (tenant_id, id) in (select tenant_id, id from due)
 			returning tenant_id, id`, l.account, l.id, micros(now), limit, micros(now.Add(lease)))
 		if err != nil || len(rows) == 0 {
 			return err

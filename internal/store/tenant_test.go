@@ -18,7 +18,7 @@ func TestNoTenant(t *testing.T) {
 			method, name := value.Method(n), value.Type().Method(n).Name
 			results := method.Call(zeroArgs(t, method.Type()))
 			if names[name] {
-				if id, ok := results[0].Interface().(store.ID); !ok || !id.IsZero() {
+				if id, ok := reflect.TypeAssert[store.ID](results[0]); !ok || !id.IsZero() {
 					t.Errorf("%s tenant: %s gives %v", kind, name, results[0])
 				}
 				continue

@@ -1,0 +1,88 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"quittance/api"
+)
+
+// TestParseDecimal holds the border of what is a decimal, and how it is written back.
+func TestParseDecimal(t *testing.T) {
+	for text, want := range map[string]string{
+		"0": "0", "10.00": "10.00", "-0": "0", "-0.0": "0.0", "-1.50": "-1.50", "1e2": "100", "1E+2": "100", "1.5e1": "15", "15e-1": "1.5",
+		"0.000001": "0.000001", "1e-6": "0.000001", "123456789012345678": "123456789012345678", "0.5e0": "0.5", "0e999999": "0",
+		"123456789012.345678": "123456789012.345678", "100e-2": "1.00",
+	} {
+		got, err := api.ParseDecimal(text)
+		if err != nil || got.String() != want {
+			t.Errorf("ParseDecimal(%q) = %q, %v; want %q", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]error{
+		"": api.ErrNotDecimal, "-": api.ErrNotDecimal, "+1": api.ErrNotDecimal, "01": api.ErrNotDecimal, "1.": api.ErrNotDecimal, ".5": api.ErrNotDecimal,
+		"1e": api.ErrNotDecimal, "1e+": api.ErrNotDecimal, "0x10": api.ErrNotDecimal, "NaN": api.ErrNotDecimal, "Infinity": api.ErrNotDecimal, "1 ": api.ErrNotDecimal,
+		"1_000": api.ErrNotDecimal, "١": api.ErrNotDecimal, "1234567890123456789": api.ErrDecimalRange, "0.0000001": api.ErrDecimalRange, "1e-7": api.ErrDecimalRange,
+		"1e18": api.ErrDecimalRange, "1e400": api.ErrDecimalRange, "1e99999999999999999999": api.ErrDecimalRange, "1e-99999999999999999999": api.ErrDecimalRange,
+		strings.Repeat("9", 1<<20): api.ErrDecimalRange,
+	} {
+		if got, err := api.ParseDecimal(text); !errors.Is(err, want) {
+			t.Errorf("ParseDecimal(%.40q) = %q, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+// TestDecimalKeepsItsText sends a decimal through JSON and back.
+func TestDecimalKeepsItsText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`-?(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?`).Draw(t, "text")
+		var d api.Decimal
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.Marshal(d)
+		want := text
+		if strings.Trim(text, "-0.") == "" {
+			want = strings.TrimPrefix(text, "-")
+		}
+		if err != nil || string(out) != want {
+			t.Fatalf("%s is written as %s: %v", text, out, err)
+		}
+	})
+}
+
+// FuzzParseDecimal compares with math/big: what is accepted has the same value, is within bounds and is stable.
+func FuzzParseDecimal(f *testing.F) {
+	for _, seed := range []string{"0", "-0", "10.00", "1e2", "15e-1", "1E+05", "0.000001", "123456789012345678", "9e17", "1e-400", "00", "1.", "-"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := api.ParseDecimal(text)
+		if err != nil {
+			return
+		}
+		if !json.Valid([]byte(text)) {
+			t.Fatalf("%q is no JSON number", text)
+		}
+		if len(text) > 64 {
+			return // an exponent of many digits is nothing for math/big
+		}
+		want, ok := new(big.Rat).SetString(text)
+		got, ok2 := new(big.Rat).SetString(d.String())
+		if !ok || !ok2 || want.Cmp(got) != 0 {
+			t.Fatalf("%q became %q", text, d)
+		}
+		digits := strings.TrimLeft(strings.NewReplacer("-", "", ".", "").Replace(d.String()), "0")
+		if _, fraction, _ := strings.Cut(d.String(), "."); len(digits) > api.MaxDigits || len(fraction) > api.MaxScale {
+			t.Fatalf("%q became %q, which is out of bounds", text, d)
+		}
+		if again, err := api.ParseDecimal(d.String()); err != nil || again != d {
+			t.Fatalf("%q is not stable: %q, %v", d, again, err)
+		}
+	})
+}

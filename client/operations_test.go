@@ -1,0 +1,157 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"quittance/api"
+	"quittance/client"
+)
+
+const (
+	one  = `{"data":{"id":"x","secret":"whsec_1"}}`
+	many = `{"data":[{"id":"x"}],"pagination":{"current_page":1,"next_cursor":"7","has_more":true}}`
+)
+
+// What every operation sends, and that it reads its answer.
+func TestOperations(t *testing.T) {
+	const random = "01ab01ab01ab01ab01ab01ab01ab01ab"
+	const v1, hooks = "/prefix/api/v1/client", "/prefix/api/v1/webhooks"
+	page := client.Paging{Page: 3, PerPage: 10}
+	key := client.IdempotencyKey("order-4711")
+	for name, test := range map[string]struct {
+		call   func(context.Context, *client.Client) (any, error)
+		answer string
+		want   exchange
+	}{
+		"account": {func(ctx context.Context, c *client.Client) (any, error) { return c.Account(ctx) }, one,
+			exchange{method: "GET", path: v1 + "/account"}},
+		"create": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CreateInvoice(ctx, api.Draft{InvoiceNumber: new("INV-1"), TotalAmount: new(api.MustDecimal("10.00"))})
+		}, one, exchange{method: "POST", path: v1 + "/invoices", key: random, body: `"total_amount":10.00,`}},
+		"create under a key": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CreateInvoice(ctx, api.Draft{}, key)
+		}, one,
+			exchange{method: "POST", path: v1 + "/invoices", key: "order-4711", body: `"items":null`}},
+		"preflight": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.Preflight(ctx, api.Draft{InvoiceNumber: new("INV-1")})
+		}, one, exchange{method: "POST", path: v1 + "/invoices/preflight", body: `"invoice_number":"INV-1"`}},
+		"list": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.Invoices(ctx, client.InvoiceQuery{})
+		}, many,
+			exchange{method: "GET", path: v1 + "/invoices"}},
+		"list, filtered": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.Invoices(ctx, client.InvoiceQuery{Paging: page, InvoiceNumber: "A&B", Submitted: new(false), SubmissionState: "a",
+				ProviderInvoiceState: "b", TaxAuthorityState: "c", ReceiverState: "d"})
+		}, many, exchange{method: "GET", path: v1 + "/invoices", query: "invoice_number=A%26B&page=3&per_page=10&provider_invoice_state=b" +
+			"&receiver_state=d&submission_state=a&submitted=false&tax_authority_state=c"}},
+		"read": {func(ctx context.Context, c *client.Client) (any, error) { return c.Invoice(ctx, "a/b?c") }, one,
+			exchange{method: "GET", path: v1 + "/invoices/a%2Fb%3Fc"}},
+		"patch": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.PatchInvoice(ctx, "x", map[string]any{"due_date": nil, "total_amount": api.MustDecimal("10.50")})
+		}, one, exchange{method: "PATCH", path: v1 + "/invoices/x", key: random, body: `{"due_date":null,"total_amount":10.50}`}},
+		"submit": {func(ctx context.Context, c *client.Client) (any, error) { return c.Submit(ctx, "x") }, one,
+			exchange{method: "POST", path: v1 + "/invoices/x/submit"}},
+		"submissions": {func(ctx context.Context, c *client.Client) (any, error) { return c.Submissions(ctx, "x", page) }, many,
+			exchange{method: "GET", path: v1 + "/invoices/x/submissions", query: "page=3&per_page=10"}},
+		"evidence": {func(ctx context.Context, c *client.Client) (any, error) { return c.Evidence(ctx, "x", page) }, many,
+			exchange{method: "GET", path: v1 + "/invoices/x/evidence", query: "page=3&per_page=10"}},
+		"evidence body": {func(ctx context.Context, c *client.Client) (any, error) { return c.EvidenceBody(ctx, "x") }, one,
+			exchange{method: "GET", path: v1 + "/evidence/x"}},
+		"create a credit note": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CreateCreditNote(ctx, api.CreditNoteRequest{InvoiceID: new("x"), Kind: new(api.CreditFull)})
+		}, one, exchange{method: "POST", path: v1 + "/credit-notes", key: random, body: `"kind":"full"`}},
+		"list credit notes": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CreditNotes(ctx, client.CreditNoteQuery{Paging: page, InvoiceID: "x"})
+		}, many, exchange{method: "GET", path: v1 + "/credit-notes", query: "invoice_id=x&page=3&per_page=10"}},
+		"read a credit note": {func(ctx context.Context, c *client.Client) (any, error) { return c.CreditNote(ctx, "x") }, one,
+			exchange{method: "GET", path: v1 + "/credit-notes/x"}},
+		"void a credit note": {func(ctx context.Context, c *client.Client) (any, error) { return c.VoidCreditNote(ctx, "x", key) }, one,
+			exchange{method: "POST", path: v1 + "/credit-notes/x/void", key: "order-4711"}},
+		"list incoming": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingInvoices(ctx, page) }, many,
+			exchange{method: "GET", path: v1 + "/incoming-invoices", query: "page=3&per_page=10"}},
+		"read incoming": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingInvoice(ctx, "x") }, one,
+			exchange{method: "GET", path: v1 + "/incoming-invoices/x"}},
+		"revisions": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingRevisions(ctx, "x", page) }, many,
+			exchange{method: "GET", path: v1 + "/incoming-invoices/x/revisions", query: "page=3&per_page=10"}},
+		"document": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingDocument(ctx, "x", 2) }, one,
+			exchange{method: "GET", path: v1 + "/incoming-invoices/x/revisions/2/document"}},
+		"subscribe": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CreateSubscription(ctx, api.SubscriptionRequest{URL: new("https://hooks.example.com")})
+		}, one, exchange{method: "POST", path: hooks + "/subscriptions", key: random, body: `"url":"https://hooks.example.com"`}},
+		"list subscriptions": {func(ctx context.Context, c *client.Client) (any, error) { return c.Subscriptions(ctx, page) }, many,
+			exchange{method: "GET", path: hooks + "/subscriptions", query: "page=3&per_page=10"}},
+		"read a subscription": {func(ctx context.Context, c *client.Client) (any, error) { return c.Subscription(ctx, "x") }, one,
+			exchange{method: "GET", path: hooks + "/subscriptions/x"}},
+		"deactivate": {func(ctx context.Context, c *client.Client) (any, error) { return c.DeactivateSubscription(ctx, "x") }, one,
+			exchange{method: "POST", path: hooks + "/subscriptions/x/deactivate", key: random}},
+		"list deliveries": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.Deliveries(ctx, client.DeliveryQuery{Paging: page, SubscriptionID: "s", EventID: "e", Event: api.EventTerminal, State: api.DeliveryFailed})
+		}, many, exchange{method: "GET", path: hooks + "/deliveries", query: "event=einvoice.terminal&event_id=e&page=3&per_page=10&state=failed&subscription_id=s"}},
+		"read a delivery": {func(ctx context.Context, c *client.Client) (any, error) { return c.Delivery(ctx, "x") }, one,
+			exchange{method: "GET", path: hooks + "/deliveries/x"}},
+		"redeliver": {func(ctx context.Context, c *client.Client) (any, error) { return c.Redeliver(ctx, "x") }, one,
+			exchange{method: "POST", path: hooks + "/deliveries/x/redeliver", key: random}},
+		"events": {func(ctx context.Context, c *client.Client) (any, error) { return c.Events(ctx, "", 0) }, many,
+			exchange{method: "GET", path: hooks + "/events"}},
+		"events, on from a cursor": {func(ctx context.Context, c *client.Client) (any, error) { return c.Events(ctx, "7", 50) }, many,
+			exchange{method: "GET", path: hooks + "/events", query: "after=7&limit=50"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t)
+			// The login of this service is at another path, and is answered in its turn.
+			s.script = []http.HandlerFunc{write(200, `{"data":{"token":"t"}}`), write(200, test.answer)}
+			config := s.configure(&sleeps{})
+			config.BaseURL += "/prefix/"
+			config.UserAgent = "shop/1.0"
+			config.Random = strings.NewReader(strings.Repeat("\x01\xab", 8))
+			got, err := test.call(t.Context(), newClient(t, config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if len(s.arrived) != 2 {
+				t.Fatalf("%d requests", len(s.arrived))
+			}
+			login, sent := s.arrived[0], s.arrived[1]
+			if login.method != "POST" || login.path != v1+"/auth/login" || login.authorization != "" || login.body != `{"email":"`+email+`","password":"`+password+`"}` {
+				t.Errorf("login %+v", login)
+			}
+			if sent.method != test.want.method || sent.path != test.want.path || sent.query != test.want.query || sent.key != test.want.key {
+				t.Errorf("sent %+v", sent)
+			}
+			if sent.authorization != "Bearer t" || sent.contentType != "application/json" || sent.userAgent != "shop/1.0" {
+				t.Errorf("headers of %+v", sent)
+			}
+			if !strings.Contains(sent.body, test.want.body) || test.want.body == "" && sent.body != "" {
+				t.Errorf("body %s", sent.body)
+			}
+			read(t, got)
+		})
+	}
+}
+
+// read checks that something of the answer was read.
+func read(t *testing.T, got any) {
+	t.Helper()
+	switch got := got.(type) {
+	case api.Feed[api.Event[json.RawMessage]]:
+		if len(got.Data) != 1 || got.Data[0].ID != "x" || got.Pagination.NextCursor != "7" || !got.Pagination.HasMore {
+			t.Errorf("read %+v", got)
+		}
+	case api.List[api.Invoice]:
+		if len(got.Data) != 1 || got.Data[0].ID != "x" || got.Pagination.CurrentPage != 1 || !got.Pagination.HasMore {
+			t.Errorf("read %+v", got)
+		}
+	case api.Preflight, api.RetainedBody, api.List[api.IncomingRevision]: // have no id
+	default:
+		if text := fmt.Sprintf("%+v", got); !strings.Contains(text, "ID:x") {
+			t.Errorf("read %s", text)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package purchase_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/job"
+	"quittance/internal/provider"
+	"quittance/internal/sandbox"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// newSandbox is the real provider sandbox over HTTP.
+func newSandbox(t *testing.T) (*sandbox.ProviderServer, string) {
+	t.Helper()
+	p, err := sandbox.NewProvider(sandbox.ProviderOptions{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now})
+	must(t, err)
+	server := httptest.NewServer(p)
+	t.Cleanup(func() {
+		server.Close()
+		must(t, p.Close())
+	})
+	return p, server.URL
+}
+
+func add(t *testing.T, p *sandbox.ProviderServer, id, document string) {
+	t.Helper()
+	amount := api.MustDecimal("1050.00")
+	_, err := p.AddPurchase(sandbox.Purchase{ID: id, DocumentType: "invoice", InvoiceNumber: "N-" + id, SupplierName: "Söhne & Co", SupplierNetworkID: "1234567890",
+		IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: &amount}, []byte(document))
+	must(t, err)
+}
+
+// TestSync is the promise: everything the provider has is retained, once, in one turn; what changes is a revision; and
+// the next turn is an interval away.
+func TestSync(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine string) {
+		p, address := newSandbox(t)
+		const documents = 107 // three pages
+		for n := range documents {
+			add(t, p, fmt.Sprintf("p-%d", n), fmt.Sprintf("<invoice>%d</invoice>", n))
+		}
+		b := newBench(t, engine, address)
+		if wait := b.turn(t); wait != interval {
+			t.Errorf("the next turn is %s away", wait)
+		}
+		got := b.retained(t)
+		if len(got) != documents || b.kinds(t)[api.EventIncomingReceived] != documents {
+			t.Fatalf("%d are retained with %v", len(got), b.kinds(t))
+		}
+		one := got["p-42"]
+		if one.Revision != 1 || *one.DocumentType != "invoice" || *one.InvoiceNumber != "N-p-42" || *one.SupplierName != "Söhne & Co" || *one.SupplierNetworkID != "1234567890" ||
+			*one.IssueDate != "2026-03-01" || *one.DueDate != "2026-03-31" || *one.Currency != "AED" || one.TotalAmount.String() != "1050.00" || one.ReceivedAt == nil ||
+			one.SHA256 != hashed("<invoice>42</invoice>") || one.Evidence.MediaType != "application/xml" || !one.Evidence.DocumentRetained || *one.Evidence.ClaimedSHA256 != one.SHA256 {
+			t.Errorf("retained as %+v", one)
+		}
+		b.made()
+		b.turn(t)
+		if calls := b.made(); len(calls) != 1 {
+			t.Errorf("with nothing new the calls are %v", calls)
+		}
+		add(t, p, "p-7", "<invoice>seven</invoice>")
+		add(t, p, "p-8", "<invoice>8</invoice>") // the same bytes
+		add(t, p, "new", "")
+		b.turn(t)
+		got = b.retained(t)
+		if got["p-7"].Revision != 2 || got["p-7"].SHA256 != hashed("<invoice>seven</invoice>") || got["p-8"].Revision != 1 || got["new"].SHA256 != hashed("") || !got["new"].Evidence.DocumentRetained {
+			t.Errorf("afterwards %+v, %+v, %+v", got["p-7"], got["p-8"], got["new"])
+		}
+		if kinds := b.kinds(t); kinds[api.EventIncomingReceived] != documents+1 || kinds[api.EventIncomingRevised] != 1 {
+			t.Errorf("events %v", kinds)
+		}
+	})
+}
+
+// TestWork: a worker syncs as soon as the connection is active, without waiting for a look.
+func TestWork(t *testing.T) {
+	p, address := newSandbox(t)
+	add(t, p, "p-1", "<a/>")
+	b := newBench(t, storetest.SQLite, address)
+	b.turn(t)
+	ctx := t.Context()
+	work, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() {
+		job.Run(work, b.DB, b.service.Work(), job.Options{Workers: 2, PerLane: 1, Look: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
+	})
+	for len(b.made()) == 0 { // the turn that is due
+		wait(t)
+	}
+	add(t, p, "p-2", "<b/>")
+	_, err := b.DisableConnection(ctx, b.connection.ID)
+	must(t, err)
+	_, err = b.ActivateConnection(ctx, b.connection.ID)
+	must(t, err)
+	for len(b.retained(t)) != 2 {
+		wait(t)
+	}
+}
+
+// TestNotAllowed: a connection that may not be used in this environment is not asked for anything.
+func TestNotAllowed(t *testing.T) {
+	_, address := newSandbox(t)
+	b := newBench(t, storetest.SQLite, address)
+	b.service.Environment = "production"
+	if next := b.turn(t); next != interval || len(b.made()) != 0 {
+		t.Errorf("the next turn is %s away, after %v", next, b.made())
+	}
+	b.service.Environment = "sandbox"
+	b.turn(t)
+	if len(b.made()) != 1 {
+		t.Error("nothing is asked although it is allowed")
+	}
+}
+
+// TestNoAdapter: a connection that cannot be spoken over is tried again, less and less often.
+func TestNoAdapter(t *testing.T) {
+	_, address := newSandbox(t)
+	b := newBench(t, storetest.SQLite, address)
+	working := b.service.Adapter
+	b.service.Adapter = func(store.Connection) (provider.Adapter, error) { return nil, errors.New("no key") }
+	var waits []string
+	for range 7 {
+		waits = append(waits, b.turn(t).String())
+	}
+	if got, want := strings.Join(waits, " "), "1m0s 2m0s 4m0s 8m0s 15m0s 15m0s 15m0s"; got != want {
+		t.Errorf("waits %s, want %s", got, want)
+	}
+	b.service.Adapter = working
+	if next := b.turn(t); next != interval {
+		t.Errorf("after a good turn the next is %s away", next)
+	}
+}

@@ -1,0 +1,274 @@
+package purchase_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"quittance/api"
+	"quittance/internal/pgtest"
+	"quittance/internal/provider"
+	"quittance/internal/purchase"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
+
+// onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
+type onCluster struct{ m *testing.M }
+
+func (c onCluster) Run() int { return pgtest.Run(c.m) }
+
+const (
+	credential = "purchase-credential-canary-3b7c"
+	interval   = time.Minute
+)
+
+// bench is a store with one company, whose provider is some server.
+type bench struct {
+	*storetest.Store
+	tenant     *store.Tenant
+	connection store.Connection
+	service    *purchase.Service
+	calls      []string // call and kind of every provider call
+	mu         sync.Mutex
+}
+
+// onEngines runs a test on each engine.
+func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Helper()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			test(t, engine)
+		})
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newBench(t *testing.T, engine, address string) *bench {
+	t.Helper()
+	ctx := t.Context()
+	b := &bench{Store: storetest.Open(t, engine)}
+	account, err := b.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
+	must(t, err)
+	b.tenant, err = b.Tenant(ctx, account.ID)
+	must(t, err)
+	added, err := b.AddConnection(ctx, account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: address, Credential: secret.New(credential)})
+	must(t, err)
+	b.connection, err = b.ActivateConnection(ctx, added.ID)
+	must(t, err)
+	adapter, err := provider.NewHTTP(provider.Config{BaseURL: address, Credential: secret.New(credential), Timeout: time.Minute, Clock: time.Now})
+	must(t, err)
+	t.Cleanup(adapter.Close)
+	b.service = purchase.New(b.DB, b.config(t, adapter))
+	return b
+}
+
+func (b *bench) config(t *testing.T, adapter provider.Adapter) purchase.Config {
+	return purchase.Config{Environment: "sandbox", CallTimeout: time.Minute, Interval: interval,
+		Adapter: func(store.Connection) (provider.Adapter, error) { return adapter, nil },
+		Log:     slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Observe: func(call, kind string, _ time.Duration) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.calls = append(b.calls, call+" "+kind)
+		}}
+}
+
+// made returns the calls since the last time.
+func (b *bench) made() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	calls := b.calls
+	b.calls = nil
+	return calls
+}
+
+// claim claims the sync, which has to be due.
+func (b *bench) claim(t *testing.T) store.SyncClaim {
+	t.Helper()
+	source := b.service.Work()
+	lanes, next, err := source.Lanes(t.Context())
+	must(t, err)
+	if len(lanes) != 1 {
+		t.Fatalf("%d lanes are due; the next is at %s, and it is %s", len(lanes), next, b.Clock.Now())
+	}
+	claims, err := source.Claim(t.Context(), lanes[0], 1)
+	must(t, err)
+	if len(claims) != 1 {
+		t.Fatalf("%d claims", len(claims))
+	}
+	return claims[0]
+}
+
+// turn takes the turn that is due, and moves the clock to the next one. It returns how long that is away.
+func (b *bench) turn(t *testing.T) time.Duration {
+	t.Helper()
+	must(t, b.service.Sync(t.Context(), b.claim(t)))
+	lanes, next, err := b.PurchaseLanes(t.Context())
+	must(t, err)
+	if len(lanes) > 0 {
+		t.Fatal("the sync is due again at once")
+	}
+	wait := next.Sub(b.Clock.Now())
+	b.Clock.Advance(wait)
+	return wait
+}
+
+// cursor is where the sync stands.
+func (b *bench) cursor(t *testing.T) string {
+	t.Helper()
+	claim := b.claim(t)
+	step := store.SyncStep{Cursor: claim.Cursor, Failures: claim.Failures, Wait: claim.Wait}
+	_, _, err := claim.RetainPurchases(t.Context(), nil, step)
+	must(t, err)
+	return claim.Cursor
+}
+
+// retained returns every incoming e-invoice by its provider's identifier.
+func (b *bench) retained(t *testing.T) map[string]api.IncomingInvoice {
+	t.Helper()
+	out := map[string]api.IncomingInvoice{}
+	for page := 1; ; page++ {
+		found, err := b.tenant.IncomingInvoices(t.Context(), page, 100)
+		must(t, err)
+		for _, i := range found.Invoices {
+			out[i.ProviderDocumentID] = i.Wire()
+		}
+		if page*100 >= found.Total {
+			if len(out) != found.Total {
+				t.Fatalf("%d of %d are listed", len(out), found.Total)
+			}
+			return out
+		}
+	}
+}
+
+// kinds counts the events by their kind.
+func (b *bench) kinds(t *testing.T) map[api.EventKind]int {
+	t.Helper()
+	events, err := b.tenant.Events(t.Context(), 0, 10000)
+	must(t, err)
+	out := map[api.EventKind]int{}
+	for _, e := range events {
+		out[e.Kind]++
+	}
+	return out
+}
+
+// stranger is a provider that answers as a test tells it to.
+type stranger struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked map[string]int // by path
+	// page answers GET /v1/purchases, document GET /v1/purchases/{id}/document.
+	page     func(w http.ResponseWriter, cursor string, limit int)
+	document func(w http.ResponseWriter, id string, n int) // n counts the questions for id from 1
+}
+
+func newStranger(t *testing.T) *stranger {
+	t.Helper()
+	s := &stranger{asked: map[string]int{}, document: func(w http.ResponseWriter, id string, _ int) { send(w, "document "+id) }}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// ServeHTTP answers with page or document.
+func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.asked[r.URL.Path]++
+	n, page, document := s.asked[r.URL.Path], s.page, s.document
+	s.mu.Unlock()
+	if r.Header.Get("Authorization") != "Bearer "+credential {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	if r.URL.Path == "/v1/purchases" {
+		limit := 0
+		if _, err := fmt.Sscan(r.URL.Query().Get("limit"), &limit); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		page(w, r.URL.Query().Get("cursor"), limit)
+		return
+	}
+	escaped := strings.TrimSuffix(strings.TrimPrefix(r.URL.EscapedPath(), "/v1/purchases/"), "/document")
+	id, err := url.PathUnescape(escaped)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	document(w, id, n)
+}
+
+// count is how often the document of id was asked for.
+func (s *stranger) count(id string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked["/v1/purchases/"+id+"/document"]
+}
+
+func send(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "application/xml")
+	_, _ = w.Write([]byte(body)) // the caller may hang up
+}
+
+// onePage lists entries, each as JSON, on one page behind the beginning.
+func onePage(entries ...string) func(http.ResponseWriter, string, int) {
+	return func(w http.ResponseWriter, cursor string, _ int) {
+		if cursor != "" {
+			send(w, pageOf("end", false))
+			return
+		}
+		send(w, pageOf("end", false, entries...))
+	}
+}
+
+func pageOf(next string, more bool, entries ...string) string {
+	cursor, err := json.Marshal(next)
+	if err != nil {
+		panic(err) // a string
+	}
+	return fmt.Sprintf(`{"purchases":[%s],"next_cursor":%s,"has_more":%v}`, strings.Join(entries, ","), cursor, more)
+}
+
+// entry is the metadata of an ordinary document.
+func entry(id string) string {
+	return fmt.Sprintf(`{"id":%q,"document_type":"invoice","invoice_number":"N-%[1]s"}`, id)
+}
+
+func entries(n int) (out []string) {
+	for i := range n {
+		out = append(out, entry(fmt.Sprintf("d%03d", i)))
+	}
+	return out
+}
+
+// wait lets others work for a moment; the test's own time-out bounds it.
+func wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-t.Context().Done():
+		t.Fatal("it did not happen")
+	case <-time.After(2 * time.Millisecond):
+	}
+}

@@ -1,0 +1,314 @@
+package purchase_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// failing answers the documents in status with that status, as often as times says, and all others with bytes.
+func failing(status map[string]int, times int) func(http.ResponseWriter, string, int) {
+	return func(w http.ResponseWriter, id string, n int) {
+		switch code := status[id]; {
+		case code == 0 || n > times:
+			send(w, "document "+id)
+		case code < 0:
+			panic(http.ErrAbortHandler) // the connection breaks
+		default:
+			w.WriteHeader(code)
+		}
+	}
+}
+
+// TestBadDocuments: documents that cannot be fetched are tried again for five turns while all others of their page are
+// there at once; then they are retained as unreadable, and the cursor moves. Nobody else is fetched twice.
+func TestBadDocuments(t *testing.T) {
+	bad := map[string]int{"d001": 503, "d002": -1, "d004": 403, "d005": 425, "d007": 302, "d008": 500}
+	s := newStranger(t)
+	s.page = func(w http.ResponseWriter, cursor string, _ int) {
+		if cursor == "" {
+			send(w, pageOf("c-1", true, entries(10)...))
+			return
+		}
+		send(w, pageOf("c-2", false, entry("behind")))
+	}
+	s.document = failing(bad, 1000)
+	b := newBench(t, storetest.SQLite, s.URL)
+	var waits []string
+	for turn := 1; turn <= 4; turn++ {
+		waits = append(waits, b.turn(t).String())
+		got := b.retained(t)
+		if len(got) != 10-len(bad) || b.cursor(t) != "" {
+			t.Fatalf("after turn %d there are %d, and the cursor is %q", turn, len(got), b.cursor(t))
+		}
+	}
+	if got := strings.Join(waits, " "); got != "1m0s 2m0s 4m0s 8m0s" {
+		t.Errorf("waits %s", got)
+	}
+	if next := b.turn(t); next != interval || b.cursor(t) != "c-2" {
+		t.Errorf("after five turns the next is %s away, and the cursor is %q", next, b.cursor(t))
+	}
+	got := b.retained(t)
+	for id, status := range bad {
+		i := got[id]
+		if i.ID == "" || *i.DocumentType != api.DocumentUnreadable || *i.InvoiceNumber != "N-"+id || i.SHA256 != hashed(entry(id)) ||
+			i.Evidence.MetadataSHA256 != i.SHA256 || i.Evidence.DocumentRetained || i.Evidence.Size != nil {
+			t.Errorf("given up as %+v", i)
+		}
+		// A connection that breaks is not always the server's doing, so that net/http asks again by itself.
+		if n := s.count(id); n < 5 || status > 0 && n != 5 {
+			t.Errorf("asked %d times for %s", n, id)
+		}
+	}
+	if len(got) != 11 || s.count("d000") != 1 || s.count("behind") != 1 || *got["behind"].DocumentType != "invoice" {
+		t.Errorf("asked %d and %d times for others; there are %d", s.count("d000"), s.count("behind"), len(got))
+	}
+}
+
+// TestRecovery: a document that comes after all is retained with its bytes, and the count begins anew.
+func TestRecovery(t *testing.T) {
+	s := newStranger(t)
+	s.page = onePage(entries(6)...)
+	s.document = failing(map[string]int{"d001": 503, "d005": 500}, 4)
+	b := newBench(t, storetest.SQLite, s.URL)
+	for range 4 {
+		b.turn(t)
+	}
+	if got := b.retained(t); len(got) != 4 {
+		t.Fatalf("%d are retained while two fail", len(got))
+	}
+	if next := b.turn(t); next != interval || b.cursor(t) != "end" {
+		t.Errorf("the next turn is %s away, and the cursor is %q", next, b.cursor(t))
+	}
+	got := b.retained(t)
+	if len(got) != 6 || got["d001"].SHA256 != hashed("document d001") || got["d005"].SHA256 != hashed("document d005") || *got["d005"].DocumentType != "invoice" {
+		t.Errorf("afterwards %+v", got)
+	}
+	if b.kinds(t)[api.EventIncomingReceived] != 6 {
+		t.Errorf("events %v", b.kinds(t))
+	}
+}
+
+// TestFinalRefusal: what the provider says it will not give is unreadable at once, and its neighbours are not.
+func TestFinalRefusal(t *testing.T) {
+	final := map[string]int{"d001": 400, "d002": 404, "d003": 406, "d005": 410, "d006": 414, "d007": 422, "d008": 451}
+	s := newStranger(t)
+	s.page = onePage(entries(10)...)
+	s.document = failing(final, 1000)
+	b := newBench(t, storetest.SQLite, s.URL)
+	if next := b.turn(t); next != interval || b.cursor(t) != "end" {
+		t.Errorf("the next turn is %s away, and the cursor is %q", next, b.cursor(t))
+	}
+	got := b.retained(t)
+	for id, i := range got {
+		if (*i.DocumentType == api.DocumentUnreadable) != (final[id] != 0) {
+			t.Errorf("%s is retained as %+v", id, i)
+		}
+	}
+	if len(got) != 10 {
+		t.Errorf("%d are retained", len(got))
+	}
+}
+
+// TestRateLimit: a provider that hands out a few documents a minute loses none of them, is asked for none twice, and is
+// left alone as long as it says.
+func TestRateLimit(t *testing.T) {
+	s := newStranger(t)
+	s.page = onePage(entries(30)...)
+	var budget atomic.Int32
+	s.document = func(w http.ResponseWriter, id string, _ int) {
+		if budget.Add(-1) < 0 {
+			w.Header().Set("Retry-After", "1800")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		send(w, "document "+id)
+	}
+	b := newBench(t, storetest.SQLite, s.URL)
+	for turn := 1; len(b.retained(t)) < 30; turn++ {
+		budget.Store(4)
+		next := b.turn(t)
+		if got := len(b.retained(t)); got != min(30, 4*turn) {
+			t.Fatalf("turn %d has brought the number to %d", turn, got)
+		}
+		if len(b.retained(t)) < 30 && next != 30*time.Minute {
+			t.Errorf("the next turn is %s away", next)
+		}
+		if asked := len(b.made()); asked > 10 {
+			t.Errorf("%d calls in a turn that was told to wait", asked)
+		}
+	}
+	for id, i := range b.retained(t) {
+		if *i.DocumentType != "invoice" || i.SHA256 != hashed("document "+id) {
+			t.Errorf("%s is %+v", id, i)
+		}
+	}
+	if b.cursor(t) != "end" {
+		t.Errorf("the cursor is %q", b.cursor(t))
+	}
+}
+
+// TestAlwaysLimited: a provider that never hands out a document does not stop its list for ever.
+func TestAlwaysLimited(t *testing.T) {
+	s := newStranger(t)
+	s.page = onePage(entries(6)...)
+	s.document = func(w http.ResponseWriter, _ string, _ int) { w.WriteHeader(http.StatusTooManyRequests) }
+	b := newBench(t, storetest.SQLite, s.URL)
+	turns := 0
+	for b.cursor(t) != "end" {
+		if b.turn(t); turns > 20 {
+			t.Fatalf("after %d turns there are %d", turns, len(b.retained(t)))
+		}
+		turns++
+	}
+	if got := b.retained(t); len(got) != 6 || *got["d005"].DocumentType != api.DocumentUnreadable {
+		t.Errorf("after %d turns there are %+v", turns, got)
+	}
+}
+
+// TestNoPage: a page that does not come changes nothing, and the next turn is as far away as the provider wants.
+func TestNoPage(t *testing.T) {
+	s := newStranger(t)
+	good := onePage(entry("d"))
+	var bad atomic.Pointer[func(http.ResponseWriter)]
+	s.page = func(w http.ResponseWriter, cursor string, limit int) {
+		if answer := bad.Load(); answer != nil {
+			(*answer)(w)
+			return
+		}
+		good(w, cursor, limit)
+	}
+	b := newBench(t, storetest.SQLite, s.URL)
+	b.turn(t)
+	for name, try := range map[string]struct {
+		answer func(w http.ResponseWriter)
+		next   time.Duration
+	}{
+		"unavailable":  {func(w http.ResponseWriter) { w.WriteHeader(503) }, interval},
+		"unauthorized": {func(w http.ResponseWriter) { w.WriteHeader(401) }, interval},
+		"limited": {func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "3000")
+			w.WriteHeader(429)
+		}, 50 * time.Minute},
+		"redirect": {func(w http.ResponseWriter) {
+			http.Redirect(w, &http.Request{Method: "GET"}, "https://elsewhere.invalid/", http.StatusFound)
+		}, interval},
+		"garbage":       {func(w http.ResponseWriter) { send(w, "\x00<html>") }, interval},
+		"no page":       {func(w http.ResponseWriter) { send(w, `{"purchases":{},"has_more":false}`) }, interval},
+		"broken":        {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, interval},
+		"echoed cursor": {func(w http.ResponseWriter) { send(w, pageOf(credential, true, entry("a"))) }, interval},
+	} {
+		bad.Store(&try.answer)
+		if next := b.turn(t); next != try.next || b.cursor(t) != "end" || len(b.retained(t)) != 1 {
+			t.Errorf("%s: the next turn is %s away, the cursor %q", name, next, b.cursor(t))
+		}
+		bad.Store(nil)
+		if next := b.turn(t); next != interval {
+			t.Errorf("%s: after a good page the next turn is %s away", name, next)
+		}
+	}
+}
+
+// TestCursors: a provider whose pages never end keeps no worker for ever, and everything on them is retained.
+func TestCursors(t *testing.T) {
+	long := strings.Repeat("ü", 1025)
+	for name, try := range map[string]struct {
+		next   func(cursor string) string
+		pages  int // in the first turn
+		wait   time.Duration
+		cursor string // after it
+	}{
+		"the same again":     {func(cursor string) string { return cursor }, 1, interval, ""},
+		"round in a circle":  {func(cursor string) string { return map[string]string{"": "a", "a": "b", "b": "a"}[cursor] }, 3, interval, "a"},
+		"always another":     {func(cursor string) string { return cursor + "." }, 200, interval, strings.Repeat(".", 200)},
+		"too long to keep":   {func(string) string { return long }, 1, interval, ""},
+		"as long as allowed": {func(cursor string) string { return (cursor + long)[:2*1024] }, 2, interval, strings.Repeat("ü", 1024)},
+		"odd bytes":          {func(string) string { return "\x00 '\"\\\u202e" }, 2, interval, "\x00 '\"\\\u202e"},
+	} {
+		engines := []string{storetest.SQLite}
+		if name == "odd bytes" {
+			engines = storetest.Engines()
+		}
+		for _, engine := range engines {
+			s := newStranger(t)
+			s.page = func(w http.ResponseWriter, cursor string, _ int) {
+				send(w, pageOf(try.next(cursor), true, fmt.Sprintf(`{"id":%q}`, hashed(cursor)[:8])))
+			}
+			b := newBench(t, engine, s.URL)
+			next := b.turn(t)
+			pages := 0
+			for _, call := range b.made() {
+				if strings.HasPrefix(call, "purchases ") {
+					pages++
+				}
+			}
+			if pages != try.pages || next != try.wait || b.cursor(t) != try.cursor {
+				t.Errorf("%s on %s: %d pages, the next turn %s away, the cursor %.20q", name, engine, pages, next, b.cursor(t))
+			}
+			if len(b.retained(t)) == 0 {
+				t.Errorf("%s on %s: nothing is retained", name, engine)
+			}
+		}
+	}
+}
+
+// TestLargePage: when entries are too large for a page of many, fewer are asked for.
+func TestLargePage(t *testing.T) {
+	s := newStranger(t)
+	all := make([]string, 7)
+	for n := range all {
+		all[n] = fmt.Sprintf(`{"id":"d%d","document_type":"invoice","note":%q}`, n, strings.Repeat("x", 300<<10))
+	}
+	s.page = func(w http.ResponseWriter, cursor string, limit int) {
+		at := len(cursor)
+		to := min(at+limit, len(all))
+		send(w, pageOf(strings.Repeat(".", to), to < len(all), all[at:to]...))
+	}
+	b := newBench(t, storetest.SQLite, s.URL)
+	b.turn(t)
+	if got := b.retained(t); len(got) != len(all) || *got["d6"].DocumentType != "invoice" {
+		t.Errorf("%d are retained", len(got))
+	}
+}
+
+// TestTakenOver: who loses the claim under way writes nothing more, and the other begins where the last commit was.
+func TestTakenOver(t *testing.T) {
+	s := newStranger(t)
+	s.page = func(w http.ResponseWriter, cursor string, _ int) {
+		send(w, pageOf(cursor+"c", cursor != "cc", entry("page"+cursor)))
+	}
+	b := newBench(t, storetest.SQLite, s.URL)
+	var again atomic.Bool
+	s.document = func(w http.ResponseWriter, id string, _ int) {
+		if id == "pagec" && !again.Swap(true) {
+			if _, err := b.DisableConnection(t.Context(), b.connection.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		send(w, id)
+	}
+	claim := b.claim(t)
+	if err := b.service.Sync(t.Context(), claim); err != store.ErrLeaseLost { //nolint:errorlint // it is returned as it is
+		t.Errorf("error %v, want %v", err, store.ErrLeaseLost)
+	}
+	if got := b.retained(t); len(got) != 1 || got["page"].ID == "" {
+		t.Errorf("retained %+v", got)
+	}
+	if _, err := b.ActivateConnection(t.Context(), b.connection.ID); err != nil {
+		t.Fatal(err)
+	}
+	if b.cursor(t) != "c" {
+		t.Errorf("it goes on at %q", b.cursor(t))
+	}
+	b.turn(t)
+	if got := b.retained(t); len(got) != 3 {
+		t.Errorf("afterwards %+v", got)
+	}
+}

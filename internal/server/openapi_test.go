@@ -1,0 +1,241 @@
+package server_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
+	"quittance/internal/server"
+)
+
+// readDocument reads the API document; a keyword that the types here do not know is a failure.
+func (s *system) readDocument(t *testing.T) *document {
+	t.Helper()
+	a := s.send(t, request{method: http.MethodGet, path: "/openapi.json"})
+	a.want(t, http.StatusOK, "")
+	d := &document{}
+	if err := json.Unmarshal([]byte(a.text), d, json.RejectUnknownMembers(true)); err != nil {
+		t.Fatalf("the API document has something that no test looks at: %v", err)
+	}
+	return d
+}
+
+// TestDocument: the API document is OpenAPI 3.1 in itself, and says of every route what the route table says.
+func TestDocument(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		d := s.readDocument(t)
+		if !strings.HasPrefix(d.OpenAPI, "3.1.") || d.Info["title"] == nil || d.Info["version"] == nil || len(d.Servers) == 0 || d.Components.Security["bearer"] == nil {
+			t.Errorf("openapi %q, info %v, servers %v", d.OpenAPI, d.Info, d.Servers)
+		}
+		for _, tag := range d.Tags {
+			if tag["description"] == "" {
+				t.Errorf("the tag %s has no description", tag["name"])
+			}
+		}
+		operations := map[string]spoken{}
+		for path, item := range d.Paths {
+			for method, operation := range item {
+				operations[strings.ToUpper(method)+" "+path] = operation
+			}
+		}
+		ids := map[string]bool{}
+		for _, route := range server.Routes() {
+			name := route.Method + " " + route.Path
+			operation, found := operations[name]
+			delete(operations, name)
+			if found == route.Hidden {
+				t.Errorf("%s: documented %v, hidden %v", name, found, route.Hidden)
+			}
+			if !route.Hidden {
+				d.checkOperation(t, route, operation)
+				if ids[operation.ID] {
+					t.Errorf("two operations are named %s", operation.ID)
+				}
+				ids[operation.ID] = true
+			}
+		}
+		for name := range operations {
+			t.Errorf("%s is documented, and there is no such route", name)
+		}
+	})
+}
+
+func (d *document) checkOperation(t *testing.T, route server.Route, o spoken) {
+	t.Helper()
+	if o.ID != route.Name || o.Summary == "" || o.Description == "" || len(o.Tags) != 1 || !slices.ContainsFunc(d.Tags, func(tag map[string]string) bool { return tag["name"] == o.Tags[0] }) {
+		t.Errorf("%s: half documented: %q %q %v", route.Name, o.ID, o.Summary, o.Tags)
+	}
+	if o.Security == nil || (len(o.Security) == 0) != route.Public {
+		t.Errorf("%s: public %v with security %v", route.Name, route.Public, o.Security)
+	}
+	want := map[string]string{}
+	for part := range strings.SplitSeq(route.Path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			want[strings.TrimSuffix(name, "}")] = "path"
+		}
+	}
+	for _, name := range route.Query {
+		want[name] = "query"
+	}
+	if route.Keyed {
+		want["Idempotency-Key"] = "header"
+	}
+	if route.Patch {
+		want["If-Match"] = "header"
+	}
+	got := map[string]string{}
+	for _, p := range o.Parameters {
+		got[p.Name] = p.In
+		if p.Description == "" || p.Schema == nil || p.Required != (p.In == "path") {
+			t.Errorf("%s: parameter %s is half documented", route.Name, p.Name)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%s: parameters %v, want %v", route.Name, got, want)
+	}
+	if (o.Body != nil) != route.HasBody || o.Body != nil && (!o.Body.Required || o.Body.Content["application/json"].Schema == nil) {
+		t.Errorf("%s: body %+v", route.Name, o.Body)
+	}
+	d.checkResponses(t, route, o)
+}
+
+// checkResponses: the statuses of the route and no others, with every code named where its status is described.
+func (d *document) checkResponses(t *testing.T, route server.Route, o spoken) {
+	t.Helper()
+	want := map[string]bool{}
+	for _, status := range append(route.Also, route.Status) {
+		if status != 0 {
+			want[strconv.Itoa(status)] = true
+		}
+	}
+	for _, code := range route.Codes {
+		status := strconv.Itoa(server.Refusals()[code].Status)
+		want[status] = true
+		if !strings.Contains(o.Responses[status].Description, "`"+string(code)+"`") {
+			t.Errorf("%s: %s does not name %s", route.Name, status, code)
+		}
+	}
+	for status, response := range o.Responses {
+		if !want[status] {
+			t.Errorf("%s: %s is documented and never given", route.Name, status)
+		}
+		delete(want, status)
+		if response.Description == "" || response.Content["application/json"].Schema == nil || response.Headers[api.HeaderRequestID] == nil ||
+			(status == "429" || status == "503") != (response.Headers["Retry-After"] != nil) {
+			t.Errorf("%s: %s is half documented: %v", route.Name, status, response.Headers)
+		}
+	}
+	for status := range want {
+		t.Errorf("%s: %s is not documented", route.Name, status)
+	}
+}
+
+// TestSchemas: every field of every schema has a type and a description, every example keeps its own schema, requests
+// take no other fields, and the codes of errors are listed.
+func TestSchemas(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		d := s.readDocument(t)
+		examples := 0
+		for name, component := range d.Components.Schemas {
+			if closed := component.Additional.Kind() == 'f'; closed != strings.HasSuffix(name, "Request") || len(component.Properties) == 0 {
+				t.Errorf("%s: additionalProperties is %s", name, component.Additional)
+			}
+			for _, required := range component.Required {
+				if component.Properties[required] == nil {
+					t.Errorf("%s requires %s and does not have it", name, required)
+				}
+			}
+			for field, property := range component.Properties {
+				at := name + "." + field
+				if property.Type == nil && property.Ref == "" && property.AnyOf == nil {
+					t.Errorf("%s has no type", at)
+				}
+				if property.Description == "" && property.Ref == "" && !slices.Contains([]string{"data", "pagination", "error", "payload"}, field) {
+					t.Errorf("%s has no description", at)
+				}
+				for _, example := range property.Examples {
+					examples++
+					if faults := d.faults(at, property, example, true); len(faults) > 0 {
+						t.Errorf("example: %v", faults)
+					}
+				}
+			}
+		}
+		if examples < 40 {
+			t.Errorf("%d examples only", examples)
+		}
+		var codes []string
+		for code := range server.Refusals() {
+			codes = append(codes, fmt.Sprintf("%q", code))
+		}
+		var listed []string
+		for _, code := range d.Components.Schemas["Error"].Properties["code"].Enum {
+			listed = append(listed, string(code))
+		}
+		slices.Sort(codes)
+		if !slices.Equal(codes, listed) {
+			t.Errorf("codes %v\nlisted %v", codes, listed)
+		}
+		wantDraft(t, d)
+	})
+}
+
+// wantDraft looks at the payload of a creation, the schema that most people read.
+func wantDraft(t *testing.T, d *document) {
+	t.Helper()
+	draft := d.Components.Schemas["DraftRequest"]
+	if want := []string{"currency", "invoice_number", "issue_date", "items", "recipient_name", "total_amount"}; !slices.Equal(draft.Required, want) {
+		t.Errorf("a draft requires %v, want %v", draft.Required, want)
+	}
+	if want := []string{"name", "net_unit_price", "quantity"}; !slices.Equal(d.Components.Schemas["ItemRequest"].Required, want) {
+		t.Errorf("an item requires %v, want %v", d.Components.Schemas["ItemRequest"].Required, want)
+	}
+	for _, body := range []string{complete, least, edit(complete, "due_date", "null")} {
+		if faults := d.faults("draft", draft, jsontext.Value(body), true); len(faults) > 0 {
+			t.Errorf("a good draft breaks its schema: %v", faults)
+		}
+	}
+	for _, f := range fieldFaults() {
+		switch f.rules { // what a schema cannot say is said by the description
+		case "", "control_characters", "currency", "decimal", "minor_unit", "max_length,control_characters", "control_characters,pattern":
+			continue
+		}
+		if strings.HasPrefix(f.value, `" `) && f.rules == "required" || f.value == `"0000-01-01"` {
+			continue // blank is absent; and RFC 3339 has a year 0
+		}
+		body := edit(complete, f.path, f.value)
+		if faults := d.faults("draft", draft, jsontext.Value(body), true); len(faults) == 0 {
+			t.Errorf("%s = %.60s is refused with %s, and the schema takes it", f.path, f.value, f.rules)
+		}
+	}
+}
+
+// check compares an answer, and the request if it was taken, with what the document says of them.
+func (d *document) check(t *testing.T, route server.Route, a answer) {
+	t.Helper()
+	if route.Hidden || a.text == "" || a.status == http.StatusMethodNotAllowed {
+		return
+	}
+	o := d.Paths[route.Path][strings.ToLower(route.Method)]
+	response, documented := o.Responses[strconv.Itoa(a.status)]
+	if !documented {
+		t.Errorf("%s answered %d, which is not documented: %s", route.Name, a.status, a.text)
+		return
+	}
+	if faults := d.faults(strconv.Itoa(a.status), response.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.text)), true); len(faults) > 0 {
+		t.Errorf("%s: the answer breaks its schema: %v\n%s", route.Name, faults, a.text)
+	}
+	if a.status < 300 && o.Body != nil {
+		if faults := d.faults("body", o.Body.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.request.body)), true); len(faults) > 0 {
+			t.Errorf("%s took what breaks its schema: %v", route.Name, faults)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+
+	"quittance/internal/service"
+)
+
+// partialProvider speaks the provider protocol and reports, about a document for subset-N, the dimensions that are the
+// bits of N, and no others, each time with another sequence.
+type partialProvider struct {
+	*httptest.Server
+	mu      sync.Mutex
+	subsets map[string]int // by reference
+	asked   map[string]int
+}
+
+func newPartialProvider(t *testing.T) *partialProvider {
+	t.Helper()
+	p := &partialProvider{subsets: map[string]int{}, asked: map[string]int{}}
+	p.Server = httptest.NewServer(p)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *partialProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case r.URL.Path == "/v1/purchases":
+		_, _ = io.WriteString(w, `{"purchases":[],"next_cursor":"","has_more":false}`)
+	case r.Method == http.MethodPost:
+		var document struct {
+			Reference string
+			Invoice   struct {
+				Recipient string `json:"recipient_network_id"`
+			}
+		}
+		if err := json.NewDecoder(r.Body).Decode(&document); err != nil {
+			http.Error(w, "{}", http.StatusBadRequest)
+			return
+		}
+		var subset int
+		if _, err := fmt.Sscanf(document.Invoice.Recipient, "subset-%d", &subset); err != nil {
+			http.Error(w, "{}", http.StatusBadRequest)
+			return
+		}
+		p.mu.Lock()
+		p.subsets[document.Reference] = subset
+		p.mu.Unlock()
+		p.report(w, document.Reference)
+	default:
+		p.report(w, path.Base(r.URL.Path))
+	}
+}
+
+func (p *partialProvider) report(w io.Writer, reference string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked[reference]++
+	var states []string
+	for n, dimension := range dimensions {
+		if p.subsets[reference]&(1<<n) != 0 {
+			states = append(states, fmt.Sprintf(`%q:{"value":"word_%d","terminal":true}`, dimension, n))
+		}
+	}
+	fmt.Fprintf(w, `{"reference":%q,"provider_reference":"X","status":"accepted","sequence":%d,"reported_at":"2026-03-01T09:00:00Z","states":{%s},"messages":[]}`,
+		reference, p.asked[reference], strings.Join(states, ","))
+}
+
+func (p *partialProvider) times(reference string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked[reference]
+}
+
+// TestEverySubsetOfStates: the provider may report any of the sixteen subsets of the four dimensions. However often it
+// does, what it has not reported stays null: in the invoice, in the lists, in the history and in every event. Only all
+// four make the terminal event, once.
+func TestEverySubsetOfStates(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		provider := newPartialProvider(t)
+		c := s.company(t)
+		c.connect(t, provider.URL, service.Sandbox)
+		ids, references := make([]string, 16), make([]string, 16)
+		for subset := range 16 {
+			ids[subset] = c.draft(t, c.numbered(fmt.Sprintf("subset-%d", subset)))
+			a := c.post(t, invoices+"/"+ids[subset]+"/submit", "")
+			a.want(t, http.StatusOK, "")
+			wantStates(t, a, "/data", subset)
+			references[subset] = a.text1(t, "/data/submission/id")
+		}
+		for subset := range 15 { // of all four nothing is left to ask
+			eventually(t, "four reports of each subset", func() bool {
+				wantStates(t, c.get(t, invoices+"/"+ids[subset]), "/data", subset)
+				return provider.times(references[subset]) >= 4
+			})
+		}
+		list := c.get(t, invoices+"?per_page=100")
+		for subset := range 16 {
+			wantStates(t, c.get(t, invoices+"/"+ids[subset]), "/data", subset)
+			wantStates(t, c.get(t, invoices+"/"+ids[subset]+"/submissions"), "/data/0", subset)
+			wantStates(t, list, fmt.Sprintf("/data/%d", 15-subset), subset)
+		}
+		if n := provider.times(references[15]); n != 1 {
+			t.Errorf("a submission whose four states are terminal was asked for %d times", n-1)
+		}
+		wantSubsetEvents(t, c, references)
+	})
+}
+
+// wantStates compares the four states at a pointer with a subset.
+func wantStates(t *testing.T, a answer, pointer string, subset int) {
+	t.Helper()
+	for n, dimension := range dimensions {
+		want := "null"
+		if subset&(1<<n) != 0 {
+			want = fmt.Sprintf(`"word_%d"`, n)
+		}
+		wantRaw(t, a, pointer+"/"+dimension, want)
+	}
+}
+
+// wantSubsetEvents: one event for the retained result, one for the words if there are any, one for the end if there is one.
+func wantSubsetEvents(t *testing.T, c *company, references []string) {
+	t.Helper()
+	events := c.get(t, "/api/v1/webhooks/events?limit=100")
+	wantRaw(t, events, "/pagination/has_more", "false")
+	seen := map[string]int{}
+	for n := 0; events.raw(t, fmt.Sprintf("/data/%d", n)) != ""; n++ {
+		at := fmt.Sprintf("/data/%d", n)
+		resource := events.text1(t, at+"/resource_id")
+		seen[resource+events.text1(t, at+"/event")]++
+		for subset, reference := range references {
+			if reference == resource {
+				wantStates(t, events, at+"/payload", subset)
+			}
+		}
+	}
+	want := map[string]int{}
+	for subset, reference := range references {
+		want[reference+"einvoice.submission.updated"] = 1
+		if subset != 0 {
+			want[reference+"einvoice.status.changed"] = 1
+		}
+		if subset == 15 {
+			want[reference+"einvoice.terminal"] = 1
+		}
+	}
+	if fmt.Sprint(seen) != fmt.Sprint(want) {
+		t.Errorf("events %v\nwant   %v", seen, want)
+	}
+}

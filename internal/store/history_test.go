@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestDeliveryHistory: deliveries are listed newest first and narrowed by each filter; one shows every attempt; asked
+// for again it is the same delivery with a new round before it.
+func TestDeliveryHistory(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		s, other := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
+		f.tell(t, 2)
+		claimed := f.claimDeliveries(t, s.ID, 1)[0]
+		must(t, claimed.Settle(t.Context(), attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}))
+
+		for name, want := range map[string]struct {
+			filter store.DeliveryFilter
+			total  int
+		}{
+			"all":                  {store.DeliveryFilter{}, 4},
+			"by subscription":      {store.DeliveryFilter{Subscription: other.ID}, 2},
+			"by event":             {store.DeliveryFilter{Event: claimed.Event}, 2},
+			"by kind":              {store.DeliveryFilter{Kind: api.EventTerminal}, 0},
+			"by state":             {store.DeliveryFilter{State: store.DeliveryFailed}, 1},
+			"by state and another": {store.DeliveryFilter{State: store.DeliveryFailed, Subscription: other.ID}, 0},
+		} {
+			page, err := f.tenant.Deliveries(t.Context(), want.filter, 1, 100)
+			must(t, err)
+			if page.Total != want.total || len(page.Deliveries) != want.total {
+				t.Errorf("%s: %d deliveries, %d listed; want %d", name, page.Total, len(page.Deliveries), want.total)
+			}
+		}
+		past, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1<<40, 100)
+		if err != nil || past.Total != 4 || len(past.Deliveries) != 0 {
+			t.Errorf("past the end: %+v, %v", past, err)
+		}
+
+		again, err := f.tenant.Redeliver(t.Context(), claimed.ID)
+		must(t, err)
+		if again.State != store.DeliveryPending || again.Reason != nil || len(again.History) != 1 || again.History[0].HTTPStatus != 400 {
+			t.Errorf("asked for again: %+v", again)
+		}
+		repeated := f.claimDeliveries(t, s.ID, 10)
+		if len(repeated) != 2 || repeated[0].Round != 0 && repeated[1].Round != 0 {
+			t.Fatalf("claimed after that: %+v", repeated)
+		}
+		f.deactivate(t, other)
+		page, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{Subscription: other.ID}, 1, 1)
+		must(t, err)
+		if _, err := f.tenant.Redeliver(t.Context(), page.Deliveries[0].ID); !errors.Is(err, store.ErrInactive) {
+			t.Errorf("of a deactivated subscription: %v", err)
+		}
+	})
+}
+
+// TestLateAttemptIsKept: an attempt that ends after the delivery was asked for again decides nothing, and is kept.
+func TestLateAttemptIsKept(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		s := f.subscribe(t, api.EventSubmissionUpdated)
+		f.tell(t, 1)
+		d := f.claimDeliveries(t, s.ID, 1)[0]
+		_, err := f.tenant.Redeliver(t.Context(), d.ID)
+		must(t, err)
+		wantErr(t, d.Settle(t.Context(), attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}), store.ErrLeaseLost)
+		found, err := f.tenant.Delivery(t.Context(), d.ID)
+		must(t, err)
+		if found.State != store.DeliveryPending || found.Attempts != 1 || len(found.History) != 1 {
+			t.Errorf("%+v", found)
+		}
+	})
+}
+
+// TestRetention: history goes by age when that is wanted, never what is still on its way, and never evidence.
+func TestRetention(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		s := f.subscribe(t, api.EventSubmissionUpdated)
+		f.tell(t, 3)
+		for n, d := range f.claimDeliveries(t, s.ID, 2) {
+			settlement := store.Settlement{State: store.DeliveryDelivered}
+			if n == 1 {
+				settlement = store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
+			}
+			must(t, d.Settle(t.Context(), attempt(f, 200), settlement))
+		}
+		count := func(table string) int64 { return f.number(t, `select count(*) from `+table) }
+		f.Clock.Advance(10 * 24 * time.Hour)
+		f.tell(t, 1)
+		if removed, err := f.Retain(t.Context(), store.Retention{}); err != nil || removed != 0 {
+			t.Errorf("without retention %d rows went: %v", removed, err)
+		}
+		_, err := f.Retain(t.Context(), store.Retention{Attempts: 5 * 24 * time.Hour})
+		must(t, err)
+		if got := count("attempts"); got != 1 { // the pending delivery's
+			t.Errorf("%d attempts are left", got)
+		}
+		_, err = f.Retain(t.Context(), store.Retention{Events: 5 * 24 * time.Hour})
+		must(t, err)
+		if events, deliveries, evidence := count("events"), count("deliveries"), count("evidence"); events != 3 || deliveries != 3 || evidence != 4 {
+			t.Errorf("%d events, %d deliveries, %d entries of evidence are left", events, deliveries, evidence)
+		}
+	})
+}

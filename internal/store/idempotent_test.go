@@ -1,0 +1,100 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// once creates a draft under an idempotency key, and answers with its identifier.
+func once(f *fixture, key string, fingerprint byte, number string) (store.Reply, bool, error) {
+	return f.tenant.Idempotent(context.Background(), key, [32]byte{fingerprint}, 24*time.Hour, func(ctx context.Context, t *store.Tenant) (store.Reply, error) {
+		created, err := t.CreateInvoice(ctx, &api.Draft{InvoiceNumber: &number, Items: []api.Item{}})
+		return store.Reply{Status: 201, EntityTag: `"1"`, Body: []byte(created.ID.String())}, err
+	})
+}
+
+// TestIdempotencyKeys: an effect and its answer are one; a repeat gets the answer, another request is refused, a failure
+// leaves no trace, and after its time a key is free again.
+func TestIdempotencyKeys(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		first, replayed, err := once(f, "k", 1, "A-1")
+		if err != nil || replayed {
+			t.Fatal(replayed, err)
+		}
+		again, replayed, err := once(f, "k", 1, "A-1")
+		if err != nil || !replayed || string(again.Body) != string(first.Body) || again.Status != 201 || again.EntityTag != `"1"` {
+			t.Errorf("the repeat got %+v, %v, %v", again, replayed, err)
+		}
+		if _, _, err := once(f, "k", 2, "A-2"); !errors.Is(err, store.ErrKeyReused) {
+			t.Errorf("another request got %v", err)
+		}
+		wantDrafts(t, f, 1)
+
+		broken := errors.New("refused")
+		_, _, err = f.tenant.Idempotent(t.Context(), "failed", [32]byte{3}, time.Hour, func(ctx context.Context, tenant *store.Tenant) (store.Reply, error) {
+			number := "A-3"
+			if _, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: &number, Items: []api.Item{}}); err != nil {
+				return store.Reply{}, err
+			}
+			return store.Reply{}, broken
+		})
+		if !errors.Is(err, broken) {
+			t.Error(err)
+		}
+		wantDrafts(t, f, 1)
+		if _, replayed, err := once(f, "failed", 4, "A-4"); err != nil || replayed {
+			t.Errorf("the key of a failure is not free: %v, %v", replayed, err)
+		}
+
+		f.Clock.Advance(24*time.Hour + time.Second)
+		if _, replayed, err := once(f, "k", 9, "A-5"); err != nil || replayed {
+			t.Errorf("an expired key is not free: %v, %v", replayed, err)
+		}
+		wantDrafts(t, f, 3)
+	})
+}
+
+// TestIdempotencyRace: of many at the same time one acts and the others get its answer.
+func TestIdempotencyRace(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		const racers = 20
+		answers, acted := make([]string, racers), make([]bool, racers)
+		var running sync.WaitGroup
+		for n := range racers {
+			running.Go(func() {
+				reply, replayed, err := once(f, "race", 1, "R-1")
+				must2(t, err)
+				answers[n], acted[n] = string(reply.Body), !replayed
+			})
+		}
+		running.Wait()
+		actors := 0
+		for n := range racers {
+			if acted[n] {
+				actors++
+			}
+			if answers[n] != answers[0] {
+				t.Errorf("answers differ: %s and %s", answers[n], answers[0])
+			}
+		}
+		if actors != 1 {
+			t.Errorf("%d acted", actors)
+		}
+		wantDrafts(t, f, 1)
+	})
+}
+
+func wantDrafts(t *testing.T, f *fixture, want int) {
+	t.Helper()
+	page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
+	must(t, err)
+	if page.Total != want || len(page.Invoices) != want {
+		t.Errorf("%d drafts, %d listed; want %d", page.Total, len(page.Invoices), want)
+	}
+}

@@ -1,0 +1,64 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// envBenchDrafts overrides the sizes of BenchmarkListPage, for instance "1000,10000000".
+const envBenchDrafts = "QUITTANCE_BENCH_DRAFTS"
+
+// BenchmarkListPage reads the first and the last page of the unfiltered list at different numbers of drafts: the cost
+// grows neither with the page number nor with the number of drafts.
+func BenchmarkListPage(b *testing.B) {
+	sizes := "1000,100000"
+	if chosen := os.Getenv(envBenchDrafts); chosen != "" {
+		sizes = chosen
+	}
+	for _, engine := range storetest.Engines() {
+		for size := range strings.SplitSeq(sizes, ",") {
+			drafts, err := strconv.Atoi(size)
+			must(b, err)
+			s := storetest.Open(b, engine)
+			tenant := tenantWithDrafts(b, s, drafts)
+			for _, page := range []int{1, max(1, drafts/25)} {
+				b.Run(fmt.Sprintf("%s/drafts=%d/page=%d", engine, drafts, page), func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						found, err := tenant.Invoices(b.Context(), store.InvoiceFilter{}, page, 25)
+						if err != nil || len(found.Invoices) != 25 || found.Total != drafts {
+							b.Fatalf("%d invoices of %d: %v", len(found.Invoices), found.Total, err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// tenantWithDrafts makes a company with many small drafts, past the store, which would take long for ten millions.
+func tenantWithDrafts(b *testing.B, s *storetest.Store, drafts int) *store.Tenant {
+	b.Helper()
+	account, err := s.CreateAccount(b.Context(), "Bench", store.NewUser{Email: "bench@example.com", Name: "Bench", PasswordHash: "-"})
+	must(b, err)
+	tenant, err := s.Tenant(b.Context(), account.ID)
+	must(b, err)
+	random, document := "randomblob(16)", `'{"invoice_number":"B-' || n.i || '","currency":"AED","items":[{"name":"Bench","quantity":1,"net_unit_price":1}]}'`
+	if s.Engine() == storetest.Postgres {
+		random = "uuid_send(gen_random_uuid())"
+	}
+	writer := s.Writer()
+	_, err = writer.ExecContext(b.Context(), fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)
+		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
+		select $1, %s, n.i, 'B-' || n.i, %s, 1, n.i, n.i from n`, drafts, random, document), tenant.Key())
+	must(b, err)
+	_, err = writer.ExecContext(b.Context(), `update tenants set invoices = $2 where id = $1`, tenant.Key(), drafts)
+	must(b, err)
+	return tenant
+}

@@ -1,0 +1,148 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// TestReset: the account gets a fresh tenant; of the old one nothing can be reached or sent any more, and nothing of it
+// is lost. Users, profile and connection stay.
+func TestReset(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		s := f.subscribe(t, api.EventSubmissionUpdated)
+		f.tell(t, 2)
+		call := f.submit(t, "INV-OPEN")
+		digest := f.token(t, 1, time.Hour)
+		inFlight := f.claimDeliveries(t, s.ID, 1)[0]
+
+		fresh, err := f.ResetTenant(t.Context(), f.account.ID)
+		must(t, err)
+		if fresh.Key() == f.tenant.Key() || fresh.Account() != f.account.ID {
+			t.Error("the tenant is not a fresh one of the account")
+		}
+		_, err = f.Authenticate(t.Context(), digest)
+		wantErr(t, err, store.ErrNotFound)
+		f.Clock.Advance(48 * time.Hour)
+		if _, due := f.deliveryLane(t, s.ID); due {
+			t.Error("a delivery of the old tenant is due")
+		}
+		if _, due := f.submissionLane(t, f.connection.ID); due {
+			t.Error("a submission of the old tenant is due")
+		}
+		// What was on its way is still recorded, and starts nothing.
+		wantErr(t, inFlight.Settle(t.Context(), attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		if after := record(t, call, allFour("accepted", false), api.EventStatusChanged); after.DueAt != nil || after.Evidence != 1 {
+			t.Errorf("a late answer left %+v", after)
+		}
+		if _, due := f.deliveryLane(t, s.ID); due {
+			t.Error("a late answer made a delivery due")
+		}
+		if _, err := f.tenant.CreateInvoice(t.Context(), draft("INV-LATE")); err == nil {
+			t.Error("the frozen tenant takes a draft")
+		}
+		page, err := fresh.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
+		must(t, err)
+		if page.Total != 0 {
+			t.Errorf("the fresh tenant has %d invoices", page.Total)
+		}
+		connections, err := f.Connections(t.Context(), &f.account.ID)
+		must(t, err)
+		if len(connections) != 1 || connections[0].State != store.ConnectionActive {
+			t.Errorf("connections %+v", connections)
+		}
+		_, err = f.UserByEmail(t.Context(), "owner@example.com")
+		must(t, err)
+	})
+}
+
+// TestResetKeepsOutOfProduction: neither a production database nor an account with a production connection is reset.
+func TestResetKeepsOutOfProduction(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		must(t, f.Environment(t.Context(), "sandbox"))
+		must(t, f.Environment(t.Context(), "local"))
+		if err := f.Environment(t.Context(), "production"); err == nil {
+			t.Error("a sandbox became production")
+		}
+		_, err := f.AddConnection(t.Context(), f.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: providerURL, Credential: secret.New(credential)})
+		must(t, err)
+		_, err = f.ResetTenant(t.Context(), f.account.ID)
+		wantErr(t, err, store.ErrProduction)
+	})
+}
+
+// TestKeyRotation: after a rotation everything sealed stands under the new key, an interrupted one can be resumed, and
+// a store that still has the old keys reads the file anew.
+func TestKeyRotation(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		s := f.subscribe(t, api.EventSubmissionUpdated)
+		f.tell(t, 1)
+		rotated, err := f.Options.Keys.Rotate()
+		must(t, err)
+		reloads := 0
+		again := *f.Store
+		again.Options.ReloadKeys = func() (*secret.Keyring, error) { reloads++; return rotated, nil }
+		old := again.Again(t)
+		again.Options.Keys, again.Options.ReloadKeys = rotated, nil
+		fresh := again.Again(t)
+
+		resealed, err := fresh.Reseal(t.Context())
+		must(t, err)
+		if resealed < 2 {
+			t.Errorf("%d values were sealed anew", resealed)
+		}
+		if more, err := fresh.Reseal(t.Context()); err != nil || more != 0 {
+			t.Errorf("resumed: %d, %v", more, err)
+		}
+		connection, err := old.Connection(t.Context(), f.connection.ID)
+		must(t, err)
+		text, err := old.Credential(connection)
+		if err != nil || text.Reveal() != credential || reloads != 1 {
+			t.Errorf("the store with the old keys: %v after %d reloads", err, reloads)
+		}
+		lanes, _, err := fresh.DeliveryLanes(t.Context())
+		must(t, err)
+		lane, due := laneOf(lanes, s.ID)
+		if !due {
+			t.Fatal("no delivery is due")
+		}
+		claimed, err := lane.ClaimDeliveries(t.Context(), 1, lease)
+		if err != nil || claimed[0].Secret.Reveal() != signingSecret {
+			t.Errorf("the signing secret does not open: %v", err)
+		}
+		if _, err := f.Credential(connection); !errors.Is(err, secret.ErrUnknownKey) {
+			t.Errorf("without a way to read the keys anew: %v", err)
+		}
+	})
+}
+
+// TestResolve: an administrator decides only about what is unknown.
+func TestResolve(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-9")
+		_, err := f.ResolveSubmission(t.Context(), call.Submission.ID, true)
+		wantErr(t, err, store.ErrNotUnknown)
+		decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
+		resolved, err := f.ResolveSubmission(t.Context(), call.Submission.ID, true)
+		must(t, err)
+		claimed := f.claimSubmissions(t, 1)
+		if !resolved.Resend || len(claimed) != 1 || !claimed[0].Submission.Resend {
+			t.Errorf("resend: %+v, claimed %+v", resolved, claimed)
+		}
+		resolved, err = f.ResolveSubmission(t.Context(), call.Submission.ID, false)
+		must(t, err)
+		if resolved.Outcome != api.OutcomeRejected {
+			t.Errorf("reject: %s", resolved.Outcome)
+		}
+		// The number is free again, and the invoice may be corrected.
+		f.begin(t, f.create(t, "INV-9").ID)
+		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-10"), nil })
+		must(t, err)
+		_, err = f.ResolveSubmission(t.Context(), f.account.ID, true)
+		wantErr(t, err, store.ErrNotFound)
+	})
+}
