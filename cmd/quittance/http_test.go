@@ -263,7 +263,7 @@ func pointed(document []byte, pointer string) (string, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return "", fmt.Errorf("%w in %q", err, document)
 	}
-	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		missing := fmt.Errorf("there is no %s in %.1000s", pointer, document)
 		switch in := value.(type) {
 		case map[string]any:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -45,17 +46,13 @@ func start(dir, name string, args ...string) (*process, error) {
 	p.command.Dir = dir
 	// Nothing of this machine's settings reaches it.
 	p.command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}
-	for path, stream := range map[string]*os.File{p.output: nil, p.log: nil} {
-		var err error
-		if stream, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+	for path, stream := range map[string]*io.Writer{p.output: &p.command.Stdout, p.log: &p.command.Stderr} {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
 			return nil, err
 		}
-		defer stream.Close() // the child has its own
-		if path == p.output {
-			p.command.Stdout = stream
-		} else {
-			p.command.Stderr = stream
-		}
+		defer file.Close() // the child has its own
+		*stream = file
 	}
 	if err := p.command.Start(); err != nil {
 		return nil, err
@@ -85,10 +82,11 @@ func (p *process) alive() error {
 func (p *process) await(condition func() error) error {
 	var over error
 	err := eventually(patience, func() error {
-		if over = p.alive(); over != nil {
-			return nil
+		over = p.alive()
+		if over == nil {
+			return condition()
 		}
-		return condition()
+		return nil // there is nothing left to wait for
 	})
 	return errors.Join(err, over)
 }

@@ -99,11 +99,14 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 	return calls, err
 }
 
-// Abandoned makes every submission whose call was cut off by the end of the process due at once. It is for the start
-// of a process that serves the database alone; elsewhere the lease decides.
+// Abandoned makes every submission and purchase sync whose call was cut off by the end of the process due at once. It
+// is for the start of a process that serves the database alone; elsewhere the lease decides.
 func (db *DB) Abandoned(ctx context.Context) error {
 	return db.write(ctx, func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `update submissions set due_at = $1, lease = lease + 1 where outcome = 'in_progress'`, micros(db.now()))
+		if _, err := t.exec(ctx, `update submissions set due_at = $1, lease = lease + 1 where outcome = 'in_progress'`, micros(db.now())); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, micros(db.now()))
 		return err
 	})
 }

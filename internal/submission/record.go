@@ -83,7 +83,11 @@ func (h hearing) retain(d *store.Decision, s store.Submission, report invoice.Re
 			}
 		}
 	}
-	d.Evidence = &store.NewEvidence{Call: h.call, HTTPStatus: h.answer.HTTPStatus, MediaType: h.answer.MediaType,
+	mediaType := h.answer.MediaType
+	if h.answer.Echoed {
+		mediaType = "" // it may be where the credential stands
+	}
+	d.Evidence = &store.NewEvidence{Call: h.call, HTTPStatus: h.answer.HTTPStatus, MediaType: mediaType,
 		Body: h.answer.Body, Truncated: h.answer.Truncated, Withheld: h.answer.Echoed, Words: words}
 }
 

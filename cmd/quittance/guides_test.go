@@ -1,0 +1,104 @@
+package main
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"quittance"
+)
+
+// guides returns the text of every guide by file.
+func guides(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := fs.Glob(quittance.Documents(), "docs/*.md")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%v: %v", files, err)
+	}
+	texts := map[string]string{}
+	for _, file := range files {
+		text, err := fs.ReadFile(quittance.Documents(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[file] = string(text)
+	}
+	return texts
+}
+
+// Every command line in the guides is one that the program takes.
+func TestTheCommandLinesOfTheGuides(t *testing.T) {
+	texts := guides(t)
+	t.Chdir(t.TempDir())
+	for _, file := range []string{"key.json", "credential.txt", "profile.json", "evidence.json"} {
+		if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tried := map[string]int{}
+	for file, text := range texts {
+		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+			script := strings.ReplaceAll(block[1], "\\\n", " ")
+			script = strings.ReplaceAll(script, "$DB", "--database postgres://db/quittance --key-file key.json")
+			for line := range strings.Lines(script) {
+				line, _, _ = strings.Cut(line, " # ")
+				line, _, _ = strings.Cut(line, " > ")
+				if _, piped, found := strings.Cut(line, " | "); found {
+					line = piped
+				}
+				words := shellWords(line)
+				if len(words) < 2 || words[0] != "quittance" {
+					continue
+				}
+				tried[file]++
+				if _, err := newParser(t, io.Discard).Parse(words[1:]); err != nil {
+					t.Errorf("%s: %q is refused: %v", file, words, err)
+				}
+			}
+		}
+	}
+	if tried["docs/operations.md"] < 20 || tried["docs/sandbox.md"] < 3 || tried["docs/provider-protocol.md"] < 4 {
+		t.Errorf("only %v were tried", tried)
+	}
+}
+
+// Every flag and every command that the guides speak of exists.
+func TestTheFlagsOfTheGuides(t *testing.T) {
+	var flags, commands []string
+	for _, leaf := range newParser(t, io.Discard).Model.Leaves(false) {
+		commands = append(commands, leaf.Path())
+		for _, group := range leaf.AllFlags(false) {
+			for _, flag := range group {
+				flags = append(flags, "--"+flag.Name)
+			}
+		}
+	}
+	seen := 0
+	for file, text := range guides(t) {
+		for _, code := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
+			words := strings.Fields(code[1])
+			if words[0] == "quittance" {
+				seen++
+				named := strings.Join(words[1:], " ")
+				if !slices.ContainsFunc(commands, func(path string) bool { return path == named || strings.HasPrefix(named+" ", path+" ") }) && named != "sandbox" {
+					t.Errorf("%s: there is no command %q", file, named)
+				}
+			}
+			for _, word := range words {
+				if strings.HasPrefix(word, "--") {
+					seen++
+					if !slices.Contains(flags, word) && word != "--help" {
+						t.Errorf("%s: there is no flag %s", file, word)
+					}
+				}
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("only %d were looked at", seen)
+	}
+}

@@ -1,0 +1,321 @@
+package docs_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"golang.org/x/net/html"
+
+	"quittance"
+	"quittance/internal/docs"
+)
+
+// paths are all the pages.
+var paths = []string{"/docs", "/docs/reference", "/docs/guide", "/docs/webhooks", "/docs/sandbox", "/docs/provider-protocol", "/docs/operations", "/changelog"}
+
+func newSite(t *testing.T) *docs.Site {
+	t.Helper()
+	site, err := docs.New(quittance.Documents())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site
+}
+
+// get asks the site for a path.
+func get(site http.Handler, path string, header ...string) *http.Response {
+	request := httptest.NewRequest(http.MethodGet, path, nil)
+	for n := 0; n < len(header); n += 2 {
+		request.Header.Set(header[n], header[n+1])
+	}
+	answer := httptest.NewRecorder()
+	site.ServeHTTP(answer, request)
+	return answer.Result()
+}
+
+func body(t *testing.T, response *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// element is one element of a page.
+type element struct {
+	name       string
+	attributes map[string]string
+	text       string // up to the next element
+}
+
+// parse reads a page and complains of what is not closed as it was opened.
+func parse(t *testing.T, path, page string) []element {
+	t.Helper()
+	void := []string{"meta", "link", "br", "hr", "img"}
+	var open []string
+	var out []element
+	tokens := html.NewTokenizer(strings.NewReader(page))
+	for {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			if tokens.Err() != io.EOF || len(open) > 0 {
+				t.Fatalf("%s: %v, and open elements %v", path, tokens.Err(), open)
+			}
+			return out
+		case html.StartTagToken:
+			token := tokens.Token()
+			e := element{name: token.Data, attributes: map[string]string{}}
+			for _, a := range token.Attr {
+				e.attributes[a.Key] = a.Val
+			}
+			out = append(out, e)
+			if !slices.Contains(void, token.Data) {
+				open = append(open, token.Data)
+			}
+		case html.EndTagToken:
+			name := tokens.Token().Data
+			if len(open) == 0 || open[len(open)-1] != name {
+				t.Fatalf("%s: </%s> closes %v", path, name, open)
+			}
+			open = open[:len(open)-1]
+		case html.TextToken:
+			if len(out) > 0 {
+				out[len(out)-1].text += string(tokens.Text())
+			}
+		}
+	}
+}
+
+// No page asks anything of another host, nor runs or wears anything that is not a file of ours; and the browser is told
+// so.
+func TestPagesAskNothingOfOthers(t *testing.T) {
+	site := newSite(t)
+	for _, path := range paths {
+		response := get(site, path)
+		header := response.Header
+		policy := header.Get("Content-Security-Policy")
+		if response.StatusCode != http.StatusOK || !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'") ||
+			strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || header.Get("X-Content-Type-Options") != "nosniff" ||
+			header.Get("Referrer-Policy") != "no-referrer" || header.Get("X-Frame-Options") != "DENY" || header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%s: %d %v", path, response.StatusCode, header)
+		}
+		viewer := strings.Contains(policy, "script-src")
+		if viewer != (path == "/docs" || path == "/docs/reference") {
+			t.Errorf("%s: scripts allowed: %v", path, viewer)
+		}
+		for _, e := range parse(t, path, body(t, response)) {
+			if e.name == "script" && (!viewer || strings.TrimSpace(e.text) != "") || e.name == "style" || e.name == "iframe" || e.attributes["style"] != "" {
+				t.Errorf("%s: <%s> %v %q", path, e.name, e.attributes, e.text)
+			}
+			for name, value := range e.attributes {
+				if strings.HasPrefix(name, "on") {
+					t.Errorf("%s: <%s %s>", path, e.name, name)
+				}
+				if fetched := name == "src" || name == "href" && e.name != "a"; fetched && !strings.HasPrefix(value, "/docs/assets/") {
+					t.Errorf("%s: <%s> fetches %s", path, e.name, value)
+				}
+			}
+		}
+	}
+}
+
+// Every link leads somewhere: to a page, to a heading on it, to the API document, or to a site of the world that the
+// reader chooses to visit.
+func TestLinksResolve(t *testing.T) {
+	site := newSite(t)
+	anchors := map[string]bool{"/openapi.json": true}
+	links := map[string][]string{}
+	for _, path := range paths {
+		anchors[path] = true
+		for _, e := range parse(t, path, body(t, get(site, path))) {
+			if id := e.attributes["id"]; id != "" {
+				if anchors[path+"#"+id] {
+					t.Errorf("%s: id %s is there twice", path, id)
+				}
+				anchors[path+"#"+id] = true
+			}
+			if href, ok := e.attributes["href"]; ok && e.name == "a" {
+				links[path] = append(links[path], href)
+			}
+		}
+	}
+	for path, list := range links {
+		for _, link := range list {
+			target := link
+			if strings.HasPrefix(link, "#") {
+				target = path + link
+			}
+			if !anchors[target] && !strings.HasPrefix(link, "https://") {
+				t.Errorf("%s links to %s", path, link)
+			}
+		}
+	}
+	if len(links["/docs/guide"]) < 20 {
+		t.Errorf("only %d links", len(links["/docs/guide"]))
+	}
+}
+
+// A guide cannot bring HTML, a script in a link, or a link to nowhere onto the site.
+func TestDocumentsAreNotTrusted(t *testing.T) {
+	with := func(text string) fs.FS {
+		documents := fstest.MapFS{}
+		for _, name := range []string{"CHANGELOG.md", "docs/guide.md", "docs/webhooks.md", "docs/sandbox.md", "docs/provider-protocol.md", "docs/operations.md"} {
+			documents[name] = &fstest.MapFile{Data: []byte("# Title\n\n")}
+		}
+		documents["docs/guide.md"].Data = []byte("# Title\n\n" + text + "\n")
+		return documents
+	}
+	site, err := docs.New(with("<script>alert(1)</script>\n\n<b onclick=x>b</b>\n\n| a |\n|:-:|\n| 1 |"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := body(t, get(site, "/docs/guide")); strings.Contains(page, "alert") || strings.Contains(page, "onclick") || strings.Contains(page, "style=") {
+		t.Error(page)
+	}
+	for _, link := range []string{"nowhere.md", "javascript:alert(1)", "http://plain.example", "/docs/guide", "../README.md", "//elsewhere.example"} {
+		if _, err := docs.New(with("[text](" + link + ")")); err == nil {
+			t.Errorf("a link to %s passes", link)
+		}
+	}
+	if _, err := docs.New(fstest.MapFS{}); err == nil {
+		t.Error("a site without documents")
+	}
+	site, err = docs.New(with("[text](webhooks.md#a) [log](../CHANGELOG.md)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := body(t, get(site, "/docs/guide")); !strings.Contains(page, `href="/docs/webhooks#a"`) || !strings.Contains(page, `href="/changelog">log`) {
+		t.Error(page)
+	}
+}
+
+// Assets are kept by browsers for ever, under a path that changes with them; pages are asked for again.
+func TestCaching(t *testing.T) {
+	site := newSite(t)
+	assets := regexp.MustCompile(`/docs/assets/[0-9a-f]{16}/[\w.-]+`).FindAllString(body(t, get(site, "/docs")), -1)
+	if len(assets) != 5 {
+		t.Fatal(assets)
+	}
+	for _, path := range append(assets, paths...) {
+		response := get(site, path)
+		tag, cache := response.Header.Get("ETag"), response.Header.Get("Cache-Control")
+		if strings.HasPrefix(path, "/docs/assets/") != strings.Contains(cache, "immutable") || tag == "" || response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %v", path, response.StatusCode, response.Header)
+		}
+		for _, known := range []string{tag, `"other", ` + tag, strings.TrimPrefix(tag, "W/"), "*"} {
+			again := get(site, path, "If-None-Match", known)
+			if again.StatusCode != http.StatusNotModified || body(t, again) != "" || again.Header.Get("ETag") != tag {
+				t.Errorf("%s with %s: %d", path, known, again.StatusCode)
+			}
+		}
+		if again := get(site, path, "If-None-Match", `"other"`); again.StatusCode != http.StatusOK {
+			t.Errorf("%s with another tag: %d", path, again.StatusCode)
+		}
+	}
+}
+
+// A client gets the same text compressed or not, and compressed only when it wants that.
+func TestCompression(t *testing.T) {
+	site := newSite(t)
+	for accept, compressed := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "identity": false, "br": false} {
+		response := get(site, "/docs/guide", "Accept-Encoding", accept)
+		text := body(t, response)
+		if got := response.Header.Get("Content-Encoding") == "gzip"; got != compressed || response.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%q: compressed %v", accept, got)
+		}
+		if compressed {
+			if response.Header.Get("Content-Length") != fmt.Sprint(len(text)) {
+				t.Errorf("%q: %s bytes announced, %d sent", accept, response.Header.Get("Content-Length"), len(text))
+			}
+			text = unpack(t, []byte(text))
+		}
+		if text != body(t, get(site, "/docs/guide")) {
+			t.Errorf("%q: another text", accept)
+		}
+	}
+}
+
+func unpack(t *testing.T, packed []byte) string {
+	t.Helper()
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// An unknown path is a page that leads on.
+func TestUnknownPath(t *testing.T) {
+	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/assets/x", "/docs/%67uide", "/changelog/x"} {
+		response := get(newSite(t), path, "If-None-Match", "*")
+		if text := body(t, response); response.StatusCode != http.StatusNotFound || !strings.Contains(text, `href="/docs"`) {
+			t.Errorf("%s: %d %s", path, response.StatusCode, text)
+		}
+	}
+}
+
+// What others wrote is what VENDORED.md says it is, and its licences are beside it.
+func TestVendoredFilesAreWhatTheyShouldBe(t *testing.T) {
+	table, err := os.ReadFile("assets/VENDORED.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| (swagger-ui\\S+) \\| `([0-9a-f]{64})` \\|$").FindAllStringSubmatch(string(table), -1)
+	if len(rows) != 2 {
+		t.Fatal(rows)
+	}
+	for _, row := range rows {
+		packed, err := os.ReadFile("assets/swagger-ui/" + row[1] + ".gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := sha256.Sum256([]byte(unpack(t, packed))); hex.EncodeToString(sum[:]) != row[2] {
+			t.Errorf("%s: %x, want %s", row[1], sum, row[2])
+		}
+	}
+	for _, name := range []string{"LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"} {
+		if text, err := os.ReadFile("assets/swagger-ui/" + name); err != nil || len(text) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The viewer is told to keep no token and to ask nobody else.
+func TestTheViewerIsQuiet(t *testing.T) {
+	script, err := os.ReadFile("assets/reference.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range []string{`url: "/openapi.json"`, "persistAuthorization: false", `validatorUrl: "none"`, "queryConfigEnabled: false"} {
+		if !strings.Contains(string(script), setting) {
+			t.Errorf("reference.js does not say %s", setting)
+		}
+	}
+	for _, name := range []string{"docs.css", "reference.css", "reference.js"} {
+		text, err := os.ReadFile("assets/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(`https?:|@import|url\(`).Match(text) {
+			t.Errorf("%s fetches something", name)
+		}
+	}
+}

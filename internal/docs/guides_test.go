@@ -1,0 +1,73 @@
+package docs_test
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"quittance"
+	"quittance/api"
+	"quittance/client/receiver"
+	"quittance/internal/sandbox"
+)
+
+// read returns a document.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := fs.ReadFile(quittance.Documents(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The table of magic recipients is the one of the provider sandbox, to the letter and in its order.
+func TestTheGuideListsTheMagicRecipients(t *testing.T) {
+	var want []string
+	for _, scenario := range sandbox.Scenarios() {
+		want = append(want, fmt.Sprintf("| `%s` | %s |", scenario.ID, scenario.Description))
+	}
+	got := regexp.MustCompile("(?m)^\\| `sandbox-.*$").FindAllString(read(t, "docs/sandbox.md"), -1)
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/sandbox.md has\n%s\nand the provider sandbox\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/webhooks.md"} {
+		for _, id := range regexp.MustCompile("`(sandbox-[a-z0-9-]+)`").FindAllStringSubmatch(read(t, name), -1) {
+			if !slices.ContainsFunc(sandbox.Scenarios(), func(s sandbox.Scenario) bool { return s.ID == id[1] }) {
+				t.Errorf("%s speaks of %s, which is no scenario", name, id[1])
+			}
+		}
+	}
+}
+
+// Every event kind is in the guide to webhooks.
+func TestTheGuideListsTheEvents(t *testing.T) {
+	text := read(t, "docs/webhooks.md")
+	for _, kind := range api.EventKinds {
+		if !strings.Contains(text, "| `"+string(kind)+"` |") {
+			t.Errorf("%s is not in docs/webhooks.md", kind)
+		}
+	}
+	for _, name := range []string{api.HeaderEvent, api.HeaderDelivery, api.HeaderTimestamp, api.HeaderSignature, api.SchemaVersion} {
+		if !strings.Contains(text, name) {
+			t.Errorf("%s is not in docs/webhooks.md", name)
+		}
+	}
+}
+
+// The worked example is right: whoever checks his own code with it is not led astray.
+func TestTheExampleOfASignature(t *testing.T) {
+	text := read(t, "docs/webhooks.md")
+	_, example, found := strings.Cut(text, "To check your own code")
+	found = found && strings.Contains(text, "### Go")
+	parts := regexp.MustCompile("(?s)`(whsec_[^`]+)`.*?`([^`]+Z)`.*?```json\n(.+?)\n```.*?`(v1=[0-9a-f]{64})`").FindStringSubmatch(example)
+	if !found || parts == nil {
+		t.Fatal("the example is not there")
+	}
+	if got := receiver.Signature([]byte(parts[1]), parts[2], []byte(parts[3])); got != parts[4] {
+		t.Errorf("the signature of the example is %s", got)
+	}
+}

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"quittance"
+	"quittance/api"
+)
+
+// documentation stands for the site: it answers with the path, and 404 below /docs/none.
+func documentation(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(r.URL.Path, "/docs/none") {
+		w.WriteHeader(http.StatusNotFound)
+	}
+	fmt.Fprint(w, r.URL.Path)
+}
+
+// The documentation answers GET and HEAD of its paths; everything else stays with the API, its envelope and its order of
+// refusals. Each request has its id and its line in the log.
+func TestDocumentationIsServed(t *testing.T) {
+	var log strings.Builder
+	running, _ := troubled(t, &log)
+	bare := running.Config.Handler
+	documented := *bare.(*Server)
+	documented.Docs = http.HandlerFunc(documentation)
+	for _, test := range []struct {
+		handler      http.Handler
+		method, path string
+		status       int
+		page         bool
+	}{
+		{&documented, http.MethodGet, "/docs", 200, true},
+		{&documented, http.MethodGet, "/docs/guide", 200, true},
+		{&documented, http.MethodHead, "/docs/guide", 200, true},
+		{&documented, http.MethodGet, "/changelog", 200, true},
+		{&documented, http.MethodGet, "/docs/none", 404, true},
+		{&documented, http.MethodPost, "/docs", 405, false},
+		{&documented, http.MethodDelete, "/changelog", 405, false},
+		{&documented, http.MethodGet, "/docsx", 404, false},
+		{&documented, http.MethodGet, "/changelog/x", 404, false},
+		{&documented, http.MethodGet, "/%64ocs", 404, false},
+		{&documented, http.MethodGet, "/api/v1/client/account", 401, false},
+		{bare, http.MethodGet, "/docs", 404, false},
+		{bare, http.MethodPost, "/changelog", 404, false},
+	} {
+		log.Reset()
+		answer := httptest.NewRecorder()
+		request := httptest.NewRequest(test.method, test.path, nil)
+		request.Header.Set(api.HeaderRequestID, "mine")
+		test.handler.ServeHTTP(answer, request)
+		response := answer.Result()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := test.method + " " + test.path
+		if response.StatusCode != test.status || response.Header.Get(api.HeaderRequestID) != "mine" {
+			t.Errorf("%s: %d %v", name, response.StatusCode, response.Header)
+		}
+		if page := string(text) == test.path; page != test.page || page == strings.Contains(string(text), `{"error":{"code":`) {
+			t.Errorf("%s: %s", name, text)
+		}
+		if allow := response.Header.Get("Allow"); (allow == "GET, HEAD") != (test.status == 405) {
+			t.Errorf("%s: Allow: %q", name, allow)
+		}
+		wanted := fmt.Sprintf(`"status":%d,`, test.status)
+		if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, wanted) || test.page != strings.Contains(line, `"route":"/docs","`+wanted[1:]) ||
+			test.page && !strings.Contains(line, fmt.Sprintf(`"bytes":%d,`, len(text))) || !strings.Contains(line, `"request_id":"mine"`) {
+			t.Errorf("%s: logged %s", name, line)
+		}
+	}
+}
+
+// The guide lists every code of the error catalogue with its status, and none besides.
+func TestTheGuideListsTheErrorCatalogue(t *testing.T) {
+	text, err := fs.ReadFile(quittance.Documents(), "docs/guide.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[api.Code]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		code := api.Code(row[2])
+		entry, known := statuses[code]
+		if !known || fmt.Sprint(entry.status) != row[1] || listed[code] {
+			t.Errorf("the guide has %s %s, and the catalogue %d", row[1], code, entry.status)
+		}
+		listed[code] = true
+	}
+	for code, entry := range statuses {
+		if !listed[code] {
+			t.Errorf("%d %s is not in the guide", entry.status, code)
+		}
+	}
+}
