@@ -1,0 +1,304 @@
+package submission
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/provider"
+	"quittance/internal/store"
+)
+
+const timeout = 20 * time.Second
+
+var (
+	began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant of the tests
+	pace  = Polling{First: time.Second, Max: time.Hour}          //nolint:gochecknoglobals // a constant of the tests
+)
+
+// open is a submission whose call is under way.
+func open() store.Submission {
+	return store.Submission{ID: store.ID{1}, Invoice: store.ID{2}, Outcome: api.OutcomeInProgress, AttemptedAt: began, SentAt: began, Current: true}
+}
+
+// judge applies decide to an answer and returns the submission as the store would have it after that.
+func judge(t require, s store.Submission, call string, answer provider.Answer, leased bool, now time.Time) (store.Submission, store.Decision) {
+	t.Helper()
+	h := hearing{call: call, answer: answer, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout, polling: pace}
+	d, err := h.decide(s, leased, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
+	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
+	if d.Answered {
+		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
+	}
+	if d.Evidence != nil {
+		s.Evidence++
+	}
+	if leased {
+		s.PollWait, s.DueAt = d.PollWait, d.DueAt
+	}
+	if slices.Contains(d.Events, api.EventTerminal) {
+		s.TerminalAt = &now
+	}
+	return s, d
+}
+
+// require is what testing.T and rapid.T have in common here.
+type require interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// reported is a provider's document with states.
+func reported(s store.Submission, status string, sequence int64, states map[string]any) provider.Answer {
+	body, err := json.Marshal(map[string]any{"reference": s.ID.String(), "provider_reference": "P-1", "status": status, "sequence": sequence,
+		"reported_at": "2026-03-01T09:00:00Z", "states": states})
+	if err != nil {
+		panic(err) // maps of plain values
+	}
+	return provider.Answer{Kind: provider.Answered, HTTPStatus: 200, MediaType: "application/json", Body: body}
+}
+
+func word(value string, terminal bool) map[string]any {
+	return map[string]any{"value": value, "terminal": terminal}
+}
+
+// TestWhatASubmitAnswerMeans: only what certainly was not taken is a draft again, only the provider's own status rejects,
+// and everything unclear is unknown: no status of HTTP makes an outcome or a state.
+func TestWhatASubmitAnswerMeans(t *testing.T) {
+	s := open()
+	other := open()
+	other.ID = store.ID{9}
+	states := map[string]any{"submission_state": word("accepted_by_provider", true)}
+	unclear := func(status int, body string) provider.Answer {
+		return provider.Answer{Kind: provider.Unclear, HTTPStatus: status, Body: []byte(body)}
+	}
+	for name, c := range map[string]struct {
+		answer provider.Answer
+		want   api.Outcome
+	}{
+		"accepted":                   {reported(s, "accepted", 1, states), api.OutcomeAcknowledged},
+		"processing":                 {reported(s, "processing", 1, nil), api.OutcomeAcknowledged},
+		"rejected":                   {reported(s, "rejected", 1, states), api.OutcomeRejected},
+		"a status of another world":  {reported(s, "perhaps", 1, states), api.OutcomeUnknown},
+		"a report on another one":    {reported(other, "accepted", 1, states), api.OutcomeUnknown},
+		"garbage with 200":           {provider.Answer{Kind: provider.Answered, HTTPStatus: 200, Body: []byte("<html>accepted")}, api.OutcomeUnknown},
+		"nothing with 200":           {provider.Answer{Kind: provider.Answered, HTTPStatus: 200}, api.OutcomeUnknown},
+		"certainly not sent":         {provider.Answer{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, store.OutcomeNotSent},
+		"refused before reading":     {provider.Answer{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")}, store.OutcomeNotSent},
+		"time-out":                   {provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, api.OutcomeUnknown},
+		"500":                        {unclear(500, "{}"), api.OutcomeUnknown},
+		"422":                        {unclear(422, "{}"), api.OutcomeUnknown},
+		"404 unknown reference":      {provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}, api.OutcomeUnknown},
+		"a rejection in a 500":       {unclear(500, string(reported(s, "rejected", 1, states).Body)), api.OutcomeUnknown},
+		"an acceptance in a 409":     {unclear(409, string(reported(s, "accepted", 1, states).Body)), api.OutcomeUnknown},
+		"a redirect":                 {provider.Answer{Kind: provider.Unclear, HTTPStatus: 302, ErrorClass: provider.ClassRedirect}, api.OutcomeUnknown},
+		"an answer that is too long": {provider.Answer{Kind: provider.Unclear, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge, Truncated: true}, api.OutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after, d := judge(t, s, callSubmit, c.answer, true, began.Add(time.Second))
+			if after.Outcome != c.want {
+				t.Errorf("outcome %q, want %q", after.Outcome, c.want)
+			}
+			known := c.want == api.OutcomeAcknowledged || c.want == api.OutcomeRejected
+			if !known && (len(d.Events) > 0 || len(d.Write) > 0 || after.States != invoice.States{}) {
+				t.Errorf("an answer that is no report made %v and %v", d.Events, d.Write)
+			}
+			if (d.Evidence != nil) != (c.answer.HTTPStatus != 0) {
+				t.Errorf("evidence %v of an answer with status %d", d.Evidence, c.answer.HTTPStatus)
+			}
+			if (d.DueAt == nil) != (c.want == store.OutcomeNotSent) {
+				t.Errorf("asked again at %v", d.DueAt)
+			}
+		})
+	}
+}
+
+// TestLateAnswers: an answer whose lease is lost is kept and may tell more, and takes nothing back.
+func TestLateAnswers(t *testing.T) {
+	s := open()
+	after, _ := judge(t, s, callSubmit, provider.Answer{Kind: provider.NotSent}, false, began)
+	if after.Outcome == store.OutcomeNotSent {
+		t.Error("a worker that has lost its lease made the invoice a draft again")
+	}
+	known, _ := judge(t, s, callStatus, reported(s, "accepted", 3, map[string]any{"receiver_state": word("accepted", true)}), true, began)
+	for name, answer := range map[string]provider.Answer{
+		"not sent": {Kind: provider.NotSent}, "refused": {Kind: provider.Refused, HTTPStatus: 403}, "missing": {Kind: provider.UnknownReference, HTTPStatus: 404},
+		"older": reported(s, "rejected", 2, map[string]any{"receiver_state": word("sent", false)}),
+	} {
+		late, d := judge(t, known, callSubmit, answer, false, began.Add(time.Hour))
+		if late.Outcome != api.OutcomeAcknowledged || late.States != known.States || len(d.Events) > 0 {
+			t.Errorf("%s: outcome %s, events %v", name, late.Outcome, d.Events)
+		}
+	}
+}
+
+// TestRejectionIsFinal: what the provider says after its rejection is kept and shown, but the customer may have corrected
+// the invoice since.
+func TestRejectionIsFinal(t *testing.T) {
+	s, _ := judge(t, open(), callSubmit, reported(open(), "rejected", 1, nil), true, began)
+	s, d := judge(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"tax_authority_state": word("accepted", true)}), true, began)
+	if s.Outcome != api.OutcomeRejected || !s.States.TaxAuthority.Reported() || !slices.Equal(d.Events, []api.EventKind{api.EventStatusChanged}) {
+		t.Errorf("outcome %s, events %v", s.Outcome, d.Events)
+	}
+}
+
+// TestEveryWordIsToldOnce walks a document through its states: evidence for every new answer and none for a repeated one,
+// the events in their order, the terminal event once for ever.
+func TestEveryWordIsToldOnce(t *testing.T) {
+	updated, changed, terminal := api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal
+	all := func(last string, final bool) map[string]any {
+		return map[string]any{"submission_state": word("accepted_by_provider", true), "provider_invoice_state": word("accepted", true),
+			"tax_authority_state": word("accepted", true), "receiver_state": word(last, final)}
+	}
+	s, now := open(), began
+	for n, step := range []struct {
+		answer   provider.Answer
+		events   []api.EventKind
+		evidence int64
+		asked    bool
+	}{
+		{reported(s, "processing", 1, nil), []api.EventKind{updated}, 1, true},
+		{reported(s, "processing", 1, nil), nil, 1, true},
+		{reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), []api.EventKind{changed}, 2, true},
+		{reported(s, "accepted", 3, map[string]any{"submission_state": word("accepted_by_provider", true)}), []api.EventKind{updated, changed}, 3, true},
+		{reported(s, "accepted", 2, map[string]any{"receiver_state": word("older", false)}), nil, 4, true},
+		{provider.Answer{Kind: provider.Unclear, HTTPStatus: 503, Body: []byte("later")}, nil, 5, true},
+		{reported(s, "accepted", 4, all("accepted", true)), []api.EventKind{changed, terminal}, 6, false},
+		{reported(s, "accepted", 5, all("reopened", false)), []api.EventKind{changed}, 7, true},
+		{reported(s, "accepted", 6, all("accepted", true)), []api.EventKind{changed}, 8, false},
+	} {
+		now = now.Add(time.Minute)
+		var d store.Decision
+		s, d = judge(t, s, callStatus, step.answer, true, now)
+		if !slices.Equal(d.Events, step.events) || s.Evidence != step.evidence || (d.DueAt != nil) != step.asked || !s.LastCheckedAt.Equal(now) {
+			t.Errorf("step %d: events %v, %d entries, next %v, checked %v", n, d.Events, s.Evidence, d.DueAt, s.LastCheckedAt)
+		}
+	}
+}
+
+// TestResendRule: sent again only when the provider has twice, a minute apart and later than twice the call's time-out,
+// said that it has no such document, and only where references are idempotent or an administrator says so.
+func TestResendRule(t *testing.T) {
+	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
+	idempotent := provider.Profile{Idempotent: true}
+	s, now := open(), began
+	s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, true, now.Add(timeout))
+	for n, step := range []struct {
+		after time.Duration
+		count int
+	}{{21 * time.Second, 0}, {39 * time.Second, 0}, {40 * time.Second, 1}, {70 * time.Second, 1}, {99 * time.Second, 1}, {100 * time.Second, 2}} {
+		s, _ = judge(t, s, callStatus, missing, true, began.Add(step.after))
+		if s.MissingCount != step.count || s.Outcome != api.OutcomeUnknown {
+			t.Errorf("step %d: heard %d times, outcome %s", n, s.MissingCount, s.Outcome)
+		}
+		if mayResend(s, idempotent) != (step.count == 2) {
+			t.Errorf("step %d: may be sent again", n)
+		}
+	}
+	if mayResend(s, provider.Profile{}) {
+		t.Error("sent again although references are not idempotent")
+	}
+	s.Resend = true
+	if !mayResend(s, provider.Profile{}) {
+		t.Error("an administrator's decision is ignored")
+	}
+	found, _ := judge(t, s, callStatus, reported(s, "accepted", 1, nil), true, began.Add(time.Hour))
+	if found.MissingCount != 0 || mayResend(found, idempotent) {
+		t.Error("a document that was found is sent again")
+	}
+}
+
+// TestResendIsAskedForWhenItCounts: the two answers are asked for as soon as they count, not when a doubled wait ends.
+func TestResendIsAskedForWhenItCounts(t *testing.T) {
+	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	s, now := open(), began
+	questions := 0
+	for s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear}, true, now); s.MissingCount < 2; questions++ {
+		now = *s.DueAt
+		s, _ = judge(t, s, callStatus, missing, true, now)
+	}
+	if took := now.Sub(began); took > 2*timeout+missingGap+5*time.Second || questions > 12 {
+		t.Errorf("it took %v and %d questions", took, questions)
+	}
+}
+
+// TestPolling: after a change at once, then doubling to an hour, daily when old, never given up, and never against the
+// provider's wish.
+func TestPolling(t *testing.T) {
+	s, _ := judge(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began)
+	now := began
+	var waits []time.Duration
+	for range 20 {
+		next := *s.DueAt
+		waits = append(waits, next.Sub(now))
+		now = next
+		s, _ = judge(t, s, callStatus, reported(s, "accepted", 1, nil), true, now)
+	}
+	want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+	if !slices.Equal(waits[:4], want) || waits[19] != time.Hour {
+		t.Errorf("waits %v", waits)
+	}
+	s, _ = judge(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), true, now)
+	if got := s.DueAt.Sub(now); got != time.Second {
+		t.Errorf("after a change it is asked again after %v", got)
+	}
+	old := began.Add(91 * 24 * time.Hour)
+	s, _ = judge(t, s, callStatus, reported(s, "accepted", 2, nil), true, old)
+	if got := s.DueAt.Sub(old); got != 24*time.Hour {
+		t.Errorf("an old one is asked again after %v", got)
+	}
+	s, _ = judge(t, s, callStatus, provider.Answer{Kind: provider.Refused, HTTPStatus: 429, RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
+	if got := s.DueAt.Sub(began.Add(time.Minute)); got < 30*time.Minute {
+		t.Errorf("against the provider's wish it is asked again after %v", got)
+	}
+}
+
+// TestNoAnswerMakesAState: whatever comes, only a readable report on this very submission changes a state, and no
+// dimension changes that it does not mention.
+func TestNoAnswerMakesAState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, now := open(), began
+		for range rapid.IntRange(1, 12).Draw(t, "answers") {
+			now = now.Add(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
+			states := map[string]any{}
+			for _, dimension := range invoice.Dimensions {
+				if rapid.Bool().Draw(t, string(dimension)) {
+					states[string(dimension)] = word(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "word"), rapid.Bool().Draw(t, "terminal"))
+				}
+			}
+			status := rapid.SampledFrom([]string{"accepted", "processing", "rejected", "odd"}).Draw(t, "status")
+			answer := reported(s, status, int64(rapid.IntRange(0, 5).Draw(t, "sequence")), states)
+			answer.Kind = rapid.SampledFrom([]provider.Kind{provider.Answered, provider.Unclear, provider.Refused, provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
+			answer.HTTPStatus = rapid.SampledFrom([]int{200, 202, 404, 429, 500}).Draw(t, "http")
+			before := s
+			var d store.Decision
+			s, d = judge(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), answer, rapid.Bool().Draw(t, "leased"), now)
+			readable := answer.Kind == provider.Answered && status != "odd"
+			for _, dimension := range invoice.Dimensions {
+				was, _, _ := before.States.Get(dimension)
+				is, _, _ := s.States.Get(dimension)
+				if was != is && (!readable || states[string(dimension)] == nil) {
+					t.Fatalf("%s became %q by %v", dimension, is, answer.Kind)
+				}
+			}
+			if !readable && len(d.Events) > 0 {
+				t.Fatalf("%v told %v", answer.Kind, d.Events)
+			}
+			if before.TerminalAt != nil && slices.Contains(d.Events, api.EventTerminal) {
+				t.Fatal("told terminal twice")
+			}
+			if s.Outcome == store.OutcomeNotSent {
+				return // a draft again
+			}
+		}
+	})
+}
