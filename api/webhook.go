@@ -40,7 +40,7 @@ const (
 )
 
 // EventKinds lists every event kind in the order of the specification.
-var EventKinds = [...]EventKind{EventSubmissionUpdated, EventStatusChanged, EventTerminal, EventIncomingReceived, EventIncomingRevised}
+var EventKinds = [...]EventKind{EventSubmissionUpdated, EventStatusChanged, EventTerminal, EventIncomingReceived, EventIncomingRevised} //nolint:gochecknoglobals // a constant list
 
 // SchemaVersion is the version of the webhook envelope.
 const SchemaVersion = "service-webhook-v2"

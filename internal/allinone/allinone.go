@@ -50,7 +50,9 @@ type Config struct {
 	Chaos string
 	// Pace scales the provider's clock; see [sandbox.ProviderOptions].
 	Pace time.Duration
-	Log  *slog.Logger
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // Info is what a newcomer has to know of a running sandbox.
@@ -90,6 +92,9 @@ type Sandbox struct {
 
 // Start opens every part and, in a fresh data directory, makes the account. Nothing is served before [Sandbox.Run].
 func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
 	s := &Sandbox{config: config, layout: Layout(config.Data)}
 	defer func() {
 		if err != nil {
@@ -153,18 +158,18 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 		return err
 	}
 	if s.Provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: s.layout.provider(), Credential: secret.New(saved.ProviderCredential),
-		Misbehave: misbehave, Pace: s.config.Pace, Clock: time.Now, Log: s.config.Log}); err != nil {
+		Misbehave: misbehave, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); err != nil {
 		return err
 	}
 	if err := s.serve(ctx, kept(s.config.ProviderListen, saved.ProviderListen), s.Provider, nil); err != nil {
 		return fmt.Errorf("provider sandbox: %w", err)
 	}
-	identity, err := sandbox.ReceiverIdentity(string(s.layout), time.Now())
+	identity, err := sandbox.ReceiverIdentity(string(s.layout), s.config.Now())
 	if err != nil {
 		return err
 	}
 	s.Info.ReceiverCA = identity.Authority
-	s.Receiver = sandbox.NewReceiver(time.Now, s.config.Log)
+	s.Receiver = sandbox.NewReceiver(s.config.Now, s.config.Log)
 	if err := s.serve(ctx, saved.ReceiverListen, s.Receiver, &identity.Certificate); err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}
@@ -210,7 +215,7 @@ func trustAlso(pool *x509.CertPool, path string) (*x509.CertPool, error) {
 		}
 		pool = system
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // in the data directory
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("receiver authority: %w", err)
 	}
@@ -370,7 +375,7 @@ func (s *Sandbox) makeSeed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := Seed(ctx, tenant, s.Info.ReceiverURL, time.Now(), s.Receiver.Trust); err != nil {
+	if err := Seed(ctx, tenant, s.Info.ReceiverURL, s.config.Now(), s.Receiver.Trust); err != nil {
 		return err
 	}
 	return settle(ctx, tenant, seedPatience)

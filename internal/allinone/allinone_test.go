@@ -75,7 +75,7 @@ func call(t *testing.T, base, token, method, path string, body any, out any) int
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close() //nolint:errcheck // it was only read
+	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)

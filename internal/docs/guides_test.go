@@ -1,8 +1,12 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,5 +73,34 @@ func TestTheExampleOfASignature(t *testing.T) {
 	}
 	if got := receiver.Signature([]byte(parts[1]), parts[2], []byte(parts[3])); got != parts[4] {
 		t.Errorf("the signature of the example is %s", got)
+	}
+}
+
+// The Go program of the guide to webhooks compiles as it stands there.
+func TestTheGoProgramCompiles(t *testing.T) {
+	program := regexp.MustCompile("(?s)```go\n(package main.*?)```").FindStringSubmatch(read(t, "docs/webhooks.md"))
+	if program == nil {
+		t.Fatal("the program is not there")
+	}
+	dir := t.TempDir()
+	source, overlay := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(source, []byte(program[1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	module, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, "docs", "program", "main.go"): source}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", filepath.Join(dir, "program"), "quittance/docs/program")
+	build.Dir = module
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
 	}
 }

@@ -15,10 +15,10 @@ import (
 
 // creditable is an invoice of two lines and a discount line: 1000.00 + 50.00 − 100.00 net, 5 % tax on all but the second.
 func creditable() *api.Draft {
-	return &api.Draft{Currency: ptr("AED"), TotalAmount: dec("995.00"), Items: []api.Item{
-		{Name: ptr("Consulting"), UnitCode: ptr("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), VATCategory: ptr("S"), VATRate: dec("5")},
-		{Name: ptr("Export"), Quantity: dec("1.5"), BaseQuantity: dec("3"), NetUnitPrice: dec("100"), VATCategory: ptr("O")},
-		{Name: ptr("Discount"), Quantity: dec("-1"), NetUnitPrice: dec("100.00"), VATCategory: ptr("S"), VATRate: dec("5.0")},
+	return &api.Draft{Currency: new("AED"), TotalAmount: dec("995.00"), Items: []api.Item{
+		{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), VATCategory: new("S"), VATRate: dec("5")},
+		{Name: new("Export"), Quantity: dec("1.5"), BaseQuantity: dec("3"), NetUnitPrice: dec("100"), VATCategory: new("O")},
+		{Name: new("Discount"), Quantity: dec("-1"), NetUnitPrice: dec("100.00"), VATCategory: new("S"), VATRate: dec("5.0")},
 	}}
 }
 
@@ -96,7 +96,7 @@ func TestNewCredit(t *testing.T) {
 		{"in the order in which they were given", nil, partial(byAmount(1, "1"), byAmount(0, "1.00")), "1:=1.00 0:=1.00 2.05"},
 		{"everything", nil, partial(byQuantity(0, "10"), byAmount(1, "50"), byQuantity(2, "-1.00")), "0:10=1000.00 1:=50.00 2:-1.00=-100.00 995.00"},
 		{"a negative invoice", func(d *api.Draft) { d.Items[0].Quantity, d.TotalAmount = dec("-10"), dec("-1105") }, partial(byQuantity(0, "-10")), "0:-10=-1000.00 -1050.00"},
-		{"no minor unit digits", func(d *api.Draft) { d.Currency, d.TotalAmount = ptr("JPY"), dec("995.00") }, partial(byAmount(0, "3.0")), "0:=3 3"},
+		{"no minor unit digits", func(d *api.Draft) { d.Currency, d.TotalAmount = new("JPY"), dec("995.00") }, partial(byAmount(0, "3.0")), "0:=3 3"},
 		{"more than 18 digits", func(d *api.Draft) {
 			d.Items[1].Quantity, d.Items[1].BaseQuantity, d.Items[1].NetUnitPrice = dec("999999999999999999"), nil, dec("1")
 			d.TotalAmount = dec("999999999999999999")
@@ -153,7 +153,7 @@ func TestNewCreditRefused(t *testing.T) {
 		{"a line that cannot be computed", func(d *api.Draft) { d.Items[0].BaseQuantity = dec("0.0") }, nil, partial(byAmount(0, "1")), "items[0].position:not_computable"},
 		{"a line without rate", noRate, nil, partial(byAmount(0, "1")), "items[0].position:not_computable"},
 		{"a line without rate, and more", noRate, nil, partial(byAmount(0, "1000.01")), "items[0].net_amount:exceeds_line items[0].position:not_computable"},
-		{"an unknown currency", func(d *api.Draft) { d.Currency = ptr("ABC") }, nil, partial(byAmount(0, "1")), "invoice_id:not_computable"},
+		{"an unknown currency", func(d *api.Draft) { d.Currency = new("ABC") }, nil, partial(byAmount(0, "1")), "invoice_id:not_computable"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -248,9 +248,9 @@ func randomCreditable(t *rapid.T) (*api.Draft, int) {
 	d := &api.Draft{Currency: &currency}
 	least := rapid.SampledFrom([]int64{1, 1, -20}).Draw(t, "least quantity")
 	for range rapid.IntRange(1, 4).Draw(t, "lines") {
-		item := api.Item{Name: ptr("N"), Quantity: small(t, "quantity", least, 20, rapid.IntRange(0, 1).Draw(t, "scale")),
+		item := api.Item{Name: new("N"), Quantity: small(t, "quantity", least, 20, rapid.IntRange(0, 1).Draw(t, "scale")),
 			NetUnitPrice: small(t, "price", 0, 3000, rapid.IntRange(0, 3).Draw(t, "scale")),
-			VATCategory:  rapid.SampledFrom([]*string{ptr("S"), ptr("O"), nil}).Draw(t, "category")}
+			VATCategory:  rapid.SampledFrom([]*string{new("S"), new("O"), nil}).Draw(t, "category")}
 		if rapid.Bool().Draw(t, "has base") {
 			item.BaseQuantity = small(t, "base", 1, 7, 0)
 		}

@@ -9,7 +9,9 @@ import (
 )
 
 // ptr and dec make optional fields.
-func ptr(s string) *string { return &s }
+//
+//go:fix inline
+func ptr(s string) *string { return new(s) }
 
 func dec(text string) *api.Decimal {
 	d := api.MustDecimal(text)
@@ -19,16 +21,16 @@ func dec(text string) *api.Decimal {
 // completeDraft is a draft without faults, gaps or warnings: two lines, 1000.00 net, 50.00 tax.
 func completeDraft() *api.Draft {
 	return &api.Draft{
-		InvoiceNumber: ptr("INV-1"), RecipientName: ptr("Palm Trading LLC"), RecipientNetworkID: ptr("1234567890"),
-		BuyerEndpointScheme: ptr("0235"), BuyerStreet: ptr("12 Harbour Road"), BuyerCity: ptr("Dubai"),
-		BuyerSubdivision: ptr("DXB"), BuyerCountry: ptr("AE"), TotalAmount: dec("1050.00"), Currency: ptr("AED"),
-		IssueDate: ptr("2026-03-01"), IssueTime: ptr("09:30"), DueDate: ptr("2026-03-31"), PaymentMeansCode: ptr("30"),
+		InvoiceNumber: new("INV-1"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"),
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"),
+		BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), TotalAmount: dec("1050.00"), Currency: new("AED"),
+		IssueDate: new("2026-03-01"), IssueTime: new("09:30"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
 		Items: []api.Item{{
-			Name: ptr("Consulting"), UnitCode: ptr("HUR"), Quantity: dec("8"), BaseQuantity: dec("1"),
-			NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("110.00"), DiscountAmount: dec("10"), VATCategory: ptr("S"), VATRate: dec("5"),
+			Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("8"), BaseQuantity: dec("1"),
+			NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("110.00"), DiscountAmount: dec("10"), VATCategory: new("S"), VATRate: dec("5"),
 		}, {
-			Name: ptr("Licence"), UnitCode: ptr("C62"), Quantity: dec("2"),
-			NetUnitPrice: dec("100"), VATCategory: ptr("S"), VATRate: dec("5.00"),
+			Name: new("Licence"), UnitCode: new("C62"), Quantity: dec("2"),
+			NetUnitPrice: dec("100"), VATCategory: new("S"), VATRate: dec("5.00"),
 		}},
 	}
 }
@@ -36,10 +38,10 @@ func completeDraft() *api.Draft {
 // completeProfile is a profile without gaps for a seller in the United Arab Emirates.
 func completeProfile() *api.Profile {
 	return &api.Profile{
-		LegalName: ptr("Quay LLC"), Street: ptr("1 Quay"), City: ptr("Abu Dhabi"), Subdivision: ptr("AUH"), Country: ptr("AE"),
-		EndpointScheme: ptr("0235"), EndpointID: ptr("1987654321"), TaxRegistrationNumber: ptr("198765432100003"),
-		LegalRegistration: ptr("CN-1"), LegalRegistrationType: ptr("TL"), PayeeAccount: ptr("AE070331234567890123456"),
-		BuyerReference: ptr("REF-1"),
+		LegalName: new("Quay LLC"), Street: new("1 Quay"), City: new("Abu Dhabi"), Subdivision: new("AUH"), Country: new("AE"),
+		EndpointScheme: new("0235"), EndpointID: new("1987654321"), TaxRegistrationNumber: new("198765432100003"),
+		LegalRegistration: new("CN-1"), LegalRegistrationType: new("TL"), PayeeAccount: new("AE070331234567890123456"),
+		BuyerReference: new("REF-1"),
 	}
 }
 
@@ -51,20 +53,20 @@ func TestFaults(t *testing.T) {
 		path     string // "" wants no fault
 		rule     string
 	}{
-		{"two digits", ptr("AED"), dec("100.25"), "", ""},
-		{"zeros behind the minor unit", ptr("JPY"), dec("100.00"), "", ""},
-		{"half a yen", ptr("JPY"), dec("100.5"), "total_amount", "minor_unit"},
-		{"a tenth of a fils", ptr("AED"), dec("100.255"), "total_amount", "minor_unit"},
-		{"negative", ptr("AED"), dec("-0.001"), "total_amount", "minor_unit"},
-		{"three digits", ptr("BHD"), dec("0.125"), "", ""},
-		{"no minor unit", ptr("XAU"), dec("0.123456"), "", ""},
-		{"unknown currency", ptr("ABC"), dec("0.123456"), "currency", "currency"},
-		{"small letters", ptr("aed"), dec("1"), "currency", "currency"},
-		{"empty currency", ptr(""), dec("1"), "currency", "currency"},
-		{"withdrawn currency", ptr("HRK"), dec("1"), "currency", "currency"},
+		{"two digits", new("AED"), dec("100.25"), "", ""},
+		{"zeros behind the minor unit", new("JPY"), dec("100.00"), "", ""},
+		{"half a yen", new("JPY"), dec("100.5"), "total_amount", "minor_unit"},
+		{"a tenth of a fils", new("AED"), dec("100.255"), "total_amount", "minor_unit"},
+		{"negative", new("AED"), dec("-0.001"), "total_amount", "minor_unit"},
+		{"three digits", new("BHD"), dec("0.125"), "", ""},
+		{"no minor unit", new("XAU"), dec("0.123456"), "", ""},
+		{"unknown currency", new("ABC"), dec("0.123456"), "currency", "currency"},
+		{"small letters", new("aed"), dec("1"), "currency", "currency"},
+		{"empty currency", new(""), dec("1"), "currency", "currency"},
+		{"withdrawn currency", new("HRK"), dec("1"), "currency", "currency"},
 		{"no currency", nil, dec("0.123456"), "", ""},
-		{"no total", ptr("AED"), nil, "", ""},
-		{"a total that is no number", ptr("AED"), &api.Decimal{}, "", ""},
+		{"no total", new("AED"), nil, "", ""},
+		{"a total that is no number", new("AED"), &api.Decimal{}, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,11 +121,11 @@ func TestMissing(t *testing.T) {
 			d.BuyerSubdivision, d.IssueTime, d.Items[0].BaseQuantity = nil, nil, nil
 			d.Items[0].ItemCode, d.Items[0].Description, d.Items[0].GrossUnitPrice, d.Items[0].DiscountAmount = nil, nil, nil, nil
 		}, []string{}},
-		{"white space", func(d *api.Draft) { d.BuyerCity, d.Items[1].UnitCode = ptr(" \t\u00a0"), ptr("") },
+		{"white space", func(d *api.Draft) { d.BuyerCity, d.Items[1].UnitCode = new(" \t\u00a0"), new("") },
 			[]string{"buyer_city", "items[1].unit_code"}},
 		{"rate of S", func(d *api.Draft) { d.Items[1].VATRate = nil }, []string{"items[1].vat_rate"}},
-		{"rate of O", func(d *api.Draft) { d.Items[1].VATRate, d.Items[1].VATCategory = nil, ptr("O") }, []string{}},
-		{"rate of an unknown category", func(d *api.Draft) { d.Items[1].VATRate, d.Items[1].VATCategory = nil, ptr("o") },
+		{"rate of O", func(d *api.Draft) { d.Items[1].VATRate, d.Items[1].VATCategory = nil, new("O") }, []string{}},
+		{"rate of an unknown category", func(d *api.Draft) { d.Items[1].VATRate, d.Items[1].VATCategory = nil, new("o") },
 			[]string{"items[1].vat_rate"}},
 		{"no items", func(d *api.Draft) { d.Items = []api.Item{} }, []string{"items"}},
 		{"zero is given", func(d *api.Draft) {

@@ -14,7 +14,7 @@ const (
 )
 
 // Dimensions lists the four dimensions in the order of the specification.
-var Dimensions = [...]Dimension{DimensionSubmission, DimensionProviderInvoice, DimensionTaxAuthority, DimensionReceiver}
+var Dimensions = [...]Dimension{DimensionSubmission, DimensionProviderInvoice, DimensionTaxAuthority, DimensionReceiver} //nolint:gochecknoglobals // a constant list
 
 // The four types below mark a [State] with its dimension. They have no values worth making.
 type (

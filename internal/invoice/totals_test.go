@@ -24,7 +24,7 @@ func show(t Totals) string {
 
 func TestCompute(t *testing.T) {
 	line := func(quantity, price, category, rate string) api.Item {
-		item := api.Item{Quantity: dec(quantity), NetUnitPrice: dec(price), VATCategory: ptr(category)}
+		item := api.Item{Quantity: dec(quantity), NetUnitPrice: dec(price), VATCategory: new(category)}
 		if rate != "" {
 			item.VATRate = dec(rate)
 		}
@@ -63,8 +63,8 @@ func TestCompute(t *testing.T) {
 		{"a rate is missing", "AED", []api.Item{line("1", "100", "S", ""), line("1", "1", "O", "")}, "101.00 - -"},
 		{"base 0", "AED", []api.Item{line("1", "100", "S", "5"), per(line("1", "100", "S", "5"), "0.0")}, "- - -"},
 		{"base below 0", "AED", []api.Item{per(line("1", "100", "S", "5"), "-1")}, "- - -"},
-		{"no price", "AED", []api.Item{{Quantity: dec("1"), VATCategory: ptr("O")}}, "- - -"},
-		{"no quantity", "AED", []api.Item{{NetUnitPrice: dec("1"), VATCategory: ptr("O")}}, "- - -"},
+		{"no price", "AED", []api.Item{{Quantity: dec("1"), VATCategory: new("O")}}, "- - -"},
+		{"no quantity", "AED", []api.Item{{NetUnitPrice: dec("1"), VATCategory: new("O")}}, "- - -"},
 		{"no category", "AED", []api.Item{{NetUnitPrice: dec("1"), Quantity: dec("2"), VATRate: dec("50")}}, "2.00 1.00 3.00"},
 		{"unknown currency", "ABC", []api.Item{line("1", "100", "S", "5")}, "- - -"},
 		{"no items", "AED", nil, "- - -"},

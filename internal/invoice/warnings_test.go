@@ -13,34 +13,34 @@ func TestWarnings(t *testing.T) {
 		name, path, rule string
 		edit             edit
 	}{
-		{"unknown scheme", "buyer_endpoint_scheme", "BR-CL-25", func(d *api.Draft, _ *api.Profile) { d.BuyerEndpointScheme = ptr("1") }},
-		{"removed scheme", "buyer_endpoint_scheme", "PEPPOL-EN16931-CL008", func(d *api.Draft, _ *api.Profile) { d.BuyerEndpointScheme = ptr("0037") }},
-		{"unknown country", "buyer_country", "BR-CL-14", func(d *api.Draft, _ *api.Profile) { d.BuyerCountry = ptr("ZZ") }},
-		{"unknown emirate", "buyer_subdivision", "ibr-128-ae", func(d *api.Draft, _ *api.Profile) { d.BuyerSubdivision = ptr("Dubai") }},
-		{"emirate in ISO", "buyer_subdivision", "ibr-128-ae", func(d *api.Draft, _ *api.Profile) { d.BuyerSubdivision = ptr("AE-DU") }},
-		{"unknown means", "payment_means_code", "BR-CL-16", func(d *api.Draft, _ *api.Profile) { d.PaymentMeansCode = ptr("030") }},
-		{"unknown unit", "items[1].unit_code", "BR-CL-23", func(d *api.Draft, _ *api.Profile) { d.Items[1].UnitCode = ptr("PCS") }},
-		{"unknown category", "items[0].vat_category", "BR-CL-18", func(d *api.Draft, _ *api.Profile) { d.Items[0].VATCategory = ptr("X") }},
-		{"Greek category", "items[0].vat_category", "BR-CL-18", func(d *api.Draft, _ *api.Profile) { d.Items[0].VATCategory = ptr("\u039d") }},
+		{"unknown scheme", "buyer_endpoint_scheme", "BR-CL-25", func(d *api.Draft, _ *api.Profile) { d.BuyerEndpointScheme = new("1") }},
+		{"removed scheme", "buyer_endpoint_scheme", "PEPPOL-EN16931-CL008", func(d *api.Draft, _ *api.Profile) { d.BuyerEndpointScheme = new("0037") }},
+		{"unknown country", "buyer_country", "BR-CL-14", func(d *api.Draft, _ *api.Profile) { d.BuyerCountry = new("ZZ") }},
+		{"unknown emirate", "buyer_subdivision", "ibr-128-ae", func(d *api.Draft, _ *api.Profile) { d.BuyerSubdivision = new("Dubai") }},
+		{"emirate in ISO", "buyer_subdivision", "ibr-128-ae", func(d *api.Draft, _ *api.Profile) { d.BuyerSubdivision = new("AE-DU") }},
+		{"unknown means", "payment_means_code", "BR-CL-16", func(d *api.Draft, _ *api.Profile) { d.PaymentMeansCode = new("030") }},
+		{"unknown unit", "items[1].unit_code", "BR-CL-23", func(d *api.Draft, _ *api.Profile) { d.Items[1].UnitCode = new("PCS") }},
+		{"unknown category", "items[0].vat_category", "BR-CL-18", func(d *api.Draft, _ *api.Profile) { d.Items[0].VATCategory = new("X") }},
+		{"Greek category", "items[0].vat_category", "BR-CL-18", func(d *api.Draft, _ *api.Profile) { d.Items[0].VATCategory = new("\u039d") }},
 		{"base quantity 0", "items[1].base_quantity", "PEPPOL-EN16931-R121", func(d *api.Draft, _ *api.Profile) { d.Items[1].BaseQuantity = dec("0.00") }},
 		{"gross less discount", "items[0].net_unit_price", "PEPPOL-EN16931-R046", func(d *api.Draft, _ *api.Profile) { d.Items[0].DiscountAmount = dec("9.999999") }},
 		{"gross without discount", "items[0].net_unit_price", "PEPPOL-EN16931-R046", func(d *api.Draft, _ *api.Profile) { d.Items[0].DiscountAmount = nil }},
-		{"due before issued", "due_date", ruleDueDate, func(d *api.Draft, _ *api.Profile) { d.DueDate = ptr("2026-02-28") }},
+		{"due before issued", "due_date", ruleDueDate, func(d *api.Draft, _ *api.Profile) { d.DueDate = new("2026-02-28") }},
 		{"total too high", "total_amount", "BR-CO-15", func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("1050.03") }},
 		{"total too low", "total_amount", "BR-CO-15", func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("1049.97") }},
 		{"total of the wrong sign", "total_amount", "BR-CO-15", func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("-1050") }},
-		{"name", "seller.legal_name", "BR-06", func(_ *api.Draft, p *api.Profile) { p.LegalName = ptr(" ") }},
+		{"name", "seller.legal_name", "BR-06", func(_ *api.Draft, p *api.Profile) { p.LegalName = new(" ") }},
 		{"street", "seller.street", "ibr-143-ae", func(_ *api.Draft, p *api.Profile) { p.Street = nil }},
 		{"city", "seller.city", "ibr-143-ae", func(_ *api.Draft, p *api.Profile) { p.City = nil }},
 		{"emirate", "seller.subdivision", "ibr-143-ae", func(_ *api.Draft, p *api.Profile) { p.Subdivision = nil }},
-		{"seller's unknown emirate", "seller.subdivision", "ibr-128-ae", func(_ *api.Draft, p *api.Profile) { p.Subdivision = ptr("X") }},
+		{"seller's unknown emirate", "seller.subdivision", "ibr-128-ae", func(_ *api.Draft, p *api.Profile) { p.Subdivision = new("X") }},
 		{"country", "seller.country", "BR-09", func(_ *api.Draft, p *api.Profile) { p.Country = nil }},
-		{"seller's unknown country", "seller.country", "BR-CL-14", func(_ *api.Draft, p *api.Profile) { p.Country = ptr("ZZ") }},
+		{"seller's unknown country", "seller.country", "BR-CL-14", func(_ *api.Draft, p *api.Profile) { p.Country = new("ZZ") }},
 		{"scheme", "seller.endpoint_scheme", "BR-62", func(_ *api.Draft, p *api.Profile) { p.EndpointScheme = nil }},
-		{"seller's unknown scheme", "seller.endpoint_scheme", "BR-CL-25", func(_ *api.Draft, p *api.Profile) { p.EndpointScheme = ptr("1") }},
+		{"seller's unknown scheme", "seller.endpoint_scheme", "BR-CL-25", func(_ *api.Draft, p *api.Profile) { p.EndpointScheme = new("1") }},
 		{"endpoint", "seller.endpoint_id", "PEPPOL-EN16931-R020", func(_ *api.Draft, p *api.Profile) { p.EndpointID = nil }},
 		{"tax registration", "seller.tax_registration_number", "ibr-134-ae", func(_ *api.Draft, p *api.Profile) { p.TaxRegistrationNumber = nil }},
-		{"tax registration elsewhere", "seller.tax_registration_number", ruleProfile, func(_ *api.Draft, p *api.Profile) { p.Country, p.TaxRegistrationNumber = ptr("DE"), nil }},
+		{"tax registration elsewhere", "seller.tax_registration_number", ruleProfile, func(_ *api.Draft, p *api.Profile) { p.Country, p.TaxRegistrationNumber = new("DE"), nil }},
 		{"legal registration", "seller.legal_registration_number", "ibr-150-ae", func(_ *api.Draft, p *api.Profile) { p.LegalRegistration = nil }},
 		{"type of registration", "seller.legal_registration_type", "ibr-173-ae", func(_ *api.Draft, p *api.Profile) { p.LegalRegistrationType = nil }},
 		{"account", "seller.payee_account", "BR-61", func(_ *api.Draft, p *api.Profile) { p.PayeeAccount = nil }},
@@ -64,13 +64,13 @@ func TestNoWarnings(t *testing.T) {
 		"one minor unit per item":     func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("1050.02") },
 		"one minor unit less":         func(d *api.Draft, _ *api.Profile) { d.TotalAmount = dec("1049.98") },
 		"due on the day of issue":     func(d *api.Draft, _ *api.Profile) { d.DueDate = d.IssueDate },
-		"a subdivision elsewhere":     func(d *api.Draft, _ *api.Profile) { d.BuyerCountry, d.BuyerSubdivision = ptr("DE"), ptr("BY") },
+		"a subdivision elsewhere":     func(d *api.Draft, _ *api.Profile) { d.BuyerCountry, d.BuyerSubdivision = new("DE"), new("BY") },
 		"discount without gross":      func(d *api.Draft, _ *api.Profile) { d.Items[0].GrossUnitPrice = nil },
 		"total that is not computed":  func(d *api.Draft, _ *api.Profile) { d.Items[0].VATRate, d.TotalAmount = nil, dec("1") },
-		"dates without a form":        func(d *api.Draft, _ *api.Profile) { d.DueDate = ptr("2026-02-30") },
-		"no account for cash":         func(d *api.Draft, p *api.Profile) { d.PaymentMeansCode, p.PayeeAccount = ptr("10"), nil },
-		"no registration type abroad": func(_ *api.Draft, p *api.Profile) { p.Country, p.LegalRegistrationType = ptr("DE"), nil },
-		"tax registration is enough":  func(_ *api.Draft, p *api.Profile) { p.Country, p.LegalRegistration = ptr("DE"), nil },
+		"dates without a form":        func(d *api.Draft, _ *api.Profile) { d.DueDate = new("2026-02-30") },
+		"no account for cash":         func(d *api.Draft, p *api.Profile) { d.PaymentMeansCode, p.PayeeAccount = new("10"), nil },
+		"no registration type abroad": func(_ *api.Draft, p *api.Profile) { p.Country, p.LegalRegistrationType = new("DE"), nil },
+		"tax registration is enough":  func(_ *api.Draft, p *api.Profile) { p.Country, p.LegalRegistration = new("DE"), nil },
 	} {
 		d, p := completeDraft(), completeProfile()
 		edit(d, p)
@@ -104,9 +104,9 @@ func TestEmptyProfile(t *testing.T) {
 // TestTotalOfManyItems: the tolerance grows with the items.
 func TestTotalOfManyItems(t *testing.T) {
 	d := completeDraft()
-	d.Currency, d.Items = ptr("JPY"), nil
+	d.Currency, d.Items = new("JPY"), nil
 	for range 10 {
-		d.Items = append(d.Items, api.Item{Name: ptr("x"), UnitCode: ptr("C62"), Quantity: dec("1"), NetUnitPrice: dec("10"), VATCategory: ptr("O")})
+		d.Items = append(d.Items, api.Item{Name: new("x"), UnitCode: new("C62"), Quantity: dec("1"), NetUnitPrice: dec("10"), VATCategory: new("O")})
 	}
 	for total, warned := range map[string]bool{"100": false, "110": false, "90": false, "111": true, "89": true} {
 		d.TotalAmount = dec(total)

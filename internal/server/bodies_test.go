@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -47,22 +48,24 @@ func bodyRows(route server.Route, op *operation) []row {
 		refusedFields("another case", `{"INVOICE_NUMBER":1}`, "INVOICE_NUMBER", "unknown_field"),
 		refusedFields("an odd key", `{"a b\n":1}`, `["a b\n"]`, "unknown_field"),
 	}
-	for _, body := range malformed {
+	bodies, media := malformed, otherMedia
+	if route.Path != invoices { // one border reads them all
+		bodies, media = malformed[:12], otherMedia[:4]
+	}
+	for _, body := range bodies {
 		rows = append(rows, refusedBody("malformed "+body[:min(len(body), 20)], body, http.StatusBadRequest, api.CodeMalformedRequest))
 	}
 	for _, body := range []string{`[]`, `null`, `"{}"`, `1`, `true`, ` [{}] `} {
 		rows = append(rows, refusedFields("no object: "+body, body, "body", "type"))
 	}
-	for _, header := range otherMedia {
+	for _, header := range media {
 		rows = append(rows, row{name: "media " + strings.Join(header["Content-Type"], "|") + " " + header.Get("Content-Encoding"),
 			status: http.StatusUnsupportedMediaType, code: api.CodeUnsupportedMediaType,
 			prepare: func(_ *testing.T, _ *company, r *request) {
 				if r.body == "" {
 					r.body = "{}"
 				}
-				for name, values := range header {
-					r.header[name] = values
-				}
+				maps.Copy(r.header, header)
 			}})
 	}
 	if route.Patch {

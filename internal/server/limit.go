@@ -27,8 +27,8 @@ type window struct {
 	used int64
 }
 
-func newCallLimiter(max int64, now func() time.Time) *callLimiter {
-	return &callLimiter{max: max, now: now, windows: map[[32]byte]window{}}
+func newCallLimiter(most int64, now func() time.Time) *callLimiter {
+	return &callLimiter{max: most, now: now, windows: map[[32]byte]window{}}
 }
 
 // spend counts a call of a token and tells how it stands; the error is a refusal when there are none left.

@@ -30,7 +30,7 @@ func (s *system) readDocument(t *testing.T) *document {
 
 // TestDocument: the API document is OpenAPI 3.1 in itself, and says of every route what the route table says.
 func TestDocument(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		d := s.readDocument(t)
 		if !strings.HasPrefix(d.OpenAPI, "3.1.") || d.Info["title"] == nil || d.Info["version"] == nil || len(d.Servers) == 0 || d.Components.Security["bearer"] == nil {
 			t.Errorf("openapi %q, info %v, servers %v", d.OpenAPI, d.Info, d.Servers)
@@ -141,7 +141,7 @@ func (d *document) checkResponses(t *testing.T, route server.Route, o spoken) {
 // TestSchemas: every field of every schema has a type and a description, every example keeps its own schema, requests
 // take no other fields, and the codes of errors are listed.
 func TestSchemas(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
 		d := s.readDocument(t)
 		examples := 0
 		for name, component := range d.Components.Schemas {

@@ -14,7 +14,7 @@ func TestOrderOfRefusal(t *testing.T) {
 	const unknown = "/00000000-0000-7000-8000-00000000000f/submit"
 	tooLarge := strings.Repeat("x", 1<<20+1) // and no JSON either
 	text := http.Header{"Content-Type": {"text/plain"}}
-	onEngines(t, walkConfig, func(t *testing.T, s *system) {
+	onFirst(t, walkConfig, func(t *testing.T, s *system) {
 		for _, test := range []struct {
 			name   string
 			status int

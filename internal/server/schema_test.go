@@ -118,8 +118,9 @@ func (d *document) faults(at string, s *schema, value jsontext.Value, closed boo
 			out = append(out, d.faults(fmt.Sprintf("%s[%d]", at, n), s.Items, element, closed)...)
 		}
 		return out
+	default:
+		return nil // shallow has said everything of it
 	}
-	return nil
 }
 
 func (d *document) members(at string, s *schema, value jsontext.Value, closed bool) []string {
@@ -176,6 +177,7 @@ func (s *schema) shallow(at string, value jsontext.Value) []string {
 		mustDecode(value, &elements)
 		breaks(s.MinItems != nil && len(elements) < *s.MinItems, "minItems")
 		breaks(s.MaxItems != nil && len(elements) > *s.MaxItems, "maxItems")
+	default: // no other kind has bounds
 	}
 	return out
 }
@@ -211,6 +213,7 @@ func (s *schema) hasType(value jsontext.Value) bool {
 			if name == "object" {
 				return true
 			}
+		default: // what is no JSON value has no type
 		}
 	}
 	return false

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -54,9 +55,7 @@ func newSchemas(routes []route) schemas {
 
 // all returns the schemas by name.
 func (s schemas) all() huma.Registry {
-	for name, schema := range s.requests.Map() {
-		s.answers.Map()[name] = schema
-	}
+	maps.Copy(s.answers.Map(), s.requests.Map())
 	return s.answers
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -33,6 +34,12 @@ func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) { test(t, start(t, engine, change)) })
 	}
+}
+
+// onFirst runs a test against a system on one engine: what it tests ends before the store.
+func onFirst(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
+	t.Helper()
+	test(t, start(t, storetest.Engines()[0], change))
 }
 
 // system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
@@ -231,9 +238,7 @@ func (s *system) try(ctx context.Context, r request) (answer, error) {
 	if r.token != "" {
 		out.Header.Set("Authorization", "Bearer "+r.token)
 	}
-	for name, values := range r.header {
-		out.Header[name] = values
-	}
+	maps.Copy(out.Header, r.header)
 	got, err := s.http.Do(out)
 	if err != nil {
 		return answer{}, err

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -56,8 +57,8 @@ func TestTrouble(t *testing.T) {
 		{"a panic", func(context.Context, *call) (int, any, error) { panic(inside) }, 500, api.CodeInternal},
 		{"a panic with an error", func(context.Context, *call) (int, any, error) { panic(errors.New(inside)) }, 500, api.CodeInternal},
 		{"a runtime error", func(context.Context, *call) (int, any, error) {
-			var list []int
-			return list[len(inside)], nil, nil
+			list := strings.Fields(inside)
+			return len(list[len(inside)]), nil, nil
 		}, 500, api.CodeInternal},
 		{"an aborted handler", func(context.Context, *call) (int, any, error) { panic(http.ErrAbortHandler) }, 500, api.CodeInternal},
 		{"an error of nobody's", fails(errors.New(inside)), 500, api.CodeInternal},
@@ -127,6 +128,37 @@ func TestLimitBeforeHash(t *testing.T) {
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" || response.Header.Get("RateLimit-Remaining") != "0" {
 		t.Errorf("the second login answered %d with %v", response.StatusCode, response.Header)
+	}
+}
+
+// TestSource: X-Forwarded-For counts only when a trusted proxy has sent it, and then the last address that is no trusted
+// proxy's: what stands before it is a stranger's word.
+func TestSource(t *testing.T) {
+	for _, test := range []struct {
+		name, trusted, peer string
+		forwarded           []string
+		want                string
+	}{
+		{"nobody is trusted", "", "10.0.0.9:1", []string{"192.0.2.1"}, "10.0.0.9"},
+		{"another is trusted", "10.1.0.0/16", "10.0.0.9:1", []string{"192.0.2.1"}, "10.0.0.9"},
+		{"the peer is trusted", "10.0.0.0/8", "10.0.0.9:1", []string{"192.0.2.1"}, "192.0.2.1"},
+		{"the peer is trusted and says nothing", "10.0.0.0/8", "10.0.0.9:1", nil, "10.0.0.9"},
+		{"a stranger's word before its own address", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1, 192.0.2.1"}, "192.0.2.1"},
+		{"in two headers", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1", "192.0.2.1"}, "192.0.2.1"},
+		{"a chain of proxies", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1, 192.0.2.1, 10.0.0.2,10.0.0.3"}, "192.0.2.1"},
+		{"nothing but proxies", "10.0.0.0/8", "10.0.0.9:1", []string{"10.0.0.2, 10.0.0.3"}, "10.0.0.2"},
+		{"no address", "10.0.0.0/8", "10.0.0.9:1", []string{"192.0.2.1, unknown"}, "10.0.0.9"},
+		{"another spelling", "10.0.0.0/8", "10.0.0.9:1", []string{" ::ffff:192.0.2.1 "}, "192.0.2.1"},
+		{"a peer in another spelling", "10.0.0.0/8", "[::ffff:10.0.0.9]:1", []string{"192.0.2.1"}, "192.0.2.1"},
+		{"IPv6", "fd00::/8", "[fd00::1]:1", []string{"2001:db8::1"}, "2001:db8::1"},
+	} {
+		s := Server{}
+		if test.trusted != "" {
+			s.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(test.trusted)}
+		}
+		if got := s.source(&http.Request{RemoteAddr: test.peer, Header: http.Header{"X-Forwarded-For": test.forwarded}}); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
 	}
 }
 

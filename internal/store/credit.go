@@ -128,7 +128,7 @@ func scanCreditNote(row scanner) (CreditNote, error) {
 // CreditNote returns one credit note.
 func (t *Tenant) CreditNote(ctx context.Context, id ID) (CreditNote, error) {
 	var found CreditNote
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var err error
 		found, err = t.creditNote(ctx, q, id)
 		return err
@@ -157,7 +157,7 @@ type CreditNotePage struct {
 // [Tenant.Invoices]. A filtered list is counted.
 func (t *Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number, perPage int) (CreditNotePage, error) {
 	var out CreditNotePage
-	err := t.read(ctx, func(q querier) (err error) {
+	err := t.read(func(q querier) (err error) {
 		if filter.Invoice != nil {
 			out, err = t.creditNotesOf(ctx, q, *filter.Invoice, number, perPage)
 			return err

@@ -140,6 +140,7 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 			next, reason = state, reasonInactive
 		case s.State == DeliveryPending:
 			due = micros(s.DueAt)
+			tx.wake(WorkDeliveries) // the workers have to know when it is due
 		case s.Reason != "":
 			reason = s.Reason
 		}

@@ -116,7 +116,7 @@ func joinKinds(kinds []api.EventKind) string {
 // position it was given misses none.
 func (t *Tenant) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
 	var out []Event
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var err error
 		out, err = collect(ctx, q, func(row scanner) (Event, error) {
 			var e Event

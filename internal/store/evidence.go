@@ -134,7 +134,7 @@ func (t *Tenant) InvoiceEvidence(ctx context.Context, invoiceID ID) ([]Evidence,
 
 func (t *Tenant) evidenceWhere(ctx context.Context, where string, args ...any) ([]Evidence, error) {
 	var out []Evidence
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var err error
 		out, err = collect(ctx, q, func(row scanner) (Evidence, error) { return scanEvidence(row) },
 			`select `+evidenceColumns+` from evidence where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
@@ -146,7 +146,7 @@ func (t *Tenant) evidenceWhere(ctx context.Context, where string, args ...any) (
 // EvidenceBody returns an entry with its body; a body that is withheld stays sealed and is not returned.
 func (t *Tenant) EvidenceBody(ctx context.Context, id ID) (Evidence, error) {
 	var out Evidence
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var body []byte
 		var err error
 		out, err = scanEvidence(q.QueryRowContext(ctx, `select `+evidenceColumns+`, body from evidence where tenant_id = $1 and id = $2`, t.id, id), &body)

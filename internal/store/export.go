@@ -95,26 +95,26 @@ func VerifyExport(text []byte) (entries int, err error) {
 			e := Evidence{ID: part.ID, Submission: s.ID, Ordinal: part.Ordinal, ReceivedAt: part.ReceivedAt}
 			e.NewEvidence = NewEvidence{Call: part.Call, HTTPStatus: part.HTTPStatus, MediaType: part.MediaType, Truncated: part.Truncated, Withheld: part.Withheld}
 			if copy(e.SHA256[:], part.SHA256) != 32 || copy(e.Previous[:], part.Previous) != 32 || copy(e.Digest[:], part.Digest) != 32 {
-				return entries, EvidenceFault{s.ID, part.Ordinal, "a digest is not 32 bytes"}
+				return entries, EvidenceError{s.ID, part.Ordinal, "a digest is not 32 bytes"}
 			}
 			if err := json.Unmarshal(part.Words, &e.Words); err != nil {
-				return entries, EvidenceFault{s.ID, part.Ordinal, "its words cannot be read"}
+				return entries, EvidenceError{s.ID, part.Ordinal, "its words cannot be read"}
 			}
 			if what := e.check(part.Body, int64(n)+1, previous); what != "" {
-				return entries, EvidenceFault{s.ID, part.Ordinal, what}
+				return entries, EvidenceError{s.ID, part.Ordinal, what}
 			}
 			previous = e.Digest
 			entries++
 		}
 		if len(s.Entries) > 0 && string(previous[:]) != string(s.Head) {
-			return entries, EvidenceFault{s.ID, 0, "the chain does not end where it ended when it was exported"}
+			return entries, EvidenceError{s.ID, 0, "the chain does not end where it ended when it was exported"}
 		}
 	}
 	return entries, nil
 }
 
 // VerifyEvidence verifies the evidence of every tenant.
-func (db *DB) VerifyEvidence(ctx context.Context) (entries int, faults []EvidenceFault, err error) {
+func (db *DB) VerifyEvidence(ctx context.Context) (entries int, faults []EvidenceError, err error) {
 	tenants, err := db.tenants(ctx)
 	if err != nil {
 		return 0, nil, err

@@ -54,7 +54,7 @@ func scanDelivery(row scanner) (DeliveryRecord, error) {
 // Deliveries returns a page of the deliveries that a filter lets pass.
 func (t *Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, perPage int) (DeliveryPage, error) {
 	var out DeliveryPage
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var where strings.Builder
 		args := []any{t.id}
 		if !filter.Subscription.IsZero() {
@@ -84,7 +84,7 @@ func (t *Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, 
 // Delivery returns one delivery with every attempt.
 func (t *Tenant) Delivery(ctx context.Context, id ID) (DeliveryRecord, error) {
 	var d DeliveryRecord
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var err error
 		d, err = t.delivery(ctx, q, id, "")
 		return err

@@ -21,7 +21,7 @@ func newID(now time.Time, random io.Reader) (ID, error) {
 		return ID{}, fmt.Errorf("read randomness: %w", err)
 	}
 	var stamp [8]byte
-	binary.BigEndian.PutUint64(stamp[:], uint64(now.UnixMilli())) //nolint:gosec // the clock is after 1970
+	binary.BigEndian.PutUint64(stamp[:], uint64(now.UnixMilli()))
 	copy(id[:6], stamp[2:])
 	id[6] = id[6]&0x0f | 0x70 // version 7
 	id[8] = id[8]&0x3f | 0x80 // variant 10

@@ -155,7 +155,7 @@ type IncomingPage struct {
 // move an e-invoice in the list. As with [Tenant.Invoices], a page is a range of an index.
 func (t *Tenant) IncomingInvoices(ctx context.Context, page, perPage int) (IncomingPage, error) {
 	var out IncomingPage
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		if err := q.QueryRowContext(ctx, `select incoming from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (t *Tenant) IncomingInvoices(ctx context.Context, page, perPage int) (Incom
 // IncomingInvoice returns one incoming e-invoice.
 func (t *Tenant) IncomingInvoice(ctx context.Context, id ID) (Incoming, error) {
 	var found Incoming
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var err error
 		found, err = t.incoming(ctx, q, id)
 		return err
@@ -192,7 +192,7 @@ type RevisionPage struct {
 // Revisions returns the page of the given number (from 1) with perPage entries (from 1).
 func (t *Tenant) Revisions(ctx context.Context, id ID, page, perPage int) (RevisionPage, error) {
 	var out RevisionPage
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		latest, err := t.incoming(ctx, q, id)
 		if err != nil {
 			return err
@@ -211,7 +211,7 @@ func (t *Tenant) Revisions(ctx context.Context, id ID, page, perPage int) (Revis
 // RevisionDocument returns a revision with the document's bytes; what is withheld stays sealed and is not returned.
 func (t *Tenant) RevisionDocument(ctx context.Context, id ID, revision int64) (Revision, error) {
 	var out Revision
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var body []byte
 		var err error
 		out, err = scanRevision(q.QueryRowContext(ctx, `select `+revisionColumns+`, r.body`+fromRevisions+`i.id = $2 and r.revision = $3`, t.id, id, revision), &body)

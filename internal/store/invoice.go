@@ -69,11 +69,11 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 
 const invoiceColumns = `i.id, i.document, i.version, i.created_at, i.updated_at`
 
-func scanInvoice(row scanner, more ...any) (Invoice, error) {
+func scanInvoice(row scanner) (Invoice, error) {
 	var i Invoice
 	var document string
 	var created, updated int64
-	if err := row.Scan(append([]any{&i.ID, &document, &i.Version, &created, &updated}, more...)...); err != nil {
+	if err := row.Scan(&i.ID, &document, &i.Version, &created, &updated); err != nil {
 		return Invoice{}, err
 	}
 	i.CreatedAt, i.UpdatedAt = instant(created), instant(updated)
@@ -86,7 +86,7 @@ func scanInvoice(row scanner, more ...any) (Invoice, error) {
 // Invoice returns one invoice.
 func (t *Tenant) Invoice(ctx context.Context, id ID) (Invoice, error) {
 	var found Invoice
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var err error
 		found, err = t.invoice(ctx, q, id, "")
 		return err

@@ -35,7 +35,7 @@ type InvoicePage struct {
 // invoices. A filtered list is counted.
 func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPage int) (InvoicePage, error) {
 	var out InvoicePage
-	err := t.read(ctx, func(q querier) (err error) {
+	err := t.read(func(q querier) (err error) {
 		if !filter.empty() {
 			out, err = t.filteredInvoices(ctx, q, filter, page, perPage)
 			return err
@@ -106,7 +106,7 @@ func (f InvoiceFilter) conditions(used int) (where string, args []any) {
 
 // invoicesWhere reads invoices with their current submissions and states: three queries, however many there are.
 func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, args ...any) ([]Invoice, error) {
-	out, err := collect(ctx, q, func(row scanner) (Invoice, error) { return scanInvoice(row) },
+	out, err := collect(ctx, q, scanInvoice,
 		`select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
 	if err != nil || len(out) == 0 {
 		return out, err

@@ -96,8 +96,7 @@ func postgresListen(ctx context.Context, config *pgx.ConnConfig, wake func(strin
 }
 
 func postgresCode(err error) string {
-	var failure *pgconn.PgError
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return failure.Code
 	}
 	return ""

@@ -130,7 +130,7 @@ func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step
 func (c SyncClaim) Known(ctx context.Context, ids []string) (map[string][32]byte, error) {
 	t := c.Tenant
 	known := make(map[string][32]byte, len(ids))
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		for _, id := range ids {
 			found, err := collect(ctx, q, func(row scanner) (Revision, error) { return scanRevision(row) },
 				`select `+revisionColumns+fromRevisions+`i.provider_document_id = $2 and r.revision = i.revision`, t.id, id)

@@ -43,7 +43,7 @@ func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool,
 	var after Submission
 	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
 		// The invoice is locked first, as everywhere, so that two transactions cannot wait for each other.
-		if _, err := t.lockInvoice(ctx, tx, c.Submission.Invoice); err != nil {
+		if err := t.lockInvoice(ctx, tx, c.Submission.Invoice); err != nil {
 			return err
 		}
 		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
@@ -64,9 +64,10 @@ func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool,
 	return after, err
 }
 
-func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) (version int64, err error) {
-	err = tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, id).Scan(&version)
-	return version, err
+// lockInvoice keeps every other writer from an invoice, and what belongs to it, until the transaction ends.
+func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
+	var version int64
+	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, id).Scan(&version)
 }
 
 // apply writes a decision and brings s up to date with it.
@@ -90,7 +91,8 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	}
 	if leased && !d.Hold {
 		s.PollWait, s.DueAt = d.PollWait, d.DueAt
-		s.lease++ // the work is handed back: a second answer under the same lease finds it lost
+		tx.wake(WorkSubmissions) // the workers have to know when it is due
+		s.lease++                // the work is handed back: a second answer under the same lease finds it lost
 	}
 	for _, kind := range d.Events {
 		if kind == api.EventTerminal {

@@ -79,7 +79,7 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 // PendingDeliveries returns how many deliveries of the tenant are still on their way.
 func (t *Tenant) PendingDeliveries(ctx context.Context) (int, error) {
 	var pending int
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		return q.QueryRowContext(ctx, `select count(*) from deliveries where tenant_id = $1 and state = $2`, t.id, api.DeliveryPending).Scan(&pending)
 	})
 	return pending, err

@@ -24,7 +24,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submis
 		return Submission{}, err
 	}
 	err = tenant.write(ctx, func(ctx context.Context, tx *tx) error {
-		if _, err := tenant.lockInvoice(ctx, tx, resolved.Invoice); err != nil {
+		if err := tenant.lockInvoice(ctx, tx, resolved.Invoice); err != nil {
 			return err
 		}
 		s, err := tenant.submission(ctx, tx, id, db.lock)

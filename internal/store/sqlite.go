@@ -26,7 +26,7 @@ func openSQLite(path string) (*engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database path: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the administrator names the file
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -68,7 +68,7 @@ func openSQLite(path string) (*engine, error) {
 
 // migrateSQLite waits for any other process that migrates this database: goose looks up the version before it begins.
 func migrateSQLite(ctx context.Context, path string, db *sql.DB) (err error) {
-	file, err := os.OpenFile(path+".migrate", os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // beside the database the administrator names
+	file, err := os.OpenFile(path+".migrate", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
@@ -80,8 +80,7 @@ func migrateSQLite(ctx context.Context, path string, db *sql.DB) (err error) {
 }
 
 func sqliteCode(err error) int {
-	var failure *sqlite.Error
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok {
 		return failure.Code()
 	}
 	return sqlite3.SQLITE_OK
@@ -131,7 +130,7 @@ const writeTimeout = 30 * time.Second
 // lockFile takes an exclusive lock that ends with the process, however it ends. The file stays: removing it would let
 // two processes lock two files of one name.
 func lockFile(path string) (release func() error, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // beside the database the administrator names
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock database: %w", err)
 	}

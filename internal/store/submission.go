@@ -100,7 +100,7 @@ func (t *Tenant) currentSubmission(ctx context.Context, q querier, invoiceID ID)
 // Submission returns one submission.
 func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
 	var s Submission
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var err error
 		s, err = t.submission(ctx, q, id, "")
 		return err
@@ -111,7 +111,7 @@ func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
 // Submissions returns every submission of an invoice that may have reached the provider, newest first.
 func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, error) {
 	var out []Submission
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		if _, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, invoiceID)); err != nil {
 			return err
 		}
@@ -281,7 +281,7 @@ func (t *Tenant) numberFree(ctx context.Context, q querier, number string) error
 
 // lostNumber names the invoice that took the number of invoiceID at the same time.
 func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
-	return t.read(ctx, func(q querier) error {
+	return t.read(func(q querier) error {
 		var number string
 		if err := q.QueryRowContext(ctx, `select number from invoices where tenant_id = $1 and id = $2`, t.id, invoiceID).Scan(&number); err != nil {
 			return err

@@ -98,7 +98,7 @@ func scanSubscription(row scanner) (Subscription, error) {
 // Subscription returns one subscription.
 func (t *Tenant) Subscription(ctx context.Context, id ID) (Subscription, error) {
 	var s Subscription
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		var err error
 		s, err = scanSubscription(q.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`, t.id, id))
 		return err
@@ -128,7 +128,7 @@ type SubscriptionPage struct {
 // Subscriptions returns a page of all subscriptions, the deactivated ones included.
 func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (SubscriptionPage, error) {
 	var out SubscriptionPage
-	err := t.read(ctx, func(q querier) error {
+	err := t.read(func(q querier) error {
 		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from subscriptions where tenant_id = $1`, t.id)
 		out.Total = total
 		if err != nil || !ok {

@@ -46,7 +46,7 @@ func (t *Tenant) write(ctx context.Context, fn func(ctx context.Context, tx *tx)
 }
 
 // read runs fn with the reader.
-func (t *Tenant) read(ctx context.Context, fn func(q querier) error) error {
+func (t *Tenant) read(fn func(q querier) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}

@@ -7,22 +7,22 @@ import (
 	"fmt"
 )
 
-// EvidenceFault is a place where retained evidence is not what was retained.
-type EvidenceFault struct {
+// EvidenceError is a place where retained evidence is not what was retained.
+type EvidenceError struct {
 	Submission ID
 	// Ordinal is the place in the chain, 0 when the fault is the chain's end.
 	Ordinal int64
 	What    string
 }
 
-func (f EvidenceFault) Error() string {
+func (f EvidenceError) Error() string {
 	return fmt.Sprintf("evidence of submission %s, entry %d: %s", f.Submission, f.Ordinal, f.What)
 }
 
 // VerifyEvidence recomputes every digest of the tenant's evidence: bodies, entries, chains, and the heads that stand
 // outside the table. It returns the number of entries and the first fault of every chain that has one.
-func (t *Tenant) VerifyEvidence(ctx context.Context) (entries int, faults []EvidenceFault, err error) {
-	err = t.read(ctx, func(q querier) error {
+func (t *Tenant) VerifyEvidence(ctx context.Context) (entries int, faults []EvidenceError, err error) {
+	err = t.read(func(q querier) error {
 		submissions, err := collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions where tenant_id = $1 order by id`, t.id)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (t *Tenant) VerifyEvidence(ctx context.Context) (entries int, faults []Evid
 }
 
 // verifyChain recomputes one chain and returns its first fault.
-func (t *Tenant) verifyChain(ctx context.Context, q querier, s Submission) (entries int, fault *EvidenceFault, err error) {
+func (t *Tenant) verifyChain(ctx context.Context, q querier, s Submission) (entries int, fault *EvidenceError, err error) {
 	chain, err := t.chainOf(ctx, q, s.ID)
 	if err != nil {
 		return 0, nil, err
@@ -53,16 +53,16 @@ func (t *Tenant) verifyChain(ctx context.Context, q querier, s Submission) (entr
 		plain := e.Body
 		if e.Withheld {
 			if plain, err = t.db.keys.Open(e.Body, evidencePlace(t.id, e.ID)); err != nil {
-				return n, &EvidenceFault{s.ID, e.Ordinal, "the sealed body does not open"}, nil //nolint:nilerr // the fault says so
+				return n, &EvidenceError{s.ID, e.Ordinal, "the sealed body does not open"}, nil
 			}
 		}
 		if what := e.check(plain, int64(n)+1, previous); what != "" {
-			return n, &EvidenceFault{s.ID, e.Ordinal, what}, nil
+			return n, &EvidenceError{s.ID, e.Ordinal, what}, nil
 		}
 		previous = e.Digest
 	}
 	if int64(len(chain)) != s.Evidence || len(chain) > 0 && previous != [32]byte(s.head) {
-		return len(chain), &EvidenceFault{s.ID, 0, fmt.Sprintf("the chain ends after %d entries, %d were retained", len(chain), s.Evidence)}, nil
+		return len(chain), &EvidenceError{s.ID, 0, fmt.Sprintf("the chain ends after %d entries, %d were retained", len(chain), s.Evidence)}, nil
 	}
 	return len(chain), nil, nil
 }

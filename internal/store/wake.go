@@ -83,23 +83,35 @@ func (w *wakes) forward(ctx context.Context, log *slog.Logger) {
 		pending := map[Work]bool{}
 		select {
 		case <-ctx.Done():
+			w.flush(ctx, pending, log)
 			return
 		case kind := <-w.remote:
 			pending[kind] = true
 		}
-		timer := time.NewTimer(notifyGap)
-		for waiting := true; waiting; {
-			select {
-			case kind := <-w.remote:
-				pending[kind] = true
-			case <-timer.C:
-				waiting = false
-			}
+		select {
+		case <-ctx.Done():
+		case <-time.After(notifyGap):
 		}
-		for kind := range pending {
-			if err := w.notify(ctx, string(kind)); err != nil && ctx.Err() == nil {
-				log.WarnContext(ctx, "cannot wake other replicas", "kind", kind, "error", err)
-			}
+		w.flush(ctx, pending, log)
+	}
+}
+
+// flush notifies of what is pending and of what waits behind it. It does so after the end of ctx too: a command that
+// commits and exits at once has caused work all the same.
+func (w *wakes) flush(ctx context.Context, pending map[Work]bool, log *slog.Logger) {
+	for waiting := true; waiting; {
+		select {
+		case kind := <-w.remote:
+			pending[kind] = true
+		default:
+			waiting = false
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	for kind := range pending {
+		if err := w.notify(ctx, string(kind)); err != nil {
+			log.WarnContext(ctx, "cannot wake other replicas", "kind", kind, "error", err)
 		}
 	}
 }

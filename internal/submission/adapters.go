@@ -13,8 +13,8 @@ import (
 // Adapters keeps one adapter a connection, so that its network connections are used again. It is safe for concurrent
 // use.
 type Adapters struct {
-	db   *store.DB
-	make func(store.Connection, secret.Text) (provider.Adapter, error)
+	db      *store.DB
+	connect func(store.Connection, secret.Text) (provider.Adapter, error)
 
 	mu   sync.Mutex
 	open map[store.ID]opened
@@ -26,9 +26,9 @@ type opened struct {
 	connection store.Connection
 }
 
-// NewAdapters returns adapters that are made by make from a connection and its credential.
-func NewAdapters(db *store.DB, make func(store.Connection, secret.Text) (provider.Adapter, error)) *Adapters {
-	return &Adapters{db: db, make: make, open: map[store.ID]opened{}}
+// NewAdapters returns adapters that are made by connect from a connection and its credential.
+func NewAdapters(db *store.DB, connect func(store.Connection, secret.Text) (provider.Adapter, error)) *Adapters {
+	return &Adapters{db: db, connect: connect, open: map[store.ID]opened{}}
 }
 
 // ErrNoAdapter says that a connection cannot be spoken over, for instance because its credential does not open.
@@ -45,7 +45,7 @@ func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoAdapter, err)
 	}
-	adapter, err := a.make(c, credential)
+	adapter, err := a.connect(c, credential)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoAdapter, err)
 	}

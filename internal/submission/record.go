@@ -16,8 +16,12 @@ const (
 	callStatus = "status"
 )
 
-// missingGap is the least time between the two answers "no such document" that allow a resend (contract, section 5).
-const missingGap = 60 * time.Second
+// provenMissing is how often the provider has to say that it has no such document before it is sent again, and
+// missingGap the least time between these answers (contract, section 5).
+const (
+	provenMissing = 2
+	missingGap    = 60 * time.Second
+)
 
 // hearing is one answer of the provider, and what is needed to judge it.
 type hearing struct {
@@ -38,6 +42,10 @@ func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.D
 	var change invoice.Change
 	if readable {
 		change = h.learn(&d, s, report)
+		if d.Evidence == nil && len(d.Write) > 0 {
+			// The same bytes say more than before: the adapter has learnt to read them. A state names its evidence.
+			d.Evidence = h.evidence(report, true)
+		}
 	} else {
 		h.ignorance(&d, s, leased, now)
 	}
@@ -75,6 +83,11 @@ func (h hearing) retain(d *store.Decision, s store.Submission, report invoice.Re
 	if repeated {
 		return
 	}
+	d.Evidence = h.evidence(report, readable)
+}
+
+// evidence is the answer as it is retained, with the words that were read from it.
+func (h hearing) evidence(report invoice.Report, readable bool) *store.NewEvidence {
 	words := map[string]string{}
 	if readable {
 		for _, dimension := range invoice.Dimensions {
@@ -87,7 +100,7 @@ func (h hearing) retain(d *store.Decision, s store.Submission, report invoice.Re
 	if h.answer.Echoed {
 		mediaType = "" // it may be where the credential stands
 	}
-	d.Evidence = &store.NewEvidence{Call: h.call, HTTPStatus: h.answer.HTTPStatus, MediaType: mediaType,
+	return &store.NewEvidence{Call: h.call, HTTPStatus: h.answer.HTTPStatus, MediaType: mediaType,
 		Body: h.answer.Body, Truncated: h.answer.Truncated, Withheld: h.answer.Echoed, Words: words}
 }
 
@@ -131,6 +144,11 @@ func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool, n
 	case first:
 		d.Outcome = api.OutcomeUnknown
 	}
+	if h.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && (h.answer.Kind == provider.NotSent || h.answer.Kind == provider.Refused) {
+		// Nothing was taken this time either: what the provider said of the missing document before still stands.
+		d.MissingSince, d.MissingCount = &now, provenMissing
+		return
+	}
 	settled := s.SentAt.Add(2 * h.timeout) // before it the document may still be on its way
 	if h.answer.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || now.Before(settled) {
 		return
@@ -146,5 +164,5 @@ func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool, n
 // mayResend tells whether the rules allow to send a submission again under its reference: the adapter's references are
 // idempotent and the provider has twice said that it has no such document, or an administrator has decided it.
 func mayResend(s store.Submission, p provider.Profile) bool {
-	return s.Outcome == api.OutcomeUnknown && (s.Resend || p.Idempotent && s.MissingCount >= 2)
+	return s.Outcome == api.OutcomeUnknown && (s.Resend || p.Idempotent && s.MissingCount >= provenMissing)
 }

@@ -17,8 +17,8 @@ import (
 const timeout = 20 * time.Second
 
 var (
-	began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant of the tests
-	pace  = Polling{First: time.Second, Max: time.Hour}          //nolint:gochecknoglobals // a constant of the tests
+	began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
+	pace  = Polling{First: time.Second, Max: time.Hour}
 )
 
 // open is a submission whose call is under way.
@@ -214,6 +214,23 @@ func TestResendRule(t *testing.T) {
 	found, _ := judge(t, s, callStatus, reported(s, "accepted", 1, nil), true, began.Add(time.Hour))
 	if found.MissingCount != 0 || mayResend(found, idempotent) {
 		t.Error("a document that was found is sent again")
+	}
+}
+
+// TestRefusedResend: a resend that was refused unread, or never left, needs no new proof.
+func TestRefusedResend(t *testing.T) {
+	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
+		s := open()
+		s.Outcome, s.SentAt = api.OutcomeUnknown, began.Add(time.Hour)
+		s, _ = judge(t, s, callSubmit, provider.Answer{Kind: kind}, true, began.Add(time.Hour))
+		if s.Outcome != api.OutcomeUnknown || !mayResend(s, provider.Profile{Idempotent: true}) || s.DueAt == nil {
+			t.Errorf("%v: outcome %s, heard %d times", kind, s.Outcome, s.MissingCount)
+		}
+		lost := open()
+		lost.Outcome = api.OutcomeUnknown
+		if lost, _ = judge(t, lost, callSubmit, provider.Answer{Kind: kind}, false, began); mayResend(lost, provider.Profile{Idempotent: true}) {
+			t.Errorf("%v: a worker without a lease proves something", kind)
+		}
 	}
 }
 

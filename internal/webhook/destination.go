@@ -22,8 +22,7 @@ var ErrUnsafeDestination = errors.New("not an https URL of a public host without
 // Policy says where deliveries may go. The zero value is the policy of production: public addresses and the system's
 // certificate authorities. The fields only ever widen it and exist for the environments local and sandbox.
 type Policy struct {
-	// AllowCIDRs holds ranges that are allowed although they are not public. The name localhost is a destination
-	// when they include a loopback address.
+	// AllowCIDRs holds ranges that are allowed although they are not public. Names such as localhost stay refused.
 	AllowCIDRs []netip.Prefix
 	// AllowAddrs holds single addresses with their port that are allowed although they are not public.
 	AllowAddrs []netip.AddrPort
@@ -65,11 +64,6 @@ func (p Policy) ParseDestination(raw string) (Destination, error) {
 			return Destination{}, ErrUnsafeDestination
 		}
 		d.fixed = []netip.Addr{addr}
-	case host == "localhost":
-		// RFC 6761, section 6.3: the name means loopback, and a resolver is never asked.
-		if d.fixed = p.loopback(); d.fixed == nil {
-			return Destination{}, ErrUnsafeDestination
-		}
 	case !isPublicName(host):
 		return Destination{}, ErrUnsafeDestination
 	}
@@ -199,15 +193,4 @@ func isISATAP(addr netip.Addr) bool {
 
 func (p Policy) allowsCIDR(addr netip.Addr) bool {
 	return slices.ContainsFunc(p.AllowCIDRs, func(allowed netip.Prefix) bool { return allowed.Contains(addr) })
-}
-
-// loopback returns the loopback addresses within AllowCIDRs, nil when there are none.
-func (p Policy) loopback() []netip.Addr {
-	var addrs []netip.Addr
-	for _, addr := range [...]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} {
-		if p.allowsCIDR(addr) {
-			addrs = append(addrs, addr)
-		}
-	}
-	return addrs
 }

@@ -107,7 +107,7 @@ func NewSender(c Config) *Sender {
 		c.Timeout = DefaultTimeout
 	}
 	if c.Now == nil {
-		c.Now = time.Now //nolint:forbidigo // the documented default of the injected clock
+		c.Now = time.Now
 	}
 	if c.MaxIdle <= 0 {
 		c.MaxIdle = defaultMaxIdle

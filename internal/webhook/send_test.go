@@ -230,18 +230,6 @@ func TestSendTriesTheNextAddress(t *testing.T) {
 	}
 }
 
-func TestSendReachesLocalhostWithoutAResolver(t *testing.T) {
-	t.Parallel()
-	_, d := newServer(t, func(http.ResponseWriter, *http.Request) {})
-	names := answers([]string{"8.8.8.8"})
-	sender := newSender(t, webhook.Config{Policy: loopbackToo(d.policy), Resolver: names})
-	// The test certificate is not good for the name: that far it gets.
-	check(t, sender.Send(t.Context(), requestTo(d.named("localhost", "/"))), unanswered(webhook.ClassTLS))
-	if len(names.asked) != 0 {
-		t.Errorf("the resolver was asked %q", names.asked)
-	}
-}
-
 func TestSendKeepsFewIdleConnectionsPerDestination(t *testing.T) {
 	t.Parallel()
 	const inFlight, kept = 6, 2
