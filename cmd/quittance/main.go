@@ -63,20 +63,14 @@ func run() int {
 	defer stop()
 	env := environment{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}
 	if err := command.Run(env); err != nil {
-		var exit exitError
-		if errors.As(err, &exit) {
-			return int(exit)
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			return 0 // told to end before it had begun
 		}
 		fmt.Fprintln(os.Stderr, "quittance:", err)
 		return 1
 	}
 	return 0
 }
-
-// exitError ends the process with a status of its own; what there was to say has been said.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 func (c *cli) logger(to io.Writer) *slog.Logger {
 	var level slog.Level

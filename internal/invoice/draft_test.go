@@ -11,7 +11,6 @@ import (
 // ptr and dec make optional fields.
 //
 //go:fix inline
-func ptr(s string) *string { return new(s) }
 
 func dec(text string) *api.Decimal {
 	d := api.MustDecimal(text)

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -188,8 +189,7 @@ func (c *call) readBody(rt *route) error {
 		return refuse(api.CodePayloadTooLarge)
 	}
 	rest, restErr := io.ReadAll(body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(restErr, &tooLarge) {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](restErr); tooLarge {
 		return refuse(api.CodePayloadTooLarge)
 	}
 	if err := errors.Join(err, restErr); err != nil {
@@ -216,15 +216,7 @@ func jsonMediaType(header http.Header, further []string) bool {
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return false
 	}
-	if mediaType == "application/json" {
-		return true
-	}
-	for _, other := range further {
-		if mediaType == other {
-			return true
-		}
-	}
-	return false
+	return mediaType == "application/json" || slices.Contains(further, mediaType)
 }
 
 // checkQuery refuses a query that cannot be read, and a parameter that is repeated or that the route does not have: a

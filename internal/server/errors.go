@@ -17,7 +17,7 @@ import (
 
 // statuses is the error catalogue (specification, part 7; contract, section 2): the HTTP status of every code, and the
 // sentence that is said when there is nothing more particular to say.
-var statuses = map[api.Code]struct {
+var statuses = map[api.Code]struct { //nolint:gochecknoglobals // a constant table
 	status  int
 	message string
 }{

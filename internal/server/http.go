@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func errorBody(shown *refusal) api.ErrorBody {
 }
 
 // asJSON writes instants in RFC 3339 with microseconds, always.
-var asJSON = json.JoinOptions(
+var asJSON = json.JoinOptions( //nolint:gochecknoglobals // constant options
 	json.WithMarshalers(json.MarshalToFunc(func(encoder *jsontext.Encoder, at time.Time) error {
 		return encoder.WriteToken(jsontext.String(at.UTC().Format(store.TimestampLayout)))
 	})),
@@ -189,7 +190,7 @@ func parseQuery(raw string) (url.Values, error) {
 		return nil, fmt.Errorf("query: %w", err)
 	}
 	for name, list := range values {
-		for _, text := range append(list[:len(list):len(list)], name) {
+		for _, text := range append(slices.Clip(list), name) {
 			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 				return nil, refuse(api.CodeMalformedRequest)
 			}

@@ -99,7 +99,7 @@ func (c *call) invoiceFilter() (store.InvoiceFilter, error) {
 const historyPerPage = maxPerPage
 
 // history answers with a page of a history that is read whole.
-func history[Row, Wire any](c *call, ctx context.Context, read func(*store.Tenant, context.Context, store.ID) ([]Row, error), wire func(Row) Wire) (int, api.List[Wire], error) {
+func history[Row, Wire any](ctx context.Context, c *call, read func(*store.Tenant, context.Context, store.ID) ([]Row, error), wire func(Row) Wire) (int, api.List[Wire], error) {
 	var out api.List[Wire]
 	page, perPage, err := c.page(historyPerPage)
 	if err != nil {
@@ -123,11 +123,11 @@ func history[Row, Wire any](c *call, ctx context.Context, read func(*store.Tenan
 }
 
 func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.SubmissionRecord], error) {
-	return history(c, ctx, (*store.Tenant).Submissions, store.Submission.WireRecord)
+	return history(ctx, c, (*store.Tenant).Submissions, store.Submission.WireRecord)
 }
 
 func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], error) {
-	return history(c, ctx, (*store.Tenant).InvoiceEvidence, store.Evidence.Wire)
+	return history(ctx, c, (*store.Tenant).InvoiceEvidence, store.Evidence.Wire)
 }
 
 func (c *call) readEvidence(ctx context.Context) (int, api.Data[api.RetainedBody], error) {

@@ -41,5 +41,6 @@ const (
 )
 
 // submitCodes are the refusals of a submission, in the order in which they are checked.
-var submitCodes = []api.Code{api.CodeSubmissionInProgress, api.CodeInvoiceIncomplete, api.CodeProviderConnectionRequired,
+var submitCodes = []api.Code{ //nolint:gochecknoglobals // a constant table
+	api.CodeSubmissionInProgress, api.CodeInvoiceIncomplete, api.CodeProviderConnectionRequired,
 	api.CodeProductionNotApproved, api.CodeDuplicateInvoiceNumber, api.CodeProviderError}
