@@ -8,9 +8,7 @@ import (
 	"quittance/api"
 )
 
-// ptr and dec make optional fields.
-//
-//go:fix inline
+// dec makes an optional decimal.
 
 func dec(text string) *api.Decimal {
 	d := api.MustDecimal(text)
