@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -72,7 +73,7 @@ func parse(t *testing.T, path, page string) []element {
 	for {
 		switch tokens.Next() {
 		case html.ErrorToken:
-			if tokens.Err() != io.EOF || len(open) > 0 {
+			if !errors.Is(tokens.Err(), io.EOF) || len(open) > 0 {
 				t.Fatalf("%s: %v, and open elements %v", path, tokens.Err(), open)
 			}
 			return out
@@ -96,6 +97,9 @@ func parse(t *testing.T, path, page string) []element {
 			if len(out) > 0 {
 				out[len(out)-1].text += string(tokens.Text())
 			}
+		case html.SelfClosingTagToken:
+			t.Fatalf("%s: %s is no HTML", path, tokens.Raw())
+		default: // the doctype
 		}
 	}
 }

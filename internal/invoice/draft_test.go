@@ -9,7 +9,6 @@ import (
 )
 
 // dec makes an optional decimal.
-
 func dec(text string) *api.Decimal {
 	d := api.MustDecimal(text)
 	return &d
