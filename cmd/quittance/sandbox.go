@@ -116,7 +116,7 @@ func welcome(info allinone.Info, temporary bool) string {
 	line("")
 	line("  Quittance sandbox. Synthetic data only: what happens here proves nothing about production.")
 	line("")
-	line("  API        %s   (reference: %s/openapi.json)", info.BaseURL, info.BaseURL)
+	line("  API        %s   (guides and reference: %s/docs)", info.BaseURL, info.BaseURL)
 	line("  Provider   %s", info.ProviderURL)
 	line("  Receiver   %s   (see what arrived: curl --cacert %s https://%s)", info.ReceiverURL, info.ReceiverCA, hostOf(info.ReceiverURL))
 	keeps := ""
