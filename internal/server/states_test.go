@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"quittance/internal/service"
 )
@@ -85,7 +86,8 @@ func (p *partialProvider) times(reference string) int {
 // does, what it has not reported stays null: in the invoice, in the lists, in the history and in every event. Only all
 // four make the terminal event, once.
 func TestEverySubsetOfStates(t *testing.T) {
-	onEngines(t, nil, func(t *testing.T, s *system) {
+	often := func(c *service.Config) { c.PollMax = 200 * time.Millisecond }
+	onEngines(t, often, func(t *testing.T, s *system) {
 		provider := newPartialProvider(t)
 		c := s.company(t)
 		c.connect(t, provider.URL, service.Sandbox)

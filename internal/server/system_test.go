@@ -32,14 +32,20 @@ func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.
 		engines = engines[:1]
 	}
 	for _, engine := range engines {
-		t.Run(engine, func(t *testing.T) { test(t, start(t, engine, change)) })
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t, engine, change))
+		})
 	}
 }
 
 // onFirst runs a test against a system on one engine: what it tests ends before the store.
 func onFirst(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
 	t.Helper()
-	test(t, start(t, storetest.Engines()[0], change))
+	t.Run("first", func(t *testing.T) {
+		t.Parallel()
+		test(t, start(t, storetest.Engines()[0], change))
+	})
 }
 
 // system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
@@ -61,8 +67,8 @@ const password = "correct horse battery staple"
 func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 10 * time.Millisecond,
-		PollMax: 50 * time.Millisecond, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
+	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond,
+		PollMax: time.Minute, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
 		AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}
 	if engine == storetest.Postgres {
 		config.Database = pgtest.URL(t)
