@@ -86,7 +86,7 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 			return err
 		}
 		for _, fault := range faults {
-			env.log.ErrorContext(env.ctx, "evidence is not what was retained", "submission", fault.Submission, "entry", fault.Ordinal, "what", fault.What)
+			env.log.ErrorContext(env.ctx, "evidence is not what was retained", "chain", fault.Of, "entry", fault.Ordinal, "what", fault.What)
 		}
 		if err := c.print(env, []field{{"entries", entries}, {"faults", len(faults)}}); err != nil {
 			return err

@@ -19,10 +19,19 @@ type sandboxCmd struct {
 	Reset sandboxResetCmd `cmd:"" help:"Give an account a fresh tenant with synthetic data, beside a running server."`
 }
 
+// Help is shown by --help.
+func (sandboxCmd) Help() string {
+	return `Example:
+  quittance sandbox
+  quittance sandbox --data ./sandbox --listen 127.0.0.1:9000 --ready-file ready.json
+
+The flags of the sandbox are those of "quittance sandbox run --help"; run is the command when none is named.`
+}
+
 type sandboxRunCmd struct {
 	tuning
-	Listen         string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the API; port 0 picks a free one."`
-	ProviderListen string `default:"127.0.0.1:0" placeholder:"ADDR" help:"Address of the provider sandbox; port 0 picks a free one."`
+	Listen         string `placeholder:"ADDR" help:"Address of the API; port 0 picks a free one. 127.0.0.1:8080, or that of the last start on the data directory, when absent."`
+	ProviderListen string `placeholder:"ADDR" help:"Address of the provider sandbox; port 0 picks a free one, which is kept in the data directory."`
 	Data           string `placeholder:"DIR" help:"Directory that keeps everything; a temporary one, removed at the end, when absent."`
 	Database       string `placeholder:"URL" help:"sqlite:PATH or postgres://…; a file in the data directory when absent."`
 	Chaos          string `enum:"off,low,high" default:"off" help:"How often the provider sandbox misbehaves by chance: ${enum}."`
@@ -128,7 +137,8 @@ func welcome(info allinone.Info, temporary bool) string {
 	line("  Company    %s   (account %s)", info.Company, info.AccountID)
 	line("  E-mail     %s", info.Email)
 	if info.Password == "" {
-		line("  Password   (shown at the first start; quittance account user reset-password makes a new one)")
+		line("  Password   (shown at the first start; a new one: quittance account user reset-password %s --email %s --data %s)",
+			info.AccountID, info.Email, info.DataDir)
 		line("")
 		return b.String()
 	}
@@ -141,13 +151,13 @@ func welcome(info allinone.Info, temporary bool) string {
 	line(`    -d '{"email":"%s","password":"%s"}' | sed 's/.*"token":"\([^"]*\)".*/\1/')`, info.Email, info.Password)
 	line("")
 	line(`  curl -s $API/webhooks/subscriptions -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \`)
-	line(`    -d '{"url":"%s"}'`, info.ReceiverURL)
+	line(`    -d '{"url":"https://%s/mine"}'`, hostOf(info.ReceiverURL))
 	line("")
 	line(`  ID=$(curl -s $API/client/invoices -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \`)
 	line(`    -d '%s' | sed 's/.*"data":{"id":"\([^"]*\)".*/\1/')`, exampleDraft(time.Now()))
 	line("")
 	line(`  curl -s -X POST $API/client/invoices/$ID/submit -H "Authorization: Bearer $TOKEN"`)
-	line(`  sleep 5; curl -s $API/client/invoices/$ID -H "Authorization: Bearer $TOKEN"   # four states, in the provider's words`)
+	line(`  sleep 10; curl -s $API/client/invoices/$ID -H "Authorization: Bearer $TOKEN"   # four states, in the provider's words`)
 	line("")
 	line("  Ctrl-C ends it.")
 	line("")

@@ -147,7 +147,7 @@ func (s *Sandbox) firstState() (*state, error) {
 	if _, err := rand.Read(tag[:]); err != nil {
 		return nil, fmt.Errorf("randomness: %w", err)
 	}
-	return &state{Database: s.config.Service.Database, ProviderListen: s.config.ProviderListen, ReceiverListen: "127.0.0.1:0",
+	return &state{Database: s.config.Service.Database, ReceiverListen: "127.0.0.1:0",
 		ProviderCredential: credential.Reveal(), Company: "Sandbox Trading LLC", Email: "owner-" + hex.EncodeToString(tag[:]) + "@sandbox.example"}, nil
 }
 
@@ -161,7 +161,7 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 		Misbehave: misbehave, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); err != nil {
 		return err
 	}
-	if err := s.serve(ctx, kept(s.config.ProviderListen, saved.ProviderListen), s.Provider, nil); err != nil {
+	if err := s.serve(ctx, kept(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider, nil); err != nil {
 		return fmt.Errorf("provider sandbox: %w", err)
 	}
 	identity, err := sandbox.ReceiverIdentity(string(s.layout), s.config.Now())
@@ -175,7 +175,7 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	}
 	config := s.config.Service
 	config.Environment, config.API, config.Workers = service.Sandbox, true, true
-	config.Listen = kept(config.Listen, saved.Listen)
+	config.Listen = kept(config.Listen, saved.Listen, "127.0.0.1:8080")
 	if config.Database == "" {
 		config.Database = saved.Database
 	}
@@ -198,12 +198,14 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	return err
 }
 
-// kept is the address to listen on: a port that is asked for, else the one of the last start.
-func kept(asked, saved string) string {
-	if _, port, err := net.SplitHostPort(asked); err == nil && port == "0" && saved != "" {
+// kept is the address to listen on: the one that is asked for, the one of the last start when none is or any port will
+// do, and otherwise the usual one.
+func kept(asked, saved, usual string) string {
+	_, port, err := net.SplitHostPort(asked)
+	if saved != "" && (asked == "" || err == nil && port == "0") {
 		return saved
 	}
-	return asked
+	return cmp.Or(asked, usual)
 }
 
 // trustAlso returns pool, or the system's authorities, with one more.

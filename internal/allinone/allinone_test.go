@@ -154,7 +154,7 @@ func TestFreshSandbox(t *testing.T) {
 	wantSeeded(t, s, token)
 	callbacks := s.Receiver.Callbacks()
 	for _, callback := range callbacks {
-		if !callback.Verified {
+		if callback.Verified == nil || !*callback.Verified {
 			t.Errorf("callback %s does not verify", callback.Event)
 		}
 	}

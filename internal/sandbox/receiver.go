@@ -29,9 +29,9 @@ type Callback struct {
 	Delivery   string    `json:"delivery"`
 	Timestamp  string    `json:"timestamp"`
 	Signature  string    `json:"signature"`
-	// Verified is true when the signature is right for a secret the receiver was told with [Receiver.Trust]; it cannot
-	// tell otherwise.
-	Verified bool   `json:"verified"`
+	// Verified is true when the signature is right for a secret the receiver was told with [Receiver.Trust], nil when it
+	// is not: it knows no others, and cannot tell.
+	Verified *bool  `json:"verified"`
 	Answered int    `json:"answered"`
 	Body     string `json:"body"`
 }
@@ -95,8 +95,9 @@ func (r *Receiver) keep(callback Callback, header http.Header, body []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.secrets) > 0 {
-		_, err := receiver.Verifier{Secrets: r.secrets, Now: r.now}.Verify(header, body)
-		callback.Verified = err == nil
+		if _, err := (receiver.Verifier{Secrets: r.secrets, Now: r.now}).Verify(header, body); err == nil {
+			callback.Verified = new(true)
+		}
 	}
 	r.callbacks = append(r.callbacks, callback)
 	if extra := len(r.callbacks) - keptCallbacks; extra > 0 {

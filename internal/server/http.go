@@ -31,9 +31,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	c := &call{Server: s, request: r, header: header}
-	if s.documented(r.URL.EscapedPath()) && reads(r.Method) {
-		s.serveDocs(w, r, c, started)
-		return
+	if reads(r.Method) {
+		switch path := r.URL.EscapedPath(); {
+		case s.documented(path):
+			s.serveDocs(w, r, c, started)
+			return
+		case s.Docs != nil && (path == "/" || path == "/docs/"):
+			http.Redirect(w, r, "/docs", http.StatusSeeOther) // where a person who types the address wants to go
+			s.record(r, &route{path: "/"}, c, http.StatusSeeOther, "", 0, s.Now().Sub(started), nil)
+			return
+		}
 	}
 	rt, status, body, err := s.answer(r.Context(), c)
 	var code api.Code

@@ -140,8 +140,9 @@ func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
 // documentAnswers describes the successes and every refusal that the route can give, by status.
 func (rt *route) documentAnswers(operation *huma.Operation, components schemas) {
 	header := map[string]*huma.Param{api.HeaderRequestID: {Description: "Identifies the request to support.", Schema: &huma.Schema{Type: huma.TypeString}}}
+	successHeaders := rt.successHeaders(header)
 	success := func(status int, text string) {
-		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: header, Content: jsonContent(components.answer(rt.operation.out))}
+		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: successHeaders, Content: jsonContent(components.answer(rt.operation.out))}
 	}
 	if rt.status != 0 {
 		success(rt.status, http.StatusText(rt.status))
@@ -164,6 +165,27 @@ func (rt *route) documentAnswers(operation *huma.Operation, components schemas) 
 		operation.Responses[strconv.Itoa(entry.status)] = &huma.Response{Description: text, Headers: headers,
 			Content: jsonContent(components.answer(reflect.TypeFor[api.ErrorBody]()))}
 	}
+}
+
+// successHeaders adds to the headers of every answer those that the route's successes have.
+func (rt *route) successHeaders(every map[string]*huma.Param) map[string]*huma.Param {
+	headers := maps.Clone(every)
+	text := func(description string) *huma.Param {
+		return &huma.Param{Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	count := func(description string) *huma.Param {
+		return &huma.Param{Description: description, Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0)}}
+	}
+	if rt.operation.out == reflect.TypeFor[api.Data[api.Invoice]]() {
+		headers["ETag"] = text("Version of the invoice: send it as If-Match to change no other one.")
+	}
+	if rt.keyed {
+		headers[headerIdempotencyReplayed] = text("true when this is the kept answer to an earlier call with the same Idempotency-Key; otherwise absent.")
+	}
+	headers["RateLimit-Limit"] = count("Calls allowed in a window; absent when there is no limit.")
+	headers["RateLimit-Remaining"] = count("Calls left in the window.")
+	headers["RateLimit-Reset"] = count("Seconds until the window ends.")
+	return headers
 }
 
 // commonCodes are the refusals that follow from what a route is.

@@ -8,7 +8,7 @@ import (
 
 // documented tells whether a path belongs to the documentation.
 func (s *Server) documented(path string) bool {
-	return s.Docs != nil && (path == "/docs" || strings.HasPrefix(path, "/docs/") || path == "/changelog")
+	return s.Docs != nil && (path == "/docs" || strings.HasPrefix(path, "/docs/") && path != "/docs/" || path == "/changelog")
 }
 
 // reads tells whether a method only reads.

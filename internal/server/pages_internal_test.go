@@ -100,3 +100,18 @@ func TestTheGuideListsTheErrorCatalogue(t *testing.T) {
 		}
 	}
 }
+
+// TestRootLeadsToTheDocumentation: somebody who opens the printed address finds the guides.
+func TestRootLeadsToTheDocumentation(t *testing.T) {
+	s := &Server{Config: Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Docs: http.NotFoundHandler(),
+		Observe: func(string, string, int, time.Duration) {}}}
+	for _, path := range []string{"/", "/docs/"} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+		request.Header.Set(api.HeaderRequestID, "root-1")
+		recorder := httptest.NewRecorder()
+		s.ServeHTTP(recorder, request)
+		if recorder.Code != http.StatusSeeOther || recorder.Header().Get("Location") != "/docs" || recorder.Header().Get(api.HeaderRequestID) != "root-1" {
+			t.Errorf("%s: %d to %q", path, recorder.Code, recorder.Header().Get("Location"))
+		}
+	}
+}

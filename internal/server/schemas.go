@@ -109,19 +109,18 @@ func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bo
 	}
 	switch t {
 	case reflect.TypeFor[api.Decimal](), reflect.TypeFor[api.Amount]():
-		p.Format = "" // it is exact: no double holds it
+		p.Format = "double" // generators without it take a single; the text itself is exact
 		if example, ok := field.Tag.Lookup("example"); ok {
 			p.Examples = []any{json.RawMessage(example)} // with its scale
 		}
 	case reflect.TypeFor[api.Code]():
-		for code := range statuses {
-			p.Enum = append(p.Enum, string(code))
-		}
-		slices.SortFunc(p.Enum, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+		p.Description += " Known values: " + strings.Join(knownCodes(), ", ") + ". More may come: go by the HTTP status then."
 	case reflect.TypeFor[api.EventKind]():
-		for _, kind := range api.EventKinds {
-			p.Enum = append(p.Enum, string(kind))
+		kinds := make([]string, len(api.EventKinds))
+		for n, kind := range api.EventKinds {
+			kinds[n] = string(kind)
 		}
+		p.Description += " Known values: " + strings.Join(kinds, ", ") + ". More may come: accept and ignore what you do not know."
 	case reflect.TypeFor[jsontext.Value]():
 		return &huma.Schema{Description: p.Description, AnyOf: []*huma.Schema{
 			s.answer(reflect.TypeFor[api.SubmissionPayload]()), s.answer(reflect.TypeFor[api.IncomingPayload]())}}
@@ -142,4 +141,14 @@ func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bo
 		p.Enum = append(p.Enum, nil)
 	}
 	return p
+}
+
+// knownCodes are the codes of the error catalogue, in order.
+func knownCodes() []string {
+	var codes []string
+	for code := range statuses {
+		codes = append(codes, string(code))
+	}
+	slices.Sort(codes)
+	return codes
 }

@@ -81,7 +81,10 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.api, err = server.New(serving); err != nil {
 		return nil, err
 	}
-	return s, s.listen(ctx)
+	if err := s.listen(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // refuseSimulators keeps the legacy transport simulator in the environment local (specification, part 1).
@@ -164,7 +167,7 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	var listening net.ListenConfig
 	if s.config.API {
 		if s.listener, err = listening.Listen(ctx, "tcp", s.config.Listen); err != nil {
-			return fmt.Errorf("listen: %w", err)
+			return fmt.Errorf("listen for the API (choose another address with --listen): %w", err)
 		}
 	}
 	if s.config.MetricsListen != "" {

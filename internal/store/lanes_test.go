@@ -153,7 +153,7 @@ func TestClaimSubmissionOnce(t *testing.T) {
 // TestAbandoned: after the end of the one process that serves a database, calls that were cut off are due at once, and
 // only those.
 func TestAbandoned(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, f *fixture) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
 		cut, known := f.submit(t, "INV-1"), f.submit(t, "INV-2")
 		record(t, known, allFour("accepted", false))
 		must(t, f.Abandoned(t.Context()))

@@ -46,7 +46,9 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	db.SetMaxIdleConns(0) // the pool keeps the connections
 	return &engine{
 		name: "postgres", writer: db, reader: db, gate: make(chan struct{}, postgresConns-4),
-		claim: " for update skip locked", lock: " for update",
+		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
+		// transactions that each refer to one they then lock would wait for each other.
+		claim: " for no key update skip locked", lock: " for no key update",
 		begin:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		serve:       func() (func() error, error) { return func() error { return nil }, nil },
 		constraint:  postgresConstraint,

@@ -90,7 +90,7 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
 	if leased && !d.Hold {
-		s.PollWait, s.DueAt = d.PollWait, d.DueAt
+		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
 		tx.wake(WorkSubmissions) // the workers have to know when it is due
 		s.lease++                // the work is handed back: a second answer under the same lease finds it lost
 	}
@@ -101,10 +101,10 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	}
 	if _, err := tx.exec(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
 		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
-		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16 where tenant_id = $1 and id = $2`,
+		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17 where tenant_id = $1 and id = $2`,
 		t.id, s.ID, s.Outcome, s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
 		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
-		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease); err != nil {
+		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt)); err != nil {
 		return err
 	}
 	if changed {

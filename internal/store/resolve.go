@@ -36,12 +36,12 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submis
 		}
 		now := db.now()
 		if resend {
-			s.Resend, s.DueAt = true, &now
+			s.Resend, s.DueAt, s.NextCheckAt = true, &now, &now
 		} else {
 			s.Outcome = api.OutcomeRejected
 		}
-		if _, err := tx.exec(ctx, `update submissions set resend = $3, outcome = $4, due_at = $5 where tenant_id = $1 and id = $2`,
-			tenant.id, id, flag(s.Resend), s.Outcome, microsOrNil(s.DueAt)); err != nil {
+		if _, err := tx.exec(ctx, `update submissions set resend = $3, outcome = $4, due_at = $5, next_check_at = $6 where tenant_id = $1 and id = $2`,
+			tenant.id, id, flag(s.Resend), s.Outcome, microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt)); err != nil {
 			return err
 		}
 		tx.wake(WorkSubmissions)

@@ -37,8 +37,9 @@ type Submission struct {
 	MissingSince  *time.Time // when the provider first said that it has no such document
 	MissingCount  int        // how often in a row it has said so
 	TerminalAt    *time.Time
-	Evidence      int64 // number of evidence entries
-	DueAt         *time.Time
+	Evidence      int64      // number of evidence entries
+	DueAt         *time.Time // when it is work, or its lease ends
+	NextCheckAt   *time.Time // when the provider is asked next, as it was decided; a claim does not move it
 	States        invoice.States
 
 	lease int64
@@ -50,18 +51,18 @@ func (s *Submission) Sent() bool { return s.Outcome != OutcomeNotSent }
 
 const submissionColumns = `id, invoice_id, connection_id, ordinal, current, number, document, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
-	terminal_at, evidence_count, evidence_head, due_at, lease`
+	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease`
 
 func scanSubmission(row scanner) (Submission, error) {
 	var s Submission
 	var current, attempted, sent, resend, wait int64
 	var document string
 	var reference sql.Null[string]
-	var sequence, checked, status, missing, terminal, due sql.Null[int64]
+	var sequence, checked, status, missing, terminal, due, next sql.Null[int64]
 	var sum []byte
 	if err := row.Scan(&s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &document, &s.Outcome, &attempted,
 		&sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
-		&terminal, &s.Evidence, &s.head, &due, &s.lease); err != nil {
+		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease); err != nil {
 		return Submission{}, err
 	}
 	s.Current, s.Document, s.AttemptedAt = current == 1, []byte(document), instant(attempted)
@@ -72,7 +73,7 @@ func scanSubmission(row scanner) (Submission, error) {
 	}
 	copy(s.LastSHA256[:], sum)
 	s.LastCheckedAt, s.MissingSince = instantOrNil(checked), instantOrNil(missing)
-	s.TerminalAt, s.DueAt = instantOrNil(terminal), instantOrNil(due)
+	s.TerminalAt, s.DueAt, s.NextCheckAt = instantOrNil(terminal), instantOrNil(due), instantOrNil(next)
 	return s, nil
 }
 
@@ -226,15 +227,16 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	s.Invoice, s.Connection, s.Number, s.Document = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber, document
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
 	s.DueAt, s.PollWait = new(now.Add(intent.Lease)), 0
+	s.NextCheckAt = s.DueAt
 	s.lease++
 	if reserved != nil {
 		_, err = tx.exec(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
-			sent_at = $7, due_at = $8, lease = $9, poll_wait = 0 where tenant_id = $1 and id = $2`, t.id, s.ID, s.Connection, s.Number, string(document),
+			sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0 where tenant_id = $1 and id = $2`, t.id, s.ID, s.Connection, s.Number, string(document),
 			s.Outcome, micros(now), micros(*s.DueAt), s.lease)
 	} else {
 		err = tx.QueryRowContext(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
-			document, outcome, attempted_at, sent_at, poll_wait, due_at, lease)
-			values ($1, $2, $3, $4, $5, (select count(*) + 1 from submissions where tenant_id = $1 and invoice_id = $5), 1, $6, $7, $8, $9, $9, 0, $10, $11) returning ordinal`,
+			document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease)
+			values ($1, $2, $3, $4, $5, (select count(*) + 1 from submissions where tenant_id = $1 and invoice_id = $5), 1, $6, $7, $8, $9, $9, 0, $10, $10, $11) returning ordinal`,
 			t.id, s.ID, t.account, s.Connection, found.ID, s.Number, string(document), s.Outcome, micros(now), micros(*s.DueAt), s.lease).Scan(&s.Ordinal)
 	}
 	if err != nil {

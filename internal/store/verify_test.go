@@ -42,7 +42,7 @@ func TestTamperedEvidenceIsFound(t *testing.T) {
 				}
 				_, faults, err = f.tenant.VerifyEvidence(t.Context())
 				must(t, err)
-				if len(faults) != 1 || faults[0].Submission != call.Submission.ID {
+				if len(faults) != 1 || faults[0].Of != call.Submission.ID {
 					t.Errorf("found %v", faults)
 				}
 			})
@@ -84,4 +84,34 @@ func withheldDecision(s store.Submission, now time.Time) store.Decision {
 	d := told(s, now, nil)
 	d.Evidence.Body, d.Evidence.Withheld = []byte("sealed-canary"), true
 	return d
+}
+
+// TestTamperedRevisionIsFound is the same for incoming e-invoices, column by column.
+func TestTamperedRevisionIsFound(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		claim := f.mustClaim(t)
+		retain(t, claim, store.SyncStep{Cursor: "c", After: time.Hour}, incoming("x", "one"), incoming("x", "two"), incoming("y", "other"))
+		entries, faults, err := f.tenant.VerifyEvidence(t.Context())
+		if err != nil || entries != 3 || len(faults) != 0 {
+			t.Fatalf("%d entries, %v, %v", entries, faults, err)
+		}
+		const where = ` where tenant_id = $1 and revision = 1 and incoming_id = (select id from incoming where tenant_id = $1 and provider_document_id = 'x')`
+		for column, value := range map[string]string{"document_type": `'x'`, "invoice_number": `'x'`, "supplier_name": `'Mallory'`, "supplier_network_id": `null`,
+			"issue_date": `'2020-01-01'`, "due_date": `null`, "currency": `'EUR'`, "total_amount": `'9.99'`, "received_at": `1`, "media_type": `'text/plain'`,
+			"size": `7`, "sha256": `previous`, "claimed_sha256": `null`, "body": `metadata`, "metadata": `body`, "metadata_sha256": `sha256`,
+			"retained_at": `retained_at + 1`, "previous": `sha256`, "digest": `sha256`, "revision": `9`} {
+			var saved any
+			must(t, f.raw.QueryRowContext(t.Context(), `select `+column+` from revisions`+where, f.tenant.Key()).Scan(&saved))
+			f.exec(t, `update revisions set `+column+` = `+value+where, f.tenant.Key())
+			_, faults, err := f.tenant.VerifyEvidence(t.Context())
+			if err != nil || len(faults) != 1 {
+				t.Errorf("%s: found %v, %v", column, faults, err)
+			}
+			f.exec(t, `update revisions set `+column+` = $2`+strings.Replace(where, "revision = 1", "revision in (1, 9)", 1), f.tenant.Key(), saved)
+		}
+		f.exec(t, `update incoming set revision = 1 where tenant_id = $1 and provider_document_id = 'x'`, f.tenant.Key())
+		if _, faults, err := f.tenant.VerifyEvidence(t.Context()); err != nil || len(faults) != 1 {
+			t.Errorf("the head: found %v, %v", faults, err)
+		}
+	})
 }

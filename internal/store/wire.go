@@ -24,7 +24,7 @@ func (i Invoice) Wire(profile *api.Profile) api.Invoice {
 // Wire is the submission as the API shows it.
 func (s Submission) Wire() api.Submission {
 	return api.Submission{ID: s.ID.String(), Outcome: s.Outcome, AttemptedAt: s.AttemptedAt, ProviderReference: s.Reference,
-		LastCheckedAt: s.LastCheckedAt, NextCheckAt: s.DueAt}
+		LastCheckedAt: s.LastCheckedAt, NextCheckAt: s.NextCheckAt}
 }
 
 // Wire is the subscription as the API shows it, without its secret.

@@ -90,6 +90,7 @@ create table invoices (
 create unique index invoices_position on invoices (tenant_id, position);
 create index invoices_number on invoices (tenant_id, number, position);
 
+-- due_at is the work's: a claim moves it to the end of its lease. next_check_at is what people are told.
 -- outcome not_sent: the provider certainly did not take the document; the invoice is a draft again and this row keeps
 -- the permanent reference for the next try.
 create table submissions (
@@ -118,6 +119,7 @@ create table submissions (
     evidence_count     bigint not null default 0,
     evidence_head      bytea,
     due_at             bigint,
+    next_check_at      bigint,
     lease              bigint not null default 0,
     primary key (tenant_id, id),
     unique (tenant_id, invoice_id, ordinal),
