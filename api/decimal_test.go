@@ -69,7 +69,7 @@ func FuzzParseDecimal(f *testing.F) {
 		if !json.Valid([]byte(text)) {
 			t.Fatalf("%q is no JSON number", text)
 		}
-		if len(text) > 64 {
+		if _, exponent, _ := strings.Cut(strings.ToLower(text), "e"); len(exponent) > 5 {
 			return // an exponent of many digits is nothing for math/big
 		}
 		want, ok := new(big.Rat).SetString(text)

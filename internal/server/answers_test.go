@@ -114,6 +114,9 @@ func TestHead(t *testing.T) {
 			if op.ids != nil {
 				path = fill(path, op.ids(t, c))
 			}
+			if strings.HasSuffix(path, "/events") {
+				path += "?limit=1" // more of them may come between the two calls
+			}
 			get := c.get(t, path)
 			head := c.send(t, request{method: http.MethodHead, path: path, token: c.token(t)})
 			if head.status != get.status || head.header.Get("Content-Length") != strconv.Itoa(len(get.text)) || head.header.Get("ETag") != get.header.Get("ETag") {
