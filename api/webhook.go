@@ -4,7 +4,7 @@ import "time"
 
 // SubscriptionRequest is the body of a webhook subscription's creation.
 type SubscriptionRequest struct {
-	URL         *string  `json:"url" required:"true" minLength:"1" maxLength:"2048" doc:"HTTPS destination: a public host, no user info, query or fragment." example:"https://hooks.example.com/quittance"`
+	URL         *string  `json:"url" required:"true" minLength:"1" doc:"HTTPS destination: at most 2048 characters, a public host, no user info, query or fragment." example:"https://hooks.example.com/quittance"`
 	Events      []string `json:"events" nullable:"true" minItems:"1" maxItems:"16" enum:"einvoice.submission.updated,einvoice.status.changed,einvoice.terminal,einvoice.incoming.received,einvoice.incoming.revised" doc:"Event kinds to send; all when absent."`
 	Description *string  `json:"description" maxLength:"1024" text:"multi" doc:"A note for people."`
 }

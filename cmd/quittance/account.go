@@ -28,6 +28,12 @@ type accountCmd struct {
 	User       accountUserCmd       `cmd:"" help:"Add users and reset passwords."`
 }
 
+// Help is shown by --help.
+func (accountCmd) Help() string {
+	return `Example:
+  quittance account create --data ./sandbox --company "Palm Trading LLC" --email owner@palm.example`
+}
+
 // one are the flags of a command about one account.
 type one struct {
 	admin
@@ -271,6 +277,12 @@ func (e faultsError) Error() string {
 type accountUserCmd struct {
 	Add           userAddCmd   `cmd:"" help:"Add a user, whose password is shown once."`
 	ResetPassword userResetCmd `cmd:"" help:"Give a user a new password, shown once; all tokens of the user are revoked."`
+}
+
+// Help is shown by --help.
+func (accountUserCmd) Help() string {
+	return `Example:
+  quittance account user add 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --email books@palm.example`
 }
 
 type userAddCmd struct {

@@ -174,6 +174,12 @@ type keyCmd struct {
 	List     keyListCmd     `cmd:"" help:"List the keys of a key file, without their material."`
 }
 
+// Help is shown by --help.
+func (keyCmd) Help() string {
+	return `Example:
+  quittance key list --key-file key.json`
+}
+
 type keyGenerateCmd struct {
 	Out string `required:"" placeholder:"FILE" help:"File to create; an existing one is never overwritten."`
 }

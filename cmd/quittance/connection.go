@@ -18,6 +18,12 @@ type connectionCmd struct {
 	List              connectionListCmd     `cmd:"" help:"List the connections."`
 }
 
+// Help is shown by --help.
+func (connectionCmd) Help() string {
+	return `Example:
+  quittance connection list --data ./sandbox`
+}
+
 type connectionAddCmd struct {
 	admin
 	Account        string `required:"" placeholder:"ID" help:"Identifier of the account."`

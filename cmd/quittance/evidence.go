@@ -12,6 +12,12 @@ type submissionCmd struct {
 	Resolve submissionResolveCmd `cmd:"" help:"Decide about a submission of unknown outcome."`
 }
 
+// Help is shown by --help.
+func (submissionCmd) Help() string {
+	return `Example:
+  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --data ./sandbox`
+}
+
 type submissionResolveCmd struct {
 	admin
 	ID     string `arg:"" help:"Identifier of the submission."`
@@ -51,6 +57,12 @@ func (c submissionResolveCmd) Run(env environment) error {
 type evidenceCmd struct {
 	Verify evidenceVerifyCmd `cmd:"" help:"Recompute every digest of the retained evidence."`
 	Export evidenceExportCmd `cmd:"" help:"Export one invoice's evidence as a file that verifies by itself."`
+}
+
+// Help is shown by --help.
+func (evidenceCmd) Help() string {
+	return `Example:
+  quittance evidence verify --data ./sandbox`
 }
 
 type evidenceVerifyCmd struct {

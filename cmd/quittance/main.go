@@ -101,13 +101,18 @@ func version() string {
 	return "devel"
 }
 
-type versionCmd struct{}
+type versionCmd struct {
+	JSON bool `help:"Print the record as JSON."`
+}
 
 // Help is shown by --help.
 func (versionCmd) Help() string { return "Example:\n  quittance version" }
 
 // Run prints the version.
-func (versionCmd) Run(env environment) error {
+func (c versionCmd) Run(env environment) error {
+	if c.JSON {
+		return printJSON(env, object{{"version", version()}})
+	}
 	_, err := fmt.Fprintln(env.stdout, "quittance", version())
 	return err
 }

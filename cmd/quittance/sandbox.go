@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -46,12 +47,19 @@ func (sandboxRunCmd) Help() string {
 }
 
 // Run runs a sandbox until the process is told to end.
-func (c sandboxRunCmd) Run(env environment) error {
+func (c sandboxRunCmd) Run(env environment) (err error) {
 	config, err := c.config(env)
 	if err != nil {
 		return err
 	}
 	config.Listen, config.Database = c.Listen, c.Database
+	if c.ReadyFile != "" {
+		// It says that everything answers: one of an earlier run would be a lie, and so would this one after the end.
+		if err := removeFile(c.ReadyFile); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, removeFile(c.ReadyFile)) }()
+	}
 	running, err := allinone.Start(env.ctx, allinone.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data, Chaos: c.Chaos, Log: env.log})
 	if err != nil {
 		return err
@@ -65,6 +73,14 @@ func (c sandboxRunCmd) Run(env environment) error {
 		_, err := fmt.Fprint(env.stdout, welcome(info, c.Data == ""))
 		return err
 	})
+}
+
+// removeFile removes a file that may not be there.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 type sandboxResetCmd struct {

@@ -30,7 +30,7 @@ func (s *Service) ChangePassword(ctx context.Context, session store.Session, sou
 	if err != nil {
 		return Limit{}, err
 	}
-	limit, err := s.spend(ctx, source, user.Email)
+	limit, err := s.stand(ctx, source, user.Email)
 	if err != nil {
 		return limit, err
 	}
@@ -39,6 +39,10 @@ func (s *Service) ChangePassword(ctx context.Context, session store.Session, sou
 		return limit, err
 	}
 	if !right {
+		limit, err := s.spend(ctx, source, user.Email)
+		if _, limited := errors.AsType[*LimitedError](err); err != nil && !limited {
+			return limit, err
+		}
 		return limit, errors.Join(ErrWrongPassword, s.failed(ctx, user.Email))
 	}
 	if chosen == current {
@@ -52,6 +56,23 @@ func (s *Service) ChangePassword(ctx context.Context, session store.Session, sou
 		return limit, err
 	}
 	return limit, s.DB.SetPassword(ctx, session.Account.ID, user.ID, hash, &session.Digest)
+}
+
+// stand tells how a source stands with the logins for an e-mail address, without counting one: a right password is no
+// failed login.
+func (s *Service) stand(ctx context.Context, source, email string) (Limit, error) {
+	if s.LoginRate == 0 {
+		return Limit{}, nil
+	}
+	used, end, err := s.DB.Spent(ctx, limitKey("login", source, email))
+	if err != nil || used == 0 {
+		return Limit{}, err
+	}
+	limit := Limit{Max: s.LoginRate, Remaining: max(0, s.LoginRate-used), Reset: max(0, end.Sub(s.Now()))}
+	if used >= s.LoginRate {
+		return limit, &LimitedError{Limit: limit}
+	}
+	return limit, nil
 }
 
 // Common tells whether a password is on the list of common ones, whatever its case, or one character over and over.

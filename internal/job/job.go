@@ -1,8 +1,8 @@
 // Package job runs due work. The rows of the store are themselves the work: they carry when they are due and a lease.
 // There is no second queue with a second truth.
 //
-// Its invariants: work is claimed before it is done and a lease outlives every step of it; lanes take turns and none
-// holds more than its share of the workers, so that one company's long line keeps nobody else waiting; a wake makes
+// Its invariants: work is claimed before it is done and a lease outlives every step of it; lanes take turns, and neither a
+// lane nor a company holds more than its share of the workers, so that one company's long line keeps nobody else waiting; a wake makes
 // work start at once, and looking from time to time makes sure that a lost wake costs only that time; stopping waits
 // for what is under way.
 //
@@ -33,8 +33,9 @@ type Source[W any] struct {
 
 // Options bound a run.
 type Options struct {
-	// Workers is how many pieces may be under way at once, PerLane how many of them in one lane; both from 1.
-	Workers, PerLane int
+	// Workers is how many pieces may be under way at once, PerOwner how many of them for one company and PerLane how many
+	// in one lane; all from 1.
+	Workers, PerOwner, PerLane int
 	// Look is how often to look for work without being woken.
 	Look time.Duration
 	// Now is the clock.
@@ -47,8 +48,9 @@ type runner[W any] struct {
 	Source[W]
 	Options
 	busy  map[store.ID]int // pieces under way by lane
+	owned map[store.ID]int // and by company
 	total int
-	done  chan store.ID
+	done  chan store.Lane
 }
 
 // Run does work of a source until ctx ends, then waits for the pieces under way. Pieces run under a context that does
@@ -56,7 +58,7 @@ type runner[W any] struct {
 func Run[W any](ctx context.Context, db *store.DB, source Source[W], options Options) {
 	wake, stop := db.Wakes(source.Kind)
 	defer stop()
-	r := &runner[W]{Source: source, Options: options, busy: map[store.ID]int{}, done: make(chan store.ID, options.Workers)}
+	r := &runner[W]{Source: source, Options: options, busy: map[store.ID]int{}, owned: map[store.ID]int{}, done: make(chan store.Lane, options.Workers)}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -106,10 +108,18 @@ func (r *runner[W]) drain() {
 	}
 }
 
-func (r *runner[W]) finish(lane store.ID) {
-	r.total--
-	if r.busy[lane]--; r.busy[lane] <= 0 {
-		delete(r.busy, lane)
+func (r *runner[W]) finish(lane store.Lane) { r.count(lane, -1) }
+
+// count adds to the pieces under way of a lane and its company.
+func (r *runner[W]) count(lane store.Lane, by int) {
+	r.total += by
+	r.busy[lane.Key()] += by
+	r.owned[lane.Owner()] += by
+	if r.busy[lane.Key()] == 0 {
+		delete(r.busy, lane.Key())
+	}
+	if r.owned[lane.Owner()] == 0 {
+		delete(r.owned, lane.Owner())
 	}
 }
 
@@ -124,7 +134,7 @@ func (r *runner[W]) round(ctx context.Context) (next time.Time, waiting bool) {
 		return time.Time{}, false
 	}
 	for _, lane := range lanes {
-		free := min(r.PerLane-r.busy[lane.Key()], r.Workers-r.total)
+		free := min(r.PerLane-r.busy[lane.Key()], r.PerOwner-r.owned[lane.Owner()], r.Workers-r.total)
 		if free <= 0 {
 			waiting = true
 			continue
@@ -138,19 +148,18 @@ func (r *runner[W]) round(ctx context.Context) (next time.Time, waiting bool) {
 		}
 		waiting = waiting || len(claimed) == free
 		for _, work := range claimed {
-			r.busy[lane.Key()]++
-			r.total++
-			go r.work(context.WithoutCancel(ctx), lane.Key(), work)
+			r.count(lane, 1)
+			go r.work(context.WithoutCancel(ctx), lane, work)
 		}
 	}
 	return next, waiting
 }
 
 // work does one piece; a panic costs that piece alone.
-func (r *runner[W]) work(ctx context.Context, lane store.ID, work W) {
+func (r *runner[W]) work(ctx context.Context, lane store.Lane, work W) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.Log.ErrorContext(ctx, "panic in work", "work", r.Name, "lane", lane, "panic", cause)
+			r.Log.ErrorContext(ctx, "panic in work", "work", r.Name, "lane", lane.Key(), "panic", cause)
 		}
 		r.done <- lane
 	}()

@@ -34,8 +34,14 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{Store: storetest.Open(t, storetest.SQLite)}
-	account, err := f.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com"})
+	return newCompany(t, storetest.Open(t, storetest.SQLite), "a@example.com")
+}
+
+// newCompany is another company of a store.
+func newCompany(t *testing.T, s *storetest.Store, email string) *fixture {
+	t.Helper()
+	f := &fixture{Store: s}
+	account, err := f.CreateAccount(t.Context(), "Palm", store.NewUser{Email: email})
 	must(t, err)
 	f.tenant, err = f.Tenant(t.Context(), account.ID)
 	must(t, err)
@@ -93,7 +99,7 @@ func (f *fixture) source(kind store.Work, looked func(), do func(store.Delivery)
 }
 
 func (f *fixture) options(look time.Duration) job.Options {
-	return job.Options{Workers: 6, PerLane: 2, Look: look, Now: f.Clock.Now, Log: f.Options.Log}
+	return job.Options{Workers: 6, PerOwner: 6, PerLane: 2, Look: look, Now: f.Clock.Now, Log: f.Options.Log}
 }
 
 // start runs a source; stop ends it and waits for that.
@@ -154,6 +160,41 @@ func TestFairness(t *testing.T) {
 	stop()
 	if most.Load() != 2 {
 		t.Errorf("%d pieces of one lane were under way at once, want 2", most.Load())
+	}
+}
+
+// TestCompaniesAreFair: a company whose destinations all hang holds its share of the workers and no more, however many
+// destinations it has.
+func TestCompaniesAreFair(t *testing.T) {
+	f := newFixture(t)
+	other := newCompany(t, f.Store, "b@example.com")
+	for range 10 {
+		f.subscribe(t)
+	}
+	quick := other.subscribe(t)
+	f.tell(t, 5)
+	other.tell(t, 5)
+	release, done := make(chan struct{}), make(chan store.ID, 64)
+	var hung, most atomic.Int32
+	options := f.options(never)
+	options.PerOwner = 4
+	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(d store.Delivery) {
+		if d.Subscription != quick {
+			most.Store(max(most.Load(), hung.Add(1)))
+			<-release
+			hung.Add(-1)
+		}
+		done <- d.Subscription
+	}), options)
+	for range 5 {
+		if lane := await(t, done, "the other company"); lane != quick {
+			t.Fatalf("lane %s was done, want the other company's, %s", lane, quick)
+		}
+	}
+	close(release)
+	stop()
+	if most.Load() > 4 {
+		t.Errorf("%d pieces of one company were under way at once, want at most 4", most.Load())
 	}
 }
 

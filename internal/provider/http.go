@@ -154,7 +154,7 @@ func (h *HTTP) Close() { h.transport.CloseIdleConnections() }
 
 // Profile declares the vocabulary of the provider protocol, in which references are idempotent.
 func (h *HTTP) Profile() Profile {
-	return Profile{Vocabulary: ProtocolVocabulary(), Idempotent: true}
+	return Profile{Vocabulary: ProtocolVocabulary(), Idempotent: true, Echoes: h.holds}
 }
 
 // Submit implements [Adapter] by POST /v1/documents.

@@ -39,6 +39,9 @@ type Profile struct {
 	// Idempotent tells that a repeat of a reference is answered with the document it has. Without it nothing is ever
 	// sent again by itself.
 	Idempotent bool
+	// Echoes tells whether a text holds the connection's credential in one of the forms of [Answer].Echoed; nil where
+	// there is no credential. What is read from an echoed answer has to be asked about before it is kept.
+	Echoes func(text string) bool
 }
 
 // Kind is what the protocol says about one call.

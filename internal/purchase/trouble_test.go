@@ -96,6 +96,24 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// TestOutage: while not one document of a page can be had, none is given up: that is the provider's trouble, and it ends.
+func TestOutage(t *testing.T) {
+	s := newStranger(t)
+	s.page = onePage(entries(3)...)
+	s.document = failing(map[string]int{"d000": 503, "d001": 500, "d002": 502}, 12)
+	b := newBench(t, storetest.SQLite, s.URL)
+	for turn := 1; turn <= 12; turn++ {
+		if b.turn(t); len(b.retained(t)) != 0 || b.cursor(t) != "" {
+			t.Fatalf("after turn %d something is retained", turn)
+		}
+	}
+	b.turn(t)
+	got := b.retained(t)
+	if len(got) != 3 || *got["d001"].DocumentType != "invoice" || !got["d001"].Evidence.DocumentRetained || b.cursor(t) != "end" {
+		t.Errorf("after the outage %+v", got)
+	}
+}
+
 // TestFinalRefusal: what the provider says it will not give is unreadable at once, and its neighbours are not.
 func TestFinalRefusal(t *testing.T) {
 	final := map[string]int{"d001": 400, "d002": 404, "d003": 406, "d005": 410, "d006": 414, "d007": 422, "d008": 451}

@@ -24,6 +24,8 @@ const (
 	// fetched is given up. A turn that gains something begins the count anew, so that a provider that hands out a few
 	// documents at a time loses none of them.
 	maxFailures = 5
+	// maxOutage is the same while no document of the page can be fetched at all. At [maxWait] apart these turns last a day.
+	maxOutage = 100
 	// maxCursor is the longest cursor that is kept, in characters.
 	maxCursor = 1024
 )
@@ -105,7 +107,11 @@ func (t *turn) retry(ctx context.Context, page provider.PurchasePage, got progre
 	if got.stored > 0 {
 		failures = 1
 	}
-	if failures < maxFailures {
+	limit := maxFailures
+	if len(got.failed) == len(page.Purchases) {
+		limit = maxOutage // not one document of the page was ever had: that is the provider's trouble, not a document's
+	}
+	if failures < limit {
 		return false, t.again(ctx, nil, failures, got.retryAfter)
 	}
 	t.Log.WarnContext(ctx, "purchase documents are given up as unreadable", "connection", t.claim.Connection.ID, "documents", len(got.failed))

@@ -97,7 +97,7 @@ func refuseSimulators(ctx context.Context, db *store.DB, environment string) err
 		return err
 	}
 	for _, c := range connections {
-		if c.Kind == "simulator" && c.State != store.ConnectionDisabled {
+		if c.Kind == "simulator" && c.State == store.ConnectionActive {
 			return fmt.Errorf("connection %s is a transport simulator, which exists in the environment local alone: disable it first", c.ID)
 		}
 	}
@@ -265,25 +265,28 @@ func (s *Service) stop(ctx context.Context, servers []*http.Server, stopWork fun
 	}
 }
 
-// The shares of the workers: deliveries wait for other people's servers, so there are many; each lane has a few. A
-// purchase sync holds documents in memory, and its lane is a single piece of work.
+// The shares of the workers: deliveries wait for other people's servers, so there are many; each company has a
+// share of them and each of its destinations a few, so that a company whose destinations all hang keeps nobody else
+// waiting. A purchase sync holds documents in memory, and its lane is a single piece of work.
 const (
-	deliveryWorkers   = 256
-	deliveryPerLane   = 16
-	submissionWorkers = 128
-	submissionPerLane = 16
-	purchaseWorkers   = 32
-	lookForWork       = time.Second
-	sweepEvery        = 10 * time.Minute
+	deliveryWorkers    = 1024
+	deliveryPerOwner   = 64
+	deliveryPerLane    = 16
+	submissionWorkers  = 256
+	submissionPerOwner = 16
+	submissionPerLane  = 16
+	purchaseWorkers    = 32
+	lookForWork        = time.Second
+	sweepEvery         = 10 * time.Minute
 )
 
 // work starts the workers.
 func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
 	options := job.Options{Look: lookForWork, Now: time.Now, Log: s.config.Log}
 	deliveries, submissions, purchases := options, options, options
-	purchases.Workers, purchases.PerLane = purchaseWorkers, 1
-	deliveries.Workers, deliveries.PerLane = deliveryWorkers, deliveryPerLane
-	submissions.Workers, submissions.PerLane = submissionWorkers, submissionPerLane
+	purchases.Workers, purchases.PerOwner, purchases.PerLane = purchaseWorkers, 1, 1
+	deliveries.Workers, deliveries.PerOwner, deliveries.PerLane = deliveryWorkers, deliveryPerOwner, deliveryPerLane
+	submissions.Workers, submissions.PerOwner, submissions.PerLane = submissionWorkers, submissionPerOwner, submissionPerLane
 	running.Go(func() { job.Run(ctx, s.db, s.deliverer.Work(), deliveries) })
 	running.Go(func() { job.Run(ctx, s.db, s.submissions.Work(), submissions) })
 	running.Go(func() { job.Run(ctx, s.db, s.purchases.Work(), purchases) })

@@ -59,11 +59,33 @@ func credentialPlace(account, id ID) secret.Place {
 	return secret.Place{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]}
 }
 
+// ErrSimulator says that the transport simulator was asked for on a database that is served outside the environment
+// local.
+var ErrSimulator = errors.New("the transport simulator exists in the environment local alone")
+
+// allowedHere refuses a simulator where it does not exist. A database that was never served takes one.
+func (t *tx) allowedHere(ctx context.Context, kind string) error {
+	if kind != "simulator" {
+		return nil
+	}
+	var elsewhere int
+	if err := t.QueryRowContext(ctx, `select count(*) from settings where key = 'environment' and value <> 'local'`).Scan(&elsewhere); err != nil {
+		return err
+	}
+	if elsewhere > 0 {
+		return ErrSimulator
+	}
+	return nil
+}
+
 // AddConnection stores a pending connection of account with its credential sealed.
 func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) (Connection, error) {
 	var connection Connection
 	err := db.write(ctx, func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, account); err != nil {
+			return err
+		}
+		if err := t.allowedHere(ctx, add.Kind); err != nil {
 			return err
 		}
 		id, err := newID(db.now(), db.random)
@@ -134,6 +156,11 @@ func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connec
 		}
 		if err := change(&c); err != nil {
 			return err
+		}
+		if c.State == ConnectionActive {
+			if err := t.allowedHere(ctx, c.Kind); err != nil {
+				return err
+			}
 		}
 		c.UpdatedAt = db.now()
 		var at, by, contract, release any

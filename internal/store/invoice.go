@@ -150,11 +150,13 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		if err != nil {
 			return err
 		}
-		if found.Submission != nil || !bytes.Equal(text, current) {
-			// A changed document never goes out under the reference of another one.
-			if _, err := tx.exec(ctx, `update submissions set current = 0 where tenant_id = $1 and invoice_id = $2 and current = 1`, t.id, id); err != nil {
-				return err
-			}
+		if found.Submission == nil && bytes.Equal(text, current) {
+			updated = found // nothing is changed, and nothing has to be read anew
+			return nil
+		}
+		// A changed document never goes out under the reference of another one.
+		if _, err := tx.exec(ctx, `update submissions set current = 0 where tenant_id = $1 and invoice_id = $2 and current = 1`, t.id, id); err != nil {
+			return err
 		}
 		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: t.db.now()}
 		_, err = tx.exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6 where tenant_id = $1 and id = $2`,

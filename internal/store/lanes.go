@@ -17,6 +17,14 @@ type Lane struct {
 // Key identifies the lane within its kind of work.
 func (l Lane) Key() ID { return l.id }
 
+// Owner identifies the company whose work it is, for what all its lanes together may take.
+func (l Lane) Owner() ID {
+	if l.tenant != nil {
+		return l.tenant.id
+	}
+	return l.account
+}
+
 // DeliveryLanes returns the subscriptions with deliveries due now, longest waiting first, and when the next of the
 // others will be due; zero when there are none.
 func (db *DB) DeliveryLanes(ctx context.Context) (lanes []Lane, next time.Time, err error) {

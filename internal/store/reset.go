@@ -11,6 +11,9 @@ import (
 // ErrProduction says that something for local and sandbox alone was tried on a production database.
 var ErrProduction = errors.New("this database is served in production")
 
+// ErrProductionConnection says the same of an account with a production connection.
+var ErrProductionConnection = errors.New("the account has a production connection")
+
 // Environment records the environment this database is served in and refuses one that contradicts it: what was served
 // in production is no sandbox, and the other way round.
 func (db *DB) Environment(ctx context.Context, environment string) error {
@@ -32,21 +35,24 @@ func (db *DB) Environment(ctx context.Context, environment string) error {
 }
 
 // ResetTenant gives an account a fresh tenant and freezes the old one: its tokens are revoked and its leases void, so
-// that nothing of it is sent any more. Users, passwords, profile and connections stay. [ErrProduction] says that the
-// database, or a connection of the account, is a production one.
+// that nothing of it is sent any more. Users, passwords, profile and connections stay. [ErrProduction]
+// and [ErrProductionConnection] say that this is none to play with.
 func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 	var fresh *Tenant
 	err := db.write(ctx, func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}
-		var production int
-		if err := t.QueryRowContext(ctx, `select (select count(*) from settings where key = 'environment' and value = 'production')
-			+ (select count(*) from connections where account_id = $1 and environment = 'production')`, account).Scan(&production); err != nil {
+		var production, connections int
+		if err := t.QueryRowContext(ctx, `select (select count(*) from settings where key = 'environment' and value = 'production'),
+			(select count(*) from connections where account_id = $1 and environment = 'production')`, account).Scan(&production, &connections); err != nil {
 			return err
 		}
-		if production > 0 {
+		switch {
+		case production > 0:
 			return ErrProduction
+		case connections > 0:
+			return ErrProductionConnection
 		}
 		old, err := db.currentTenant(ctx, t, account)
 		if err != nil {

@@ -71,7 +71,7 @@ func TestResetKeepsOutOfProduction(t *testing.T) {
 		_, err := f.AddConnection(t.Context(), f.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: providerURL, Credential: secret.New(credential)})
 		must(t, err)
 		_, err = f.ResetTenant(t.Context(), f.account.ID)
-		wantErr(t, err, store.ErrProduction)
+		wantErr(t, err, store.ErrProductionConnection)
 	})
 }
 

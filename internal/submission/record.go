@@ -68,8 +68,21 @@ func (h hearing) report(s store.Submission) (invoice.Report, bool) {
 		return invoice.Report{}, false
 	}
 	report, err := invoice.ReadReport(h.answer.Body, h.profile.Vocabulary)
-	// A report on another document says nothing about this one.
-	return report, err == nil && report.Reference == s.ID.String()
+	// A report on another document says nothing about this one, and one whose words hold our credential is not shown.
+	return report, err == nil && report.Reference == s.ID.String() && !h.leaks(report)
+}
+
+// leaks tells whether what would be kept of a report in clear holds our credential.
+func (h hearing) leaks(report invoice.Report) bool {
+	if !h.answer.Echoed || h.profile.Echoes == nil {
+		return false
+	}
+	leaks := h.profile.Echoes(report.ProviderReference)
+	for _, dimension := range invoice.Dimensions {
+		word, _, _ := report.States.Get(dimension)
+		leaks = leaks || h.profile.Echoes(word)
+	}
+	return leaks
 }
 
 // retain appends the answer to the evidence, unless it is to the byte what was answered before.

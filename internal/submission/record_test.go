@@ -3,6 +3,7 @@ package submission
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -230,6 +231,24 @@ func TestRefusedResend(t *testing.T) {
 		lost.Outcome = api.OutcomeUnknown
 		if lost, _ = judge(t, lost, callSubmit, provider.Answer{Kind: kind}, false, began); mayResend(lost, provider.Profile{Idempotent: true}) {
 			t.Errorf("%v: a worker without a lease proves something", kind)
+		}
+	}
+}
+
+// TestAWordThatEchoesIsNotKept: a report that carries our credential as a word or a reference is sealed evidence, and
+// nothing is read from it; one that carries it elsewhere is read.
+func TestAWordThatEchoesIsNotKept(t *testing.T) {
+	const credential = "canary-credential"
+	profile := provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Echoes: func(text string) bool { return strings.Contains(text, credential) }}
+	for name, c := range map[string]struct {
+		word string
+		read bool
+	}{"in a word": {"say " + credential, false}, "elsewhere": {"accepted", true}} {
+		answer := reported(open(), "accepted", 1, map[string]any{"receiver_state": word(c.word, false)})
+		answer.Echoed = true
+		d, err := hearing{call: callStatus, answer: answer, profile: profile, timeout: timeout, polling: pace}.decide(open(), true, began)
+		if err != nil || !d.Evidence.Withheld || (len(d.Write) > 0) != c.read || (len(d.Evidence.Words) > 0) != c.read || (len(d.Events) > 0) != c.read {
+			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
 }
