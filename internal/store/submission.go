@@ -146,7 +146,7 @@ type DuplicateNumberError struct{ Invoice ID }
 
 func (e *DuplicateNumberError) Error() string { return "invoice number already submitted" }
 
-// errNumberTaken is the loser's side of a race for a number; who won is read after the transaction.
+// indexSubmissionNumber is what the loser of a race for a number violates; who won is read after the transaction.
 const indexSubmissionNumber = "submissions_number"
 
 // Intent is how a submission begins.

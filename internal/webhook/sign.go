@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/client/receiver"
+	"quittance/internal/store"
 )
 
 // secretPrefix marks a signing secret, so that scanners for leaked secrets recognise it. It is part of the key.
@@ -24,7 +25,7 @@ func NewSecret(random io.Reader) (string, error) {
 
 // FormatTimestamp writes an event's time as it stands in the timestamp header and in occurred_at: RFC 3339 in UTC with
 // microseconds; finer parts are cut off.
-func FormatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+func FormatTimestamp(t time.Time) string { return t.UTC().Format(store.TimestampLayout) }
 
 // Signature returns the signature header of a delivery (specification, part 6.3). It is the function that the
 // receiver library checks with, so that the two ends cannot come to differ.
