@@ -6,9 +6,15 @@ GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 # The time each fuzz target gets.
 FUZZTIME ?= 20s
+# How many seeds of the simulation run, and how many times a process is killed.
+SEEDS ?= 2000
+KILLS ?= 300
+
+# The random kills on each engine.
+KILLS ?= 300
 
 .DEFAULT_GOAL := check
-.PHONY: check test tools lint fuzz build bench clean
+.PHONY: check test tools lint fuzz soak planted crash replicas evidence canaries soak-kills build bench clean
 
 # Formatting, vet, lint and the fast tests, on SQLite only and with fewer random cases.
 check: lint
@@ -20,11 +26,15 @@ check: lint
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	CGO_ENABLED=1 $(BIN)/pgcluster -- go test -race -timeout 20m ./...
+	CGO_ENABLED=1 $(BIN)/pgcluster -- go test -race -timeout 30m ./...
+	go test -count=1 -run TestSeeds ./internal/simulation -seeds $(SEEDS)
+	go test -tags planted -run TestPlanted ./internal/simulation
 
 # The linter alone.
 lint: $(GOLANGCI)
 	$(GOLANGCI) run ./...
+	$(GOLANGCI) run --build-tags checkpoints ./cmd/quittance
+	$(GOLANGCI) run --build-tags planted ./internal/simulation
 
 # The pinned tools, built by this machine's Go into .bin.
 tools: $(GOLANGCI)
@@ -36,6 +46,30 @@ $(GOLANGCI):
 # Every fuzz target in turn: make fuzz FUZZTIME=5m
 fuzz:
 	QUITTANCE_TEST_ENGINES=sqlite scripts/fuzz $(FUZZTIME)
+
+# More seeds of the simulation: make soak SEEDS=20000 FIRST=5000
+FIRST ?= 1
+soak:
+	go test -run TestSeeds -timeout 24h -v ./internal/simulation -first $(FIRST) -seeds $(SEEDS)
+
+# The bugs planted into the simulation, each of which it has to find.
+planted:
+	go test -tags planted -run TestPlanted -v ./internal/simulation
+
+# The rows of docs/reliability.md that take a while: kills at every checkpoint; replicas and databases in trouble; tampering
+# with evidence; where secrets could hide.
+crash:
+	go test -run 'TestKilledAtEveryCheckpoint|TestEveryNamedStep' -v -timeout 1h ./cmd/quittance
+replicas:
+	go test -run 'TestReplicasRace|TestKilledInside|TestRolling|TestPostgresInTrouble|TestDiskFull|TestAdditive|TestMigrateBeside|TestPingWrites' -v -timeout 1h ./cmd/quittance ./internal/store
+evidence:
+	go test -run 'TestAppendOnly|TestTampered|TestMovedTo|TestVerify|TestSeals|TestExport' -v ./internal/store ./cmd/quittance
+canaries:
+	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./cmd/quittance
+
+# Random SIGKILLs under load, on both engines: make soak-kills KILLS=1000
+soak-kills:
+	QUITTANCE_TEST_KILLS=$(KILLS) go test -run TestKilledAtAnyMoment -v -timeout 12h ./cmd/quittance
 
 # The one binary, without cgo.
 build:

@@ -69,7 +69,7 @@ var guarded = map[string]struct {
 		"cmd/quittance/account.go",      // the first password, shown once
 		"internal/allinone/allinone.go", // what a fresh sandbox shows once
 		"internal/provider/exchange.go", // the Authorization header of a call to the provider
-		"internal/provider/http.go",     // its check at start, and the search for it in answers
+		"internal/provider/http.go",     // its check at start
 		"internal/sandbox/provider.go",  // the digest that a caller's credential is compared with
 		"internal/server/handlers.go",   // the token in the answer to a login
 		"internal/webhook/deliver.go",   // the key of a signature

@@ -75,4 +75,6 @@ type Connection struct {
 	Kind        string `json:"kind" enum:"http,simulator" doc:"How the provider is spoken to."`
 	Environment string `json:"environment" enum:"sandbox,production" doc:"What the provider is."`
 	State       string `json:"state" enum:"pending,active,disabled" doc:"State of the connection."`
+	// FailingSince is about the calls for submissions alone.
+	FailingSince *time.Time `json:"failing_since" doc:"Since when no call about a submission has got a usable answer from the provider; null when the last one has."`
 }

@@ -68,7 +68,7 @@ type Submission struct {
 	AttemptedAt       time.Time  `json:"attempted_at" doc:"When the intent was committed."`
 	ProviderReference *string    `json:"provider_reference" doc:"The provider's own identifier of the document, or null."`
 	LastCheckedAt     *time.Time `json:"last_checked_at" doc:"When the provider last answered about it."`
-	NextCheckAt       *time.Time `json:"next_check_at" doc:"When the provider is asked next; null once everything is terminal."`
+	NextCheckAt       *time.Time `json:"next_check_at" doc:"When the provider is asked next, at the earliest while its connection is in trouble; null once everything is terminal."`
 }
 
 // Outcome is what the service knows about its own call to the provider. It is not a state of the invoice.

@@ -70,7 +70,7 @@ func Start(t testing.TB, options Options) *Server {
 		log = slog.New(slog.NewTextHandler(options.Log, nil))
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	started, err := allinone.Start(ctx, allinone.Config{Data: options.Data, ProviderListen: "127.0.0.1:0", Pace: options.Pace, Empty: !options.Seed, Log: log,
+	started, err := allinone.Start(ctx, allinone.Config{Data: options.Data, ProviderListen: "127.0.0.1:0", Pace: options.Pace, Chaos: sandbox.ChaosOff, Empty: !options.Seed, Log: log,
 		Service: service.Config{Listen: "127.0.0.1:0", Database: options.Database, MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: 24 * time.Hour,
 			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond,
 			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}})

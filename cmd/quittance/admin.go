@@ -18,14 +18,19 @@ type admin struct {
 	JSON     bool   `help:"Print the record as JSON."`
 }
 
+// address returns the database and the key file that the flags name; "" for what they do not.
+func (a admin) address() (database, keyFile string, err error) {
+	if a.Data != "" {
+		return dataLayout(a.Data)
+	}
+	return a.Database, a.KeyFile, nil
+}
+
 // open opens the store that the flags name.
 func (a admin) open(env environment) (*store.DB, error) {
-	database, keyFile := a.Database, a.KeyFile
-	if a.Data != "" {
-		var err error
-		if database, keyFile, err = dataLayout(a.Data); err != nil {
-			return nil, err
-		}
+	database, keyFile, err := a.address()
+	if err != nil {
+		return nil, err
 	}
 	if database == "" || keyFile == "" {
 		return nil, errNoDatabase
@@ -34,7 +39,11 @@ func (a admin) open(env environment) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(env.ctx, database, store.Options{Keys: keys, Log: env.log})
+	observe, err := checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(env.ctx, database, store.Options{Keys: keys, Log: env.log, Checkpoint: observe})
 }
 
 // with runs do on the store that the flags name, and closes it.

@@ -38,6 +38,14 @@ type envelope struct {
 	} `json:"payload"`
 }
 
+// wantResource is what an event is about.
+func wantResource(event string) string {
+	if strings.HasPrefix(event, "einvoice.incoming.") {
+		return "incoming_invoice"
+	}
+	return "submission"
+}
+
 // checkCallback wants one callback to be what the specification says, parts 6.2 to 6.4, with nothing of the service's
 // own code.
 func checkCallback(c sandbox.Callback, secret string) error {
@@ -55,7 +63,7 @@ func checkCallback(c sandbox.Callback, secret string) error {
 		return err
 	}
 	if len(fields) != 7 || e.ID == "" || e.ID != c.Delivery || e.Event != c.Event || e.OccurredAt != c.Timestamp || e.SchemaVersion != "service-webhook-v2" ||
-		e.ResourceType != "submission" || e.ResourceID == "" {
+		e.ResourceType != wantResource(e.Event) || e.ResourceID == "" {
 		return fmt.Errorf("the envelope does not fit its headers %+v", c)
 	}
 	return nil
@@ -214,6 +222,13 @@ func (r *recorder) callbacks() []sandbox.Callback {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.taken)
+}
+
+// forget drops the callbacks of which drop says so.
+func (r *recorder) forget(drop func(sandbox.Callback) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = slices.DeleteFunc(r.taken, drop)
 }
 
 // ServeHTTP implements [http.Handler].

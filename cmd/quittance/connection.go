@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"quittance/internal/provider"
 	"quittance/internal/store"
@@ -79,6 +80,13 @@ func connectionRecord(c store.Connection) []field {
 		{"kind", c.Kind}, {"environment", c.Environment}, {"base_url", c.BaseURL}}
 	if c.Approval != nil {
 		record = append(record, field{"approved_by", c.Approval.By}, field{"approval_contract", c.Approval.Contract}, field{"approval_release", c.Approval.Release})
+	}
+	record = append(record, field{"failures", c.Failures})
+	if c.FailingSince != nil {
+		record = append(record, field{"failing_since", c.FailingSince.Format(time.RFC3339)}, field{"trouble", c.Trouble})
+	}
+	if c.RetryAt != nil {
+		record = append(record, field{"retry_at", c.RetryAt.Format(time.RFC3339)})
 	}
 	return record
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -56,7 +57,7 @@ func (c submissionResolveCmd) Run(env environment) error {
 
 type evidenceCmd struct {
 	Verify evidenceVerifyCmd `cmd:"" help:"Recompute every digest of the retained evidence."`
-	Export evidenceExportCmd `cmd:"" help:"Export one invoice's evidence as a file that verifies by itself."`
+	Export evidenceExportCmd `cmd:"" help:"Export the evidence of one invoice, or of one incoming e-invoice, as a file that verifies by itself."`
 }
 
 // Help is shown by --help.
@@ -67,7 +68,8 @@ func (evidenceCmd) Help() string {
 
 type evidenceVerifyCmd struct {
 	admin
-	File string `placeholder:"FILE" help:"Verify an exported file instead of a database; - is standard input."`
+	File      string `placeholder:"FILE" help:"Verify an exported file instead of a database; - is standard input."`
+	AllSealed bool   `help:"A chain without a seal is a fault too. Right for every database that did not begin before there were seals."`
 }
 
 // Help is shown by --help.
@@ -86,25 +88,28 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		entries, err := store.VerifyExport(text)
+		entries, digest, err := store.VerifyExport(text)
 		if err != nil {
 			return err
 		}
-		return c.print(env, []field{{"entries", entries}, {"faults", 0}})
+		return c.print(env, []field{{"entries", entries}, {"digest", hex.EncodeToString(digest[:])}, {"faults", 0}})
 	}
 	return c.with(env, func(db *store.DB) error {
-		entries, faults, err := db.VerifyEvidence(env.ctx)
+		found, err := db.VerifyEvidence(env.ctx)
 		if err != nil {
 			return err
 		}
-		for _, fault := range faults {
-			env.log.ErrorContext(env.ctx, "evidence is not what was retained", "chain", fault.Of, "entry", fault.Ordinal, "what", fault.What)
+		for _, fault := range found.Faults {
+			env.log.ErrorContext(env.ctx, "evidence is not what was retained", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of, "entry", fault.Ordinal, "what", fault.What)
 		}
-		if err := c.print(env, []field{{"entries", entries}, {"faults", len(faults)}}); err != nil {
+		if err := c.print(env, []field{{"chains", found.Chains}, {"entries", found.Entries}, {"unsealed", found.Unsealed}, {"faults", len(found.Faults)}}); err != nil {
 			return err
 		}
-		if len(faults) > 0 {
-			return fmt.Errorf("%w (and %d more chains)", faults[0], len(faults)-1)
+		switch {
+		case len(found.Faults) > 0:
+			return fmt.Errorf("%w (and %d more chains)", found.Faults[0], len(found.Faults)-1)
+		case c.AllSealed && found.Unsealed > 0:
+			return fmt.Errorf("%d chains have no seal", found.Unsealed)
 		}
 		return nil
 	})
@@ -112,7 +117,7 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 
 type evidenceExportCmd struct {
 	admin
-	ID string `arg:"" help:"Identifier of the invoice."`
+	ID string `arg:"" help:"Identifier of the invoice, or of the incoming e-invoice."`
 }
 
 // Help is shown by --help.
@@ -120,20 +125,21 @@ func (evidenceExportCmd) Help() string {
 	return "Example:\n  quittance evidence export 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox > evidence.json"
 }
 
-// Run exports evidence.
+// Run exports evidence. The digest goes to the log, apart from the file that it is to be compared with.
 func (c evidenceExportCmd) Run(env environment) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
 	return c.with(env, func(db *store.DB) error {
-		text, err := db.ExportEvidence(env.ctx, id)
+		text, digest, err := db.ExportEvidence(env.ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return errors.New("there is no invoice with this identifier")
+			return errors.New("there is no invoice and no incoming e-invoice with this identifier")
 		}
 		if err != nil {
 			return err
 		}
+		env.log.InfoContext(env.ctx, "evidence exported", "id", id, "digest", hex.EncodeToString(digest[:]))
 		_, err = fmt.Fprintln(env.stdout, string(text))
 		return err
 	})

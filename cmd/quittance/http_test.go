@@ -46,6 +46,11 @@ type answer struct {
 }
 
 func (c caller) call(method, url, token, body string) (answer, error) {
+	return c.keyed(method, url, token, "", body)
+}
+
+// keyed is call with an Idempotency-Key; "" for none.
+func (c caller) keyed(method, url, token, key, body string) (answer, error) {
 	request, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
@@ -55,6 +60,9 @@ func (c caller) call(method, url, token, body string) (answer, error) {
 	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	if key != "" {
+		request.Header.Set("Idempotency-Key", key)
 	}
 	response, err := c.client.Do(request)
 	if err != nil {

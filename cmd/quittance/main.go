@@ -31,6 +31,8 @@ type cli struct {
 	Submission      submissionCmd      `cmd:"" help:"Decide about submissions of unknown outcome."`
 	Evidence        evidenceCmd        `cmd:"" help:"Verify and export what the provider returned."`
 	Key             keyCmd             `cmd:"" help:"Generate and list the keys that seal secrets in the database."`
+	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database beside a running server."`
+	Restored        restoredCmd        `cmd:"" help:"Declare that the database was restored from a backup."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`
 }
@@ -59,6 +61,8 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "quittance:", err)
 		return 2
 	}
+	// At a limit of file sizes a write fails as on a full disk; the signal would end the process instead.
+	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	env := environment{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}

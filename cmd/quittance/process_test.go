@@ -42,10 +42,14 @@ type process struct {
 
 // start runs quittance in the background. What it prints goes to name.out and name.log in dir; both are added to.
 func start(dir, name string, args ...string) (*process, error) {
-	p := &process{command: exec.Command("quittance", args...), output: dir + "/" + name + ".out", log: dir + "/" + name + ".log", ended: make(chan struct{})}
+	return startCommand(dir, name, exec.Command("quittance", args...))
+}
+
+// startCommand is start for another program, or with more in its environment than every program gets.
+func startCommand(dir, name string, command *exec.Cmd) (*process, error) {
+	p := &process{command: command, output: dir + "/" + name + ".out", log: dir + "/" + name + ".log", ended: make(chan struct{})}
 	p.command.Dir = dir
-	// Nothing of this machine's settings reaches it.
-	p.command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}
+	p.command.Env = append(bareEnvironment(dir), p.command.Env...)
 	for path, stream := range map[string]*io.Writer{p.output: &p.command.Stdout, p.log: &p.command.Stderr} {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -62,6 +66,11 @@ func start(dir, name string, args ...string) (*process, error) {
 		close(p.ended)
 	}()
 	return p, nil
+}
+
+// bareEnvironment is what a program needs: nothing of this machine's settings reaches it.
+func bareEnvironment(dir string) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}
 }
 
 // errEnded says that a process ended while something was expected of it.
@@ -138,6 +147,26 @@ func (p *process) kill() error {
 	}
 	<-p.ended
 	return p.sound()
+}
+
+// killed tells whether the process has ended by SIGKILL.
+func (p *process) killed() bool {
+	select {
+	case <-p.ended:
+		return bySIGKILL(p.err)
+	default:
+		return false
+	}
+}
+
+// bySIGKILL tells whether a program that ended with err was killed.
+func bySIGKILL(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // sound wants a log without the traces of a bug that a test would not see otherwise.

@@ -35,7 +35,8 @@ type sandboxRunCmd struct {
 	ProviderListen string `placeholder:"ADDR" help:"Address of the provider sandbox; port 0 picks a free one, which is kept in the data directory."`
 	Data           string `placeholder:"DIR" help:"Directory that keeps everything; a temporary one, removed at the end, when absent."`
 	Database       string `placeholder:"URL" help:"sqlite:PATH or postgres://…; a file in the data directory when absent."`
-	Chaos          string `enum:"off,low,high" default:"off" help:"How often the provider sandbox misbehaves by chance: ${enum}."`
+	Chaos          string `enum:"off,low,high" default:"low" help:"How often the provider sandbox misbehaves by chance: ${enum}. low is mild, and what goes wrong heals by itself; high is a third of all calls, in every way."`
+	ChaosSeed      uint64 `placeholder:"N" help:"Seed of the chaos, to repeat a run; a random one, which is shown, when absent or 0."`
 	ReadyFile      string `placeholder:"PATH" help:"File that gets the addresses and credentials as JSON once everything answers."`
 }
 
@@ -60,7 +61,9 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 		}
 		defer func() { err = errors.Join(err, removeFile(c.ReadyFile)) }()
 	}
-	running, err := allinone.Start(env.ctx, allinone.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data, Chaos: c.Chaos, Log: env.log})
+	seed := chaosSeed(env, c.Chaos, c.ChaosSeed)
+	running, err := allinone.Start(env.ctx, allinone.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data,
+		Chaos: c.Chaos, ChaosSeed: seed, Log: env.log})
 	if err != nil {
 		return err
 	}
@@ -70,9 +73,30 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 				return err
 			}
 		}
-		_, err := fmt.Fprint(env.stdout, welcome(info, c.Data == ""))
+		_, err := fmt.Fprint(env.stdout, welcome(info, c.Data == "", chaosNote(c.Chaos, seed)))
 		return err
 	})
+}
+
+// chaosSeed is the seed of a run's chaos: the one that was asked for, or a random one. It is logged, so that the run can
+// be repeated.
+func chaosSeed(env environment, level string, asked uint64) uint64 {
+	seed := asked
+	for seed == 0 {
+		seed = uint64(rand.Uint32()) //nolint:gosec // it is no secret
+	}
+	if level != sandbox.ChaosOff {
+		env.log.InfoContext(env.ctx, "the provider sandbox misbehaves by chance", "chaos", level, "chaos_seed", seed)
+	}
+	return seed
+}
+
+// chaosNote says in the welcome how the provider sandbox misbehaves.
+func chaosNote(level string, seed uint64) string {
+	if level == sandbox.ChaosOff {
+		return ""
+	}
+	return fmt.Sprintf("   (misbehaves now and then, as a real one does: --chaos %s --chaos-seed %d; --chaos off ends that)", level, seed)
 }
 
 // removeFile removes a file that may not be there.
@@ -135,14 +159,14 @@ func (c sandboxResetCmd) Run(env environment) error {
 }
 
 // welcome is what a newcomer reads.
-func welcome(info allinone.Info, temporary bool) string {
+func welcome(info allinone.Info, temporary bool, chaos string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("")
 	line("  Quittance sandbox. Synthetic data only: what happens here proves nothing about production.")
 	line("")
 	line("  API        %s   (guides and reference: %s/docs)", info.BaseURL, info.BaseURL)
-	line("  Provider   %s", info.ProviderURL)
+	line("  Provider   %s%s", info.ProviderURL, chaos)
 	line("  Receiver   %s   (see what arrived: curl --cacert %s https://%s)", info.ReceiverURL, info.ReceiverCA, hostOf(info.ReceiverURL))
 	keeps := ""
 	if temporary {
@@ -199,6 +223,7 @@ type providerSandboxCmd struct {
 	Listen         string `default:"127.0.0.1:8090" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free one."`
 	Data           string `required:"" placeholder:"DIR" help:"Directory of the ledger."`
 	Chaos          string `enum:"off,low,high" default:"off" help:"How often it misbehaves by chance: ${enum}."`
+	ChaosSeed      uint64 `placeholder:"N" help:"Seed of the chaos, to repeat a run; a random one, which is logged, when absent or 0."`
 	CredentialFile string `required:"" placeholder:"FILE" help:"File with the credential its clients present; - is standard input."`
 }
 
@@ -213,11 +238,8 @@ func (c providerSandboxCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	misbehave, err := sandbox.Chaos(c.Chaos, rand.Float64)
-	if err != nil {
-		return err
-	}
-	return sandbox.RunProvider(env.ctx, c.Listen, sandbox.ProviderOptions{Misbehave: misbehave, Dir: c.Data, Credential: credential, Clock: time.Now, Log: env.log},
+	return sandbox.RunProvider(env.ctx, c.Listen, sandbox.ProviderOptions{Dir: c.Data, Credential: credential, Clock: time.Now,
+		Chaos: c.Chaos, ChaosSeed: chaosSeed(env, c.Chaos, c.ChaosSeed), Log: env.log},
 		func(url string) error {
 			_, err := fmt.Fprintln(env.stdout, "provider sandbox at", url)
 			return err

@@ -52,13 +52,14 @@ import (
 //	last-callback POINTER WANT [filters...]
 //	                            a value in the body of the latest event
 //	log PATTERN COUNT           how many lines in the log of the sandbox match
+//	tamper STATEMENT            a statement past the service, in which $NAMES are replaced, changes the sandbox's database
 var commands = map[string]func(w *world, args []string) error{
 	"sandbox": (*world).sandbox, "launch": (*world).launch, "end": (*world).end, "kill9": (*world).kill9, "receiver": (*world).receiver,
 	"http": (*world).http, "login": (*world).login, "draft": (*world).draft, "race": (*world).race, "parse": (*world).parse, "save": (*world).save,
 }
 
 var checks = map[string]func(w *world, args []string) error{
-	"json": (*world).json, "get": (*world).get, "ledger": (*world).ledger, "log": (*world).logged,
+	"json": (*world).json, "get": (*world).get, "ledger": (*world).ledger, "log": (*world).logged, "tamper": (*world).tamper,
 	"callbacks": (*world).callbacks, "verify-callbacks": (*world).verifyCallbacks, "last-callback": (*world).lastCallback,
 }
 
@@ -218,7 +219,7 @@ func (w *world) runSandbox(dir string, flags []string) (info allinone.Info, err 
 	if err := os.RemoveAll(ready); err != nil {
 		return info, err
 	}
-	p, err := start(dir, sandboxName, append([]string{"sandbox", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--ready-file", ready}, flags...)...)
+	p, err := start(dir, sandboxName, append([]string{"sandbox", "--chaos", "off", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--ready-file", ready}, flags...)...)
 	if err != nil {
 		return info, err
 	}

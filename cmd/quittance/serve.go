@@ -33,6 +33,7 @@ type tuning struct {
 	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Certificate authorities (PEM) that webhook destinations may have besides the system's. Not in production."`
 	RetainEvents     time.Duration  `default:"0" help:"How long events and their deliveries are kept once these have ended; 0 is for ever."`
 	RetainAttempts   time.Duration  `default:"0" help:"How long the attempts of ended deliveries are kept; 0 is for ever."`
+	ShutdownDelay    time.Duration  `default:"0s" help:"How long it still answers once told to end, while /readyz says 503, so that a balancer notices in time."`
 	ShutdownGrace    time.Duration  `default:"30s" help:"How long requests and work under way may take to finish at the end."`
 }
 
@@ -42,8 +43,12 @@ func (t tuning) config(env environment) (service.Config, error) {
 		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate,
 		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval,
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
-		Retention: store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
-		Grace:     t.ShutdownGrace, Version: version(), Log: env.log,
+		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
+		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: version(), Log: env.log,
+	}
+	var err error
+	if config.Checkpoint, err = checkpoint(); err != nil {
+		return config, err
 	}
 	config.Destinations.AllowCIDRs = t.WebhookAllowCIDR
 	if t.WebhookCA != "" {

@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -46,8 +45,10 @@ type Config struct {
 	Data string
 	// Empty leaves a fresh sandbox without synthetic data.
 	Empty bool
-	// Chaos is how often the provider misbehaves by chance: off, low or high; off when empty.
-	Chaos string
+	// Chaos is how often the provider misbehaves by chance: off, low or high; off when empty. ChaosSeed seeds the chance:
+	// the same calls go wrong in the same way. Synthetic data are made without chaos.
+	Chaos     string
+	ChaosSeed uint64
 	// Pace scales the provider's clock; see [sandbox.ProviderOptions].
 	Pace time.Duration
 	// Now is the clock; time.Now when nil.
@@ -129,6 +130,11 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 		}
 		s.seed = !config.Empty
 	}
+	if s.seed {
+		if err := s.Provider.SetChaos(sandbox.ChaosOff, 0); err != nil {
+			return nil, err
+		}
+	}
 	saved.Listen, saved.ProviderListen, saved.ReceiverListen = s.service.Address(), s.listeners[0].Addr().String(), s.listeners[1].Addr().String()
 	if err := s.layout.save(*saved); err != nil {
 		return nil, err
@@ -153,12 +159,8 @@ func (s *Sandbox) firstState() (*state, error) {
 
 // open opens the provider, the receiver and the service.
 func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
-	misbehave, err := sandbox.Chaos(cmp.Or(s.config.Chaos, sandbox.ChaosOff), mathrand.Float64)
-	if err != nil {
-		return err
-	}
 	if s.Provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: s.layout.provider(), Credential: secret.New(saved.ProviderCredential),
-		Misbehave: misbehave, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); err != nil {
+		Chaos: s.config.Chaos, ChaosSeed: s.config.ChaosSeed, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); err != nil {
 		return err
 	}
 	if err := s.serve(ctx, kept(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider, nil); err != nil {
@@ -194,8 +196,11 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	if config.Destinations.RootCAs, err = trustAlso(config.Destinations.RootCAs, identity.Authority); err != nil {
 		return err
 	}
-	s.service, err = service.Open(ctx, config)
-	return err
+	if s.service, err = service.Open(ctx, config); err != nil {
+		return err
+	}
+	s.Provider.RedirectTo("http://" + s.service.Address())
+	return nil
 }
 
 // kept is the address to listen on: the one that is asked for, the one of the last start when none is or any port will
@@ -380,7 +385,10 @@ func (s *Sandbox) makeSeed(ctx context.Context) error {
 	if err := Seed(ctx, tenant, s.Info.ReceiverURL, s.config.Now(), s.Receiver.Trust); err != nil {
 		return err
 	}
-	return settle(ctx, tenant, seedPatience)
+	if err := settle(ctx, tenant, seedPatience); err != nil {
+		return err
+	}
+	return s.Provider.SetChaos(cmp.Or(s.config.Chaos, sandbox.ChaosOff), s.config.ChaosSeed)
 }
 
 // seedPatience is how long a start waits for the deliveries of its synthetic events.

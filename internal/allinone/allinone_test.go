@@ -23,14 +23,18 @@ import (
 )
 
 // run starts a sandbox on a data directory and returns it with the way to end it.
-func run(t *testing.T, data string) (*allinone.Sandbox, func()) {
+func run(t *testing.T, data string, edits ...func(*allinone.Config)) (*allinone.Sandbox, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	log := slog.New(slog.DiscardHandler)
-	s, err := allinone.Start(ctx, allinone.Config{Data: data, ProviderListen: "127.0.0.1:0", Pace: 10 * time.Millisecond, Log: log,
+	config := allinone.Config{Data: data, ProviderListen: "127.0.0.1:0", Pace: 10 * time.Millisecond, Log: log,
 		Service: service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, LoginRate: 10,
 			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Minute,
-			RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: 5 * time.Second, Grace: 5 * time.Second, Version: "test", Log: log}})
+			RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: 5 * time.Second, Grace: 5 * time.Second, Version: "test", Log: log}}
+	for _, edit := range edits {
+		edit(&config)
+	}
+	s, err := allinone.Start(ctx, config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,32 @@ func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 	}
 }
 
+// The table of misbehaviours is the one of the provider sandbox, to the letter and in its order.
+func TestTheGuideListsTheMisbehaviours(t *testing.T) {
+	where := func(calls []string) string {
+		switch len(calls) {
+		case 0:
+			return "—"
+		case 4:
+			return "every call"
+		default:
+			return strings.Join(calls, ", ")
+		}
+	}
+	var want []string
+	for _, way := range sandbox.Misbehaviours() {
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s | %s |", way.Name, way.Description, where(way.At(sandbox.ChaosLow)), where(way.At(sandbox.ChaosHigh))))
+	}
+	_, section, _ := strings.Cut(read(t, "docs/sandbox.md"), "| Misbehaviour |")
+	section, _, _ = strings.Cut(section, "\n\n")
+	if got := regexp.MustCompile("(?m)^\\| `.*$").FindAllString(section, -1); !slices.Equal(got, want) {
+		t.Errorf("docs/sandbox.md has\n%s\nand the provider sandbox\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !strings.Contains(read(t, "CHANGELOG.md"), fmt.Sprintf("in %d ways", len(want))) {
+		t.Errorf("CHANGELOG.md does not speak of %d ways", len(want))
+	}
+}
+
 // Every event kind is in the guide to webhooks.
 func TestTheGuideListsTheEvents(t *testing.T) {
 	text := read(t, "docs/webhooks.md")

@@ -221,6 +221,13 @@ func testURL(t *testing.T) {
 	if seen[0] == seen[1] {
 		t.Errorf("two tests shared %s", seen[0])
 	}
+	t.Run("copy", func(t *testing.T) {
+		original := pgtest.URL(t)
+		run(t, original, "CREATE TABLE mine (n bigint)")
+		for range 2 {
+			run(t, pgtest.Copy(t, original), "INSERT INTO mine VALUES (1); ALTER TABLE mine ADD UNIQUE (n)")
+		}
+	})
 	for _, url := range seen {
 		if conn, err := pgx.Connect(t.Context(), url); err == nil {
 			t.Errorf("%s is still there after its test", url)

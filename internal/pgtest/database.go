@@ -18,11 +18,12 @@ const dropWithin = 30 * time.Second
 // NewDatabase makes an empty database and returns its address, for pgx, and the function that removes it. Connections
 // that are still open then are broken off.
 func (c *Cluster) NewDatabase(ctx context.Context) (address string, drop func() error, err error) {
-	return newDatabase(ctx, c.URL())
+	return newDatabase(ctx, c.URL(), "")
 }
 
-// newDatabase makes a database with a random name in the cluster that admin is a database of.
-func newDatabase(ctx context.Context, admin string) (address string, drop func() error, err error) {
+// newDatabase makes a database with a random name in the cluster that admin is a database of: an empty one, or a copy of
+// the one that template names, to which nobody is connected.
+func newDatabase(ctx context.Context, admin, template string) (address string, drop func() error, err error) {
 	parsed, err := url.Parse(admin)
 	if err != nil {
 		return "", nil, fmt.Errorf("read the address of the cluster: %w", err)
@@ -32,7 +33,11 @@ func newDatabase(ctx context.Context, admin string) (address string, drop func()
 		return "", nil, fmt.Errorf("choose a name for the database: %w", err)
 	}
 	name := "test_" + hex.EncodeToString(random[:])
-	if err := execute(ctx, admin, "CREATE DATABASE "+name); err != nil {
+	statement := "CREATE DATABASE " + name
+	if template != "" {
+		statement += " TEMPLATE " + template
+	}
+	if err := execute(ctx, admin, statement); err != nil {
 		return "", nil, fmt.Errorf("make the database: %w", err)
 	}
 	parsed.Path = "/" + name

@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -58,11 +59,26 @@ func StartShared() (*Cluster, error) {
 // package calls [Run] in its TestMain.
 func URL(t testing.TB) string {
 	t.Helper()
+	return database(t, "")
+}
+
+// Copy is [URL] for a copy of a database that URL has made and that nobody is connected to.
+func Copy(t testing.TB, address string) string {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatalf("pgtest: read the address of the database: %v", err)
+	}
+	return database(t, strings.TrimPrefix(parsed.Path, "/"))
+}
+
+func database(t testing.TB, template string) string {
+	t.Helper()
 	admin := os.Getenv(EnvPostgres)
 	if admin == "" {
 		t.Fatal("pgtest: no cluster: let TestMain call pgtest.Run, and use PostgreSQL only if pgtest.Enabled()")
 	}
-	address, drop, err := newDatabase(t.Context(), admin)
+	address, drop, err := newDatabase(t.Context(), admin, template)
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}

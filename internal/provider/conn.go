@@ -64,6 +64,7 @@ func (e *stageError) Unwrap() error { return e.err }
 // dialer opens gated connections. net/http detaches a dial from the request that asked for it, so the time-out is the
 // dialer's own.
 type dialer struct {
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	timeout time.Duration
 	tls     *tls.Config
 }
@@ -95,8 +96,7 @@ func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, 
 }
 
 func (d dialer) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	var plain net.Dialer
-	conn, err := plain.DialContext(ctx, network, address)
+	conn, err := d.dial(ctx, network, address)
 	if err == nil {
 		return conn, nil
 	}

@@ -134,7 +134,7 @@ func (h *HTTP) read(ctx context.Context, c call, response *http.Response) Answer
 	}
 	// What is wanted of the body was read: closing it cannot change what was seen.
 	_ = response.Body.Close()
-	answer.Echoed = h.echoed(head(response), answer.Body, answer.Truncated)
+	answer.Echoed = h.echoed([]byte(head(response)), answer.Truncated) || h.echoed(answer.Body, answer.Truncated)
 	answer.Kind, answer.ErrorClass = judge(c, response, answer)
 	if failure != nil {
 		answer.ErrorClass = classify(ctx, failure)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -30,6 +31,8 @@ type Config struct {
 	RootCAs *x509.CertPool
 	// Clock tells the time.
 	Clock func() time.Time
+	// Dial opens a connection; that of a zero [net.Dialer] when nil.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // HTTP speaks the provider protocol (contract, section 6). It follows no redirect, uses no proxy, asks for no
@@ -41,7 +44,7 @@ type HTTP struct {
 	timeout    time.Duration
 	clock      func() time.Time
 	transport  *http.Transport
-	echoed     func(head string, body []byte, truncated bool) bool
+	echoed     func(text []byte, truncated bool) bool
 }
 
 var _ Adapter = (*HTTP)(nil)
@@ -111,7 +114,10 @@ func NewHTTP(config Config) (*HTTP, error) {
 	if conns == 0 {
 		conns = defaultMaxConns
 	}
-	dial := dialer{timeout: timeout, tls: &tls.Config{
+	if config.Dial == nil {
+		config.Dial = new(net.Dialer).DialContext
+	}
+	dial := dialer{dial: config.Dial, timeout: timeout, tls: &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		RootCAs:    config.RootCAs,
 		ServerName: base.Hostname(),
@@ -122,7 +128,7 @@ func NewHTTP(config Config) (*HTTP, error) {
 		credential: config.Credential,
 		timeout:    timeout,
 		clock:      config.Clock,
-		echoed:     newEcho(config.Credential.Reveal()),
+		echoed:     secret.NewEcho(config.Credential),
 		transport: &http.Transport{
 			DialContext:            dial.plain,
 			DialTLSContext:         dial.secure,
@@ -202,7 +208,7 @@ func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (Purchas
 }
 
 // holds tells whether a text holds the credential.
-func (h *HTTP) holds(text string) bool { return h.echoed("", []byte(text), false) }
+func (h *HTTP) holds(text string) bool { return h.echoed([]byte(text), false) }
 
 // withhold empties an entry that holds the credential of everything that could be shown.
 func (h *HTTP) withhold(p *Purchase) {

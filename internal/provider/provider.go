@@ -140,10 +140,8 @@ type Answer struct {
 	RetryAfter time.Duration
 	// ErrorClass says what went wrong.
 	ErrorClass ErrorClass
-	// Echoed tells that the status line, the headers or the body hold our credential in one of these forms, in upper
-	// or lower case: verbatim, reversed, base64 or base64url (at each alignment, with or without padding), hex, or
-	// with any of its characters written as JSON, URL or HTML escapes. What is truncated also counts when it ends in
-	// the beginning of one. Such a body must be sealed, and never shown.
+	// Echoed tells that the status line, the headers or the body hold our credential in one of the forms of
+	// [secret.NewEcho]. Such a body must be sealed, and never shown.
 	Echoed bool
 	// Duration is the time from the call to the last byte read.
 	Duration time.Duration

@@ -79,10 +79,12 @@ func TestHostileMetadata(t *testing.T) {
 			list = append(list, h.entry)
 		}
 		s := newStranger(t)
-		s.page = func(w http.ResponseWriter, _ string, _ int) { send(w, pageOf("", false, list...)) }
+		s.page = func(w http.ResponseWriter, _ string, _ int) { send(w, pageOf("end", false, list...)) }
 		b := newBench(t, engine, s.URL)
-		if next := b.turn(t); next != interval {
-			t.Fatalf("the next turn is %s away", next)
+		for turn := 1; b.cursor(t) != "end"; turn++ { // one of them announces other bytes than it has: it is asked for again
+			if b.turn(t); turn > 5 {
+				t.Fatal("the page is never given up")
+			}
 		}
 		got := b.retained(t)
 		for _, h := range hostile {

@@ -330,3 +330,41 @@ func TestTakenOver(t *testing.T) {
 		t.Errorf("afterwards %+v", got)
 	}
 }
+
+// TestOtherBytes: bytes that are not those the provider announces are retained as they came, and are not the end of it:
+// the right ones are asked for in five more turns, and are a new revision when they come.
+func TestOtherBytes(t *testing.T) {
+	const excuse = "<html>Please come back later.</html>"
+	announced := func(id, text string) string {
+		return strings.Replace(entry(id), "{", fmt.Sprintf(`{"sha256":%q,`, hashed(text)), 1)
+	}
+	s := newStranger(t)
+	s.page = onePage(announced("late", "the bill"), announced("never", "another bill"), entry("plain"))
+	s.document = func(w http.ResponseWriter, id string, n int) {
+		switch {
+		case id == "late" && n > 2:
+			send(w, "the bill")
+		case id == "plain":
+			send(w, "a bill")
+		default:
+			send(w, excuse)
+		}
+	}
+	b := newBench(t, storetest.SQLite, s.URL)
+	turns := 0
+	for b.cursor(t) != "end" && turns < 20 {
+		b.turn(t)
+		turns++
+		late := b.retained(t)["late"]
+		if want, revision := map[bool]string{true: "the bill", false: excuse}[turns >= 3], map[bool]int{true: 2, false: 1}[turns >= 3]; late.SHA256 != hashed(want) || late.Revision != revision {
+			t.Fatalf("after turn %d the late one is %+v", turns, late)
+		}
+	}
+	never := b.retained(t)["never"]
+	if turns != 7 || s.count("never") != 7 || s.count("late") != 3 || s.count("plain") != 1 {
+		t.Errorf("%d turns; asked %d, %d and %d times", turns, s.count("never"), s.count("late"), s.count("plain"))
+	}
+	if never.SHA256 != hashed(excuse) || never.Revision != 1 || never.Evidence.ClaimedSHA256 == nil || *never.Evidence.ClaimedSHA256 != hashed("another bill") {
+		t.Errorf("given up as %+v", never)
+	}
+}

@@ -52,7 +52,9 @@ func (t *turn) run(ctx context.Context) error {
 
 // page reads the page behind the cursor and retains its documents. more tells that the turn goes on.
 func (t *turn) page(ctx context.Context) (more bool, err error) {
+	t.db.Checkpoint(store.Before, "provider purchases")
 	page, answer := t.adapter.Purchases(ctx, t.claim.Cursor, t.limit)
+	t.db.Checkpoint(store.After, "provider purchases")
 	t.observe(ctx, &t.claim, "purchases", answer)
 	if answer.ErrorClass == provider.ClassTooLarge && t.limit > 1 {
 		// Entries with much in them: fewer fit into an answer.
@@ -67,7 +69,7 @@ func (t *turn) page(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	switch {
-	case len(got.failed) > 0:
+	case len(got.failed) > 0, got.differ:
 		return t.retry(ctx, page, got)
 	case utf8.RuneCountInString(page.NextCursor) > maxCursor:
 		t.Log.WarnContext(ctx, "the provider's cursor is too long: what is behind it cannot be asked for", "connection", t.claim.Connection.ID)
@@ -108,13 +110,13 @@ func (t *turn) retry(ctx context.Context, page provider.PurchasePage, got progre
 		failures = 1
 	}
 	limit := maxFailures
-	if len(got.failed) == len(page.Purchases) {
+	if len(got.failed) == len(page.Purchases) && !got.differ {
 		limit = maxOutage // not one document of the page was ever had: that is the provider's trouble, not a document's
 	}
 	if failures < limit {
 		return false, t.again(ctx, nil, failures, got.retryAfter)
 	}
-	t.Log.WarnContext(ctx, "purchase documents are given up as unreadable", "connection", t.claim.Connection.ID, "documents", len(got.failed))
+	t.Log.WarnContext(ctx, "purchase documents are given up: they are unreadable, or not what was announced", "connection", t.claim.Connection.ID, "unreadable", len(got.failed))
 	if got.stopped || utf8.RuneCountInString(page.NextCursor) > maxCursor {
 		// The page is not through. The count stays above zero, so that nothing of it is fetched twice.
 		return false, t.again(ctx, got.failed, 1, got.retryAfter)
@@ -173,6 +175,8 @@ type progress struct {
 	docs   []store.NewIncoming // what is yet to be committed
 	stored int                 // new documents and revisions that are
 	failed []store.NewIncoming // what could not be fetched this time, as it is retained when it is given up
+	// differ tells that of some document other bytes came than its entry announces.
+	differ bool
 	// stopped tells that the provider wants us to wait: the rest of the page was not asked for.
 	stopped    bool
 	retryAfter time.Duration
@@ -195,8 +199,12 @@ func (t *turn) documents(ctx context.Context, entries []provider.Purchase) (prog
 		}
 		first = false
 		limited := 0
-		for _, f := range t.fetch(ctx, some) {
+		t.db.Checkpoint(store.Before, "provider purchase documents")
+		fetched := t.fetch(ctx, some)
+		t.db.Checkpoint(store.After, "provider purchase documents")
+		for _, f := range fetched {
 			p.retryAfter = max(p.retryAfter, f.retryAfter)
+			p.differ = p.differ || f.differs
 			switch {
 			case !f.failed:
 				p.docs = append(p.docs, f.doc)
@@ -239,9 +247,10 @@ func (t *turn) wanted(ctx context.Context, entries []provider.Purchase) ([]provi
 // fetched is what became of one entry.
 type fetched struct {
 	doc store.NewIncoming
-	// failed tells that another turn may bring the document; limited, that the provider wants us to wait for it.
-	failed, limited bool
-	retryAfter      time.Duration
+	// failed tells that another turn may bring the document; limited, that the provider wants us to wait for it; differs,
+	// that other bytes came than those announced.
+	failed, limited, differs bool
+	retryAfter               time.Duration
 }
 
 // fetch fetches the documents of some entries at the same time.
@@ -264,6 +273,9 @@ func (t *turn) fetchOne(ctx context.Context, entry *provider.Purchase) fetched {
 	f := fetched{retryAfter: answer.RetryAfter}
 	if answer.Kind == provider.Answered {
 		f.doc = withDocument(read(entry), answer)
+		// The page of an error, or the document of a moment ago, is not what was announced. It is retained as it came, and
+		// asked for again: a bill must not be lost behind it.
+		f.differs = f.doc.ClaimedSHA256 != nil && answer.SHA256 != "" && answer.SHA256 != *f.doc.ClaimedSHA256
 		return f
 	}
 	f.doc = unreadable(read(entry))

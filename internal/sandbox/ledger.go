@@ -62,6 +62,8 @@ type LedgerDocument struct {
 	SHA256            string    `json:"sha256"`   // of the request body
 	AcceptedAt        time.Time `json:"accepted_at"`
 	Plan              Plan      `json:"plan"`
+	// ArrivesAfter is how long from acceptance, in microseconds, look-ups say that there is no such document.
+	ArrivesAfter int64 `json:"arrives_after_us,omitempty"`
 	// Received counts the submissions of this reference that were read, Accepted how often the ledger took it (more
 	// than 1 would be a broken promise), and Conflicts the submissions with other bytes.
 	Received  int `json:"received"`
@@ -145,6 +147,18 @@ func (l *Ledger) Documents() []LedgerDocument {
 		out = append(out, stored.LedgerDocument)
 	}
 	return out
+}
+
+// another returns the reference of the newest document other than one, or "".
+func (l *Ledger) another(than string) string {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, stored := range slices.Backward(l.order) {
+		if stored.Reference != than {
+			return stored.Reference
+		}
+	}
+	return ""
 }
 
 // Body returns the request body that made a document, byte for byte.

@@ -8,15 +8,19 @@
 package sandbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"quittance/internal/secret"
@@ -32,12 +36,15 @@ type ProviderOptions struct {
 	Clock func() time.Time
 	// Pace is the unit of time in which states move, from 1 µs; 1 s when 0. A document is final after about five.
 	Pace time.Duration
-	// Silence is how long the scenario sandbox-silence waits; 30 s when 0.
+	// Silence is how long the misbehaviours silence and drip take; 30 s when 0.
 	Silence time.Duration
-	// Log gets the causes of 503 answers; nothing is logged when nil.
+	// Log gets the causes of 503 answers, and every misbehaviour; nothing is logged when nil.
 	Log *slog.Logger
-	// Misbehave, when set, is asked how to get a request wrong that no scenario gets wrong. It must be safe for
-	// concurrent use.
+	// Chaos is how often it misbehaves by chance: off, low or high; off when empty. ChaosSeed seeds the chance.
+	Chaos     string
+	ChaosSeed uint64
+	// Misbehave, when set, is asked how to get a call wrong that no rule, no scenario and no chance gets wrong. It must be
+	// safe for concurrent use. What is not possible on a call does not happen.
 	Misbehave func(Call) Misbehaviour
 }
 
@@ -47,7 +54,8 @@ var ErrProviderOptions = errors.New("sandbox: the provider sandbox needs a crede
 // ProviderServer is the provider sandbox: a regulated provider of pretence that speaks the provider protocol (contract,
 // section 6), and below /control/ what only a sandbox has. It behaves towards the service like a stranger's server: it
 // shares no state with it, answers nothing that is not durable in its [Ledger] first, takes a reference once and for
-// ever, and what it says about a document is a pure function of the document's [Plan] and the clock.
+// ever, and what it says about a document is a pure function of the document's [Plan] and the clock, unless it
+// misbehaves: see [Misbehaviours].
 //
 // It is safe for concurrent use.
 type ProviderServer struct {
@@ -55,16 +63,15 @@ type ProviderServer struct {
 	credential [sha256.Size]byte // digest, so that a comparison takes the same time for every length
 	ledger     *Ledger
 	scenarios  map[string]Scenario
+	memory     *memory
+	service    atomic.Pointer[string] // the base address of the service, when it is known
 	handler    http.Handler
 	closing    chan struct{}
 	close      sync.Once
-
-	mu       sync.Mutex
-	attempts map[string]int // submissions so far, of the references whose scenario gets some wrong
 }
 
-// NewProvider opens the ledger and makes the server; listening is the caller's. It returns [ErrProviderOptions]
-// or an error of [OpenLedger].
+// NewProvider opens the ledger and makes the server; listening is the caller's. It returns [ErrProviderOptions], an error
+// of [OpenLedger], or one that names an unknown level of chaos.
 func NewProvider(options ProviderOptions) (*ProviderServer, error) {
 	if options.Credential.IsZero() || options.Clock == nil || options.Pace < 0 || options.Silence < 0 {
 		return nil, ErrProviderOptions
@@ -84,7 +91,10 @@ func NewProvider(options ProviderOptions) (*ProviderServer, error) {
 	}
 	s := &ProviderServer{
 		options: options, credential: sha256.Sum256([]byte(options.Credential.Reveal())), ledger: ledger,
-		scenarios: map[string]Scenario{}, closing: make(chan struct{}), attempts: map[string]int{},
+		scenarios: map[string]Scenario{}, memory: newMemory(), closing: make(chan struct{}),
+	}
+	if err := s.SetChaos(cmp.Or(options.Chaos, ChaosOff), options.ChaosSeed); err != nil {
+		return nil, errors.Join(err, ledger.Close())
 	}
 	for _, scenario := range Scenarios() {
 		s.scenarios[scenario.ID] = scenario
@@ -109,21 +119,26 @@ func (s *ProviderServer) Close() error {
 func (s *ProviderServer) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, methods := range map[string]map[string]http.HandlerFunc{
-		"/v1/documents":               {http.MethodPost: s.postDocument},
-		"/v1/documents/{reference}":   {http.MethodGet: s.getDocument},
-		"/v1/purchases":               {http.MethodGet: s.getPurchases},
-		"/v1/purchases/{id}/document": {http.MethodGet: s.getPurchaseDocument},
-		"/control/ledger":             {http.MethodGet: s.getLedger},
-		"/control/ledger/{reference}": {http.MethodGet: s.getLedgerDocument},
-		"/control/purchases":          {http.MethodPost: s.postPurchase},
+		"/v1/documents":                   {http.MethodPost: s.postDocument},
+		"/v1/documents/{reference}":       {http.MethodGet: s.getDocument},
+		"/v1/purchases":                   {http.MethodGet: s.getPurchases},
+		"/v1/purchases/{id}/document":     {http.MethodGet: s.getPurchaseDocument},
+		"/control/ledger":                 {http.MethodGet: s.getLedger},
+		"/control/ledger/{reference}":     {http.MethodGet: s.getLedgerDocument},
+		"/control/purchases":              {http.MethodPost: s.postPurchase},
+		"/control/references/{reference}": {http.MethodGet: s.getReference},
+		"/control/misbehaviours":          {http.MethodGet: s.getMisbehaviours},
+		"/control/misbehave":              {http.MethodPost: s.postMisbehave, http.MethodDelete: s.deleteMisbehave},
+		"/control/chaos":                  {http.MethodPost: s.postChaos},
 	} {
 		for method, handler := range methods {
 			mux.HandleFunc(method+" "+pattern, handler)
-			mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Allow", method)
-				answerError(w, http.StatusMethodNotAllowed, "method_not_allowed", "This path takes "+method+".")
-			})
 		}
+		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", allowed)
+			answerError(w, http.StatusMethodNotAllowed, "method_not_allowed", "This path takes "+allowed+".")
+		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
 	return mux

@@ -50,33 +50,44 @@ func (s *ProviderServer) postDocument(w http.ResponseWriter, r *http.Request) {
 		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A document needs a reference of 1 to 128 characters of A-Z a-z 0-9 . _ : - and an invoice.")
 		return
 	}
-	accepted, err := s.ledger.Accept(s.judge(doc), body)
+	t := turnOf(r)
+	judged, bent := s.judge(doc, t)
+	accepted, err := s.ledger.Accept(judged, body)
 	switch {
 	case errors.Is(err, ErrReferenceReused):
 		answerError(w, http.StatusConflict, "reference_reused", "The reference was used for another document.")
 	case err != nil:
 		s.failed(w, r, err)
 	default:
-		s.writeReport(w, accepted, true)
+		t.bent = bent && accepted.AcceptedAt.Equal(judged.AcceptedAt) // and not a document that was there before
+		s.writeReport(w, t, accepted, true)
 	}
 }
 
-// judge makes the ledger entry of a document, with everything that will happen to it.
-func (s *ProviderServer) judge(doc submitted) LedgerDocument {
+// judge makes the ledger entry of a document, with everything that will happen to it. bent tells that the misbehaviour of
+// its turn has a part in that.
+func (s *ProviderServer) judge(doc submitted, t *turn) (entry LedgerDocument, bent bool) {
 	scenario := s.scenarioFor(value(doc.Invoice.RecipientNetworkID))
 	outline := usual()
 	if scenario.edit != nil {
 		scenario.edit(&outline)
 	}
+	if bend := s.memory.ways[t.wrong].edit; bend != nil {
+		bend(&outline)
+		bent = true
+	}
 	if faults := validate(doc.Invoice); len(faults) > 0 {
-		outline = usual()
+		arrives := outline.arrives
+		outline, bent = usual(), false
 		outline.reject(0, faults...)
+		outline.arrives = arrives
 	}
 	return LedgerDocument{
 		Reference: doc.Reference, ProviderReference: "PSB-" + digest([]byte(doc.Reference))[:20],
 		InvoiceNumber: value(doc.Invoice.InvoiceNumber), Scenario: scenario.ID,
 		AcceptedAt: s.options.Clock().UTC().Truncate(time.Microsecond), Plan: outline.plan(doc.Reference, s.options.Pace),
-	}
+		ArrivesAfter: micros(outline.arrives, s.options.Pace),
+	}, bent
 }
 
 // getDocument implements GET /v1/documents/{reference}.
@@ -86,12 +97,14 @@ func (s *ProviderServer) getDocument(w http.ResponseWriter, r *http.Request) {
 		unknownReference(w)
 		return
 	}
-	s.writeReport(w, doc, false)
+	s.writeReport(w, turnOf(r), doc, false)
 }
 
-// writeReport answers with the document of the protocol: a submission that is still processing with 202.
-func (s *ProviderServer) writeReport(w http.ResponseWriter, doc LedgerDocument, submission bool) {
-	report := doc.Report(s.options.Clock())
+// writeReport answers with the document of the protocol as it stands at the turn: a submission that is still processing
+// with 202.
+func (s *ProviderServer) writeReport(w http.ResponseWriter, t *turn, doc LedgerDocument, submission bool) {
+	t.reported = true
+	report := doc.Report(t.at)
 	status := http.StatusOK
 	if submission && report.Status == invoice.Processing {
 		status = http.StatusAccepted
@@ -135,8 +148,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) (body []byte,
 }
 
 // decode reads strict JSON (RFC 8259 in UTF-8, no duplicate keys), or answers why it does not.
-func decode(w http.ResponseWriter, body []byte, target any) bool {
-	err := json.Unmarshal(body, target)
+func decode(w http.ResponseWriter, body []byte, target any, options ...json.Options) bool {
+	err := json.Unmarshal(body, target, options...)
 	var syntax *jsontext.SyntacticError
 	switch {
 	case err == nil:
@@ -144,7 +157,7 @@ func decode(w http.ResponseWriter, body []byte, target any) bool {
 	case errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		answerError(w, http.StatusBadRequest, "malformed_request", "The body is not one JSON document in UTF-8 without duplicate keys.")
 	default:
-		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A field of the body has the wrong type.")
+		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A field of the body has the wrong type, or is not known.")
 	}
 	return false
 }

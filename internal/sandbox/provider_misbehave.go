@@ -2,8 +2,8 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -11,26 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Misbehaviour is a way to get the answer to a request wrong. The ones named Before answer without having done
-// anything; the ones named After, and all that distort an answer, have done what was asked.
-type Misbehaviour string
-
-// The misbehaviours.
-const (
-	Behave            Misbehaviour = ""
-	TooMany           Misbehaviour = "too_many_requests"  // 429 with Retry-After: 1, before
-	DropBefore        Misbehaviour = "drop_before"        // the connection is dropped
-	UnavailableBefore Misbehaviour = "unavailable_before" // 503
-	Redirect          Misbehaviour = "redirect"           // 307 to an address of no use, before
-	DropAfter         Misbehaviour = "drop_after"         // the connection is dropped
-	UnavailableAfter  Misbehaviour = "unavailable_after"  // 503
-	Silence           Misbehaviour = "silence"            // the right answer, very late
-	Garbage           Misbehaviour = "garbage"            // 200 with bytes that are no JSON
-	Truncated         Misbehaviour = "truncated"          // half the right answer, then the connection is dropped
-	Echo              Misbehaviour = "echo"               // the right answer, and the credential in it
-)
-
-// Call is what a request is about.
+// Call is what a request is about, for [ProviderOptions].Misbehave.
 type Call struct {
 	// Method and Path are those of the request.
 	Method, Path string
@@ -38,139 +19,175 @@ type Call struct {
 	Reference, Recipient string
 }
 
-// misbehaving gets requests wrong, by magic recipient or by the chance of [ProviderOptions].Misbehave. It stands in
-// front of the protocol, which knows nothing of it.
+// call is one request of the provider protocol, and what is known about its subject.
+type call struct {
+	method, path string
+	kind         calls
+	at           time.Time
+	reference    string          // of a submission and a look-up; "" for any other request, and for what cannot be read
+	recipient    string          // the magic recipient, or any other
+	about        string          // what chance counts by: the same in every run
+	document     *LedgerDocument // what the ledger has under the reference; nil for nothing
+	told         time.Time       // see talk
+}
+
+// hidden tells that the provider pretends not to have the document yet.
+func (c *call) hidden() bool {
+	return c.kind == question && c.document != nil && c.at.Before(c.document.AcceptedAt.Add(time.Duration(c.document.ArrivesAfter)*time.Microsecond))
+}
+
+// said tells that a report on the document was given before.
+func (c *call) said() bool { return c.document != nil && !c.told.IsZero() }
+
+// turn is what a handler is told about its request, and what it tells back.
+type turn struct {
+	at       time.Time    // the moment that the answer speaks of
+	wrong    Misbehaviour // how the answer is going to be spoilt
+	bent     bool         // the document got the course of wrong
+	reported bool         // the answer is a report
+}
+
+type turnKey struct{}
+
+// turnOf returns the turn of a request of the protocol, all of which pass misbehaving.
+func turnOf(r *http.Request) *turn { return r.Context().Value(turnKey{}).(*turn) }
+
+// misbehaving gets requests wrong. It stands in front of the protocol, which knows nothing of it but the course that a
+// new document is to take.
 func (s *ProviderServer) misbehaving(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/control/") {
 			next.ServeHTTP(w, r)
 			return
 		}
-		switch wrong := s.choose(s.peek(r)); wrong {
-		case Behave:
-			next.ServeHTTP(w, r)
-		case TooMany:
-			w.Header().Set("Retry-After", "1")
-			answerError(w, http.StatusTooManyRequests, "rate_limited", "Too many requests.")
-		case UnavailableBefore:
-			unavailable(w)
-		case DropBefore:
-			panic(http.ErrAbortHandler) // net/http's way to drop a connection
-		case Redirect:
-			w.Header().Set("Location", "https://elsewhere.invalid"+r.URL.EscapedPath())
-			answerError(w, http.StatusTemporaryRedirect, "moved", "The provider has moved.")
-		default:
-			answer := &capture{header: http.Header{}, status: http.StatusOK}
-			next.ServeHTTP(answer, r)
-			s.distort(wrong, answer, w, r)
+		c := s.peek(r)
+		t := &turn{at: c.at, wrong: s.choose(c)}
+		r = r.WithContext(context.WithValue(r.Context(), turnKey{}, t))
+		if t.wrong != Behave && !s.memory.ways[t.wrong].bent {
+			s.misbehave(next, w, r, c, t)
+			return
+		}
+		next.ServeHTTP(w, r)
+		if t.bent {
+			s.happens(r, t.wrong)
+		}
+		if t.reported {
+			s.memory.tell(c.reference, c.at)
 		}
 	})
 }
 
 // choose says how a call goes wrong.
-func (s *ProviderServer) choose(call Call) Misbehaviour {
-	if scenario := s.scenarioFor(call.Recipient); scenario.wrong != Behave {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.attempts[call.Reference]++
-		if s.attempts[call.Reference] <= scenario.times {
-			return scenario.wrong
-		}
+func (s *ProviderServer) choose(c *call) Misbehaviour {
+	wrong, decided := s.memory.choose(c, s.scenarioFor(c.recipient))
+	if decided || s.options.Misbehave == nil {
+		return wrong
+	}
+	asked := Call{Method: c.method, Path: c.path}
+	if c.kind == submission {
+		asked.Reference, asked.Recipient = c.reference, c.recipient
+	}
+	if wrong = s.options.Misbehave(asked); !s.memory.possible(wrong, c) {
 		return Behave
 	}
-	if s.options.Misbehave == nil {
-		return Behave
-	}
-	return s.options.Misbehave(call)
+	return wrong
 }
 
-// peek reads what a request is about and puts the body back. It reads a submission only where something could come of
-// it.
-func (s *ProviderServer) peek(r *http.Request) Call {
-	call := Call{Method: r.Method, Path: r.URL.Path}
-	if r.Method != http.MethodPost {
-		return call
+// happens counts and logs a misbehaviour that is about to happen, and returns how often it happened before.
+func (s *ProviderServer) happens(r *http.Request, wrong Misbehaviour) (before int) {
+	s.options.Log.InfoContext(r.Context(), "the provider sandbox misbehaves", "misbehaviour", string(wrong), "method", r.Method, "path", r.URL.Path)
+	return s.memory.happens(wrong)
+}
+
+// misbehave answers wrongly: before anything is done, or with the right answer spoilt.
+func (s *ProviderServer) misbehave(next http.Handler, w http.ResponseWriter, r *http.Request, c *call, t *turn) {
+	switch t.wrong {
+	case TooMany, TooManyForEver:
+		s.happens(r, t.wrong)
+		w.Header().Set("Retry-After", "1")
+		if t.wrong == TooManyForEver {
+			w.Header().Set("Retry-After", strings.Repeat("9", 30))
+		}
+		answerError(w, http.StatusTooManyRequests, "rate_limited", "Too many requests.")
+	case UnavailableBefore:
+		s.happens(r, t.wrong)
+		unavailable(w)
+	case DropBefore:
+		s.happens(r, t.wrong)
+		panic(http.ErrAbortHandler) // net/http's way to drop a connection
+	case Redirect, RedirectToService:
+		s.happens(r, t.wrong)
+		to := "https://elsewhere.invalid"
+		if t.wrong == RedirectToService {
+			to = s.serviceAddress(r)
+		}
+		w.Header().Set("Location", to+r.URL.EscapedPath())
+		answerError(w, http.StatusTemporaryRedirect, "moved", "The provider has moved.")
+	default:
+		answer := &capture{header: http.Header{}, status: http.StatusOK}
+		next.ServeHTTP(answer, r)
+		s.spoil(answer, w, r, c, t)
 	}
+}
+
+// RedirectTo says where redirect_to_service leads: the base address of the service. Until it is told, that is the
+// provider's own.
+func (s *ProviderServer) RedirectTo(address string) { s.service.Store(&address) }
+
+func (s *ProviderServer) serviceAddress(r *http.Request) string {
+	if address := s.service.Load(); address != nil {
+		return *address
+	}
+	return "http://" + r.Host
+}
+
+// peek reads what a request is about and puts the body back.
+func (s *ProviderServer) peek(r *http.Request) *call {
+	c := &call{method: r.Method, path: r.URL.Path, at: s.options.Clock()}
+	reference, isDocument := strings.CutPrefix(c.path, "/v1/documents/")
+	switch {
+	case r.Method == http.MethodPost && c.path == "/v1/documents":
+		c.kind = submission
+		s.peekDocument(r, c)
+	case r.Method != http.MethodGet:
+	case isDocument:
+		c.kind, c.reference = question, reference
+	case c.path == "/v1/purchases":
+		c.kind = purchasePages
+	case strings.HasPrefix(c.path, "/v1/purchases/") && strings.HasSuffix(c.path, "/document"):
+		c.kind, c.about = purchaseDocument, c.path
+	}
+	if c.kind&documents == 0 {
+		return c
+	}
+	if doc, found := s.ledger.Document(c.reference); found {
+		c.document, c.about = &doc, doc.InvoiceNumber
+		if c.kind == question {
+			c.recipient = doc.Scenario
+		}
+	}
+	return c
+}
+
+// peekDocument reads what a submission is about.
+func (s *ProviderServer) peekDocument(r *http.Request, c *call) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxDocument))
 	// The handler meets the same error, or the rest of the body, behind what was read.
 	r.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
-	if err != nil || s.options.Misbehave == nil && !bytes.Contains(body, []byte("sandbox-")) {
-		return call
+	if err != nil {
+		return
 	}
 	var doc struct {
 		Reference string `json:"reference"`
 		Invoice   struct {
+			Number    string `json:"invoice_number"`
 			Recipient string `json:"recipient_network_id"`
 		} `json:"invoice"`
 	}
 	if json.Unmarshal(body, &doc) == nil {
-		call.Reference, call.Recipient = doc.Reference, doc.Invoice.Recipient
+		c.reference, c.recipient, c.about = doc.Reference, doc.Invoice.Recipient, doc.Invoice.Number
 	}
-	return call
-}
-
-// distort answers wrongly after the request was served.
-func (s *ProviderServer) distort(wrong Misbehaviour, answer *capture, w http.ResponseWriter, r *http.Request) {
-	switch wrong {
-	case UnavailableAfter:
-		unavailable(w)
-	case Silence:
-		if s.wait(r) {
-			answer.send(w, answer.body.Bytes())
-		}
-	case Garbage:
-		w.Header().Set("Content-Type", "application/json")
-		// The caller may hang up at any time.
-		_, _ = w.Write([]byte("\x00\xff<html>{\"status\":\"accepted\"}}}"))
-	case Truncated:
-		answer.send(w, answer.body.Bytes()[:answer.body.Len()/2])
-		// What is in the buffer has to leave before the connection is dropped.
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	case Echo:
-		w.Header().Set("X-Debug-Authorization", r.Header.Get("Authorization"))
-		answer.send(w, answer.body.Bytes())
-	default: // DropAfter
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// wait is silent, unless the caller hangs up or the server closes.
-func (s *ProviderServer) wait(r *http.Request) (over bool) {
-	timer := time.NewTimer(s.options.Silence)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.Context().Done():
-	case <-s.closing:
-	}
-	return false
-}
-
-// capture holds an answer back.
-type capture struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header implements [http.ResponseWriter].
-func (c *capture) Header() http.Header { return c.header }
-
-// WriteHeader implements [http.ResponseWriter].
-func (c *capture) WriteHeader(status int) { c.status = status }
-
-// Write implements [http.ResponseWriter].
-func (c *capture) Write(text []byte) (int, error) { return c.body.Write(text) }
-
-// send lets the answer go with the given body.
-func (c *capture) send(w http.ResponseWriter, body []byte) {
-	maps.Copy(w.Header(), c.header)
-	w.WriteHeader(c.status)
-	// The caller may hang up at any time.
-	_, _ = w.Write(body)
 }

@@ -66,6 +66,19 @@ func start(t *testing.T, dir string, edit func(*sandbox.ProviderOptions)) *runni
 // call makes a request with the credential, and any changes to it.
 func (s *running) call(method, path, body string, edits ...func(*http.Request)) (*http.Response, string) {
 	s.t.Helper()
+	response, text, err := s.try(method, path, body, edits...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return response, text
+}
+
+// maxTried is how much of an answer a test reads at most.
+const maxTried = 1 << 20
+
+// try is call that may fail: without an answer, or in the middle of one. It reads the first [maxTried] bytes.
+func (s *running) try(method, path, body string, edits ...func(*http.Request)) (*http.Response, string, error) {
+	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -79,14 +92,11 @@ func (s *running) call(method, path, body string, edits ...func(*http.Request)) 
 	}
 	response, err := http.DefaultTransport.RoundTrip(request)
 	if err != nil {
-		s.t.Fatal(err)
+		return nil, "", err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return response, string(text)
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxTried))
+	return response, string(text), err
 }
 
 // submit sends a document whose invoice is changed by edit, and wants a status.
@@ -150,17 +160,10 @@ func wantError(t *testing.T, response *http.Response, text string, status int, c
 // TestTheHTTPAdapterConforms holds the adapter and the provider sandbox to one another.
 func TestTheHTTPAdapterConforms(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) (provider.Adapter, providertest.Control) {
-		var drop atomic.Bool
 		var refuse atomic.Int64
 		clock := &handClock{}
 		server, err := sandbox.NewProvider(sandbox.ProviderOptions{
 			Dir: t.TempDir(), Credential: secret.New(credential), Clock: clock.now,
-			Misbehave: func(sandbox.Call) sandbox.Misbehaviour {
-				if drop.Load() {
-					return sandbox.DropAfter
-				}
-				return sandbox.Behave
-			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +189,11 @@ func TestTheHTTPAdapterConforms(t *testing.T) {
 		return adapter, providertest.Control{
 			Advance: func() { clock.advance(time.Hour) },
 			Refuse:  func(status int) { refuse.Store(int64(status)) },
-			Break:   func() { drop.Store(true) },
+			Break: func() {
+				if err := server.Force(sandbox.Rule{Misbehaviour: sandbox.DropAfter, Times: 1000}); err != nil {
+					t.Fatal(err)
+				}
+			},
 			Unreach: func() { adapter.Close(); listener.Close() },
 			AddPurchase: func(id string, document []byte) {
 				if _, err := server.AddPurchase(sandbox.Purchase{ID: id}, document); err != nil {

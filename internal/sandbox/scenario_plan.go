@@ -120,6 +120,7 @@ type course struct {
 	discovery string
 	messages  []Message // added with the last status
 	moves     [len(invoice.Dimensions)]move
+	arrives   float64 // until then the provider says that it has no such document
 }
 
 // verdict is a status of the document from a time on.
@@ -135,6 +136,14 @@ type move struct {
 	open   bool    // the last word is not terminal
 	at     float64 // when the last word comes; drawn when 0
 	silent bool    // never reported
+	then   []later // words after the last one
+}
+
+// later is a word of a dimension that had its last word already.
+type later struct {
+	at   float64
+	word string
+	open bool // it is not terminal
 }
 
 // usual is the ordinary course: accepted at once, and the four states on their way to the words of the specification,
@@ -168,10 +177,15 @@ func (c *course) reject(at float64, messages ...Message) {
 	}
 }
 
+// micros is a number of units of the pace in microseconds.
+func micros(units float64, pace time.Duration) int64 {
+	return int64(units * float64(pace.Microseconds()))
+}
+
 // plan draws what the course leaves open, seeded by the reference: the same reference always gets the same plan.
 func (c *course) plan(reference string, pace time.Duration) Plan {
 	draw := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(reference)))) //nolint:gosec // a plan is no secret, and has to be repeatable
-	after := func(units float64) int64 { return int64(units * float64(pace.Microseconds())) }
+	after := func(units float64) int64 { return micros(units, pace) }
 	var plan Plan
 	for i, v := range c.status {
 		step := Step{After: after(v.at), Status: v.status}
@@ -199,6 +213,9 @@ func (c *course) plan(reference string, pace time.Duration) Plan {
 			plan = append(plan, Step{After: after(first * final), Dimension: invoice.Dimensions[i], Word: m.first})
 		}
 		plan = append(plan, Step{After: after(final), Dimension: invoice.Dimensions[i], Word: m.final, Terminal: !m.open})
+		for _, l := range m.then {
+			plan = append(plan, Step{After: after(l.at), Dimension: invoice.Dimensions[i], Word: l.word, Terminal: !l.open})
+		}
 	}
 	slices.SortStableFunc(plan, func(a, b Step) int { return cmp.Compare(a.After, b.After) })
 	return plan

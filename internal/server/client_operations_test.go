@@ -27,7 +27,7 @@ var accountOperations = []operation{
 		{name: "with a connection", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
 			wantRaw(t, a, "/data/id", fmt.Sprintf("%q", c.id))
 			wantRaw(t, a, "/data/status", `"active"`)
-			wantRaw(t, a, "/data/connection", `{"kind":"http","environment":"sandbox","state":"active"}`)
+			wantRaw(t, a, "/data/connection", `{"kind":"http","environment":"sandbox","state":"active","failing_since":null}`)
 			wantRaw(t, a, "/data/profile/legal_name", "null")
 		}},
 		{name: "without a connection", status: http.StatusOK, check: func(t *testing.T, c *company, _ answer) {

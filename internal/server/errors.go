@@ -21,7 +21,7 @@ var statuses = map[api.Code]struct { //nolint:gochecknoglobals // a constant tab
 	status  int
 	message string
 }{
-	api.CodeMalformedRequest:             {http.StatusBadRequest, "The request is not well-formed JSON, or a query value is not valid."},
+	api.CodeMalformedRequest:             {http.StatusBadRequest, "The request is not well-formed HTTP or JSON, or a query value is not valid."},
 	api.CodeInvalidCredentials:           {http.StatusUnauthorized, "The e-mail address or the password is wrong."},
 	api.CodeUnauthenticated:              {http.StatusUnauthorized, "A valid bearer token is required: log in again."},
 	api.CodeAccountSuspended:             {http.StatusForbidden, "This account is suspended."},
@@ -114,6 +114,7 @@ func failures(err error) *refusal {
 		{store.ErrKeyReused, api.CodeIdempotencyKeyReused},
 		{webhook.ErrUnsafeDestination, api.CodeUnsafeDestination},
 		{submission.ErrNotTaken, api.CodeProviderError},
+		{submission.ErrBusy, api.CodeUnavailable},
 		{store.ErrUnavailable, api.CodeUnavailable},
 		{context.Canceled, api.CodeUnavailable},
 		{context.DeadlineExceeded, api.CodeUnavailable},

@@ -27,9 +27,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := s.Now()
 	id := s.requestID(r)
 	header := w.Header()
-	header.Set(api.HeaderRequestID, id)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cache-Control", "no-store")
+	setCommon(header, id)
 	c := &call{Server: s, request: r, header: header}
 	if reads(r.Method) {
 		switch path := r.URL.EscapedPath(); {
@@ -57,6 +55,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	written := s.write(w, r, status, body)
 	s.record(r, rt, c, status, code, written, s.Now().Sub(started), err)
+}
+
+// setCommon sets the header fields of every answer.
+func setCommon(header http.Header, requestID string) {
+	header.Set(api.HeaderRequestID, requestID)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
 }
 
 // answer routes a request and runs it. A panic costs this request alone.
@@ -152,6 +157,10 @@ func (s *Server) requestID(r *http.Request) string {
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" {
 		return given
 	}
+	return s.newRequestID()
+}
+
+func (s *Server) newRequestID() string {
 	id, err := s.DB.NewID()
 	if err != nil {
 		return "unavailable"
@@ -162,10 +171,7 @@ func (s *Server) requestID(r *http.Request) string {
 // source is the address the request came from: the peer's, or the last untrusted one of X-Forwarded-For when the peer
 // is a trusted proxy.
 func (s *Server) source(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
+	host := hostOf(r.RemoteAddr)
 	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for n := len(forwarded) - 1; n >= 0 && s.trusted(host); n-- {
 		next, err := netip.ParseAddr(strings.TrimSpace(forwarded[n]))
@@ -175,6 +181,14 @@ func (s *Server) source(r *http.Request) string {
 		host = next.Unmap().String()
 	}
 	return host
+}
+
+// hostOf is the address of a peer without its port.
+func hostOf(peer string) string {
+	if host, _, err := net.SplitHostPort(peer); err == nil {
+		return host
+	}
+	return peer
 }
 
 func (s *Server) trusted(host string) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"quittance/api"
 	"quittance/internal/server"
@@ -193,7 +194,7 @@ var tokenRows = []row{
 	unauthenticated("the token in the query", func(_ *testing.T, _ *company, r *request) {
 		r.path, r.token = r.path+"?access_token="+r.token, ""
 	}),
-	unauthenticated("an expired token", func(t *testing.T, c *company, r *request) { r.token = c.tokenFor(t, -1) }),
+	unauthenticated("an expired token", func(t *testing.T, c *company, r *request) { r.token = c.tokenFor(t, -time.Minute) }),
 	unauthenticated("a revoked token", func(t *testing.T, c *company, r *request) { c.revoke(t, r.token) }),
 	unauthenticated("the token of a suspended account", func(t *testing.T, c *company, r *request) {
 		suspended := c.company(t)

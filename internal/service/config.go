@@ -61,6 +61,11 @@ type Config struct {
 	Retention store.Retention
 	// Destinations says where webhooks may go. Anything but the zero value is refused in production.
 	Destinations webhook.Policy
+	// Checkpoint is for tests that end the process at a certain moment; nil in production.
+	Checkpoint store.Checkpoint
+	// ShutdownDelay is how long a process that is told to stop goes on answering, not ready, before its listeners close;
+	// from 0.
+	ShutdownDelay time.Duration
 	// Grace is how long requests and work under way may take to finish when the process stops.
 	Grace time.Duration
 	// Version is shown in the API document.
@@ -90,6 +95,9 @@ func (c *Config) check() error {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be positive", positive.flag)
 		}
+	}
+	if c.ShutdownDelay < 0 {
+		return errors.New("--shutdown-delay must not be negative")
 	}
 	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 {
 		return errors.New("--retry-attempts and --max-body must be at least 1, --login-rate, --rate-limit, --retain-events and --retain-attempts at least 0")

@@ -11,6 +11,7 @@ package service
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"quittance"
@@ -46,6 +48,7 @@ type Service struct {
 	api         *server.Server
 	listener    net.Listener
 	metricsAt   net.Listener
+	stopping    atomic.Bool // told to stop
 }
 
 // Open checks the configuration, opens the store and listens. Nothing is served before [Service.Run].
@@ -59,7 +62,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log}); err != nil {
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log, Checkpoint: config.Checkpoint}); err != nil {
 		return nil, err
 	}
 	release, err := s.db.Serve()
@@ -107,6 +110,7 @@ func refuseSimulators(ctx context.Context, db *store.DB, environment string) err
 // wire makes the parts below the API.
 func (s *Service) wire() {
 	c := s.config
+	s.metrics.registry.MustRegister(newStaleness(s.db, c.Log))
 	adapters := submission.NewAdapters(s.db, s.adapter)
 	s.submissions = submission.New(s.db, submission.Config{
 		Environment: c.Environment,
@@ -127,7 +131,7 @@ func (s *Service) wire() {
 	s.sender = webhook.NewSender(webhook.Config{Policy: c.Destinations, Timeout: c.AttemptTimeout})
 	s.deliverer = &webhook.Deliverer{
 		DB: s.db, Sender: s.sender, Backoff: webhook.Backoff{First: c.RetryFirst, Attempts: c.RetryAttempts},
-		Timeout: c.AttemptTimeout, Jitter: mathrand.Float64, Now: time.Now, Log: c.Log, Observe: s.metrics.attempt,
+		Timeout: c.AttemptTimeout, Jitter: mathrand.Float64, Now: s.db.Now, Log: c.Log, Observe: s.metrics.attempt,
 	}
 }
 
@@ -149,15 +153,21 @@ func (s *Service) serverConfig() server.Config {
 	c := s.config
 	return server.Config{
 		DB: s.db,
-		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: time.Now, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
+		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
 			Hasher: account.NewHasher(int64(runtime.GOMAXPROCS(0)))},
-		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: time.Now, MaxBody: c.MaxBody, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
+		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
 		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
 	}
 }
 
-// ready tells whether this process can serve: the store answers.
+// errStopping is why a process that has been told to stop is not ready.
+var errStopping = errors.New("told to stop")
+
+// ready tells whether this process can serve: the store answers, and it has not been told to stop.
 func (s *Service) ready(ctx context.Context) error {
+	if s.stopping.Load() {
+		return errStopping
+	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	return s.db.Ping(ctx)
@@ -169,6 +179,11 @@ func (s *Service) listen(ctx context.Context) (err error) {
 		if s.listener, err = listening.Listen(ctx, "tcp", s.config.Listen); err != nil {
 			return fmt.Errorf("listen for the API (choose another address with --listen): %w", err)
 		}
+		certificate, err := s.certificate()
+		if err != nil {
+			return err
+		}
+		s.listener = s.api.Listener(s.listener, certificate)
 	}
 	if s.config.MetricsListen != "" {
 		if s.metricsAt, err = listening.Listen(ctx, "tcp", s.config.MetricsListen); err != nil {
@@ -176,6 +191,18 @@ func (s *Service) listen(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// certificate reads the certificate of the API; nil when it speaks plain HTTP.
+func (s *Service) certificate() (*tls.Certificate, error) {
+	if s.config.TLSCert == "" {
+		return nil, nil
+	}
+	certificate, err := tls.LoadX509KeyPair(s.config.TLSCert, s.config.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+	}
+	return &certificate, nil
 }
 
 // Address returns the address the API listens on, "" without an API.
@@ -197,7 +224,8 @@ func (s *Service) MetricsAddress() string {
 // DB returns the store, for the sandbox's own accounts.
 func (s *Service) DB() *store.DB { return s.db }
 
-// Run serves and works until ctx ends or a listener fails, then stops in order and closes the store. Requests and work
+// Run serves and works until ctx ends or a listener fails, then stops in order and closes the store: it takes no more
+// work and is not ready, answers for config.ShutdownDelay more, and then closes its listeners. Requests and work
 // under way have config.Grace to finish; what is cut off then is found again by its lease.
 func (s *Service) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -212,42 +240,61 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	var servers []*http.Server
 	var running sync.WaitGroup
-	serve := func(server *http.Server, listener net.Listener, secure bool) {
+	serve := func(server *http.Server, listener net.Listener) {
 		servers = append(servers, server)
-		running.Go(func() {
-			if secure {
-				fail(server.ServeTLS(listener, s.config.TLSCert, s.config.TLSKey))
-				return
-			}
-			fail(server.Serve(listener))
-		})
+		running.Go(func() { fail(server.Serve(listener)) })
+	}
+	if s.config.Workers && s.db.Exclusive() {
+		// Before anything is served: what is claimed now was claimed by a process that has ended.
+		if err := s.db.Abandoned(ctx); err != nil {
+			return errors.Join(err, s.Close())
+		}
 	}
 	if s.listener != nil {
-		serve(s.api.HTTP(), s.listener, s.config.TLSCert != "")
+		api := s.api.HTTP()
+		api.Handler = s.parting(api.Handler)
+		serve(api, s.listener)
 	}
 	if s.metricsAt != nil {
-		serve(&http.Server{Handler: s.metrics.handler(), ReadHeaderTimeout: 5 * time.Second}, s.metricsAt, false)
+		serve(&http.Server{Handler: s.metrics.handler(), ReadHeaderTimeout: 5 * time.Second}, s.metricsAt)
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	if s.config.Workers {
-		if s.db.Exclusive() {
-			if err := s.db.Abandoned(ctx); err != nil {
-				fail(err)
-			}
-		}
 		s.work(work, &running)
 	}
 	<-ctx.Done()
-	s.stop(ctx, servers, stopWork, &running)
+	stopWork()
+	s.part(ctx)
+	s.stop(ctx, servers, &running)
 	return errors.Join(failed, s.Close())
 }
 
-// stop ends listeners, then workers, and waits for them for the grace period.
-func (s *Service) stop(ctx context.Context, servers []*http.Server, stopWork func(), running *sync.WaitGroup) {
+// part takes leave of the clients: this process is no longer ready, and answers all the same until the balancers in front
+// of it have noticed. Each connection ends with its next answer; a connection that is closed while a client writes its
+// next request into it would cost that request.
+func (s *Service) part(ctx context.Context) {
+	s.stopping.Store(true)
+	if s.config.ShutdownDelay > 0 {
+		s.config.Log.InfoContext(ctx, "stopping: not ready any more, answering for a while", "delay", s.config.ShutdownDelay)
+		time.Sleep(s.config.ShutdownDelay)
+	}
+}
+
+// parting has answers say that their connection ends with them, once the process has been told to stop.
+func (s *Service) parting(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.stopping.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// stop ends listeners and waits for requests and work under way for the grace period.
+func (s *Service) stop(ctx context.Context, servers []*http.Server, running *sync.WaitGroup) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Grace)
 	defer cancel()
-	stopWork()
 	for _, server := range servers {
 		if err := server.Shutdown(grace); err != nil {
 			s.config.Log.WarnContext(ctx, "requests were cut off", "error", err, "closed", server.Close())
@@ -282,7 +329,7 @@ const (
 
 // work starts the workers.
 func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
-	options := job.Options{Look: lookForWork, Now: time.Now, Log: s.config.Log}
+	options := job.Options{Look: lookForWork, Now: s.db.Now, Log: s.config.Log}
 	deliveries, submissions, purchases := options, options, options
 	purchases.Workers, purchases.PerOwner, purchases.PerLane = purchaseWorkers, 1, 1
 	deliveries.Workers, deliveries.PerOwner, deliveries.PerLane = deliveryWorkers, deliveryPerOwner, deliveryPerLane
@@ -293,21 +340,22 @@ func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { s.sweep(ctx) })
 }
 
-// sweep removes from time to time what has ended by itself, and history that is older than is wanted.
+// sweep removes what has ended by itself, and history that is older than is wanted: at once, so that a process that
+// never lives for long does it too, and then from time to time.
 func (s *Service) sweep(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
+		if err := s.db.Sweep(ctx); err != nil {
+			s.config.Log.WarnContext(ctx, "cannot sweep", "error", err)
+		}
+		if removed, err := s.db.Retain(ctx, s.config.Retention); err != nil || removed > 0 {
+			s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := s.db.Sweep(ctx); err != nil {
-				s.config.Log.WarnContext(ctx, "cannot sweep", "error", err)
-			}
-			if removed, err := s.db.Retain(ctx, s.config.Retention); err != nil || removed > 0 {
-				s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
-			}
 		}
 	}
 }

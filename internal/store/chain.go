@@ -3,7 +3,10 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"hash"
+
+	"quittance/internal/secret"
 )
 
 // chain computes the digest of an entry of a chain: SHA-256 (FIPS 180-4) over the entry's fields, each preceded by its
@@ -38,3 +41,84 @@ func (c chain) optional(text *string) {
 }
 
 func (c chain) sum() [32]byte { return [32]byte(c.hash.Sum(nil)) }
+
+// end is where a chain ends, or how far it has been verified.
+type end struct {
+	count int64
+	head  [32]byte // digest of the last entry, zero when there is none
+}
+
+// seal seals where a chain ends, so that nobody without the key file can move the end: neither by writing the chain
+// anew, nor by cutting it. The place keeps the seal from serving another chain. It is made in the transaction of the
+// entry that it stands for.
+func (e end) seal(keys *sealer, at secret.Place) ([]byte, error) {
+	return keys.Seal(append(binary.BigEndian.AppendUint64(nil, uint64(e.count)), e.head[:]...), at) //nolint:gosec // entries count from 0
+}
+
+// unseal is the reverse of seal; ok is false when the seal is not one that this installation made for this place.
+func unseal(keys *sealer, sealed []byte, at secret.Place) (e end, ok bool) {
+	text, err := keys.Open(sealed, at)
+	if err != nil || len(text) != 8+len(e.head) {
+		return end{}, false
+	}
+	return end{int64(binary.BigEndian.Uint64(text)), [32]byte(text[8:])}, true //nolint:gosec // it was sealed from an int64
+}
+
+func submissionSealPlace(tenant, id ID) secret.Place {
+	return secret.Place{Tenant: tenant[:], Table: "submissions", Column: "evidence_seal", Row: id[:]}
+}
+
+func incomingSealPlace(tenant, id ID) secret.Place {
+	return secret.Place{Tenant: tenant[:], Table: "incoming", Column: "seal", Row: id[:]}
+}
+
+// link is what an entry says of its place in a chain.
+type link struct {
+	ordinal          int64
+	previous, digest [32]byte
+	// fault says what is wrong with the entry in itself, "" when nothing is.
+	fault string
+}
+
+// take moves e to the next entry of a chain that is to end at want. It says what is wrong there, "" when nothing is.
+func (e *end) take(next link, want end) string {
+	switch place := e.count + 1; {
+	case place > want.count:
+		return fmt.Sprintf("it was never retained: the chain ended with entry %d", want.count)
+	case next.fault != "":
+		return next.fault
+	case next.ordinal != place:
+		return fmt.Sprintf("it is missing: entry %d stands in its place", next.ordinal)
+	case next.previous != e.head:
+		return "it does not follow the entry before it"
+	case place == want.count && next.digest != want.head:
+		return "it is not the entry with which the chain ended"
+	}
+	e.count, e.head = e.count+1, next.digest
+	return ""
+}
+
+// short says what is wrong when no entry comes after e any more, "" when nothing is.
+func (e end) short(want end) string {
+	if e.count < want.count {
+		return fmt.Sprintf("it is missing: %d entries were retained", want.count)
+	}
+	return ""
+}
+
+// fixed reads a stored digest.
+func fixed(into *[32]byte, from []byte) error {
+	if len(from) != len(into) {
+		return fmt.Errorf("a stored digest has %d bytes", len(from))
+	}
+	copy(into[:], from)
+	return nil
+}
+
+// yes reads a stored flag.
+func yes(stored int64) (bool, error) {
+	if stored != 0 && stored != 1 {
+		return false, fmt.Errorf("a stored flag is %d", stored)
+	}
+	return stored == 1, nil
+}

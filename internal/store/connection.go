@@ -30,6 +30,13 @@ type Connection struct {
 	UpdatedAt   time.Time
 	// Approval is what allows a production connection to submit; nil until it is recorded.
 	Approval *Approval
+	// Failures counts the calls about submissions in a row that got no usable answer. FailingSince is when the first of
+	// them ended and Trouble what the last one met, a word for people; nil and "" when Failures is 0.
+	Failures     int
+	FailingSince *time.Time
+	Trouble      string
+	// RetryAt is set while the connection is in trouble: no open submission is asked about before.
+	RetryAt *time.Time
 
 	sealed []byte
 }
@@ -81,7 +88,7 @@ func (t *tx) allowedHere(ctx context.Context, kind string) error {
 // AddConnection stores a pending connection of account with its credential sealed.
 func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) (Connection, error) {
 	var connection Connection
-	err := db.write(ctx, func(ctx context.Context, t *tx) error {
+	err := db.write(ctx, "add connection", func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}
@@ -107,18 +114,19 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 }
 
 const connectionColumns = `account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at,
-	approved_at, approved_by, approved_contract, approved_release`
+	approved_at, approved_by, approved_contract, approved_release, failures, failing_since, trouble, retry_at`
 
 func scanConnection(row scanner) (Connection, error) {
 	var c Connection
 	var created, updated int64
-	var approvedAt sql.Null[int64]
-	var by, contract, release sql.Null[string]
+	var approvedAt, since, retry sql.Null[int64]
+	var by, contract, release, trouble sql.Null[string]
 	if err := row.Scan(&c.Account, &c.ID, &c.Kind, &c.Environment, &c.BaseURL, &c.State, &c.sealed, &c.Fingerprint,
-		&created, &updated, &approvedAt, &by, &contract, &release); err != nil {
+		&created, &updated, &approvedAt, &by, &contract, &release, &c.Failures, &since, &trouble, &retry); err != nil {
 		return Connection{}, err
 	}
 	c.CreatedAt, c.UpdatedAt = instant(created), instant(updated)
+	c.FailingSince, c.Trouble, c.RetryAt = instantOrNil(since), trouble.V, instantOrNil(retry)
 	if approvedAt.Valid {
 		c.Approval = &Approval{At: instant(approvedAt.V), By: by.V, Contract: contract.V, Release: release.V}
 	}
@@ -149,7 +157,7 @@ func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error
 // changeConnection locks a connection and sets what change says.
 func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connection) error) (Connection, error) {
 	var c Connection
-	err := db.write(ctx, func(ctx context.Context, t *tx) error {
+	err := db.write(ctx, "change connection", func(ctx context.Context, t *tx) error {
 		var err error
 		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.lock, id)); err != nil {
 			return err
@@ -167,9 +175,12 @@ func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connec
 		if c.Approval != nil {
 			at, by, contract, release = micros(c.Approval.At), c.Approval.By, c.Approval.Contract, c.Approval.Release
 		}
+		if c.RetryAt != nil {
+			c.RetryAt = &c.UpdatedAt // whoever changes a connection in trouble wants to know whether it helps
+		}
 		if _, err := t.exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
-			approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10 where account_id = $1 and id = $2`,
-			c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release); err != nil {
+			approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11 where account_id = $1 and id = $2`,
+			c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release, microsOrNil(c.RetryAt)); err != nil {
 			return err
 		}
 		if err := t.schedulePurchases(ctx, &c); err != nil {

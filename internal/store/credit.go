@@ -38,7 +38,7 @@ type CreditNote struct {
 func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 	build func(draft *api.Draft, live []invoice.Credit) (NewCreditNote, error)) (CreditNote, error) {
 	var created CreditNote
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "create credit note", func(ctx context.Context, tx *tx) error {
 		credited, err := t.creditedInvoice(ctx, tx, invoiceID)
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, 
 // changes nothing.
 func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) {
 	var n CreditNote
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "void credit note", func(ctx context.Context, tx *tx) error {
 		var err error
 		if n, err = t.creditNote(ctx, tx, id); err != nil {
 			return err

@@ -38,7 +38,7 @@ type Delivery struct {
 func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
 	t := l.tenant
 	var claimed []Delivery
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "claim deliveries", func(ctx context.Context, tx *tx) error {
 		now := t.db.now()
 		leased, err := collect(ctx, tx, func(row scanner) (Delivery, error) {
 			d := Delivery{Tenant: t, Subscription: l.id}
@@ -46,7 +46,7 @@ func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 			return d, err
 		}, `with due as materialized (select id from deliveries
 				where tenant_id = $1 and subscription_id = $2 and due_at <= $3 order by due_at limit $4`+t.db.claim+`)
-			update deliveries set lease = lease + 1, due_at = $5 where tenant_id = $1 and id in (select id from due)
+			update deliveries set lease = lease + 1, leased = 1, due_at = $5 where tenant_id = $1 and id in (select id from due)
 			returning id, event_id, attempts, round, lease`, t.id, l.id, micros(now), limit, micros(now.Add(lease)))
 		if err != nil || len(leased) == 0 {
 			claimed = nil
@@ -112,12 +112,12 @@ type Settlement struct {
 }
 
 // Settle records an attempt and what follows from it, in one transaction. [ErrLeaseLost] says that the delivery was
-// claimed or asked for again since: the attempt is recorded, what follows is decided by the one that holds the lease,
-// and the receiver may have got the event twice, under the same identifier.
+// claimed or asked for again since: the attempt is recorded, what follows for the delivery is decided by the one that holds the
+// lease, and the receiver may have got the event twice, under the same identifier.
 func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) error {
 	t := d.Tenant
 	leased := false
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "settle delivery", func(ctx context.Context, tx *tx) error {
 		var lease, attempts int64
 		var state api.DeliveryState
 		if err := tx.QueryRowContext(ctx, `select lease, attempts, state from deliveries where tenant_id = $1 and id = $2`+t.db.lock, t.id, d.ID).
@@ -129,8 +129,10 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 			return err
 		}
 		if !leased {
-			_, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1 where tenant_id = $1 and id = $2`, t.id, d.ID)
-			return err
+			if _, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1 where tenant_id = $1 and id = $2`, t.id, d.ID); err != nil {
+				return err
+			}
+			return t.deactivateFor(ctx, tx, d.Subscription, s.Deactivate) // where the destination leads is true however late it is seen
 		}
 		next := s.State
 		var due, reason any
@@ -144,19 +146,24 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 		case s.Reason != "":
 			reason = s.Reason
 		}
-		if _, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, updated_at = $3,
+		if _, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, leased = 0, updated_at = $3,
 			state = $4, reason = $5, due_at = $6 where tenant_id = $1 and id = $2`, t.id, d.ID, micros(t.db.now()), next, reason, due); err != nil {
 			return err
 		}
-		if s.Deactivate != "" {
-			return t.deactivate(ctx, tx, d.Subscription, s.Deactivate)
-		}
-		return nil
+		return t.deactivateFor(ctx, tx, d.Subscription, s.Deactivate)
 	})
 	if err == nil && !leased {
 		err = ErrLeaseLost
 	}
 	return err
+}
+
+// deactivateFor deactivates a subscription for a reason, if there is one.
+func (t *Tenant) deactivateFor(ctx context.Context, tx *tx, subscription ID, reason string) error {
+	if reason == "" {
+		return nil
+	}
+	return t.deactivate(ctx, tx, subscription, reason)
 }
 
 func (t *Tenant) insertAttempt(ctx context.Context, tx *tx, delivery ID, ordinal int64, a Attempt) error {

@@ -109,14 +109,20 @@ func TestDeliveryLease(t *testing.T) {
 			t.Fatalf("claimed %+v, then %+v", first, second)
 		}
 		due := f.delivery(t, first[0].ID).due
-		wantErr(t, first[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered, Deactivate: "redirect"}), store.ErrLeaseLost)
+		wantErr(t, first[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 		f.wantDelivery(t, first[0].ID, delivery{state: "pending", attempts: 1, due: due})
-		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || !kept.Active {
-			t.Errorf("a settlement with a lost lease deactivated the subscription: %+v, %v", kept, err)
-		}
 		must(t, second[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
 		f.wantDelivery(t, second[0].ID, delivery{state: "delivered", attempts: 2, round: 1})
 		wantErr(t, second[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || !kept.Active {
+			t.Errorf("the subscription is deactivated: %+v, %v", kept, err)
+		}
+		// Where the destination leads is true however late it is seen; the delivery stays what the holder of the lease made it.
+		wantErr(t, first[0].Settle(ctx, attempt(f, 302), store.Settlement{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}), store.ErrLeaseLost)
+		f.wantDelivery(t, second[0].ID, delivery{state: "delivered", attempts: 4, round: 1})
+		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || kept.Active || *kept.DeactivationReason != "redirect" {
+			t.Errorf("the subscription still is active: %+v, %v", kept, err)
+		}
 	})
 }
 

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"io/fs"
+	"time"
 )
 
 // engine is everything in which the two databases differ. Statements are written once; no other file asks which
@@ -30,12 +32,17 @@ type engine struct {
 	retry func(err error) bool
 	// unavailable tells that err speaks of the database as a whole: full disk, lost connection, read-only.
 	unavailable func(err error) bool
+	// time reads the database's own clock; nil when it has none but this machine's.
+	time func(ctx context.Context) (time.Time, error)
 	// notify tells the other replicas that there is work of a kind; nil when there are no others.
 	notify func(ctx context.Context, kind string) error
 	// listen calls wake with a kind until ctx ends; nil when there are no other replicas.
 	listen func(ctx context.Context, wake func(kind string)) error
-	// migrate brings the schema up to date, one process at a time.
-	migrate func(ctx context.Context) error
+	// migrate brings the schema up to date with the migrations of source, one process at a time.
+	migrate func(ctx context.Context, source fs.FS) error
+	// backup writes a copy of the database as it stands at one moment into an empty file; nil where the database has its
+	// own ways.
+	backup func(ctx context.Context, path string) error
 	// close releases everything.
 	close func() error
 }

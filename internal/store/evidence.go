@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,10 +38,12 @@ type Evidence struct {
 	SHA256   [32]byte
 	Previous [32]byte // zero for the first
 	Digest   [32]byte
+
+	words string // Words as they stand, which is what the digest is of
 }
 
-// chain computes the digest of an entry: SHA-256 over its fields, each preceded by its length in eight bytes.
-func (e *Evidence) chain(words []byte) [32]byte {
+// chain computes the digest of an entry.
+func (e *Evidence) chain() [32]byte {
 	hash := newChain("quittance/evidence/v1")
 	hash.field(e.Previous[:])
 	hash.field(e.Submission[:])
@@ -53,7 +56,7 @@ func (e *Evidence) chain(words []byte) [32]byte {
 	hash.field(e.SHA256[:])
 	hash.number(flag(e.Truncated))
 	hash.number(flag(e.Withheld))
-	hash.field(words)
+	hash.field([]byte(e.words))
 	return hash.sum()
 }
 
@@ -73,7 +76,8 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 	if err != nil {
 		return ID{}, fmt.Errorf("evidence words: %w", err)
 	}
-	e.Digest = e.chain(words)
+	e.words = string(words)
+	e.Digest = e.chain()
 	body := add.Body
 	if body == nil {
 		body = []byte{}
@@ -87,11 +91,12 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 		sha256, body, truncated, withheld, words, previous, digest)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		t.id, id, s.ID, e.Ordinal, e.Call, micros(e.ReceivedAt), e.HTTPStatus, e.MediaType, e.SHA256[:], body,
-		flag(e.Truncated), flag(e.Withheld), string(words), e.Previous[:], e.Digest[:]); err != nil {
+		flag(e.Truncated), flag(e.Withheld), e.words, e.Previous[:], e.Digest[:]); err != nil {
 		return ID{}, err
 	}
 	s.Evidence, s.head = e.Ordinal, e.Digest[:]
-	return id, nil
+	s.seal, err = end{e.Ordinal, e.Digest}.seal(t.db.keys, submissionSealPlace(t.id, s.ID))
+	return id, err
 }
 
 const evidenceColumns = `id, submission_id, ordinal, call, received_at, http_status, media_type, sha256, truncated, withheld, words, previous, digest`
@@ -99,18 +104,18 @@ const evidenceColumns = `id, submission_id, ordinal, call, received_at, http_sta
 func scanEvidence(row scanner, more ...any) (Evidence, error) {
 	var e Evidence
 	var received, truncated, withheld int64
-	var words string
 	var sum, previous, digest []byte
 	if err := row.Scan(append([]any{&e.ID, &e.Submission, &e.Ordinal, &e.Call, &received, &e.HTTPStatus, &e.MediaType, &sum,
-		&truncated, &withheld, &words, &previous, &digest}, more...)...); err != nil {
+		&truncated, &withheld, &e.words, &previous, &digest}, more...)...); err != nil {
 		return Evidence{}, err
 	}
-	copy(e.SHA256[:], sum)
-	copy(e.Previous[:], previous)
-	copy(e.Digest[:], digest)
-	e.ReceivedAt, e.Truncated, e.Withheld = instant(received), truncated == 1, withheld == 1
-	if err := json.Unmarshal([]byte(words), &e.Words); err != nil {
-		return Evidence{}, fmt.Errorf("stored words of evidence %s: %w", e.ID, err)
+	e.ReceivedAt = instant(received)
+	var flags [2]error
+	e.Truncated, flags[0] = yes(truncated)
+	e.Withheld, flags[1] = yes(withheld)
+	if err := errors.Join(flags[0], flags[1], fixed(&e.SHA256, sum), fixed(&e.Previous, previous), fixed(&e.Digest, digest),
+		json.Unmarshal([]byte(e.words), &e.Words)); err != nil {
+		return Evidence{}, fmt.Errorf("stored evidence %s: %w", e.ID, err)
 	}
 	return e, nil
 }

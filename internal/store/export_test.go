@@ -1,6 +1,34 @@
 package store
 
-import "database/sql"
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"time"
+)
 
 // Writer is the store's own way to write, for tests that break it.
 func (db *DB) Writer() *sql.DB { return db.writer }
+
+// MigrateTo migrates to the schema of another version.
+func (db *DB) MigrateTo(ctx context.Context, source fs.FS) error { return db.migrate(ctx, source) }
+
+// QueryTimeout bounds a statement on PostgreSQL.
+const QueryTimeout = queryTimeout
+
+// DatabaseClock is a clock that follows another one.
+type DatabaseClock struct{ *databaseClock }
+
+// NewDatabaseClock makes one. It is to look before it is asked.
+func NewDatabaseClock(local func() time.Time, ask func(context.Context) (time.Time, error)) DatabaseClock {
+	return DatabaseClock{&databaseClock{local: local, ask: ask}}
+}
+
+// Now returns its time.
+func (c DatabaseClock) Now() time.Time { return c.now() }
+
+// Look compares it with the other one.
+func (c DatabaseClock) Look(ctx context.Context) error { return c.look(ctx) }
+
+// Local returns the local time at which it was last set.
+func (c DatabaseClock) Local() time.Time { return c.last.Load().local }

@@ -181,7 +181,7 @@ func (c company) create(t *testing.T, number string) store.Invoice {
 
 // intent renders a document that names its reference and number, which is all these tests look at.
 func intent() store.Intent {
-	return store.Intent{Environment: "sandbox", Lease: lease,
+	return store.Intent{Environment: "sandbox", Lease: lease, LookFirst: 2 * lease,
 		Render: func(d *api.Draft, _ *api.Profile, reference string) ([]byte, []string, error) {
 			return fmt.Appendf(nil, `{"reference":%q,"number":%q}`, reference, *d.InvoiceNumber), nil, nil
 		}}

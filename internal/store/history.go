@@ -114,7 +114,7 @@ var ErrInactive = errors.New("subscription inactive")
 // receiver gets the same identifier and the same bytes. [ErrInactive] says that its subscription is deactivated.
 func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
 	var d DeliveryRecord
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "redeliver", func(ctx context.Context, tx *tx) error {
 		var err error
 		if d, err = t.delivery(ctx, tx, id, t.db.lock); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
 		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryPending, nil, &now, now
 		tx.wake(WorkDeliveries)
 		// An attempt under way loses its lease: it is recorded, and the new round decides what follows.
-		_, err = tx.exec(ctx, `update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1
+		_, err = tx.exec(ctx, `update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1, leased = 0
 			where tenant_id = $1 and id = $2`, t.id, id, micros(now))
 		return err
 	})

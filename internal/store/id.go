@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/sha256"
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
@@ -26,6 +27,22 @@ func newID(now time.Time, random io.Reader) (ID, error) {
 	id[6] = id[6]&0x0f | 0x70 // version 7
 	id[8] = id[8]&0x3f | 0x80 // variant 10
 	return id, nil
+}
+
+// reference is the identifier of an invoice's n-th submission (from 1), and so its permanent reference at the provider.
+// It is a function of the invoice and n alone. A database that was restored from a backup has forgotten what it sent
+// since, and gives the same submission the same reference once more; the provider, which takes a reference once, answers
+// with the document it has. The time stamp is the invoice's; the other 74 bits are a digest, so that nobody can name
+// another company's references.
+func reference(tenant, invoice ID, n int64) ID {
+	text := append([]byte("quittance submission reference\x00"), tenant[:]...)
+	text = append(text, invoice[:]...)
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(n))) //nolint:gosec // submissions count from 1
+	id := invoice
+	copy(id[6:], sum[:])
+	id[6] = id[6]&0x0f | 0x70 // version 7
+	id[8] = id[8]&0x3f | 0x80 // variant 10
+	return id
 }
 
 // ErrBadID says that a text is not an identifier. To a customer that is an unknown identifier.

@@ -22,7 +22,7 @@ var ErrKeyReused = errors.New("idempotency key reused")
 // it. An error of act undoes everything, the key included. act gets a tenant whose operations join the transaction.
 func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byte, ttl time.Duration,
 	act func(ctx context.Context, t *Tenant) (Reply, error)) (reply Reply, replayed bool, err error) {
-	err = t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = t.write(ctx, "idempotent call", func(ctx context.Context, tx *tx) error {
 		reply, replayed = Reply{}, false
 		now := t.db.now()
 		// The insert waits for a transaction that is using the same key; an expired key is taken over.

@@ -123,8 +123,8 @@ func scanRevision(row scanner, more ...any) (Revision, error) {
 	}
 	if amount.Valid {
 		total, err := api.ParseDecimal(amount.V)
-		if err != nil {
-			return Revision{}, fmt.Errorf("stored amount of incoming e-invoice %s: %w", r.Incoming, err)
+		if err != nil || total.String() != amount.V { // the digest is of the text as it was written
+			return Revision{}, fmt.Errorf("stored amount of incoming e-invoice %s: %w", r.Incoming, errors.Join(api.ErrNotDecimal, err))
 		}
 		r.TotalAmount = &total
 	}
@@ -132,11 +132,13 @@ func scanRevision(row scanner, more ...any) (Revision, error) {
 		r.Size = &size.V
 	}
 	r.ReceivedAt, r.RetainedAt = instantOrNil(received), instant(at)
-	r.Retained, r.Withheld = retained == 1, withheld == 1
-	copy(r.SHA256[:], sum)
-	copy(r.MetadataSHA256[:], metadata)
-	copy(r.Previous[:], previous)
-	copy(r.Digest[:], digest)
+	var flags [2]error
+	r.Retained, flags[0] = yes(retained)
+	r.Withheld, flags[1] = yes(withheld)
+	if err := errors.Join(flags[0], flags[1], fixed(&r.SHA256, sum), fixed(&r.MetadataSHA256, metadata), fixed(&r.Previous, previous),
+		fixed(&r.Digest, digest)); err != nil {
+		return Revision{}, fmt.Errorf("stored revision %d of incoming e-invoice %s: %w", r.Revision, r.Incoming, err)
+	}
 	return r, nil
 }
 
@@ -265,7 +267,7 @@ func (n *NewIncoming) unchanged(latest *Revision) bool {
 // SeedIncoming retains documents as a purchase sync does, events included, without a provider and without moving a
 // cursor: the synthetic ones of a sandbox.
 func (t *Tenant) SeedIncoming(ctx context.Context, docs []NewIncoming) error {
-	return t.write(ctx, func(ctx context.Context, tx *tx) error {
+	return t.write(ctx, "seed incoming", func(ctx context.Context, tx *tx) error {
 		_, err := t.retainAll(ctx, tx, docs)
 		return err
 	})
@@ -332,17 +334,21 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 // writeIncoming makes the e-invoice of a first revision, or moves it on to a further one.
 func (t *Tenant) writeIncoming(ctx context.Context, tx *tx, r *Revision, first bool) error {
 	at := micros(r.RetainedAt)
+	seal, err := end{r.Revision, r.Digest}.seal(t.db.keys, incomingSealPlace(t.id, r.Incoming))
+	if err != nil {
+		return err
+	}
 	if !first {
-		_, err := tx.exec(ctx, `update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6 where tenant_id = $1 and id = $2`,
-			t.id, r.Incoming, r.Revision, r.SHA256[:], r.Digest[:], at)
+		_, err := tx.exec(ctx, `update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6, seal = $7 where tenant_id = $1 and id = $2`,
+			t.id, r.Incoming, r.Revision, r.SHA256[:], r.Digest[:], at, seal)
 		return err
 	}
 	var position int64
 	if err := tx.QueryRowContext(ctx, `update tenants set incoming = incoming + 1 where id = $1 returning incoming`, t.id).Scan(&position); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`, t.id, r.Incoming, position, r.ProviderDocumentID, r.Revision, r.SHA256[:], r.Digest[:], at)
+	_, err = tx.exec(ctx, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at, seal)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`, t.id, r.Incoming, position, r.ProviderDocumentID, r.Revision, r.SHA256[:], r.Digest[:], at, seal)
 	return err
 }
 

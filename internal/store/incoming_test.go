@@ -183,6 +183,7 @@ func TestRevisionChain(t *testing.T) {
 		if len(second.Revisions) != 1 || second.Revisions[0].Revision != 3 || len(beyond.Revisions) != 0 || beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", second, beyond)
 		}
+		f.disarm(t)
 		f.exec(t, `update revisions set total_amount = '1.00' where tenant_id = $1 and revision = 1`, f.tenant.Key())
 		altered, err := f.tenant.RevisionDocument(ctx, id, 1)
 		must(t, err)

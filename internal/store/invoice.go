@@ -49,7 +49,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 		return Invoice{}, err
 	}
 	var created Invoice
-	err = t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = t.write(ctx, "create invoice", func(ctx context.Context, tx *tx) error {
 		id, err := newID(t.db.now(), t.db.random)
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ var ErrVersion = errors.New("version differs")
 // error is returned as it is.
 func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(version int64) bool, change func(current []byte) (api.Draft, error)) (Invoice, error) {
 	var updated Invoice
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "update invoice", func(ctx context.Context, tx *tx) error {
 		found, err := t.invoice(ctx, tx, id, t.db.lock)
 		if err != nil {
 			return err

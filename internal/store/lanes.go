@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -39,15 +40,17 @@ func (db *DB) DeliveryLanes(ctx context.Context) (lanes []Lane, next time.Time, 
 		where n.frozen_at is null order by d.due`)
 }
 
-// SubmissionLanes returns the connections with submissions due to be asked about, in the manner of [DB.DeliveryLanes].
+// SubmissionLanes returns the connections with submissions due to be asked about, in the manner of [DB.DeliveryLanes]. A
+// connection in trouble is due when it may be tried again.
 func (db *DB) SubmissionLanes(ctx context.Context) (lanes []Lane, next time.Time, err error) {
 	return db.lanes(ctx, func(row scanner) (Lane, int64, error) {
 		l := Lane{db: db}
 		var due int64
 		err := row.Scan(&l.account, &l.id, &due)
 		return l, due, err
-	}, `select account_id, connection_id, min(due_at) as due from submissions where due_at is not null
-		group by account_id, connection_id order by due`)
+	}, `select s.account_id, s.connection_id, case when c.retry_at > s.due then c.retry_at else s.due end from
+			(select account_id, connection_id, min(due_at) as due from submissions where due_at is not null group by account_id, connection_id) s
+		join connections c on c.account_id = s.account_id and c.id = s.connection_id order by 3`)
 }
 
 func (db *DB) lanes(ctx context.Context, scan func(scanner) (Lane, int64, error), query string) (due []Lane, next time.Time, err error) {
@@ -69,15 +72,29 @@ func (db *DB) lanes(ctx context.Context, scan func(scanner) (Lane, int64, error)
 	return due, time.Time{}, db.fail(err)
 }
 
-// ClaimSubmissions leases up to limit due submissions of a lane until lease has passed.
+// errProbed says that somebody else makes the one call that a connection in trouble may make: nothing is claimed.
+var errProbed = errors.New("the connection is being tried")
+
+// ClaimSubmissions leases up to limit due submissions of a lane until lease has passed, and one when the connection is in
+// trouble.
 func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Duration) ([]Call, error) {
 	if l.db == nil {
 		return nil, ErrNoTenant
 	}
 	var calls []Call
-	err := l.db.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := l.db.write(ctx, "claim submissions", func(ctx context.Context, tx *tx) error {
 		calls = nil
 		now := l.db.now()
+		connection, err := scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, l.account, l.id))
+		if err != nil {
+			return err
+		}
+		probe, limit := connection.RetryAt != nil, limit
+		if probe {
+			if limit = 1; connection.RetryAt.After(now) {
+				return nil
+			}
+		}
 		type claimed struct{ tenant, id ID }
 		rows, err := collect(ctx, tx, func(row scanner) (claimed, error) {
 			var c claimed
@@ -90,9 +107,15 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		connection, err := scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, l.account, l.id))
-		if err != nil {
-			return err
+		if probe {
+			// Submissions are locked before connections, as everywhere.
+			mine, err := l.probing(ctx, tx, &connection, now.Add(lease))
+			if err != nil {
+				return err
+			}
+			if !mine {
+				return errProbed
+			}
 		}
 		for _, row := range rows {
 			tenant := &Tenant{db: l.db, id: row.tenant, account: l.account}
@@ -100,21 +123,34 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 			if err != nil {
 				return err
 			}
-			calls = append(calls, Call{Tenant: tenant, Submission: s, Connection: connection})
+			calls = append(calls, Call{Tenant: tenant, Submission: s, Connection: connection, probe: probe})
 		}
 		return nil
 	})
+	if errors.Is(err, errProbed) {
+		return nil, nil
+	}
 	return calls, err
 }
 
-// Abandoned makes every submission and purchase sync whose call was cut off by the end of the process due at once. It
-// is for the start of a process that serves the database alone; elsewhere the lease decides.
+// Abandoned makes all work due at once whose lease was cut off by the end of the process: submissions, deliveries and
+// purchase syncs. It is for the start of a process that serves the database alone; elsewhere the lease decides. What
+// waits for its own time goes on waiting, except for a purchase sync, of which a question too many does no harm.
 func (db *DB) Abandoned(ctx context.Context) error {
-	return db.write(ctx, func(ctx context.Context, t *tx) error {
-		if _, err := t.exec(ctx, `update submissions set due_at = $1, lease = lease + 1 where outcome = 'in_progress'`, micros(db.now())); err != nil {
+	return db.write(ctx, "free abandoned work", func(ctx context.Context, t *tx) error {
+		now := micros(db.now())
+		// A claim moves due_at and leaves next_check_at; only the first call, whose lease is both, has its own outcome.
+		if _, err := t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1
+			where due_at is not null and (outcome = 'in_progress' or due_at <> next_check_at)`, now); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, micros(db.now()))
+		if _, err := t.exec(ctx, `update deliveries set due_at = $1, lease = lease + 1, leased = 0 where due_at is not null and leased = 1`, now); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `update connections set retry_at = $1 where retry_at is not null`, now); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, now)
 		return err
 	})
 }

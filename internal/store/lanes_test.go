@@ -150,23 +150,68 @@ func TestClaimSubmissionOnce(t *testing.T) {
 	})
 }
 
-// TestAbandoned: after the end of the one process that serves a database, calls that were cut off are due at once, and
-// only those.
+// TestAbandoned: after the end of the one process that serves a database, the calls, questions and attempts that were cut
+// off are due at once, under new leases, and only those.
 func TestAbandoned(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
-		cut, known := f.submit(t, "INV-1"), f.submit(t, "INV-2")
+		asked, known := f.submit(t, "INV-0"), f.submit(t, "INV-1")
+		record(t, asked, allFour("accepted", false))
+		f.Clock.Advance(2 * time.Second)
+		asked = f.claimSubmissions(t, 1)[0]
 		record(t, known, allFour("accepted", false))
+		cut := f.submit(t, "INV-2")
 		must(t, f.Abandoned(t.Context()))
 		claimed := f.claimSubmissions(t, 10)
-		if len(claimed) != 1 || claimed[0].Submission.ID != cut.Submission.ID || claimed[0].Submission.Outcome != api.OutcomeInProgress {
+		if len(claimed) != 2 || claimed[0].Submission.ID == known.Submission.ID || claimed[1].Submission.ID == known.Submission.ID {
 			t.Fatalf("due at once: %+v", claimed)
 		}
-		_, err := cut.Record(t.Context(), func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
-			if leased {
-				t.Error("the call that was cut off has its lease still")
+		for _, call := range []store.Call{asked, cut} {
+			_, err := call.Record(t.Context(), func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
+				if leased {
+					t.Error("a call that was cut off has its lease still")
+				}
+				return outcome(s, s.Outcome), nil
+			})
+			must(t, err)
+		}
+	})
+}
+
+// TestAbandonedDeliveries: the same of attempts; one that waits for its own time, or was settled, stays as it is.
+func TestAbandonedDeliveries(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		cut, waiting, done := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
+		f.tell(t, 1)
+		attempted := f.claimDeliveries(t, cut.ID, 1)[0]
+		later := store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
+		must(t, f.claimDeliveries(t, waiting.ID, 1)[0].Settle(t.Context(), attempt(f, 503), later))
+		must(t, f.claimDeliveries(t, done.ID, 1)[0].Settle(t.Context(), attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
+		must(t, f.Abandoned(t.Context()))
+		for subscription, due := range map[store.ID]int{cut.ID: 1, waiting.ID: 0, done.ID: 0} {
+			if claimed := f.claimDeliveries(t, subscription, 10); len(claimed) != due {
+				t.Errorf("%d deliveries are due, want %d", len(claimed), due)
 			}
-			return outcome(s, s.Outcome), nil
-		})
+		}
+		wantErr(t, attempted.Settle(t.Context(), attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+	})
+}
+
+// TestAbandonedIsNotThawed: what a reset has frozen stays so, a call that was under way then included.
+func TestAbandonedIsNotThawed(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		s := f.subscribe(t, api.EventSubmissionUpdated)
+		f.tell(t, 1)
+		f.submit(t, "INV-OPEN")
+		f.claimDeliveries(t, s.ID, 1)
+		_, err := f.ResetTenant(t.Context(), f.account.ID)
 		must(t, err)
+		must(t, f.Abandoned(t.Context()))
+		f.Clock.Advance(48 * time.Hour)
+		if _, due := f.submissionLane(t, f.connection.ID); due {
+			t.Error("a submission of the old tenant is due")
+		}
+		if _, due := f.deliveryLane(t, s.ID); due {
+			t.Error("a delivery of the old tenant is due")
+		}
 	})
 }

@@ -3,10 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +41,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
+	config.ConnConfig.Tracer = queryLimit{}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -54,6 +58,11 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		constraint:  postgresConstraint,
 		retry:       postgresRetry,
 		unavailable: postgresUnavailable,
+		time: func(ctx context.Context) (time.Time, error) {
+			var us int64
+			err := pool.QueryRow(ctx, "select (extract(epoch from clock_timestamp()) * 1000000)::bigint").Scan(&us)
+			return instant(us), err
+		},
 		notify: func(ctx context.Context, kind string) error {
 			_, err := pool.Exec(ctx, "select pg_notify($1, $2)", notifyChannel, kind)
 			return err
@@ -61,7 +70,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		listen: func(ctx context.Context, wake func(string)) error {
 			return postgresListen(ctx, config.ConnConfig, wake)
 		},
-		migrate: func(ctx context.Context) error { return migratePostgres(ctx, db) },
+		migrate: func(ctx context.Context, source fs.FS) error { return migratePostgres(ctx, config.ConnConfig, source) },
 		close: func() error {
 			err := db.Close()
 			pool.Close()
@@ -70,12 +79,49 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	}, nil
 }
 
-func migratePostgres(ctx context.Context, db *sql.DB) error {
-	locker, err := lock.NewPostgresSessionLocker()
+// The patience of a migration beside servers at work. While a statement waits for the lock of a table, everybody who comes
+// after it waits too, so it gives up soon, and tries again after a pause that lets them all through, each time
+// twice as patiently, up to a bound that lies above PostgreSQL's deadlock_timeout of 1 s.
+const (
+	migrateFirstWait = 500 * time.Millisecond
+	migrateMostWait  = 5 * time.Second
+	migratePause     = 2 * time.Second
+	migrateTries     = 100
+)
+
+// lockNotAvailable is the code of a statement that gave up waiting for a lock.
+const lockNotAvailable = "55P03"
+
+func migratePostgres(ctx context.Context, config *pgx.ConnConfig, source fs.FS) error {
+	wait := migrateFirstWait
+	for try := 1; ; try++ {
+		err := migrateOnce(ctx, config, wait, source)
+		if try == migrateTries || postgresCode(err) != lockNotAvailable && !postgresRetry(err) {
+			return err
+		}
+		wait = min(2*wait, migrateMostWait)
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(migratePause):
+		}
+	}
+}
+
+// migrateOnce migrates over connections of its own, whose statements may take as long as they need once they have their
+// locks.
+func migrateOnce(ctx context.Context, config *pgx.ConnConfig, wait time.Duration, source fs.FS) (err error) {
+	own := config.Copy()
+	own.Tracer = nil
+	own.RuntimeParams["lock_timeout"] = strconv.FormatInt(wait.Milliseconds(), 10)
+	db := stdlib.OpenDB(*own)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	// Another replica may be at it already: this one looks every second whether it has finished, for ten minutes.
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
-	return migrate(ctx, goose.DialectPostgres, db, goose.WithSessionLocker(locker))
+	return migrate(ctx, goose.DialectPostgres, db, source, "0004_append_only_sqlite.sql", goose.WithSessionLocker(locker))
 }
 
 // postgresListen listens on a connection of its own until ctx ends or the connection is lost.
@@ -131,6 +177,6 @@ func postgresUnavailable(err error) bool {
 	var network net.Error
 	var connect *pgconn.ConnectError
 	return errors.As(err, &network) || errors.As(err, &connect) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) ||
 		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool")
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -48,7 +49,7 @@ func (l Lane) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncCl
 		return nil, ErrNoTenant
 	}
 	var claims []SyncClaim
-	err := l.db.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := l.db.write(ctx, "claim purchases", func(ctx context.Context, tx *tx) error {
 		claims = nil
 		now := l.db.now()
 		rows, err := collect(ctx, tx, func(row scanner) (SyncClaim, error) {
@@ -95,7 +96,7 @@ type SyncStep struct {
 // was claimed again, its connection disabled or its tenant frozen since: nothing was written.
 func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step SyncStep) (after SyncClaim, stored int, err error) {
 	t := c.Tenant
-	err = t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = t.write(ctx, "retain purchases", func(ctx context.Context, tx *tx) error {
 		now := t.db.now()
 		after = c
 		after.Cursor, after.Failures, after.Wait = step.Cursor, step.Failures, step.Wait
@@ -125,8 +126,8 @@ func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step
 	return after, stored, err
 }
 
-// Known returns, of the given provider document ids, those that are retained, each with the digest of the metadata of
-// its latest revision.
+// Known returns, of the given provider document ids, those that are retained in the bytes that the provider announces, if
+// it announces any, each with the digest of the metadata of its latest revision.
 func (c SyncClaim) Known(ctx context.Context, ids []string) (map[string][32]byte, error) {
 	t := c.Tenant
 	known := make(map[string][32]byte, len(ids))
@@ -138,7 +139,9 @@ func (c SyncClaim) Known(ctx context.Context, ids []string) (map[string][32]byte
 				return err
 			}
 			for _, r := range found {
-				known[id] = r.MetadataSHA256
+				if !r.Retained || r.ClaimedSHA256 == nil || *r.ClaimedSHA256 == hex.EncodeToString(r.SHA256[:]) {
+					known[id] = r.MetadataSHA256
+				}
 			}
 		}
 		return nil

@@ -23,6 +23,8 @@ type Decision struct {
 	Sequence     *int64
 	MissingSince *time.Time
 	MissingCount int
+	// SentAt is when the document was last handed to the provider; zero when that has not changed.
+	SentAt time.Time
 	// States are the merged states; Write names the dimensions whose rows change. A row names the new evidence.
 	States invoice.States
 	Write  []invoice.Dimension
@@ -31,6 +33,10 @@ type Decision struct {
 	PollWait time.Duration
 	DueAt    *time.Time
 	Hold     bool
+	// Trouble names what kept the call from a usable answer, "" when it had one; RetryAfter is the wait that the provider
+	// asked for. They are about the connection, whatever becomes of the lease.
+	Trouble    string
+	RetryAfter time.Duration
 	// Events are recorded in this order, each with a delivery for every active subscription to its kind.
 	Events []api.EventKind
 }
@@ -41,9 +47,12 @@ type Decision struct {
 func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool, now time.Time) (Decision, error)) (Submission, error) {
 	t := c.Tenant
 	var after Submission
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
-		// The invoice is locked first, as everywhere, so that two transactions cannot wait for each other.
-		if err := t.lockInvoice(ctx, tx, c.Submission.Invoice); err != nil {
+	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
+		// The invoice is locked first, as everywhere, so that two transactions cannot wait for each other. How the
+		// connection fares is read on the way: mostly it is well, and nothing has to be written.
+		var version, failures int64
+		if err := tx.QueryRowContext(ctx, `select version, (select failures from connections where account_id = $3 and id = $4)
+			from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, c.Submission.Invoice, t.account, c.Submission.Connection).Scan(&version, &failures); err != nil {
 			return err
 		}
 		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
@@ -59,7 +68,7 @@ func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool,
 			return err
 		}
 		after = s
-		return nil
+		return c.assess(ctx, tx, failures, decision)
 	})
 	return after, err
 }
@@ -86,6 +95,9 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	}
 	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
 	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
+	if !d.SentAt.IsZero() {
+		s.SentAt = d.SentAt
+	}
 	if d.Answered {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
@@ -101,10 +113,11 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	}
 	if _, err := tx.exec(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
 		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
-		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17 where tenant_id = $1 and id = $2`,
+		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
+		evidence_seal = coalesce($18, evidence_seal), sent_at = $19 where tenant_id = $1 and id = $2`,
 		t.id, s.ID, s.Outcome, s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
 		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
-		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt)); err != nil {
+		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt), s.seal, micros(s.SentAt)); err != nil {
 		return err
 	}
 	if changed {

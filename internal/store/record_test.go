@@ -89,6 +89,7 @@ func TestEvidenceChain(t *testing.T) {
 		if !bytes.Equal(kept, head[:]) || count != int64(len(chain)) {
 			t.Errorf("head %x of %d, want %x of %d", kept, count, head, len(chain))
 		}
+		f.disarm(t)
 		f.exec(t, `update evidence set http_status = 201 where tenant_id = $1 and ordinal = 3`, f.tenant.Key())
 		altered, err := f.tenant.Evidence(ctx, call.Submission.ID)
 		must(t, err)

@@ -23,7 +23,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submis
 	if err != nil {
 		return Submission{}, err
 	}
-	err = tenant.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = tenant.write(ctx, "resolve submission", func(ctx context.Context, tx *tx) error {
 		if err := tenant.lockInvoice(ctx, tx, resolved.Invoice); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -61,13 +62,17 @@ func openSQLite(path string) (*engine, error) {
 		constraint:  sqliteConstraint,
 		retry:       func(error) bool { return false },
 		unavailable: sqliteUnavailable,
-		migrate:     func(ctx context.Context) error { return migrateSQLite(ctx, path, writer) },
-		close:       func() error { return errors.Join(reader.Close(), writer.Close()) },
+		migrate:     func(ctx context.Context, source fs.FS) error { return migrateSQLite(ctx, path, writer, source) },
+		backup: func(ctx context.Context, path string) error {
+			_, err := writer.ExecContext(ctx, "vacuum into $1", path)
+			return err
+		},
+		close: func() error { return errors.Join(reader.Close(), writer.Close()) },
 	}, nil
 }
 
 // migrateSQLite waits for any other process that migrates this database: goose looks up the version before it begins.
-func migrateSQLite(ctx context.Context, path string, db *sql.DB) (err error) {
+func migrateSQLite(ctx context.Context, path string, db *sql.DB, source fs.FS) (err error) {
 	file, err := os.OpenFile(path+".migrate", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
@@ -76,7 +81,7 @@ func migrateSQLite(ctx context.Context, path string, db *sql.DB) (err error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
-	return migrate(ctx, goose.DialectSQLite3, db)
+	return migrate(ctx, goose.DialectSQLite3, db, source, "0004_append_only_postgres.sql")
 }
 
 func sqliteCode(err error) int {

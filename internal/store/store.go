@@ -1,5 +1,5 @@
 // Package store is the only package with SQL. It keeps everything Quittance knows on SQLite or PostgreSQL, from one
-// text of schema and statements.
+// text of schema and statements; only the triggers that keep evidence append-only are written for each.
 //
 // Its invariants:
 //
@@ -24,8 +24,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -54,12 +56,18 @@ type Options struct {
 	Keys *secret.Keyring
 	// ReloadKeys reads the keys anew when a value stands under an unknown one; nil when they cannot change.
 	ReloadKeys func() (*secret.Keyring, error)
-	// Now is the clock; time.Now when nil.
+	// Now is the clock, taken as it is. When nil, that is the database's clock on PostgreSQL, which all replicas share, and
+	// Local on SQLite.
 	Now func() time.Time
+	// Local is the clock of this machine; time.Now when nil.
+	Local func() time.Time
 	// Random is the source of identifiers, tokens and secrets; crypto/rand when nil.
 	Random io.Reader
 	// Log receives what no caller can be told; slog.Default when nil.
 	Log *slog.Logger
+	// Checkpoint is told of every point at which the end of the process would leave something half done; nil in
+	// production.
+	Checkpoint Checkpoint
 }
 
 // DB is an open store. It is safe for concurrent use.
@@ -69,9 +77,12 @@ type DB struct {
 	clock  func() time.Time
 	random io.Reader
 	log    *slog.Logger
-	wakes  *wakes
-	stop   context.CancelFunc
-	done   sync.WaitGroup
+	check  Checkpoint
+	// unwritable is set while the last write failed because of the database as a whole.
+	unwritable atomic.Bool
+	wakes      *wakes
+	stop       context.CancelFunc
+	done       sync.WaitGroup
 }
 
 // Open opens the database at address, sqlite:PATH or postgres://…, and brings its schema up to date.
@@ -80,7 +91,7 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.migrate(ctx); err != nil {
+	if err := db.Migrate(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -101,10 +112,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: eng, keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, clock: options.Now, random: options.Random, log: options.Log}
-	if db.clock == nil {
-		db.clock = time.Now
-	}
+	db := &DB{engine: eng, keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, clock: options.Now, random: options.Random, log: options.Log, check: options.Checkpoint}
 	if db.random == nil {
 		db.random = rand.Reader
 	}
@@ -113,12 +121,38 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	db.stop = stop
+	if err := db.startClock(ctx, background, options); err != nil {
+		stop()
+		return nil, errors.Join(err, db.close())
+	}
 	db.wakes = newWakes(db.notify)
 	db.done.Go(func() { db.wakes.forward(background, db.log) })
 	if db.listen != nil {
 		db.done.Go(func() { db.wakes.receive(background, db.listen, db.log) })
 	}
 	return db, nil
+}
+
+// startClock chooses the clock: see [Options]. The clock of the database is kept until background ends.
+func (db *DB) startClock(ctx, background context.Context, options Options) error {
+	local := options.Local
+	if local == nil {
+		local = time.Now
+	}
+	switch {
+	case options.Now != nil:
+		db.clock = options.Now
+	case db.time == nil:
+		db.clock = local
+	default:
+		shared := &databaseClock{local: local, ask: db.time}
+		if err := shared.look(ctx); err != nil {
+			return db.fail(err)
+		}
+		db.clock = shared.now
+		db.done.Go(func() { shared.keep(background, db.log) })
+	}
+	return nil
 }
 
 // Close waits for nothing but the store's own goroutines: the caller stops its workers first.
@@ -129,7 +163,7 @@ func (db *DB) Close() error {
 }
 
 // Migrate brings the schema up to date; it is a no-op when it is.
-func (db *DB) Migrate(ctx context.Context) error { return db.migrate(ctx) }
+func (db *DB) Migrate(ctx context.Context) error { return db.migrate(ctx, schema) }
 
 // Engine returns "sqlite" or "postgres", for logs and metrics.
 func (db *DB) Engine() string { return db.name }
@@ -144,19 +178,31 @@ func (db *DB) Serve() (release func() error, err error) { return db.serve() }
 // Exclusive tells that this database may be served by one process only.
 func (db *DB) Exclusive() bool { return db.exclusive }
 
-// Ping asks the database for one row, for readiness.
+// Ping asks the database for one row, for readiness. After a write that failed because of the database as a whole (a full
+// disk still reads well) it also tries to write one.
 func (db *DB) Ping(ctx context.Context) error {
 	var one int64
-	return db.fail(db.reader.QueryRowContext(ctx, "select count(*) from tenants where id is null").Scan(&one))
+	if err := db.reader.QueryRowContext(ctx, "select count(*) from tenants where id is null").Scan(&one); err != nil {
+		return db.fail(err)
+	}
+	if !db.unwritable.Load() {
+		return nil
+	}
+	return db.write(ctx, "try to write", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `insert into settings (key, value) values ('written_at', $1) on conflict (key) do update set value = excluded.value`,
+			strconv.FormatInt(micros(db.now()), 10))
+		return err
+	})
 }
 
-// migrate runs the embedded migrations with goose.
-func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, options ...goose.ProviderOption) error {
-	files, err := fs.Sub(schema, "schema")
+// migrate runs the migrations in the directory schema of source with goose, but for the one that is written for the other engine.
+func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, source fs.FS, other string, options ...goose.ProviderOption) error {
+	files, err := fs.Sub(source, "schema")
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	provider, err := goose.NewProvider(dialect, db, files, append(options, goose.WithLogger(goose.NopLogger()))...)
+	options = append(options, goose.WithExcludeNames([]string{other}), goose.WithLogger(goose.NopLogger()))
+	provider, err := goose.NewProvider(dialect, db, files, options...)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}

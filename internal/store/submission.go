@@ -44,6 +44,9 @@ type Submission struct {
 
 	lease int64
 	head  []byte
+	// heldUntil is when the connection, being in trouble, is tried again; nil when it is well.
+	heldUntil *time.Time
+	seal      []byte // of the chain's new end; nil until something was appended
 }
 
 // Sent tells whether the submission may have reached the provider.
@@ -51,18 +54,19 @@ func (s *Submission) Sent() bool { return s.Outcome != OutcomeNotSent }
 
 const submissionColumns = `id, invoice_id, connection_id, ordinal, current, number, document, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
-	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease`
+	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease,
+	(select retry_at from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id)`
 
 func scanSubmission(row scanner) (Submission, error) {
 	var s Submission
 	var current, attempted, sent, resend, wait int64
 	var document string
 	var reference sql.Null[string]
-	var sequence, checked, status, missing, terminal, due, next sql.Null[int64]
+	var sequence, checked, status, missing, terminal, due, next, retry sql.Null[int64]
 	var sum []byte
 	if err := row.Scan(&s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &document, &s.Outcome, &attempted,
 		&sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
-		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease); err != nil {
+		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease, &retry); err != nil {
 		return Submission{}, err
 	}
 	s.Current, s.Document, s.AttemptedAt = current == 1, []byte(document), instant(attempted)
@@ -74,6 +78,7 @@ func scanSubmission(row scanner) (Submission, error) {
 	copy(s.LastSHA256[:], sum)
 	s.LastCheckedAt, s.MissingSince = instantOrNil(checked), instantOrNil(missing)
 	s.TerminalAt, s.DueAt, s.NextCheckAt = instantOrNil(terminal), instantOrNil(due), instantOrNil(next)
+	s.heldUntil = instantOrNil(retry)
 	return s, nil
 }
 
@@ -155,8 +160,9 @@ type Intent struct {
 	Environment string
 	// Render makes the exact document for the provider, or names what is missing. It is pure.
 	Render func(draft *api.Draft, seller *api.Profile, reference string) (document []byte, missing []string, err error)
-	// Lease is how long the caller's provider call may take before reconciliation may look the reference up.
-	Lease time.Duration
+	// Lease is how long the caller's provider call may take before reconciliation may look the reference up, and
+	// LookFirst the same for a call with [Call.LookFirst].
+	Lease, LookFirst time.Duration
 }
 
 // Call is the right to speak to the provider about one submission.
@@ -164,12 +170,18 @@ type Call struct {
 	Tenant     *Tenant
 	Submission Submission
 	Connection Connection
+
+	// LookFirst tells that this database was restored from a backup since the invoice was created: the provider may have
+	// its document, which has to be asked for before anything is sent.
+	LookFirst bool
+
+	probe bool // the one call that a connection in trouble may make
 }
 
 // BeginSubmission commits the intent to submit an invoice under a permanent reference. When a submission with an
 // outcome is recorded already, it returns that and begun is false: nothing is to be sent.
 func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (call Call, begun bool, err error) {
-	err = t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = t.write(ctx, "begin submission", func(ctx context.Context, tx *tx) error {
 		call, begun = Call{Tenant: t}, false
 		found, err := t.invoice(ctx, tx, invoiceID, t.db.lock)
 		if err != nil {
@@ -199,15 +211,11 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if err != nil {
 		return err
 	}
-	// A submission of which nothing was sent lends its reference to this try.
-	reserved, err := t.currentSubmission(ctx, tx, found.ID)
+	s, reserved, restored, err := t.nextSubmission(ctx, tx, found.ID)
 	if err != nil {
 		return err
 	}
-	var s Submission
-	if reserved != nil {
-		s = *reserved
-	} else if s.ID, err = newID(t.db.now(), t.db.random); err != nil {
+	if call.LookFirst, err = restored.since(found.CreatedAt); err != nil {
 		return err
 	}
 	document, missing, err := intent.Render(&found.Draft, &account.Profile, s.ID.String())
@@ -226,24 +234,57 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	now := t.db.now()
 	s.Invoice, s.Connection, s.Number, s.Document = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber, document
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
-	s.DueAt, s.PollWait = new(now.Add(intent.Lease)), 0
+	lease := intent.Lease
+	if call.LookFirst {
+		lease = intent.LookFirst
+	}
+	s.DueAt, s.PollWait = new(now.Add(lease)), 0
 	s.NextCheckAt = s.DueAt
 	s.lease++
-	if reserved != nil {
+	if reserved {
 		_, err = tx.exec(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
 			sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0 where tenant_id = $1 and id = $2`, t.id, s.ID, s.Connection, s.Number, string(document),
 			s.Outcome, micros(now), micros(*s.DueAt), s.lease)
 	} else {
-		err = tx.QueryRowContext(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
-			document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease)
-			values ($1, $2, $3, $4, $5, (select count(*) + 1 from submissions where tenant_id = $1 and invoice_id = $5), 1, $6, $7, $8, $9, $9, 0, $10, $10, $11) returning ordinal`,
-			t.id, s.ID, t.account, s.Connection, found.ID, s.Number, string(document), s.Outcome, micros(now), micros(*s.DueAt), s.lease).Scan(&s.Ordinal)
+		err = t.insertSubmission(ctx, tx, &s)
 	}
 	if err != nil {
 		return err
 	}
 	call.Submission = s
 	return t.touchInvoice(ctx, tx, found.ID)
+}
+
+// insertSubmission writes the first intent under a reference. Its chain of evidence is sealed from the start, empty as it
+// is.
+func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission) error {
+	seal, err := end{}.seal(t.db.keys, submissionSealPlace(t.id, s.ID))
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
+		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal)
+		values ($1, $2, $3, $4, $5, $13, 1, $6, $7, $8, $9, $9, 0, $10, $10, $11, $12)`,
+		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(s.Document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, seal, s.Ordinal)
+	return err
+}
+
+// nextSubmission returns the submission that an invoice begins next, with its reference, and when the database was
+// restored. A submission of which nothing was sent lends its reference to the next try: it is reserved.
+func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID) (s Submission, reserved bool, restored restoredAt, err error) {
+	var last int64
+	if err := tx.QueryRowContext(ctx, `select coalesce(max(ordinal), 0), coalesce(max(current), 0) = 1, (select value from settings where key = 'restored_at')
+		from submissions where tenant_id = $1 and invoice_id = $2`, t.id, invoiceID).Scan(&last, &reserved, &restored.Null); err != nil {
+		return s, false, restored, err
+	}
+	if !reserved {
+		return Submission{ID: reference(t.id, invoiceID, last+1), Ordinal: last + 1}, false, restored, nil
+	}
+	current, err := t.currentSubmission(ctx, tx, invoiceID)
+	if err != nil {
+		return s, false, restored, err
+	}
+	return *current, true, restored, nil
 }
 
 // touchInvoice moves the version of an invoice of which something has changed.
@@ -299,7 +340,7 @@ func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
 // was heard about a missing document counts from anew. [ErrLeaseLost] says that it is somebody else's turn.
 func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error) {
 	t := c.Tenant
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {
 		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
 		if err != nil {
 			return err

@@ -50,7 +50,7 @@ func subscriptionPlace(tenant, id ID) secret.Place {
 // [MaxSubscriptions] active ones.
 func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (Subscription, error) {
 	var s Subscription
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "create subscription", func(ctx context.Context, tx *tx) error {
 		// The tenant's row is locked so that two creations cannot both be the twentieth.
 		var tenant ID
 		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.lock, t.id).Scan(&tenant); err != nil {
@@ -144,7 +144,7 @@ func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (Subscr
 // DeactivateSubscription ends a subscription at its owner's request; one that is deactivated already stays as it is.
 func (t *Tenant) DeactivateSubscription(ctx context.Context, id ID) (Subscription, error) {
 	var s Subscription
-	err := t.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := t.write(ctx, "deactivate subscription", func(ctx context.Context, tx *tx) error {
 		read := func() (err error) {
 			s, err = scanSubscription(tx.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`+t.db.lock, t.id, id))
 			return err

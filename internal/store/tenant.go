@@ -34,15 +34,15 @@ func (t *Tenant) Account() ID {
 	return t.account
 }
 
-// write runs fn in a write transaction of this tenant.
-func (t *Tenant) write(ctx context.Context, fn func(ctx context.Context, tx *tx) error) error {
+// write runs fn in a write transaction of this tenant, or in the one that the tenant has joined.
+func (t *Tenant) write(ctx context.Context, fact string, fn func(ctx context.Context, tx *tx) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
 	if t.tx != nil {
 		return fn(ctx, t.tx)
 	}
-	return t.db.write(ctx, fn)
+	return t.db.write(ctx, fact, fn)
 }
 
 // read runs fn with the reader.

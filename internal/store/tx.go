@@ -32,10 +32,10 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 	return result.RowsAffected()
 }
 
-// write runs fn in one transaction and commits it. fn may run more than once: it keeps its results in variables it
-// sets anew each time and touches nothing outside the transaction. It is the one way to write, so that how
-// transactions are committed is decided here alone.
-func (db *DB) write(ctx context.Context, fn func(ctx context.Context, t *tx) error) error {
+// write runs fn in one transaction and commits it. fact names the business fact that it commits, for [Checkpoint]. fn may
+// run more than once: it keeps its results in variables it sets anew each time and touches nothing outside the
+// transaction. It is the one way to write, so that how transactions are committed is decided here alone.
+func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) error {
 	request := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
@@ -49,20 +49,28 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, t *tx) err
 	}
 	const tries = 5
 	for try := 1; ; try++ {
-		woken, err := db.writeOnce(ctx, fn)
+		woken, err := db.writeOnce(ctx, fact, fn)
 		if err == nil {
+			db.unwritable.Store(false)
 			for kind := range woken {
 				db.wakes.wake(kind)
 			}
 			return nil
 		}
+		if expired := ctx.Err(); expired != nil {
+			err = fmt.Errorf("%w: %w", expired, err) // database/sql may only say that the transaction has ended
+		}
 		if try == tries || !db.retry(err) {
-			return db.fail(err)
+			err = db.fail(err)
+			if errors.Is(err, ErrUnavailable) {
+				db.unwritable.Store(true)
+			}
+			return err
 		}
 	}
 }
 
-func (db *DB) writeOnce(ctx context.Context, fn func(ctx context.Context, t *tx) error) (_ map[Work]bool, err error) {
+func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) (_ map[Work]bool, err error) {
 	begun, err := db.writer.BeginTx(ctx, db.begin)
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
@@ -81,10 +89,12 @@ func (db *DB) writeOnce(ctx context.Context, fn func(ctx context.Context, t *tx)
 	if err := fn(ctx, t); err != nil {
 		return nil, err
 	}
+	db.Checkpoint(Before, fact)
 	if err := begun.Commit(); err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
 	committed = true
+	db.Checkpoint(After, fact)
 	return t.woken, nil
 }
 

@@ -7,9 +7,11 @@ package store
 //   - Limits: counted before anybody is known (limit.go).
 //   - Provider connections: the account's, kept across a reset of its tenant (connection.go).
 //   - Lanes of due work: the workers', who get a *Tenant with every piece (lanes.go).
+//   - How far reconciliation is behind: numbers for the operator (health.go).
 //   - Keys: sealing everything anew after a rotation is the installation's (keys.go).
 //   - A submission that an administrator decides about: named alone, the look-up makes the *Tenant (resolve.go).
 //   - The environment the database is served in, and the reset of an account (reset.go).
+//   - That the database was restored from a backup: every open submission is due (restored.go).
 //   - The sweep of what has ended by itself (limit.go).
 //
 // Everything else is a method of *Tenant.

@@ -3,174 +3,301 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
+	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
+
+	"quittance/internal/secret"
 )
 
 // EvidenceError is a place where retained evidence is not what was retained.
 type EvidenceError struct {
-	// Of identifies the submission, or the incoming e-invoice, whose chain it is.
+	// Tenant is whose it is; zero in an exported file, which does not say.
+	Tenant ID
+	// Kind is what has the chain: submission or incoming e-invoice.
+	Kind string
+	// Of identifies the submission, or the incoming e-invoice.
 	Of ID
-	// Ordinal is the place in the chain, 0 when the fault is the chain's end.
+	// Ordinal is the first bad place in the chain, from 1; 0 when every entry is as it was and the fault is in what stands
+	// outside of them.
 	Ordinal int64
 	What    string
 }
 
 func (f EvidenceError) Error() string {
-	return fmt.Sprintf("evidence of %s, entry %d: %s", f.Of, f.Ordinal, f.What)
+	where := fmt.Sprintf("evidence of %s %s", f.Kind, f.Of)
+	if !f.Tenant.IsZero() {
+		where += fmt.Sprintf(" (tenant %s)", f.Tenant)
+	}
+	if f.Ordinal > 0 {
+		where += fmt.Sprintf(", entry %d", f.Ordinal)
+	}
+	return where + ": " + f.What
+}
+
+// Verified is what a verification has found.
+type Verified struct {
+	// Chains is how many submissions and incoming e-invoices were looked at, Entries how many of their entries are what
+	// was retained.
+	Chains, Entries int
+	// Unsealed is how many chains have no seal, because nothing was appended to them since there are seals. In a database
+	// that is younger, any at all has been tampered with.
+	Unsealed int
+	// Faults has the first fault of every chain that has one.
+	Faults []EvidenceError
+}
+
+// chainKind is one of the two kinds of chain, and where it stands.
+type chainKind struct {
+	name string
+	// all selects the anchor of each chain of a tenant: identifier, number of entries, head, seal; one selects that of one.
+	all, one string
+	// lost selects the identifiers that entries and events name and that have no anchor.
+	lost string
+	// entries selects the entries of a chain for read.
+	entries string
+	read    func(t *Tenant, row scanner) link
+	place   func(tenant, id ID) secret.Place
+}
+
+const (
+	kindSubmission = "submission"
+	kindIncoming   = "incoming e-invoice"
+)
+
+func submissionChains() chainKind {
+	const anchors = `select id, evidence_count, evidence_head, evidence_seal from submissions where tenant_id = $1`
+	return chainKind{
+		name: kindSubmission, all: anchors + ` order by id`, one: anchors + ` and id = $2`,
+		lost: `select submission_id from evidence where tenant_id = $1
+			union select resource_id from events where tenant_id = $1 and resource_type = 'submission'
+			except select id from submissions where tenant_id = $1`,
+		entries: `select ` + evidenceColumns + `, body from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`,
+		read:    (*Tenant).readEvidence, place: submissionSealPlace,
+	}
+}
+
+func incomingChains() chainKind {
+	const anchors = `select id, revision, head, seal from incoming where tenant_id = $1`
+	return chainKind{
+		name: kindIncoming, all: anchors + ` order by id`, one: anchors + ` and id = $2`,
+		lost: `select incoming_id from revisions where tenant_id = $1
+			union select resource_id from events where tenant_id = $1 and resource_type = 'incoming_invoice'
+			except select id from incoming where tenant_id = $1`,
+		entries: `select ` + revisionColumns + `, r.body, r.metadata` + fromRevisions + `i.id = $2 order by r.revision`,
+		read:    (*Tenant).readRevision, place: incomingSealPlace,
+	}
+}
+
+// VerifyEvidence verifies the evidence of every tenant.
+func (db *DB) VerifyEvidence(ctx context.Context) (Verified, error) {
+	var out Verified
+	tenants, err := db.tenants(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, t := range tenants {
+		found, err := t.VerifyEvidence(ctx)
+		if err != nil {
+			return out, err
+		}
+		out.Chains, out.Entries, out.Unsealed = out.Chains+found.Chains, out.Entries+found.Entries, out.Unsealed+found.Unsealed
+		out.Faults = append(out.Faults, found.Faults...)
+	}
+	return out, nil
 }
 
 // VerifyEvidence recomputes every digest of the tenant's evidence, of submissions and of incoming e-invoices: bodies,
-// entries, chains, and the heads that stand outside the tables. It returns the number of entries and the first fault of every chain that has one.
-func (t *Tenant) VerifyEvidence(ctx context.Context) (entries int, faults []EvidenceError, err error) {
-	err = t.read(func(q querier) error {
-		submissions, err := collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions where tenant_id = $1 order by id`, t.id)
-		if err != nil {
-			return err
-		}
-		for _, s := range submissions {
-			checked, fault, err := t.verifyChain(ctx, q, s)
+// entries, chains; and compares them with the heads and seals that stand outside the tables. Entries may be appended
+// meanwhile.
+func (t *Tenant) VerifyEvidence(ctx context.Context) (Verified, error) {
+	ctx = unlimited(ctx) // it reads everything there is
+	var out Verified
+	err := t.read(func(q querier) error {
+		for _, kind := range []chainKind{submissionChains(), incomingChains()} {
+			anchors, err := collect(ctx, q, scanAnchor, kind.all, t.id)
 			if err != nil {
 				return err
 			}
-			entries += checked
-			if fault != nil {
-				faults = append(faults, *fault)
+			for _, a := range anchors {
+				if err := t.verifyChain(ctx, q, kind, a, &out); err != nil {
+					return err
+				}
+			}
+			lost, err := collect(ctx, q, func(row scanner) (id ID, err error) { return id, row.Scan(&id) }, kind.lost, t.id)
+			if err != nil {
+				return err
+			}
+			for _, id := range lost {
+				out.Faults = append(out.Faults, EvidenceError{t.id, kind.name, id, 0, "it is gone: entries or events of it are still here"})
 			}
 		}
-		checked, more, err := t.verifyIncoming(ctx, q)
-		entries, faults = entries+checked, append(faults, more...)
-		return err
+		return nil
 	})
-	return entries, faults, err
+	return out, err
 }
 
-// verifyIncoming recomputes the chains of the incoming e-invoices.
-func (t *Tenant) verifyIncoming(ctx context.Context, q querier) (entries int, faults []EvidenceError, err error) {
-	type chain struct {
-		id       ID
-		revision int64
-		head     []byte
+// anchor is what stands outside a chain about the chain.
+type anchor struct {
+	id ID
+	end
+	readable bool // end is what stands there
+	seal     []byte
+}
+
+// scanAnchor reads whatever stands there: what makes no sense is a fault of one chain, not the end of a verification.
+func scanAnchor(row scanner) (anchor, error) {
+	var a anchor
+	var count any
+	var head []byte
+	if err := row.Scan(&a.id, &count, &head, &a.seal); err != nil {
+		return anchor{}, err
 	}
-	chains, err := collect(ctx, q, func(row scanner) (chain, error) {
-		var c chain
-		err := row.Scan(&c.id, &c.revision, &c.head)
-		return c, err
-	}, `select id, revision, head from incoming where tenant_id = $1 order by id`, t.id)
-	if err != nil {
-		return 0, nil, err
+	a.count, a.readable = count.(int64)
+	switch len(head) {
+	case len(a.head):
+		copy(a.head[:], head)
+	case 0:
+		a.readable = a.readable && a.count == 0
+	default:
+		a.readable = false
 	}
-	for _, c := range chains {
-		var body, metadata []byte
-		bodies := map[int64][2][]byte{}
-		revisions, err := collect(ctx, q, func(row scanner) (Revision, error) {
-			r, err := scanRevision(row, &body, &metadata)
-			bodies[r.Revision] = [2][]byte{body, metadata}
-			body, metadata = nil, nil
-			return r, err
-		}, `select `+revisionColumns+`, r.body, r.metadata`+fromRevisions+`i.id = $2 order by r.revision`, t.id, c.id)
+	return a, nil
+}
+
+// verifyChain verifies one chain and adds to out what is found. A fault that only comes from an entry that was appended
+// between two queries is not one: the anchor has moved then.
+func (t *Tenant) verifyChain(ctx context.Context, q querier, kind chainKind, a anchor, out *Verified) error {
+	for {
+		at, fault, err := t.checkChain(ctx, q, kind, a)
 		if err != nil {
-			return entries, faults, err
+			return err
 		}
-		var previous [32]byte
-		what, at := "", int64(0)
-		for n := range revisions {
-			r := &revisions[n]
-			if what = t.checkRevision(r, bodies[r.Revision], int64(n)+1, previous); what != "" {
-				at = r.Revision
-				break
+		if fault != nil {
+			now, err := scanAnchor(q.QueryRowContext(ctx, kind.one, t.id, a.id))
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
 			}
-			previous = r.Digest
+			if err == nil && (now.end != a.end || !slices.Equal(now.seal, a.seal)) {
+				a = now
+				continue
+			}
+			out.Faults = append(out.Faults, *fault)
 		}
-		if what == "" && (int64(len(revisions)) != c.revision || previous != [32]byte(c.head)) {
-			what = fmt.Sprintf("the chain ends after %d revisions, %d were retained", len(revisions), c.revision)
+		out.Chains++
+		out.Entries += int(at.count)
+		if len(a.seal) == 0 {
+			out.Unsealed++
 		}
-		entries += len(revisions)
-		if what != "" {
-			faults = append(faults, EvidenceError{c.id, at, what})
-		}
+		return nil
 	}
-	return entries, faults, nil
 }
 
-// checkRevision recomputes the digests of a revision at its place in the chain and says what does not fit, "" when all
-// does. stored are document and metadata as they stand: sealed when withheld.
-func (t *Tenant) checkRevision(r *Revision, stored [2][]byte, revision int64, previous [32]byte) string {
-	for n, column := range [...]string{"body", "metadata"} {
-		if !r.Withheld {
-			continue
+// checkChain recomputes one chain and returns how far it is what was retained, and its first fault.
+func (t *Tenant) checkChain(ctx context.Context, q querier, kind chainKind, a anchor) (at end, fault *EvidenceError, err error) {
+	want, opens := a.end, true
+	if len(a.seal) > 0 {
+		var sealed end
+		if sealed, opens = unseal(t.db.keys, a.seal, kind.place(t.id, a.id)); opens {
+			want = sealed
 		}
-		plain, err := t.db.keys.Open(stored[n], revisionPlace(t.id, r.Incoming, r.Revision, column))
-		if err != nil {
-			return "the sealed " + column + " does not open"
-		}
-		stored[n] = plain
 	}
+	at, what, err := t.walk(ctx, q, kind, a.id, want)
+	if err != nil {
+		return at, nil, err
+	}
+	place := at.count + 1
+	if what == "" {
+		place = 0
+		switch {
+		case !opens:
+			what = "the seal of its end does not open"
+		case !a.readable || a.end != want:
+			what = "the head beside it is not where it ends"
+		default:
+			return at, nil, nil
+		}
+	}
+	return at, &EvidenceError{t.id, kind.name, a.id, place, what}, nil
+}
+
+// walk reads a chain entry by entry until something is wrong there.
+func (t *Tenant) walk(ctx context.Context, q querier, kind chainKind, id ID, want end) (at end, what string, err error) {
+	rows, err := q.QueryContext(ctx, kind.entries, t.id, id)
+	if err != nil {
+		return at, "", err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		next := kind.read(t, rows)
+		if err := errors.Join(rows.Err(), ctx.Err()); err != nil {
+			return at, "", err // it is not the row that cannot be read
+		}
+		if what := at.take(next, want); what != "" {
+			return at, what, nil
+		}
+	}
+	return at, at.short(want), rows.Err()
+}
+
+// readEvidence reads an entry of a submission's chain with its body.
+func (t *Tenant) readEvidence(row scanner) link {
+	var body []byte
+	e, err := scanEvidence(row, &body)
+	if err != nil {
+		return link{fault: "it cannot be read: " + err.Error()}
+	}
+	if e.Withheld {
+		if body, err = t.db.keys.Open(body, evidencePlace(t.id, e.ID)); err != nil {
+			return link{fault: "its sealed body does not open"}
+		}
+	}
+	return e.link(body, true)
+}
+
+// link recomputes the digests of an entry. body counts when it is at hand.
+func (e *Evidence) link(body []byte, atHand bool) link {
+	out := link{ordinal: e.Ordinal, previous: e.Previous, digest: e.Digest}
 	switch {
-	case r.Revision != revision:
-		return fmt.Sprintf("it stands where revision %d should", revision)
-	case r.Previous != previous:
-		return "it does not follow the revision before it"
-	case sha256.Sum256(stored[1]) != r.MetadataSHA256:
-		return "its metadata are not what was retained"
-	case r.Retained && sha256.Sum256(stored[0]) != r.SHA256:
-		return "its document is not what was retained"
+	case atHand && sha256.Sum256(body) != e.SHA256:
+		out.fault = "its body is not what was retained"
+	case e.chain() != e.Digest:
+		out.fault = "it is not what was retained"
+	}
+	return out
+}
+
+// readRevision reads an entry of an incoming e-invoice's chain with its document and metadata.
+func (t *Tenant) readRevision(row scanner) link {
+	var body, metadata []byte
+	r, err := scanRevision(row, &body, &metadata)
+	if err != nil {
+		return link{fault: "it cannot be read: " + err.Error()}
+	}
+	if r.Withheld {
+		var errs [2]error
+		body, errs[0] = t.db.keys.Open(body, revisionPlace(t.id, r.Incoming, r.Revision, "body"))
+		metadata, errs[1] = t.db.keys.Open(metadata, revisionPlace(t.id, r.Incoming, r.Revision, "metadata"))
+		if errors.Join(errs[:]...) != nil {
+			return link{fault: "its sealed document or metadata do not open"}
+		}
+	}
+	return r.link(body, metadata, true)
+}
+
+// link recomputes the digests of a revision. body and metadata count when they are at hand.
+func (r *Revision) link(body, metadata []byte, atHand bool) link {
+	out := link{ordinal: r.Revision, previous: r.Previous, digest: r.Digest}
+	switch {
+	case atHand && sha256.Sum256(metadata) != r.MetadataSHA256:
+		out.fault = "its metadata are not what was retained"
+	case atHand && r.Retained && sha256.Sum256(body) != r.SHA256:
+		out.fault = "its document is not what was retained"
+	case atHand && !r.Retained && len(body) > 0:
+		out.fault = "it has a document, and none was retained"
 	case !r.Intact():
-		return "it is not what was retained"
+		out.fault = "it is not what was retained"
 	}
-	return ""
-}
-
-// verifyChain recomputes one chain and returns its first fault.
-func (t *Tenant) verifyChain(ctx context.Context, q querier, s Submission) (entries int, fault *EvidenceError, err error) {
-	chain, err := t.chainOf(ctx, q, s.ID)
-	if err != nil {
-		return 0, nil, err
-	}
-	var previous [32]byte
-	for n, e := range chain {
-		plain := e.Body
-		if e.Withheld {
-			if plain, err = t.db.keys.Open(e.Body, evidencePlace(t.id, e.ID)); err != nil {
-				return n, &EvidenceError{s.ID, e.Ordinal, "the sealed body does not open"}, nil
-			}
-		}
-		if what := e.check(plain, int64(n)+1, previous); what != "" {
-			return n, &EvidenceError{s.ID, e.Ordinal, what}, nil
-		}
-		previous = e.Digest
-	}
-	if int64(len(chain)) != s.Evidence || len(chain) > 0 && previous != [32]byte(s.head) {
-		return len(chain), &EvidenceError{s.ID, 0, fmt.Sprintf("the chain ends after %d entries, %d were retained", len(chain), s.Evidence)}, nil
-	}
-	return len(chain), nil, nil
-}
-
-// chainOf reads a chain with the bodies as they stand: a withheld one is sealed.
-func (t *Tenant) chainOf(ctx context.Context, q querier, submission ID) ([]Evidence, error) {
-	return collect(ctx, q, func(row scanner) (Evidence, error) {
-		var body []byte
-		e, err := scanEvidence(row, &body)
-		e.Body = body
-		return e, err
-	}, `select `+evidenceColumns+`, body from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`, t.id, submission)
-}
-
-// check recomputes the digests of an entry at its place in the chain and says what does not fit, "" when all does. The
-// body is nil when it is not at hand, because it is withheld.
-func (e *Evidence) check(body []byte, ordinal int64, previous [32]byte) string {
-	words, err := json.Marshal(e.Words)
-	switch {
-	case err != nil:
-		return "its words cannot be read"
-	case e.Ordinal != ordinal:
-		return fmt.Sprintf("it stands where entry %d should", ordinal)
-	case e.Previous != previous:
-		return "it does not follow the entry before it"
-	case (body != nil || !e.Withheld) && sha256.Sum256(body) != e.SHA256:
-		return "its body is not what was retained"
-	case e.chain(words) != e.Digest:
-		return "it is not what was retained"
-	}
-	return ""
+	return out
 }

@@ -1,117 +1,433 @@
 package store_test
 
 import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"quittance/api"
-	"quittance/internal/invoice"
+	"quittance/internal/secret"
 	"quittance/internal/store"
 )
 
-// TestTamperedEvidenceIsFound: whatever is done to the retained rows past the service, verification names it.
-func TestTamperedEvidenceIsFound(t *testing.T) {
-	const mine = ` where tenant_id = $1 and submission_id = $2 and ordinal = `
-	for name, statements := range map[string][]string{
-		"flip a body":     {`update evidence set body = '\x7b7d'` + mine + `2`},
-		"flip a status":   {`update evidence set http_status = 201` + mine + `2`},
-		"flip a word":     {`update evidence set words = '{"tax_authority_state":"accepted"}'` + mine + `2`},
-		"delete one":      {`delete from evidence` + mine + `2`},
-		"truncate":        {`delete from states where tenant_id = $1 and submission_id = $2`, `delete from evidence` + mine + `3`},
-		"swap two":        {`update evidence set ordinal = 9` + mine + `1`, `update evidence set ordinal = 1` + mine + `3`, `update evidence set ordinal = 3` + mine + `9`},
-		"move the head":   {`update submissions set evidence_count = 2 where tenant_id = $1 and id = $2`},
-		"insert a copy":   {`insert into evidence select tenant_id, digest16, submission_id, 4, call, received_at, http_status, media_type, sha256, body, truncated, withheld, words, previous, digest from (select *, substr(digest, 1, 16) as digest16 from evidence` + mine + `3) as e`},
-		"cut the lineage": {`update evidence set previous = sha256` + mine + `2`},
+// tampering is something done to one chain of three entries past the service, with $1 for the tenant, $2 for the chain
+// and $3 for another chain of the tenant.
+type tampering struct {
+	statements []string
+	// forge is done besides: it needs digests.
+	forge func(t *testing.T, a attacker, f *fixture, chain store.ID)
+	fault
+	// other is the fault of the other chain, if it has one.
+	other fault
+	// unsealed says that there is no fault but one more chain without a seal.
+	unsealed bool
+}
+
+// fault is what has to be found: the first bad entry, 0 for the end of the chain, and words of what is wrong there.
+type fault struct {
+	ordinal int64
+	what    string
+}
+
+func do(ordinal int64, what string, statements ...string) tampering {
+	return tampering{statements: statements, fault: fault{ordinal, what}}
+}
+
+const entry = ` where tenant_id = $1 and submission_id = $2 and ordinal = `
+
+// evidenceTamperings is flip, delete, swap, insert and truncate, each in its variants, for the evidence of submissions.
+func evidenceTamperings(t *testing.T) map[string]tampering {
+	t.Helper()
+	const (
+		altered = "it is not what was retained"
+		missing = "it is missing"
+		head    = ` where tenant_id = $1 and id = $2`
+	)
+	flips := map[string]tampering{}
+	for column, flip := range map[string][2]string{
+		"id": {`'\x00112233445566778899aabbccddeeff'`, altered}, "ordinal": {`9`, missing}, "call": {`'submit'`, altered},
+		"received_at": {`received_at + 1`, altered}, "http_status": {`201`, altered}, "media_type": {`'text/plain'`, altered},
+		"sha256": {`digest`, "its body"}, "body": {`'\x7b7d'`, "its body"}, "truncated": {`1`, altered}, "withheld": {`1`, "sealed body"},
+		"words": {`'{"tax_authority_state":"accepted"}'`, altered}, "previous": {`sha256`, altered}, "digest": {`sha256`, altered},
 	} {
-		t.Run(name, func(t *testing.T) {
-			forEachEngine(t, func(t *testing.T, f *fixture) {
-				call := f.submit(t, "INV-9")
-				for _, word := range []string{"one", "two", "three"} {
-					record(t, call, words{invoice.DimensionSubmission: {Value: word}}, api.EventStatusChanged)
-				}
-				entries, faults, err := f.tenant.VerifyEvidence(t.Context())
-				if err != nil || entries != 3 || len(faults) != 0 {
-					t.Fatalf("%d entries, %v, %v", entries, faults, err)
-				}
-				for _, statement := range statements {
-					if f.Engine() == "sqlite" {
-						statement = strings.ReplaceAll(statement, `'\x7b7d'`, `x'7b7d'`)
-					}
-					f.exec(t, statement, f.tenant.Key(), call.Submission.ID)
-				}
-				_, faults, err = f.tenant.VerifyEvidence(t.Context())
+		flips[column] = do(2, flip[1], `update evidence set `+column+` = `+flip[0]+entry+`2`)
+	}
+	for _, column := range columnsOf(t, "evidence") {
+		if _, flipped := flips[column]; !flipped && column != "tenant_id" && column != "submission_id" { // these are moves
+			t.Errorf("the column %s of evidence is not flipped", column)
+		}
+	}
+	out := map[string]tampering{
+		"flip words to the same JSON":   do(2, altered, `update evidence set words = words || ' '`+entry+`2`),
+		"flip words to no JSON":         do(2, "cannot be read", `update evidence set words = 'x'`+entry+`2`),
+		"flip a flag to no flag":        do(2, "cannot be read", `update evidence set truncated = 2`+entry+`2`),
+		"flip a digest to a longer one": do(2, "cannot be read", `update evidence set digest = digest || '\x00'`+entry+`2`),
+		"flip the first":                do(1, altered, `update evidence set http_status = 201`+entry+`1`),
+		"flip the last":                 do(3, altered, `update evidence set http_status = 201`+entry+`3`),
+		"delete the first":              do(1, missing, `delete from evidence`+entry+`1`),
+		"delete the middle":             do(2, missing, `delete from evidence`+entry+`2`),
+		"delete the last":               do(3, missing, `delete from evidence`+entry+`3`),
+		"delete and close the gap":      do(2, altered, `delete from evidence`+entry+`2`, `update evidence set ordinal = 2`+entry+`3`),
+		"swap ordinals":                 do(1, altered, `update evidence set ordinal = 9`+entry+`1`, `update evidence set ordinal = 1`+entry+`3`, `update evidence set ordinal = 3`+entry+`9`),
+		"truncate two":                  do(2, missing, `delete from evidence where tenant_id = $1 and submission_id = $2 and ordinal > 1`),
+		"truncate all":                  do(1, missing, `delete from evidence where tenant_id = $1 and submission_id = $2`),
+		"truncate and move the head": do(3, missing, `delete from evidence`+entry+`3`,
+			`update submissions set evidence_count = 2, evidence_head = (select digest from evidence`+entry+`2)`+head),
+		"truncate all and the head": do(1, missing, `delete from evidence where tenant_id = $1 and submission_id = $2`,
+			`update submissions set evidence_count = 0, evidence_head = null`+head),
+		"move the head":         do(0, "the head", `update submissions set evidence_count = 2`+head),
+		"flip the head":         do(0, "the head", `update submissions set evidence_head = last_sha256`+head),
+		"shorten the head":      do(0, "the head", `update submissions set evidence_head = '\x00'`+head),
+		"flip the seal":         do(0, "the seal", `update submissions set evidence_seal = evidence_head || evidence_head`+head),
+		"seal of another chain": {statements: []string{`update submissions set evidence_seal = (select evidence_seal from submissions where tenant_id = $1 and id = $3)` + head}, fault: fault{0, "the seal"}},
+		"the seal is gone":      {statements: []string{`update submissions set evidence_seal = null` + head}, unsealed: true},
+		"the chain is gone": do(0, "it is gone", `delete from evidence where tenant_id = $1 and submission_id = $2`,
+			`delete from states where tenant_id = $1 and submission_id = $2`, `delete from submissions`+head),
+		"its owner is gone": do(0, "it is gone", `delete from events where tenant_id = $1 and resource_id = $2`, `delete from submissions`+head),
+		"move one to another chain": {statements: []string{`update evidence set submission_id = $3, ordinal = 4` + entry + `3`}, fault: fault{3, missing},
+			other: fault{4, "it was never retained"}},
+		"move all to another chain": {statements: []string{`delete from evidence where tenant_id = $1 and submission_id = $3 and submission_id <> $2`,
+			`update evidence set submission_id = $3 where tenant_id = $1 and submission_id = $2`}, fault: fault{1, missing},
+			other: fault{1, "it is not what was retained"}},
+	}
+	for column, flip := range flips {
+		out["flip "+column] = flip
+	}
+	maps.Copy(out, forgeries())
+	return out
+}
+
+// forgeries need right digests, as somebody makes them who knows how they are made.
+func forgeries() map[string]tampering {
+	const head = `update submissions set evidence_count = $3, evidence_head = $4 where tenant_id = $1 and id = $2`
+	// add inserts a copy of the entry 3 at a place of its own, behind the entry at the place before.
+	add := func(t *testing.T, a attacker, f *fixture, chain store.ID, place int64) [32]byte {
+		entries, err := f.tenant.Evidence(t.Context(), chain)
+		must(t, err)
+		forged := entries[len(entries)-1]
+		forged.ID[15] ^= 0xff
+		forged.Ordinal, forged.Previous = place, entries[place-2].Digest
+		forged.Digest = chained(t, forged)
+		columns := strings.Join(columnsOf(t, "evidence"), ", ")
+		values := strings.NewReplacer("ordinal", "4", ", id", ", $3", "previous", "$4", "digest", "$5").Replace(columns)
+		if place == 2 {
+			a.do(t, `update evidence set ordinal = ordinal + 10 where tenant_id = $1 and submission_id = $2 and ordinal > 1`, f.tenant.Key(), chain)
+			a.do(t, `update evidence set ordinal = ordinal - 9 where tenant_id = $1 and submission_id = $2 and ordinal > 10`, f.tenant.Key(), chain)
+			values = strings.Replace(values, "4", "2", 1)
+		}
+		a.do(t, `insert into evidence (`+columns+`) select `+values+` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal desc limit 1`,
+			f.tenant.Key(), chain, forged.ID, forged.Previous[:], forged.Digest[:])
+		return forged.Digest
+	}
+	// rewrite alters the entry 2 and makes the digests from there to last anew. It returns the new head.
+	rewrite := func(t *testing.T, a attacker, f *fixture, chain store.ID, last int) [32]byte {
+		entries, err := f.tenant.Evidence(t.Context(), chain)
+		must(t, err)
+		entries[1].HTTPStatus = 201
+		for n := 1; n < last; n++ {
+			entries[n].Previous = entries[n-1].Digest
+			entries[n].Digest = chained(t, entries[n])
+			a.do(t, `update evidence set http_status = $3, previous = $4, digest = $5 where tenant_id = $1 and id = $2`, f.tenant.Key(), entries[n].ID,
+				entries[n].HTTPStatus, entries[n].Previous[:], entries[n].Digest[:])
+		}
+		return entries[len(entries)-1].Digest
+	}
+	return map[string]tampering{
+		"swap bodies": {fault: fault{2, "its body"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
+			entries, err := f.tenant.Evidence(t.Context(), chain)
+			must(t, err)
+			for n, from := range map[int]int{1: 2, 2: 1} {
+				body, err := f.tenant.EvidenceBody(t.Context(), entries[from].ID)
 				must(t, err)
-				if len(faults) != 1 || faults[0].Of != call.Submission.ID {
-					t.Errorf("found %v", faults)
-				}
-			})
-		})
+				defer a.do(t, `update evidence set body = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), entries[n].ID, body.Body)
+			}
+		}},
+		"insert at the end": {fault: fault{4, "never retained"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { add(t, a, f, chain, 4) }},
+		"insert at the end and move the head": {fault: fault{4, "never retained"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
+			digest := add(t, a, f, chain, 4)
+			a.do(t, head, f.tenant.Key(), chain, 4, digest[:])
+		}},
+		// The forged entry itself has nothing wrong in it: the first that does not fit is the one behind it.
+		"insert in the middle": {fault: fault{3, "it is not what was retained"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { add(t, a, f, chain, 2) }},
+		"write one entry anew": {fault: fault{3, "does not follow"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 2) }},
+		"write the chain anew": {fault: fault{3, "not the entry with which"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 3) }},
+		"write the chain and the head anew": {fault: fault{3, "not the entry with which"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
+			digest := rewrite(t, a, f, chain, 3)
+			a.do(t, head, f.tenant.Key(), chain, 3, digest[:])
+		}},
 	}
 }
 
-// TestExportVerifiesByItself: an export is whole without the database, and what is changed in it is found.
-func TestExportVerifiesByItself(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, f *fixture) {
-		call := f.submit(t, "INV-9")
-		record(t, call, allFour("one", false))
-		decide(t, call, withheldDecision)
-		text, err := f.ExportEvidence(t.Context(), call.Submission.Invoice)
+// TestTamperedEvidenceIsFound: whatever is done to the retained rows past the service, verification names the chain, the
+// first bad entry, and what is wrong there; and nothing else is found.
+func TestTamperedEvidenceIsFound(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.subscribe(t, api.EventStatusChanged)
+		f.tamper(t, evidenceTamperings(t), "submission", func() store.ID {
+			call := f.submit(t, fmt.Sprintf("INV-%d", f.number(t, `select count(*) from submissions`)))
+			for _, word := range []string{"one", "two", "three"} {
+				record(t, call, allFour(word, false), api.EventStatusChanged)
+			}
+			return call.Submission.ID
+		})
+	})
+}
+
+// tamper makes chains of three entries, does each tampering to one of them, and wants exactly what it has to find.
+func (f *fixture) tamper(t *testing.T, tamperings map[string]tampering, kind string, chain func() store.ID) {
+	t.Helper()
+	untouched := chain()
+	chains, others := map[string]store.ID{}, map[string]store.ID{}
+	names := slices.Sorted(maps.Keys(tamperings))
+	for _, name := range names {
+		chains[name], others[name] = chain(), untouched
+		if tamperings[name].other.what != "" {
+			others[name] = chain()
+		}
+	}
+	total := int(f.number(t, `select count(*) from submissions`) + f.number(t, `select count(*) from incoming`))
+	f.clean(t, total, 3*total)
+
+	a := f.attacker(t)
+	want, unsealed := map[store.ID]fault{}, 0
+	for _, name := range names {
+		done := tamperings[name]
+		for _, statement := range done.statements {
+			a.do(t, statement, f.tenant.Key(), chains[name], others[name])
+		}
+		if done.forge != nil {
+			done.forge(t, a, f, chains[name])
+		}
+		if done.what != "" {
+			want[chains[name]] = done.fault
+		}
+		if done.other.what != "" {
+			want[others[name]] = done.other
+		}
+		if done.unsealed {
+			unsealed++
+		}
+	}
+	found, err := f.DB.VerifyEvidence(t.Context())
+	must(t, err)
+	if found.Unsealed != unsealed {
+		t.Errorf("%d chains have no seal, want %d", found.Unsealed, unsealed)
+	}
+	faults := map[store.ID]store.EvidenceError{}
+	for _, found := range found.Faults {
+		if _, twice := faults[found.Of]; twice || found.Tenant != f.tenant.Key() || found.Kind != kind {
+			t.Errorf("found %v, %s at tenant %s; twice: %v", found, found.Kind, found.Tenant, twice)
+		}
+		faults[found.Of] = found
+	}
+	for _, name := range names {
+		for _, id := range []store.ID{chains[name], others[name]} {
+			got, bad := faults[id]
+			if bad != (want[id].what != "") || got.Ordinal != want[id].ordinal || !strings.Contains(got.What, want[id].what) {
+				t.Errorf("%s: found %v, want %v", name, got, want[id])
+			}
+		}
+	}
+	if len(faults) != len(want) || len(faults) < 25 {
+		t.Errorf("%d chains have faults, want %d", len(faults), len(want))
+	}
+}
+
+const revision = ` where tenant_id = $1 and incoming_id = $2 and revision = `
+
+// revisionTamperings is the same for incoming e-invoices.
+func revisionTamperings(t *testing.T) map[string]tampering {
+	t.Helper()
+	const (
+		altered = "it is not what was retained"
+		missing = "it is missing"
+		head    = ` where tenant_id = $1 and id = $2`
+	)
+	out := map[string]tampering{
+		"flip the document's name": do(1, altered, `update incoming set provider_document_id = provider_document_id || '?'`+head),
+		"flip the amount's form":   do(2, "cannot be read", `update revisions set total_amount = '105000e-2'`+revision+`2`),
+		"flip a flag to no flag":   do(2, "cannot be read", `update revisions set retained = 2`+revision+`2`),
+		"delete the first":         do(1, missing, `delete from revisions`+revision+`1`),
+		"delete the middle":        do(2, missing, `delete from revisions`+revision+`2`),
+		"delete the last":          do(3, missing, `delete from revisions`+revision+`3`),
+		"swap two":                 do(2, altered, `update revisions set revision = 9`+revision+`2`, `update revisions set revision = 2`+revision+`3`, `update revisions set revision = 3`+revision+`9`),
+		"swap documents": do(2, "its document",
+			`update revisions set body = (select o.body from revisions o where o.tenant_id = $1 and o.incoming_id = $2 and o.revision = 3)`+revision+`2`),
+		"insert at the end": do(4, "never retained", `insert into revisions (`+strings.Join(columnsOf(t, "revisions"), ", ")+`) select `+
+			strings.Replace(strings.Join(columnsOf(t, "revisions"), ", "), "revision,", "4,", 1)+` from revisions`+revision+`3`),
+		"insert in the middle": do(2, altered, `update revisions set revision = 4`+revision+`3`, `update revisions set revision = 3`+revision+`2`,
+			`insert into revisions (`+strings.Join(columnsOf(t, "revisions"), ", ")+`) select `+
+				strings.Replace(strings.Join(columnsOf(t, "revisions"), ", "), "revision,", "2,", 1)+` from revisions`+revision+`1`),
+		"truncate two": do(2, missing, `delete from revisions where tenant_id = $1 and incoming_id = $2 and revision > 1`),
+		"truncate all": do(1, missing, `delete from revisions where tenant_id = $1 and incoming_id = $2`),
+		"truncate and move the head": do(3, missing, `delete from revisions`+revision+`3`,
+			`update incoming set revision = 2, head = (select digest from revisions`+revision+`2)`+head),
+		"move the head":     do(0, "the head", `update incoming set revision = 2`+head),
+		"flip the head":     do(0, "the head", `update incoming set head = sha256`+head),
+		"flip the seal":     do(0, "the seal", `update incoming set seal = head || head`+head),
+		"the seal is gone":  {statements: []string{`update incoming set seal = null` + head}, unsealed: true},
+		"the chain is gone": do(0, "it is gone", `delete from revisions where tenant_id = $1 and incoming_id = $2`, `delete from incoming`+head),
+		"its owner is gone": do(0, "it is gone", `delete from events where tenant_id = $1 and resource_id = $2`, `delete from incoming`+head),
+		"move one to another": {statements: []string{`update revisions set incoming_id = $3, revision = 4` + revision + `3`}, fault: fault{3, missing},
+			other: fault{4, "it was never retained"}},
+	}
+	flipped := map[string]bool{"tenant_id": true, "incoming_id": true} // these are moves
+	for column, flip := range map[string][2]string{
+		"document_type": {`'x'`, altered}, "invoice_number": {`'x'`, altered}, "supplier_name": {`'Mallory'`, altered}, "supplier_network_id": {`null`, altered},
+		"issue_date": {`'2020-01-01'`, altered}, "due_date": {`null`, altered}, "currency": {`'EUR'`, altered}, "total_amount": {`'9.99'`, altered},
+		"received_at": {`1`, altered}, "media_type": {`'text/plain'`, altered}, "size": {`7`, altered}, "sha256": {`previous`, "its document"},
+		"claimed_sha256": {`null`, altered}, "body": {`metadata`, "its document"}, "metadata": {`body`, "its metadata"}, "metadata_sha256": {`sha256`, "its metadata"},
+		"retained": {`0`, "none was retained"}, "withheld": {`1`, "sealed document"}, "retained_at": {`retained_at + 1`, altered}, "previous": {`sha256`, altered},
+		"digest": {`sha256`, altered}, "revision": {`9`, missing},
+	} {
+		out["flip "+column], flipped[column] = do(2, flip[1], `update revisions set `+column+` = `+flip[0]+revision+`2`), true
+	}
+	for _, column := range columnsOf(t, "revisions") {
+		if !flipped[column] {
+			t.Errorf("the column %s of revisions is not flipped", column)
+		}
+	}
+	return out
+}
+
+// TestTamperedRevisionIsFound is the same for incoming e-invoices.
+func TestTamperedRevisionIsFound(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		claim := f.mustClaim(t)
+		f.tamper(t, revisionTamperings(t), "incoming e-invoice", func() store.ID {
+			name := fmt.Sprintf("doc-%d", f.number(t, `select count(*) from incoming`))
+			claim, _ = retain(t, claim, onward(name), incoming(name, "one"), incoming(name, "two"), incoming(name, "three"))
+			list, err := f.tenant.IncomingInvoices(t.Context(), 1, 1)
+			must(t, err)
+			return list.Invoices[0].ID
+		})
+	})
+}
+
+// TestMovedToAnotherCompany: a chain that is moved whole, with head and seal and whatever belongs to it, is found at the
+// company that it was moved to, and missed where it was if an event is left there.
+func TestMovedToAnotherCompany(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-1")
+		record(t, call, allFour("one", false), api.EventStatusChanged)
+		retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
+		other := f.newCompany(t, "other@example.com")
+		a := f.attacker(t)
+		for _, table := range []string{"invoices", "submissions", "states", "evidence", "incoming", "revisions"} {
+			a.do(t, `update `+table+` set tenant_id = $2 where tenant_id = $1`, f.tenant.Key(), other.tenant.Key())
+		}
+		here, err := f.tenant.VerifyEvidence(t.Context())
 		must(t, err)
-		if entries, err := store.VerifyExport(text); err != nil || entries != 2 {
-			t.Fatalf("%d entries, %v", entries, err)
-		}
-		if strings.Contains(string(text), "sealed-canary") {
-			t.Error("a withheld body is in the export")
-		}
-		for _, change := range [][2]string{{`"http_status": 200`, `"http_status": 204`}, {`"ordinal": 2`, `"ordinal": 3`}, {`"call": "status"`, `"call": "submit"`}, {`quittance-evidence-v1`, `other`}} {
-			changed := strings.Replace(string(text), change[0], change[1], 1)
-			if changed == string(text) {
-				t.Errorf("%s does not stand in the export", change[0])
-			}
-			if _, err := store.VerifyExport([]byte(changed)); err == nil {
-				t.Errorf("%s is not found", change[1])
+		there, err := other.tenant.VerifyEvidence(t.Context())
+		must(t, err)
+		for n, fault := range append(here.Faults, there.Faults...) {
+			if what := []string{"it is gone", "the seal"}[n/2]; fault.Ordinal != 0 || !strings.Contains(fault.What, what) {
+				t.Errorf("found %v, want %q", fault, what)
 			}
 		}
-		if _, err := f.ExportEvidence(t.Context(), call.Submission.ID); err == nil {
-			t.Error("an unknown invoice has an export")
+		if len(here.Faults) != 2 || len(there.Faults) != 2 {
+			t.Errorf("found %v and %v", here.Faults, there.Faults)
 		}
 	})
 }
 
-// withheldDecision retains an answer that echoed the credential.
-func withheldDecision(s store.Submission, now time.Time) store.Decision {
-	d := told(s, now, nil)
-	d.Evidence.Body, d.Evidence.Withheld = []byte("sealed-canary"), true
-	return d
+// TestVerifyBesideAppends: what is appended while everything is verified is no fault.
+func TestVerifyBesideAppends(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		call, claim := f.submit(t, "INV-1"), f.mustClaim(t)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for n := range 40 {
+				if _, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
+					return told(s, now, allFour(fmt.Sprint(n), false)), nil
+				}); err != nil {
+					t.Error(err)
+				}
+				after, _, err := claim.RetainPurchases(t.Context(), []store.NewIncoming{incoming("x", fmt.Sprint(n))}, onward("c"))
+				if err != nil {
+					t.Error(err)
+				}
+				claim = after
+			}
+		}()
+		for running := true; running; {
+			select {
+			case <-done:
+				running = false
+			default:
+			}
+			found, err := f.tenant.VerifyEvidence(t.Context())
+			must(t, err)
+			if len(found.Faults) > 0 {
+				t.Fatalf("found %v", found.Faults)
+			}
+		}
+		f.clean(t, 2, 80)
+	})
 }
 
-// TestTamperedRevisionIsFound is the same for incoming e-invoices, column by column.
-func TestTamperedRevisionIsFound(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, f *fixture) {
-		claim := f.mustClaim(t)
-		retain(t, claim, store.SyncStep{Cursor: "c", After: time.Hour}, incoming("x", "one"), incoming("x", "two"), incoming("y", "other"))
-		entries, faults, err := f.tenant.VerifyEvidence(t.Context())
-		if err != nil || entries != 3 || len(faults) != 0 {
-			t.Fatalf("%d entries, %v, %v", entries, faults, err)
+// TestSealsFollowTheKeys: after a rotation all seals stand under the new key, and verify; a seal that does not open stops
+// neither the rotation nor the rest, and is told of.
+func TestSealsFollowTheKeys(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		record(t, f.submit(t, "INV-1"), allFour("one", false))
+		retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
+		bad := f.submit(t, "INV-2").Submission.ID
+		var intact []byte
+		must(t, f.raw.QueryRowContext(t.Context(), `select evidence_seal from submissions where tenant_id = $1 and id = $2`, f.tenant.Key(), bad).Scan(&intact))
+		f.exec(t, `update submissions set evidence_seal = (select evidence_seal from submissions where tenant_id = $1 and id <> $2) where tenant_id = $1 and id = $2`, f.tenant.Key(), bad)
+		rotated, err := f.Options.Keys.Rotate()
+		must(t, err)
+		again := *f.Store
+		again.Options.Keys = rotated
+		fresh := again.Again(t)
+		if resealed, err := fresh.Reseal(t.Context()); resealed != 3 || err == nil || !strings.Contains(err.Error(), bad.String()) {
+			t.Errorf("%d sealed anew, want the connection and two seals; %v", resealed, err)
 		}
-		const where = ` where tenant_id = $1 and revision = 1 and incoming_id = (select id from incoming where tenant_id = $1 and provider_document_id = 'x')`
-		for column, value := range map[string]string{"document_type": `'x'`, "invoice_number": `'x'`, "supplier_name": `'Mallory'`, "supplier_network_id": `null`,
-			"issue_date": `'2020-01-01'`, "due_date": `null`, "currency": `'EUR'`, "total_amount": `'9.99'`, "received_at": `1`, "media_type": `'text/plain'`,
-			"size": `7`, "sha256": `previous`, "claimed_sha256": `null`, "body": `metadata`, "metadata": `body`, "metadata_sha256": `sha256`,
-			"retained_at": `retained_at + 1`, "previous": `sha256`, "digest": `sha256`, "revision": `9`} {
-			var saved any
-			must(t, f.raw.QueryRowContext(t.Context(), `select `+column+` from revisions`+where, f.tenant.Key()).Scan(&saved))
-			f.exec(t, `update revisions set `+column+` = `+value+where, f.tenant.Key())
-			_, faults, err := f.tenant.VerifyEvidence(t.Context())
-			if err != nil || len(faults) != 1 {
-				t.Errorf("%s: found %v, %v", column, faults, err)
+		f.exec(t, `update submissions set evidence_seal = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), bad, intact)
+		if resealed, err := fresh.Reseal(t.Context()); resealed != 1 || err != nil {
+			t.Errorf("%d sealed anew, %v", resealed, err)
+		}
+		for _, query := range []string{`select evidence_seal from submissions where tenant_id = $1`, `select seal from incoming where tenant_id = $1`} {
+			for _, row := range f.rows(t, query, f.tenant.Key()) { // bytes as hexadecimal behind the column's name
+				_, digits, _ := strings.Cut(row, "=")
+				seal, err := hex.DecodeString(digits)
+				must(t, err)
+				if id, ok := secret.KeyID(seal); !ok || id != rotated.PrimaryID() {
+					t.Errorf("a seal stands under the key %d", id)
+				}
 			}
-			f.exec(t, `update revisions set `+column+` = $2`+strings.Replace(where, "revision = 1", "revision in (1, 9)", 1), f.tenant.Key(), saved)
 		}
-		f.exec(t, `update incoming set revision = 1 where tenant_id = $1 and provider_document_id = 'x'`, f.tenant.Key())
-		if _, faults, err := f.tenant.VerifyEvidence(t.Context()); err != nil || len(faults) != 1 {
-			t.Errorf("the head: found %v, %v", faults, err)
+		found, err := fresh.VerifyEvidence(t.Context())
+		if err != nil || len(found.Faults) != 0 || found.Chains != 3 || found.Unsealed != 0 {
+			t.Errorf("after the rotation: %+v, %v", found, err)
 		}
+	})
+}
+
+// TestChainsOfBeforeSeals: a chain without a seal is counted and no fault. A rotation does not vouch for it; the next
+// entry does.
+func TestChainsOfBeforeSeals(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-1")
+		record(t, call, allFour("one", false))
+		claim, _ := retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
+		f.exec(t, `update submissions set evidence_seal = null where tenant_id = $1`, f.tenant.Key())
+		f.exec(t, `update incoming set seal = null where tenant_id = $1`, f.tenant.Key())
+		if resealed, err := f.Reseal(t.Context()); resealed != 0 || err != nil {
+			t.Errorf("%d sealed, %v", resealed, err)
+		}
+		found, err := f.tenant.VerifyEvidence(t.Context())
+		if err != nil || len(found.Faults) != 0 || found.Chains != 2 || found.Entries != 2 || found.Unsealed != 2 {
+			t.Errorf("found %+v, %v", found, err)
+		}
+		record(t, call, allFour("two", false))
+		retain(t, claim, onward("d"), incoming("x", "two"))
+		f.clean(t, 2, 4)
 	})
 }

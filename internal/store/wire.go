@@ -21,10 +21,15 @@ func (i Invoice) Wire(profile *api.Profile) api.Invoice {
 	return out
 }
 
-// Wire is the submission as the API shows it.
+// Wire is the submission as the API shows it. While its connection is in trouble, it is asked about when that is over at
+// the earliest.
 func (s Submission) Wire() api.Submission {
+	next := s.NextCheckAt
+	if next != nil && s.heldUntil != nil && s.heldUntil.After(*next) {
+		next = s.heldUntil
+	}
 	return api.Submission{ID: s.ID.String(), Outcome: s.Outcome, AttemptedAt: s.AttemptedAt, ProviderReference: s.Reference,
-		LastCheckedAt: s.LastCheckedAt, NextCheckAt: s.NextCheckAt}
+		LastCheckedAt: s.LastCheckedAt, NextCheckAt: next}
 }
 
 // Wire is the subscription as the API shows it, without its secret.
@@ -77,5 +82,5 @@ func (a Attempt) wire() api.Attempt {
 
 // Wire is the connection as its company may see it.
 func (c Connection) Wire() api.Connection {
-	return api.Connection{Kind: c.Kind, Environment: c.Environment, State: c.State}
+	return api.Connection{Kind: c.Kind, Environment: c.Environment, State: c.State, FailingSince: c.FailingSince}
 }

@@ -19,6 +19,9 @@ type Polling struct {
 const (
 	longOpen  = 90 * 24 * time.Hour
 	dailyPoll = 24 * time.Hour
+	// troublePoll is the longest wait after an answer that says nothing, so that everything is asked for again soon after
+	// an outage. What a long outage costs is bounded by the connection: see the store's health.go.
+	troublePoll = time.Minute
 )
 
 // schedule sets when to ask next, or nil once there is nothing left to learn.
@@ -28,7 +31,11 @@ func (h hearing) schedule(d *store.Decision, s store.Submission, changed bool, n
 	}
 	wait := h.polling.First
 	if !changed && s.PollWait > 0 {
-		wait = min(2*s.PollWait, h.polling.Max)
+		longest := h.polling.Max
+		if d.Trouble != "" {
+			longest = min(longest, troublePoll)
+		}
+		wait = min(2*s.PollWait, longest)
 	}
 	d.PollWait = wait
 	if now.Sub(s.AttemptedAt) >= longOpen {
@@ -44,7 +51,7 @@ func (h hearing) schedule(d *store.Decision, s store.Submission, changed bool, n
 			settled = d.MissingSince.Add(missingGap)
 		}
 		if settled.After(due) || due.Sub(settled) > h.polling.First {
-			due = later(settled, now.Add(h.polling.First))
+			due = later(settled, now.Add(max(h.polling.First, h.answer.RetryAfter)))
 		}
 	}
 	d.DueAt = &due

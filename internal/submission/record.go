@@ -2,6 +2,7 @@ package submission
 
 import (
 	"crypto/sha256"
+	"net/http"
 	"time"
 
 	"quittance/api"
@@ -25,18 +26,27 @@ const (
 
 // hearing is one answer of the provider, and what is needed to judge it.
 type hearing struct {
-	call    string
-	answer  provider.Answer
+	call   string
+	answer provider.Answer
+	// began is when the call began, by the store's clock. An answer is as old as its question, however long the process stood
+	// still before it could record it.
+	began   time.Time
 	profile provider.Profile
 	timeout time.Duration
 	polling Polling
-	hold    bool
+	// hold keeps the lease when a repeat of the submission follows; first tells that nothing was sent yet, and keeps it
+	// for the sending when the provider has no such document.
+	hold, first bool
 }
 
 // decide says what the answer changes. It is pure: a function of the submission as it stands, locked, and the answer.
 func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
-	d := store.Decision{Outcome: s.Outcome, Reference: s.Reference, Sequence: s.Sequence, MissingSince: s.MissingSince,
+	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, Reference: s.Reference, Sequence: s.Sequence, MissingSince: s.MissingSince,
 		MissingCount: s.MissingCount, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
+	if h.call == callSubmit && h.answer.Kind != provider.NotSent {
+		s.SentAt = later(s.SentAt, h.began) // a process may stand still between its intent and its call
+		d.SentAt = s.SentAt
+	}
 	report, readable := h.report(s)
 	h.retain(&d, s, report, readable)
 	var change invoice.Change
@@ -46,14 +56,23 @@ func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.D
 			// The same bytes say more than before: the adapter has learnt to read them. A state names its evidence.
 			d.Evidence = h.evidence(report, true)
 		}
-	} else {
-		h.ignorance(&d, s, leased, now)
+	} else if !h.clears(s, leased) {
+		h.ignorance(&d, s, leased)
 	}
+	d.Trouble, d.RetryAfter = h.trouble(readable), h.answer.RetryAfter
 	h.schedule(&d, s, d.Outcome != s.Outcome || len(d.Write) > 0 && !change.Stale, now)
-	if h.hold && mayResend(after(s, d), h.profile) {
-		d.Hold = true
+	switch {
+	case h.first:
+		d.Hold = h.clears(s, leased)
+	case h.hold:
+		d.Hold = h.allowsResend(after(s, d))
 	}
 	return d, nil
+}
+
+// clears tells that nothing was sent yet and the provider has no such document: now it may be.
+func (h hearing) clears(s store.Submission, leased bool) bool {
+	return h.first && leased && s.Outcome == api.OutcomeInProgress && h.answer.Kind == provider.UnknownReference
 }
 
 // after is the submission with a decision's knowledge.
@@ -149,7 +168,7 @@ func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Rep
 
 // ignorance is every answer that is no report. Only two facts can come of it: certainly not sent, and the provider's
 // word that it has no such document.
-func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool, now time.Time) {
+func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool) {
 	first := s.Outcome == api.OutcomeInProgress
 	switch {
 	case h.call == callSubmit && first && leased && (h.answer.Kind == provider.NotSent || h.answer.Kind == provider.Refused):
@@ -159,17 +178,22 @@ func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool, n
 	}
 	if h.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && (h.answer.Kind == provider.NotSent || h.answer.Kind == provider.Refused) {
 		// Nothing was taken this time either: what the provider said of the missing document before still stands.
-		d.MissingSince, d.MissingCount = &now, provenMissing
+		d.MissingSince, d.MissingCount = &h.began, provenMissing
+		return
+	}
+	if h.call == callSubmit {
+		// What was heard of the missing document before it was sent says nothing any more.
+		d.MissingSince, d.MissingCount = nil, 0
 		return
 	}
 	settled := s.SentAt.Add(2 * h.timeout) // before it the document may still be on its way
-	if h.answer.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || now.Before(settled) {
+	if h.answer.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || h.began.Before(settled) {
 		return
 	}
 	switch {
 	case s.MissingSince == nil:
-		d.MissingSince, d.MissingCount = &now, 1
-	case now.Sub(*s.MissingSince) >= missingGap:
+		d.MissingSince, d.MissingCount = &h.began, 1
+	case h.began.Sub(*s.MissingSince) >= missingGap:
 		d.MissingCount = s.MissingCount + 1
 	}
 }
@@ -178,4 +202,39 @@ func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool, n
 // idempotent and the provider has twice said that it has no such document, or an administrator has decided it.
 func mayResend(s store.Submission, p provider.Profile) bool {
 	return s.Outcome == api.OutcomeUnknown && (s.Resend || p.Idempotent && s.MissingCount >= provenMissing)
+}
+
+// allowsResend tells whether a submission, as it stands after the answer, is sent again now: the rules allow it, and the
+// provider has just been asked. It says once more that it has no such document, or an administrator knows better than a
+// provider that cannot say; one that does not answer at all is not sent anything.
+func (h hearing) allowsResend(s store.Submission) bool {
+	answered := h.answer.Kind == provider.UnknownReference
+	if s.Resend {
+		answered = answered || h.answer.Kind != provider.Refused && h.answer.HTTPStatus != 0 && h.answer.HTTPStatus < http.StatusInternalServerError
+	}
+	return answered && mayResend(s, h.profile)
+}
+
+// trouble names what kept an answer from being a usable one, "" when it is. A report is usable, and so is the word that
+// there is no such document; an answer that is about the document alone at least shows that the provider is there.
+func (h hearing) trouble(readable bool) string {
+	switch status := h.answer.HTTPStatus; {
+	case readable, h.answer.Kind == provider.UnknownReference:
+		return ""
+	case h.answer.ErrorClass != provider.ClassNone:
+		return string(h.answer.ErrorClass)
+	case status == 0:
+		return "unusable" // there is no adapter for the connection
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return "refused"
+	case status == http.StatusTooManyRequests:
+		return "limited"
+	case status >= http.StatusInternalServerError:
+		return "server_error"
+	case status == http.StatusBadRequest, status == http.StatusConflict, status == http.StatusRequestEntityTooLarge,
+		status == http.StatusUnsupportedMediaType, status == http.StatusUnprocessableEntity:
+		return ""
+	default:
+		return "unreadable"
+	}
 }

@@ -30,13 +30,13 @@ func open() store.Submission {
 // judge applies decide to an answer and returns the submission as the store would have it after that.
 func judge(t require, s store.Submission, call string, answer provider.Answer, leased bool, now time.Time) (store.Submission, store.Decision) {
 	t.Helper()
-	h := hearing{call: call, answer: answer, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout, polling: pace}
+	h := hearing{call: call, answer: answer, began: now.Add(-answer.Duration), profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout, polling: pace}
 	d, err := h.decide(s, leased, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
-	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
+	s.MissingSince, s.MissingCount, s.SentAt = d.MissingSince, d.MissingCount, d.SentAt
 	if d.Answered {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
@@ -192,7 +192,7 @@ func TestResendRule(t *testing.T) {
 	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
 	idempotent := provider.Profile{Idempotent: true}
 	s, now := open(), began
-	s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, true, now.Add(timeout))
+	s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout, Duration: timeout}, true, now.Add(timeout))
 	for n, step := range []struct {
 		after time.Duration
 		count int

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"time"
 
+	"quittance/api"
 	"quittance/internal/provider"
 	"quittance/internal/store"
 )
@@ -44,31 +45,51 @@ type Config struct {
 
 // Service submits and reconciles. It is safe for concurrent use.
 type Service struct {
-	db *store.DB
+	db    *store.DB
+	lines lines
 	Config
 }
 
 // New returns a service on db.
 func New(db *store.DB, config Config) *Service { return &Service{db: db, Config: config} }
 
-// lease is how long a piece of work may take: a question and a repeat of the submission, and some air. It is longer
-// than every call, so that a live worker never loses it.
-func (s *Service) lease() time.Duration { return 2*s.CallTimeout + 10*time.Second }
+// leaseAir is how much longer than its calls a piece of work is leased, so that a live worker never loses it.
+const leaseAir = 10 * time.Second
+
+// lease is how long a piece of work may take: a question and a repeat of the submission.
+func (s *Service) lease() time.Duration { return 2*s.CallTimeout + leaseAir }
 
 // Submit submits an invoice, or returns what is recorded when it was submitted before. It returns the errors of
-// [store.Tenant.BeginSubmission], or [ErrNotTaken]. A caller that hangs up does not stop it.
+// [store.Tenant.BeginSubmission], [ErrNotTaken] or [ErrBusy]. A caller that hangs up does not stop it.
 func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID store.ID) (store.Invoice, error) {
+	leave, err := s.lines.enter(ctx, tenant.Account(), 0)
+	if errors.Is(err, ErrBusy) {
+		// What is recorded is told all the same: that takes no call.
+		if found, err := tenant.Invoice(ctx, invoiceID); err != nil || found.Submission != nil && found.Submission.Outcome != api.OutcomeInProgress {
+			return found, err
+		}
+		leave, err = s.lines.enter(ctx, tenant.Account(), patience)
+	}
+	if err != nil {
+		return store.Invoice{}, err
+	}
+	defer leave()
 	call, begun, err := tenant.BeginSubmission(ctx, invoiceID, store.Intent{
 		Environment: s.Environment,
 		Render:      render,
-		Lease:       s.CallTimeout + 10*time.Second,
+		Lease:       s.CallTimeout + leaseAir,
+		LookFirst:   lookFirstCalls*s.CallTimeout + leaseAir,
 	})
 	if err != nil {
 		return store.Invoice{}, err
 	}
 	if begun {
 		ctx = context.WithoutCancel(ctx)
-		recorded, err := s.send(ctx, call)
+		send := s.send
+		if call.LookFirst {
+			send = s.lookFirst
+		}
+		recorded, err := send(ctx, call)
 		if err != nil {
 			return store.Invoice{}, err
 		}
@@ -81,56 +102,89 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 
 // send hands the document of a committed intent to the provider, and records what it answers.
 func (s *Service) send(ctx context.Context, call store.Call) (store.Submission, error) {
-	return s.speak(ctx, call, callSubmit, false, func(ctx context.Context, a provider.Adapter) provider.Answer {
+	recorded, _, err := s.speak(ctx, call, hearing{call: callSubmit}, func(ctx context.Context, a provider.Adapter) provider.Answer {
+		if !s.db.Now().Before(*call.Submission.DueAt) {
+			// This process stood still after the intent was committed. Others may have asked for the document since, and been
+			// told that it is missing: it must not arrive now.
+			return provider.Answer{Kind: provider.NotSent, ErrorClass: provider.ClassCanceled}
+		}
 		return a.Submit(ctx, provider.Document{Reference: call.Submission.ID.String(), Body: call.Submission.Document})
+	})
+	return recorded, err
+}
+
+// ask looks a submission up by its reference, and records what the provider answers.
+func (s *Service) ask(ctx context.Context, call store.Call, heard hearing) (store.Submission, hearing, error) {
+	heard.call = callStatus
+	return s.speak(ctx, call, heard, func(ctx context.Context, a provider.Adapter) provider.Answer {
+		return a.Status(ctx, call.Submission.ID.String())
 	})
 }
 
 // Reconcile asks the provider about one claimed submission and records what it says. When the rules allow it and the
 // provider does not have the document, it is sent again under its reference.
 func (s *Service) Reconcile(ctx context.Context, call store.Call) error {
-	reference := call.Submission.ID.String()
-	recorded, err := s.speak(ctx, call, callStatus, true, func(ctx context.Context, a provider.Adapter) provider.Answer {
-		return a.Status(ctx, reference)
-	})
-	if err != nil {
+	recorded, heard, err := s.ask(ctx, call, hearing{hold: true})
+	if err != nil || !heard.allowsResend(recorded) {
 		return err
 	}
-	adapter, err := s.Adapters.For(call.Connection)
-	if err != nil || !mayResend(recorded, adapter.Profile()) {
-		return nil //nolint:nilerr // speak has recorded that there is no adapter; the next question comes in its time
+	if _, free, err := s.lookAhead(ctx, call); err != nil || !free {
+		return ignoreLost(err)
 	}
 	again, err := call.BeginResend(ctx, s.lease())
-	if errors.Is(err, store.ErrLeaseLost) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return ignoreLost(err)
 	}
 	_, err = s.send(ctx, again)
 	return err
 }
 
-// speak makes one provider call and records its answer. With hold, a lease is kept when a resend follows.
-func (s *Service) speak(ctx context.Context, call store.Call, name string, hold bool, do func(context.Context, provider.Adapter) provider.Answer) (store.Submission, error) {
-	var answer provider.Answer
-	var profile provider.Profile
-	adapter, err := s.Adapters.For(call.Connection)
-	if err != nil {
-		// Nothing can have been sent without an adapter. The reason is the operator's, not the customer's.
-		s.Log.ErrorContext(ctx, "provider connection unusable", "connection", call.Connection.ID, "error", err)
-		answer.Kind = provider.NotSent
-	} else {
-		profile = adapter.Profile()
-		answer = do(ctx, adapter)
+// ignoreLost drops the error that says that it is somebody else's turn.
+func ignoreLost(err error) error {
+	if errors.Is(err, store.ErrLeaseLost) {
+		return nil
 	}
-	heard := hearing{call: name, answer: answer, profile: profile, timeout: s.CallTimeout, polling: s.Polling, hold: hold}
+	return err
+}
+
+// speak makes one provider call and records its answer. heard says what the call is; it is returned with the answer.
+func (s *Service) speak(ctx context.Context, call store.Call, heard hearing, do func(context.Context, provider.Adapter) provider.Answer) (store.Submission, hearing, error) {
+	adapter, profile, err := s.adapter(ctx, call.Connection)
+	heard.profile, heard.timeout, heard.polling = profile, s.CallTimeout, s.Polling
+	heard.answer.Kind, heard.began = provider.NotSent, s.db.Now() // nothing can have been sent without an adapter
+	if err == nil {
+		heard.answer, heard.began = s.exchange(ctx, heard.call, func(ctx context.Context) provider.Answer { return do(ctx, adapter) })
+	}
 	recorded, err := s.record(ctx, call, heard)
+	s.note(ctx, call, heard, recorded, err)
+	return recorded, heard, err
+}
+
+// note writes the line about a provider call.
+func (s *Service) note(ctx context.Context, call store.Call, heard hearing, recorded store.Submission, err error) {
+	s.Log.InfoContext(ctx, "provider call", "call", heard.call, "tenant", call.Tenant.Key(), "connection", call.Connection.ID,
+		"submission", call.Submission.ID, "kind", heard.answer.Kind.String(), "status", heard.answer.HTTPStatus, "class", string(heard.answer.ErrorClass),
+		"duration_ms", heard.answer.Duration.Milliseconds(), "outcome", string(recorded.Outcome), "error", err)
+}
+
+// adapter opens the adapter of a connection. The reason why it cannot is the operator's, not the customer's.
+func (s *Service) adapter(ctx context.Context, c store.Connection) (provider.Adapter, provider.Profile, error) {
+	adapter, err := s.Adapters.For(c)
+	if err != nil {
+		s.Log.ErrorContext(ctx, "provider connection unusable", "connection", c.ID, "error", err)
+		return nil, provider.Profile{}, err
+	}
+	return adapter, adapter.Profile(), nil
+}
+
+// exchange makes one provider call, and returns when it began.
+func (s *Service) exchange(ctx context.Context, name string, do func(context.Context) provider.Answer) (answer provider.Answer, began time.Time) {
+	s.db.Checkpoint(store.Before, "provider "+name)
+	began = s.db.Now().Truncate(time.Microsecond)
+	answer = do(ctx)
+	s.db.Checkpoint(store.After, "provider "+name)
 	s.Observe(name, answer.Kind.String(), answer.Duration)
-	s.Log.InfoContext(ctx, "provider call", "call", name, "tenant", call.Tenant.Key(), "connection", call.Connection.ID,
-		"submission", call.Submission.ID, "kind", answer.Kind.String(), "status", answer.HTTPStatus, "class", string(answer.ErrorClass),
-		"duration_ms", answer.Duration.Milliseconds(), "outcome", string(recorded.Outcome), "error", err)
-	return recorded, err
+	return answer, began
 }
 
 // record commits an answer. What the provider has said must not be lost to a moment's trouble with the database, so

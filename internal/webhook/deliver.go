@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/job"
+	"quittance/internal/secret"
 	"quittance/internal/store"
 )
 
@@ -49,8 +50,15 @@ func (d *Deliverer) Work() job.Source[store.Delivery] {
 func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) {
 	timestamp := FormatTimestamp(delivery.OccurredAt)
 	started := d.Now()
+	d.DB.Checkpoint(store.Before, "webhook attempt")
 	result := d.Sender.Send(ctx, Request{URL: delivery.URL, Event: delivery.Kind, EventID: delivery.Event.String(), Timestamp: timestamp,
 		Signature: Signature([]byte(delivery.Secret.Reveal()), timestamp, delivery.Body), Body: delivery.Body})
+	d.DB.Checkpoint(store.After, "webhook attempt")
+	// Some servers answer a failure with all they know. What shows the signing secret is not for the history.
+	withheld := secret.NewEcho(delivery.Secret)(result.Answer, len(result.Answer) == MaxAnswer)
+	if withheld {
+		result.Answer = nil
+	}
 	settlement := d.settle(delivery, result)
 	err := delivery.Settle(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
 		ErrorClass: result.ErrorClass, Answer: result.Answer}, settlement)
@@ -65,7 +73,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) {
 	}
 	d.Log.Log(ctx, level, "webhook attempt", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription, "delivery", delivery.ID,
 		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts+1, "verdict", string(result.Verdict),
-		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(settlement.State), "error", err)
+		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(settlement.State), "withheld", withheld, "error", err)
 }
 
 // settle says what an attempt makes of its delivery.

@@ -51,14 +51,16 @@ func (e *stageError) Unwrap() error { return e.err }
 type egress struct {
 	policy    Policy
 	resolver  Resolver
-	dialer    net.Dialer
+	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	timeout   time.Duration // of a connection and its TLS handshake
 	transport *http.Transport
 }
 
 func newEgress(c Config) *egress {
-	e := &egress{policy: c.Policy, resolver: c.Resolver, timeout: c.Timeout}
-	e.dialer.Control = e.control
+	e := &egress{policy: c.Policy, resolver: c.Resolver, dial: c.Dial, timeout: c.Timeout}
+	if e.dial == nil {
+		e.dial = (&net.Dialer{Control: e.control}).DialContext
+	}
 	e.transport = &http.Transport{
 		DialTLSContext:         e.dialTLS,
 		DisableCompression:     true, // an answer is kept as it came, and cannot blow up
@@ -179,7 +181,7 @@ func (e *egress) connect(ctx context.Context, network string, targets []netip.Ad
 	var failures []error
 	for _, target := range targets {
 		share, cancel := context.WithTimeout(ctx, e.timeout/time.Duration(len(targets)))
-		conn, err := e.dialer.DialContext(share, network, target.String())
+		conn, err := e.dial(share, network, target.String())
 		cancel()
 		if err == nil {
 			return conn, nil

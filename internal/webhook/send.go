@@ -80,6 +80,9 @@ type Config struct {
 	Policy Policy
 	// Resolver finds the addresses of host names; the default is the system's, without its search list.
 	Resolver Resolver
+	// Dial opens a connection to an address that has been checked; the default is that of a [net.Dialer], which checks it
+	// once more when the socket connects.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Timeout is how long one attempt lasts at most; the default is [DefaultTimeout].
 	Timeout time.Duration
 	// Now is the clock, for durations and for a Retry-After that is a date; the default is [time.Now].

@@ -1,4 +1,4 @@
-package provider
+package secret
 
 import (
 	"bytes"
@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	// minBase64 is the shortest base64 text that is taken for the credential's; shorter ones occur by chance.
+	// minBase64 is the shortest base64 text that is taken for a secret's; shorter ones occur by chance.
 	minBase64 = 8
 	// minTail is how much of a form must stand at the end of a truncated answer to count.
 	minTail = 8
 )
 
-// newEcho returns a function that tells whether an answer holds the credential in one of the forms of
-// [Answer].Echoed. A function, because a struct with the forms in it could be printed.
-func newEcho(credential string) func(head string, body []byte, truncated bool) bool {
-	forms := echoForms(credential)
-	return func(head string, body []byte, truncated bool) bool {
-		for _, text := range [][]byte{[]byte(head), body} {
-			for _, reading := range readings(text) {
-				for _, form := range forms {
-					if bytes.Contains(reading, form) || truncated && beginsAtEnd(reading, form) {
-						return true
-					}
+// NewEcho returns a function that tells whether a text holds the secret in one of these forms, in upper or lower case:
+// verbatim, reversed, base64 or base64url (at each alignment, with or without padding), hex, or with any of its
+// characters written as JSON, URL or HTML escapes. A truncated text also counts when it ends in the beginning of one.
+//
+// It is a function, because a struct with the forms in it could be printed. Nothing holds an empty secret.
+func NewEcho(t Text) func(text []byte, truncated bool) bool {
+	forms := echoForms(t.Reveal())
+	return func(text []byte, truncated bool) bool {
+		for _, reading := range readings(text) {
+			for _, form := range forms {
+				if bytes.Contains(reading, form) || truncated && beginsAtEnd(reading, form) {
+					return true
 				}
 			}
 		}
@@ -35,14 +36,17 @@ func newEcho(credential string) func(head string, body []byte, truncated bool) b
 	}
 }
 
-// echoForms lists the forms of a credential in ASCII lower case.
-func echoForms(credential string) [][]byte {
-	reversed := []byte(credential)
+// echoForms lists the forms of a secret in ASCII lower case.
+func echoForms(value string) [][]byte {
+	if value == "" {
+		return nil
+	}
+	reversed := []byte(value)
 	slices.Reverse(reversed)
-	forms := [][]byte{[]byte(credential), reversed, []byte(hex.EncodeToString([]byte(credential)))}
+	forms := [][]byte{[]byte(value), reversed, []byte(hex.EncodeToString([]byte(value)))}
 	for alignment := range 3 {
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			if core := base64Core(encoding, credential, alignment); len(core) >= minBase64 {
+			if core := base64Core(encoding, value, alignment); len(core) >= minBase64 {
 				forms = append(forms, core)
 			}
 		}
@@ -53,15 +57,15 @@ func echoForms(credential string) [][]byte {
 	return forms
 }
 
-// base64Core returns the characters that every base64 text of something holding the credential has, when the
-// credential begins at the given offset of a group of three bytes: whole groups only, for the characters at both
+// base64Core returns the characters that every base64 text of something holding the value has, when the
+// value begins at the given offset of a group of three bytes: whole groups only, for the characters at both
 // edges also depend on the neighbours.
-func base64Core(encoding *base64.Encoding, credential string, alignment int) []byte {
+func base64Core(encoding *base64.Encoding, value string, alignment int) []byte {
 	skip := (3 - alignment) % 3
-	if len(credential) < skip {
+	if len(value) < skip {
 		return nil
 	}
-	inner := credential[skip:]
+	inner := value[skip:]
 	return []byte(encoding.EncodeToString([]byte(inner[:len(inner)/3*3])))
 }
 

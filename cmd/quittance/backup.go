@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"quittance/internal/store"
+)
+
+type backupCmd struct {
+	admin
+	Out string `required:"" placeholder:"FILE" help:"File to create; an existing one is never overwritten."`
+}
+
+// Help is shown by --help.
+func (backupCmd) Help() string {
+	return `Example:
+  quittance backup --data ./sandbox --out backup.db
+
+Works beside a running server, and needs no key file. That is not in it: keep a copy of it apart. A PostgreSQL database is
+backed up by pg_dump or continuous archiving. After a restore, run quittance restored before anything is served.`
+}
+
+// Run writes the copy. It leaves the schema as it is: a backup is what one makes before an upgrade.
+func (c backupCmd) Run(env environment) (err error) {
+	database, _, err := c.address()
+	if err != nil {
+		return err
+	}
+	if err := existing(database); err != nil {
+		return err
+	}
+	db, err := store.OpenUnmigrated(env.ctx, database, store.Options{Log: env.log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.Backup(env.ctx, c.Out); err != nil {
+		return err
+	}
+	written, err := os.Stat(c.Out)
+	if err != nil {
+		return err
+	}
+	return c.print(env, []field{{"file", c.Out}, {"bytes", written.Size()}})
+}
+
+type restoredCmd struct{ admin }
+
+// Help is shown by --help.
+func (restoredCmd) Help() string {
+	return `Example:
+  quittance restored --data ./sandbox
+
+Run it after a restore, before anything is served. Every open submission is asked about at once; no invoice that exists
+now is sent before the provider was asked whether it has it; every token is revoked.`
+}
+
+// Run records the restore.
+func (c restoredCmd) Run(env environment) error {
+	database, _, err := c.address()
+	if err != nil {
+		return err
+	}
+	if err := existing(database); err != nil {
+		return err
+	}
+	return c.with(env, func(db *store.DB) error {
+		open, err := db.Restored(env.ctx)
+		if err != nil {
+			return err
+		}
+		return c.print(env, []field{{"open_submissions", open}, {"next", "asked about as soon as a server runs"}})
+	})
+}
+
+// existing refuses a SQLite database that is not there: opening it would make an empty one.
+func existing(database string) error {
+	path, isSQLite := strings.CutPrefix(database, "sqlite:")
+	switch {
+	case database == "":
+		return errNoDatabase
+	case !isSQLite:
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("the database: %w", err)
+	}
+	return nil
+}

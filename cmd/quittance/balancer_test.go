@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// checkEvery is how often the balancer asks whether a server is ready; drainFor is the --shutdown-delay that goes with it,
+// generous for a busy machine.
+const (
+	checkEvery = 100 * time.Millisecond
+	drainFor   = 3 * time.Second
+)
+
+// balancer spreads calls over the servers that are ready, as the usual ones do: it asks /readyz from time to time, keeps
+// its connections open, and passes on what goes wrong.
+type balancer struct {
+	url string
+
+	mu    sync.Mutex
+	known map[string]bool // by address; true when it was ready at the last check
+	turn  int
+}
+
+// newBalancer runs a balancer until the test ends.
+func newBalancer(t *testing.T) *balancer {
+	t.Helper()
+	b := &balancer{known: map[string]bool{}}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(b.choose()) },
+		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(t.Output(), nil), slog.LevelWarn)}
+	server := httptest.NewServer(proxy)
+	b.url = server.URL
+	ctx, stop := context.WithCancel(context.Background())
+	var checking sync.WaitGroup
+	checking.Go(func() { b.check(ctx) })
+	t.Cleanup(func() {
+		stop()
+		checking.Wait()
+		server.Close()
+		transport.CloseIdleConnections()
+	})
+	return b
+}
+
+// add makes a server known; it gets calls once it is ready.
+func (b *balancer) add(base string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known[base] = false
+}
+
+// remove forgets a server.
+func (b *balancer) remove(base string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.known, base)
+}
+
+// ready returns the servers that were ready at the last check, in order.
+func (b *balancer) ready() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for _, base := range slices.Sorted(maps.Keys(b.known)) {
+		if b.known[base] {
+			out = append(out, base)
+		}
+	}
+	return out
+}
+
+// choose takes the servers in turns. With none it leads nowhere, which a client sees.
+func (b *balancer) choose() *url.URL {
+	ready := b.ready()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.turn++; len(ready) > 0 {
+		if to, err := url.Parse(ready[b.turn%len(ready)]); err == nil {
+			return to
+		}
+	}
+	return &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+}
+
+// check asks every server, all at once, until ctx ends.
+func (b *balancer) check(ctx context.Context) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
+	for ctx.Err() == nil {
+		b.mu.Lock()
+		bases := slices.Collect(maps.Keys(b.known))
+		b.mu.Unlock()
+		var asking sync.WaitGroup
+		for _, base := range bases {
+			asking.Go(func() {
+				ready := isReady(ctx, client, base)
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if _, still := b.known[base]; still {
+					b.known[base] = ready
+				}
+			})
+		}
+		asking.Wait()
+		select {
+		case <-ctx.Done():
+		case <-time.After(checkEvery):
+		}
+	}
+}
+
+func isReady(ctx context.Context, client *http.Client, base string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err == nil && response.StatusCode == http.StatusOK
+}

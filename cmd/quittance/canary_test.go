@@ -1,0 +1,364 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"quittance/internal/pgtest"
+	"quittance/internal/store/storetest"
+)
+
+// Secrets appear nowhere but where they are sealed, and in the one answer that is there to show them. A whole story is
+// told with secrets that can be recognised, in which everything goes wrong that could make one slip out: credentials
+// echoed by the provider, signing secrets echoed by a receiver, passwords in the wrong place, crashes. Then every byte of
+// the database, every line of the log at debug level, every page, metric, crash dump and output of a command is searched.
+func TestSecretsAppearNowhere(t *testing.T) {
+	t.Parallel()
+	engines := storetest.Engines()
+	if testing.Short() {
+		engines = engines[:1]
+	}
+	for _, engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := newCanaryStory(t, engine)
+			s.accounts()
+			s.connection("connection", "add", "--account", s.account, "--base-url", s.providerURL, "--environment", "sandbox", "--json")
+			s.must("connection", "activate", s.connectionID, "--json")
+			s.serve("text")
+			s.logins()
+			s.subscriptions()
+			s.submissions("first", echoes)
+			s.must("key", "rotate", "--json")
+			s.newKeys()
+			s.connection("connection", "replace-credential", s.connectionID, "--json")
+			s.submissions("second", []string{"plain", "header", "word", "status-500"})
+			s.passwords()
+			s.settle()
+			s.pages()
+			s.commands()
+			s.crash(syscall.SIGQUIT)
+			s.serve("json")
+			s.crash(syscall.SIGABRT)
+			s.serve("text")
+			s.crash(syscall.SIGSEGV)
+			s.database()
+			s.scanFiles(t, "log", s.logs)
+			s.judge()
+		})
+	}
+}
+
+// canaryStory is a company, its provider and its receiver, all with secrets that can be recognised, and the scan of everything
+// that it leaves behind.
+type canaryStory struct {
+	*scanner
+	t                      *testing.T
+	dir, logs              string // of everything; of the outputs of the servers
+	engine, address        string // of the database
+	keyFile                string
+	provider               *echoingProvider
+	providerURL            string
+	receiver               *echoingReceiver
+	receiverURL, authority string
+	account, email         string
+	password, token        string
+	connectionID           string
+	credentials            int
+	invoices               []string
+	server                 *process
+	base, metrics          string
+	caller                 *http.Client
+	withheld               int // documents that the provider returned and that nobody is shown
+}
+
+// marker is no secret. It stands in every draft, and has to be found, lest the scan looks in the wrong places.
+const marker = "MARKER-that-is-no-secret"
+
+func newCanaryStory(t *testing.T, engine string) *canaryStory {
+	dir := t.TempDir()
+	s := &canaryStory{scanner: newScanner(), t: t, dir: dir, logs: filepath.Join(dir, "logs"), engine: engine, keyFile: filepath.Join(dir, "key.json"),
+		caller: &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}}
+	for _, made := range []string{s.logs, filepath.Join(dir, "data")} {
+		if err := os.Mkdir(made, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.address = "sqlite:" + filepath.Join(dir, "data", "quittance.db")
+	if engine == storetest.Postgres {
+		// The server trusts its own machine: the password is there to be seen.
+		with, err := url.Parse(pgtest.URL(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		with.User = url.UserPassword(with.User.Username(), s.canary("password of the database", ""))
+		s.address = with.String()
+	}
+	s.add("marker", marker)
+	if _, err := s.run("", "key", "generate", "--out", s.keyFile); err != nil {
+		t.Fatal(err)
+	}
+	s.newKeys()
+	provider, server := startEchoingProvider(t)
+	s.provider, s.providerURL = provider, server.URL
+	s.receiver, s.receiverURL, s.authority = startEchoingReceiver(t, dir)
+	return s
+}
+
+// canary makes a secret, with characters that every encoding writes in its own way.
+func (s *canaryStory) canary(name, between string) string {
+	value := rand.Text() + `+/=<&>"'\` + between + rand.Text()
+	s.add(name, value)
+	return value
+}
+
+// newKeys adds the material of the keys in the key file.
+func (s *canaryStory) newKeys() {
+	text, err := os.ReadFile(s.keyFile)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var file struct {
+		Key []struct{ KeyData struct{ Value []byte } }
+	}
+	if err := json.Unmarshal(text, &file); err != nil || len(file.Key) == 0 {
+		s.t.Fatalf("%d keys in the key file: %v", len(file.Key), err)
+	}
+	for n, key := range file.Key {
+		value := key.KeyData.Value
+		if len(value) < 32 {
+			s.t.Fatalf("a key of %d bytes", len(value))
+		}
+		s.add(fmt.Sprintf("key %d", n+1), string(value[len(value)-32:]))
+	}
+}
+
+// run runs a command and searches what it prints. What it prints is returned.
+func (s *canaryStory) run(stdin string, args ...string) (output []byte, err error) {
+	command := exec.CommandContext(s.t.Context(), "quittance", append([]string{"--log-level", "debug"}, args...)...)
+	command.Dir, command.Stdin = s.dir, strings.NewReader(stdin)
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	output, err = command.Output()
+	place := strings.Join(args[:min(len(args), 3)], " ")
+	s.scan("errors of "+place, stderr.Bytes())
+	if !slices.Contains([]string{"create", "add", "reset-password"}, args[1]) && !slices.Contains(args, "user") {
+		s.scan("output of "+place, output)
+	}
+	return output, err
+}
+
+// admin runs an administration command on the database, or one that reads the key file alone.
+func (s *canaryStory) admin(stdin string, args ...string) ([]byte, error) {
+	if !slices.Contains(args, "--database") && !slices.Contains(args, "list") || args[0] != "key" {
+		args = append(args, "--database", s.address)
+	}
+	return s.run(stdin, append(args, "--key-file", s.keyFile)...)
+}
+
+// must runs an administration command that has to succeed.
+func (s *canaryStory) must(args ...string) []byte {
+	s.t.Helper()
+	output, err := s.admin("", args...)
+	if err != nil {
+		s.t.Fatalf("%v: %v", args, err)
+	}
+	return output
+}
+
+// field is a value of a JSON answer.
+func (s *canaryStory) field(text []byte, pointer string) string {
+	s.t.Helper()
+	value, err := pointed(text, pointer)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return value
+}
+
+// accounts makes an account with users. Their passwords are shown by these commands, once, and by nothing else.
+func (s *canaryStory) accounts() {
+	made := s.must("account", "create", "--company", marker, "--email", "owner@canary.example", "--json")
+	s.account, s.email, s.password = s.field(made, "/account_id"), s.field(made, "/email"), s.field(made, "/password")
+	s.add("password of the owner", s.password)
+	second := s.must("account", "user", "add", s.account, "--email", "second@canary.example", "--json")
+	s.add("password of the second", s.field(second, "/password"))
+	reset := s.must("account", "user", "reset-password", s.account, "--email", "second@canary.example", "--json")
+	s.add("new password of the second", s.field(reset, "/password"))
+	if s.engine != storetest.Postgres {
+		return
+	}
+	// Addresses of databases that cannot be reached or read: their errors quote no password.
+	secret := url.UserPassword("u", s.canary("password of a wrong database", "")).String()
+	for _, address := range []string{"postgres://" + secret + "@127.0.0.1:1/none", "postgres://" + secret + "@127.0.0.1:port/none", "postgres://" + secret + "%zz@[::1/none",
+		"postgresql:" + secret + "@127.0.0.1", "mysql://" + secret + "@127.0.0.1/none", "sqlite3://" + secret} {
+		if _, err := s.run("", "account", "list", "--database", address, "--key-file", s.keyFile); err == nil {
+			s.t.Errorf("%s is a database", address)
+		}
+	}
+}
+
+// connection runs a command that takes a credential, after wrong ways to give one.
+func (s *canaryStory) connection(args ...string) {
+	s.credentials++
+	name := fmt.Sprintf("credential %d", s.credentials)
+	for _, wrong := range []string{s.canary(name+" with a space", " "), s.canary(name+" with a line", "\n"), s.canary(name+" with a NUL", "\x00")} {
+		if _, err := s.admin(wrong, append(args, "--credential-file", "-")...); err == nil {
+			s.t.Errorf("%q is a credential", wrong)
+		}
+	}
+	if at := slices.Index(args, "--base-url"); at >= 0 {
+		inURL := slices.Clone(args)
+		inURL[at+1] = (&url.URL{Scheme: "https", User: url.UserPassword("u", s.canary(name+" in the URL", "")), Host: "provider.example"}).String()
+		if _, err := s.admin("harmless", append(inURL, "--credential-file", "-")...); err == nil {
+			s.t.Errorf("%s is the address of a provider", inURL[at+1])
+		}
+	}
+	// "connection add" may show more than its identifier, but not this.
+	output, err := s.admin(s.canary(name, ""), append(args, "--credential-file", "-")...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.scan("output of "+strings.Join(args[:2], " "), output)
+	s.connectionID = s.field(output, "/connection_id")
+}
+
+// serve starts the server and learns where it listens.
+func (s *canaryStory) serve(format string) {
+	s.t.Helper()
+	command := exec.Command("quittance", "--log-level", "debug", "--log-format", format, "serve",
+		"--environment", "sandbox", "--key-file", s.keyFile, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
+		"--webhook-ca", s.authority, "--webhook-allow-cidr", "127.0.0.1/32", "--retry-first", "50ms", "--retry-attempts", "2", "--poll-first", "100ms",
+		"--poll-max", "1s", "--provider-timeout", "30s", "--purchase-interval", "1s", "--login-rate", "0", "--rate-limit", "0")
+	command.Env = []string{"GOTRACEBACK=system", "QUITTANCE_DATABASE=" + s.address}
+	var err error
+	if s.server, err = startCommand(s.logs, "server-"+rand.Text(), command); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if s.server.alive() == nil {
+			_ = s.server.kill() // the test has failed for another reason
+		}
+	})
+	s.base = "http://" + s.listening(`"?listen"?[=:]"?([0-9.:]+)`)
+	s.metrics = "http://" + s.listening(`"?metrics"?[=:]"?([0-9.:]+)`) + "/metrics"
+}
+
+func (s *canaryStory) listening(pattern string) string {
+	s.t.Helper()
+	found, err := s.server.says(regexp.MustCompile(pattern))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return found
+}
+
+// do makes a call and searches the answer, unless it is one that is there to show a secret.
+func (s *canaryStory) do(method, path, body string, header map[string]string) answer {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if s.token != "" {
+		request.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	response, err := s.caller.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var head bytes.Buffer
+	if err := response.Header.Write(&head); err != nil {
+		s.t.Fatal(err)
+	}
+	s.scan("page "+method+" "+path, head.Bytes())
+	shows := response.StatusCode < 300 && method == http.MethodPost && (path == loginPath || path == subscriptionsPath) && response.Header.Get("Idempotency-Replayed") == ""
+	if !shows {
+		s.scan("page "+method+" "+path, text)
+	}
+	return answer{status: response.StatusCode, header: response.Header, body: text}
+}
+
+const (
+	loginPath         = "/api/v1/client/auth/login"
+	passwordPath      = "/api/v1/client/auth/password"
+	subscriptionsPath = "/api/v1/webhooks/subscriptions"
+	invoicesPath      = "/api/v1/client/invoices"
+)
+
+// jsonOf writes members as JSON; keys and values alternate.
+func jsonOf(members ...string) string {
+	object := map[string]string{}
+	for n := 0; n < len(members); n += 2 {
+		object[members[n]] = members[n+1]
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // strings are always JSON
+	}
+	return string(text)
+}
+
+// want makes a call whose status is known.
+func (s *canaryStory) want(status int, method, path, body string, header map[string]string) answer {
+	s.t.Helper()
+	got := s.do(method, path, body, header)
+	if got.status != status {
+		s.t.Errorf("%s %s is answered %d, want %d: %.300s", method, path, got.status, status, got.body)
+	}
+	return got
+}
+
+// judge wants the marker everywhere and the canaries nowhere.
+func (s *canaryStory) judge() {
+	kinds := []string{"file", "row", "page", "output", "log"}
+	if s.engine == storetest.Postgres {
+		kinds = append(kinds, "wal")
+	}
+	for _, kind := range kinds {
+		if s.finds("marker", kind) == 0 {
+			s.t.Errorf("what is no secret is not found in any %s: the scan of %d bytes has missed something", kind, s.read[kind])
+		}
+	}
+	for _, kind := range []string{"dump", "errors"} {
+		if s.read[kind] == 0 {
+			s.t.Errorf("there is no %s", kind)
+		}
+	}
+	if s.finds("marker", "row attempts.answer") == 0 {
+		s.t.Error("no answer of the receiver is retained")
+	}
+	if s.withheld < len(echoes) {
+		s.t.Errorf("%d documents are withheld, and the provider has echoed its credential %d times", s.withheld, len(echoes))
+	}
+	for found, times := range s.found {
+		if !strings.HasPrefix(found, "marker as ") {
+			s.t.Errorf("%s, %d times", found, times)
+		}
+	}
+	s.t.Logf("searched: %v bytes", s.read)
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite"
+)
+
+// tamper runs a statement on the database of the sandbox, as somebody does who has a shell on the machine.
+func (w *world) tamper(args []string) (err error) {
+	if len(args) != 1 {
+		return errUsage
+	}
+	address, _, err := dataLayout(filepath.Join(w.dir, "data"))
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(address, "sqlite:")+"?_pragma=busy_timeout(15000)")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(context.Background(), os.Expand(args[0], w.ts.Getenv))
+	return err
+}

@@ -1,0 +1,341 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+const (
+	atInvoices      = "/api/v1/client/invoices"
+	atCreditNotes   = "/api/v1/client/credit-notes"
+	atIncoming      = "/api/v1/client/incoming-invoices"
+	atSubscriptions = "/api/v1/webhooks/subscriptions"
+	atDeliveries    = "/api/v1/webhooks/deliveries"
+	atAccount       = "/api/v1/client/account"
+	atAuth          = "/api/v1/client/auth/"
+)
+
+// customer is a company's program that repeats a call until it is answered, and remembers what was acknowledged.
+type customer struct {
+	*site
+	account, email, password string
+	token, revoked           string
+	hook, secret             string // path and signing secret of its subscription
+	tries                    int
+
+	created     map[string]string // invoice identifier to number
+	keyed       []string          // numbers that were created under a key: there is one invoice of each
+	recipients  map[string]string // invoice identifier to what it was changed to
+	submitted   []string
+	creditNotes map[string]bool // identifier to whether it was voided
+	subscribed  map[string]bool // identifier to whether it is active
+	revisions   map[string]int  // provider document to how many revisions it has
+}
+
+func newCustomer(s *site) *customer {
+	return &customer{site: s, account: s.original.account, email: s.original.email, password: s.original.password,
+		created: map[string]string{}, recipients: map[string]string{},
+		creditNotes: map[string]bool{}, subscribed: map[string]bool{}, revisions: map[string]int{}}
+}
+
+// do makes a call that is to have one of these statuses, and returns its answer.
+func (c *customer) do(t *testing.T, method, path, key, body string, statuses ...int) answer {
+	t.Helper()
+	got := c.call(t, method, path, c.token, key, body)
+	if !slices.Contains(statuses, got.status) {
+		t.Fatalf("%s %s: status %d, want %v: %s", method, path, got.status, statuses, got.body)
+	}
+	return got
+}
+
+func valueAt(t *testing.T, got answer, pointer string) string {
+	t.Helper()
+	value, err := pointed(got.body, pointer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func (c *customer) login(t *testing.T) {
+	t.Helper()
+	body := fmt.Sprintf(`{"email":%q,"password":%q}`, c.email, c.password)
+	c.token = valueAt(t, c.do(t, http.MethodPost, atAuth+"login", "", body, http.StatusOK), "/data/token")
+}
+
+// subscribe subscribes to everything. A try of which the answer is lost may have made a subscription, too, of which
+// nobody knows the secret, so that each try has a path of its own.
+func (c *customer) subscribe(t *testing.T) {
+	t.Helper()
+	if err := eventually(patience, func() error {
+		c.running(t)
+		c.tries++
+		c.hook = fmt.Sprintf("/hooks/%d", c.tries)
+		got, err := c.caller.call(http.MethodPost, c.base+atSubscriptions, c.token, fmt.Sprintf(`{"url":%q}`, c.hooks+c.hook))
+		if err != nil {
+			return err
+		}
+		if got.status != http.StatusCreated {
+			return fmt.Errorf("status %d: %s", got.status, got.body)
+		}
+		c.secret = valueAt(t, got, "/data/secret")
+		c.subscribed[valueAt(t, got, "/data/id")] = true
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// create creates a draft, under a key when there is one.
+func (c *customer) create(t *testing.T, number, recipient, key string) (id string) {
+	t.Helper()
+	id = valueAt(t, c.do(t, http.MethodPost, atInvoices, key, draftBody(number, recipient), http.StatusCreated), "/data/id")
+	c.created[id] = number
+	if key != "" {
+		c.keyed = append(c.keyed, number)
+	}
+	return id
+}
+
+// redirect changes the recipient of a draft.
+func (c *customer) redirect(t *testing.T, id, recipient, key string) {
+	t.Helper()
+	c.do(t, http.MethodPatch, atInvoices+"/"+id, key, fmt.Sprintf(`{"recipient_network_id":%q}`, recipient), http.StatusOK)
+	c.recipients[id] = recipient
+}
+
+// submit submits until the answer is no refusal: what the provider did not take, and what a dead process had begun, is
+// asked for again.
+func (c *customer) submit(t *testing.T, id string) {
+	t.Helper()
+	if err := eventually(patience, func() error {
+		got := c.do(t, http.MethodPost, atInvoices+"/"+id+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway, http.StatusConflict)
+		switch got.status {
+		case http.StatusOK, http.StatusAccepted:
+			return nil
+		case http.StatusConflict:
+			if code := valueAt(t, got, "/error/code"); code != string(api.CodeSubmissionInProgress) {
+				t.Fatalf("submit of %s: %s", c.created[id], got.body)
+			}
+		}
+		return fmt.Errorf("status %d: %s", got.status, got.body)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.submitted = append(c.submitted, id)
+}
+
+// ended waits until the submission of an invoice has come to its end, and returns how.
+func (c *customer) ended(t *testing.T, id string) api.Outcome {
+	t.Helper()
+	var read api.Data[api.Invoice]
+	if err := eventually(patience, func() error {
+		got := c.do(t, http.MethodGet, atInvoices+"/"+id, "", "", http.StatusOK)
+		read = api.Data[api.Invoice]{}
+		if err := json.Unmarshal(got.body, &read); err != nil {
+			return err
+		}
+		if read.Data.Submission == nil {
+			return fmt.Errorf("%s is no submission", c.created[id])
+		}
+		c.aMinutePasses(t)
+		return books{invoices: []api.Invoice{read.Data}}.atEnd(func(api.Invoice) bool { return false })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return read.Data.Submission.Outcome
+}
+
+// credit makes a credit note for one hour of an invoice.
+func (c *customer) credit(t *testing.T, invoice, number, key string) (id string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"invoice_id":%q,"credit_note_number":%q,"issue_date":%q,"reason":"One hour was not worked.","kind":"partial","items":[{"position":0,"quantity":1}]}`,
+		invoice, number, time.Now().Format(time.DateOnly))
+	id = valueAt(t, c.do(t, http.MethodPost, atCreditNotes, key, body, http.StatusCreated), "/data/id")
+	c.creditNotes[id] = false
+	return id
+}
+
+// void voids a credit note.
+func (c *customer) void(t *testing.T, id string) {
+	t.Helper()
+	c.do(t, http.MethodPost, atCreditNotes+"/"+id+"/void", "", "", http.StatusOK)
+	c.creditNotes[id] = true
+}
+
+// changePassword changes the password. When the answer was lost, the old one may be wrong already: then the new one has
+// to be right.
+func (c *customer) changePassword(t *testing.T, to string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"current_password":%q,"new_password":%q}`, c.password, to)
+	got := c.do(t, http.MethodPost, atAuth+"password", "", body, http.StatusOK, http.StatusUnprocessableEntity)
+	if got.status != http.StatusOK && !c.fired {
+		t.Fatalf("change of the password: %s", got.body)
+	}
+	c.password = to
+}
+
+// logout revokes the token; 401 says that it is revoked already.
+func (c *customer) logout(t *testing.T) {
+	t.Helper()
+	c.do(t, http.MethodPost, atAuth+"logout", "", "", http.StatusOK, http.StatusUnauthorized)
+	c.revoked = c.token
+}
+
+// books collects what all sides know.
+func (c *customer) books(t *testing.T, tenant *store.Tenant) (b books) {
+	t.Helper()
+	get := func(path string) ([]byte, error) {
+		return c.do(t, http.MethodGet, path, "", "", http.StatusOK).body, nil
+	}
+	var err error
+	if b.invoices, err = readAll[api.Invoice](get, atInvoices); err != nil {
+		t.Fatal(err)
+	}
+	if b.events, err = tenant.Events(t.Context(), 0, 100_000); err != nil {
+		t.Fatal(err)
+	}
+	if b.ledger, err = readLedger(c.caller, c.providerURL, siteCredential); err != nil {
+		t.Fatal(err)
+	}
+	b.callbacks = onPath(c.receiver.callbacks(), c.hook)
+	return b
+}
+
+// settle waits until every submission has come to its end and every event has arrived.
+func (c *customer) settle(t *testing.T) (b books) {
+	t.Helper()
+	tenant := openTenant(t, c.address, c.keyFile, c.account)
+	if err := eventually(patience, func() error {
+		c.aMinutePasses(t)
+		b = c.books(t, tenant)
+		if err := b.atEnd(func(api.Invoice) bool { return false }); err != nil {
+			return err
+		}
+		return b.told(func(store.Event) bool { return c.hook != "" })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// audit compares what was acknowledged with what is true in the end.
+func (c *customer) audit(t *testing.T) {
+	t.Helper()
+	b := c.settle(t)
+	for _, err := range []error{b.checkLedger(), b.checkCallbacks(c.secret), b.checkEvents()} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	c.auditInvoices(t, b.invoices)
+	c.auditCreditNotes(t)
+	c.auditSubscriptions(t)
+	c.auditIncoming(t, b.events)
+	if c.revoked != "" {
+		if got := c.call(t, http.MethodGet, atAccount, c.revoked, "", ""); got.status != http.StatusUnauthorized {
+			t.Errorf("a token that was revoked answers %d", got.status)
+		}
+	}
+	c.command(t, "", "evidence", "verify")
+}
+
+func (c *customer) auditInvoices(t *testing.T, invoices []api.Invoice) {
+	t.Helper()
+	found, numbers := map[string]api.Invoice{}, map[string]int{}
+	for _, invoice := range invoices {
+		found[invoice.ID] = invoice
+		numbers[*invoice.InvoiceNumber]++
+	}
+	for id, number := range c.created {
+		if invoice, ok := found[id]; !ok || *invoice.InvoiceNumber != number {
+			t.Errorf("the draft %s (%s) was acknowledged and is lost", number, id)
+		}
+	}
+	for _, number := range c.keyed {
+		if numbers[number] != 1 {
+			t.Errorf("there are %d invoices %s of one idempotency key", numbers[number], number)
+		}
+	}
+	for id, recipient := range c.recipients {
+		if got := *found[id].RecipientNetworkID; got != recipient {
+			t.Errorf("the recipient of %s is %s, and was changed to %s", c.created[id], got, recipient)
+		}
+	}
+	for _, id := range c.submitted {
+		if s := found[id].Submission; s == nil || s.Outcome != api.OutcomeAcknowledged {
+			t.Errorf("the submission of %s was acknowledged and is %+v", c.created[id], s)
+		}
+	}
+}
+
+func (c *customer) auditCreditNotes(t *testing.T) {
+	t.Helper()
+	for id, voided := range c.creditNotes {
+		got := c.do(t, http.MethodGet, atCreditNotes+"/"+id, "", "", http.StatusOK)
+		if at := valueAt(t, got, "/data/voided_at"); (at != "null") != voided {
+			t.Errorf("voided %v was acknowledged of a credit note: %s", voided, got.body)
+		}
+	}
+}
+
+func (c *customer) auditSubscriptions(t *testing.T) {
+	t.Helper()
+	for id, active := range c.subscribed {
+		got := c.do(t, http.MethodGet, atSubscriptions+"/"+id, "", "", http.StatusOK)
+		if is := valueAt(t, got, "/data/active"); is != fmt.Sprint(active) {
+			t.Errorf("active %v was acknowledged of a subscription: %s", active, got.body)
+		}
+	}
+}
+
+// auditIncoming: every purchase document is retained once, with each of its revisions, and told of once.
+func (c *customer) auditIncoming(t *testing.T, events []store.Event) {
+	t.Helper()
+	get := func(path string) ([]byte, error) {
+		return c.do(t, http.MethodGet, path, "", "", http.StatusOK).body, nil
+	}
+	list, err := readAll[api.IncomingInvoice](get, atIncoming)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, incoming := range list {
+		if _, twice := got[incoming.ProviderDocumentID]; twice {
+			t.Errorf("the purchase document %s is retained twice", incoming.ProviderDocumentID)
+		}
+		got[incoming.ProviderDocumentID] = incoming.Revision
+	}
+	for id, revisions := range c.revisions {
+		if got[id] != revisions {
+			t.Errorf("the purchase document %s has %d revisions, want %d", id, got[id], revisions)
+		}
+		delete(got, id)
+	}
+	if len(got) > 0 {
+		t.Errorf("purchase documents that nobody has sent: %v", got)
+	}
+	seen := map[string]bool{}
+	for _, event := range events {
+		if !strings.HasPrefix(string(event.Kind), "einvoice.incoming.") {
+			continue
+		}
+		var e struct{ Payload api.IncomingPayload }
+		if err := json.Unmarshal(event.Body, &e); err != nil {
+			t.Fatal(err)
+		}
+		what := fmt.Sprintf("%s, revision %d", e.Payload.ProviderDocumentID, e.Payload.Revision)
+		if seen[what] {
+			t.Errorf("there are two events of %s", what)
+		}
+		seen[what] = true
+	}
+}

@@ -1,0 +1,450 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/internal/pgtest"
+	"quittance/internal/sandbox"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+const (
+	siteCredential = "synthetic-credential"
+	// statePace is how fast the provider's states move: a document is final after half a second.
+	statePace = 100 * time.Millisecond
+)
+
+// siteFlags shorten the waits of a server, so that a story takes seconds.
+var siteFlags = []string{"--environment", "sandbox", "--listen", "127.0.0.1:0", "--poll-first", "50ms", "--poll-max", "200ms", "--provider-timeout", "1s",
+	"--attempt-timeout", "2s", "--retry-first", "50ms", "--login-rate", "1000", "--rate-limit", "0", "--webhook-allow-cidr", "127.0.0.1/32"}
+
+// victim is a checkpoint at which a process of a story is killed, once.
+type victim struct {
+	command string // "serve", or the administration command that is killed, by its first words
+	at      string // as QUITTANCE_KILL_AT; "" kills nothing
+}
+
+// original is what the sites of an engine are copied from: a database with one account and its active connection.
+type original struct {
+	program, engine, dir, address       string
+	account, email, password, connected string
+}
+
+// site is one installation under test: a database, a server and commands that work beside it, and the parties around
+// them, which live in this process and outlast every kill.
+type site struct {
+	original
+	keyFile     string
+	raw         *sql.DB
+	provider    *sandbox.ProviderServer
+	providerURL string
+	receiver    *recorder
+	hooks       string
+	flags       []string
+
+	victim victim
+	fired  bool
+	trace  string // directory of the traces, a file a command; "" for none
+
+	server *process
+	base   string
+	lives  int
+	caller caller
+}
+
+// newOriginal prepares an engine with the commands that an administrator would give.
+func newOriginal(t *testing.T, program, engine string) original {
+	o := original{program: program, engine: engine, dir: t.TempDir()}
+	o.address = "sqlite:" + filepath.Join(o.dir, "quittance.db")
+	if engine == storetest.Postgres {
+		o.address = pgtest.URL(t)
+	}
+	s := &site{original: o, keyFile: filepath.Join(o.dir, "key.json")}
+	s.command(t, "", "key", "generate", "--out", s.keyFile)
+	var account struct {
+		AccountID string `json:"account_id"`
+		Email     string
+		Password  string
+	}
+	s.record(t, &account, "", "account", "create", "--company", "Palm Trading LLC", "--email", "owner@palm.example")
+	o.account, o.email, o.password = account.AccountID, account.Email, account.Password
+	var connection struct {
+		ID string `json:"connection_id"`
+	}
+	s.record(t, &connection, siteCredential, "connection", "add", "--account", o.account, "--environment", "sandbox",
+		"--base-url", "http://127.0.0.1:1", "--credential-file", "-")
+	o.connected = connection.ID
+	s.record(t, &connection, "", "connection", "activate", o.connected)
+	return o
+}
+
+// newSite copies an original and puts a provider and a receiver beside it. The database of the copy does not know the
+// provider's address yet.
+func newSite(t *testing.T, o original, flags []string, v victim) *site {
+	s := &site{original: o, victim: v}
+	s.dir = t.TempDir()
+	copyFiles(t, s.dir, o.dir)
+	s.keyFile = filepath.Join(s.dir, "key.json")
+	if o.engine == storetest.Postgres {
+		s.connect(t, pgtest.Copy(t, o.address))
+	} else {
+		s.connect(t, "sqlite:"+filepath.Join(s.dir, "quittance.db"))
+	}
+	var err error
+	if s.provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: filepath.Join(s.dir, "provider"), Credential: secret.New(siteCredential),
+		Clock: time.Now, Pace: statePace}); err != nil {
+		t.Fatal(err)
+	}
+	listening := httptest.NewServer(s.provider)
+	s.providerURL = listening.URL
+	receiver, hooks, authority := unwellReceiver(t, s.dir)
+	s.receiver, s.hooks = receiver, hooks
+	s.flags = slices.Concat([]string{"--key-file", s.keyFile, "--webhook-ca", authority}, siteFlags, flags)
+	if s.caller, err = newCaller(""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.stop(t)
+		if err := s.raw.Close(); err != nil {
+			t.Error(err)
+		}
+		listening.Close()
+		if err := s.provider.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.exec(t, `update connections set base_url = $1`, s.providerURL)
+	return s
+}
+
+// connect lets the site have a database.
+func (s *site) connect(t *testing.T, address string) {
+	t.Helper()
+	s.address = address
+	driver, source := "pgx", address
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		driver, source = "sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(15000)"}).String()
+	}
+	var err error
+	if s.raw, err = sql.Open(driver, source); err != nil {
+		t.Fatal(err)
+	}
+	s.raw.SetMaxOpenConns(1)
+}
+
+// backup ends the server and returns a copy of the database, for [site.connect].
+func (s *site) backup(t *testing.T) (address string) {
+	t.Helper()
+	s.stop(t)
+	if err := s.raw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { s.connect(t, s.address) }()
+	if s.engine == storetest.Postgres {
+		return pgtest.Copy(t, s.address)
+	}
+	copied := t.TempDir()
+	copyFiles(t, copied, s.dir)
+	return "sqlite:" + filepath.Join(copied, "quittance.db")
+}
+
+// restore ends the server and goes on with a copy.
+func (s *site) restore(t *testing.T, address string) {
+	t.Helper()
+	s.stop(t)
+	if err := s.raw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.connect(t, address)
+	s.command(t, "", "restored")
+}
+
+// unwellReceiver runs a receiver that is not always well. It returns its address and the PEM file of its authority, too.
+func unwellReceiver(t *testing.T, dir string) (r *recorder, url, authority string) {
+	t.Helper()
+	var turn atomic.Int64
+	r, server, authority, err := startReceiver(dir, func() int {
+		if turn.Add(1)%5 == 0 {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return r, server.URL, authority
+}
+
+// copyFiles copies the files of a directory; only their owner may read them.
+func copyFiles(t *testing.T, to, from string) {
+	t.Helper()
+	files, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !file.Type().IsRegular() {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(from, file.Name()))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, file.Name()), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// exec changes rows behind the back of the service.
+func (s *site) exec(t *testing.T, query string, args ...any) {
+	t.Helper()
+	if _, err := s.raw.Exec(query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// environment is what a command gets so that it is killed and traced as it should be.
+func (s *site) environment(command string) []string {
+	var out []string
+	if s.trace != "" {
+		out = append(out, "QUITTANCE_TRACE_CHECKPOINTS="+filepath.Join(s.trace, command))
+	}
+	if s.victim.at != "" && s.victim.command == command && !s.fired {
+		out = append(out, "QUITTANCE_KILL_AT="+s.victim.at)
+	}
+	return out
+}
+
+var listenPattern = regexp.MustCompile(`msg=serving .*listen=(\S+)`)
+
+// serve starts the server. When that is where it is killed, it is started once more.
+func (s *site) serve(t *testing.T) {
+	t.Helper()
+	for {
+		s.lives++
+		command := exec.Command(s.program, append([]string{"serve", "--database", s.address}, s.flags...)...)
+		command.Env = s.environment("serve")
+		var err error
+		if s.server, err = startCommand(s.dir, fmt.Sprintf("serve-%d", s.lives), command); err != nil {
+			t.Fatal(err)
+		}
+		address, err := s.server.says(listenPattern)
+		if err == nil {
+			s.base = "http://" + address
+			return
+		}
+		if !s.server.killed() {
+			t.Fatal(err)
+		}
+		s.die(t)
+	}
+}
+
+// die takes note of the death of a process: it is the one that was ordered.
+func (s *site) die(t *testing.T) {
+	t.Helper()
+	if s.victim.at == "" || s.fired {
+		t.Fatal("a process was killed that was not to be")
+	}
+	s.fired = true
+	if s.engine != storetest.Postgres {
+		return // the next server is the only one: it frees what this one held
+	}
+	// As if nobody had looked for a minute: the leases of the dead have ended.
+	for _, table := range []string{"submissions", "deliveries", "purchase_syncs"} {
+		s.exec(t, `update `+table+` set due_at = due_at - $1 where due_at is not null`, time.Minute.Microseconds())
+	}
+}
+
+// running makes sure that there is a server.
+func (s *site) running(t *testing.T) {
+	t.Helper()
+	if s.server == nil {
+		s.serve(t)
+		return
+	}
+	err := s.server.alive()
+	if err == nil {
+		return
+	}
+	if !s.server.killed() {
+		t.Fatal(err)
+	}
+	if sound := s.server.sound(); sound != nil {
+		t.Fatal(sound)
+	}
+	s.die(t)
+	s.serve(t)
+}
+
+// stop ends the server, if there is one: in good order, or by the kill that was ordered.
+func (s *site) stop(t *testing.T) {
+	t.Helper()
+	if s.server == nil {
+		return
+	}
+	ending := s.server
+	s.server = nil
+	err := ending.stop()
+	if ending.killed() {
+		s.die(t)
+		err = ending.sound()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// call makes a call of a customer who repeats it until there is an answer.
+func (s *site) call(t *testing.T, method, path, token, key, body string) answer {
+	t.Helper()
+	var got answer
+	if err := eventually(patience, func() error {
+		s.running(t)
+		var err error
+		if got, err = s.caller.keyed(method, s.base+path, token, key, body); err != nil {
+			return err
+		}
+		if got.status == http.StatusServiceUnavailable {
+			return fmt.Errorf("unavailable: %s", got.body)
+		}
+		return nil
+	}); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return got
+}
+
+// attempt runs an administration command. again tells that it was killed and given once more.
+func (s *site) attempt(t *testing.T, stdin string, args ...string) (out []byte, again bool, err error) {
+	t.Helper()
+	words := min(2, len(args))
+	if words == 2 && args[1] == "user" {
+		words = 3
+	}
+	name := strings.Join(args[:words], " ")
+	if name != "key generate" {
+		args = append(slices.Clone(args), "--database", s.address, "--key-file", s.keyFile)
+	}
+	for {
+		command := exec.CommandContext(t.Context(), s.program, args...)
+		command.Dir, command.Stdin = s.dir, strings.NewReader(stdin)
+		command.Env = append(bareEnvironment(s.dir), s.environment(name)...)
+		var stderr bytes.Buffer
+		command.Stderr = &stderr
+		out, err = command.Output()
+		if err == nil || !bySIGKILL(err) {
+			if err != nil {
+				err = fmt.Errorf("%s: %w: %s", name, err, stderr.Bytes())
+			}
+			return out, again, err
+		}
+		s.die(t)
+		again = true
+	}
+}
+
+// command runs an administration command that has to succeed.
+func (s *site) command(t *testing.T, stdin string, args ...string) {
+	t.Helper()
+	if _, _, err := s.attempt(t, stdin, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// record is command for one that prints a record.
+func (s *site) record(t *testing.T, into any, stdin string, args ...string) {
+	t.Helper()
+	out, _, err := s.attempt(t, stdin, append(args, "--json")...)
+	if err == nil {
+		err = json.Unmarshal(out, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// aMinutePasses lets the minute pass that the provider's two denials of a document have to be apart.
+func (s *site) aMinutePasses(t *testing.T) {
+	t.Helper()
+	s.exec(t, `update submissions set missing_since = missing_since - $1, due_at = due_at - $1, next_check_at = next_check_at - $1
+		where outcome = 'unknown' and missing_count = 1 and due_at = next_check_at`, (61 * time.Second).Microseconds())
+}
+
+// openTenant opens the current tenant of an account beside a server, as an administration command does.
+func openTenant(t *testing.T, address, keyFile, account string) *store.Tenant {
+	t.Helper()
+	keys, err := secret.ReadKeyFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), address, store.Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	id, err := store.ParseID(account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant, err := db.Tenant(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tenant
+}
+
+// traced returns the checkpoints that were reached, as command to checkpoint to how often.
+func traced(dir string) (map[string]map[string]int, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(dir, file.Name()))
+		if err != nil {
+			return nil, err
+		}
+		out[file.Name()] = map[string]int{}
+		for line := range strings.Lines(string(text)) {
+			out[file.Name()][strings.TrimSuffix(line, "\n")]++
+		}
+	}
+	return out, nil
+}
+
+// addTraced adds what one story has reached.
+func addTraced(to, more map[string]map[string]int) {
+	for command, reached := range more {
+		if to[command] == nil {
+			to[command] = map[string]int{}
+		}
+		maps.Copy(to[command], reached)
+	}
+}

@@ -1,0 +1,406 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/sandbox"
+	"quittance/internal/store"
+)
+
+// tale is what happens at a site while a process of it is killed. Each ends with an audit.
+type tale struct {
+	flags []string // of the server
+	tell  func(t *testing.T, c *customer)
+}
+
+// stories are told for every checkpoint; the names stand in the tables of the matrix.
+func stories() map[string]tale {
+	never := []string{"--purchase-interval", "1h"}
+	return map[string]tale{
+		"desk":      {never, desk},
+		"sale":      {never, sale},
+		"doubt":     {never, doubt},
+		"purchases": {[]string{"--purchase-interval", "200ms"}, purchases},
+		"office":    {never, office},
+		"reset":     {never, reset},
+		"restored":  {never, restored},
+	}
+}
+
+const ordinary = "1234567890"
+
+// desk is everything that needs no provider: drafts, credit notes, subscriptions and the customer's own access.
+func desk(t *testing.T, c *customer) {
+	c.login(t)
+	other := c.token // a second session of the same user
+	c.login(t)
+	c.subscribe(t)
+	invoice := c.create(t, "KEY-1", ordinary, "invoice-1")
+	if again := c.create(t, "KEY-1", ordinary, "invoice-1"); again != invoice {
+		t.Errorf("one key made %s and %s", invoice, again)
+	}
+	c.redirect(t, c.create(t, "INV-1", ordinary, ""), "1000000002", "")
+	c.redirect(t, invoice, "1000000003", "patch-1")
+	c.void(t, c.credit(t, c.create(t, "INV-2", ordinary, ""), "CN-1", ""))
+	c.credit(t, c.create(t, "INV-3", ordinary, ""), "CN-2", "credit-1")
+
+	got := c.do(t, http.MethodPost, atSubscriptions, "hook-2", fmt.Sprintf(`{"url":%q}`, c.hooks+"/other"), http.StatusCreated)
+	id := valueAt(t, got, "/data/id")
+	c.do(t, http.MethodPost, atSubscriptions+"/"+id+"/deactivate", "", "", http.StatusOK)
+	c.subscribed[id] = false
+
+	c.changePassword(t, "three mild walruses sing")
+	if got := c.call(t, http.MethodGet, atAccount, other, "", ""); got.status != http.StatusUnauthorized {
+		t.Errorf("another token of the user answers %d after the change of the password", got.status)
+	}
+	c.logout(t)
+	c.login(t)
+	c.audit(t)
+}
+
+// doubt is what becomes of invoices of which the provider's answer is lost, and of one that it does not take at first.
+func doubt(t *testing.T, c *customer) {
+	c.login(t)
+	c.subscribe(t)
+	var ids []string
+	for n, recipient := range []string{"sandbox-drop-before-accept", "sandbox-drop-after-accept", "sandbox-429-once"} {
+		ids = append(ids, c.create(t, fmt.Sprintf("INV-%d", n+1), recipient, fmt.Sprintf("invoice-%d", n+1)))
+		c.submit(t, ids[n])
+	}
+	for _, id := range ids {
+		if outcome := c.ended(t, id); outcome != api.OutcomeAcknowledged {
+			t.Errorf("%s ends as %s", c.created[id], outcome)
+		}
+	}
+	c.audit(t)
+}
+
+// sale is the way of invoices to the provider, good and bad, and the callbacks about it.
+func sale(t *testing.T, c *customer) {
+	c.login(t)
+	c.subscribe(t)
+	accepted := c.create(t, "INV-1", ordinary, "invoice-1")
+	c.submit(t, accepted)
+	if outcome := c.ended(t, accepted); outcome != api.OutcomeAcknowledged {
+		t.Errorf("what the provider accepts ends as %s", outcome)
+	}
+	refused := c.create(t, "INV-2", "sandbox-rejected-validation", "invoice-2")
+	c.submit(t, refused)
+	if outcome := c.ended(t, refused); outcome != api.OutcomeRejected {
+		t.Errorf("what the provider rejects ends as %s", outcome)
+	}
+	c.redirect(t, refused, ordinary, "")
+	c.submit(t, refused)
+	if outcome := c.ended(t, refused); outcome != api.OutcomeAcknowledged {
+		t.Errorf("what was corrected ends as %s", outcome)
+	}
+	c.settle(t)
+	delivery := valueAt(t, c.do(t, http.MethodGet, atDeliveries, "", "", http.StatusOK), "/data/0/id")
+	c.do(t, http.MethodPost, atDeliveries+"/"+delivery+"/redeliver", "", "", http.StatusOK)
+	c.delivered(t)
+	c.audit(t)
+}
+
+// delivered waits until no delivery to the customer's own destination is on its way.
+func (c *customer) delivered(t *testing.T) {
+	t.Helper()
+	if err := eventually(patience, func() error {
+		got := c.do(t, http.MethodGet, atDeliveries+"?state=pending", "", "", http.StatusOK)
+		if pending := valueAt(t, got, "/pagination/total"); pending != "0" {
+			return fmt.Errorf("%s deliveries are pending", pending)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// purchases are incoming documents, one of them revised, and history that becomes too old to be kept.
+func purchases(t *testing.T, c *customer) {
+	c.login(t)
+	c.subscribe(t)
+	for n := range 5 {
+		c.receive(t, fmt.Sprintf("IN-%d", n+1), 1)
+	}
+	c.receive(t, "IN-1", 2)
+	c.settle(t)
+	c.delivered(t)
+
+	c.stop(t)
+	tenant := openTenant(t, c.address, c.keyFile, c.account)
+	before, err := tenant.Events(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := (24 * time.Hour).Microseconds()
+	c.exec(t, `update events set occurred_at = occurred_at - $1`, day)
+	c.exec(t, `update attempts set started_at = started_at - $1`, day)
+	c.flags = append(c.flags, "--retain-events", "1h", "--retain-attempts", "1h")
+	c.receive(t, "IN-6", 1)
+	if err := eventually(patience, func() error {
+		c.running(t)
+		left, err := tenant.Events(t.Context(), 0, 1000)
+		if err != nil || len(left) == 1 && left[0].Position > before[len(before)-1].Position {
+			return err
+		}
+		return fmt.Errorf("%d events are left", len(left))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.auditRetained(t, before)
+}
+
+// auditRetained audits what is left when history was removed by age: of the callbacks those about it.
+func (c *customer) auditRetained(t *testing.T, removed []store.Event) {
+	t.Helper()
+	gone := map[string]bool{}
+	for _, event := range removed {
+		gone[event.ID.String()] = true
+	}
+	c.receiver.forget(func(callback sandbox.Callback) bool { return gone[callback.Delivery] })
+	c.audit(t)
+}
+
+// receive lets the provider have a revision of a purchase document and waits until the service has it.
+func (c *customer) receive(t *testing.T, id string, revision int) {
+	t.Helper()
+	total := api.MustDecimal("525.00")
+	if _, err := c.provider.AddPurchase(sandbox.Purchase{ID: id, DocumentType: "380", InvoiceNumber: id, SupplierName: "Synthetic Supplies LLC",
+		SupplierNetworkID: "1000000900", IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: &total},
+		fmt.Appendf(nil, "<Invoice><ID>%s</ID><Note>revision %d</Note></Invoice>", id, revision)); err != nil {
+		t.Fatal(err)
+	}
+	c.revisions[id] = revision
+	get := func(path string) ([]byte, error) {
+		return c.do(t, http.MethodGet, path, "", "", http.StatusOK).body, nil
+	}
+	if err := eventually(patience, func() error {
+		list, err := readAll[api.IncomingInvoice](get, atIncoming)
+		if err != nil {
+			return err
+		}
+		for _, incoming := range list {
+			if incoming.ProviderDocumentID == id && incoming.Revision == revision {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s in revision %d is not retained", id, revision)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// office is an administrator at work beside the server. What was killed is done again, with the same command.
+func office(t *testing.T, c *customer) {
+	c.login(t)
+	c.subscribe(t)
+	unknown := c.create(t, "INV-1", "sandbox-drop-before-accept", "invoice-1")
+	c.submit(t, unknown)
+	c.resolve(t, unknown)
+
+	second := newCustomer(c.site)
+	c.hire(t, second)
+	c.command(t, `{"legal_name":"Dune Logistics FZE"}`, "account", "profile", second.account, "--file", "-")
+	c.command(t, "", "account", "suspend", second.account)
+	if got := c.call(t, http.MethodPost, atAuth+"login", "", "", fmt.Sprintf(`{"email":%q,"password":%q}`, second.email, second.password)); got.status != http.StatusForbidden {
+		t.Errorf("a suspended account logs in: %d", got.status)
+	}
+	c.command(t, "", "account", "reactivate", second.account)
+	c.connect(t, second.account)
+	c.command(t, siteCredential, "connection", "replace-credential", c.connected, "--credential-file", "-")
+	c.command(t, "", "key", "rotate")
+
+	second.login(t)
+	if got := valueAt(t, second.do(t, http.MethodGet, atAccount, "", "", http.StatusOK), "/data/profile/legal_name"); got != "Dune Logistics FZE" {
+		t.Errorf("the profile says %s", got)
+	}
+	sold := second.create(t, "INV-1", ordinary, "invoice-1")
+	second.submit(t, sold)
+	if outcome := second.ended(t, sold); outcome != api.OutcomeAcknowledged {
+		t.Errorf("the invoice of the new account ends as %s", outcome)
+	}
+	// The credential and the signing secret open under the new key.
+	after := c.create(t, "INV-2", ordinary, "invoice-2")
+	c.submit(t, after)
+	c.ended(t, after)
+	c.auditApart(t, second)
+}
+
+// auditApart audits the first company without what the provider has of the second.
+func (c *customer) auditApart(t *testing.T, second *customer) {
+	t.Helper()
+	b := c.settle(t)
+	for _, err := range []error{b.checkCallbacks(c.secret), b.checkEvents()} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	c.auditInvoices(t, b.invoices)
+	other := second.books(t, openTenant(t, c.address, c.keyFile, second.account))
+	second.auditInvoices(t, other.invoices)
+	known := map[string]int{}
+	for _, document := range b.ledger {
+		known[document.Reference] += document.Accepted
+	}
+	for _, invoice := range append(b.invoices, other.invoices...) {
+		if invoice.Submission != nil && known[invoice.Submission.ID] != 1 {
+			t.Errorf("the provider has %s %d times", *invoice.InvoiceNumber, known[invoice.Submission.ID])
+		}
+	}
+	if submissions := len(c.submitted) + len(second.submitted); len(b.ledger) != submissions {
+		t.Errorf("the provider has %d documents of %d submissions", len(b.ledger), submissions)
+	}
+	c.command(t, "", "evidence", "verify")
+}
+
+// resolve lets an administrator decide that a submission of unknown outcome is sent again. The second time there is
+// nothing to decide any more, if the first one has decided it.
+func (c *customer) resolve(t *testing.T, id string) {
+	t.Helper()
+	got := c.do(t, http.MethodGet, atInvoices+"/"+id, "", "", http.StatusOK)
+	_, again, err := c.attempt(t, "", "submission", "resolve", valueAt(t, got, "/data/submission/id"), "--resend")
+	if err != nil && !again {
+		t.Fatal(err)
+	}
+	if outcome := c.ended(t, id); outcome != api.OutcomeAcknowledged {
+		t.Errorf("what is sent again ends as %s", outcome)
+	}
+}
+
+// hire makes an account with two users. Of a command that was killed nobody has seen the password: a new one is given.
+func (c *customer) hire(t *testing.T, second *customer) {
+	t.Helper()
+	type made struct {
+		AccountID string `json:"account_id"`
+		Company   string
+		Password  string
+	}
+	company, clerk := "Dune Logistics FZE", "clerk@dune.example"
+	second.email = "owner@dune.example"
+	read := func(out []byte, into any) {
+		t.Helper()
+		if err := json.Unmarshal(out, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var account made
+	out, again, err := c.attempt(t, "", "account", "create", "--company", company, "--email", second.email, "--json")
+	switch {
+	case err == nil:
+		read(out, &account)
+	case !again:
+		t.Fatal(err)
+	}
+	var all []made
+	c.record(t, &all, "", "account", "list")
+	found := 0
+	for _, one := range all {
+		if one.Company == company {
+			found++
+			account.AccountID = one.AccountID
+		}
+	}
+	if found != 1 {
+		t.Fatalf("there are %d accounts of %s", found, company)
+	}
+	second.account = account.AccountID
+	if _, again, err := c.attempt(t, "", "account", "user", "add", second.account, "--email", clerk); err != nil && !again {
+		t.Fatal(err)
+	}
+	c.record(t, &account, "", "account", "user", "reset-password", second.account, "--email", second.email)
+	second.password = account.Password
+	var shown struct{ Users []string }
+	c.record(t, &shown, "", "account", "show", second.account)
+	if len(shown.Users) != 2 {
+		t.Errorf("the users are %v", shown.Users)
+	}
+}
+
+// connect gives an account its active connection. A command that was killed may have added one already, which stays
+// pending.
+func (c *customer) connect(t *testing.T, account string) {
+	t.Helper()
+	var connection struct {
+		ID string `json:"connection_id"`
+	}
+	c.record(t, &connection, siteCredential, "connection", "add", "--account", account, "--environment", "sandbox", "--base-url", c.providerURL, "--credential-file", "-")
+	c.command(t, "", "connection", "activate", connection.ID)
+	var all []struct{ State string }
+	c.record(t, &all, "", "connection", "list", "--account", account)
+	active := 0
+	for _, one := range all {
+		if one.State == "active" {
+			active++
+		}
+	}
+	if active != 1 {
+		t.Errorf("%d connections are active", active)
+	}
+}
+
+// reset is the reset of a sandbox beside the server. One that was killed is given again, and the account has exactly
+// what it should.
+func reset(t *testing.T, c *customer) {
+	c.login(t)
+	c.create(t, "INV-1", ordinary, "")
+	c.revoked = c.token
+	c.command(t, "", "sandbox", "reset", "--account", c.account, "--receiver", c.hooks+"/hooks/reset")
+	c.login(t)
+	c.delivered(t)
+	for path, want := range map[string]string{atInvoices: "25", atCreditNotes: "10", atIncoming: "5", atSubscriptions: "2"} {
+		if got := valueAt(t, c.do(t, http.MethodGet, path, "", "", http.StatusOK), "/pagination/total"); got != want {
+			t.Errorf("after the reset %s has %s, want %s", path, got, want)
+		}
+	}
+	events, err := openTenant(t, c.address, c.keyFile, c.account).Events(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := books{callbacks: onPath(c.receiver.callbacks(), "/hooks/reset")}.taken()
+	var missing error
+	for _, event := range events {
+		if _, ok := taken[event.ID.String()]; !ok {
+			missing = errors.Join(missing, fmt.Errorf("event %d has not arrived", event.Position))
+		}
+	}
+	if missing != nil || len(events) != 6 {
+		t.Errorf("%d events: %v", len(events), missing)
+	}
+	if got := c.call(t, http.MethodGet, atAccount, c.revoked, "", ""); got.status != http.StatusUnauthorized {
+		t.Errorf("a token of before the reset answers %d", got.status)
+	}
+	c.command(t, "", "evidence", "verify")
+}
+
+// restored is a database that was restored from a backup, which has forgotten a submission: of the references that it
+// may have had, the provider knows the second.
+func restored(t *testing.T, c *customer) {
+	c.login(t)
+	c.subscribe(t)
+	id := c.create(t, "INV-1", "sandbox-429-once", "invoice-1")
+	copied := c.backup(t)
+	c.do(t, http.MethodPost, atInvoices+"/"+id+"/submit", "", "", http.StatusBadGateway)
+	c.redirect(t, id, ordinary, "")
+	c.submit(t, id)
+	c.ended(t, id)
+	c.delivered(t)
+
+	c.restore(t, copied)
+	delete(c.recipients, id)
+	c.receiver.forget(func(sandbox.Callback) bool { return true })
+	if got := c.call(t, http.MethodGet, atAccount, c.token, "", ""); got.status != http.StatusUnauthorized {
+		t.Errorf("a token of before the restore answers %d", got.status)
+	}
+	c.login(t)
+	c.submit(t, id)
+	if outcome := c.ended(t, id); outcome != api.OutcomeAcknowledged {
+		t.Errorf("what the database had forgotten ends as %s", outcome)
+	}
+	c.audit(t)
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"quittance/internal/store/storetest"
+)
+
+// point is a step at which a process of a story is killed: before it and after it, at each of the given times that the
+// process comes to it.
+type point struct {
+	command string // as in victim
+	step    string
+	story   string // one of stories, the shortest that comes to it
+	times   []int
+	engine  string // the only engine that has it; "" for both
+}
+
+// matrix are all the checkpoints that there are. A new commit or a new exchange over the network needs a row here, and a
+// story that comes to it: the stories are told untouched first, and have to reach exactly these.
+var matrix = []point{
+	// What a server comes to.
+	{"serve", "set environment", "desk", []int{1}, ""},
+	{"serve", "free abandoned work", "desk", []int{1}, storetest.SQLite},
+	{"serve", "sweep", "desk", []int{1}, ""},
+	{"serve", "prune history", "purchases", []int{1, 3}, ""},
+	{"serve", "spend limit", "desk", []int{1, 4}, ""},
+	{"serve", "renew limit", "desk", []int{1, 3}, ""},
+	{"serve", "create token", "desk", []int{1, 3}, ""},
+	{"serve", "revoke token", "desk", []int{1}, ""},
+	{"serve", "set password", "desk", []int{1}, ""},
+	{"serve", "create invoice", "desk", []int{1, 3}, ""},
+	{"serve", "update invoice", "desk", []int{1}, ""},
+	{"serve", "idempotent call", "desk", []int{1, 2, 3, 5}, ""},
+	{"serve", "create credit note", "desk", []int{1}, ""},
+	{"serve", "void credit note", "desk", []int{1}, ""},
+	{"serve", "create subscription", "desk", []int{1}, ""},
+	{"serve", "deactivate subscription", "desk", []int{1}, ""},
+	{"serve", "begin submission", "sale", []int{1, 3}, ""},
+	{"serve", "provider submit", "sale", []int{1, 3}, ""},
+	{"serve", "record answer", "sale", []int{1, 4}, ""},
+	{"serve", "claim submissions", "sale", []int{1, 3}, ""},
+	{"serve", "provider status", "sale", []int{1, 3}, ""},
+	{"serve", "claim deliveries", "sale", []int{1, 4}, ""},
+	{"serve", "webhook attempt", "sale", []int{1, 8}, ""},
+	{"serve", "settle delivery", "sale", []int{1, 8}, ""},
+	{"serve", "redeliver", "sale", []int{1}, ""},
+	{"serve", "begin submission", "doubt", []int{2, 3}, ""},
+	{"serve", "provider submit", "doubt", []int{1, 2, 3, 4}, ""},
+	{"serve", "provider status", "doubt", []int{1, 2}, ""},
+	{"serve", "record answer", "doubt", []int{1, 2}, ""},
+	{"serve", "begin resend", "doubt", []int{1}, ""},
+	{"serve", "claim purchases", "purchases", []int{1, 3}, ""},
+	{"serve", "provider purchases", "purchases", []int{1, 3}, ""},
+	{"serve", "provider purchase documents", "purchases", []int{1, 4}, ""},
+	{"serve", "retain purchases", "purchases", []int{1, 2, 4}, ""},
+	{"serve", "adopt submission", "restored", []int{1}, ""},
+	// What administration commands come to.
+	{"account create", "create account", "office", []int{1}, ""},
+	{"account profile", "set profile", "office", []int{1}, ""},
+	{"account suspend", "suspend account", "office", []int{1}, ""},
+	{"account reactivate", "reactivate account", "office", []int{1}, ""},
+	{"account user add", "add user", "office", []int{1}, ""},
+	{"account user reset-password", "set password", "office", []int{1}, ""},
+	{"connection add", "add connection", "office", []int{1}, ""},
+	{"connection activate", "change connection", "office", []int{1}, ""},
+	{"connection replace-credential", "change connection", "office", []int{1}, ""},
+	{"submission resolve", "resolve submission", "office", []int{1}, ""},
+	{"key rotate", "change connection", "office", []int{1, 2}, ""},
+	{"key rotate", "reseal", "office", []int{1}, ""},
+	{"restored", "record restore", "restored", []int{1}, ""},
+	{"sandbox reset", "reset tenant", "reset", []int{1}, ""},
+	{"sandbox reset", "create subscription", "reset", []int{1, 2}, ""},
+	{"sandbox reset", "create invoice", "reset", []int{1, 13}, ""},
+	{"sandbox reset", "create credit note", "reset", []int{5}, ""},
+	{"sandbox reset", "seed incoming", "reset", []int{1}, ""},
+}
+
+// A process is killed at every point where it has told somebody something, or is about to: every commit and every
+// exchange over the network, on both engines. The same command is given again, customers repeat what was not answered,
+// and then everything that was acknowledged is true, nothing happened twice, and everything comes to its end.
+func TestKilledAtEveryCheckpoint(t *testing.T) {
+	t.Parallel()
+	program := buildWithCheckpoints(t)
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			o := newOriginal(t, program, engine)
+			if reached, all := untouched(t, o); all {
+				compareReached(t, engine, reached)
+			}
+			if testing.Short() {
+				return // the stories themselves have been told
+			}
+			for _, p := range matrix {
+				if p.engine != "" && p.engine != engine {
+					continue
+				}
+				for _, moment := range []string{"before", "after"} {
+					for _, n := range p.times {
+						v := victim{command: p.command, at: fmt.Sprintf("%s %s#%d", moment, p.step, n)}
+						t.Run(fmt.Sprintf("%s/%s/%s", p.story, v.command, v.at), func(t *testing.T) {
+							t.Parallel()
+							told(t, o, p.story, v, "")
+						})
+					}
+				}
+			}
+		})
+	}
+}
+
+// told tells a story during which a process is killed.
+func told(t *testing.T, o original, name string, v victim, trace string) {
+	t.Helper()
+	told := stories()[name]
+	s := newSite(t, o, told.flags, v)
+	s.trace = trace
+	told.tell(t, newCustomer(s))
+	if v.at != "" && !s.fired {
+		t.Errorf("no process of %s has come to %q", v.command, v.at)
+	}
+}
+
+// untouched tells every story without a kill and returns the checkpoints that they have come to, by command. all tells
+// that no -run has left one out.
+func untouched(t *testing.T, o original) (reached map[string]map[string]int, all bool) {
+	t.Helper()
+	var mu sync.Mutex
+	number := 0
+	reached = map[string]map[string]int{}
+	t.Run("untouched", func(t *testing.T) {
+		for name := range stories() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				trace := t.TempDir()
+				told(t, o, name, victim{}, trace)
+				more, err := traced(trace)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				addTraced(reached, more)
+				number++
+			})
+		}
+	})
+	return reached, number == len(stories())
+}
+
+// compareReached wants the stories to have come to exactly the checkpoints of the matrix.
+func compareReached(t *testing.T, engine string, reached map[string]map[string]int) {
+	t.Helper()
+	want := map[string]bool{}
+	for _, p := range matrix {
+		if p.engine == "" || p.engine == engine {
+			want[p.command+": before "+p.step], want[p.command+": after "+p.step] = true, true
+		}
+	}
+	got := map[string]bool{}
+	for command, checkpoints := range reached {
+		for at := range checkpoints {
+			got[command+": "+at] = true
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(got)) {
+		if !want[at] {
+			t.Errorf("%s is not in the matrix", at)
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(want)) {
+		if !got[at] {
+			t.Errorf("no story comes to %s", at)
+		}
+	}
+}
+
+// apart are steps that no story comes to, and why none has to.
+var apart = map[string]string{
+	"try to write": "only a database that has refused to write is tried, and nothing follows from it",
+	"provider ":    "it is completed with the name of the call",
+}
+
+var namedStep = regexp.MustCompile(`(?:\.write\(ctx, |Checkpoint\(store\.Before, )"([^"]+)"`)
+
+// Every step that has a name in the source is in the matrix, also one that no story comes to.
+func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
+	t.Parallel()
+	var steps []string
+	for _, p := range matrix {
+		steps = append(steps, p.step)
+	}
+	found := 0
+	if err := filepath.WalkDir("../../internal", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, match := range namedStep.FindAllSubmatch(text, -1) {
+			found++
+			if step := string(match[1]); !slices.Contains(steps, step) && apart[step] == "" {
+				t.Errorf("%s: %q is not in the matrix", path, step)
+			}
+		}
+		return err
+	}); err != nil || found < 30 {
+		t.Fatalf("%d steps were found: %v", found, err)
+	}
+}
+
+// buildWithCheckpoints builds the command that kills itself where its environment says.
+func buildWithCheckpoints(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "quittance")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "checkpoints", "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// The variables of the checkpoints mean something to a binary with the tag alone: nothing in a released one can end it.
+func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
+	t.Parallel()
+	o := newOriginal(t, "quittance", storetest.SQLite)
+	s := newSite(t, o, nil, victim{command: "account suspend", at: "before suspend account"})
+	s.trace = t.TempDir()
+	s.command(t, "", "account", "suspend", o.account)
+	if s.fired {
+		t.Error("a binary without the tag has killed itself")
+	}
+	if reached, err := traced(s.trace); err != nil || len(reached) > 0 {
+		t.Errorf("a binary without the tag has written %v, %v", reached, err)
+	}
+}
+
+// A wrong order to be killed is refused: a test that kills nothing would prove nothing.
+func TestWrongKillAtIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newOriginal(t, buildWithCheckpoints(t), storetest.SQLite), nil, victim{})
+	for _, at := range []string{"during create account", "before", "before ", "before create account#0", "before create account#x"} {
+		s.victim = victim{command: "account list", at: at}
+		if _, _, err := s.attempt(t, "", "account", "list"); err == nil || !strings.Contains(err.Error(), "QUITTANCE_KILL_AT") || s.fired {
+			t.Errorf("%q: %v", at, err)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/pgtest"
+)
+
+// The sizes of the races.
+const (
+	racingClients  = 32
+	racingInvoices = 200
+	racingSubmits  = 6 // of each invoice, two at each replica
+)
+
+// Three replicas are asked to submit the same invoices by many clients at once. One document of each leaves, whoever of
+// them sends it; nobody is told anything but what came of it, that it is under way, or that it is not known yet. Then all
+// three ask the provider about them, and never two at once about the same.
+func TestReplicasRace(t *testing.T) {
+	if !pgtest.Enabled() {
+		return // one process serves a file
+	}
+	t.Parallel()
+	f := newFleet(t, pgtest.URL(t), "--provider-timeout", "20s", "--poll-max", "200ms") // nobody gives up what then still runs
+	names := []string{"first", "second", "third"}
+	bases := []string{f.start(t, "second"), f.start(t, "third")}
+	first, err := f.world.running["first"].says(listening)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bases = append(bases, "http://"+first)
+	ids := make([]string, racingInvoices)
+	if err := workers(racingClients, len(ids), func(n int) error {
+		got, err := f.caller.call(http.MethodPost, bases[n%len(bases)]+"/api/v1/client/invoices", f.token, draftBody(fmt.Sprintf("INV-%03d", n), "1234567890"))
+		if err != nil || got.status != http.StatusCreated {
+			return fmt.Errorf("create: %w, status %d: %s", err, got.status, got.body)
+		}
+		ids[n], err = pointed(got.body, "/data/id")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	f.provider.slow(20 * time.Millisecond) // so that they meet
+	var answers [600]atomic.Int64
+	if err := workers(racingClients, racingInvoices*racingSubmits, func(n int) error {
+		got, err := f.caller.call(http.MethodPost, bases[n%len(bases)]+"/api/v1/client/invoices/"+ids[n/racingSubmits]+"/submit", f.token, "")
+		if err != nil {
+			return err
+		}
+		answers[got.status].Add(1)
+		code, _ := pointed(got.body, "/error/code") // a success has none
+		if got.status == http.StatusConflict && code != string(api.CodeSubmissionInProgress) || !slices.Contains([]int{200, 202, 409}, got.status) {
+			return fmt.Errorf("status %d: %s", got.status, got.body)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if answers[409].Load() == 0 {
+		t.Error("no two submits have met")
+	}
+	events, repeats := f.settled(t, bases[0])
+	t.Logf("%d submits: %d answered 200, %d 202, %d 409; %d events, %d repeated callbacks", racingInvoices*racingSubmits,
+		answers[200].Load(), answers[202].Load(), answers[409].Load(), events, repeats)
+	f.checkDocuments(t, racingInvoices, 1)
+	f.provider.checkVisits(t, racingInvoices)
+	asking := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return f.lines(t, name, "call=status") == 0 })
+	if len(asking) < 2 {
+		t.Errorf("only %v asked the provider", asking)
+	}
+}
+
+// checkVisits wants one document of each reference to have been sent, many questions, and no two calls about one at once.
+func (d *door) checkVisits(t *testing.T, references int) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	questions := 0
+	for reference, sent := range d.sent {
+		if sent != 1 {
+			t.Errorf("%s was sent %d times", reference, sent)
+		}
+		questions += d.asked[reference]
+	}
+	if len(d.sent) != references || questions < references {
+		t.Errorf("%d documents and %d questions, want %d of the first, and more of the second", len(d.sent), questions, references)
+	}
+	if len(d.overlap) > 0 {
+		t.Errorf("%d calls came while another about the same document was under way: %.3v", len(d.overlap), d.overlap)
+	}
+	t.Logf("%d documents, %d questions", len(d.sent), questions)
+}
+
+// A replica dies without a word while the provider has its call: one that submits, then one that asks. Another one finds
+// out what became of the document, and none is sent again.
+func TestKilledInsideTheCall(t *testing.T) {
+	if !pgtest.Enabled() {
+		return // one process serves a file
+	}
+	t.Parallel()
+	f := newFleet(t, pgtest.URL(t))
+	if err := f.world.end([]string{"first"}); err != nil {
+		t.Fatal(err)
+	}
+	api1 := f.start(t, "answers", "--role", "api")
+	id := f.draft(t, api1, "INV-1", "1234567890")
+	held, release := f.provider.arrestNext(http.MethodPost)
+	defer release()
+	cut := make(chan error, 1)
+	go func() {
+		got, err := f.caller.call(http.MethodPost, api1+"/api/v1/client/invoices/"+id+"/submit", f.token, "")
+		if err == nil {
+			err = fmt.Errorf("it was answered %d: %s", got.status, got.body)
+		} else {
+			err = nil // it was cut off, as it should be
+		}
+		cut <- err
+	}()
+	<-held
+	if err := f.world.kill9([]string{"answers"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-cut; err != nil {
+		t.Error(err)
+	}
+	release()
+
+	held, release = f.provider.arrestNext(http.MethodGet)
+	defer release()
+	second := f.start(t, "asks")
+	if got := f.state(t, second, id); got != string(api.OutcomeInProgress) {
+		t.Errorf("the submission is %s before its lease has ended", got)
+	}
+	got, err := f.caller.call(http.MethodPost, second+"/api/v1/client/invoices/"+id+"/submit", f.token, "")
+	if err != nil || got.status != http.StatusConflict {
+		t.Errorf("a submit inside the lease: %v, status %d: %s", err, got.status, got.body)
+	}
+	<-held // the lease has ended, and the look-up is on its way
+	if err := f.world.kill9([]string{"asks"}); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	third := f.start(t, "finishes")
+	f.settled(t, third)
+	if got := f.state(t, third, id); got != string(api.OutcomeAcknowledged) {
+		t.Errorf("in the end the submission is %s", got)
+	}
+	f.checkDocuments(t, 1, 1)
+	f.provider.checkVisits(t, 1)
+}
+
+// state is the outcome of an invoice's submission.
+func (f *fleet) state(t *testing.T, base, id string) string {
+	t.Helper()
+	var invoice api.Data[api.Invoice]
+	f.must(t, http.MethodGet, base+"/api/v1/client/invoices/"+id, "", &invoice)
+	if invoice.Data.Submission == nil {
+		return "a draft"
+	}
+	return string(invoice.Data.Submission.Outcome)
+}

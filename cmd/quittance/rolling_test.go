@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"quittance/internal/pgtest"
+)
+
+// futureMigrations are what a later version may do to the schema: they only add, each to one table (docs/operations.md,
+// "Upgrades").
+var futureMigrations = []string{
+	`create table later (id bigint not null primary key, account_id bytea not null references accounts (id))`,
+	`alter table submissions add column later bigint not null default 7`,
+	`create index later_attempts on attempts (started_at)`,
+	`insert into goose_db_version (version_id, is_applied) values (90001, true)`,
+}
+
+// Three replicas behind a balancer are replaced one after another, and meanwhile a later version migrates the schema under
+// them, while many clients create, submit and read. No call of theirs fails, every submission comes to its end, and every
+// event arrives.
+func TestRollingRestart(t *testing.T) {
+	if !pgtest.Enabled() {
+		return // one process serves a file
+	}
+	t.Parallel()
+	f := newFleet(t, pgtest.URL(t), "--shutdown-delay", drainFor.String())
+	first, err := f.world.running["first"].says(listening)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBalancer(t)
+	bases := map[string]string{"first": "http://" + first, "second": f.start(t, "second"), "third": f.start(t, "third")}
+	for _, base := range bases {
+		b.add(base)
+	}
+	if err := eventually(patience, func() error { return wantCount("3", len(b.ready())) }); err != nil {
+		t.Fatal(err)
+	}
+	l := startLoad(f, b.url, racingClients, 60*time.Millisecond)
+	started := time.Now()
+	for n, name := range []string{"first", "second", "third"} {
+		f.leave(t, b, name, bases[name])
+		t.Logf("%v: the replica %s has left", time.Since(started).Round(time.Millisecond), name)
+		if n == 0 {
+			f.migrateAhead(t)
+		}
+		base := f.start(t, "new-"+name)
+		b.add(base)
+		if err := eventually(patience, func() error { return wantCount("3", len(b.ready())) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls, submitted, failures := l.end()
+	t.Logf("%v: all are replaced, and the clients have finished", time.Since(started).Round(time.Millisecond))
+	if failures != nil {
+		t.Errorf("calls failed: %v", failures)
+	}
+	events, repeats := f.settled(t, b.url)
+	t.Logf("%d calls, %d submissions, %d events, %d repeated callbacks", calls, submitted, events, repeats)
+	if submitted < 3*racingClients {
+		t.Errorf("only %d submissions: too little was tested", submitted)
+	}
+	f.checkDocuments(t, submitted, 1)
+}
+
+// leave stops a replica as an upgrade does: it says that it is not ready, answers until the balancer has noticed, and ends
+// well.
+func (f *fleet) leave(t *testing.T, b *balancer, name, base string) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- f.world.running[name].stop() }()
+	if err := eventually(patience, func() error {
+		got, err := f.caller.call(http.MethodGet, base+"/readyz", "", "")
+		if err == nil && (got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "") {
+			err = fmt.Errorf("/readyz is %d", got.status)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	if response, err := (&http.Client{Transport: transport}).Get(base + "/healthz"); err != nil {
+		t.Errorf("while it leaves: %v", err)
+	} else {
+		if response.StatusCode != http.StatusOK || !response.Close {
+			t.Errorf("while it leaves: status %d, the connection ends: %v", response.StatusCode, response.Close)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("%s has not ended well: %v", name, err)
+	}
+	b.remove(base)
+	delete(f.world.running, name)
+}
+
+// migrateAhead brings the schema where a later version wants it, in the manner of the store: whatever waits for a lock soon
+// gives way, and is more patient the next time.
+func (f *fleet) migrateAhead(t *testing.T) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), f.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, migration := range futureMigrations {
+		wait := 250
+		if err := eventually(patience, func() error {
+			wait = min(2*wait, 5000)
+			_, err := conn.Exec(t.Context(), fmt.Sprintf("set lock_timeout = %d; %s", wait, migration))
+			if err != nil {
+				time.Sleep(2 * time.Second) // everybody who waited behind it gets through
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := conn.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// load is clients at work, each on a connection of its own that it keeps.
+type load struct {
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+	calls     atomic.Int64
+	submitted atomic.Int64
+	numbers   atomic.Int64
+
+	mu       sync.Mutex
+	problems []error
+}
+
+// startLoad lets n clients create, read, submit and read, with a pause after each call.
+func startLoad(f *fleet, base string, n int, pause time.Duration) *load {
+	ctx, stop := context.WithCancel(context.Background())
+	l := &load{stop: stop}
+	for range n {
+		l.running.Go(func() {
+			transport := &http.Transport{}
+			defer transport.CloseIdleConnections()
+			client := caller{client: &http.Client{Transport: transport, Timeout: time.Minute}}
+			for ctx.Err() == nil {
+				if err := l.story(ctx, client, f.token, base, pause); err != nil {
+					l.mu.Lock()
+					l.problems = append(l.problems, err)
+					l.mu.Unlock()
+				}
+			}
+		})
+	}
+	return l
+}
+
+// story is what a client does with one invoice.
+func (l *load) story(ctx context.Context, client caller, token, base string, pause time.Duration) error {
+	call := func(method, path, body string, want ...int) ([]byte, error) {
+		got, err := client.call(method, base+path, token, body)
+		l.calls.Add(1)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		if slices.Contains(want, got.status) {
+			return got.body, nil
+		}
+		return nil, fmt.Errorf("%s %s: status %d: %s", method, path, got.status, got.body)
+	}
+	made, err := call(http.MethodPost, "/api/v1/client/invoices", draftBody(fmt.Sprintf("INV-%06d", l.numbers.Add(1)), "1234567890"), http.StatusCreated)
+	if err != nil {
+		return err
+	}
+	id, err := pointed(made, "/data/id")
+	if err != nil {
+		return err
+	}
+	path := "/api/v1/client/invoices/" + id
+	if _, err := call(http.MethodGet, path, "", http.StatusOK); err != nil {
+		return err
+	}
+	if _, err := call(http.MethodPost, path+"/submit", "", http.StatusOK, http.StatusAccepted); err != nil {
+		return err
+	}
+	l.submitted.Add(1)
+	_, err = call(http.MethodGet, path, "", http.StatusOK)
+	return err
+}
+
+// end lets the clients finish, and says what they have done and what has gone wrong.
+func (l *load) end() (calls, submitted int, err error) {
+	l.stop()
+	l.running.Wait()
+	return int(l.calls.Load()), int(l.submitted.Load()), errors.Join(l.problems[:min(len(l.problems), 10)]...)
+}

@@ -1,0 +1,387 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"quittance/api"
+	"quittance/internal/pgtest"
+)
+
+// The PostgreSQL server loses its connections, the answers to its commits, its voice, and its life, while clients are at
+// work. Quittance answers 503 and nothing wrong, keeps everything that it has acknowledged, and goes on by itself.
+func TestPostgresInTrouble(t *testing.T) {
+	if !pgtest.Enabled() {
+		return // there is no such server
+	}
+	t.Parallel()
+	cluster, err := pgtest.Start("", "fsync=off", "max_connections=100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	address, _, err := cluster.NewDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := pgtest.NewProxy(t, address)
+	s := newStricken(t, proxy.URL())
+
+	for range 3 {
+		s.trouble(t, "connections ended", func() { terminate(t, cluster.URL()) })
+	}
+	s.trouble(t, "connections cut", proxy.Cut)
+	var commits, lost atomic.Int64
+	proxy.LoseCommits(func() bool {
+		if commits.Add(1)%5 != 0 {
+			return false
+		}
+		lost.Add(1)
+		return true
+	})
+	if err := eventually(patience, func() error { return wantCount("20+", int(lost.Load())) }); err != nil {
+		t.Error(err)
+	}
+	proxy.LoseCommits(nil)
+	s.trouble(t, "answers to commits lost", func() {})
+
+	s.trouble(t, "no answers", func() {
+		proxy.Stall()
+		s.down(t)
+		proxy.Resume()
+	})
+	s.trouble(t, "killed and restarted", func() {
+		if err := cluster.Kill(); err != nil {
+			t.Error(err)
+		}
+		s.down(t)
+		if err := cluster.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.reckon(t)
+}
+
+// terminate ends every connection of others.
+func terminate(t *testing.T, admin string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Exec(t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quittance'")
+	if err := errors.Join(err, conn.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+// Under the server's database file there is no more room, twice: not a byte can be written. Reading goes on. With room
+// again so does everything else.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	s := newStricken(t, "sqlite:"+filepath.Join(t.TempDir(), "quittance.db"))
+	for range 2 {
+		s.trouble(t, "disk full", func() {
+			s.fileSizes(t, "0")
+			s.readOnly(t)
+			s.fileSizes(t, "unlimited")
+		})
+	}
+	s.reckon(t)
+}
+
+// fileSizes limits the size of what the server may write, which is to it as a disk without room.
+func (s *stricken) fileSizes(t *testing.T, most string) {
+	t.Helper()
+	pid := strconv.Itoa(s.world.running["first"].command.Process.Pid)
+	if out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", pid, "--fsize="+most+":unlimited").CombinedOutput(); err != nil {
+		t.Fatalf("prlimit: %v\n%s", err, out)
+	}
+}
+
+// stricken is a server whose database gets into trouble, and clients who take note of what they are told.
+type stricken struct {
+	*fleet
+	base, metrics string
+	before        int // goroutines of the server at rest
+	stop          context.CancelFunc
+	clients       sync.WaitGroup
+	numbers       atomic.Int64
+
+	mu       sync.Mutex
+	created  map[string]string // acknowledged drafts: identifier to number
+	sent     map[string]bool   // acknowledged submissions
+	keyed    map[string]bool   // numbers that were created under a key
+	answers  map[int]int
+	problems []error
+}
+
+const troubledClients = 8
+
+func newStricken(t *testing.T, database string) *stricken {
+	t.Helper()
+	s := &stricken{fleet: newFleet(t, database, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, answers: map[int]int{}}
+	first := s.world.running["first"]
+	s.base = s.address(t, first)
+	metrics, err := first.says(regexp.MustCompile(`metrics=(\S+)`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.metrics = "http://" + metrics + "/metrics"
+	if s.before, err = s.goroutines(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	for range troubledClients {
+		s.clients.Go(func() {
+			for ctx.Err() == nil {
+				s.story(ctx)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		stop()
+		s.clients.Wait()
+	})
+	return s
+}
+
+var goroutineCount = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
+
+func (s *stricken) goroutines() (int, error) {
+	got, err := s.caller.call(http.MethodGet, s.metrics, "", "")
+	if err != nil {
+		return 0, err
+	}
+	found := goroutineCount.FindSubmatch(got.body)
+	if found == nil {
+		return 0, fmt.Errorf("no number of goroutines in %.300s", got.body)
+	}
+	return strconv.Atoi(string(found[1]))
+}
+
+// story is what a client does with one invoice: create it, under a key every other time, and then again until it is told
+// that it is there; submit it; read it.
+func (s *stricken) story(ctx context.Context) {
+	n := s.numbers.Add(1)
+	number, key := fmt.Sprintf("INV-%06d", n), ""
+	if n%2 == 0 {
+		key = "key-" + number
+	}
+	got, ok := s.call(ctx, http.MethodPost, "/api/v1/client/invoices", key, draftBody(number, "1234567890"), http.StatusCreated)
+	for !ok && key != "" && ctx.Err() == nil {
+		got, ok = s.call(ctx, http.MethodPost, "/api/v1/client/invoices", key, draftBody(number, "1234567890"), http.StatusCreated)
+	}
+	if !ok {
+		return
+	}
+	id, err := pointed(got.body, "/data/id")
+	if err != nil {
+		s.wrong(err)
+		return
+	}
+	s.mu.Lock()
+	s.created[id] = number
+	s.keyed[number] = key != ""
+	s.mu.Unlock()
+	path := "/api/v1/client/invoices/" + id
+	if _, ok = s.call(ctx, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted); ok {
+		s.mu.Lock()
+		s.sent[id] = true
+		s.mu.Unlock()
+	}
+	if got, ok = s.call(ctx, http.MethodGet, path, "", "", http.StatusOK); ok {
+		if read, err := pointed(got.body, "/data/invoice_number"); err != nil || read != number {
+			s.wrong(fmt.Errorf("%s reads as %s, %w", number, read, err))
+		}
+	}
+}
+
+// call makes a call and tells whether it was answered with one of the statuses. Anything but these and a proper 503 is wrong.
+func (s *stricken) call(ctx context.Context, method, path, key, body string, want ...int) (answer, bool) {
+	got, err := s.caller.keyed(method, s.base+path, s.token, key, body)
+	if err != nil {
+		s.wrong(fmt.Errorf("%s %s: %w", method, path, err)) // the server lives
+		return got, false
+	}
+	s.mu.Lock()
+	s.answers[got.status]++
+	s.mu.Unlock()
+	if slices.Contains(want, got.status) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+		return got, true
+	}
+	if err := unavailable(got); err != nil {
+		s.wrong(fmt.Errorf("%s %s: %w", method, path, err))
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(100 * time.Millisecond): // not the five seconds that it asks for
+	}
+	return got, false
+}
+
+// unavailable wants an answer to be the proper 503.
+func unavailable(got answer) error {
+	code, err := pointed(got.body, "/error/code")
+	if err != nil || got.status != http.StatusServiceUnavailable || code != string(api.CodeUnavailable) || got.header.Get("Retry-After") == "" {
+		return fmt.Errorf("status %d, Retry-After %q: %s", got.status, got.header.Get("Retry-After"), got.body)
+	}
+	return nil
+}
+
+func (s *stricken) wrong(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, err)
+}
+
+// trouble causes some, and waits until the server is ready again by itself, the clients have got something done since, and
+// so have the workers.
+func (s *stricken) trouble(t *testing.T, what string, cause func()) {
+	t.Helper()
+	cause()
+	started := time.Now()
+	s.mu.Lock()
+	created, sent := len(s.created), len(s.sent)
+	s.mu.Unlock()
+	delivered := len(s.receiver.callbacks())
+	if err := eventually(patience, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.created) < created+10 || len(s.sent) < sent+5 || len(s.receiver.callbacks()) < delivered+5 {
+			return fmt.Errorf("%d drafts, %d submissions and %d callbacks, no more", len(s.created)-created, len(s.sent)-sent, len(s.receiver.callbacks())-delivered)
+		}
+		return nil
+	}); err != nil {
+		t.Errorf("after %q: %v", what, err)
+	}
+	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusOK) }); err != nil {
+		t.Errorf("after %q: %v", what, err)
+	}
+	t.Logf("%q: at work again after %v", what, time.Since(started).Round(10*time.Millisecond))
+}
+
+func (s *stricken) health(path string, want int) error {
+	got, err := s.caller.call(http.MethodGet, s.base+path, "", "")
+	if err == nil && got.status != want {
+		err = fmt.Errorf("%s is %d, want %d: %s", path, got.status, want, got.body)
+	}
+	return err
+}
+
+// down wants the server to say that it cannot serve, and to be alive.
+func (s *stricken) down(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{"/api/v1/client/account", "/api/v1/client/invoices"} {
+		got, err := s.caller.call(http.MethodGet, s.base+path, s.token, "")
+		if err == nil {
+			err = unavailable(got)
+		}
+		if err != nil {
+			t.Errorf("without a database %s: %v", path, err)
+		}
+	}
+	if err := errors.Join(s.health("/readyz", http.StatusServiceUnavailable), s.health("/healthz", http.StatusOK)); err != nil {
+		t.Error(err)
+	}
+}
+
+// readOnly wants the server to refuse writing, to say so, and to read on.
+func (s *stricken) readOnly(t *testing.T) {
+	t.Helper()
+	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusServiceUnavailable) }); err != nil {
+		t.Error(err)
+	}
+	for range 20 {
+		got, err := s.caller.call(http.MethodPost, s.base+"/api/v1/client/invoices", s.token, draftBody("INV-FULL", "1234567890"))
+		if err == nil {
+			err = unavailable(got)
+		}
+		if err != nil {
+			t.Errorf("a draft without room: %v", err)
+		}
+	}
+	if got, err := s.caller.call(http.MethodGet, s.base+"/api/v1/client/invoices", s.token, ""); err != nil || got.status != http.StatusOK {
+		t.Errorf("reading without room: %v, status %d: %s", err, got.status, got.body)
+	}
+	if err := errors.Join(s.health("/readyz", http.StatusServiceUnavailable), s.health("/healthz", http.StatusOK)); err != nil {
+		t.Error(err)
+	}
+}
+
+// reckon compares what was acknowledged with what is there.
+func (s *stricken) reckon(t *testing.T) {
+	t.Helper()
+	s.stop()
+	s.clients.Wait()
+	for _, problem := range s.problems[:min(len(s.problems), 10)] {
+		t.Errorf("a client was told something wrong: %v", problem)
+	}
+	events, repeats := s.settled(t, s.base)
+	found, numbers := map[string]api.Invoice{}, map[string]int{}
+	for page, more := 1, true; more; page++ {
+		var list api.List[api.Invoice]
+		s.must(t, http.MethodGet, fmt.Sprintf("%s/api/v1/client/invoices?per_page=100&page=%d", s.base, page), "", &list)
+		for _, invoice := range list.Data {
+			found[invoice.ID] = invoice
+			numbers[*invoice.InvoiceNumber]++
+		}
+		more = list.Pagination.HasMore
+	}
+	for id, number := range s.created {
+		if invoice, ok := found[id]; !ok || *invoice.InvoiceNumber != number {
+			t.Errorf("the draft %s was acknowledged and is lost", number)
+		}
+		if s.keyed[number] && numbers[number] != 1 {
+			t.Errorf("%s was created under a key and is there %d times", number, numbers[number])
+		}
+	}
+	for id := range s.sent {
+		if !found[id].Submitted {
+			t.Errorf("the submission of %s was acknowledged and is forgotten", id)
+		}
+	}
+	known := 0
+	for _, invoice := range found {
+		if invoice.Submission != nil && invoice.Submission.Outcome == api.OutcomeAcknowledged {
+			known++
+		}
+	}
+	s.checkDocuments(t, known, 1)
+	if s.answers[http.StatusServiceUnavailable] == 0 || numbers["INV-FULL"] > 0 {
+		t.Errorf("answers %v, %d drafts without room", s.answers, numbers["INV-FULL"])
+	}
+	if err := eventually(patience, func() error {
+		now, err := s.goroutines()
+		if err == nil && now > s.before+20 {
+			err = fmt.Errorf("%d goroutines, %d at the beginning", now, s.before)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	t.Logf("answers %v; %d drafts and %d submissions acknowledged, %d invoices there, %d acknowledged by the provider; %d events, %d repeated callbacks",
+		s.answers, len(s.created), len(s.sent), len(found), known, events, repeats)
+}

@@ -1,0 +1,196 @@
+package pgtest
+
+import (
+	"bytes"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Proxy stands between a program and its database, and is the network that fails between them. It is safe for concurrent
+// use.
+type Proxy struct {
+	listener net.Listener
+	url      string
+	network  string
+	server   string
+	done     sync.WaitGroup
+
+	mu     sync.Mutex
+	relays map[*relay]struct{}
+	flow   chan struct{} // closed while bytes pass
+	lose   func() bool
+	closed bool
+}
+
+// relay is one connection through the proxy.
+type relay struct {
+	client, server net.Conn
+	ended          chan struct{} // closed when the relay has
+	end            sync.Once
+}
+
+// NewProxy makes a proxy for the database at address, and ends it with the test.
+func NewProxy(t testing.TB, address string) *Proxy {
+	t.Helper()
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{relays: map[*relay]struct{}{}, flow: make(chan struct{})}
+	close(p.flow)
+	p.network, p.server = pgconn.NetworkAddress(config.Host, config.Port)
+	if p.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil { //nolint:noctx // it ends with the test
+		t.Fatal(err)
+	}
+	through.Host = p.listener.Addr().String()
+	query := through.Query()
+	query.Del("host")
+	query.Set("sslmode", "disable")
+	through.RawQuery = query.Encode()
+	p.url = through.String()
+	p.done.Go(p.accept)
+	t.Cleanup(func() {
+		if err := p.close(); err != nil {
+			t.Errorf("pgtest: close the proxy: %v", err)
+		}
+	})
+	return p
+}
+
+// URL returns the address of the database through the proxy.
+func (p *Proxy) URL() string { return p.url }
+
+// Stall lets no byte pass any more, in either direction, until [Proxy.Resume]. Connections stay, and new ones are taken.
+func (p *Proxy) Stall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flow = make(chan struct{})
+}
+
+// Resume ends a stall.
+func (p *Proxy) Resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.flow)
+}
+
+// Cut breaks every connection, wherever it stands.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for r := range p.relays {
+		r.close()
+	}
+}
+
+// LoseCommits asks lose at every commit that passes. True lets the database commit, and breaks the connection before its
+// answer gets through. Nil ends that.
+func (p *Proxy) LoseCommits(lose func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose = lose
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		server, err := net.Dial(p.network, p.server) //nolint:noctx // it ends with the proxy
+		if err != nil {
+			_ = client.Close() // as if the server had refused it itself
+			continue
+		}
+		r := &relay{client: client, server: server, ended: make(chan struct{})}
+		p.mu.Lock()
+		if p.closed {
+			r.close()
+		} else {
+			p.relays[r] = struct{}{}
+		}
+		p.mu.Unlock()
+		losing := make(chan struct{}, 1)
+		p.done.Go(func() { p.pass(r, r.server, r.client, func(chunk []byte) { p.watch(chunk, losing) }, nil) })
+		p.done.Go(func() { p.pass(r, r.client, r.server, nil, losing) })
+	}
+}
+
+// watch tells losing of a commit whose answer is to be lost. A commit is a simple query, which is sent in one piece.
+func (p *Proxy) watch(chunk []byte, losing chan<- struct{}) {
+	if !bytes.Contains(chunk, []byte("commit\x00")) {
+		return
+	}
+	p.mu.Lock()
+	lose := p.lose
+	p.mu.Unlock()
+	if lose != nil && lose() {
+		select {
+		case losing <- struct{}{}:
+		default: // it is to be broken already
+		}
+	}
+}
+
+// pass copies one direction of a connection until either side ends, or until what it read is the answer to be lost.
+func (p *Proxy) pass(r *relay, to, from net.Conn, watch func([]byte), losing <-chan struct{}) {
+	defer func() {
+		r.close()
+		p.mu.Lock()
+		delete(p.relays, r)
+		p.mu.Unlock()
+	}()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		flow := p.flow
+		p.mu.Unlock()
+		select {
+		case <-flow:
+		case <-r.ended:
+			return
+		}
+		if watch != nil {
+			watch(buffer[:n])
+		}
+		select {
+		case <-losing:
+			return
+		default:
+		}
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// close ends a relay. What a peer that has gone says to it is of no interest.
+func (r *relay) close() {
+	r.end.Do(func() {
+		close(r.ended)
+		_, _ = r.client.Close(), r.server.Close()
+	})
+}
+
+func (p *Proxy) close() error {
+	err := p.listener.Close()
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.Cut()
+	p.done.Wait()
+	return err
+}

@@ -1,0 +1,163 @@
+package simulation
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"log/slog"
+	"math/big"
+	seeded "math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// fixed is what every run begins with: a database with two companies, and who they are. Made once, outside of the bubbles.
+type fixed struct {
+	keys        *secret.Keyring
+	database    []byte
+	certificate tls.Certificate
+	authorities *x509.CertPool
+	companies   []fixedCompany
+}
+
+type fixedCompany struct {
+	name       string
+	account    store.ID
+	token      string
+	password   string
+	credential string
+	baseURL    string
+}
+
+// epoch is a moment before every bubble's time, which begins with the year 2000.
+var epoch = time.Date(1999, time.December, 31, 23, 0, 0, 0, time.UTC)
+
+// hookHost is the one name of all receivers: both companies' hooks are paths of it, as at a gateway that many use.
+const hookHost = "hooks.example.com"
+
+// theFixed makes what every run begins with, once.
+var theFixed = sync.OnceValues(func() (*fixed, error) {
+	dir, err := os.MkdirTemp(scratch(), "simulation-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // scratch
+	f := &fixed{}
+	if f.keys, err = secret.Generate(); err != nil {
+		return nil, err
+	}
+	if err := f.certify(); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "quittance.db")
+	if err := f.populate(path); err != nil {
+		return nil, err
+	}
+	f.database, err = os.ReadFile(path)
+	return f, err
+})
+
+// populate makes the two companies. Their names and passwords differ, and nothing else that a row could be mixed up by.
+func (f *fixed) populate(path string) (err error) {
+	ctx := context.Background()
+	// The identifiers are the same in every process: references, and with them the course of documents, follow from them.
+	db, err := store.Open(ctx, "sqlite:"+path, store.Options{Keys: f.keys, Now: func() time.Time { return epoch }, Log: slog.New(slog.DiscardHandler),
+		Random: seeded.NewChaCha8([32]byte{})})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := db.Close(); err == nil {
+			err = closed
+		}
+	}()
+	hasher := account.NewHasher(1)
+	for _, c := range []fixedCompany{
+		{name: "alpha", password: "canary-alpha-password-1", credential: "canary-alpha-credential-1", baseURL: "http://127.0.0.1:7001"},
+		{name: "bravo", password: "canary-bravo-password-1", credential: "canary-bravo-credential-1", baseURL: "http://127.0.0.1:7002"},
+	} {
+		hash, err := hasher.Hash(ctx, c.password)
+		if err != nil {
+			return err
+		}
+		made, err := db.CreateAccount(ctx, "Company "+c.name, store.NewUser{Email: c.name + "@example.com", Name: c.name, PasswordHash: hash})
+		if err != nil {
+			return err
+		}
+		c.account = made.ID
+		if err := db.SetProfile(ctx, made.ID, api.Profile{LegalName: new("Company " + c.name), Street: new("1 Quay"), City: new("Dubai"), Country: new("AE")}); err != nil {
+			return err
+		}
+		added, err := db.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: c.baseURL, Credential: secret.New(c.credential)})
+		if err != nil {
+			return err
+		}
+		if _, err := db.ActivateConnection(ctx, added.ID); err != nil {
+			return err
+		}
+		user, err := db.UserByEmail(ctx, c.name+"@example.com")
+		if err != nil {
+			return err
+		}
+		c.token = "canary-" + c.name + "-token-0123456789abcdefghijklmnopq"
+		if _, err := db.CreateToken(ctx, user, secret.Digest(secret.New(c.token)), epoch.AddDate(10, 0, 0)); err != nil {
+			return err
+		}
+		f.companies = append(f.companies, c)
+	}
+	return nil
+}
+
+// certify makes the receivers' certificate, its own authority.
+func (f *fixed) certify() error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: hookHost}, DNSNames: []string{hookHost},
+		NotBefore: epoch, NotAfter: epoch.AddDate(50, 0, 0), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return err
+	}
+	f.authorities = x509.NewCertPool()
+	f.authorities.AddCert(leaf)
+	f.certificate = tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+	return nil
+}
+
+// scratch is where the runs keep their files: memory where there is some, because a commit's cost is its fsync and a run's
+// process dies by decision, not by power.
+func scratch() string {
+	const memory = "/dev/shm"
+	if info, err := os.Stat(memory); err == nil && info.IsDir() {
+		return memory
+	}
+	return os.TempDir()
+}
+
+func begin(t *testing.T) *fixed {
+	t.Helper()
+	f, err := theFixed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -1,0 +1,449 @@
+package simulation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"quittance/internal/sandbox"
+	"quittance/internal/secret"
+)
+
+// operation is something a company or its administrator does.
+type operation struct {
+	name   string
+	weight int
+	do     func(c *company)
+}
+
+// operations are what clients do, and how often.
+func operations() []operation {
+	return []operation{
+		{"create", 14, (*company).create},
+		{"create with a key", 8, (*company).createKeyed},
+		{"submit", 30, (*company).submit},
+		{"read", 12, (*company).read},
+		{"patch", 8, (*company).patch},
+		{"subscribe", 5, (*company).subscribe},
+		{"deactivate", 1, (*company).deactivate},
+		{"redeliver", 3, (*company).redeliver},
+		{"credit", 4, (*company).credit},
+		{"void", 2, (*company).void},
+		{"purchase", 5, (*company).purchase},
+		{"pry", 6, (*company).pry},
+		{"log in", 1, (*company).logIn},
+		{"replace the credential", 1, (*company).replaceCredential},
+		{"mislead", 4, (*company).mislead},
+	}
+}
+
+// operate has a company do something.
+func (w *world) operate() {
+	all := operations()
+	total := 0
+	for _, o := range all {
+		total += o.weight
+	}
+	c := w.companies[w.rng.IntN(len(w.companies))]
+	for roll, n := w.rng.IntN(total), 0; n < len(all); n++ {
+		if roll -= all[n].weight; roll < 0 {
+			w.count("operation: " + all[n].name)
+			all[n].do(c)
+			return
+		}
+	}
+}
+
+// recipient chooses the course of a document at the provider: most take the ordinary one, where chance may get everything wrong; the
+// others are the provider's magic ones.
+func (c *company) recipient() string {
+	if c.w.rng.IntN(3) > 0 {
+		return "1234567890"
+	}
+	scenarios := sandbox.Scenarios()
+	return scenarios[c.w.rng.IntN(len(scenarios))].ID
+}
+
+// draft is a payload. Both companies use the same numbers: only the recipient's name tells whose it is.
+func (c *company) draft() (number, name string, payload []byte) {
+	c.model.numbers++
+	number = fmt.Sprintf("INV-%d", c.model.numbers)
+	name = fmt.Sprintf("Customer 0 of %s", c.name)
+	invoice := map[string]any{
+		"invoice_number": number, "recipient_name": name, "recipient_network_id": c.recipient(),
+		"buyer_endpoint_scheme": "0235", "buyer_street": "12 Harbour Road", "buyer_city": "Dubai", "buyer_country": "AE", "total_amount": json.Number("105.00"),
+		"currency": "AED", "issue_date": "2026-03-01", "due_date": "2026-03-31", "payment_means_code": "30",
+		"items": []any{map[string]any{"item_code": "SKU-7", "name": "Consulting", "description": "Workshop", "unit_code": "HUR", "quantity": 1, "base_quantity": 1,
+			"net_unit_price": 100, "gross_unit_price": 100, "discount_amount": 0, "vat_category": "S", "vat_rate": 5}},
+	}
+	if c.w.rng.IntN(12) == 0 {
+		delete(invoice, "buyer_city") // not complete
+	}
+	payload, err := json.Marshal(invoice)
+	c.w.must(err)
+	return number, name, payload
+}
+
+func (c *company) create() {
+	number, name, payload := c.draft()
+	r, arrived := c.call(http.MethodPost, "/api/v1/client/invoices", payload, nil)
+	if arrived {
+		c.created(r, number, name)
+	}
+}
+
+// created takes the answer to a creation.
+func (c *company) created(r reply, number, name string) {
+	var s shown
+	if r.status != http.StatusCreated || r.data(&s) != nil {
+		c.w.violate("%s: a draft was answered %d %s", c.name, r.status, r.body)
+		return
+	}
+	c.w.note("%s: %s is %s", c.name, number, s.ID)
+	m := &invoiceModel{id: s.ID, number: number, names: []string{name}}
+	c.model.invoices = append(c.model.invoices, m)
+	c.model.foreign = append(c.model.foreign, "/api/v1/client/invoices/"+s.ID)
+	c.holds(m, &s)
+}
+
+// createKeyed creates with an Idempotency-Key, or repeats an earlier such call. Both companies use the same keys.
+func (c *company) createKeyed() {
+	var k *keyedCall
+	if len(c.model.keyed) > 0 && c.w.rng.IntN(2) == 0 {
+		k = c.model.keyed[c.w.rng.IntN(len(c.model.keyed))]
+	} else {
+		number, _, payload := c.draft()
+		k = &keyedCall{key: fmt.Sprintf("key-%d", len(c.model.keyed)), number: number, body: payload}
+		c.model.keyed = append(c.model.keyed, k)
+	}
+	r, arrived := c.call(http.MethodPost, "/api/v1/client/invoices", k.body, map[string]string{"Idempotency-Key": k.key})
+	switch {
+	case !arrived:
+	case k.answered:
+		if r.status != http.StatusCreated || r.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(r.body, k.answer) {
+			c.w.violate("%s: a repeat of %s was answered %d %s, first %s", c.name, k.key, r.status, r.body, k.answer)
+		}
+		c.w.count("idempotency: replayed")
+	default:
+		k.answered, k.answer = true, r.body
+		c.created(r, k.number, fmt.Sprintf("Customer 0 of %s", c.name))
+	}
+}
+
+// some returns an invoice that the company knows of, a late one more often than not.
+func (c *company) some() *invoiceModel {
+	all := c.model.invoices
+	if len(all) == 0 {
+		return nil
+	}
+	return all[max(c.w.rng.IntN(len(all)), c.w.rng.IntN(len(all)))]
+}
+
+func (c *company) submit() {
+	m := c.some()
+	if m == nil {
+		return
+	}
+	before := m.told
+	r, arrived := c.call(http.MethodPost, "/api/v1/client/invoices/"+m.id+"/submit", nil, nil)
+	if !arrived {
+		return
+	}
+	var s shown
+	switch r.status {
+	case http.StatusOK, http.StatusAccepted:
+		if err := r.data(&s); err != nil {
+			c.w.violate("%s: submit answered %s", c.name, r.body)
+			return
+		}
+		c.holds(m, &s)
+		if s.Submission == nil || (r.status == http.StatusAccepted) != (s.Submission.Outcome == "unknown") {
+			c.w.violate("%s: submit answered %d with %s", c.name, r.status, r.body)
+		}
+	case http.StatusBadGateway:
+		// The provider certainly does not have it: said by the one who knows.
+		if before == "acknowledged" || c.hasDocument(m) {
+			c.w.violate("%s: 502 for %s, which the provider has, or which was acknowledged", c.name, m.id)
+		}
+	case http.StatusConflict:
+		if code := r.code(); code != "submission_in_progress" {
+			c.w.violate("%s: submit was refused with %s", c.name, code)
+		}
+	case http.StatusUnprocessableEntity:
+		if r.code() != "invoice_incomplete" {
+			c.w.violate("%s: submit was refused with %s", c.name, r.body)
+		}
+	default:
+		c.w.violate("%s: submit answered %d %s", c.name, r.status, r.body)
+	}
+}
+
+// hasDocument tells whether the provider has a document of the invoice that it has not rejected.
+func (c *company) hasDocument(m *invoiceModel) bool {
+	return slices.ContainsFunc(c.provider.Ledger().Documents(), func(d sandbox.LedgerDocument) bool {
+		report := d.Report(time.Now())
+		return d.InvoiceNumber == m.number && report.Status != "rejected"
+	})
+}
+
+func (c *company) read() {
+	m := c.some()
+	if m == nil {
+		return
+	}
+	r, arrived := c.call(http.MethodGet, "/api/v1/client/invoices/"+m.id, nil, nil)
+	if !arrived {
+		return
+	}
+	var s shown
+	if r.status != http.StatusOK || r.data(&s) != nil {
+		c.w.violate("%s: invoice %s was answered %d %s", c.name, m.id, r.status, r.body)
+		return
+	}
+	c.holds(m, &s)
+	for _, more := range []string{"/evidence", "/submissions"} {
+		if r, arrived := c.call(http.MethodGet, "/api/v1/client/invoices/"+m.id+more, nil, nil); arrived && r.status != http.StatusOK {
+			c.w.violate("%s: %s of %s answered %d", c.name, more, m.id, r.status)
+		}
+	}
+}
+
+// patch changes the recipient's name, or corrects a rejected invoice.
+func (c *company) patch() {
+	m := c.some()
+	if m == nil {
+		return
+	}
+	name := fmt.Sprintf("Customer %d of %s", 1+c.w.rng.IntN(1000), c.name)
+	body, err := json.Marshal(map[string]any{"recipient_name": name, "recipient_network_id": "1234567890", "buyer_city": "Dubai"})
+	c.w.must(err)
+	r, arrived := c.call(http.MethodPatch, "/api/v1/client/invoices/"+m.id, body, nil)
+	if !arrived {
+		m.names, m.changed = append(m.names, name), true
+		return
+	}
+	var s shown
+	switch {
+	case r.status == http.StatusOK && r.data(&s) == nil:
+		if c.hasDocument(m) {
+			c.w.violate("%s: an invoice was changed that the provider has and has not rejected", c.name)
+		}
+		m.names, m.told, m.changed = []string{name}, "", false
+		c.holds(m, &s)
+	case r.status == http.StatusConflict && r.code() == "invoice_not_editable":
+	default:
+		c.w.violate("%s: a change was answered %d %s", c.name, r.status, r.body)
+	}
+}
+
+// manners of receivers: most are honest.
+var manners = []string{honest, honest, honest, flaky, flaky, redirects, refuses}
+
+func (c *company) subscribe() {
+	if len(c.model.subscriptions) >= 8 {
+		return
+	}
+	s := &subscriptionModel{again: map[string]bool{}, delivered: map[string]bool{}, path: fmt.Sprintf("/%s/%s/%d", c.name, manners[c.w.rng.IntN(len(manners))], len(c.model.subscriptions))}
+	c.model.subscriptions = append(c.model.subscriptions, s)
+	body, err := json.Marshal(map[string]any{"url": "https://" + hookHost + s.path})
+	c.w.must(err)
+	r, arrived := c.call(http.MethodPost, "/api/v1/webhooks/subscriptions", body, nil)
+	if !arrived {
+		return
+	}
+	var made struct {
+		ID     string `json:"id"`
+		Secret string `json:"secret"`
+	}
+	if r.status != http.StatusCreated || r.data(&made) != nil {
+		c.w.violate("%s: a subscription was answered %d %s", c.name, r.status, r.body)
+		return
+	}
+	s.id, s.secret, s.since = made.ID, made.Secret, time.Now()
+	c.model.foreign = append(c.model.foreign, "/api/v1/webhooks/subscriptions/"+s.id, "/api/v1/webhooks/deliveries?subscription_id="+s.id)
+}
+
+func (c *company) deactivate() {
+	for _, s := range c.model.subscriptions {
+		if s.id != "" && s.until.IsZero() {
+			s.until = time.Now()
+			if r, arrived := c.call(http.MethodPost, "/api/v1/webhooks/subscriptions/"+s.id+"/deactivate", nil, nil); arrived && r.status != http.StatusOK {
+				c.w.violate("%s: a deactivation was answered %d %s", c.name, r.status, r.body)
+			}
+			return
+		}
+	}
+}
+
+// delivered holds that what was shown as delivered stays it, unless it is asked for again.
+func (c *company) delivered(subscription, event, state string) {
+	for _, s := range c.model.subscriptions {
+		if s.id != subscription || s.again[event] {
+			continue
+		}
+		if s.delivered[event] && state != "delivered" {
+			c.w.violate("%s: %s was delivered to %s, and is now %s", c.name, event, s.path, state)
+		}
+		s.delivered[event] = s.delivered[event] || state == "delivered"
+	}
+}
+
+// deliveryModel is a delivery as the list shows it.
+type deliveryModel struct {
+	ID           string `json:"id"`
+	EventID      string `json:"event_id"`
+	Subscription string `json:"subscription_id"`
+	State        string `json:"state"`
+}
+
+// deliveries looks at the latest deliveries.
+func (c *company) deliveries() (all []deliveryModel) {
+	r, arrived := c.call(http.MethodGet, "/api/v1/webhooks/deliveries?per_page=100", nil, nil)
+	if !arrived || r.data(&all) != nil {
+		return nil
+	}
+	for _, d := range all {
+		c.delivered(d.Subscription, d.EventID, d.State)
+	}
+	return all
+}
+
+// redeliver looks at the deliveries, and asks for one again.
+func (c *company) redeliver() {
+	all := c.deliveries()
+	if len(all) == 0 {
+		return
+	}
+	chosen := all[c.w.rng.IntN(len(all))]
+	for _, s := range c.model.subscriptions {
+		if s.id == chosen.Subscription {
+			s.again[chosen.EventID] = true
+		}
+	}
+	id := chosen.ID
+	again, arrived := c.call(http.MethodPost, "/api/v1/webhooks/deliveries/"+id+"/redeliver", nil, nil)
+	if arrived && again.status != http.StatusOK && again.code() != "subscription_inactive" {
+		c.w.violate("%s: a redelivery was answered %d %s", c.name, again.status, again.body)
+	}
+}
+
+func (c *company) credit() {
+	m := c.some()
+	if m == nil {
+		return
+	}
+	body, err := json.Marshal(map[string]any{"invoice_id": m.id, "credit_note_number": fmt.Sprintf("CN-%d", len(c.model.credits)), "issue_date": "2026-03-02",
+		"reason": "agreed", "kind": "partial", "items": []any{map[string]any{"position": 0, "net_amount": 60}}})
+	c.w.must(err)
+	k := &creditModel{invoice: m.id}
+	r, arrived := c.call(http.MethodPost, "/api/v1/client/credit-notes", body, nil)
+	var made struct {
+		ID string `json:"id"`
+	}
+	switch {
+	case !arrived:
+	case r.status == http.StatusCreated && r.data(&made) == nil:
+		k.id = made.ID
+		c.model.credits = append(c.model.credits, k)
+		c.model.foreign = append(c.model.foreign, "/api/v1/client/credit-notes/"+k.id)
+	case r.status != http.StatusUnprocessableEntity:
+		c.w.violate("%s: a credit note was answered %d %s", c.name, r.status, r.body)
+	}
+}
+
+func (c *company) void() {
+	if len(c.model.credits) == 0 {
+		return
+	}
+	k := c.model.credits[c.w.rng.IntN(len(c.model.credits))]
+	k.asked = true
+	r, arrived := c.call(http.MethodPost, "/api/v1/client/credit-notes/"+k.id+"/void", nil, nil)
+	if !arrived {
+		return
+	}
+	if r.status != http.StatusOK {
+		c.w.violate("%s: a void was answered %d %s", c.name, r.status, r.body)
+	}
+	k.voided = true
+}
+
+// purchase has the provider get a purchase document, or a new revision of one. Both companies' documents have the same names.
+func (c *company) purchase() {
+	revise := c.model.purchases > 0 && c.w.rng.IntN(3) == 0
+	number := c.model.purchases
+	if revise {
+		number = c.w.rng.IntN(c.model.purchases)
+	} else {
+		c.model.purchases++
+	}
+	text := fmt.Sprintf("<Invoice>%s %d %d</Invoice>", c.name, number, c.w.rng.IntN(1_000_000))
+	_, err := c.provider.Ledger().AddPurchase(sandbox.Purchase{ID: fmt.Sprintf("PUR-%d", number), DocumentType: "invoice", InvoiceNumber: fmt.Sprintf("S-%d", number),
+		SupplierName: "Supplier of " + c.name, IssueDate: "2026-02-01", Currency: "AED", MediaType: "application/xml", ReceivedAt: time.Now().UTC()}, []byte(text))
+	c.w.must(err)
+}
+
+// pry tries the other company's rows: they are not there.
+func (c *company) pry() {
+	for _, other := range c.w.companies {
+		if other == c || len(other.model.foreign) == 0 {
+			continue
+		}
+		path := other.model.foreign[c.w.rng.IntN(len(other.model.foreign))]
+		methods := []string{http.MethodGet, http.MethodPatch, http.MethodPost}
+		method, body := methods[c.w.rng.IntN(len(methods))], []byte(nil)
+		switch {
+		case method == http.MethodPatch:
+			body = []byte(`{"recipient_name":"taken over"}`)
+		case method == http.MethodPost:
+			path += []string{"/submit", "/void", "/deactivate"}[c.w.rng.IntN(3)]
+		}
+		r, arrived := c.call(method, path, body, nil)
+		empty := r.status == http.StatusOK && bytes.HasPrefix(r.body, []byte(`{"data":[]`))
+		if arrived && r.status/100 == 2 && !empty {
+			c.w.violate("%s reached a row of %s by %s %s: %d %s", c.name, other.name, method, path, r.status, r.body)
+		}
+	}
+}
+
+// logIn logs in with the right password, or with a wrong one.
+func (c *company) logIn() {
+	password, want := c.password, http.StatusOK
+	if c.w.rng.IntN(2) == 0 {
+		password, want = "canary-wrong-password-1", http.StatusUnauthorized
+	}
+	body, err := json.Marshal(map[string]any{"email": c.name + "@example.com", "password": password})
+	c.w.must(err)
+	if r, arrived := c.call(http.MethodPost, "/api/v1/client/auth/login", body, nil); arrived && r.status != want {
+		c.w.violate("%s: a login was answered %d %s", c.name, r.status, r.body)
+	}
+}
+
+// mislead has the provider say something untrue about a document when it is asked next.
+func (c *company) mislead() {
+	documents := c.provider.Ledger().Documents()
+	if len(documents) == 0 {
+		return
+	}
+	untruths := []sandbox.Misbehaviour{sandbox.Stale, sandbox.Stale, sandbox.Contradicting, sandbox.Foreign, sandbox.Repeated, sandbox.Reformatted, sandbox.WrongTypes}
+	latest := documents[max(0, len(documents)-1-c.w.rng.IntN(3))]
+	c.w.must(c.provider.Force(sandbox.Rule{Reference: latest.Reference, Method: http.MethodGet, Misbehaviour: untruths[c.w.rng.IntN(len(untruths))], Times: 1 + c.w.rng.IntN(2)}))
+}
+
+// replaceCredential gives the connection the same credential anew, as an administrator does beside a running service.
+func (c *company) replaceCredential() {
+	p := c.w.living()
+	if p == nil {
+		return
+	}
+	p.alive(func() {
+		connections, err := p.db.Connections(c.w.t.Context(), &c.account)
+		c.w.must(err)
+		for _, connection := range connections {
+			_, err := p.db.ReplaceCredential(c.w.t.Context(), connection.ID, secret.New(c.credential))
+			c.w.must(err)
+		}
+	})
+}

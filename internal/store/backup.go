@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// ErrBackup says that the database is backed up by its own means: pg_dump, or an archive of its log.
+var ErrBackup = errors.New("a PostgreSQL database is backed up by its own means: pg_dump, or continuous archiving for a restore to any moment")
+
+// Backup writes a copy of the database to a new file, which its owner alone may read, beside running servers: every
+// commit is in it whole or not at all. It returns when the copy is on the disk. An existing file is never overwritten.
+// It returns [ErrBackup] on PostgreSQL.
+func (db *DB) Backup(ctx context.Context, path string) (err error) {
+	if db.backup == nil {
+		return ErrBackup
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			err = errors.Join(fmt.Errorf("backup: %w", db.fail(err)), os.Remove(path)) // half a copy is none
+		}
+	}()
+	if err := db.backup(ctx, path); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// syncDirectory makes the name of a new file durable.
+func syncDirectory(path string) error {
+	directory, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}

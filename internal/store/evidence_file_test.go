@@ -1,0 +1,362 @@
+package store_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// fields is the input of a digest, made as docs/operations.md describes it, by somebody who has the file and that page
+// and nothing else.
+type fields struct {
+	t    *testing.T
+	text bytes.Buffer
+}
+
+func (f *fields) bytes(part []byte) {
+	must(f.t, binary.Write(&f.text, binary.BigEndian, uint64(len(part))))
+	f.text.Write(part)
+}
+
+func (f *fields) number(n int64) {
+	var eight [8]byte
+	binary.BigEndian.PutUint64(eight[:], uint64(n))
+	f.bytes(eight[:])
+}
+
+// put adds members of an object in turn.
+func (f *fields) put(object map[string]any, names ...string) {
+	f.t.Helper()
+	for _, name := range names {
+		value := object[name]
+		switch {
+		case name == "id" || name == "invoice_id":
+			id, err := hex.DecodeString(strings.ReplaceAll(value.(string), "-", ""))
+			must(f.t, err)
+			f.bytes(id)
+		case slices.Contains([]string{"previous", "sha256", "metadata_sha256", "head", "digest"}, name):
+			digest, err := hex.DecodeString(value.(string))
+			must(f.t, err)
+			f.bytes(digest)
+		case strings.HasSuffix(name, "_at"):
+			at, err := time.Parse(time.RFC3339Nano, value.(string))
+			must(f.t, err)
+			f.number(at.UnixMicro())
+		case value == true:
+			f.number(1)
+		case value == false:
+			f.number(0)
+		default:
+			if text, isText := value.(string); isText {
+				f.bytes([]byte(text))
+				continue
+			}
+			n, err := value.(json.Number).Int64()
+			must(f.t, err)
+			f.number(n)
+		}
+	}
+}
+
+// optional adds members that may be null, numbers as the text they are if asText.
+func (f *fields) optional(object map[string]any, names ...string) {
+	f.t.Helper()
+	for _, name := range names {
+		switch value := object[name]; {
+		case value == nil:
+			f.number(0)
+		case name == "total_amount":
+			f.number(1)
+			f.bytes([]byte(value.(json.Number)))
+		default:
+			f.number(1)
+			f.put(object, name)
+		}
+	}
+}
+
+func (f *fields) digest() string {
+	sum := sha256.Sum256(f.text.Bytes())
+	return hex.EncodeToString(sum[:])
+}
+
+func entryDigest(t *testing.T, submission, entry map[string]any) string {
+	f := &fields{t: t}
+	f.bytes([]byte("quittance/evidence/v1"))
+	f.put(entry, "previous")
+	f.put(submission, "id")
+	f.put(entry, "id", "ordinal", "received_at", "call", "http_status", "media_type", "sha256", "truncated", "withheld", "words")
+	return f.digest()
+}
+
+func revisionDigest(t *testing.T, incoming, revision map[string]any) string {
+	f := &fields{t: t}
+	f.bytes([]byte("quittance/revision/v1"))
+	f.put(revision, "previous")
+	f.put(incoming, "id")
+	f.put(revision, "revision", "retained_at")
+	f.put(incoming, "provider_document_id")
+	f.optional(revision, "document_type", "invoice_number", "supplier_name", "supplier_network_id", "issue_date", "due_date", "currency",
+		"total_amount", "claimed_sha256", "received_at", "size")
+	f.put(revision, "media_type", "sha256", "metadata_sha256", "retained", "withheld")
+	return f.digest()
+}
+
+func fileDigest(t *testing.T, file map[string]any) string {
+	f := &fields{t: t}
+	f.bytes([]byte("quittance/export/v2"))
+	if incoming, ok := file["incoming"].(map[string]any); ok {
+		f.put(incoming, "id", "count", "head")
+		return f.digest()
+	}
+	f.put(file, "invoice_id")
+	for _, s := range file["submissions"].([]any) {
+		f.put(s.(map[string]any), "id", "invoice_number", "document", "count", "head")
+	}
+	return f.digest()
+}
+
+// bodyDigest is the digest of a member in base64, absent being empty.
+func bodyDigest(t *testing.T, object map[string]any, name string) string {
+	text, _ := object[name].(string)
+	body, err := base64.StdEncoding.DecodeString(text)
+	must(t, err)
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// recompute compares every digest of a file with what the page says it is, and returns how many entries it has.
+func recompute(t *testing.T, text []byte) (entries int) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var file map[string]any
+	must(t, decoder.Decode(&file))
+	same := func(what string, got any, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s of entry %d is %v, and recomputed %s", what, entries, got, want)
+		}
+	}
+	chain := func(of map[string]any, list, ordinal string, digest func(*testing.T, map[string]any, map[string]any) string) {
+		head, count := strings.Repeat("0", 64), 0
+		for _, e := range of[list].([]any) {
+			entry := e.(map[string]any)
+			entries, count = entries+1, count+1
+			same("previous", entry["previous"], head)
+			if n, err := entry[ordinal].(json.Number).Int64(); err != nil || n != int64(count) {
+				t.Errorf("entry %d has the number %d, %v", count, n, err)
+			}
+			head = digest(t, of, entry)
+			same("digest", entry["digest"], head)
+			if entry["withheld"] == true {
+				continue
+			}
+			if retained, said := entry["retained"]; !said || retained == true {
+				same("sha256", entry["sha256"], bodyDigest(t, entry, "body"))
+			}
+			if list == "revisions" {
+				same("metadata_sha256", entry["metadata_sha256"], bodyDigest(t, entry, "metadata"))
+			}
+		}
+		same("head", of["head"], head)
+		if n, err := of["count"].(json.Number).Int64(); err != nil || n != int64(count) {
+			t.Errorf("%d entries of %d, %v", count, n, err)
+		}
+	}
+	if submissions, ok := file["submissions"].([]any); ok {
+		for _, s := range submissions {
+			chain(s.(map[string]any), "entries", "ordinal", entryDigest)
+		}
+	}
+	if incoming, ok := file["incoming"].(map[string]any); ok {
+		chain(incoming, "revisions", "revision", revisionDigest)
+	}
+	same("digest of the file", file["digest"], fileDigest(t, file))
+	return entries
+}
+
+// withheldDecision retains an answer that echoed the credential.
+func withheldDecision(s store.Submission, now time.Time) store.Decision {
+	d := told(s, now, nil)
+	d.Evidence.Body, d.Evidence.Withheld = []byte("sealed-canary"), true
+	return d
+}
+
+// exports makes an invoice with two submissions, one of them with a withheld answer, and an incoming e-invoice with a
+// withheld, an unreadable and a plain revision. It returns the two files.
+func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
+	t.Helper()
+	call := f.submit(t, "INV-9")
+	record(t, call, allFour("<one> & more", false))
+	f.Clock.Advance(1500 * time.Microsecond)
+	decide(t, call, withheldDecision)
+	decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+		d := told(s, now, nil)
+		d.Evidence.Body, d.Outcome = nil, api.OutcomeRejected
+		return d
+	})
+	_, err := f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-9b"), nil })
+	must(t, err)
+	second := f.begin(t, call.Submission.Invoice)
+	record(t, second, allFour("two", true))
+	withheld := incoming("x", "sealed-canary")
+	withheld.Withheld = true
+	retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"), withheld, unfetched("x", "metadata only"), incoming("x", "two"))
+	list, err := f.tenant.IncomingInvoices(t.Context(), 1, 1)
+	must(t, err)
+	var files [2][]byte
+	for n, id := range []store.ID{call.Submission.Invoice, list.Invoices[0].ID} {
+		text, digest, err := f.ExportEvidence(t.Context(), id)
+		must(t, err)
+		entries, verified, err := store.VerifyExport(text)
+		if err != nil || entries != 4 || verified != digest {
+			t.Fatalf("%d entries, digest %x, exported with %x, %v", entries, verified, digest, err)
+		}
+		if strings.Contains(string(text), base64.StdEncoding.EncodeToString([]byte("sealed-canary"))) {
+			t.Error("a withheld body is in the export")
+		}
+		files[n] = text
+	}
+	return files[0], files[1]
+}
+
+// TestExportVerifiesByItself: an export is whole without the database, and by what the page on operations says of it.
+func TestExportVerifiesByItself(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		invoiceFile, incomingFile := f.exports(t)
+		for _, text := range [][]byte{invoiceFile, incomingFile} {
+			if entries := recompute(t, text); entries != 4 {
+				t.Errorf("%d entries", entries)
+			}
+		}
+		_, _, err := f.ExportEvidence(t.Context(), f.account.ID)
+		wantErr(t, err, store.ErrNotFound)
+	})
+}
+
+// rearranged is a file with the entries of its first chain rearranged, written as an export is.
+func rearranged(t *testing.T, text []byte, rearrange func(entries []string) []string) []byte {
+	t.Helper()
+	var compact bytes.Buffer
+	must(t, json.Compact(&compact, text))
+	var file struct {
+		Submissions []struct{ Entries []json.RawMessage }
+		Incoming    struct{ Revisions []json.RawMessage }
+	}
+	must(t, json.Unmarshal(compact.Bytes(), &file))
+	raw := file.Incoming.Revisions
+	if len(file.Submissions) > 0 {
+		raw = file.Submissions[0].Entries
+	}
+	entries := make([]string, len(raw))
+	for n := range raw {
+		entries[n] = string(raw[n])
+	}
+	before, after := strings.Join(entries, ","), strings.Join(rearrange(slices.Clone(entries)), ",")
+	changed := strings.Replace(compact.String(), "["+before+"]", "["+after+"]", 1)
+	if changed == compact.String() {
+		t.Fatal("nothing was rearranged")
+	}
+	var out bytes.Buffer
+	must(t, json.Indent(&out, []byte(changed), "", "  "))
+	return out.Bytes()
+}
+
+// TestTamperedExportIsFound: what is flipped, deleted, swapped, inserted or cut off in a file is found, and the first bad
+// entry named; and nothing at all can be changed in one unseen.
+func TestTamperedExportIsFound(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		invoiceFile, incomingFile := f.exports(t)
+		for kind, text := range map[string][]byte{"submission": invoiceFile, "incoming e-invoice": incomingFile} {
+			count := 3
+			if kind != "submission" {
+				count = 4
+			}
+			last := int64(count)
+			for name, c := range map[string]struct {
+				ordinal   int64
+				rearrange func(e []string) []string
+			}{
+				"flip a body": {1, func(e []string) []string { e[0] = strings.Replace(e[0], `"body":"`, `"body":"AAAA`, 1); return e }},
+				"flip a type": {last, func(e []string) []string {
+					return append(e[:count-1], strings.Replace(e[count-1], `"media_type":"`, `"media_type":"x`, 1))
+				}},
+				"delete":          {2, func(e []string) []string { return slices.Delete(e, 1, 2) }},
+				"delete first":    {1, func(e []string) []string { return e[1:] }},
+				"swap":            {2, func(e []string) []string { e[1], e[2] = e[2], e[1]; return e }},
+				"insert":          {2, func(e []string) []string { return slices.Insert(e, 1, e[0]) }},
+				"insert at end":   {last + 1, func(e []string) []string { return append(e, e[count-1]) }},
+				"truncate":        {last, func(e []string) []string { return e[:count-1] }},
+				"truncate to one": {2, func(e []string) []string { return e[:1] }},
+				"truncate all":    {1, func([]string) []string { return nil }},
+			} {
+				_, _, err := store.VerifyExport(rearranged(t, text, c.rearrange))
+				if fault, ok := errors.AsType[store.EvidenceError](err); !ok || fault.Ordinal != c.ordinal || fault.Kind != kind {
+					t.Errorf("%s of %s: found %v, want entry %d", name, kind, err, c.ordinal)
+				}
+			}
+			f.flipEverywhere(t, text)
+		}
+		for _, text := range []string{"", "{}", "null", string(invoiceFile) + "{}", strings.Replace(string(invoiceFile), "quittance-evidence-v2", "other", 1),
+			strings.Replace(string(invoiceFile), `"invoice_id"`, `"note": "x", "invoice_id"`, 1),
+			strings.Replace(string(invoiceFile), `"call": "status"`, `"call": "submit", "call": "status"`, 1),
+			strings.Replace(string(invoiceFile), `"call"`, `"Call"`, 1), strings.ReplaceAll(string(invoiceFile), "  ", " ")} {
+			if _, _, err := store.VerifyExport([]byte(text)); err == nil {
+				t.Errorf("this verifies: %.80s", text)
+			}
+		}
+	})
+}
+
+// flipEverywhere changes every byte of a file in turn. None may go unseen.
+func (f *fixture) flipEverywhere(t *testing.T, text []byte) {
+	t.Helper()
+	for n := range bytes.TrimRight(text, "\n") {
+		changed := slices.Clone(text)
+		changed[n] ^= 1
+		if _, _, err := store.VerifyExport(changed); err == nil {
+			t.Errorf("byte %d can be changed unseen, near %q", n, text[max(0, n-20):min(len(text), n+20)])
+		}
+	}
+}
+
+// TestExportWrittenAnew: a file that was written anew as a whole verifies, but its digest is another one. That is what
+// the digest is told apart from the file for.
+func TestExportWrittenAnew(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		_, text := f.exports(t)
+		_, before, err := store.VerifyExport(text)
+		must(t, err)
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		var file map[string]any
+		must(t, decoder.Decode(&file))
+		of := file["incoming"].(map[string]any)
+		revisions := of["revisions"].([]any)
+		altered := revisions[len(revisions)-1].(map[string]any)
+		forged := strings.NewReplacer(`"supplier_name": "Söhne \u0026 Co"`, `"supplier_name": "Mallory"`)
+		at := strings.LastIndex(string(text), `"revision"`)
+		changed := string(text[:at]) + forged.Replace(string(text[at:]))
+		oldHead, oldFile := of["head"].(string), file["digest"].(string)
+		altered["supplier_name"] = "Mallory"
+		of["head"] = revisionDigest(t, of, altered)
+		changed = strings.ReplaceAll(changed, oldHead, of["head"].(string))
+		changed = strings.ReplaceAll(changed, oldFile, fileDigest(t, file))
+		entries, after, err := store.VerifyExport([]byte(changed))
+		if err != nil || entries != 4 || after == before || !strings.Contains(changed, "Mallory") {
+			t.Errorf("%d entries, %v; the same digest: %v", entries, err, after == before)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+var (
+	comment     = regexp.MustCompile(`--[^\n]*`)
+	newTable    = regexp.MustCompile(`\bcreate table (?:if not exists )?(\w+)`)
+	uniqueIndex = regexp.MustCompile(`^create unique index .*\bon (\w+)`)
+	alteration  = regexp.MustCompile(`^alter table (?:if exists )?(?:only )?(\w+) (.*)$`)
+	addsColumn  = regexp.MustCompile(`^add column `)
+)
+
+// notAdditive names what in a migration the version before it could not live with: its statements would fail, or its rows
+// would be refused, or what it has stored would be gone.
+func notAdditive(text string) (faults []string) {
+	text = strings.ToLower(comment.ReplaceAllString(text, ""))
+	fresh := map[string]bool{}
+	for _, found := range newTable.FindAllStringSubmatch(text, -1) {
+		fresh[found[1]] = true
+	}
+	for statement := range strings.SplitSeq(text, ";") {
+		statement = strings.Join(strings.Fields(statement), " ")
+		first, _, _ := strings.Cut(statement, " ")
+		switch first {
+		case "drop", "truncate", "delete":
+			faults = append(faults, "it takes away: "+statement)
+		case "create":
+			if found := uniqueIndex.FindStringSubmatch(statement); found != nil && !fresh[found[1]] {
+				faults = append(faults, "it refuses rows that the version before may write: "+statement)
+			}
+		case "alter":
+			found := alteration.FindStringSubmatch(statement)
+			if found == nil {
+				faults = append(faults, "it alters what is no table: "+statement)
+				continue
+			}
+			if fresh[found[1]] {
+				continue
+			}
+			for action := range strings.SplitSeq(found[2], ", ") {
+				if !addsColumn.MatchString(action) || strings.Contains(action, "not null") && !strings.Contains(action, "default") {
+					faults = append(faults, "it does more than to add what the version before need not know: "+statement)
+				}
+			}
+		}
+	}
+	return faults
+}
+
+// TestAdditiveMigrations: from the third on, a migration only adds, so that the version before it keeps running on the
+// schema after it. The words of an operation on a table that is not new in the same file give away what does not.
+func TestAdditiveMigrations(t *testing.T) {
+	files, err := filepath.Glob("schema/*.sql")
+	must(t, err)
+	looked := 0
+	for _, file := range files {
+		if name := filepath.Base(file); name < "0003" {
+			continue // they were released together, with nothing before them
+		}
+		text, err := os.ReadFile(file)
+		must(t, err)
+		looked++
+		for _, fault := range notAdditive(string(text)) {
+			t.Errorf("%s: %s", file, fault)
+		}
+	}
+	if looked == 0 {
+		t.Error("no migration was looked at")
+	}
+	for _, bad := range []string{
+		"drop table invoices;", "drop index if exists invoices_number;", "alter table invoices drop column number;", "alter table invoices rename column a to b;",
+		"ALTER TABLE invoices\n  RENAME TO bills;", "alter table invoices add column a text not null;", "alter table invoices alter column a type bigint;",
+		"alter table invoices alter column a set not null;", "alter table invoices add constraint c check (a > 0);", "create unique index i on invoices (a);",
+		"truncate events;", "delete from events;",
+		"alter table invoices add column a text, add column b text not null;", "-- +goose StatementBegin\nalter table x drop column y;\n-- +goose StatementEnd",
+	} {
+		if len(notAdditive(bad)) == 0 {
+			t.Errorf("not noticed: %s", bad)
+		}
+	}
+	for _, good := range []string{
+		"-- drop table is a word of a comment\nalter table invoices add column a text;", "alter table invoices add column a bigint not null default 0;",
+		"create table t (a bigint not null, check (a > 0));\ncreate unique index i on t (a);", "create index i on invoices (a);", "update invoices set a = 1;",
+	} {
+		if faults := notAdditive(good); len(faults) > 0 {
+			t.Errorf("%s: %v", good, faults)
+		}
+	}
+}
+
+// laterMigration is what the version after this one does to the schema. It takes its time, with its locks held.
+const laterMigration = `-- +goose Up
+create table later (id bigint not null primary key, tenant_id bytea references tenants (id));
+alter table invoices add column later text;
+alter table submissions add column later bigint not null default 7;
+insert into later (id) values (1);
+select pg_sleep(1);`
+
+// TestMigrateBesideServing: two replicas of the version after this one start at once; one migrates, the other waits. This
+// version serves meanwhile and afterwards, and starts on the schema that it does not know. While a long transaction keeps
+// the migration from a table, nobody else is kept from it for long.
+func TestMigrateBesideServing(t *testing.T) {
+	if !slices.Contains(storetest.Engines(), storetest.Postgres) {
+		return // a file has one server
+	}
+	t.Parallel()
+	later := fstest.MapFS{"schema/90001_later.sql": {Data: []byte(laterMigration)}}
+	must(t, fs.WalkDir(os.DirFS("."), "schema", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		later[name] = &fstest.MapFile{Data: text}
+		return err
+	}))
+	f := &fixture{Store: storetest.Open(t, storetest.Postgres)}
+	f.raw = openRaw(t, f.Store)
+	f.company = f.newCompany(t, "owner@example.com")
+	ctx, stop := context.WithCancel(t.Context())
+	long, err := f.raw.BeginTx(t.Context(), nil)
+	must(t, err)
+	_, err = long.ExecContext(t.Context(), `lock table invoices in row exclusive mode`)
+	must(t, err)
+	var facts atomic.Int64
+	migrated := make(chan int64, 1)
+	race(7, func(n int) {
+		if n == 6 {
+			defer func() { must2(t, long.Commit()) }()
+			waits := int64(0)
+			for waits == 0 && !t.Failed() {
+				time.Sleep(5 * time.Millisecond)
+				must2(t, f.raw.QueryRowContext(t.Context(), `select count(*) from pg_stat_activity where datname = current_database()
+					and wait_event_type = 'Lock' and query like '%alter table invoices%'`).Scan(&waits))
+			}
+			for before := facts.Load(); facts.Load() < before+20 && !t.Failed(); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			return
+		}
+		if n < 2 {
+			db, err := store.OpenUnmigrated(t.Context(), f.Address, f.Options)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			must2(t, errors.Join(db.MigrateTo(t.Context(), later), db.Ping(t.Context()), db.Close()))
+			select {
+			case migrated <- facts.Load():
+			default:
+				stop() // both have
+			}
+			return
+		}
+		for ctx.Err() == nil {
+			created, err := f.tenant.CreateInvoice(t.Context(), draft("INV-"+string(rune('A'+n))))
+			if err == nil {
+				_, err = f.tenant.Invoice(t.Context(), created.ID)
+			}
+			if err == nil {
+				_, _, err = f.SubmissionLanes(t.Context())
+			}
+			must2(t, err)
+			facts.Add(1)
+		}
+	})
+	if before := <-migrated; facts.Load() <= before {
+		t.Errorf("%d facts before the migration and none after", before)
+	}
+	if n := f.number(t, `select count(*) from goose_db_version where version_id = 90001`); n != 1 {
+		t.Errorf("it was migrated %d times", n)
+	}
+	f.DB = f.Again(t)
+	f.submit(t, "INV-AFTER")
+	if n := f.number(t, `select later from submissions`); n != 7 {
+		t.Errorf("the new column holds %d", n)
+	}
+}

@@ -1,0 +1,181 @@
+package store_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// TestReferences: the reference of a submission is a function of its invoice and of how many there were before: the same in
+// a database that was restored. It is a UUIDv7 with the time of the invoice, and no two invoices or companies share one.
+func TestReferences(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		seen := map[store.ID]bool{}
+		created := f.create(t, "INV-1")
+		f.Clock.Advance(time.Hour)
+		for n := range int64(3) {
+			call := f.begin(t, created.ID)
+			id := call.Submission.ID
+			if seen[id] || id[6]>>4 != 7 || id[8]>>6 != 2 || !bytes.Equal(id[:6], created.ID[:6]) || call.Submission.Ordinal != n+1 {
+				t.Errorf("reference %s of number %d of invoice %s", id, call.Submission.Ordinal, created.ID)
+			}
+			seen[id] = true
+			decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
+			_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-1"), nil })
+			must(t, err)
+		}
+		if other := f.submit(t, "INV-2"); seen[other.Submission.ID] {
+			t.Error("two invoices share a reference")
+		}
+	})
+}
+
+// TestRestored: after a restore every open submission is due, what was proven before counts no more, tokens are revoked,
+// and what exists now is looked up before it is sent; what is created afterwards is not.
+func TestRestored(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		_, err := f.CreateToken(ctx, f.user, [32]byte{7}, f.Clock.Now().Add(time.Hour))
+		must(t, err)
+		open, ended, drafted := f.submit(t, "INV-1"), f.submit(t, "INV-2"), f.create(t, "INV-3")
+		record(t, ended, allFour("accepted", true))
+		f.exec(t, `update submissions set due_at = null, next_check_at = null where id = $1`, ended.Submission.ID)
+		decide(t, open, func(s store.Submission, now time.Time) store.Decision {
+			d := outcome(s, api.OutcomeUnknown)
+			d.MissingSince, d.MissingCount, d.DueAt = &now, 2, new(now.Add(time.Hour))
+			return d
+		})
+		_, err = f.ResolveSubmission(ctx, open.Submission.ID, true)
+		must(t, err)
+		at := f.Clock.Advance(time.Minute)
+		count, err := f.Restored(ctx)
+		must(t, err)
+		after, err := f.tenant.Submission(ctx, open.Submission.ID)
+		must(t, err)
+		if count != 1 || after.MissingCount != 0 || after.MissingSince != nil || after.Resend || !after.DueAt.Equal(at) || !after.NextCheckAt.Equal(at) {
+			t.Errorf("%d open: %s", count, shown(after))
+		}
+		_, err = f.Authenticate(ctx, [32]byte{7})
+		if err == nil {
+			t.Error("a token of before the restore is still good")
+		}
+		f.Clock.Advance(time.Second)
+		older, younger := f.begin(t, drafted.ID), f.submit(t, "INV-4")
+		if !older.LookFirst || younger.LookFirst {
+			t.Errorf("looked up first: %v of before, %v of afterwards", older.LookFirst, younger.LookFirst)
+		}
+		if !older.Submission.DueAt.Equal(f.Clock.Now().Add(2 * lease)) {
+			t.Errorf("leased until %v", older.Submission.DueAt)
+		}
+		if none, err := younger.Successors(ctx); err != nil || len(none) != 0 {
+			t.Errorf("%v, %v", none, err)
+		}
+	})
+}
+
+// TestAdopt: the submission that the provider knows under a later reference takes the place of the one that was begun; what
+// it is, is asked for. The next one of the invoice comes after it.
+func TestAdopt(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		created := f.create(t, "INV-1")
+		_, err := f.Restored(ctx)
+		must(t, err)
+		begun := f.begin(t, created.ID)
+		all, err := begun.Successors(ctx)
+		must(t, err)
+		if len(all) != store.MaxSuccessors || all[1].Ordinal != 3 || slices.ContainsFunc(all, func(s store.Successor) bool { return s.ID == begun.Submission.ID }) {
+			t.Fatalf("%+v", all)
+		}
+		adopted, err := begun.Adopt(ctx, all[1], time.Minute)
+		must(t, err)
+		kept, err := f.tenant.Submission(ctx, all[1].ID)
+		must(t, err)
+		if shown(adopted.Submission) != shown(kept) || kept.Outcome != api.OutcomeUnknown || !kept.Current || kept.Ordinal != 3 || kept.Number != "INV-1" ||
+			!bytes.Equal(kept.Document, begun.Submission.Document) || !kept.DueAt.Equal(f.Clock.Now().Add(time.Minute)) {
+			t.Errorf("adopted as %s,\nkept as    %s", shown(adopted.Submission), shown(kept))
+		}
+		_, err = begun.Adopt(ctx, all[2], time.Minute)
+		wantErr(t, err, store.ErrLeaseLost)
+		record(t, adopted, allFour("accepted", true))
+		invoice, err := f.tenant.Invoice(ctx, created.ID)
+		must(t, err)
+		if history, err := f.tenant.Submissions(ctx, created.ID); err != nil || len(history) != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
+			t.Errorf("history %v, %v", history, err)
+		}
+	})
+}
+
+// TestBackup: a copy of a database that is being written to opens as a database with every commit of before; an existing
+// file is left alone, and only the owner may read it.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, storetest.SQLite)
+	f := &fixture{Store: s}
+	f.raw = openRaw(t, s)
+	f.company = f.newCompany(t, "owner@example.com")
+	call := f.submit(t, "INV-1")
+	record(t, call, allFour("accepted", false))
+	path := filepath.Join(t.TempDir(), "copy.db")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				if _, err := f.tenant.CreateInvoice(t.Context(), draft("INV-2")); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	}()
+	must(t, f.Backup(t.Context(), path))
+	close(stop)
+	<-stopped
+	info, err := os.Stat(path)
+	must(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	if err := f.Backup(t.Context(), path); err == nil {
+		t.Error("an existing file was overwritten")
+	}
+	if again, err := os.Stat(path); err != nil || again.Size() != info.Size() {
+		t.Errorf("an existing file was touched: %v", err)
+	}
+	restored, err := store.Open(t.Context(), "sqlite:"+path, s.Options)
+	must(t, err)
+	defer func() { must(t, restored.Close()) }()
+	tenant, err := restored.Tenant(t.Context(), f.account.ID)
+	must(t, err)
+	kept, err := tenant.Submission(t.Context(), call.Submission.ID)
+	must(t, err)
+	if kept.Outcome != api.OutcomeAcknowledged || kept.Evidence != 1 {
+		t.Errorf("in the copy: %s", shown(kept))
+	}
+}
+
+// TestBackupOfPostgres: PostgreSQL has its own means, and the caller is told which.
+func TestBackupOfPostgres(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		if engine != storetest.Postgres {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "copy.db")
+		wantErr(t, storetest.Open(t, engine).Backup(t.Context(), path), store.ErrBackup)
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Error("a file was made")
+		}
+	}
+}

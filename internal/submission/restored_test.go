@@ -1,0 +1,432 @@
+package submission_test
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/pgtest"
+	"quittance/internal/provider"
+	"quittance/internal/sandbox"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+	"quittance/internal/submission"
+)
+
+const credential = "provider-credential"
+
+// party is the provider sandbox over real HTTP, and how often each reference was posted to it.
+type party struct {
+	*sandbox.ProviderServer
+	url  string
+	down atomic.Bool // every call is answered 503
+
+	mu     sync.Mutex
+	posted map[string]int
+}
+
+func newParty(t *testing.T) *party {
+	t.Helper()
+	inner, err := sandbox.NewProvider(sandbox.ProviderOptions{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now, Pace: 100 * time.Microsecond})
+	must(t, err)
+	p := &party{ProviderServer: inner, posted: map[string]int{}}
+	server := httptest.NewServer(p)
+	p.url = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		must(t, inner.Close())
+	})
+	return p
+}
+
+func (p *party) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		p.mu.Lock()
+		p.posted[r.Header.Get("Idempotency-Key")]++
+		p.mu.Unlock()
+	}
+	if p.down.Load() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	p.ProviderServer.ServeHTTP(w, r)
+}
+
+// posts returns how often each reference was posted since the last time.
+func (p *party) posts() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	posted := p.posted
+	p.posted = map[string]int{}
+	return posted
+}
+
+// accepted returns how many documents with an invoice number the provider has accepted for good.
+func (p *party) accepted(number string) (count int) {
+	for _, d := range p.Ledger().Documents() {
+		if d.InvoiceNumber == number && d.Report(time.Now()).Status == invoice.Accepted {
+			count++
+		}
+	}
+	return count
+}
+
+// house is a service on a database, and the company whose invoices it submits.
+type house struct {
+	*store.DB
+	party   *party
+	address string
+	keys    *secret.Keyring
+	service *submission.Service
+	account store.ID
+	tenant  *store.Tenant
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open opens the database at an address; it is closed by the caller.
+func open(t *testing.T, p *party, address string, keys *secret.Keyring) *house {
+	t.Helper()
+	return openWith(t, p, address, store.Options{Keys: keys})
+}
+
+func openWith(t *testing.T, p *party, address string, options store.Options) *house {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	options.Log = log
+	db, err := store.Open(t.Context(), address, options)
+	must(t, err)
+	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
+		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: 10 * time.Second, Clock: time.Now})
+	})
+	return &house{DB: db, party: p, address: address, keys: options.Keys, service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
+		CallTimeout: 10 * time.Second, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond}, Log: log,
+		Observe: func(string, string, time.Duration) {}})}
+}
+
+// newHouse makes an empty database with a company whose connection leads to the party.
+func newHouse(t *testing.T, engine string, p *party) *house {
+	t.Helper()
+	keys, err := secret.Generate()
+	must(t, err)
+	address := "sqlite:" + filepath.Join(t.TempDir(), "quittance.db")
+	if engine == storetest.Postgres {
+		address = pgtest.URL(t)
+	}
+	h := open(t, p, address, keys)
+	account, err := h.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
+	must(t, err)
+	h.account = account.ID
+	added, err := h.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
+	must(t, err)
+	_, err = h.ActivateConnection(t.Context(), added.ID)
+	must(t, err)
+	h.tenant, err = h.Tenant(t.Context(), account.ID)
+	must(t, err)
+	return h
+}
+
+// backup closes the house, copies its database, and returns the house opened again and the address of the copy.
+func (h *house) backup(t *testing.T) (again *house, copied string) {
+	t.Helper()
+	if h.Engine() == storetest.SQLite {
+		path := filepath.Join(t.TempDir(), "backup.db")
+		must(t, h.Backup(t.Context(), path))
+		return h, "sqlite:" + path
+	}
+	must(t, h.Close())
+	copied = pgtest.Copy(t, h.address)
+	return h.at(t, h.address), copied
+}
+
+// at opens the company's house on another database.
+func (h *house) at(t *testing.T, address string) *house {
+	t.Helper()
+	again := open(t, h.party, address, h.keys)
+	tenant, err := again.Tenant(t.Context(), h.account)
+	must(t, err)
+	again.account, again.tenant = h.account, tenant
+	return again
+}
+
+// draftFor is a complete draft; to is its recipient, which may choose a scenario.
+func draftFor(number, to string) *api.Draft {
+	dec := func(text string) *api.Decimal {
+		d, err := api.ParseDecimal(text)
+		if err != nil {
+			panic(err) // a literal of this test
+		}
+		return &d
+	}
+	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Buyer"), RecipientNetworkID: &to, BuyerEndpointScheme: new("0235"),
+		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerCountry: new("AE"), TotalAmount: dec("1050.00"), Currency: new("AED"),
+		IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
+		Items: []api.Item{{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), GrossUnitPrice: dec("100.00"),
+			DiscountAmount: dec("0"), VATCategory: new("S"), VATRate: dec("5"), ItemCode: new("SKU-7"), Description: new("Workshop")}}}
+}
+
+func (h *house) draft(t *testing.T, number, to string) store.ID {
+	t.Helper()
+	created, err := h.tenant.CreateInvoice(t.Context(), draftFor(number, to))
+	must(t, err)
+	return created.ID
+}
+
+// patch makes the recipient an ordinary one.
+func (h *house) patch(t *testing.T, id store.ID) {
+	t.Helper()
+	_, err := h.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func(current []byte) (api.Draft, error) {
+		var draft api.Draft
+		err := json.Unmarshal(current, &draft)
+		draft.RecipientNetworkID = new("1234567890")
+		return draft, err
+	})
+	must(t, err)
+}
+
+func (h *house) submit(t *testing.T, id store.ID, want api.Outcome) {
+	t.Helper()
+	submitted, err := h.service.Submit(t.Context(), h.tenant, id)
+	if want == store.OutcomeNotSent {
+		if !errors.Is(err, submission.ErrNotTaken) {
+			t.Fatalf("%v, want %v", err, submission.ErrNotTaken)
+		}
+		return
+	}
+	must(t, err)
+	if submitted.Submission == nil || submitted.Submission.Outcome != want {
+		t.Fatalf("outcome of %s: %+v, want %s", *submitted.Draft.InvoiceNumber, submitted.Submission, want)
+	}
+}
+
+// settle reconciles until the outcome of an invoice is known and, unless it is rejected, all its states are final.
+func (h *house) settle(t *testing.T, id store.ID) store.Invoice {
+	t.Helper()
+	work := h.service.Work()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		found, err := h.tenant.Invoice(t.Context(), id)
+		must(t, err)
+		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged && s.States.AllTerminal() {
+			return found
+		}
+		lanes, _, err := work.Lanes(t.Context())
+		must(t, err)
+		for _, lane := range lanes {
+			calls, err := work.Claim(t.Context(), lane, 16)
+			must(t, err)
+			for _, call := range calls {
+				work.Do(t.Context(), call)
+			}
+		}
+	}
+	t.Fatal("an invoice does not settle")
+	return store.Invoice{}
+}
+
+// wantTruth compares what is known of an invoice with what the provider says under its reference.
+func (h *house) wantTruth(t *testing.T, found store.Invoice) {
+	t.Helper()
+	s := found.Submission
+	entry, ok := h.party.Ledger().Document(s.ID.String())
+	if !ok {
+		t.Errorf("%s: the provider has nothing under %s", s.Number, s.ID)
+		return
+	}
+	text, err := json.Marshal(entry.Report(time.Now()))
+	must(t, err)
+	report, err := invoice.ReadReport(text, provider.ProtocolVocabulary())
+	must(t, err)
+	if s.Outcome != invoice.Outcome(report.Status) || s.States != report.States {
+		t.Errorf("%s is %s with %v, and the provider says %s with %v", s.Number, s.Outcome, s.States, report.Status, report.States)
+	}
+}
+
+// story is what a company did before the disaster, and the backups that were made on the way.
+type story struct {
+	*house
+	plain, dropped, rejected, edited, untouched store.ID
+	backups                                     []string
+}
+
+// numbers of the story's invoices, in the order of invoices.
+var numbers = [...]string{"PLAIN", "DROPPED", "REJECTED", "EDITED", "UNTOUCHED"}
+
+func (s *story) invoices() [5]store.ID {
+	return [...]store.ID{s.plain, s.dropped, s.rejected, s.edited, s.untouched}
+}
+
+// newStory submits a plain invoice, one whose answer is lost, one that is rejected, corrected and submitted anew, and one
+// that is refused unread, edited and submitted anew, so that its first reference is never used; another one stays a draft.
+// A backup is made before, between and after.
+func newStory(t *testing.T, engine string) *story {
+	t.Helper()
+	s := &story{house: newHouse(t, engine, newParty(t))}
+	backup := func() {
+		var copied string
+		s.house, copied = s.backup(t)
+		s.backups = append(s.backups, copied)
+	}
+	s.plain, s.dropped = s.draft(t, numbers[0], "1234567890"), s.draft(t, numbers[1], "sandbox-drop-after-accept")
+	s.rejected, s.edited = s.draft(t, numbers[2], "sandbox-rejected-validation"), s.draft(t, numbers[3], "sandbox-429-once")
+	s.untouched = s.draft(t, numbers[4], "1234567890")
+	backup()
+	s.submit(t, s.plain, api.OutcomeAcknowledged)
+	s.submit(t, s.dropped, api.OutcomeUnknown)
+	s.submit(t, s.rejected, api.OutcomeRejected)
+	s.submit(t, s.edited, store.OutcomeNotSent)
+	backup()
+	s.patch(t, s.rejected)
+	s.patch(t, s.edited)
+	backup()
+	s.submit(t, s.rejected, api.OutcomeAcknowledged)
+	s.submit(t, s.edited, api.OutcomeAcknowledged)
+	backup()
+	for _, id := range s.invoices() {
+		s.settle(t, id)
+	}
+	must(t, s.Close())
+	return s
+}
+
+func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Helper()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			test(t, engine)
+		})
+	}
+}
+
+// TestRestoredReconcilesBeforeItSubmits: whatever the moment of the backup, after a restore the company submits everything
+// again, corrects what it is told was rejected, and every invoice ends as the provider has it: no document is posted that
+// the provider has, and none is there twice.
+func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine string) {
+		s := newStory(t, engine)
+		s.party.posts()
+		for n, backup := range s.backups {
+			h := s.at(t, backup)
+			_, err := h.Restored(t.Context())
+			must(t, err)
+			for i, id := range s.invoices() {
+				h.again(t, id)
+				if count := s.party.accepted(numbers[i]); count != 1 {
+					t.Errorf("backup %d: the provider has %d documents of %s", n, count, numbers[i])
+				}
+			}
+			posts := s.party.posts()
+			var want int
+			if n == 0 {
+				want = 1 // the one that was a draft still; the restores after this one find it there
+			}
+			if len(posts) != want {
+				t.Errorf("backup %d: posted %v, want %d", n, posts, want)
+			}
+			verified, err := h.VerifyEvidence(t.Context())
+			must(t, err)
+			if verified.Entries == 0 || len(verified.Faults) > 0 {
+				t.Errorf("backup %d: evidence %+v", n, verified)
+			}
+			must(t, h.Close())
+		}
+	})
+}
+
+// again submits an invoice as its company does that does not know what became of it, correcting it when it is rejected.
+func (h *house) again(t *testing.T, id store.ID) {
+	t.Helper()
+	for range 3 {
+		if _, err := h.service.Submit(t.Context(), h.tenant, id); err != nil {
+			t.Fatal(err)
+		}
+		found := h.settle(t, id)
+		h.wantTruth(t, found)
+		if found.Submission.Outcome == api.OutcomeAcknowledged {
+			return
+		}
+		h.patch(t, id)
+	}
+	t.Errorf("%s is never accepted", id)
+}
+
+// TestRestoredWhileTheProviderIsDown: while it cannot be asked, nothing is sent and nothing can be edited: the outcome is
+// unknown until it can.
+func TestRestoredWhileTheProviderIsDown(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine string) {
+		s := newStory(t, engine)
+		s.party.posts()
+		h := s.at(t, s.backups[0])
+		_, err := h.Restored(t.Context())
+		must(t, err)
+		s.party.down.Store(true)
+		h.submit(t, s.plain, api.OutcomeUnknown)
+		h.submit(t, s.edited, api.OutcomeUnknown)
+		_, err = h.tenant.UpdateInvoice(t.Context(), s.edited, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draftFor("OTHER", "1"), nil })
+		if !errors.Is(err, store.ErrNotEditable) {
+			t.Errorf("edited: %v", err)
+		}
+		s.party.down.Store(false)
+		h.wantTruth(t, h.settle(t, s.plain))
+		if posts := s.party.posts(); len(posts) != 0 {
+			t.Errorf("posted %v", posts)
+		}
+		must(t, h.Close())
+	})
+}
+
+// TestRestoredWithoutAWord: where nobody says that the database was restored, the references alone keep a document that is
+// posted once more from being there twice.
+func TestRestoredWithoutAWord(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine string) {
+		s := newStory(t, engine)
+		h := s.at(t, s.backups[0])
+		for _, id := range []store.ID{s.plain, s.dropped, s.untouched} {
+			h.again(t, id)
+		}
+		for _, number := range []string{"PLAIN", "DROPPED", "UNTOUCHED"} {
+			if count := s.party.accepted(number); count != 1 {
+				t.Errorf("the provider has %d documents of %s", count, number)
+			}
+		}
+		must(t, h.Close())
+	})
+}
+
+// TestTooLateToSend: a process that stood still between its intent and its call, for longer than its lease, sends nothing:
+// others may have been told meanwhile that the document is missing.
+func TestTooLateToSend(t *testing.T) {
+	t.Parallel()
+	first := newHouse(t, storetest.SQLite, newParty(t))
+	must(t, first.Close())
+	clock := storetest.NewClock()
+	late := openWith(t, first.party, first.address, store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
+		if moment == store.Before && step == "provider submit" {
+			clock.Advance(time.Minute)
+		}
+	}})
+	tenant, err := late.Tenant(t.Context(), first.account)
+	must(t, err)
+	late.tenant = tenant
+	late.submit(t, late.draft(t, "LATE", "1234567890"), store.OutcomeNotSent)
+	if posts := first.party.posts(); len(posts) != 0 {
+		t.Errorf("posted %v", posts)
+	}
+	must(t, late.Close())
+}

@@ -1,0 +1,228 @@
+package submission
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/provider"
+	"quittance/internal/store"
+)
+
+// TestTrouble: which answers count against the connection. One about the document alone does not, and neither does the
+// word that there is no such document.
+func TestTrouble(t *testing.T) {
+	status := func(kind provider.Kind, status int) provider.Answer {
+		return provider.Answer{Kind: kind, HTTPStatus: status, Body: []byte("{}")}
+	}
+	for want, answers := range map[string][]provider.Answer{
+		"": {reported(open(), "accepted", 1, nil), status(provider.UnknownReference, 404), status(provider.Unclear, 422), status(provider.Unclear, 409),
+			status(provider.Unclear, 400), status(provider.Unclear, 413)},
+		"timeout":      {{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, {Kind: provider.NotSent, ErrorClass: provider.ClassTimeout}},
+		"connect":      {{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}},
+		"too_large":    {{Kind: provider.Unclear, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge}},
+		"redirect":     {{Kind: provider.Unclear, HTTPStatus: 307, ErrorClass: provider.ClassRedirect}},
+		"refused":      {status(provider.Refused, 401), status(provider.Refused, 403)},
+		"limited":      {status(provider.Refused, 429)},
+		"server_error": {status(provider.Unclear, 500), status(provider.Unclear, 503)},
+		"unreadable":   {status(provider.Answered, 200), status(provider.Unclear, 404), reported(open(), "odd", 1, nil)},
+		"unusable":     {{Kind: provider.NotSent}},
+	} {
+		for _, answer := range answers {
+			_, d := judge(t, open(), callStatus, answer, true, began)
+			if d.Trouble != want || d.RetryAfter != answer.RetryAfter {
+				t.Errorf("%v %d %s: trouble %q, want %q", answer.Kind, answer.HTTPStatus, answer.ErrorClass, d.Trouble, want)
+			}
+		}
+	}
+}
+
+// TestAfterTrouble: a submission that was asked about every hour is asked about within a minute after an answer that says
+// nothing, and the waits double no further; real answers go on to an hour.
+func TestAfterTrouble(t *testing.T) {
+	s, now := open(), began
+	s, _ = judge(t, s, callSubmit, reported(s, "accepted", 1, nil), true, now)
+	s.PollWait = time.Hour
+	down := provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}
+	for range 3 {
+		now = now.Add(time.Hour)
+		s, _ = judge(t, s, callStatus, down, true, now)
+		if got := s.DueAt.Sub(now); got != time.Minute {
+			t.Errorf("asked again after %v", got)
+		}
+	}
+	s, _ = judge(t, s, callStatus, reported(s, "accepted", 1, nil), true, now)
+	if got := s.DueAt.Sub(now); got != 2*time.Minute {
+		t.Errorf("after an answer asked again after %v", got)
+	}
+	down.RetryAfter = 20 * time.Minute
+	s, _ = judge(t, s, callStatus, down, true, now)
+	if got := s.DueAt.Sub(now); got != 20*time.Minute {
+		t.Errorf("against the provider's wish asked again after %v", got)
+	}
+}
+
+// TestMissingAndAskedToWait: the provider's wish counts also where an early answer could count towards a resend.
+func TestMissingAndAskedToWait(t *testing.T) {
+	s := open()
+	s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, true, began)
+	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), RetryAfter: 30 * time.Minute}
+	s, _ = judge(t, s, callStatus, missing, true, began.Add(time.Second))
+	if got := s.DueAt.Sub(began.Add(time.Second)); got < 30*time.Minute {
+		t.Errorf("asked again after %v", got)
+	}
+}
+
+// TestResendFollowsALookUp: a repeat follows a look-up that has just said that there is no such document, never one that got
+// no answer; an administrator's decision holds against a provider that cannot say, but not against one that is not there.
+func TestResendFollowsALookUp(t *testing.T) {
+	proven := open()
+	proven.Outcome, proven.MissingCount = api.OutcomeUnknown, provenMissing
+	decided := open()
+	decided.Outcome, decided.Resend = api.OutcomeUnknown, true
+	for name, c := range map[string]struct {
+		answer          provider.Answer
+		proven, decided bool
+	}{
+		"no such document": {provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404}, true, true},
+		"another 404":      {provider.Answer{Kind: provider.Unclear, HTTPStatus: 404}, false, true},
+		"503":              {provider.Answer{Kind: provider.Unclear, HTTPStatus: 503}, false, false},
+		"429":              {provider.Answer{Kind: provider.Refused, HTTPStatus: 429}, false, false},
+		"nothing":          {provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, false, false},
+	} {
+		h := hearing{call: callStatus, answer: c.answer, profile: provider.Profile{Idempotent: true}, hold: true}
+		if got := h.allowsResend(proven); got != c.proven {
+			t.Errorf("%s: sent again %v", name, got)
+		}
+		if got := h.allowsResend(decided); got != c.decided {
+			t.Errorf("%s: sent again after a decision %v", name, got)
+		}
+	}
+}
+
+// TestAProcessThatStoodStill: what was heard of a missing document before it was handed over does not count, however long
+// after the intent that was, and whoever has the lease by then.
+func TestAProcessThatStoodStill(t *testing.T) {
+	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	for _, leased := range []bool{true, false} {
+		s, now := open(), began.Add(20*time.Minute)
+		s, _ = judge(t, s, callStatus, missing, true, now)
+		if s.MissingCount != 1 {
+			t.Fatalf("heard %d times", s.MissingCount)
+		}
+		s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear, HTTPStatus: 500, Duration: time.Second}, leased, now.Add(time.Second))
+		if s.MissingCount != 0 || !s.SentAt.Equal(now) {
+			t.Errorf("leased %v: heard %d times, sent at %v", leased, s.MissingCount, s.SentAt)
+		}
+		if s, _ = judge(t, s, callStatus, missing, true, now.Add(2*timeout-1)); s.MissingCount != 0 {
+			t.Errorf("leased %v: an answer of %v after it was sent counts", leased, 2*timeout-1)
+		}
+		if s, _ = judge(t, s, callStatus, missing, true, now.Add(2*timeout)); s.MissingCount != 1 {
+			t.Errorf("leased %v: an answer of %v after it was sent does not count", leased, 2*timeout)
+		}
+	}
+}
+
+// TestAnAnswerIsAsOldAsItsQuestion: that the provider did not have a document counts from when it was asked, and not from when a
+// process that stood still recorded it.
+func TestAnAnswerIsAsOldAsItsQuestion(t *testing.T) {
+	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), Duration: 20 * time.Minute}
+	s, _ := judge(t, open(), callSubmit, provider.Answer{Kind: provider.Unclear, Duration: timeout}, true, began.Add(timeout))
+	s, _ = judge(t, s, callStatus, missing, true, began.Add(timeout+missing.Duration))
+	if s.MissingCount != 0 {
+		t.Error("a question of before the document could have arrived counts")
+	}
+	s, _ = judge(t, s, callStatus, missing, true, began.Add(time.Hour))
+	s, _ = judge(t, s, callStatus, missing, true, began.Add(time.Hour+59*time.Second))
+	if s.MissingCount != 1 {
+		t.Errorf("two questions 59 s apart count %d times", s.MissingCount)
+	}
+}
+
+// TestLookFirst: before anything is sent, the word that there is no such document keeps the lease for the sending, and
+// every other answer that is no report leaves the outcome unknown.
+func TestLookFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer provider.Answer
+		leased bool
+		want   api.Outcome
+		hold   bool
+	}{
+		"no such document": {provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404}, true, api.OutcomeInProgress, true},
+		"lease lost":       {provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404}, false, api.OutcomeUnknown, false},
+		"known":            {reported(open(), "rejected", 1, nil), true, api.OutcomeRejected, false},
+		"not reached":      {provider.Answer{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, true, api.OutcomeUnknown, false},
+		"429":              {provider.Answer{Kind: provider.Refused, HTTPStatus: 429}, true, api.OutcomeUnknown, false},
+	} {
+		h := hearing{call: callStatus, answer: c.answer, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: pace, first: true}
+		d, err := h.decide(open(), c.leased, began)
+		if err != nil || d.Outcome != c.want || d.Hold != c.hold {
+			t.Errorf("%s: outcome %s, held %v, %v", name, d.Outcome, d.Hold, err)
+		}
+	}
+}
+
+// TestLines: one company's submissions have so many places, so many more may wait, for so long; the others are told at once.
+// Another company has places of its own, and what is left of a company is nothing.
+func TestLines(t *testing.T) {
+	var l lines
+	one, other := store.ID{1}, store.ID{2}
+	enter := func(company store.ID, wait time.Duration) func() {
+		t.Helper()
+		leave, err := l.enter(t.Context(), company, wait)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leave
+	}
+	var leave []func()
+	for range maxCalls {
+		leave = append(leave, enter(one, 0))
+	}
+	if _, err := l.enter(t.Context(), one, 0); !errors.Is(err, ErrBusy) {
+		t.Errorf("one more: %v", err)
+	}
+	enter(other, 0)()
+	gone, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	for range maxWaiting {
+		waiting.Go(func() {
+			if _, err := l.enter(gone, one, time.Hour); !errors.Is(err, context.Canceled) {
+				t.Errorf("a waiter who goes: %v", err)
+			}
+		})
+	}
+	for {
+		l.mu.Lock()
+		users := l.of[one].users
+		l.mu.Unlock()
+		if users == maxCalls+maxWaiting {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := l.enter(t.Context(), one, time.Hour); !errors.Is(err, ErrBusy) {
+		t.Errorf("with a full waiting room: %v", err)
+	}
+	cancel()
+	waiting.Wait()
+	entered := make(chan func())
+	go func() {
+		leave, err := l.enter(t.Context(), one, time.Hour)
+		if err != nil {
+			t.Error(err)
+		}
+		entered <- leave
+	}()
+	leave[0]()
+	leave[0] = <-entered
+	for _, each := range leave {
+		each()
+	}
+	if len(l.of) != 0 {
+		t.Errorf("%d lines are left", len(l.of))
+	}
+}
