@@ -20,6 +20,7 @@ import (
 // "Upgrades").
 var futureMigrations = []string{
 	`create table later (id bigint not null primary key, account_id bytea not null references accounts (id))`,
+	`alter table invoices add column later text`,
 	`alter table submissions add column later bigint not null default 7`,
 	`create index later_attempts on attempts (started_at)`,
 	`insert into goose_db_version (version_id, is_applied) values (90001, true)`,

@@ -106,32 +106,6 @@ func TestTheControlCountsByReference(t *testing.T) {
 	}
 }
 
-// TestWhatTheOwnerWantsComesLast: a program that runs the provider decides about the calls that nothing else decides
-// about, and within what is possible.
-func TestWhatTheOwnerWantsComesLast(t *testing.T) {
-	var asked []sandbox.Call
-	s := start(t, t.TempDir(), func(o *sandbox.ProviderOptions) {
-		o.Misbehave = func(c sandbox.Call) sandbox.Misbehaviour {
-			asked = append(asked, c)
-			return sandbox.RefuseAfter
-		}
-	})
-	s.force(sandbox.TooMany)
-	for n, c := range []struct {
-		recipient string
-		status    int
-	}{{"other", 429}, {"sandbox-503-before-accept", 503}, {"sandbox-503-before-accept", 200}, {"another", 422}} {
-		if response, text := s.call("POST", "/v1/documents", document(t, fmt.Sprintf("ref-%s", c.recipient), recipient(c.recipient))); response.StatusCode != c.status {
-			t.Errorf("submission %d: %d %s", n, response.StatusCode, text)
-		}
-	}
-	s.status("ref-another") // a look-up cannot go wrong in that way
-	want := []sandbox.Call{{Method: "POST", Path: "/v1/documents", Reference: "ref-another", Recipient: "another"}, {Method: "GET", Path: "/v1/documents/ref-another"}}
-	if !reflect.DeepEqual(asked, want) {
-		t.Errorf("asked about %+v", asked)
-	}
-}
-
 func TestTheControlRefusesNonsense(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	for _, c := range []struct {

@@ -43,9 +43,6 @@ type ProviderOptions struct {
 	// Chaos is how often it misbehaves by chance: off, low or high; off when empty. ChaosSeed seeds the chance.
 	Chaos     string
 	ChaosSeed uint64
-	// Misbehave, when set, is asked how to get a call wrong that no rule, no scenario and no chance gets wrong. It must be
-	// safe for concurrent use. What is not possible on a call does not happen.
-	Misbehave func(Call) Misbehaviour
 }
 
 // ErrProviderOptions says that options lack the credential or the clock, or have a negative duration.

@@ -162,9 +162,8 @@ func (m *memory) tell(reference string, at time.Time) {
 	}
 }
 
-// choose counts a call and says how it goes wrong: as it is forced, as its magic recipient says, or by chance. It is not
-// decided when none of these says anything.
-func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour, decided bool) {
+// choose counts a call and says how it goes wrong: as it is forced, as its magic recipient says, or by chance.
+func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.count(c)
@@ -178,18 +177,16 @@ func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour, decided bo
 		if rule.Times--; rule.Times == 0 {
 			m.forced = slices.Delete(m.forced, n, n+1)
 		}
-		return wrong, true
+		return wrong
 	}
 	switch {
 	case c.hidden():
-		return Arriving, true
+		return Arriving
 	case c.kind == submission && magic.wrong != Behave:
-		decided = true
 		if t.posts <= magic.times {
 			wrong = magic.wrong
 		}
 	case c.kind == question && magic.asked != Behave:
-		decided = true
 		if t.asked%2 == 0 {
 			wrong = magic.asked
 		}
@@ -197,12 +194,11 @@ func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour, decided bo
 		key := drawn{c.kind, c.about}
 		m.drawn[key]++
 		wrong = m.chaos.pick(c.kind, c.about, m.drawn[key])
-		decided = wrong != Behave
 	}
 	if !m.possible(wrong, c) {
-		return Behave, decided
+		return Behave
 	}
-	return wrong, decided
+	return wrong
 }
 
 // count takes note of a call about a reference. Only what could be a document's is remembered.

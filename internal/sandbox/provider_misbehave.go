@@ -11,14 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Call is what a request is about, for [ProviderOptions].Misbehave.
-type Call struct {
-	// Method and Path are those of the request.
-	Method, Path string
-	// Reference and Recipient are those of a submission; "" for any other request, and for what cannot be read.
-	Reference, Recipient string
-}
-
 // call is one request of the provider protocol, and what is known about its subject.
 type call struct {
 	method, path string
@@ -61,7 +53,7 @@ func (s *ProviderServer) misbehaving(next http.Handler) http.Handler {
 			return
 		}
 		c := s.peek(r)
-		t := &turn{at: c.at, wrong: s.choose(c)}
+		t := &turn{at: c.at, wrong: s.memory.choose(c, s.scenarioFor(c.recipient))}
 		r = r.WithContext(context.WithValue(r.Context(), turnKey{}, t))
 		if t.wrong != Behave && !s.memory.ways[t.wrong].bent {
 			s.misbehave(next, w, r, c, t)
@@ -75,22 +67,6 @@ func (s *ProviderServer) misbehaving(next http.Handler) http.Handler {
 			s.memory.tell(c.reference, c.at)
 		}
 	})
-}
-
-// choose says how a call goes wrong.
-func (s *ProviderServer) choose(c *call) Misbehaviour {
-	wrong, decided := s.memory.choose(c, s.scenarioFor(c.recipient))
-	if decided || s.options.Misbehave == nil {
-		return wrong
-	}
-	asked := Call{Method: c.method, Path: c.path}
-	if c.kind == submission {
-		asked.Reference, asked.Recipient = c.reference, c.recipient
-	}
-	if wrong = s.options.Misbehave(asked); !s.memory.possible(wrong, c) {
-		return Behave
-	}
-	return wrong
 }
 
 // happens counts and logs a misbehaviour that is about to happen, and returns how often it happened before.

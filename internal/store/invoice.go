@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,12 +57,18 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 		}
 		created = Invoice{ID: id, Draft: *draft, Version: 1, CreatedAt: t.db.now()}
 		created.UpdatedAt = created.CreatedAt
-		var position int64
-		if err := tx.QueryRowContext(ctx, `update tenants set invoices = invoices + 1 where id = $1 and frozen_at is null returning invoices`, t.id).Scan(&position); err != nil {
+		// The table of invoices is locked before the tenant's row, as everywhere: a migration of that table waits for those
+		// who are in it, so nobody may hold a row that they need while queueing behind the migration.
+		inserted, err := tx.exec(ctx, `insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
+			select $1, $2, n.invoices + 1, $3, $4, 1, $5, $5 from tenants n where n.id = $1 and n.frozen_at is null`+t.db.lock,
+			t.id, id, *draft.InvoiceNumber, string(text), micros(created.CreatedAt))
+		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
-			values ($1, $2, $3, $4, $5, 1, $6, $6)`, t.id, id, position, *draft.InvoiceNumber, string(text), micros(created.CreatedAt))
+		if inserted == 0 {
+			return sql.ErrNoRows // the company was reset
+		}
+		_, err = tx.exec(ctx, `update tenants set invoices = invoices + 1 where id = $1`, t.id)
 		return err
 	})
 	return created, err
