@@ -22,6 +22,8 @@ type engine struct {
 	begin *sql.TxOptions
 	// gate admits writers: one at a time on SQLite, where a second one could only wait for the file lock.
 	gate chan struct{}
+	// group commits the writes of many goroutines together; nil where the commits of several connections overlap.
+	group *group
 	// exclusive is true when one process alone serves this database.
 	exclusive bool
 	// serve takes the right to serve this database; see [DB.Serve].

@@ -39,10 +39,11 @@ func openSQLite(path string) (*engine, error) {
 		for key, values := range extra {
 			query[key] = append(query[key], values...)
 		}
-		db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
+		connector, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
 		if err != nil {
 			return nil, fmt.Errorf("open database: %w", err)
 		}
+		db := sql.OpenDB(remembering{connector})
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		return db, nil
@@ -57,7 +58,7 @@ func openSQLite(path string) (*engine, error) {
 		return nil, errors.Join(err, writer.Close())
 	}
 	return &engine{
-		name: "sqlite", writer: writer, reader: reader, gate: make(chan struct{}, 1), exclusive: true,
+		name: "sqlite", writer: writer, reader: reader, gate: make(chan struct{}, 1), group: &group{}, exclusive: true,
 		serve:       func() (func() error, error) { return lockFile(path + ".lock") },
 		constraint:  sqliteConstraint,
 		retry:       func(error) bool { return false },

@@ -36,6 +36,9 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 // run more than once: it keeps its results in variables it sets anew each time and touches nothing outside the
 // transaction. It is the one way to write, so that how transactions are committed is decided here alone.
 func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) error {
+	if db.group != nil {
+		return db.writeTogether(ctx, fact, fn)
+	}
 	request := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
@@ -50,24 +53,28 @@ func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Contex
 	const tries = 5
 	for try := 1; ; try++ {
 		woken, err := db.writeOnce(ctx, fact, fn)
-		if err == nil {
-			db.unwritable.Store(false)
-			for kind := range woken {
-				db.wakes.wake(kind)
-			}
-			return nil
-		}
-		if expired := ctx.Err(); expired != nil {
+		if expired := ctx.Err(); err != nil && expired != nil {
 			err = fmt.Errorf("%w: %w", expired, err) // database/sql may only say that the transaction has ended
 		}
-		if try == tries || !db.retry(err) {
-			err = db.fail(err)
-			if errors.Is(err, ErrUnavailable) {
-				db.unwritable.Store(true)
-			}
-			return err
+		if err == nil || try == tries || !db.retry(err) {
+			return db.told(woken, err)
 		}
 	}
+}
+
+// told ends a write: those wake whom it gave work, and an error gets its class.
+func (db *DB) told(woken map[Work]bool, err error) error {
+	err = db.fail(err)
+	switch {
+	case err == nil:
+		db.unwritable.Store(false)
+		for kind := range woken {
+			db.wakes.wake(kind)
+		}
+	case errors.Is(err, ErrUnavailable):
+		db.unwritable.Store(true)
+	}
+	return err
 }
 
 func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) (_ map[Work]bool, err error) {
