@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 
 	"quittance/api"
@@ -183,14 +184,15 @@ type number struct {
 	scale       int
 }
 
-// parse reads the text of a decimal that was given; its grammar was checked when the decimal was made.
+// parse reads the text of a decimal that was given; its grammar was checked when the decimal was made, and its digits are
+// at most [api.MaxDigits], which fit.
 func parse(text string) number {
 	whole, fraction, _ := strings.Cut(text, ".")
-	coefficient, ok := new(big.Int).SetString(whole+fraction, 10)
-	if !ok {
+	n, err := strconv.ParseInt(whole+fraction, 10, 64)
+	if err != nil {
 		panic("invoice: not a decimal: " + text)
 	}
-	return number{coefficient: coefficient, scale: len(fraction)}
+	return number{coefficient: big.NewInt(n), scale: len(fraction)}
 }
 
 // at returns the number as an integer of 10^-scale; scale is not below the number's own.
@@ -199,7 +201,17 @@ func (n number) at(scale int) *big.Int {
 }
 
 // pow10 is 10 to the power n, n from 0.
-func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+func pow10(n int) *big.Int {
+	const most = 18 // the largest power of ten in an int64, and more than nearly all that is asked for
+	power := int64(1)
+	for range min(n, most) {
+		power *= 10
+	}
+	if n <= most {
+		return big.NewInt(power)
+	}
+	return new(big.Int).Mul(big.NewInt(power), pow10(n-most))
+}
 
 // canonical is the shortest text of a decimal's value: 5.00 and 5 are one tax rate.
 func canonical(d *api.Decimal) string { return shortest(d.String()) }
