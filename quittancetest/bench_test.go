@@ -37,7 +37,7 @@ func benchServer(b *testing.B, engine string) (base, token string) {
 	}
 	s := quittancetest.Start(b, options)
 	body := fmt.Sprintf(`{"email":%q,"password":%q}`, s.Email, s.Password)
-	response, err := http.Post(s.BaseURL+"/api/v1/client/auth/login", "application/json", strings.NewReader(body)) //nolint:noctx // a benchmark ends with its process
+	response, err := http.Post(s.BaseURL+"/api/v1/client/auth/login", "application/json", strings.NewReader(body))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -111,13 +111,16 @@ type Settlement struct {
 	Deactivate string
 }
 
+// factSettle names what Settle commits.
+const factSettle = "settle delivery"
+
 // Settle records an attempt and what follows from it, in one transaction. [ErrLeaseLost] says that the delivery was
 // claimed or asked for again since: the attempt is recorded, what follows for the delivery is decided by the one that holds the
 // lease, and the receiver may have got the event twice, under the same identifier.
 func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) error {
 	t := d.Tenant
 	leased := false
-	err := t.write(ctx, "settle delivery", func(ctx context.Context, tx *tx) error {
+	err := t.writeOf(ctx, d.ID, factSettle, func(ctx context.Context, tx *tx) error {
 		var lease, attempts int64
 		var state api.DeliveryState
 		if err := tx.QueryRowContext(ctx, `select lease, attempts, state from deliveries where tenant_id = $1 and id = $2`+t.db.lock, t.id, d.ID).

@@ -20,10 +20,13 @@ type engine struct {
 	lock string
 	// begin are the options of a write transaction.
 	begin *sql.TxOptions
-	// gate admits writers: one at a time on SQLite, where a second one could only wait for the file lock.
-	gate chan struct{}
-	// group commits the writes of many goroutines together; nil where the commits of several connections overlap.
-	group *group
+	// gather returns the group that commits a fact together with others; nil for a fact that is committed alone.
+	gather func(fact string, owner ID) *group
+	// places bounds how many transactions write at once, so that readers find a connection; nil where groups do.
+	places chan struct{}
+	// patient tells that a statement never waits for another machine. Its context then has no end: the driver would
+	// start a goroutine for each statement to watch it.
+	patient bool
 	// exclusive is true when one process alone serves this database.
 	exclusive bool
 	// serve takes the right to serve this database; see [DB.Serve].

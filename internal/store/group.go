@@ -13,26 +13,51 @@ import (
 // fsync, hardly counts, and few enough that the first of them does not wait long for the last.
 const groupMost = 256
 
-// group gathers the writes of many goroutines into one transaction with a savepoint for each, for a database that has one
-// writer. Whoever gets the gate commits for all who wait for it, so there is no goroutine of its own, no timer, and a
-// write that comes alone is committed at once.
+// group gathers the writes of many goroutines into one transaction. Whoever gets the gate commits for all who wait for it,
+// so there is no goroutine of its own, no timer, and a write that comes alone is committed at once.
 //
-// A fact succeeds or fails by itself: its failure undoes its own savepoint. What ends the transaction as a whole
-// (SQLite rolls back by itself after some errors) leaves its neighbours undone, so they are run again, each alone.
+// A fact succeeds or fails by itself. With savepoints its failure undoes its own; without, and when the database has
+// rolled the whole transaction back by itself, as SQLite does after some errors, everything is undone and each write is
+// run again in a transaction of its own.
+//
+// SQLite has one writer and one group, of everything. On PostgreSQL the commits of several connections share their fsync
+// already, and a savepoint costs two round trips; there the facts are gathered that hardly ever fail and that many
+// clients wait to commit behind one row, or in their thousands.
 type group struct {
+	savepoints bool
+	gate       chan struct{}
+
 	mu    sync.Mutex
 	queue []*proposal
 }
 
+func newGroup(savepoints bool) *group {
+	return &group{savepoints: savepoints, gate: make(chan struct{}, 1)}
+}
+
+// shards spread the facts of many owners over several groups, so that their transactions overlap.
+type shards []*group
+
+func newShards(n int) shards {
+	all := make(shards, n)
+	for k := range all {
+		all[k] = newGroup(false)
+	}
+	return all
+}
+
+// of returns the group of an owner: always the same one, so that an owner's writes never wait for each other's locks.
+func (s shards) of(owner ID) *group { return s[int(owner[len(owner)-1])%len(s)] }
+
 // proposal is one write that waits to be committed.
 type proposal struct {
-	ctx    context.Context // without its end: a statement that is cancelled can roll back its neighbours
+	// ctx is that of the request without its end: who hangs up takes no neighbour with him.
+	ctx    context.Context //nolint:containedctx // a proposal is one call, on its way to another goroutine
 	fact   string
 	fn     func(ctx context.Context, t *tx) error
 	woken  map[Work]bool
 	err    error
 	cause  any           // what fn panicked with
-	ran    bool          // within the current transaction
 	ended  chan struct{} // closed when err and cause are final
 	closed bool
 }
@@ -82,23 +107,23 @@ func (g *group) take() []*proposal {
 	return batch
 }
 
-// writeTogether is write for an engine with a group.
-func (db *DB) writeTogether(request context.Context, fact string, fn func(ctx context.Context, t *tx) error) error {
+// writeTogether is write for what a group gathers.
+func (db *DB) writeTogether(request context.Context, g *group, fact string, fn func(ctx context.Context, t *tx) error) error {
 	p := &proposal{ctx: context.WithoutCancel(request), fact: fact, fn: fn, ended: make(chan struct{})}
-	db.group.propose(p)
+	g.propose(p)
 	patience := time.NewTimer(writeTimeout)
 	defer patience.Stop()
 	select {
-	case db.gate <- struct{}{}:
-		db.lead(p)
+	case g.gate <- struct{}{}:
+		db.lead(g, p)
 	case <-p.ended:
 	case <-request.Done():
-		if db.group.leave(p) {
+		if g.leave(p) {
 			return request.Err() // nothing has happened yet
 		}
 		<-p.ended
 	case <-patience.C:
-		if db.group.leave(p) {
+		if g.leave(p) {
 			return db.told(nil, context.DeadlineExceeded)
 		}
 		<-p.ended
@@ -110,20 +135,20 @@ func (db *DB) writeTogether(request context.Context, fact string, fn func(ctx co
 }
 
 // lead commits what waits, until its own write is among it, and hands the gate on.
-func (db *DB) lead(own *proposal) {
-	defer func() { <-db.gate }()
+func (db *DB) lead(g *group, own *proposal) {
+	defer func() { <-g.gate }()
 	for {
 		select {
 		case <-own.ended:
 			return
 		default:
-			db.commitTogether(db.group.take())
+			db.commitTogether(g, g.take())
 		}
 	}
 }
 
-// commitTogether runs the writes of a batch in one transaction, and ends each of them.
-func (db *DB) commitTogether(batch []*proposal) {
+// commitTogether runs the writes of a batch, in one transaction if that is possible, and ends each of them.
+func (db *DB) commitTogether(g *group, batch []*proposal) {
 	defer func() {
 		for _, p := range batch {
 			if !p.closed {
@@ -133,8 +158,10 @@ func (db *DB) commitTogether(batch []*proposal) {
 		}
 	}()
 	if len(batch) > 1 {
-		err := db.commitBatch(batch)
-		if !errors.Is(err, errTransactionGone) {
+		ctx, cancel := db.transaction(batch[0].ctx)
+		err := db.commitBatch(ctx, g, batch)
+		cancel()
+		if !errors.Is(err, errTransactionGone) && !db.retry(err) {
 			for _, p := range batch {
 				if err != nil {
 					p.err = err // also where it had failed by itself: it may have failed for what a neighbour had written
@@ -152,14 +179,19 @@ func (db *DB) commitTogether(batch []*proposal) {
 
 // commitAlone runs one write in a transaction of its own.
 func (db *DB) commitAlone(p *proposal) {
-	p.err, p.cause, p.woken = nil, nil, nil
+	p.err, p.cause, p.woken = errUnfinished, nil, nil
 	defer func() { p.cause = recover() }()
-	p.woken, p.err = db.writeOnce(p.ctx, p.fact, p.fn)
+	p.woken, p.err = db.writeAlone(p.ctx, p.fact, p.fn)
 }
 
 // commitBatch runs the writes of a batch in one transaction. What it returns is about all of them.
-func (db *DB) commitBatch(batch []*proposal) (err error) {
-	begun, err := db.writer.BeginTx(context.WithoutCancel(batch[0].ctx), db.begin)
+func (db *DB) commitBatch(ctx context.Context, g *group, batch []*proposal) (err error) {
+	leave, err := db.enter(ctx, ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	begun, err := db.writer.BeginTx(ctx, db.begin)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -172,8 +204,12 @@ func (db *DB) commitBatch(batch []*proposal) (err error) {
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 		}
 	}()
+	run := db.runPlainly
+	if g.savepoints {
+		run = db.runInside
+	}
 	for _, p := range batch {
-		if err := db.runInside(begun, p); err != nil {
+		if err := run(ctx, begun, p); err != nil {
 			return err
 		}
 	}
@@ -194,25 +230,36 @@ func (db *DB) commitBatch(batch []*proposal) (err error) {
 	return nil
 }
 
+// run runs the closure of a write.
+func (p *proposal) run(ctx context.Context, db *DB, begun *sql.Tx) {
+	t := &tx{Tx: begun, db: db, woken: map[Work]bool{}}
+	p.err = errUnfinished
+	defer func() { p.cause = recover() }()
+	p.err = p.fn(ctx, t)
+	p.woken = t.woken
+}
+
+// runPlainly runs one write in a transaction that it ends by its failure.
+func (db *DB) runPlainly(ctx context.Context, begun *sql.Tx, p *proposal) error {
+	p.run(ctx, db, begun)
+	if p.cause != nil || p.err != nil {
+		return fmt.Errorf("%w: %w", errTransactionGone, p.err)
+	}
+	return nil
+}
+
 // runInside runs one write in a savepoint. An error is about the whole transaction.
-func (db *DB) runInside(begun *sql.Tx, p *proposal) error {
-	ctx := p.ctx
+func (db *DB) runInside(ctx context.Context, begun *sql.Tx, p *proposal) error {
 	if _, err := begun.ExecContext(ctx, "savepoint fact"); err != nil {
 		return fmt.Errorf("%w: %w", errTransactionGone, err)
 	}
-	t := &tx{Tx: begun, db: db, woken: map[Work]bool{}}
-	p.err = errUnfinished
-	func() {
-		defer func() { p.cause = recover() }()
-		p.err = p.fn(ctx, t)
-	}()
+	p.run(ctx, db, begun)
 	if p.err != nil || p.cause != nil {
 		// When the database has rolled everything back by itself, there is no savepoint to go back to.
 		if _, err := begun.ExecContext(ctx, "rollback to fact"); err != nil {
 			return fmt.Errorf("%w: %w", errTransactionGone, err)
 		}
-	} else {
-		p.woken = t.woken
+		p.woken = nil
 	}
 	if _, err := begun.ExecContext(ctx, "release fact"); err != nil {
 		return fmt.Errorf("%w: %w", errTransactionGone, err)

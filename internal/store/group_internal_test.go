@@ -12,37 +12,57 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 )
 
-// grouped is a SQLite database with a table to write numbers into.
+// grouped is a database with a table to write numbers into, by a fact that is gathered.
 type grouped struct{ *DB }
 
-func newGrouped(t testing.TB) *grouped {
+// group is the one that gathers the numbers.
+func (g grouped) group() *group { return g.gather(factSettle, ID{}) }
+
+// repeats is what a number violates that is there already.
+func (g grouped) repeats() string {
+	if g.group().savepoints {
+		return "numbers.n"
+	}
+	return "numbers_pkey"
+}
+
+// forEachGroup runs a test on SQLite, whose groups have savepoints, and on PostgreSQL, whose groups have none.
+func forEachGroup(t *testing.T, test func(t *testing.T, g grouped)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { test(t, newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "group.db"))) })
+	if pgtest.Enabled() {
+		t.Run("postgres", func(t *testing.T) { test(t, newGrouped(t, pgtest.URL(t))) })
+	}
+}
+
+func newGrouped(t testing.TB, address string) grouped {
 	t.Helper()
 	keys, err := secret.Generate()
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &grouped{}
-	g.DB, err = Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "group.db"), Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
+	db, err := Open(t.Context(), address, Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, err := g.writer.ExecContext(t.Context(), "create table numbers (n integer primary key) strict"); err != nil {
+	if _, err := db.writer.ExecContext(t.Context(), "create table numbers (n bigint not null primary key)"); err != nil {
 		t.Fatal(err)
 	}
-	return g
+	return grouped{db}
 }
 
 // add writes a number, then does more.
-func (g *grouped) add(ctx context.Context, n int, more func(ctx context.Context, tx *tx) error) error {
-	return g.write(ctx, "add a number", func(ctx context.Context, tx *tx) error {
+func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, tx *tx) error) error {
+	return g.write(ctx, ID{}, factSettle, func(ctx context.Context, tx *tx) error {
 		if _, err := tx.exec(ctx, "insert into numbers (n) values ($1)", n); err != nil {
 			return err
 		}
@@ -54,8 +74,8 @@ func (g *grouped) add(ctx context.Context, n int, more func(ctx context.Context,
 }
 
 // batch makes n writes that wait behind a closed gate, in the order of their numbers, then opens it.
-func (g *grouped) batch(n int, write func(n int)) {
-	g.gate <- struct{}{}
+func (g grouped) batch(n int, write func(n int)) {
+	g.group().gate <- struct{}{}
 	var running sync.WaitGroup
 	for k := range n {
 		running.Go(func() { write(k) })
@@ -63,18 +83,18 @@ func (g *grouped) batch(n int, write func(n int)) {
 			runtime.Gosched()
 		}
 	}
-	<-g.gate
+	<-g.group().gate
 	running.Wait()
 }
 
-func (g *grouped) waiting() int {
-	g.group.mu.Lock()
-	defer g.group.mu.Unlock()
-	return len(g.group.queue)
+func (g grouped) waiting() int {
+	g.group().mu.Lock()
+	defer g.group().mu.Unlock()
+	return len(g.group().queue)
 }
 
 // kept returns the numbers in the database.
-func (g *grouped) kept(t testing.TB) []int {
+func (g grouped) kept(t testing.TB) []int {
 	t.Helper()
 	kept, err := collect(context.Background(), g.reader, func(row scanner) (n int, err error) { return n, row.Scan(&n) }, "select n from numbers order by n")
 	if err != nil {
@@ -86,46 +106,46 @@ func (g *grouped) kept(t testing.TB) []int {
 // TestTogether: of writes in one commit each succeeds or fails by itself, a panic included, which is met where the write was
 // called.
 func TestTogether(t *testing.T) {
-	t.Parallel()
-	g := newGrouped(t)
-	wrong, ends := errors.New("wrong"), make([]error, 12)
-	causes, runs := make([]any, 12), make([]int, 12)
-	g.batch(12, func(n int) {
-		defer func() { causes[n] = recover() }()
-		ends[n] = g.add(t.Context(), n/2*2, func(context.Context, *tx) error { // the odd ones repeat a number
-			runs[n]++
-			switch n {
-			case 4:
-				return wrong
-			case 6:
-				panic("out of paper")
-			}
-			return nil
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		wrong, ends := errors.New("wrong"), make([]error, 12)
+		causes, runs := make([]any, 12), make([]int, 12)
+		g.batch(12, func(n int) {
+			defer func() { causes[n] = recover() }()
+			ends[n] = g.add(t.Context(), n/2*2, func(context.Context, *tx) error { // the odd ones repeat a number
+				runs[n]++
+				switch n {
+				case 4:
+					return wrong
+				case 6:
+					panic("out of paper")
+				}
+				return nil
+			})
 		})
-	})
-	for n := range ends {
-		switch {
-		case n == 4 && !errors.Is(ends[n], wrong), n == 6 && causes[n] != "out of paper":
-			t.Errorf("write %d: error %v, panic %v", n, ends[n], causes[n])
-		case n == 4, n == 6:
-		case n%2 == 0 || n == 5 || n == 7: // 5 and 7 repeat a number whose first writer failed
-			if ends[n] != nil || runs[n] != 1 {
-				t.Errorf("write %d: error %v, run %d times", n, ends[n], runs[n])
+		for n := range ends {
+			switch {
+			case n == 4 && !errors.Is(ends[n], wrong), n == 6 && causes[n] != "out of paper":
+				t.Errorf("write %d: error %v, panic %v", n, ends[n], causes[n])
+			case n == 4, n == 6:
+			case n%2 == 0 || n == 5 || n == 7: // 5 and 7 repeat a number whose first writer failed
+				if ends[n] != nil || g.group().savepoints && runs[n] != 1 {
+					t.Errorf("write %d: error %v, run %d times", n, ends[n], runs[n])
+				}
+			case g.constraint(ends[n]) != g.repeats():
+				t.Errorf("write %d repeats a number: error %v", n, ends[n])
 			}
-		case g.constraint(ends[n]) != "numbers.n":
-			t.Errorf("write %d repeats a number: error %v", n, ends[n])
 		}
-	}
-	if got := g.kept(t); !slices.Equal(got, []int{0, 2, 4, 6, 8, 10}) {
-		t.Errorf("kept %v", got)
-	}
+		if got := g.kept(t); !slices.Equal(got, []int{0, 2, 4, 6, 8, 10}) {
+			t.Errorf("kept %v", got)
+		}
+	})
 }
 
 // TestTransactionGone: when the database itself rolls the whole transaction back under one write, no neighbour is told that
 // it was committed without being so.
 func TestTransactionGone(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t)
+	g := newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "group.db"))
 	wrong, ends := errors.New("wrong"), make([]error, 8)
 	g.batch(8, func(n int) {
 		ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
@@ -157,117 +177,117 @@ func TestTransactionGone(t *testing.T) {
 
 // TestLeaving: who hangs up while it waits has written nothing, and the others are committed.
 func TestLeaving(t *testing.T) {
-	t.Parallel()
-	g := newGrouped(t)
-	ctx, hangUp := context.WithCancel(t.Context())
-	g.gate <- struct{}{}
-	var running sync.WaitGroup
-	ends := make([]error, 9)
-	for n := range ends {
-		running.Go(func() {
-			mine := t.Context()
-			if n%3 == 0 {
-				mine = ctx
-			}
-			ends[n] = g.add(mine, n, nil)
-		})
-	}
-	for g.waiting() < len(ends) {
-		runtime.Gosched()
-	}
-	hangUp()
-	for g.waiting() > 6 {
-		runtime.Gosched()
-	}
-	<-g.gate
-	running.Wait()
-	for n, err := range ends {
-		if left := n%3 == 0; left != errors.Is(err, context.Canceled) || !left && err != nil {
-			t.Errorf("write %d: error %v", n, err)
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		ctx, hangUp := context.WithCancel(t.Context())
+		g.group().gate <- struct{}{}
+		var running sync.WaitGroup
+		ends := make([]error, 9)
+		for n := range ends {
+			running.Go(func() {
+				mine := t.Context()
+				if n%3 == 0 {
+					mine = ctx
+				}
+				ends[n] = g.add(mine, n, nil)
+			})
 		}
-	}
-	if got := g.kept(t); !slices.Equal(got, []int{1, 2, 4, 5, 7, 8}) {
-		t.Errorf("kept %v", got)
-	}
+		for g.waiting() < len(ends) {
+			runtime.Gosched()
+		}
+		hangUp()
+		for g.waiting() > 6 {
+			runtime.Gosched()
+		}
+		<-g.group().gate
+		running.Wait()
+		for n, err := range ends {
+			if left := n%3 == 0; left != errors.Is(err, context.Canceled) || !left && err != nil {
+				t.Errorf("write %d: error %v", n, err)
+			}
+		}
+		if got := g.kept(t); !slices.Equal(got, []int{1, 2, 4, 5, 7, 8}) {
+			t.Errorf("kept %v", got)
+		}
+	})
 }
 
 // TestEndedFromWithin: a goroutine that ends inside its write takes nothing with it.
 func TestEndedFromWithin(t *testing.T) {
-	t.Parallel()
-	g := newGrouped(t)
-	ends := make([]error, 4)
-	g.batch(4, func(n int) {
-		ends[n] = errors.New("never returned")
-		ends[n] = g.add(t.Context(), n, func(context.Context, *tx) error {
-			if n == 2 {
-				runtime.Goexit()
-			}
-			return nil
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		ends := make([]error, 4)
+		g.batch(4, func(n int) {
+			ends[n] = errors.New("never returned")
+			ends[n] = g.add(t.Context(), n, func(context.Context, *tx) error {
+				if n == 2 {
+					runtime.Goexit()
+				}
+				return nil
+			})
 		})
+		for _, n := range g.kept(t) {
+			if ends[n] != nil {
+				t.Errorf("write %d was committed and told %v", n, ends[n])
+			}
+		}
+		for n, err := range ends {
+			if err == nil && !slices.Contains(g.kept(t), n) {
+				t.Errorf("write %d was told that it is committed", n)
+			}
+		}
+		if err := g.add(t.Context(), 99, nil); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
 	})
-	for _, n := range g.kept(t) {
-		if ends[n] != nil {
-			t.Errorf("write %d was committed and told %v", n, ends[n])
-		}
-	}
-	for n, err := range ends {
-		if err == nil && !slices.Contains(g.kept(t), n) {
-			t.Errorf("write %d was told that it is committed", n)
-		}
-	}
-	if err := g.add(t.Context(), 99, nil); err != nil {
-		t.Errorf("afterwards: %v", err)
-	}
 }
 
 // TestManyTogether: under load, what is told and what is kept are the same.
 func TestManyTogether(t *testing.T) {
-	t.Parallel()
-	g := newGrouped(t)
-	var running sync.WaitGroup
-	var mu sync.Mutex
-	var told []int
-	wrong := errors.New("wrong")
-	for worker := range 40 {
-		running.Go(func() {
-			for k := range 25 {
-				n := worker*25 + k
-				err := g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
-					switch n % 7 {
-					case 3:
-						return wrong
-					case 5:
-						if n%70 == 5 {
-							if _, err := tx.exec(ctx, "rollback"); err != nil {
-								return err
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		var running sync.WaitGroup
+		var mu sync.Mutex
+		var told []int
+		wrong := errors.New("wrong")
+		for worker := range 40 {
+			running.Go(func() {
+				for k := range 25 {
+					n := worker*25 + k
+					err := g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
+						switch n % 7 {
+						case 3:
+							return wrong
+						case 5:
+							if n%70 == 5 && g.group().savepoints { // PostgreSQL rolls nothing back by itself
+								if _, err := tx.exec(ctx, "rollback"); err != nil {
+									return err
+								}
 							}
+							return fmt.Errorf("also %w", wrong)
 						}
-						return fmt.Errorf("also %w", wrong)
+						return nil
+					})
+					if err == nil {
+						mu.Lock()
+						told = append(told, n)
+						mu.Unlock()
+					} else if !errors.Is(err, wrong) {
+						t.Errorf("write %d: %v", n, err)
 					}
-					return nil
-				})
-				if err == nil {
-					mu.Lock()
-					told = append(told, n)
-					mu.Unlock()
-				} else if !errors.Is(err, wrong) {
-					t.Errorf("write %d: %v", n, err)
 				}
-			}
-		})
-	}
-	running.Wait()
-	slices.Sort(told)
-	if kept := g.kept(t); !slices.Equal(kept, told) || len(kept) < 600 {
-		t.Errorf("%d kept, %d told", len(kept), len(told))
-	}
+			})
+		}
+		running.Wait()
+		slices.Sort(told)
+		if kept := g.kept(t); !slices.Equal(kept, told) || len(kept) < 600 {
+			t.Errorf("%d kept, %d told", len(kept), len(told))
+		}
+	})
 }
 
 // TestRemembered: a statement is prepared once, also while the rows of another run of it are open, and goes on working when
 // the schema changes under it.
 func TestRemembered(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t)
+	g := newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "group.db"))
 	for n := range 5 {
 		if err := g.add(t.Context(), n, nil); err != nil {
 			t.Fatal(err)
@@ -282,6 +302,7 @@ func TestRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer outer.Close()
 	seen := 0
 	for outer.Next() {
 		var n, inner int
@@ -293,7 +314,7 @@ func TestRemembered(t *testing.T) {
 		}
 		seen++
 	}
-	if err := errors.Join(outer.Err(), outer.Close()); err != nil || seen != 5 {
+	if err := outer.Err(); err != nil || seen != 5 {
 		t.Errorf("%d rows, %v", seen, err)
 	}
 	if _, err := g.writer.ExecContext(t.Context(), "alter table numbers add column more text"); err != nil {
@@ -312,7 +333,7 @@ func TestRemembered(t *testing.T) {
 func BenchmarkWrite(b *testing.B) {
 	for _, clients := range []int{1, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			g := newGrouped(b)
+			g := newGrouped(b, "sqlite:"+filepath.Join(b.TempDir(), "group.db"))
 			var next atomic.Int64
 			var running sync.WaitGroup
 			b.ReportAllocs()

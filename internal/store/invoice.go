@@ -43,6 +43,9 @@ func marshalDraft(draft *api.Draft) ([]byte, error) {
 	return text, nil
 }
 
+// factCreateInvoice names what CreateInvoice commits.
+const factCreateInvoice = "create invoice"
+
 // CreateInvoice stores a draft. The caller has checked its form.
 func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, error) {
 	text, err := marshalDraft(draft)
@@ -50,7 +53,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 		return Invoice{}, err
 	}
 	var created Invoice
-	err = t.write(ctx, "create invoice", func(ctx context.Context, tx *tx) error {
+	err = t.write(ctx, factCreateInvoice, func(ctx context.Context, tx *tx) error {
 		id, err := newID(t.db.now(), t.db.random)
 		if err != nil {
 			return err

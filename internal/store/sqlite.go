@@ -57,8 +57,10 @@ func openSQLite(path string) (*engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
+	everything := newGroup(true)
 	return &engine{
-		name: "sqlite", writer: writer, reader: reader, gate: make(chan struct{}, 1), group: &group{}, exclusive: true,
+		name: "sqlite", writer: writer, reader: reader, exclusive: true, patient: true,
+		gather:      func(string, ID) *group { return everything },
 		serve:       func() (func() error, error) { return lockFile(path + ".lock") },
 		constraint:  sqliteConstraint,
 		retry:       func(error) bool { return false },
@@ -129,8 +131,8 @@ func sqliteUnavailable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// writeTimeout bounds one write transaction, the wait for its turn included. It is not the request's deadline: a
-// cancelled statement on SQLite can roll back its neighbours with it.
+// writeTimeout bounds the wait for the turn to write, and on PostgreSQL the transaction too. It is not the request's
+// deadline: a cancelled statement on SQLite can roll back its neighbours with it.
 const writeTimeout = 30 * time.Second
 
 // lockFile takes an exclusive lock that ends with the process, however it ends. The file stays: removing it would let

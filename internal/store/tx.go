@@ -32,24 +32,52 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 	return result.RowsAffected()
 }
 
-// write runs fn in one transaction and commits it. fact names the business fact that it commits, for [Checkpoint]. fn may
-// run more than once: it keeps its results in variables it sets anew each time and touches nothing outside the
-// transaction. It is the one way to write, so that how transactions are committed is decided here alone.
-func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) error {
-	if db.group != nil {
-		return db.writeTogether(ctx, fact, fn)
+// write runs fn in one transaction and commits it. fact names the business fact that it commits, for [Checkpoint], and owner
+// whose it is, for the facts that are gathered. fn may run more than once: it keeps its results in variables it sets anew
+// each time and touches nothing outside the transaction. It is the one way to write, so that how transactions are
+// committed is decided here alone.
+func (db *DB) write(ctx context.Context, owner ID, fact string, fn func(ctx context.Context, t *tx) error) error {
+	if g := db.gather(fact, owner); g != nil {
+		return db.writeTogether(ctx, g, fact, fn)
 	}
-	request := ctx
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-	defer cancel()
+	woken, err := db.writeAlone(ctx, fact, fn)
+	return db.told(woken, err)
+}
+
+// transaction returns the context of a transaction: it does not end with the request, so that nobody who hangs up leaves
+// half a fact, but in time.
+func (db *DB) transaction(request context.Context) (context.Context, context.CancelFunc) {
+	ctx := context.WithoutCancel(request)
+	if db.patient {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, writeTimeout)
+}
+
+// enter waits for a place among the writers.
+func (db *DB) enter(request, ctx context.Context) (leave func(), err error) {
+	if db.places == nil {
+		return func() {}, nil
+	}
 	select {
-	case db.gate <- struct{}{}:
-		defer func() { <-db.gate }()
+	case db.places <- struct{}{}:
+		return func() { <-db.places }, nil
 	case <-request.Done():
-		return request.Err() // nothing has happened yet
+		return nil, request.Err() // nothing has happened yet
 	case <-ctx.Done():
-		return db.fail(ctx.Err())
+		return nil, ctx.Err()
 	}
+}
+
+// writeAlone runs fn in a transaction of its own, again if neighbours were in its way.
+func (db *DB) writeAlone(request context.Context, fact string, fn func(ctx context.Context, t *tx) error) (map[Work]bool, error) {
+	ctx, cancel := db.transaction(request)
+	defer cancel()
+	leave, err := db.enter(request, ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	const tries = 5
 	for try := 1; ; try++ {
 		woken, err := db.writeOnce(ctx, fact, fn)
@@ -57,7 +85,7 @@ func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Contex
 			err = fmt.Errorf("%w: %w", expired, err) // database/sql may only say that the transaction has ended
 		}
 		if err == nil || try == tries || !db.retry(err) {
-			return db.told(woken, err)
+			return woken, err
 		}
 	}
 }
