@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -188,14 +189,18 @@ func (c *call) readBody(rt *route) error {
 	if c.request.ContentLength > c.MaxBody {
 		return refuse(api.CodePayloadTooLarge)
 	}
-	rest, restErr := io.ReadAll(body)
+	// Room for what the client announces, as far as that is usual: who announces more and sends nothing takes no memory.
+	const usual = 64 << 10
+	raw := bytes.NewBuffer(make([]byte, 0, min(max(c.request.ContentLength, 0), usual)+bytes.MinRead))
+	raw.WriteByte(first[0])
+	_, restErr := raw.ReadFrom(body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](restErr); tooLarge {
 		return refuse(api.CodePayloadTooLarge)
 	}
 	if err := errors.Join(err, restErr); err != nil {
 		return &refusal{code: api.CodeMalformedRequest, cause: err} // the client broke off
 	}
-	c.raw = append(first[:1:1], rest...)
+	c.raw = raw.Bytes()
 	if c.body, err = strictjson.Parse(c.raw); err != nil {
 		return refuse(api.CodeMalformedRequest)
 	}

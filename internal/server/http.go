@@ -100,6 +100,7 @@ var asJSON = json.JoinOptions( //nolint:gochecknoglobals // constant options
 		return encoder.WriteToken(jsontext.String(at.UTC().Format(store.TimestampLayout)))
 	})),
 	json.Deterministic(true),
+	jsontext.AllowDuplicateNames(true), // what is written has no name twice: nothing needs to remember them
 )
 
 // write sends the answer and returns the number of bytes of its body.

@@ -62,6 +62,13 @@ type proposal struct {
 	closed bool
 }
 
+// The statements around one write among others.
+const (
+	savepoint  = "savepoint fact"
+	rollbackTo = "rollback to fact"
+	release    = "release fact"
+)
+
 // errUnfinished is for a write whose goroutine was ended from within.
 var errUnfinished = errors.New("the write did not come to its end")
 
@@ -250,18 +257,18 @@ func (db *DB) runPlainly(ctx context.Context, begun *sql.Tx, p *proposal) error 
 
 // runInside runs one write in a savepoint. An error is about the whole transaction.
 func (db *DB) runInside(ctx context.Context, begun *sql.Tx, p *proposal) error {
-	if _, err := begun.ExecContext(ctx, "savepoint fact"); err != nil {
+	if _, err := begun.ExecContext(ctx, savepoint); err != nil {
 		return fmt.Errorf("%w: %w", errTransactionGone, err)
 	}
 	p.run(ctx, db, begun)
 	if p.err != nil || p.cause != nil {
 		// When the database has rolled everything back by itself, there is no savepoint to go back to.
-		if _, err := begun.ExecContext(ctx, "rollback to fact"); err != nil {
+		if _, err := begun.ExecContext(ctx, rollbackTo); err != nil {
 			return fmt.Errorf("%w: %w", errTransactionGone, err)
 		}
 		p.woken = nil
 	}
-	if _, err := begun.ExecContext(ctx, "release fact"); err != nil {
+	if _, err := begun.ExecContext(ctx, release); err != nil {
 		return fmt.Errorf("%w: %w", errTransactionGone, err)
 	}
 	return nil

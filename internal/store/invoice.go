@@ -10,6 +10,7 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/api"
 	"quittance/internal/invoice"
@@ -36,7 +37,7 @@ func (i Invoice) States() invoice.States {
 
 // marshalDraft writes a draft as it is kept: absent fields are left out, decimals stand as they were given.
 func marshalDraft(draft *api.Draft) ([]byte, error) {
-	text, err := jsonv2.Marshal(draft, jsonv2.OmitZeroStructFields(true))
+	text, err := jsonv2.Marshal(draft, jsonv2.OmitZeroStructFields(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return nil, fmt.Errorf("draft: %w", err)
 	}

@@ -85,8 +85,8 @@ func (c *rememberingConn) find(ctx context.Context, query string) (*remembered, 
 
 // ExecContext implements [driver.ExecerContext].
 func (c *rememberingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if len(args) == 0 {
-		return c.wholeConn.ExecContext(ctx, query, args) // scripts, pragmas and savepoints are as quick to compile as to find
+	if len(args) == 0 && query != savepoint && query != release {
+		return c.wholeConn.ExecContext(ctx, query, args) // scripts and pragmas, each run once
 	}
 	found, err := c.find(ctx, query)
 	if err != nil {
