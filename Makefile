@@ -10,9 +10,6 @@ FUZZTIME ?= 20s
 SEEDS ?= 2000
 KILLS ?= 300
 
-# The random kills on each engine.
-KILLS ?= 300
-
 .DEFAULT_GOAL := check
 .PHONY: check test tools lint fuzz soak planted crash replicas evidence canaries soak-kills build bench clean
 
@@ -27,8 +24,8 @@ test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
 	CGO_ENABLED=1 $(BIN)/pgcluster -- go test -race -timeout 30m ./...
-	go test -count=1 -run TestSeeds ./internal/simulation -seeds $(SEEDS)
-	go test -tags planted -run TestPlanted ./internal/simulation
+	go test -count=1 -timeout 60m -run TestSeeds ./internal/simulation -seeds $(SEEDS)
+	go test -count=1 -timeout 60m -tags planted -run TestPlanted ./internal/simulation
 
 # The linter alone.
 lint: $(GOLANGCI)
@@ -54,7 +51,7 @@ soak:
 
 # The bugs planted into the simulation, each of which it has to find.
 planted:
-	go test -tags planted -run TestPlanted -v ./internal/simulation
+	go test -timeout 60m -tags planted -run TestPlanted -v ./internal/simulation
 
 # The rows of docs/reliability.md that take a while: kills at every checkpoint; replicas and databases in trouble; tampering
 # with evidence; where secrets could hide.
