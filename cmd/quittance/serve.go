@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"quittance/internal/secret"
@@ -108,6 +109,7 @@ func (c serveCmd) Run(env environment) error {
 	}
 	env.log.InfoContext(env.ctx, "serving", "version", config.Version, "environment", c.Environment, "role", c.Role,
 		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress())
+	debug.FreeOSMemory() // what starting took is twice what stays
 	err = running.Run(env.ctx)
 	env.log.InfoContext(env.ctx, "stopped", "error", err)
 	return err
