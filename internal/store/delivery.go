@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"quittance/api"
@@ -42,12 +44,17 @@ func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 		now := t.db.now()
 		leased, err := collect(ctx, tx, func(row scanner) (Delivery, error) {
 			d := Delivery{Tenant: t, Subscription: l.id}
-			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.lease)
+			var occurred int64
+			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.lease, &d.Kind, &occurred, &d.Body)
+			d.OccurredAt = instant(occurred)
 			return d, err
 		}, `with due as materialized (select id from deliveries
 				where tenant_id = $1 and subscription_id = $2 and due_at <= $3 order by due_at limit $4`+t.db.claim+`)
 			update deliveries set lease = lease + 1, leased = 1, due_at = $5 where tenant_id = $1 and id in (select id from due)
-			returning id, event_id, attempts, round, lease`, t.id, l.id, micros(now), limit, micros(now.Add(lease)))
+			returning id, event_id, attempts, round, lease, kind,
+				(select occurred_at from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id),
+				(select body from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id)`,
+			t.id, l.id, micros(now), limit, micros(now.Add(lease)))
 		if err != nil || len(leased) == 0 {
 			claimed = nil
 			return err
@@ -58,7 +65,7 @@ func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 	return claimed, err
 }
 
-// fill completes claimed deliveries with what they send and where to.
+// fill completes claimed deliveries with where they go.
 func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Delivery) ([]Delivery, error) {
 	var url string
 	var active int64
@@ -77,14 +84,7 @@ func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Del
 		return nil, err
 	}
 	for n := range leased {
-		d := &leased[n]
-		d.URL, d.Secret = url, key
-		var occurred int64
-		if err := tx.QueryRowContext(ctx, `select kind, occurred_at, body from events where tenant_id = $1 and id = $2`, t.id, d.Event).
-			Scan(&d.Kind, &occurred, &d.Body); err != nil {
-			return nil, err
-		}
-		d.OccurredAt = instant(occurred)
+		leased[n].URL, leased[n].Secret = url, key
 	}
 	return leased, nil
 }
@@ -121,44 +121,60 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 	t := d.Tenant
 	leased := false
 	err := t.writeOf(ctx, d.ID, factSettle, func(ctx context.Context, tx *tx) error {
-		var lease, attempts int64
-		var state api.DeliveryState
-		if err := tx.QueryRowContext(ctx, `select lease, attempts, state from deliveries where tenant_id = $1 and id = $2`+t.db.lock, t.id, d.ID).
-			Scan(&lease, &attempts, &state); err != nil {
+		var ordinal int64
+		var err error
+		if ordinal, leased, err = d.settle(ctx, tx, s); err != nil {
 			return err
 		}
-		leased = lease == d.lease
-		if err := t.insertAttempt(ctx, tx, d.ID, attempts+1, attempt); err != nil {
+		if err := t.insertAttempt(ctx, tx, d.ID, ordinal, attempt); err != nil {
 			return err
 		}
-		if !leased {
-			if _, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1 where tenant_id = $1 and id = $2`, t.id, d.ID); err != nil {
-				return err
-			}
-			return t.deactivateFor(ctx, tx, d.Subscription, s.Deactivate) // where the destination leads is true however late it is seen
-		}
-		next := s.State
-		var due, reason any
-		switch {
-		case state != DeliveryPending && s.State == DeliveryPending:
-			// The subscription was deactivated meanwhile: no other attempt follows.
-			next, reason = state, reasonInactive
-		case s.State == DeliveryPending:
-			due = micros(s.DueAt)
-			tx.wake(WorkDeliveries) // the workers have to know when it is due
-		case s.Reason != "":
-			reason = s.Reason
-		}
-		if _, err := tx.exec(ctx, `update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, leased = 0, updated_at = $3,
-			state = $4, reason = $5, due_at = $6 where tenant_id = $1 and id = $2`, t.id, d.ID, micros(t.db.now()), next, reason, due); err != nil {
-			return err
-		}
-		return t.deactivateFor(ctx, tx, d.Subscription, s.Deactivate)
+		return t.deactivateFor(ctx, tx, d.Subscription, s.Deactivate) // where the destination leads is true however late it is seen
 	})
 	if err == nil && !leased {
 		err = ErrLeaseLost
 	}
 	return err
+}
+
+// settle writes what an attempt makes of its delivery, and returns the ordinal of the attempt. leased tells whether the
+// lease still stood.
+func (d Delivery) settle(ctx context.Context, tx *tx, s Settlement) (ordinal int64, leased bool, err error) {
+	t := d.Tenant
+	now := micros(t.db.now())
+	var due, reason any
+	switch {
+	case s.State == DeliveryPending:
+		due = micros(s.DueAt)
+		tx.wake(WorkDeliveries) // the workers have to know when it is due
+	case s.Reason != "":
+		reason = s.Reason
+	}
+	err = tx.QueryRowContext(ctx, `update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, leased = 0,
+		updated_at = $4, state = $5, reason = $6, due_at = $7
+		where tenant_id = $1 and id = $2 and lease = $3 and (state = 'pending' or $5 <> 'pending') returning attempts`,
+		t.id, d.ID, d.lease, now, s.State, reason, due).Scan(&ordinal)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return ordinal, true, err
+	}
+	return d.settleLate(ctx, tx, now)
+}
+
+// settleLate counts an attempt after which nothing follows here: the subscription was deactivated meanwhile, or somebody
+// else holds the lease, and what follows is theirs to say.
+func (d Delivery) settleLate(ctx context.Context, tx *tx, now int64) (ordinal int64, leased bool, err error) {
+	t := d.Tenant
+	var lease int64
+	if err := tx.QueryRowContext(ctx, `select lease, attempts + 1 from deliveries where tenant_id = $1 and id = $2`+t.db.lock, t.id, d.ID).Scan(&lease, &ordinal); err != nil {
+		return 0, false, err
+	}
+	if leased = lease == d.lease; leased {
+		_, err = tx.exec(ctx, `update deliveries set attempts = $3, round = round + 1, lease = lease + 1, leased = 0, updated_at = $4, reason = $5
+			where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal, now, reasonInactive)
+	} else {
+		_, err = tx.exec(ctx, `update deliveries set attempts = $3 where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal)
+	}
+	return ordinal, leased, err
 }
 
 // deactivateFor deactivates a subscription for a reason, if there is one.
