@@ -35,8 +35,9 @@ func openSQLite(path string) (*engine, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	open := func(extra url.Values, conns int) (*sql.DB, error) {
-		// The page size is that of a new file: two rows of an event's size more fit into the same space than with half of it.
-		query := url.Values{"_pragma": {"busy_timeout(15000)", "page_size(8192)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}}
+		// The page size is that of a new file: rows of an event's size leave less of a page unused than with half of it. The
+		// driver sets the journal mode, which fixes the size, after the pragmas.
+		query := url.Values{"_pragma": {"busy_timeout(15000)", "page_size(8192)", "synchronous(FULL)", "foreign_keys(1)"}, "_journal_mode": {"WAL"}}
 		for key, values := range extra {
 			query[key] = append(query[key], values...)
 		}
