@@ -43,6 +43,10 @@ type engine struct {
 	// backup writes a copy of the database as it stands at one moment into an empty file; nil where the database has its
 	// own ways.
 	backup func(ctx context.Context, path string) error
+	// footprint measures the database.
+	footprint func(ctx context.Context) (Footprint, error)
+	// randomID makes a random identifier, in SQL.
+	randomID string
 	// close releases everything.
 	close func() error
 }

@@ -71,6 +71,13 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 			return postgresListen(ctx, config.ConnConfig, wake)
 		},
 		migrate: func(ctx context.Context, source fs.FS) error { return migratePostgres(ctx, config.ConnConfig, source) },
+		footprint: func(ctx context.Context) (found Footprint, err error) {
+			err = pool.QueryRow(ctx, `select pg_database_size(current_database()), pg_total_relation_size('events') +
+				pg_total_relation_size('deliveries') + pg_total_relation_size('attempts'), pg_backend_pid()`).
+				Scan(&found.Bytes, &found.HistoryBytes, &found.BackendPID)
+			return found, err
+		},
+		randomID: "uuid_send(gen_random_uuid())",
 		close: func() error {
 			err := db.Close()
 			pool.Close()

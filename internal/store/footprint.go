@@ -1,0 +1,21 @@
+package store
+
+import "context"
+
+// Footprint is what a database takes up.
+type Footprint struct {
+	// Bytes is the size of everything: on SQLite the file as it stands and its write-ahead log, on PostgreSQL the database
+	// without the server's log.
+	Bytes int64
+	// HistoryBytes is what events, deliveries and attempts take up, indexes included.
+	HistoryBytes int64
+	// BackendPID is the process of the database server that answered, in the server's own numbering; 0 when the database
+	// is part of this process.
+	BackendPID int
+}
+
+// Footprint measures the database. On SQLite it reads every page.
+func (db *DB) Footprint(ctx context.Context) (Footprint, error) {
+	found, err := db.footprint(ctx)
+	return found, db.fail(err)
+}
