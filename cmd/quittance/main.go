@@ -34,6 +34,7 @@ type cli struct {
 	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database beside a running server."`
 	Restored        restoredCmd        `cmd:"" help:"Declare that the database was restored from a backup."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
+	Bench           benchCmd           `cmd:"" help:"Measure a deployment under load on this machine."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`
 }
 

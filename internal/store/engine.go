@@ -45,6 +45,8 @@ type engine struct {
 	backup func(ctx context.Context, path string) error
 	// footprint measures the database.
 	footprint func(ctx context.Context) (Footprint, error)
+	// backendPID is the process of the database server that answers; nil when the database is part of this process.
+	backendPID func(ctx context.Context) (int, error)
 	// randomID makes a random identifier, in SQL.
 	randomID string
 	// close releases everything.

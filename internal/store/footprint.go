@@ -9,13 +9,19 @@ type Footprint struct {
 	Bytes int64
 	// HistoryBytes is what events, deliveries and attempts take up, indexes included.
 	HistoryBytes int64
-	// BackendPID is the process of the database server that answered, in the server's own numbering; 0 when the database
-	// is part of this process.
-	BackendPID int
 }
 
 // Footprint measures the database. On SQLite it reads every page.
 func (db *DB) Footprint(ctx context.Context) (Footprint, error) {
 	found, err := db.footprint(ctx)
 	return found, db.fail(err)
+}
+
+// BackendPID is the process of the database server that answered, in the numbering of the server's machine; 0 when the
+// database is part of this process.
+func (db *DB) BackendPID(ctx context.Context) (pid int, err error) {
+	if db.backendPID != nil {
+		pid, err = db.backendPID(ctx)
+	}
+	return pid, db.fail(err)
 }

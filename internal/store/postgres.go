@@ -73,9 +73,12 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		migrate: func(ctx context.Context, source fs.FS) error { return migratePostgres(ctx, config.ConnConfig, source) },
 		footprint: func(ctx context.Context) (found Footprint, err error) {
 			err = pool.QueryRow(ctx, `select pg_database_size(current_database()), pg_total_relation_size('events') +
-				pg_total_relation_size('deliveries') + pg_total_relation_size('attempts'), pg_backend_pid()`).
-				Scan(&found.Bytes, &found.HistoryBytes, &found.BackendPID)
+				pg_total_relation_size('deliveries') + pg_total_relation_size('attempts')`).Scan(&found.Bytes, &found.HistoryBytes)
 			return found, err
+		},
+		backendPID: func(ctx context.Context) (pid int, err error) {
+			err = pool.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid)
+			return pid, err
 		},
 		randomID: "uuid_send(gen_random_uuid())",
 		close: func() error {

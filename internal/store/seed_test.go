@@ -57,8 +57,9 @@ func TestFootprint(t *testing.T) {
 			return found
 		}
 		empty := measure()
-		if (empty.BackendPID != 0) != (f.Engine() == storetest.Postgres) {
-			t.Errorf("backend process %d on %s", empty.BackendPID, f.Engine())
+		pid, err := f.BackendPID(t.Context())
+		if must(t, err); (pid != 0) != (f.Engine() == storetest.Postgres) {
+			t.Errorf("backend process %d on %s", pid, f.Engine())
 		}
 		must(t, f.tenant.SeedDrafts(t.Context(), *draft("unused"), "S-", 2000))
 		drafts := measure()

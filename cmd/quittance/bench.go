@@ -1,0 +1,209 @@
+package main
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"quittance/internal/bench"
+)
+
+type benchCmd struct {
+	Drafts     benchDraftsCmd     `cmd:"" help:"Create drafts over HTTP."`
+	Deliveries benchDeliveriesCmd `cmd:"" help:"Deliver a burst of events to one destination over HTTPS."`
+	Limits     benchLimitsCmd     `cmd:"" help:"Measure what this machine can do at all: disk, HTTP, signed callbacks."`
+}
+
+// Help is shown by --help.
+func (benchCmd) Help() string {
+	return `Example:
+  quittance bench drafts
+  quittance bench deliveries --count 50000 --json
+
+Without --base-url a measurement makes a deployment of its own and removes it at the end: a database, a server in a child
+process, a provider sandbox and a receiver. Its load is synthetic. What this machine can do at all is measured in the same
+run and stands beside the figures.`
+}
+
+// benchCommon are the flags of every measurement.
+type benchCommon struct {
+	JSON          bool          `help:"Print the record as JSON."`
+	Progress      string        `enum:"auto,always,never" default:"auto" help:"Whether a line each second tells how far it is, on standard error: ${enum}. auto is when that is a terminal."`
+	Dir           string        `placeholder:"DIR" help:"Directory of the database, on the disk that is to be measured, which may be used again; a temporary one, removed at the end, when absent."`
+	LimitDuration time.Duration `default:"2s" help:"How long each bare limit of this machine is measured; 0 leaves them out."`
+}
+
+// benchOwn are the flags of measurements that make a deployment of their own.
+type benchOwn struct {
+	benchCommon
+	Database  string   `env:"QUITTANCE_BENCH_DATABASE" placeholder:"URL" help:"postgres://… of an empty database made for the run, which keeps what the run leaves; a SQLite file in the directory when absent."`
+	ServeFlag []string `sep:"none" placeholder:"FLAG" help:"One more flag of the server, such as --serve-flag=--retain-attempts=1h. Repeatable."`
+}
+
+// benchAny are the flags of measurements that also take a deployment that runs already.
+type benchAny struct {
+	benchOwn
+	BaseURL      string `name:"base-url" placeholder:"URL" help:"A deployment that runs already, without /api; what is made there stays there."`
+	Email        string `help:"E-mail address of its user."`
+	PasswordFile string `placeholder:"FILE" help:"File with the user's password; - is standard input."`
+	CA           string `name:"ca" type:"existingfile" placeholder:"FILE" help:"Certificate authorities (PEM) of the deployment; the system's when absent."`
+}
+
+// config is what the shared flags say.
+func (c benchCommon) config(env environment, command string) (bench.Config, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return bench.Config{}, fmt.Errorf("find the program itself: %w", err)
+	}
+	config := bench.Config{Command: command, Version: version(), Executable: executable, Argument: os.Args[0], Dir: c.Dir, LimitDuration: c.LimitDuration, Now: time.Now, Log: env.log}
+	if c.Progress == "always" || c.Progress == "auto" && isTerminal(os.Stderr) {
+		config.Progress = os.Stderr
+	}
+	return config, nil
+}
+
+func (c benchOwn) config(env environment, command string) (bench.Config, error) {
+	config, err := c.benchCommon.config(env, command)
+	config.Database, config.ServeFlags = c.Database, c.ServeFlag
+	return config, err
+}
+
+func (c benchAny) config(env environment, command string) (bench.Config, error) {
+	config, err := c.benchOwn.config(env, command)
+	if err != nil || c.BaseURL == "" {
+		return config, err
+	}
+	if c.Email == "" || c.PasswordFile == "" {
+		return config, errors.New("--base-url needs --email and --password-file")
+	}
+	if c.Database != "" || len(c.ServeFlag) > 0 {
+		return config, errors.New("--database and --serve-flag are for a deployment of the run's own: not with --base-url")
+	}
+	config.Given = &bench.Given{BaseURL: c.BaseURL, Email: c.Email}
+	if config.Given.Password, err = readSecret(env, c.PasswordFile); err != nil {
+		return config, err
+	}
+	if c.CA != "" {
+		text, err := os.ReadFile(c.CA)
+		if err != nil {
+			return config, fmt.Errorf("--ca: %w", err)
+		}
+		config.Given.Roots = x509.NewCertPool()
+		if !config.Given.Roots.AppendCertsFromPEM(text) {
+			return config, fmt.Errorf("--ca: %s holds no PEM certificate", c.CA)
+		}
+	}
+	return config, nil
+}
+
+// isTerminal tells whether a file is a terminal.
+func isTerminal(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// print prints a report and returns what failed under the load.
+func (c benchCommon) print(env environment, report bench.Report, err error) error {
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSON(env, report)
+	} else {
+		err = report.Print(io.Writer(env.stdout))
+	}
+	return errors.Join(err, report.Err())
+}
+
+type benchDraftsCmd struct {
+	benchAny
+	Clients  int           `default:"64" help:"Clients that create drafts, each one at a time."`
+	Rate     float64       `default:"0" help:"Drafts a second that are due, whatever the server does (open loop); 0 for as many as the clients manage (closed loop)."`
+	Count    int           `default:"0" help:"How many drafts to create at most; 0 for no bound."`
+	Duration time.Duration `default:"10s" help:"How long to create drafts."`
+	Items    int           `default:"10" help:"Items of each draft."`
+}
+
+// Help is shown by --help.
+func (benchDraftsCmd) Help() string {
+	return `Example:
+  quittance bench drafts
+  quittance bench drafts --rate 500 --duration 30s
+  quittance bench drafts --base-url https://quittance.example.com --email owner@palm.example --password-file password.txt`
+}
+
+// Run creates drafts.
+func (c benchDraftsCmd) Run(env environment) error {
+	if err := positive("--clients", c.Clients, "--items", c.Items); err != nil {
+		return err
+	}
+	config, err := c.config(env, "drafts")
+	if err != nil {
+		return err
+	}
+	report, err := bench.Drafts(env.ctx, config, bench.DraftsOptions{Clients: c.Clients, Rate: c.Rate, Count: c.Count, Duration: c.Duration, Items: c.Items})
+	return c.print(env, report, err)
+}
+
+type benchDeliveriesCmd struct {
+	benchOwn
+	Count int           `default:"20000" help:"Events that are due when the server starts."`
+	Idle  time.Duration `default:"3s" help:"How long a server without work runs before its memory is read; 0 leaves that out."`
+}
+
+// Help is shown by --help.
+func (benchDeliveriesCmd) Help() string {
+	return `Example:
+  quittance bench deliveries
+  quittance bench deliveries --count 100000 --database postgres://bench@/bench`
+}
+
+// Run delivers a burst.
+func (c benchDeliveriesCmd) Run(env environment) error {
+	if err := positive("--count", c.Count); err != nil {
+		return err
+	}
+	config, err := c.config(env, "deliveries")
+	if err != nil {
+		return err
+	}
+	report, err := bench.Deliveries(env.ctx, config, bench.DeliveriesOptions{Count: c.Count, Idle: c.Idle})
+	return c.print(env, report, err)
+}
+
+type benchLimitsCmd struct {
+	benchCommon
+	Clients int `default:"64" help:"Clients that call, each one at a time."`
+}
+
+// Help is shown by --help.
+func (benchLimitsCmd) Help() string {
+	return `Example:
+  quittance bench limits --limit-duration 5s --dir ./data`
+}
+
+// Run measures the limits.
+func (c benchLimitsCmd) Run(env environment) error {
+	if err := positive("--clients", c.Clients); err != nil {
+		return err
+	}
+	config, err := c.config(env, "limits")
+	if err != nil {
+		return err
+	}
+	report, err := bench.Limits(env.ctx, config, c.Clients)
+	return c.print(env, report, err)
+}
+
+// positive wants numbers of 1 or more, given as the name of a flag and its value in turn.
+func positive(flags ...any) error {
+	for n := 0; n < len(flags); n += 2 {
+		if value, ok := flags[n+1].(int); !ok || value < 1 {
+			return fmt.Errorf("%v must be at least 1", flags[n])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// place is where a measurement takes place: an own deployment or a given one.
+type place struct {
+	config Config
+	own    *deployment // nil for a given one
+	report *Report
+}
+
+// prepare makes an own deployment with a number of companies, or remembers the given one.
+func prepare(ctx context.Context, c Config, r *Report, companies int, latency time.Duration) (*place, error) {
+	p := &place{config: c, report: r}
+	if c.Given != nil {
+		return p, nil
+	}
+	own, err := deploy(ctx, c, companies, latency)
+	if err != nil {
+		return nil, err
+	}
+	p.own, r.Engine = own, own.engine
+	return p, nil
+}
+
+// serve starts the own server, or logs in at the given one.
+func (p *place) serve(ctx context.Context) (*target, error) {
+	if p.own == nil {
+		return p.config.Given.reach(ctx, p.config)
+	}
+	return p.own.serve(ctx)
+}
+
+// stop ends the own server.
+func (p *place) stop() error {
+	if p.own == nil {
+		return nil
+	}
+	return p.own.stop()
+}
+
+func (p *place) close() error {
+	if p.own == nil {
+		return nil
+	}
+	return p.own.close()
+}
+
+// limitDisk measures the disk under the own database.
+func (p *place) limitDisk(ctx context.Context, r *Report) error {
+	if p.own == nil {
+		return nil
+	}
+	return r.limitDisk(ctx, p.config, p.own.dir)
+}
+
+// errGiven says why nothing is known about a server.
+var errGiven = errors.New("the deployment is not the run's own")
+
+// meter is what an own server and its database had used at a moment.
+type meter struct {
+	place    *place
+	server   usage
+	database time.Duration
+	err      error // why it is not known
+}
+
+// meter reads what the running server has used so far.
+func (p *place) meter() meter {
+	m := meter{place: p, err: errGiven}
+	if p.own == nil {
+		return m
+	}
+	if m.server, m.err = usageOf(p.own.server.command.Process.Pid); m.err == nil {
+		m.database, m.err = p.own.databaseCPU()
+	}
+	return m
+}
+
+// report adds what the server and its database have used since, for a number of things done.
+func (m meter) report(r *Report, what string, done int64) {
+	now := m.place.meter()
+	name := "cpu_per_1000_" + what + "_seconds"
+	if failed := errors.Join(m.err, now.err); failed != nil || done == 0 {
+		why := "nothing was done"
+		if failed != nil {
+			why = failed.Error()
+		}
+		r.unknown(name, why)
+		r.unknown("memory_peak_bytes", why)
+		return
+	}
+	per := func(cpu time.Duration) float64 { return cpu.Seconds() * 1000 / float64(done) }
+	server, database := now.server.cpu-m.server.cpu, now.database-m.database
+	r.set(name, per(server+database))
+	if m.place.own.postmaster != 0 {
+		r.set("of_it_database_seconds", per(database))
+	}
+	r.set("memory_peak_bytes", float64(now.server.peak))
+}
