@@ -6,15 +6,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"quittance/internal/bench"
 )
 
 type benchCmd struct {
-	Drafts     benchDraftsCmd     `cmd:"" help:"Create drafts over HTTP."`
-	Deliveries benchDeliveriesCmd `cmd:"" help:"Deliver a burst of events to one destination over HTTPS."`
-	Limits     benchLimitsCmd     `cmd:"" help:"Measure what this machine can do at all: disk, HTTP, signed callbacks."`
+	Drafts      benchDraftsCmd      `cmd:"" help:"Create drafts over HTTP."`
+	Submissions benchSubmissionsCmd `cmd:"" help:"Submit invoices to a provider that takes its time."`
+	Deliveries  benchDeliveriesCmd  `cmd:"" help:"Deliver a burst of events to one destination over HTTPS."`
+	Latency     benchLatencyCmd     `cmd:"" help:"Measure from the commit of an event to its receipt, under a steady load."`
+	Fairness    benchFairnessCmd    `cmd:"" help:"Measure what a company notices of another one's hanging destination."`
+	Lists       benchListsCmd       `cmd:"" help:"Read the first and the last page of a long list."`
+	Start       benchStartCmd       `cmd:"" help:"Start the server on a large database."`
+	Limits      benchLimitsCmd      `cmd:"" help:"Measure what this machine can do at all: disk, HTTP, signed callbacks."`
 }
 
 // Help is shown by --help.
@@ -50,6 +56,23 @@ type benchAny struct {
 	Email        string `help:"E-mail address of its user."`
 	PasswordFile string `placeholder:"FILE" help:"File with the user's password; - is standard input."`
 	CA           string `name:"ca" type:"existingfile" placeholder:"FILE" help:"Certificate authorities (PEM) of the deployment; the system's when absent."`
+}
+
+// benchReceiver are the flags of measurements that receive webhooks of a deployment that runs already.
+type benchReceiver struct {
+	ReceiverListen   string `placeholder:"ADDR" help:"Address that the receiver of webhooks listens on; 127.0.0.1 and a free port when absent."`
+	ReceiverURL      string `name:"receiver-url" placeholder:"URL" help:"Where the deployment reaches the receiver, https without a final slash; its own address when absent."`
+	ReceiverIdentity string `placeholder:"DIR" help:"Directory with a certificate for loopback addresses and its authority, made when there is none; the data directory of a sandbox has one that the sandbox trusts."`
+	ReceiverCert     string `type:"existingfile" placeholder:"FILE" help:"Certificate chain of the receiver (PEM), when it has one of its own."`
+	ReceiverKey      string `type:"existingfile" placeholder:"FILE" help:"Key of that certificate (PEM)."`
+}
+
+func (c benchReceiver) receiver() (bench.ReceiverConfig, error) {
+	if (c.ReceiverCert == "") != (c.ReceiverKey == "") {
+		return bench.ReceiverConfig{}, errors.New("--receiver-cert and --receiver-key go together")
+	}
+	return bench.ReceiverConfig{Listen: c.ReceiverListen, URL: strings.TrimRight(c.ReceiverURL, "/"), Identity: c.ReceiverIdentity,
+		Certificate: c.ReceiverCert, Key: c.ReceiverKey}, nil
 }
 
 // config is what the shared flags say.
@@ -116,86 +139,6 @@ func (c benchCommon) print(env environment, report bench.Report, err error) erro
 		err = report.Print(io.Writer(env.stdout))
 	}
 	return errors.Join(err, report.Err())
-}
-
-type benchDraftsCmd struct {
-	benchAny
-	Clients  int           `default:"64" help:"Clients that create drafts, each one at a time."`
-	Rate     float64       `default:"0" help:"Drafts a second that are due, whatever the server does (open loop); 0 for as many as the clients manage (closed loop)."`
-	Count    int           `default:"0" help:"How many drafts to create at most; 0 for no bound."`
-	Duration time.Duration `default:"10s" help:"How long to create drafts."`
-	Items    int           `default:"10" help:"Items of each draft."`
-}
-
-// Help is shown by --help.
-func (benchDraftsCmd) Help() string {
-	return `Example:
-  quittance bench drafts
-  quittance bench drafts --rate 500 --duration 30s
-  quittance bench drafts --base-url https://quittance.example.com --email owner@palm.example --password-file password.txt`
-}
-
-// Run creates drafts.
-func (c benchDraftsCmd) Run(env environment) error {
-	if err := positive("--clients", c.Clients, "--items", c.Items); err != nil {
-		return err
-	}
-	config, err := c.config(env, "drafts")
-	if err != nil {
-		return err
-	}
-	report, err := bench.Drafts(env.ctx, config, bench.DraftsOptions{Clients: c.Clients, Rate: c.Rate, Count: c.Count, Duration: c.Duration, Items: c.Items})
-	return c.print(env, report, err)
-}
-
-type benchDeliveriesCmd struct {
-	benchOwn
-	Count int           `default:"20000" help:"Events that are due when the server starts."`
-	Idle  time.Duration `default:"3s" help:"How long a server without work runs before its memory is read; 0 leaves that out."`
-}
-
-// Help is shown by --help.
-func (benchDeliveriesCmd) Help() string {
-	return `Example:
-  quittance bench deliveries
-  quittance bench deliveries --count 100000 --database postgres://bench@/bench`
-}
-
-// Run delivers a burst.
-func (c benchDeliveriesCmd) Run(env environment) error {
-	if err := positive("--count", c.Count); err != nil {
-		return err
-	}
-	config, err := c.config(env, "deliveries")
-	if err != nil {
-		return err
-	}
-	report, err := bench.Deliveries(env.ctx, config, bench.DeliveriesOptions{Count: c.Count, Idle: c.Idle})
-	return c.print(env, report, err)
-}
-
-type benchLimitsCmd struct {
-	benchCommon
-	Clients int `default:"64" help:"Clients that call, each one at a time."`
-}
-
-// Help is shown by --help.
-func (benchLimitsCmd) Help() string {
-	return `Example:
-  quittance bench limits --limit-duration 5s --dir ./data`
-}
-
-// Run measures the limits.
-func (c benchLimitsCmd) Run(env environment) error {
-	if err := positive("--clients", c.Clients); err != nil {
-		return err
-	}
-	config, err := c.config(env, "limits")
-	if err != nil {
-		return err
-	}
-	report, err := bench.Limits(env.ctx, config, c.Clients)
-	return c.print(env, report, err)
 }
 
 // positive wants numbers of 1 or more, given as the name of a flag and its value in turn.
