@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"quittance/internal/bench"
@@ -234,4 +235,81 @@ func (c benchLimitsCmd) Run(env environment) error {
 	}
 	report, err := bench.Limits(env.ctx, config, c.Clients)
 	return c.print(env, report, err)
+}
+
+type benchAllCmd struct {
+	benchOwn
+	Quick bool `help:"Small sizes: whether it works, rather than how fast it is."`
+}
+
+// Help is shown by --help.
+func (benchAllCmd) Help() string {
+	return `Example:
+  quittance bench all
+  quittance bench all --quick --json
+
+Each measurement has a deployment of its own, with the sizes that its own command has when nothing else is said. With --json
+it prints a record a line.`
+}
+
+// measurements are the commands that benchAllCmd runs, with the flags that make each of them quick.
+func measurements() [][]string {
+	return [][]string{
+		{"drafts", "--clients=8", "--count=200", "--duration=1m"},
+		{"submissions", "--clients=8", "--companies=2", "--count=100", "--provider-latency=5ms"},
+		{"deliveries", "--count=400", "--idle=10ms"},
+		{"latency", "--clients=8", "--rate=20", "--warmup=200ms", "--duration=1s"},
+		{"fairness", "--clients=8", "--due=100", "--rate=20", "--warmup=200ms", "--duration=1s"},
+		{"lists", "--drafts=1000", "--count=20"},
+		{"start", "--size-mb=1", "--count=2"},
+		{"limits", "--clients=8"},
+	}
+}
+
+// Run runs every measurement as its own command line would, and goes on after one that failed.
+func (c benchAllCmd) Run(env environment) error {
+	var failed []error
+	for _, measurement := range measurements() {
+		if env.ctx.Err() != nil {
+			return errors.Join(append(failed, env.ctx.Err())...)
+		}
+		var root cli
+		parser, err := root.parser()
+		if err != nil {
+			return err
+		}
+		args := append([]string{"bench", measurement[0]}, c.flags(measurement[0])...)
+		if c.Quick {
+			args = append(args, measurement[1:]...)
+		}
+		command, err := parser.Parse(args)
+		if err != nil {
+			return fmt.Errorf("bench %s: %w", measurement[0], err)
+		}
+		if err := command.Run(env); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// flags are the shared flags for one of the measurements.
+func (c benchAllCmd) flags(measurement string) []string {
+	flags := []string{"--progress=" + c.Progress, "--limit-duration=" + c.LimitDuration.String()}
+	if c.JSON {
+		flags = append(flags, "--json")
+	}
+	if c.Dir != "" {
+		flags = append(flags, "--dir="+c.Dir)
+	}
+	if measurement == "limits" {
+		return flags
+	}
+	if c.Database != "" {
+		flags = append(flags, "--database="+c.Database)
+	}
+	for _, flag := range c.ServeFlag {
+		flags = append(flags, "--serve-flag="+flag)
+	}
+	return flags
 }

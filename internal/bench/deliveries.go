@@ -49,8 +49,7 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 	if err := d.seedEvents(ctx, d.companies[0], o.Count, true); err != nil {
 		return r, err
 	}
-	began := meter{place: p}
-	began.database, began.err = d.databaseCPU()
+	began := p.unstarted()
 	t, err := d.serve(ctx)
 	if err != nil {
 		return r, err

@@ -81,9 +81,9 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 		return nil, fmt.Errorf("directory: %w", err)
 	}
 	if d.database == "" {
-		d.database = "sqlite:" + filepath.Join(d.dir, "quittance.db")
+		d.database = "sqlite:" + filepath.Join(d.dir, "bench.db")
 	}
-	d.keyFile = filepath.Join(d.dir, "key.json")
+	d.keyFile = filepath.Join(d.dir, "bench-key.json")
 	if d.keys, err = secret.ReadKeyFile(d.keyFile); errors.Is(err, fs.ErrNotExist) {
 		if d.keys, err = secret.Generate(); err == nil {
 			err = d.keys.WriteKeyFile(d.keyFile)
@@ -237,7 +237,7 @@ func (d *deployment) serve(ctx context.Context) (*target, error) {
 		flags = append(flags, "--webhook-ca", d.hooks.authority)
 	}
 	var err error
-	if d.server, err = startServer(ctx, d.config, d.database, filepath.Join(d.dir, "serve.log"), flags...); err != nil {
+	if d.server, err = startServer(ctx, d.config, d.database, filepath.Join(d.dir, "bench-serve.log"), flags...); err != nil {
 		return nil, err
 	}
 	t := &target{base: d.server.base, now: d.config.Now, alive: d.server.alive}

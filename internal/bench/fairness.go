@@ -54,10 +54,8 @@ func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err e
 		return r, err
 	}
 	hanging := p.own.companies[1].inbox
-	for _, m := range []measured{alone, beside} {
-		r.count(m.outcome, o.Rate)
-		r.Lost += m.lost
-	}
+	r.count(alone.outcome.and(beside.outcome), o.Rate)
+	r.Lost = alone.lost + beside.lost
 	r.set("hanging_calls_at_a_time", float64(hanging.busiest.Load()))
 	r.set("events_alone", float64(alone.events))
 	r.set("events_beside_the_hanging_destination", float64(beside.events))

@@ -67,6 +67,7 @@ func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, er
 	r.set("duplicates", float64(came.duplicates))
 	r.set("unverified", float64(came.unverified))
 	r.Latencies = append(r.Latencies, Latency{"event_from_transaction_to_receipt", measured.latency}, Latency{latencyName("submit", o.Rate), measured.submit})
+	r.note("CPU is that of everything the server did meanwhile, the submissions behind the events included.")
 	r.note("The first latency counts from occurred_at, which is set in the transaction: the commit is part of it. Both ends go by the clock of this machine.")
 	if c.Given != nil {
 		r.note("The deployment's clock may differ from this one's: the first latency is only as good as their agreement.")
@@ -98,7 +99,7 @@ type subscriber struct {
 	user  int
 	paths []string // of drafts that have not been submitted
 	id    string   // of its subscription at a given deployment
-	known int64    // events that came before
+	done  int64    // submissions so far
 }
 
 // listen makes drafts and a subscription, for the first company.
@@ -171,7 +172,9 @@ func (s *subscriber) take(ctx context.Context, l load) (outcome, error) {
 	l.count = count
 	t := *s.t
 	t.tokens = t.tokens[s.user : s.user+1]
-	return submit(ctx, s.place.config, &t, l, paths)
+	result, err := submit(ctx, s.place.config, &t, l, paths)
+	s.done += result.done
+	return result, err
 }
 
 // warmUp runs a load that does not count. What its look-ups cause later on may.
@@ -210,14 +213,15 @@ func (s *subscriber) measure(ctx context.Context, l load) (m measured, err error
 	}
 	m.events = s.inbox.received() - before
 	m.lost = max(0, total-s.inbox.received())
+	s.inbox.measure() // what comes later is no part of this
 	return m, nil
 }
 
 // quiet is for how long nothing new may happen before everything is taken to be over.
 const quiet = 3 * time.Second
 
-// settle waits until every delivery of the subscription has ended and none has come for a while, and returns how many
-// there were.
+// settle waits until every delivery of the subscription has ended and nothing more can come: every submission has ended, as
+// they do at the own provider, or nothing has come for a while. It returns how many deliveries there were.
 func (s *subscriber) settle(ctx context.Context) (deliveries int64, err error) {
 	defer s.place.config.progress(ctx, "events received", s.inbox.received)()
 	now := s.place.config.Now
@@ -235,7 +239,8 @@ func (s *subscriber) settle(ctx context.Context) (deliveries int64, err error) {
 		if total != known || pending > 0 {
 			known, changed = total, now()
 		}
-		if now().Sub(changed) > quiet || now().Sub(began) > patience {
+		over := s.place.own != nil && s.inbox.ended() >= s.done && pending == 0
+		if over || now().Sub(changed) > quiet || now().Sub(began) > patience {
 			return total, nil
 		}
 		if err := s.t.alive(); err != nil {

@@ -17,7 +17,6 @@ import (
 	"quittance/api"
 	"quittance/client/receiver"
 	"quittance/internal/sandbox"
-	"quittance/internal/store"
 )
 
 // appended is how many bytes each write of the bare disk appends: a page.
@@ -114,7 +113,7 @@ func bareSender(ctx context.Context, c Config, h *hooks, clients int, samples []
 				return err
 			}
 			if response.StatusCode != http.StatusOK {
-				return errStatus(response.StatusCode)
+				return statusError(response.StatusCode)
 			}
 			return nil
 		})
@@ -146,10 +145,11 @@ func Limits(ctx context.Context, c Config, clients int) (_ Report, err error) {
 	if err := r.limitHTTP(ctx, c, clients, 0); err != nil {
 		return r, err
 	}
-	body := fmt.Appendf(nil, `{"schema_version":%q,"id":%q,"event":%q,"payload":%q}`, api.SchemaVersion, store.ID{1}, api.EventTerminal, make([]byte, 100))
-	at := c.Now().UTC().Format(store.TimestampLayout)
-	body = fmt.Appendf(nil, `{"occurred_at":%q,%s`, at, body[1:])
-	return r, r.limitSender(ctx, c, h, clients, tally{secret: "whsec_bare", samples: []sample{{kind: string(api.EventTerminal), id: store.ID{1}.String(), timestamp: at, body: body}}}, 0)
+	callback, err := syntheticCallback(c.Now())
+	if err != nil {
+		return r, err
+	}
+	return r, r.limitSender(ctx, c, h, clients, tally{secret: "whsec_bare", samples: []sample{callback}}, 0)
 }
 
 // limitDisk adds the limits of the disk under dir.

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,16 @@ func (o outcome) failures() (all int64) {
 		all += n
 	}
 	return all
+}
+
+// and counts two outcomes as one.
+func (o outcome) and(other outcome) outcome {
+	failed := maps.Clone(o.failed)
+	for reason, n := range other.failed {
+		failed[reason] += n
+	}
+	return outcome{done: o.done + other.done, failed: failed, elapsed: o.elapsed + other.elapsed, late: o.late + other.late,
+		latest: max(o.latest, other.latest), started: o.started + other.started}
 }
 
 // run makes the calls. do gets the number of the client and of the call, both from 0; the text of its error is the

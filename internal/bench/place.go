@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 )
 
@@ -65,18 +66,30 @@ var errGiven = errors.New("the deployment is not the run's own")
 type meter struct {
 	place    *place
 	server   usage
+	load     usage // of this process: the load, the receiver and the provider
 	database time.Duration
 	err      error // why it is not known
 }
 
 // meter reads what the running server has used so far.
 func (p *place) meter() meter {
-	m := meter{place: p, err: errGiven}
 	if p.own == nil {
-		return m
+		return meter{place: p, err: errGiven}
 	}
-	if m.server, m.err = usageOf(p.own.server.command.Process.Pid); m.err == nil {
-		m.database, m.err = p.own.databaseCPU()
+	server, err := usageOf(p.own.server.command.Process.Pid)
+	if err != nil {
+		return meter{place: p, err: err}
+	}
+	m := p.unstarted()
+	m.server = server
+	return m
+}
+
+// unstarted is the meter of an own deployment whose server does not run yet.
+func (p *place) unstarted() meter {
+	m := meter{place: p}
+	if m.database, m.err = p.own.databaseCPU(); m.err == nil {
+		m.load, m.err = usageOf(os.Getpid())
 	}
 	return m
 }
@@ -100,5 +113,6 @@ func (m meter) report(r *Report, what string, done int64) {
 	if m.place.own.postmaster != 0 {
 		r.set("of_it_database_seconds", per(database))
 	}
+	r.set("beside_it_load_receiver_provider_seconds", per(now.load.cpu-m.load.cpu))
 	r.set("memory_peak_bytes", float64(now.server.peak))
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quittance/api"
 	"quittance/client/receiver"
 	"quittance/internal/sandbox"
 	"quittance/internal/store"
@@ -177,6 +178,7 @@ type inbox struct {
 	seen        map[store.ID]bool
 	duplicates  int64
 	unverified  int64
+	terminals   int64 // events that say that a submission has ended
 	first, last time.Time
 	samples     []sample
 	latency     *Histogram // from occurred_at to the receipt, of the first receipt of each event
@@ -206,6 +208,9 @@ func (in *inbox) take(header http.Header, body []byte, at time.Time) int {
 		in.first = at
 	}
 	in.last = at
+	if event.Event == api.EventTerminal {
+		in.terminals++
+	}
 	in.latency.Record(at.Sub(occurred))
 	if len(in.samples) < keptSamples {
 		in.samples = append(in.samples, sample{kind: string(event.Event), id: event.ID, timestamp: event.OccurredAt, body: body})
@@ -235,11 +240,11 @@ func (in *inbox) received() int64 {
 	return int64(len(in.seen))
 }
 
-// has tells whether an event has come.
-func (in *inbox) has(id store.ID) bool {
+// ended is how many submissions have ended, as far as was told.
+func (in *inbox) ended() int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.seen[id]
+	return in.terminals
 }
 
 // tally is what an inbox has counted.

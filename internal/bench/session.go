@@ -76,7 +76,7 @@ func (t *target) call(ctx context.Context, status int, request []byte, data any)
 		return err
 	}
 	if got != status {
-		return fmt.Errorf("%w: %.300s", errStatus(got), w.body)
+		return fmt.Errorf("%w: %.300s", statusError(got), w.body)
 	}
 	return json.Unmarshal(w.body, &struct {
 		Data any `json:"data"`
@@ -92,7 +92,7 @@ func (t *target) total(ctx context.Context, user int, path string) (total int, e
 		return 0, err
 	}
 	if status != http.StatusOK {
-		return 0, fmt.Errorf("%s: %w: %.300s", path, errStatus(status), w.body)
+		return 0, fmt.Errorf("%s: %w: %.300s", path, statusError(status), w.body)
 	}
 	var list api.List[json.RawMessage]
 	if err := json.Unmarshal(w.body, &list); err != nil {

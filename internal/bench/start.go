@@ -21,6 +21,9 @@ type StartOptions struct {
 // is drafts.
 const eventShare = 10
 
+// firstDrafts is how many drafts are made before it is known how many it takes.
+const firstDrafts = 2000
+
 // Start measures how long a server takes from the start of its process until /readyz answers 200, on a database of a
 // size. It needs a deployment of its own.
 func Start(ctx context.Context, c Config, o StartOptions) (_ Report, err error) {
@@ -67,7 +70,7 @@ func (d *deployment) grow(ctx context.Context, size int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	drafts, events := draftsRun, seedBatch
+	drafts, events := firstDrafts, seedBatch // a first look at what each takes
 	for found.Bytes < size {
 		before := found.Bytes
 		if err := d.seedEvents(ctx, d.companies[0], events, false); err != nil {

@@ -80,7 +80,7 @@ func submit(ctx context.Context, c Config, t *target, l load, paths []string) (_
 	defer c.progress(ctx, "submissions", l.done.Load)()
 	result := l.run(ctx, func(ctx context.Context, client int, n int64) error {
 		err := wires[client].expect(ctx, http.StatusOK, t.request(int(n)%len(t.tokens), http.MethodPost, paths[n]+"/submit", nil))
-		if errors.Is(err, errStatus(http.StatusAccepted)) {
+		if errors.Is(err, statusError(http.StatusAccepted)) {
 			return errUnknownOutcome
 		}
 		return err

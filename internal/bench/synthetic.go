@@ -97,3 +97,13 @@ func syntheticIncoming(n int, now time.Time) (store.NewIncoming, error) {
 		SupplierNetworkID: new("1000000900"), IssueDate: &issued, Currency: new("AED"), TotalAmount: &total, ReceivedAt: &received,
 		MediaType: "application/xml", Metadata: metadata, Body: []byte("<Invoice/>"), Retained: true}, nil
 }
+
+// syntheticCallback is a callback like those that the service sends.
+func syntheticCallback(now time.Time) (sample, error) {
+	s := sample{kind: string(api.EventStatusChanged), id: store.ID{1}.String(), timestamp: now.UTC().Format(store.TimestampLayout)}
+	var err error
+	s.body, err = json.Marshal(api.Event[api.SubmissionPayload]{SchemaVersion: api.SchemaVersion, ID: s.id, Event: api.EventStatusChanged,
+		ResourceType: api.ResourceSubmission, ResourceID: store.ID{2}.String(), OccurredAt: s.timestamp,
+		Payload: api.SubmissionPayload{InvoiceID: store.ID{3}.String(), InvoiceNumber: "BENCH-1"}})
+	return s, err
+}

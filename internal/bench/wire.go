@@ -61,10 +61,10 @@ func request(method string, base *url.URL, path, token string, body []byte) []by
 	return b.Bytes()
 }
 
-// errStatus is an answer that was not wanted.
-type errStatus int
+// statusError is an answer that was not wanted.
+type statusError int
 
-func (e errStatus) Error() string { return "HTTP " + strconv.Itoa(int(e)) }
+func (e statusError) Error() string { return "HTTP " + strconv.Itoa(int(e)) }
 
 // errConnection is an exchange that broke. It says no more, so that all of a kind count as one.
 var errConnection = errors.New("connection failed")
@@ -78,7 +78,7 @@ func (w *wire) expect(ctx context.Context, status int, request []byte) error {
 	case err != nil:
 		return errConnection
 	case got != status:
-		return errStatus(got)
+		return statusError(got)
 	}
 	return nil
 }
