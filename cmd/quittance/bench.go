@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -137,16 +136,22 @@ func (c benchCommon) print(env environment, report bench.Report, err error) erro
 	if c.JSON {
 		err = printJSON(env, report)
 	} else {
-		err = report.Print(io.Writer(env.stdout))
+		err = report.Print(env.stdout)
 	}
 	return errors.Join(err, report.Err())
 }
 
-// positive wants numbers of 1 or more, given as the name of a flag and its value in turn.
-func positive(flags ...any) error {
-	for n := 0; n < len(flags); n += 2 {
-		if value, ok := flags[n+1].(int); !ok || value < 1 {
-			return fmt.Errorf("%v must be at least 1", flags[n])
+// size is a flag that counts something.
+type size struct {
+	flag  string
+	value int
+}
+
+// positive wants sizes of 1 or more.
+func positive(sizes ...size) error {
+	for _, s := range sizes {
+		if s.value < 1 {
+			return fmt.Errorf("%s must be at least 1", s.flag)
 		}
 	}
 	return nil

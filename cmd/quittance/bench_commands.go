@@ -27,7 +27,7 @@ func (benchDraftsCmd) Help() string {
 
 // Run creates drafts.
 func (c benchDraftsCmd) Run(env environment) error {
-	if err := positive("--clients", c.Clients, "--items", c.Items); err != nil {
+	if err := positive(size{"--clients", c.Clients}, size{"--items", c.Items}); err != nil {
 		return err
 	}
 	config, err := c.config(env, "drafts")
@@ -53,7 +53,7 @@ func (benchDeliveriesCmd) Help() string {
 
 // Run delivers a burst.
 func (c benchDeliveriesCmd) Run(env environment) error {
-	if err := positive("--count", c.Count); err != nil {
+	if err := positive(size{"--count", c.Count}); err != nil {
 		return err
 	}
 	config, err := c.config(env, "deliveries")
@@ -82,7 +82,7 @@ func (benchSubmissionsCmd) Help() string {
 
 // Run submits.
 func (c benchSubmissionsCmd) Run(env environment) error {
-	if err := positive("--clients", c.Clients, "--companies", c.Companies, "--count", c.Count); err != nil {
+	if err := positive(size{"--clients", c.Clients}, size{"--companies", c.Companies}, size{"--count", c.Count}); err != nil {
 		return err
 	}
 	config, err := c.config(env, "submissions")
@@ -115,7 +115,7 @@ At a sandbox: start it with --rate-limit 0 and --webhook-allow-cidr 127.0.0.0/8,
 
 // Run measures from the commit to the receipt.
 func (c benchLatencyCmd) Run(env environment) error {
-	if err := positive("--clients", c.Clients, "--count", c.Count); err != nil {
+	if err := positive(size{"--clients", c.Clients}, size{"--count", c.Count}); err != nil {
 		return err
 	}
 	config, err := c.config(env, "latency")
@@ -147,7 +147,7 @@ func (benchFairnessCmd) Help() string {
 
 // Run measures one company beside another.
 func (c benchFairnessCmd) Run(env environment) error {
-	if err := positive("--due", c.Due, "--clients", c.Clients); err != nil {
+	if err := positive(size{"--due", c.Due}, size{"--clients", c.Clients}); err != nil {
 		return err
 	}
 	if c.Rate <= 0 || c.Duration <= 0 {
@@ -176,7 +176,7 @@ func (benchListsCmd) Help() string {
 
 // Run reads lists.
 func (c benchListsCmd) Run(env environment) error {
-	if err := positive("--drafts", c.Drafts, "--count", c.Count); err != nil {
+	if err := positive(size{"--drafts", c.Drafts}, size{"--count", c.Count}); err != nil {
 		return err
 	}
 	config, err := c.config(env, "lists")
@@ -202,7 +202,7 @@ func (benchStartCmd) Help() string {
 
 // Run starts servers.
 func (c benchStartCmd) Run(env environment) error {
-	if err := positive("--size-mb", c.SizeMB, "--count", c.Count); err != nil {
+	if err := positive(size{"--size-mb", c.SizeMB}, size{"--count", c.Count}); err != nil {
 		return err
 	}
 	config, err := c.config(env, "start")
@@ -226,7 +226,7 @@ func (benchLimitsCmd) Help() string {
 
 // Run measures the limits.
 func (c benchLimitsCmd) Run(env environment) error {
-	if err := positive("--clients", c.Clients); err != nil {
+	if err := positive(size{"--clients", c.Clients}); err != nil {
 		return err
 	}
 	config, err := c.config(env, "limits")

@@ -47,6 +47,8 @@ type deployment struct {
 	// postmaster is the first process of the database server; 0 for SQLite. Without it elsewhere says why.
 	postmaster int
 	elsewhere  error
+	// durable tells whether the database's commits are.
+	durable bool
 
 	ledger       string // directory of the provider's ledger
 	provider     *sandbox.ProviderServer
@@ -104,6 +106,9 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 	}
 	return d, d.withStore(ctx, func(db *store.DB) error {
 		d.engine = db.Engine()
+		if d.durable, err = db.Durable(ctx); err != nil {
+			return err
+		}
 		backend, err := db.BackendPID(ctx)
 		if err != nil {
 			return err

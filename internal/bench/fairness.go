@@ -69,7 +69,7 @@ func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err e
 		r.set(q.name+"_ratio", is/was)
 	}
 	r.Latencies = append(r.Latencies, Latency{"event_to_receipt_alone", alone.latency}, Latency{"event_to_receipt_beside_the_hanging_destination", beside.latency})
-	r.note("Latencies count from occurred_at, which is set in the transaction: the commit is part of them.")
+	r.clocks(s.inbox.tally())
 	return r, p.limitDisk(ctx, &r)
 }
 

@@ -68,9 +68,9 @@ func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, er
 	r.set("unverified", float64(came.unverified))
 	r.Latencies = append(r.Latencies, Latency{"event_from_transaction_to_receipt", measured.latency}, Latency{latencyName("submit", o.Rate), measured.submit})
 	r.note("CPU is that of everything the server did meanwhile, the submissions behind the events included.")
-	r.note("The first latency counts from occurred_at, which is set in the transaction: the commit is part of it. Both ends go by the clock of this machine.")
+	r.clocks(came)
 	if c.Given != nil {
-		r.note("The deployment's clock may differ from this one's: the first latency is only as good as their agreement.")
+		r.note("The deployment's clock may differ from that of this machine: the latency of events is as good as they agree.")
 		return r, nil
 	}
 	if err := p.stop(); err != nil {

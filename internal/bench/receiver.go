@@ -178,7 +178,9 @@ type inbox struct {
 	seen        map[store.ID]bool
 	duplicates  int64
 	unverified  int64
-	terminals   int64 // events that say that a submission has ended
+	early       int64         // events that came before they had occurred, by the two clocks
+	earliest    time.Duration // and by how much at most
+	terminals   int64         // events that say that a submission has ended
 	first, last time.Time
 	samples     []sample
 	latency     *Histogram // from occurred_at to the receipt, of the first receipt of each event
@@ -208,6 +210,9 @@ func (in *inbox) take(header http.Header, body []byte, at time.Time) int {
 		in.first = at
 	}
 	in.last = at
+	if ahead := occurred.Sub(at); ahead > 0 {
+		in.early, in.earliest = in.early+1, max(in.earliest, ahead)
+	}
 	if event.Event == api.EventTerminal {
 		in.terminals++
 	}
@@ -250,6 +255,8 @@ func (in *inbox) ended() int64 {
 // tally is what an inbox has counted.
 type tally struct {
 	events, duplicates, unverified int64
+	early                          int64
+	earliest                       time.Duration
 	first, last                    time.Time
 	samples                        []sample
 	secret                         string
@@ -258,6 +265,7 @@ type tally struct {
 func (in *inbox) tally() tally {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return tally{events: int64(len(in.seen)), duplicates: in.duplicates, unverified: in.unverified, first: in.first, last: in.last,
+	return tally{events: int64(len(in.seen)), duplicates: in.duplicates, unverified: in.unverified,
+		early: in.early, earliest: in.earliest, first: in.first, last: in.last,
 		samples: in.samples, secret: in.secret}
 }

@@ -147,6 +147,14 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
+// clocks remarks how far the clocks of the events and of the receiver are apart, as far as that shows.
+func (r *Report) clocks(came tally) {
+	r.note("An event's latency counts from occurred_at, which is set in the transaction: the commit is part of it.")
+	if came.early > 0 {
+		r.note("%d events came up to %v before their time, and count as 0: so far are the clock of the events and that of the receiver apart at least.", came.early, came.earliest)
+	}
+}
+
 // count takes over what a load came to.
 func (r *Report) count(o outcome, rate float64) {
 	for reason, n := range o.failed {

@@ -16,7 +16,7 @@ import (
 
 // The bounds of an exchange.
 const (
-	exchangeTimeout = 30 * time.Second
+	exchangeTimeout = time.Minute
 	maxAnswer       = 16 << 20
 	readBuffer      = 16 << 10
 )
@@ -209,7 +209,7 @@ func (w *wire) chunks() error {
 			_, _, err := w.header()
 			return err
 		}
-		if err := w.read(int(size)); err != nil { //nolint:gosec // 31 bits
+		if err := w.read(int(size)); err != nil {
 			return err
 		}
 		if _, err := w.reader.Discard(2); err != nil {

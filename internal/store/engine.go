@@ -47,6 +47,8 @@ type engine struct {
 	footprint func(ctx context.Context) (Footprint, error)
 	// backendPID is the process of the database server that answers; nil when the database is part of this process.
 	backendPID func(ctx context.Context) (int, error)
+	// durable tells whether a commit is on the disk when it is acknowledged; nil when it always is.
+	durable func(ctx context.Context) (bool, error)
 	// randomID makes a random identifier, in SQL.
 	randomID string
 	// close releases everything.

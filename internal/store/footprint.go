@@ -25,3 +25,12 @@ func (db *DB) BackendPID(ctx context.Context) (pid int, err error) {
 	}
 	return pid, db.fail(err)
 }
+
+// Durable tells whether a commit is on the disk when it is acknowledged, as far as the settings of the database say.
+func (db *DB) Durable(ctx context.Context) (durable bool, err error) {
+	if db.durable == nil {
+		return true, nil
+	}
+	durable, err = db.durable(ctx)
+	return durable, db.fail(err)
+}

@@ -80,6 +80,10 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 			err = pool.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid)
 			return pid, err
 		},
+		durable: func(ctx context.Context) (durable bool, err error) {
+			err = pool.QueryRow(ctx, "select current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off'").Scan(&durable)
+			return durable, err
+		},
 		randomID: "uuid_send(gen_random_uuid())",
 		close: func() error {
 			err := db.Close()

@@ -61,6 +61,11 @@ func TestFootprint(t *testing.T) {
 		if must(t, err); (pid != 0) != (f.Engine() == storetest.Postgres) {
 			t.Errorf("backend process %d on %s", pid, f.Engine())
 		}
+		// The cluster of the tests leaves out the flushing to disk: see pgtest.StartShared.
+		durable, err := f.Durable(t.Context())
+		if must(t, err); !durable && f.Engine() == storetest.SQLite {
+			t.Error("commits are not durable")
+		}
 		must(t, f.tenant.SeedDrafts(t.Context(), *draft("unused"), "S-", 2000))
 		drafts := measure()
 		if drafts.Bytes <= empty.Bytes || drafts.HistoryBytes != empty.HistoryBytes {
