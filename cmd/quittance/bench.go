@@ -77,6 +77,9 @@ func (c benchReceiver) receiver() (bench.ReceiverConfig, error) {
 
 // config is what the shared flags say.
 func (c benchCommon) config(env environment, command string) (bench.Config, error) {
+	if c.LimitDuration < 0 {
+		return bench.Config{}, errors.New("--limit-duration must not be negative")
+	}
 	executable, err := os.Executable()
 	if err != nil {
 		return bench.Config{}, fmt.Errorf("find the program itself: %w", err)
@@ -139,6 +142,17 @@ func (c benchCommon) print(env environment, report bench.Report, err error) erro
 		err = report.Print(env.stdout)
 	}
 	return errors.Join(err, report.Err())
+}
+
+// checkLoad refuses a rate and a duration that are no load. bounded says that something else bounds it.
+func checkLoad(rate float64, duration time.Duration, bounded bool) error {
+	switch {
+	case rate < 0 || duration < 0:
+		return errors.New("--rate and --duration must not be negative")
+	case duration == 0 && !bounded:
+		return errors.New("--duration must be above 0, or --count bound the load")
+	}
+	return nil
 }
 
 // size is a flag that counts something.

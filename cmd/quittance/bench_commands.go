@@ -30,6 +30,9 @@ func (c benchDraftsCmd) Run(env environment) error {
 	if err := positive(size{"--clients", c.Clients}, size{"--items", c.Items}); err != nil {
 		return err
 	}
+	if err := checkLoad(c.Rate, c.Duration, c.Count > 0); err != nil {
+		return err
+	}
 	config, err := c.config(env, "drafts")
 	if err != nil {
 		return err
@@ -85,6 +88,9 @@ func (c benchSubmissionsCmd) Run(env environment) error {
 	if err := positive(size{"--clients", c.Clients}, size{"--companies", c.Companies}, size{"--count", c.Count}); err != nil {
 		return err
 	}
+	if err := checkLoad(c.Rate, 0, true); err != nil {
+		return err
+	}
 	config, err := c.config(env, "submissions")
 	if err != nil {
 		return err
@@ -116,6 +122,9 @@ At a sandbox: start it with --rate-limit 0 and --webhook-allow-cidr 127.0.0.0/8,
 // Run measures from the commit to the receipt.
 func (c benchLatencyCmd) Run(env environment) error {
 	if err := positive(size{"--clients", c.Clients}, size{"--count", c.Count}); err != nil {
+		return err
+	}
+	if err := checkLoad(c.Rate, c.Duration, c.Rate == 0); err != nil {
 		return err
 	}
 	config, err := c.config(env, "latency")

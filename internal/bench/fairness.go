@@ -38,6 +38,9 @@ func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err e
 	warm := l
 	warm.duration = o.Warmup
 	warm.count, l.count = l.calls(o.Warmup, 0), l.calls(o.Duration, 0)
+	if l.count < 1 {
+		return r, errNothing
+	}
 	s, err := p.listen(ctx, 2*(l.count+warm.count))
 	if err != nil {
 		return r, err

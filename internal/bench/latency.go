@@ -45,6 +45,9 @@ func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, er
 	warm := l
 	warm.duration = o.Warmup
 	warm.count, l.count = l.calls(o.Warmup, o.Count/10), l.calls(o.Duration, o.Count)
+	if l.count < 1 {
+		return r, errNothing
+	}
 	s, err := p.listen(ctx, l.count+warm.count)
 	if err != nil {
 		return r, err
@@ -81,6 +84,9 @@ func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, er
 	}
 	return r, p.limitDisk(ctx, &r)
 }
+
+// errNothing says that a load has no calls.
+var errNothing = errors.New("rate and duration, or the count, leave nothing to submit")
 
 // calls is how many calls a load makes in a time: as many as are due, or what is asked for in a closed loop.
 func (l load) calls(in time.Duration, asked int) int {

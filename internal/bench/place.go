@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -101,7 +102,7 @@ func (p *place) unstarted() meter {
 func (m meter) report(r *Report, what string, done int64) {
 	now := m.place.meter()
 	name := "cpu_per_1000_" + what + "_seconds"
-	if failed := errors.Join(m.err, now.err); failed != nil || done == 0 {
+	if failed := cmp.Or(m.err, now.err); failed != nil || done == 0 {
 		why := "nothing was done"
 		if failed != nil {
 			why = failed.Error()

@@ -219,6 +219,10 @@ func statOf(pid int) (processStat, error) {
 	if err != nil {
 		return processStat{}, errNoProc
 	}
+	return parseStat(text)
+}
+
+func parseStat(text []byte) (processStat, error) {
 	// The name is in parentheses and may hold any character, parentheses too.
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 0 || end < open {
@@ -230,6 +234,7 @@ func statOf(pid int) (processStat, error) {
 	}
 	var numbers [5]int64
 	for n, at := range []int{1, 11, 12, 13, 14} { // ppid, utime, stime, cutime, cstime
+		var err error
 		if numbers[n], err = strconv.ParseInt(fields[at], 10, 64); err != nil {
 			return processStat{}, errNoProc
 		}

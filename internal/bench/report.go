@@ -111,6 +111,8 @@ type Report struct {
 	Figures   Figures   `json:"figures"`
 	Latencies Latencies `json:"latencies"`
 	Limits    Figures   `json:"limits"`
+	// NotMeasured says why a figure is null.
+	NotMeasured map[string]string `json:"not_measured"`
 	// Failed counts calls that failed, by reason.
 	Failed map[string]int64 `json:"failed"`
 	// Lost is how many events never arrived.
@@ -127,6 +129,7 @@ func (r *Report) set(name string, value float64) {
 // unknown adds a figure that was not measured.
 func (r *Report) unknown(name, why string) {
 	r.Figures = append(r.Figures, Figure{Name: name, NotMeasured: why})
+	r.NotMeasured[name] = why
 }
 
 // setting adds a size of the run.
