@@ -11,7 +11,7 @@ SEEDS ?= 2000
 KILLS ?= 300
 
 .DEFAULT_GOAL := check
-.PHONY: check test tools lint fuzz soak planted crash replicas evidence canaries soak-kills build bench clean
+.PHONY: check test tools lint fuzz soak planted crash replicas evidence canaries soak-kills build bench bench-tables clean
 
 # Formatting, vet, lint and the fast tests, on SQLite only and with fewer random cases.
 check: lint
@@ -74,6 +74,13 @@ build:
 
 bench:
 	QUITTANCE_TEST_ENGINES=sqlite go test -run '^$$' -bench . -benchmem ./...
+
+# The measurements of docs/benchmarks.md, on both engines, as JSON lines: an hour of a quiet machine, and some gigabytes.
+# make bench-tables DRAFTS=100000 for a smaller list.
+bench-tables: build
+	@scripts/setup
+	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
+	@DRAFTS=$(DRAFTS) scripts/bench-tables
 
 clean:
 	rm -rf $(BIN) bin

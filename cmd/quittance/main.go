@@ -34,6 +34,7 @@ type cli struct {
 	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database beside a running server."`
 	Restored        restoredCmd        `cmd:"" help:"Declare that the database was restored from a backup."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
+	Bench           benchCmd           `cmd:"" help:"Measure a deployment under load on this machine."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`
 }
 
@@ -50,8 +51,7 @@ func main() { os.Exit(run()) }
 // run runs the command that the arguments name and returns the exit status: 0, 1 for a failure, 2 for wrong usage.
 func run() int {
 	var root cli
-	parser, err := kong.New(&root, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
+	parser, err := root.parser()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "quittance:", err)
 		return 1
@@ -74,6 +74,12 @@ func run() int {
 		return 1
 	}
 	return 0
+}
+
+// parser reads command lines into c.
+func (c *cli) parser() (*kong.Kong, error) {
+	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
+		kong.DefaultEnvars("QUITTANCE"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
 }
 
 func (c *cli) logger(to io.Writer) *slog.Logger {

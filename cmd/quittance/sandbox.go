@@ -220,11 +220,12 @@ func exampleDraft(now time.Time) string {
 }
 
 type providerSandboxCmd struct {
-	Listen         string `default:"127.0.0.1:8090" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free one."`
-	Data           string `required:"" placeholder:"DIR" help:"Directory of the ledger."`
-	Chaos          string `enum:"off,low,high" default:"off" help:"How often it misbehaves by chance: ${enum}."`
-	ChaosSeed      uint64 `placeholder:"N" help:"Seed of the chaos, to repeat a run; a random one, which is logged, when absent or 0."`
-	CredentialFile string `required:"" placeholder:"FILE" help:"File with the credential its clients present; - is standard input."`
+	Listen         string        `default:"127.0.0.1:8090" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free one."`
+	Data           string        `required:"" placeholder:"DIR" help:"Directory of the ledger."`
+	Chaos          string        `enum:"off,low,high" default:"off" help:"How often it misbehaves by chance: ${enum}."`
+	ChaosSeed      uint64        `placeholder:"N" help:"Seed of the chaos, to repeat a run; a random one, which is logged, when absent or 0."`
+	Latency        time.Duration `default:"0s" help:"How long every call takes besides its own work, as a provider far away would."`
+	CredentialFile string        `required:"" placeholder:"FILE" help:"File with the credential its clients present; - is standard input."`
 }
 
 // Help is shown by --help.
@@ -239,7 +240,7 @@ func (c providerSandboxCmd) Run(env environment) error {
 		return err
 	}
 	return sandbox.RunProvider(env.ctx, c.Listen, sandbox.ProviderOptions{Dir: c.Data, Credential: credential, Clock: time.Now,
-		Chaos: c.Chaos, ChaosSeed: chaosSeed(env, c.Chaos, c.ChaosSeed), Log: env.log},
+		Chaos: c.Chaos, ChaosSeed: chaosSeed(env, c.Chaos, c.ChaosSeed), Latency: c.Latency, Log: env.log},
 		func(url string) error {
 			_, err := fmt.Fprintln(env.stdout, "provider sandbox at", url)
 			return err

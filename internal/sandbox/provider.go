@@ -36,6 +36,8 @@ type ProviderOptions struct {
 	Clock func() time.Time
 	// Pace is the unit of time in which states move, from 1 µs; 1 s when 0. A document is final after about five.
 	Pace time.Duration
+	// Latency is how long every call of the protocol takes besides its own work, from 0; nothing is done before it is over.
+	Latency time.Duration
 	// Silence is how long the misbehaviours silence and drip take; 30 s when 0.
 	Silence time.Duration
 	// Log gets the causes of 503 answers, and every misbehaviour; nothing is logged when nil.
@@ -70,7 +72,7 @@ type ProviderServer struct {
 // NewProvider opens the ledger and makes the server; listening is the caller's. It returns [ErrProviderOptions], an error
 // of [OpenLedger], or one that names an unknown level of chaos.
 func NewProvider(options ProviderOptions) (*ProviderServer, error) {
-	if options.Credential.IsZero() || options.Clock == nil || options.Pace < 0 || options.Silence < 0 {
+	if options.Credential.IsZero() || options.Clock == nil || options.Pace < 0 || options.Silence < 0 || options.Latency < 0 {
 		return nil, ErrProviderOptions
 	}
 	if options.Pace == 0 {

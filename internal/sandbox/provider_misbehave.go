@@ -52,6 +52,10 @@ func (s *ProviderServer) misbehaving(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		if s.options.Latency > 0 && !s.wait(r, s.options.Latency) {
+			unavailable(w) // the server closes, or nobody listens any more
+			return
+		}
 		c := s.peek(r)
 		t := &turn{at: c.at, wrong: s.memory.choose(c, s.scenarioFor(c.recipient))}
 		r = r.WithContext(context.WithValue(r.Context(), turnKey{}, t))

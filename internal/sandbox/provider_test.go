@@ -409,12 +409,29 @@ func TestProviderOptionsAreRefused(t *testing.T) {
 		"no clock":         func(o *sandbox.ProviderOptions) { o.Clock = nil },
 		"negative pace":    func(o *sandbox.ProviderOptions) { o.Pace = -1 },
 		"negative silence": func(o *sandbox.ProviderOptions) { o.Silence = -1 },
+		"negative latency": func(o *sandbox.ProviderOptions) { o.Latency = -1 },
 	} {
 		options := sandbox.ProviderOptions{Dir: t.TempDir(), Credential: secret.New("x"), Clock: time.Now}
 		edit(&options)
 		if _, err := sandbox.NewProvider(options); !errors.Is(err, sandbox.ErrProviderOptions) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A provider far away takes its time for every call of the protocol; the control is here.
+func TestLatency(t *testing.T) {
+	s := start(t, t.TempDir(), func(o *sandbox.ProviderOptions) { o.Latency = 50 * time.Millisecond })
+	began := time.Now()
+	if response, text := s.call("POST", "/v1/documents", document(t, "ref-1", nil)); response.StatusCode != 200 {
+		t.Fatalf("%d %s", response.StatusCode, text)
+	}
+	if took := time.Since(began); took < 50*time.Millisecond {
+		t.Errorf("answered after %v", took)
+	}
+	far := start(t, t.TempDir(), func(o *sandbox.ProviderOptions) { o.Latency = time.Hour })
+	if response, text := far.call("GET", "/control/ledger", ""); response.StatusCode != 200 {
+		t.Errorf("the control is as far away as the protocol: %d %s", response.StatusCode, text)
 	}
 }
 

@@ -8,6 +8,7 @@ package store
 //   - Provider connections: the account's, kept across a reset of its tenant (connection.go).
 //   - Lanes of due work: the workers', who get a *Tenant with every piece (lanes.go).
 //   - How far reconciliation is behind: numbers for the operator (health.go).
+//   - What the database takes up: numbers for a load test (footprint.go).
 //   - Keys: sealing everything anew after a rotation is the installation's (keys.go).
 //   - A submission that an administrator decides about: named alone, the look-up makes the *Tenant (resolve.go).
 //   - The environment the database is served in, and the reset of an account (reset.go).

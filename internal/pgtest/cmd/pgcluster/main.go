@@ -2,7 +2,8 @@
 //
 //	pgcluster -- go test ./...
 //
-// The command finds the cluster's address in QUITTANCE_TEST_POSTGRES, so that the test processes of all packages share
+// With -durable before the dashes the server flushes its commits to the disk, as in production; without it does not, which
+// is faster and serves tests as well. The command finds the cluster's address in QUITTANCE_TEST_POSTGRES, so that the test processes of all packages share
 // one server. When the variable is set already, the command just runs. The exit code is the command's own. Start
 // reading at run.
 package main
@@ -37,14 +38,18 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs the command in args, with or without "--" before it, and returns the exit code. When ctx ends, the command
+// run runs the command in args, with or without "-durable" and "--" before it, and returns the exit code. When ctx ends, the command
 // gets SIGTERM and then stopGrace to end.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+	start := pgtest.StartShared
+	if len(args) > 0 && args[0] == "-durable" {
+		start, args = func() (*pgtest.Cluster, error) { return pgtest.Start("") }, args[1:]
+	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		fmt.Fprintln(stderr, "usage: pgcluster [--] COMMAND [ARGUMENT…]")
+		fmt.Fprintln(stderr, "usage: pgcluster [-durable] [--] COMMAND [ARGUMENT…]")
 		return exitUsage
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -53,7 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	cmd.WaitDelay = stopGrace
 	cmd.Env = os.Environ()
 	if os.Getenv(pgtest.EnvPostgres) == "" {
-		cluster, err := pgtest.StartShared()
+		cluster, err := start()
 		if err != nil {
 			fmt.Fprintln(stderr, "pgcluster:", err)
 			return exitFailure

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"quittance/internal/pgtest"
+)
+
+// benchRecord is what quittance bench --json prints.
+type benchRecord struct {
+	Command, Deployment, Engine, Loop string
+	Settings, Figures, Limits         map[string]*float64
+	Latencies                         map[string]struct {
+		Count int64    `json:"count"`
+		P50   *float64 `json:"p50_seconds"`
+		P999  *float64 `json:"p99_9_seconds"`
+	}
+	NotMeasured map[string]string `json:"not_measured"`
+	Failed      map[string]int64
+	Lost        *int64
+	Notes       []string
+}
+
+// wantBench is what each measurement has to say, whatever the numbers are.
+var wantBench = map[string]struct {
+	figures, latencies, limits []string
+	least                      map[string]float64
+}{
+	"drafts": {[]string{"drafts_per_second", "cpu_per_1000_drafts_seconds", "memory_peak_bytes"}, []string{"create_draft_from_send"},
+		[]string{"bare_http_calls_per_second", "bare_disk_syncs_per_second"}, map[string]float64{"drafts_created": 200}},
+	"submissions": {[]string{"submissions_per_second"}, []string{"submit_from_send"}, []string{"bare_http_calls_per_second"}, map[string]float64{"submissions_answered": 100}},
+	"deliveries": {[]string{"deliveries_per_second", "receipts_per_second", "cpu_per_1000_deliveries_seconds", "memory_peak_bytes", "database_bytes_per_event", "duplicates"}, nil,
+		[]string{"bare_sender_calls_per_second", "share_of_bare_sender_calls_per_second"}, map[string]float64{"history_bytes_per_event": 100, "memory_idle_bytes": 1 << 20}},
+	"latency": {[]string{"events_per_second", "late_starts"}, []string{"event_from_transaction_to_receipt", "submit_from_schedule"},
+		[]string{"bare_sender_calls_per_second"}, map[string]float64{"events": 40}}, // 20 submissions of two events at least
+	"fairness": {[]string{"p99_ratio", "p50_ratio"}, []string{"event_to_receipt_alone", "event_to_receipt_beside_the_hanging_destination"},
+		[]string{"bare_disk_syncs_per_second"}, map[string]float64{"events_alone": 40, "events_beside_the_hanging_destination": 40, "hanging_calls_at_a_time": 1}},
+	"lists":  {[]string{"first_page_p50_seconds", "last_page_p50_seconds", "last_to_first_ratio"}, []string{"first_page_from_send", "last_page_from_send"}, []string{"bare_http_calls_per_second"}, nil},
+	"start":  {[]string{"start_to_ready_median_seconds"}, []string{"start_to_ready"}, []string{"bare_disk_syncs_per_second"}, nil},
+	"limits": {nil, nil, []string{"bare_disk_syncs_per_second", "bare_http_calls_per_second", "bare_sender_calls_per_second"}, nil},
+}
+
+// Every measurement works, fails in nothing and loses nothing, on deployments of its own. How fast it was is no matter here.
+func TestBenchAll(t *testing.T) {
+	t.Parallel()
+	records := benchRecords(t, "all", "--quick")
+	if len(records) != len(wantBench) {
+		t.Errorf("%d records, want %d", len(records), len(wantBench))
+	}
+	for _, record := range records {
+		checkBench(t, record, "sqlite")
+	}
+}
+
+// On PostgreSQL the CPU of the database server is measured beside that of the server.
+func TestBenchOnPostgres(t *testing.T) {
+	if !pgtest.Enabled() {
+		return // left out on purpose: see pgtest.EnvEngines
+	}
+	t.Parallel()
+	database := pgtest.URL(t)
+	for _, measurement := range measurements() {
+		if !slices.Contains([]string{"deliveries", "latency"}, measurement[0]) {
+			continue
+		}
+		for _, record := range benchRecords(t, append(measurement, "--database", database)...) {
+			checkBench(t, record, "postgres")
+			if cpu := record.Figures["of_it_database_seconds"]; cpu == nil || *cpu <= 0 {
+				t.Errorf("%s: the CPU of the database is %v", record.Command, cpu)
+			}
+		}
+	}
+}
+
+// benchRecords runs quittance bench and reads its records.
+func benchRecords(t *testing.T, args ...string) (records []benchRecord) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "quittance", append(append([]string{"bench"}, args...), "--json", "--progress", "always", "--limit-duration", "50ms")...)
+	command.Dir = t.TempDir()
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	text, err := command.Output()
+	if err != nil {
+		t.Fatalf("bench %v: %v\n%s\n%s", args, err, text, &stderr)
+	}
+	for line := range strings.Lines(string(text)) {
+		var record benchRecord
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		records = append(records, record)
+	}
+	return records
+}
+
+func checkBench(t *testing.T, record benchRecord, engine string) {
+	t.Helper()
+	name, ok := strings.CutPrefix(record.Command, "quittance bench ")
+	want, known := wantBench[name]
+	if !ok || !known {
+		t.Errorf("unknown record %+v", record)
+		return
+	}
+	if len(record.Failed) > 0 || record.Lost == nil || *record.Lost != 0 || len(record.NotMeasured) > 0 {
+		t.Errorf("%s: failed %v, lost %v, not measured %v", name, record.Failed, record.Lost, record.NotMeasured)
+	}
+	if name != "limits" && (record.Engine != engine || record.Deployment != "own") {
+		t.Errorf("%s: %s deployment on %s", name, record.Deployment, record.Engine)
+	}
+	for _, figure := range want.figures {
+		if record.Figures[figure] == nil {
+			t.Errorf("%s has no figure %s: %v", name, figure, record.Figures)
+		}
+	}
+	for figure, least := range want.least {
+		if value := record.Figures[figure]; value == nil || *value < least {
+			t.Errorf("%s: %s is %v, want %v at least", name, figure, value, least)
+		}
+	}
+	for _, limit := range want.limits {
+		if value := record.Limits[limit]; value == nil || *value <= 0 {
+			t.Errorf("%s has no limit %s: %v", name, limit, record.Limits)
+		}
+	}
+	for _, latency := range want.latencies {
+		if found := record.Latencies[latency]; found.Count == 0 || found.P50 == nil || found.P999 == nil || *found.P50 > *found.P999 {
+			t.Errorf("%s: %s is %+v", name, latency, found)
+		}
+	}
+	if unverified := record.Figures["unverified"]; unverified != nil && *unverified != 0 {
+		t.Errorf("%s: %v callbacks did not verify", name, *unverified)
+	}
+}

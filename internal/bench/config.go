@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"quittance/internal/secret"
+)
+
+// Config is what every measurement is told.
+type Config struct {
+	// Command is the subcommand, for the report.
+	Command string
+	// Version is that of this program.
+	Version string
+	// Executable and Argument are the program whose serve is measured, and its name as its argument 0: this very program.
+	Executable, Argument string
+	// Dir keeps the database, the keys and the log of an own deployment; "" makes a temporary directory, removed at the end.
+	Dir string
+	// Database is the address of an own deployment's database, empty or left by an earlier run; a SQLite file in Dir when
+	// empty.
+	Database string
+	// ServeFlags are more flags of serve.
+	ServeFlags []string
+	// Given is a deployment that runs already; nil makes an own one.
+	Given *Given
+	// Receiver is where webhooks go.
+	Receiver ReceiverConfig
+	// LimitDuration is how long each of the bare limits is measured; 0 leaves them out.
+	LimitDuration time.Duration
+	// Progress gets a line each second; nil for none.
+	Progress io.Writer
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Given is a deployment that somebody else runs, and a user of it. What is made there stays there.
+type Given struct {
+	// BaseURL is its address, without /api.
+	BaseURL string
+	// Email and Password log in.
+	Email    string
+	Password secret.Text
+	// Roots are the authorities behind its certificate; nil for the system's.
+	Roots *x509.CertPool
+}
+
+// secure is how https to a given deployment is spoken.
+func (g *Given) secure() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.Roots, NextProtos: []string{"http/1.1"}}
+}
+
+// report begins a report.
+func (c Config) report() Report {
+	r := Report{Command: "quittance bench " + c.Command, Version: c.Version, At: c.Now().UTC().Truncate(time.Second), Deployment: "own",
+		Machine: Machine{OS: runtime.GOOS, Architecture: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}, Settings: Figures{}, Figures: Figures{},
+		Latencies: Latencies{}, Limits: Figures{}, NotMeasured: map[string]string{}, Failed: map[string]int64{}, Notes: []string{}}
+	if c.Given != nil {
+		r.Deployment = "given"
+	}
+	return r
+}
+
+// progress writes a line each second until the returned function is called. done is how many of something there are so
+// far.
+func (c Config) progress(ctx context.Context, what string, done func() int64) (stop func()) {
+	if c.Progress == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		began, last := c.Now(), done()
+		for sleep(ctx, time.Second) {
+			now := done()
+			fmt.Fprintf(c.Progress, "%s: %s %3.0f s  %d  (+%d)\n", c.Command, what, c.Now().Sub(began).Seconds(), now, now-last)
+			last = now
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}

@@ -1,0 +1,194 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// DeliveriesOptions are the sizes of [Deliveries].
+type DeliveriesOptions struct {
+	// Count is how many events are due when the server starts, from 1.
+	Count int
+	// Idle is how long a server without work runs before its memory is read; 0 leaves that out.
+	Idle time.Duration
+}
+
+// seedBatch is how many events are made in one transaction.
+const seedBatch = 200
+
+// patience is how long nothing may arrive before a run gives up on what is missing.
+const patience = 90 * time.Second
+
+// Deliveries measures a burst: that many events are recorded, each in the transaction that records any other, while no
+// server runs; then one starts, and delivers them to one destination over HTTPS. The time counts from the first receipt
+// until every attempt is recorded. It needs a deployment of its own.
+func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, err error) {
+	r := c.report()
+	r.setting("events", float64(o.Count))
+	if c.Given != nil {
+		return r, errNeedsOwn
+	}
+	p, err := prepare(ctx, c, &r, 1, 0)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	d := p.own
+	if err := d.idle(ctx, &r, o.Idle); err != nil {
+		return r, err
+	}
+	before, err := d.footprint(ctx)
+	if err != nil {
+		return r, err
+	}
+	if err := d.seedEvents(ctx, d.companies[0], o.Count, true); err != nil {
+		return r, err
+	}
+	began := p.unstarted()
+	t, err := d.serve(ctx)
+	if err != nil {
+		return r, err
+	}
+	in := d.companies[0].inbox
+	recorded, err := p.drain(ctx, t, 0, in, o.Count)
+	if err != nil {
+		return r, err
+	}
+	came := in.tally()
+	seconds := recorded.Sub(came.first).Seconds()
+	perSecond := float64(came.events) / seconds
+	r.Lost = int64(o.Count) - came.events
+	r.set("deliveries_per_second", perSecond)
+	r.set("until_every_attempt_is_recorded_seconds", seconds)
+	r.set("receipts_per_second", perSecondOf(came.events-1, came.last.Sub(came.first)))
+	r.set("most_in_flight", float64(in.busiest.Load()))
+	r.set("duplicates", float64(came.duplicates))
+	r.set("unverified", float64(came.unverified))
+	began.report(&r, "deliveries", came.events)
+	r.note("CPU counts from the start of the server's process. One destination: what is in flight at a time is the server's share of a destination.")
+	if err := p.stop(); err != nil {
+		return r, err
+	}
+	if err := d.growth(ctx, &r, before, came.events); err != nil {
+		return r, err
+	}
+	if err := r.limitSender(ctx, c, d.hooks, int(max(1, in.busiest.Load())), came, perSecond); err != nil {
+		return r, err
+	}
+	return r, p.limitDisk(ctx, &r)
+}
+
+// errNeedsOwn says that a measurement cannot be made at a given deployment.
+var errNeedsOwn = errors.New("this measurement prepares the database of a deployment of its own; against a given one measure drafts, submissions, latency (with --rate 0 for bursts) or lists")
+
+// idle starts a server without work and reads its memory.
+func (d *deployment) idle(ctx context.Context, r *Report, how time.Duration) error {
+	if how == 0 {
+		return nil
+	}
+	if _, err := d.serve(ctx); err != nil {
+		return err
+	}
+	if !sleep(ctx, how) {
+		return ctx.Err()
+	}
+	if used, err := usageOf(d.server.command.Process.Pid); err != nil {
+		r.unknown("memory_idle_bytes", err.Error())
+	} else {
+		r.set("memory_idle_bytes", float64(used.rss))
+	}
+	return d.stop()
+}
+
+// seedEvents records events of a company: incoming e-invoices, which need no call. due makes a subscription first, so that
+// each event is due for delivery at once.
+func (d *deployment) seedEvents(ctx context.Context, of *company, count int, due bool) error {
+	var made atomic.Int64
+	defer d.config.progress(ctx, "events recorded", made.Load)()
+	return d.withTenant(ctx, of, func(tenant *store.Tenant) error {
+		if due {
+			if err := d.subscribe(ctx, tenant, of); err != nil {
+				return err
+			}
+		}
+		for made.Load() < int64(count) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			docs := make([]store.NewIncoming, 0, seedBatch)
+			for n := made.Load(); n < min(int64(count), made.Load()+seedBatch); n++ {
+				doc, err := syntheticIncoming(int(n), d.config.Now())
+				if err != nil {
+					return err
+				}
+				docs = append(docs, doc)
+			}
+			if err := tenant.SeedIncoming(ctx, docs); err != nil {
+				return err
+			}
+			made.Add(int64(len(docs)))
+		}
+		return nil
+	})
+}
+
+// pendingPath lists the deliveries of a user that have not ended.
+const pendingPath = deliveriesPath + "?per_page=1&state=" + string(api.DeliveryPending)
+
+// drain waits until an inbox has so many events and every attempt is recorded, and returns when that was. It gives up on
+// what does not arrive in the time of its patience: the caller compares.
+func (p *place) drain(ctx context.Context, t *target, user int, in *inbox, count int) (recorded time.Time, err error) {
+	defer p.config.progress(ctx, "events received", in.received)()
+	if err := waitFor(ctx, t, in, func() bool { return in.received() >= int64(count) }); err != nil {
+		return time.Time{}, err
+	}
+	last := p.config.Now()
+	for {
+		pending, err := t.total(ctx, user, pendingPath)
+		now := p.config.Now()
+		if err != nil || pending == 0 || now.Sub(last) > patience {
+			return now, err
+		}
+		if !sleep(ctx, 5*time.Millisecond) {
+			return now, ctx.Err()
+		}
+	}
+}
+
+// waitFor waits for a condition of an inbox, as long as something arrives from time to time.
+func waitFor(ctx context.Context, t *target, in *inbox, condition func() bool) error {
+	known, since := in.received(), t.now()
+	for !condition() {
+		if err := errors.Join(ctx.Err(), t.alive()); err != nil {
+			return err
+		}
+		switch now := in.received(); {
+		case now != known:
+			known, since = now, t.now()
+		case t.now().Sub(since) > patience:
+			return nil
+		}
+		if !sleep(ctx, 2*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// growth adds what the events have taken up on the disk.
+func (d *deployment) growth(ctx context.Context, r *Report, before store.Footprint, events int64) error {
+	after, err := d.footprint(ctx)
+	if err != nil {
+		return err
+	}
+	each := func(bytes int64) float64 { return float64(bytes) / float64(max(1, events)) }
+	r.set("history_bytes_per_event", each(after.HistoryBytes-before.HistoryBytes))
+	r.set("database_bytes_per_event", each(after.Bytes-before.Bytes))
+	r.note("history_bytes_per_event is what events, deliveries and attempts take up with their indexes, as they stand after the burst; database_bytes_per_event counts everything, the retained purchase document behind each event included.")
+	return nil
+}

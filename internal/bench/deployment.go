@@ -1,0 +1,305 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/sandbox"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/webhook"
+)
+
+// settleTime is the unit in which the states of a document move at the own provider: everything is final at the first
+// look-up, so that a run ends.
+const settleTime = time.Microsecond
+
+// environmentName is the environment of an own deployment.
+const environmentName = "sandbox"
+
+// deployment is one that a run makes for itself: a database, companies with a connection to a provider sandbox and a
+// subscription to the receiver, and a server in a child process. Provider and receiver live in this process.
+type deployment struct {
+	config    Config
+	dir       string
+	temporary bool
+	database  string
+	keyFile   string
+	keys      *secret.Keyring
+	hooks     *hooks
+	companies []*company
+	server    *server // nil while none runs
+	engine    string
+	// postmaster is the first process of the database server; 0 for SQLite. Without it elsewhere says why.
+	postmaster int
+	elsewhere  error
+	// durable tells whether the database's commits are.
+	durable bool
+
+	ledger       string // directory of the provider's ledger
+	provider     *sandbox.ProviderServer
+	providerHTTP *http.Server
+	providerURL  string
+}
+
+// company is an account of an own deployment.
+type company struct {
+	email    string
+	password secret.Text
+	account  store.ID
+	inbox    *inbox
+	name     string // of the inbox
+}
+
+// deploy makes a deployment with a number of companies, without starting the server. latency is how long the provider
+// takes for a call.
+func deploy(ctx context.Context, c Config, companies int, latency time.Duration) (_ *deployment, err error) {
+	d := &deployment{config: c, dir: c.Dir, database: c.Database}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if d.dir == "" {
+		if d.dir, err = os.MkdirTemp("", "quittance-bench-"); err != nil {
+			return nil, fmt.Errorf("directory: %w", err)
+		}
+		d.temporary = true
+	} else if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("directory: %w", err)
+	}
+	if d.database == "" {
+		d.database = "sqlite:" + filepath.Join(d.dir, "bench.db")
+	}
+	d.keyFile = filepath.Join(d.dir, "bench-key.json")
+	if d.keys, err = secret.ReadKeyFile(d.keyFile); errors.Is(err, fs.ErrNotExist) {
+		if d.keys, err = secret.Generate(); err == nil {
+			err = d.keys.WriteKeyFile(d.keyFile)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.hooks, err = listenHooks(ctx, c.Receiver, d.dir, c.Now); err != nil {
+		return nil, err
+	}
+	credential, err := secret.NewPassword(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.startProvider(ctx, credential, latency); err != nil {
+		return nil, err
+	}
+	return d, d.withStore(ctx, func(db *store.DB) error {
+		d.engine = db.Engine()
+		if d.durable, err = db.Durable(ctx); err != nil {
+			return err
+		}
+		backend, err := db.BackendPID(ctx)
+		if err != nil {
+			return err
+		}
+		if backend != 0 {
+			d.postmaster, d.elsewhere = postmasterOf(backend)
+		}
+		// A database that was served in production refuses, before anything is made in it.
+		if err := db.Environment(ctx, environmentName); err != nil {
+			return err
+		}
+		for range companies {
+			if err := d.addCompany(ctx, db, credential); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// startProvider starts the provider sandbox. Its ledger is another party's: it stays off the disk that is measured, where
+// the machine has another place for it.
+func (d *deployment) startProvider(ctx context.Context, credential secret.Text, latency time.Duration) (err error) {
+	if d.ledger, err = os.MkdirTemp("/dev/shm", "quittance-bench-"); err != nil {
+		if d.ledger, err = os.MkdirTemp("", "quittance-bench-provider-"); err != nil {
+			return fmt.Errorf("provider: %w", err)
+		}
+	}
+	if d.provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: d.ledger, Credential: credential, Clock: d.config.Now,
+		Pace: settleTime, Latency: latency}); err != nil {
+		return err
+	}
+	var listening net.ListenConfig
+	listener, err := listening.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("provider: %w", err)
+	}
+	d.providerURL = "http://" + listener.Addr().String()
+	d.providerHTTP = sandbox.NewServer(d.provider)
+	d.providerHTTP.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	go func() {
+		if err := d.providerHTTP.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			d.config.Log.ErrorContext(ctx, "the provider sandbox has ended", "error", err)
+		}
+	}()
+	return nil
+}
+
+// addCompany makes an account that is ready to submit.
+func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential secret.Text) error {
+	var tag [6]byte
+	if _, err := rand.Read(tag[:]); err != nil {
+		return fmt.Errorf("randomness: %w", err)
+	}
+	password, err := secret.NewPassword(rand.Reader)
+	if err != nil {
+		return err
+	}
+	made := &company{name: "bench-" + hex.EncodeToString(tag[:]), password: password}
+	made.email = made.name + "@bench.example"
+	hash, err := account.NewHasher(1).Hash(ctx, password.Reveal())
+	if err != nil {
+		return err
+	}
+	created, err := db.CreateAccount(ctx, made.name, store.NewUser{Email: made.email, Name: made.name, PasswordHash: hash})
+	if err != nil {
+		return err
+	}
+	made.account = created.ID
+	if err := db.SetProfile(ctx, created.ID, syntheticProfile()); err != nil {
+		return err
+	}
+	connection, err := db.AddConnection(ctx, created.ID, store.NewConnection{Kind: "http", Environment: environmentName, BaseURL: d.providerURL, Credential: credential})
+	if err != nil {
+		return err
+	}
+	if _, err := db.ActivateConnection(ctx, connection.ID); err != nil {
+		return err
+	}
+	made.inbox = d.hooks.open(made.name)
+	d.companies = append(d.companies, made)
+	return nil
+}
+
+// subscribe makes a subscription of a company to all events.
+func (d *deployment) subscribe(ctx context.Context, tenant *store.Tenant, to *company) error {
+	key, err := webhook.NewSecret(rand.Reader)
+	if err != nil {
+		return err
+	}
+	to.inbox.tell(key)
+	_, err = tenant.CreateSubscription(ctx, store.NewSubscription{URL: d.hooks.url + "/" + to.name, Events: api.EventKinds[:], Secret: secret.New(key)})
+	return err
+}
+
+// withStore opens the database, for what is made before the load begins. It is not open while anything is measured.
+func (d *deployment) withStore(ctx context.Context, do func(db *store.DB) error) (err error) {
+	db, err := store.Open(ctx, d.database, store.Options{Keys: d.keys, Log: d.config.Log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return do(db)
+}
+
+// withTenant is withStore for what a company has.
+func (d *deployment) withTenant(ctx context.Context, of *company, do func(tenant *store.Tenant) error) error {
+	return d.withStore(ctx, func(db *store.DB) error {
+		tenant, err := db.Tenant(ctx, of.account)
+		if err != nil {
+			return err
+		}
+		return do(tenant)
+	})
+}
+
+// footprint measures the database.
+func (d *deployment) footprint(ctx context.Context) (found store.Footprint, err error) {
+	err = d.withStore(ctx, func(db *store.DB) error {
+		found, err = db.Footprint(ctx)
+		return err
+	})
+	return found, err
+}
+
+// serve starts the server and logs every company in.
+func (d *deployment) serve(ctx context.Context) (*target, error) {
+	flags := []string{"--environment", environmentName, "--key-file", d.keyFile, "--rate-limit", "0", "--login-rate", "0", "--shutdown-grace", "5s",
+		"--webhook-allow-cidr", "127.0.0.0/8"}
+	if d.hooks.authority != "" {
+		flags = append(flags, "--webhook-ca", d.hooks.authority)
+	}
+	var err error
+	if d.server, err = startServer(ctx, d.config, d.database, filepath.Join(d.dir, "bench-serve.log"), flags...); err != nil {
+		return nil, err
+	}
+	t := &target{base: d.server.base, now: d.config.Now, alive: d.server.alive}
+	for _, c := range d.companies {
+		if err := t.login(ctx, c.email, c.password); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// databaseCPU is the CPU time that the database server has used so far; 0 for SQLite, whose work is the server's own.
+func (d *deployment) databaseCPU() (time.Duration, error) {
+	if d.postmaster == 0 {
+		return 0, d.elsewhere
+	}
+	return familyCPU(d.postmaster)
+}
+
+// stop ends the server, if one runs.
+func (d *deployment) stop() error {
+	if d.server == nil {
+		return nil
+	}
+	err := d.server.stop()
+	d.server = nil
+	return err
+}
+
+// close ends everything and removes what was temporary.
+func (d *deployment) close() error {
+	var errs []error
+	if d.hooks != nil {
+		errs = append(errs, d.hooks.close()) // first, so that no call that hangs in it keeps the server
+	}
+	errs = append(errs, d.stop())
+	if d.providerHTTP != nil {
+		errs = append(errs, d.providerHTTP.Close())
+	}
+	if d.provider != nil {
+		errs = append(errs, d.provider.Close())
+	}
+	if d.ledger != "" {
+		errs = append(errs, os.RemoveAll(d.ledger))
+	}
+	if d.temporary {
+		errs = append(errs, os.RemoveAll(d.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// target is where a load goes: a server and the tokens of those who call it.
+type target struct {
+	base   *url.URL
+	secure *tls.Config // nil for plain HTTP
+	tokens []secret.Text
+	now    func() time.Time
+	// alive returns why the server has ended, nil while it runs or when nobody knows.
+	alive func() error
+}

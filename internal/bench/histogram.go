@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// The shape of a [Histogram]: every duration up to 2,048 µs has a bucket of its own; beyond, each power of two is split into
+// 1,024 buckets, so that a bucket is never wider than a thousandth of what it holds.
+const (
+	subBits    = 10
+	subBuckets = 1 << subBits
+	maxTracked = time.Hour
+)
+
+// Histogram counts durations from 0 to an hour at three significant digits or better, in microseconds: a log-linear
+// histogram, of which one bounded array serves any number of them. It is safe for concurrent use.
+type Histogram struct {
+	counts []atomic.Int64
+	count  atomic.Int64
+	sum    atomic.Int64 // µs
+	max    atomic.Int64 // µs
+}
+
+// NewHistogram returns an empty histogram.
+func NewHistogram() *Histogram {
+	return &Histogram{counts: make([]atomic.Int64, bucket(maxTracked.Microseconds())+1)}
+}
+
+// bucket is the index of the bucket of a number of microseconds.
+func bucket(us int64) int {
+	shift := max(0, bits.Len64(uint64(us))-subBits-1) //nolint:gosec // from 0: see Record
+	return shift*subBuckets + int(us>>shift)
+}
+
+// bounds are the least and the greatest number of microseconds in a bucket.
+func bounds(index int) (least, greatest int64) {
+	shift := max(0, index/subBuckets-1)
+	least = int64(index-shift*subBuckets) << shift
+	return least, least + 1<<shift - 1
+}
+
+// Record counts a duration. One below 0 counts as 0, one above an hour as an hour.
+func (h *Histogram) Record(d time.Duration) {
+	us := min(max(d, 0), maxTracked).Microseconds()
+	h.counts[bucket(us)].Add(1)
+	h.count.Add(1)
+	h.sum.Add(us)
+	for {
+		known := h.max.Load()
+		if us <= known || h.max.CompareAndSwap(known, us) {
+			return
+		}
+	}
+}
+
+// Count is how many durations were recorded.
+func (h *Histogram) Count() int64 { return h.count.Load() }
+
+// Max is the longest duration, exactly.
+func (h *Histogram) Max() time.Duration { return time.Duration(h.max.Load()) * time.Microsecond }
+
+// Mean is the arithmetic mean, 0 of none.
+func (h *Histogram) Mean() time.Duration {
+	return time.Duration(h.sum.Load()/max(1, h.count.Load())) * time.Microsecond
+}
+
+// Quantile is a duration that the share q of all, from 0 to 1, does not exceed; it is at most a thousandth too long. It
+// is 0 when nothing was recorded.
+func (h *Histogram) Quantile(q float64) time.Duration {
+	rank := max(1, int64(q*float64(h.count.Load())+0.999999))
+	var seen int64
+	for n := range h.counts {
+		if seen += h.counts[n].Load(); seen >= rank {
+			_, greatest := bounds(n)
+			return min(time.Duration(greatest)*time.Microsecond, h.Max())
+		}
+	}
+	return h.Max()
+}
+
+// Bar is one bar of a chart.
+type Bar struct {
+	// UpTo is the longest duration that counts in the bar.
+	UpTo time.Duration
+	// Count is how many there are.
+	Count int64
+}
+
+// Bars returns the histogram in bars whose bounds double, without the empty ones at both ends.
+func (h *Histogram) Bars() []Bar {
+	var bars []Bar
+	limit, open := int64(16), Bar{UpTo: 16 * time.Microsecond}
+	for n := range h.counts {
+		least, _ := bounds(n)
+		for least >= limit {
+			bars = append(bars, open)
+			limit *= 2
+			open = Bar{UpTo: time.Duration(limit) * time.Microsecond}
+		}
+		open.Count += h.counts[n].Load()
+	}
+	bars = append(bars, open)
+	for len(bars) > 0 && bars[0].Count == 0 {
+		bars = bars[1:]
+	}
+	for len(bars) > 0 && bars[len(bars)-1].Count == 0 {
+		bars = bars[:len(bars)-1]
+	}
+	return bars
+}

@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"quittance/api"
+	"quittance/client/receiver"
+	"quittance/internal/sandbox"
+)
+
+// appended is how many bytes each write of the bare disk appends: a page.
+const appended = 4096
+
+// bareDisk appends to a file in dir and waits each time until it is on the disk: what one commit after another can do at
+// most, without a database.
+func bareDisk(ctx context.Context, c Config, dir string, latency *Histogram) (perSecond float64, err error) {
+	file, err := os.CreateTemp(dir, "fsync-")
+	if err != nil {
+		return 0, fmt.Errorf("bare disk: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	var failed error
+	page := make([]byte, appended)
+	result := load{clients: 1, duration: c.LimitDuration, now: c.Now, latency: latency, done: new(atomic.Int64)}.run(ctx, func(context.Context, int, int64) error {
+		if _, err := file.Write(page); err != nil {
+			failed = err
+			return err
+		}
+		if err := file.Sync(); err != nil {
+			failed = err
+		}
+		return failed
+	})
+	return perSecondOf(result.done, result.elapsed), failed
+}
+
+// perSecondOf is a rate; 0 when no time has passed.
+func perSecondOf(done int64, elapsed time.Duration) float64 {
+	if elapsed <= 0 {
+		return 0
+	}
+	return float64(done) / elapsed.Seconds()
+}
+
+// bareHTTP sends a request to a handler that reads it and does nothing, with as many clients.
+func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecond float64, err error) {
+	var listening net.ListenConfig
+	listener, err := listening.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("bare HTTP: %w", err)
+	}
+	server := sandbox.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+	}))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	defer func() {
+		err = errors.Join(err, server.Close())
+		if stopped := <-ended; !errors.Is(stopped, http.ErrServerClosed) {
+			err = errors.Join(err, stopped)
+		}
+	}()
+	t := &target{base: &url.URL{Scheme: "http", Host: listener.Addr().String()}, now: c.Now}
+	wires, closeWires := t.wires(clients)
+	defer func() { err = errors.Join(err, closeWires()) }()
+	post := request(http.MethodPost, t.base, "/", "", body)
+	result := load{clients: clients, duration: c.LimitDuration, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}.
+		run(ctx, func(ctx context.Context, client int, _ int64) error {
+			return wires[client].expect(ctx, http.StatusCreated, post)
+		})
+	if result.failures() > 0 {
+		return 0, fmt.Errorf("bare HTTP: %v", result.failed)
+	}
+	return perSecondOf(result.done, result.elapsed), nil
+}
+
+// bareSender signs callbacks and posts them to the receiver over HTTPS with keep-alive, with Go's own client and without a
+// database: what a sender of webhooks on this machine can do at most, its receiver beside it.
+func bareSender(ctx context.Context, c Config, h *hooks, clients int, samples []sample, key string) (perSecond float64, err error) {
+	in := h.open("bare")
+	in.tell(key)
+	transport := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: clients, TLSClientConfig: &tls.Config{RootCAs: h.roots, MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	result := load{clients: clients, duration: c.LimitDuration, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}.
+		run(ctx, func(ctx context.Context, _ int, n int64) error {
+			s := samples[n%int64(len(samples))]
+			post, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/bare", bytes.NewReader(s.body))
+			if err != nil {
+				return err
+			}
+			post.Header = http.Header{"Content-Type": {"application/json"}, api.HeaderEvent: {s.kind}, api.HeaderDelivery: {s.id},
+				api.HeaderTimestamp: {s.timestamp}, api.HeaderSignature: {receiver.Signature([]byte(key), s.timestamp, s.body)}}
+			response, err := transport.RoundTrip(post)
+			if err != nil {
+				return err
+			}
+			if err := response.Body.Close(); err != nil {
+				return err
+			}
+			if response.StatusCode != http.StatusOK {
+				return statusError(response.StatusCode)
+			}
+			return nil
+		})
+	if result.failures() > 0 {
+		return 0, fmt.Errorf("bare sender: %v", result.failed)
+	}
+	return perSecondOf(result.done, result.elapsed), nil
+}
+
+// Limits measures what the machine can do at all: appends to the disk in the directory of the configuration, calls to an
+// empty handler, and signed callbacks.
+func Limits(ctx context.Context, c Config, clients int) (_ Report, err error) {
+	r := c.report()
+	r.Deployment, r.Loop = "no", "closed"
+	r.setting("clients", float64(clients))
+	dir, err := os.MkdirTemp(c.Dir, "quittance-bench-")
+	if err != nil {
+		return r, fmt.Errorf("directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	h, err := listenHooks(ctx, c.Receiver, dir, c.Now)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	if err := r.limitDisk(ctx, c, dir); err != nil {
+		return r, err
+	}
+	if err := r.limitHTTP(ctx, c, clients, 0); err != nil {
+		return r, err
+	}
+	callback, err := syntheticCallback(c.Now())
+	if err != nil {
+		return r, err
+	}
+	return r, r.limitSender(ctx, c, h, clients, tally{secret: "whsec_bare", samples: []sample{callback}}, 0)
+}
+
+// limitDisk adds the limits of the disk under dir.
+func (r *Report) limitDisk(ctx context.Context, c Config, dir string) error {
+	if c.LimitDuration == 0 {
+		return nil
+	}
+	latency := NewHistogram()
+	perSecond, err := bareDisk(ctx, c, dir, latency)
+	if err != nil {
+		return err
+	}
+	r.limit("bare_disk_syncs_per_second", perSecond, 0)
+	r.limit("bare_disk_sync_p50_seconds", latency.Quantile(.5).Seconds(), 0)
+	r.limit("bare_disk_sync_p99_seconds", latency.Quantile(.99).Seconds(), 0)
+	return nil
+}
+
+// limitHTTP adds the limit of calls with the body of a draft, and what share of it a figure is.
+func (r *Report) limitHTTP(ctx context.Context, c Config, clients int, figure float64) error {
+	if c.LimitDuration == 0 {
+		return nil
+	}
+	body, err := draftBody("BARE-", draftItems, c.Now())
+	if err != nil {
+		return err
+	}
+	perSecond, err := bareHTTP(ctx, c, clients, body)
+	if err != nil {
+		return err
+	}
+	r.limit("bare_http_calls_per_second", perSecond, figure)
+	return nil
+}
+
+// limitSender adds the limit of callbacks like those that came, and what share of it a figure is.
+func (r *Report) limitSender(ctx context.Context, c Config, h *hooks, clients int, came tally, figure float64) error {
+	if c.LimitDuration == 0 || len(came.samples) == 0 {
+		return nil
+	}
+	perSecond, err := bareSender(ctx, c, h, clients, came.samples, came.secret)
+	if err != nil {
+		return err
+	}
+	r.limit("bare_sender_clients", float64(clients), 0)
+	r.limit("bare_sender_calls_per_second", perSecond, figure)
+	return nil
+}

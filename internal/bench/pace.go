@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// lateAfter is how late a call of an open loop may start and still count as started in time.
+const lateAfter = 10 * time.Millisecond
+
+// load is a number of calls and when they are made.
+type load struct {
+	// clients make the calls, each one at a time.
+	clients int
+	// rate is how many calls are due a second: an open loop. With 0 each client makes its next call when the last one has
+	// ended: a closed loop.
+	rate float64
+	// count bounds the calls, duration the time in which calls are begun; 0 for no bound.
+	count    int
+	duration time.Duration
+	now      func() time.Time
+	// latency gets every call that succeeded: in an open loop from the moment at which it was due.
+	latency *Histogram
+	// done counts the calls that have succeeded so far, for the progress.
+	done *atomic.Int64
+}
+
+// outcome is what a load came to.
+type outcome struct {
+	done    int64
+	failed  map[string]int64 // by reason
+	elapsed time.Duration    // from the first start to the last end
+	// Of an open loop: how many calls started late, and by how much at most.
+	late    int64
+	latest  time.Duration
+	started int64
+}
+
+// failures is how many calls failed.
+func (o outcome) failures() (all int64) {
+	for _, n := range o.failed {
+		all += n
+	}
+	return all
+}
+
+// and counts two outcomes as one.
+func (o outcome) and(other outcome) outcome {
+	failed := maps.Clone(o.failed)
+	for reason, n := range other.failed {
+		failed[reason] += n
+	}
+	return outcome{done: o.done + other.done, failed: failed, elapsed: o.elapsed + other.elapsed, late: o.late + other.late,
+		latest: max(o.latest, other.latest), started: o.started + other.started}
+}
+
+// run makes the calls. do gets the number of the client and of the call, both from 0; the text of its error is the
+// reason that is counted. A load that ctx ends early is no error of its own.
+func (l load) run(ctx context.Context, do func(ctx context.Context, client int, n int64) error) outcome {
+	out := outcome{failed: map[string]int64{}}
+	var next atomic.Int64
+	var mu sync.Mutex // guards out
+	var running sync.WaitGroup
+	start := l.now()
+	for client := range l.clients {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				n := next.Add(1) - 1
+				due, ok := l.due(ctx, start, n)
+				if !ok {
+					return
+				}
+				began := l.now()
+				err := do(ctx, client, n)
+				ended := l.now()
+				if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+					return
+				}
+				if err == nil {
+					l.latency.Record(ended.Sub(due))
+					l.done.Add(1)
+				}
+				mu.Lock()
+				out.add(err, began.Sub(due), ended.Sub(start))
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	out.done = out.started - out.failures()
+	return out
+}
+
+// add counts a call.
+func (o *outcome) add(err error, late, elapsed time.Duration) {
+	o.started++
+	o.elapsed, o.latest = max(o.elapsed, elapsed), max(o.latest, late)
+	if late > lateAfter {
+		o.late++
+	}
+	if err != nil {
+		o.failed[err.Error()]++
+	}
+}
+
+// due waits until the n-th call is to be made and returns the moment from which it counts; false when there is none.
+func (l load) due(ctx context.Context, start time.Time, n int64) (time.Time, bool) {
+	if l.count > 0 && n >= int64(l.count) {
+		return time.Time{}, false
+	}
+	if l.rate == 0 {
+		now := l.now()
+		return now, l.duration == 0 || now.Sub(start) < l.duration
+	}
+	offset := time.Duration(float64(n) / l.rate * float64(time.Second))
+	if l.duration > 0 && offset >= l.duration {
+		return time.Time{}, false
+	}
+	due := start.Add(offset)
+	return due, sleep(ctx, due.Sub(l.now()))
+}
+
+// sleep waits, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"time"
+)
+
+// place is where a measurement takes place: an own deployment or a given one.
+type place struct {
+	config Config
+	own    *deployment // nil for a given one
+	report *Report
+}
+
+// prepare makes an own deployment with a number of companies, or remembers the given one.
+func prepare(ctx context.Context, c Config, r *Report, companies int, latency time.Duration) (*place, error) {
+	p := &place{config: c, report: r}
+	if c.Given != nil {
+		return p, nil
+	}
+	own, err := deploy(ctx, c, companies, latency)
+	if err != nil {
+		return nil, err
+	}
+	p.own, r.Engine = own, own.engine
+	if !own.durable {
+		r.note("The settings of the database server leave commits in memory (fsync or synchronous_commit is off): its figures are not those of a durable database.")
+	}
+	return p, nil
+}
+
+// serve starts the own server, or logs in at the given one.
+func (p *place) serve(ctx context.Context) (*target, error) {
+	if p.own == nil {
+		return p.config.Given.reach(ctx, p.config)
+	}
+	return p.own.serve(ctx)
+}
+
+// stop ends the own server.
+func (p *place) stop() error {
+	if p.own == nil {
+		return nil
+	}
+	return p.own.stop()
+}
+
+func (p *place) close() error {
+	if p.own == nil {
+		return nil
+	}
+	return p.own.close()
+}
+
+// limitDisk measures the disk under the own database.
+func (p *place) limitDisk(ctx context.Context, r *Report) error {
+	if p.own == nil {
+		return nil
+	}
+	return r.limitDisk(ctx, p.config, p.own.dir)
+}
+
+// errGiven says why nothing is known about a server.
+var errGiven = errors.New("the deployment is not the run's own")
+
+// meter is what an own server and its database had used at a moment.
+type meter struct {
+	place    *place
+	server   usage
+	load     usage // of this process: the load, the receiver and the provider
+	database time.Duration
+	err      error // why it is not known
+}
+
+// meter reads what the running server has used so far.
+func (p *place) meter() meter {
+	if p.own == nil {
+		return meter{place: p, err: errGiven}
+	}
+	server, err := usageOf(p.own.server.command.Process.Pid)
+	if err != nil {
+		return meter{place: p, err: err}
+	}
+	m := p.unstarted()
+	m.server = server
+	return m
+}
+
+// unstarted is the meter of an own deployment whose server does not run yet.
+func (p *place) unstarted() meter {
+	m := meter{place: p}
+	if m.database, m.err = p.own.databaseCPU(); m.err == nil {
+		m.load, m.err = usageOf(os.Getpid())
+	}
+	return m
+}
+
+// report adds what the server and its database have used since, for a number of things done.
+func (m meter) report(r *Report, what string, done int64) {
+	now := m.place.meter()
+	name := "cpu_per_1000_" + what + "_seconds"
+	if failed := cmp.Or(m.err, now.err); failed != nil || done == 0 {
+		why := "nothing was done"
+		if failed != nil {
+			why = failed.Error()
+		}
+		r.unknown(name, why)
+		r.unknown("memory_peak_bytes", why)
+		return
+	}
+	per := func(cpu time.Duration) float64 { return cpu.Seconds() * 1000 / float64(done) }
+	server, database := now.server.cpu-m.server.cpu, now.database-m.database
+	r.set(name, per(server+database))
+	if m.place.own.postmaster != 0 {
+		r.set("of_it_database_seconds", per(database))
+	}
+	r.set("beside_it_load_receiver_provider_seconds", per(now.load.cpu-m.load.cpu))
+	r.set("memory_peak_bytes", float64(now.server.peak))
+}

@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"quittance/api"
+	"quittance/internal/secret"
+)
+
+// The paths of the API.
+const (
+	loginPath         = "/api/v1/client/auth/login"
+	invoicesPath      = "/api/v1/client/invoices"
+	subscriptionsPath = "/api/v1/webhooks/subscriptions"
+	deliveriesPath    = "/api/v1/webhooks/deliveries"
+)
+
+// reach logs in at a given deployment.
+func (g *Given) reach(ctx context.Context, c Config) (*target, error) {
+	base, err := url.Parse(strings.TrimRight(g.BaseURL, "/"))
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+		return nil, errors.New("the base URL has to be http or https with a host, without user info, query and fragment")
+	}
+	t := &target{base: base, secure: g.secure(), now: c.Now, alive: func() error { return nil }}
+	return t, t.login(ctx, g.Email, g.Password)
+}
+
+// login adds the token of a user.
+func (t *target) login(ctx context.Context, email string, password secret.Text) error {
+	plain := password.Reveal()
+	body, err := json.Marshal(api.LoginRequest{Email: &email, Password: &plain}) //nolint:gosec // the password is what a login sends
+	if err != nil {
+		return err
+	}
+	var session struct {
+		Token string `json:"token"`
+	}
+	if err := t.call(ctx, http.StatusOK, request(http.MethodPost, t.base, loginPath, "", body), &session); err != nil {
+		return fmt.Errorf("log in: %w", err)
+	}
+	t.tokens = append(t.tokens, secret.New(session.Token))
+	return nil
+}
+
+// request writes a request of the n-th user.
+func (t *target) request(user int, method, path string, body []byte) []byte {
+	return request(method, t.base, path, t.tokens[user].Reveal(), body)
+}
+
+// wires makes a connection for each of a number of clients. The returned function closes them.
+func (t *target) wires(clients int) (wires []*wire, closeAll func() error) {
+	for range clients {
+		wires = append(wires, newWire(t.base, t.secure, t.now))
+	}
+	return wires, func() error {
+		var errs []error
+		for _, w := range wires {
+			errs = append(errs, w.close())
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// call makes one call that is not measured, and reads what is in the envelope of the answer.
+func (t *target) call(ctx context.Context, status int, request []byte, data any) (err error) {
+	w := newWire(t.base, t.secure, t.now)
+	defer func() { err = errors.Join(err, w.close()) }()
+	got, err := w.exchange(ctx, request)
+	if err != nil {
+		return err
+	}
+	if got != status {
+		return fmt.Errorf("%w: %.300s", statusError(got), w.body)
+	}
+	return json.Unmarshal(w.body, &struct {
+		Data any `json:"data"`
+	}{data})
+}
+
+// total asks how long a list is.
+func (t *target) total(ctx context.Context, user int, path string) (total int, err error) {
+	w := newWire(t.base, t.secure, t.now)
+	defer func() { err = errors.Join(err, w.close()) }()
+	status, err := w.exchange(ctx, t.request(user, http.MethodGet, path, nil))
+	if err != nil {
+		return 0, err
+	}
+	if status != http.StatusOK {
+		return 0, fmt.Errorf("%s: %w: %.300s", path, statusError(status), w.body)
+	}
+	var list api.List[json.RawMessage]
+	if err := json.Unmarshal(w.body, &list); err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return list.Pagination.Total, nil
+}

@@ -1,0 +1,177 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// SubmissionsOptions are the sizes of [Submissions].
+type SubmissionsOptions struct {
+	// Clients submit, each one invoice at a time; Companies share them out, since what one company may have under way at
+	// its provider is bounded. A given deployment has one company.
+	Clients, Companies int
+	// Rate is how many submissions are due a second, an open loop; 0 for a closed one.
+	Rate float64
+	// Count is how many invoices are submitted, from 1.
+	Count int
+	// ProviderLatency is how long the own provider takes for each call.
+	ProviderLatency time.Duration
+}
+
+// Submissions submits invoices: each call commits the intent, hands the document to the provider, and records its answer
+// before it is answered. The drafts are there before. Look-ups of what was submitted run beside it, as always.
+func Submissions(ctx context.Context, c Config, o SubmissionsOptions) (_ Report, err error) {
+	r := c.report()
+	if c.Given != nil {
+		o.Companies = 1
+	} else {
+		r.setting("provider_latency_seconds", o.ProviderLatency.Seconds())
+	}
+	r.setting("clients", float64(o.Clients))
+	r.setting("companies", float64(o.Companies))
+	r.setting("submissions", float64(o.Count))
+	p, err := prepare(ctx, c, &r, o.Companies, o.ProviderLatency)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	t, paths, err := p.serveWithDrafts(ctx, o.Companies, o.Count)
+	if err != nil {
+		return r, err
+	}
+	meter := p.meter()
+	l := load{clients: o.Clients, rate: o.Rate, count: o.Count, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}
+	result, err := submit(ctx, c, t, l, paths)
+	if err != nil {
+		return r, err
+	}
+	perSecond := perSecondOf(result.done, result.elapsed)
+	r.loop(o.Rate)
+	r.count(result, o.Rate)
+	r.set("submissions_answered", float64(result.done))
+	r.set("submissions_per_second", perSecond)
+	meter.report(&r, "submissions", result.done)
+	r.Latencies = append(r.Latencies, Latency{latencyName("submit", o.Rate), l.latency})
+	if err := p.stop(); err != nil {
+		return r, err
+	}
+	if err := r.limitHTTP(ctx, c, o.Clients, perSecond); err != nil {
+		return r, err
+	}
+	return r, p.limitDisk(ctx, &r)
+}
+
+// errUnknownOutcome is a submission that was answered with 202.
+var errUnknownOutcome = errors.New("HTTP 202: the outcome is unknown")
+
+// submit submits invoices, the n-th call the n-th of paths, whose owner is the user n modulo the number of users.
+func submit(ctx context.Context, c Config, t *target, l load, paths []string) (_ outcome, err error) {
+	wires, closeWires := t.wires(l.clients)
+	defer func() { err = errors.Join(err, closeWires()) }()
+	defer c.progress(ctx, "submissions", l.done.Load)()
+	result := l.run(ctx, func(ctx context.Context, client int, n int64) error {
+		err := wires[client].expect(ctx, http.StatusOK, t.request(int(n)%len(t.tokens), http.MethodPost, paths[n]+"/submit", nil))
+		if errors.Is(err, statusError(http.StatusAccepted)) {
+			return errUnknownOutcome
+		}
+		return err
+	})
+	return result, errors.Join(ctx.Err(), t.alive())
+}
+
+// serveWithDrafts makes complete drafts and starts the server, or makes them at the given deployment. The n-th path is that
+// of an invoice of the company n modulo their number.
+func (p *place) serveWithDrafts(ctx context.Context, companies, count int) (t *target, paths []string, err error) {
+	if p.own == nil {
+		if t, err = p.serve(ctx); err != nil {
+			return nil, nil, err
+		}
+		paths, err = t.createDrafts(ctx, p.config, count)
+		return t, paths, err
+	}
+	owned := make([][]string, companies)
+	for n := range companies {
+		if owned[n], err = p.own.seedDrafts(ctx, p.own.companies[n], (count+companies-1)/companies); err != nil {
+			return nil, nil, err
+		}
+	}
+	for n := range count {
+		paths = append(paths, owned[n%companies][n/companies])
+	}
+	t, err = p.serve(ctx)
+	return t, paths, err
+}
+
+// seedPage is how many of the drafts are read at a time.
+const seedPage = 100
+
+// seedDrafts makes complete drafts of a company and returns their paths.
+func (d *deployment) seedDrafts(ctx context.Context, of *company, count int) (paths []string, err error) {
+	now := d.config.Now()
+	prefix := "BENCH-" + strconv.FormatInt(now.UnixNano(), 36) + "-"
+	err = d.withTenant(ctx, of, func(tenant *store.Tenant) error {
+		if err := tenant.SeedDrafts(ctx, syntheticDraft("", 1, now), prefix, count); err != nil {
+			return err
+		}
+		for page := 1; len(paths) < count; page++ {
+			found, err := tenant.Invoices(ctx, store.InvoiceFilter{}, page, seedPage)
+			if err != nil {
+				return err
+			}
+			for _, draft := range found.Invoices {
+				paths = append(paths, invoicesPath+"/"+draft.ID.String())
+			}
+			if len(found.Invoices) == 0 {
+				return fmt.Errorf("only %d of %d drafts are there", len(paths), count)
+			}
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// draftMakers is how many clients make the drafts of a given deployment.
+const draftMakers = 16
+
+// createDrafts makes complete drafts of the first user over HTTP and returns their paths.
+func (t *target) createDrafts(ctx context.Context, c Config, count int) (_ []string, err error) {
+	prefix := "BENCH-" + strconv.FormatInt(c.Now().UnixNano(), 36) + "-"
+	clients := min(draftMakers, count)
+	templates := make([]template, clients)
+	for n := range templates {
+		if templates[n], err = draftTemplate(t, 0, 1, prefix, c.Now()); err != nil {
+			return nil, err
+		}
+	}
+	wires, closeWires := t.wires(clients)
+	defer func() { err = errors.Join(err, closeWires()) }()
+	paths := make([]string, count)
+	l := load{clients: clients, count: count, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}
+	defer c.progress(ctx, "drafts made", l.done.Load)()
+	result := l.run(ctx, func(ctx context.Context, client int, n int64) error {
+		if err := wires[client].expect(ctx, http.StatusCreated, templates[client].with(n)); err != nil {
+			return err
+		}
+		var made api.Data[struct {
+			ID string `json:"id"`
+		}]
+		if err := json.Unmarshal(wires[client].body, &made); err != nil {
+			return err
+		}
+		paths[n] = invoicesPath + "/" + made.Data.ID
+		return nil
+	})
+	if result.failures() > 0 {
+		return nil, fmt.Errorf("the drafts that are to be submitted could not be made: %v", result.failed)
+	}
+	return paths, ctx.Err()
+}

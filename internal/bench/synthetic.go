@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// syntheticProfile is a seller that does not exist.
+func syntheticProfile() api.Profile {
+	return api.Profile{LegalName: new("Bench Trading LLC"), Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
+		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
+		LegalRegistration: new("EX-000002"), LegalRegistrationType: new("TL"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("BENCH")}
+}
+
+// syntheticDraft is a complete draft with a number of items.
+func syntheticDraft(number string, items int, now time.Time) api.Draft {
+	decimal := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
+	draft := api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1000000100"),
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new("12 Synthetic Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"),
+		TotalAmount: decimal(strconv.Itoa(items*105) + ".00"), Currency: new("AED"), IssueDate: new(now.Format(time.DateOnly)), IssueTime: new("09:30"),
+		DueDate: new(now.AddDate(0, 0, 30).Format(time.DateOnly)), PaymentMeansCode: new("30")}
+	for n := range items {
+		draft.Items = append(draft.Items, api.Item{ItemCode: new(fmt.Sprintf("SYN-%03d", n+1)), Name: new("Consulting"), Description: new("Synthetic line of a load test."),
+			UnitCode: new("HUR"), Quantity: decimal("2"), BaseQuantity: decimal("1"), NetUnitPrice: decimal("50.00"), GrossUnitPrice: decimal("50.00"),
+			DiscountAmount: decimal("0.00"), VATCategory: new("S"), VATRate: decimal("5")})
+	}
+	return draft
+}
+
+// numberDigits is how many digits of a template's number are its own.
+const numberDigits = 12
+
+// template is a request with a number in it that can be changed in place.
+type template struct {
+	bytes []byte
+	at    int // where the digits begin
+}
+
+// errTemplate says that the number is not in a request.
+var errTemplate = errors.New("the request does not hold its number")
+
+// newTemplate finds prefix and numberDigits zeroes in a request. Each client needs one of its own.
+func newTemplate(request []byte, prefix string) (template, error) {
+	number := append([]byte(prefix), bytes.Repeat([]byte{'0'}, numberDigits)...)
+	at := bytes.Index(request, number)
+	if at < 0 {
+		return template{}, errTemplate
+	}
+	return template{bytes: bytes.Clone(request), at: at + len(prefix)}, nil
+}
+
+// with returns the request with a number, from 0.
+func (t template) with(number int64) []byte {
+	for n := numberDigits - 1; n >= 0; n-- {
+		t.bytes[t.at+n] = byte('0' + number%10)
+		number /= 10
+	}
+	return t.bytes
+}
+
+// draftItems is how many items a draft of a load has.
+const draftItems = 10
+
+// draftBody is the body that creates a draft whose number is prefix and numberDigits zeroes.
+func draftBody(prefix string, items int, now time.Time) ([]byte, error) {
+	return json.Marshal(syntheticDraft(prefix+fmt.Sprintf("%0*d", numberDigits, 0), items, now))
+}
+
+// draftTemplate is the request that creates a draft whose number begins with prefix.
+func draftTemplate(t *target, user, items int, prefix string, now time.Time) (template, error) {
+	body, err := draftBody(prefix, items, now)
+	if err != nil {
+		return template{}, err
+	}
+	return newTemplate(t.request(user, http.MethodPost, invoicesPath, body), prefix)
+}
+
+// syntheticIncoming is the n-th purchase document of a company: what makes an event without a call.
+func syntheticIncoming(n int, now time.Time) (store.NewIncoming, error) {
+	id, number, received := fmt.Sprintf("BENCH-IN-%08d-%d", n, now.UnixNano()), fmt.Sprintf("SUP-%08d", n), now.UTC().Truncate(time.Microsecond)
+	issued, total := now.Format(time.DateOnly), api.MustDecimal("525.00")
+	metadata, err := json.Marshal(map[string]any{"id": id, "document_type": "380", "invoice_number": number, "supplier_name": "Synthetic Supplies LLC",
+		"supplier_network_id": "1000000900", "issue_date": issued, "currency": "AED", "total_amount": total, "media_type": "application/xml",
+		"received_at": received.Format(time.RFC3339Nano)})
+	if err != nil {
+		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
+	}
+	return store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: &number, SupplierName: new("Synthetic Supplies LLC"),
+		SupplierNetworkID: new("1000000900"), IssueDate: &issued, Currency: new("AED"), TotalAmount: &total, ReceivedAt: &received,
+		MediaType: "application/xml", Metadata: metadata, Body: []byte("<Invoice/>"), Retained: true}, nil
+}
+
+// syntheticCallback is a callback like those that the service sends.
+func syntheticCallback(now time.Time) (sample, error) {
+	s := sample{kind: string(api.EventStatusChanged), id: store.ID{1}.String(), timestamp: now.UTC().Format(store.TimestampLayout)}
+	var err error
+	s.body, err = json.Marshal(api.Event[api.SubmissionPayload]{SchemaVersion: api.SchemaVersion, ID: s.id, Event: api.EventStatusChanged,
+		ResourceType: api.ResourceSubmission, ResourceID: store.ID{2}.String(), OccurredAt: s.timestamp,
+		Payload: api.SubmissionPayload{InvoiceID: store.ID{3}.String(), InvoiceNumber: "BENCH-1"}})
+	return s, err
+}

@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// The bounds of an exchange.
+const (
+	exchangeTimeout = time.Minute
+	maxAnswer       = 16 << 20
+	readBuffer      = 16 << 10
+)
+
+// wire is one client's connection: HTTP/1.1, one request at a time, kept alive. It writes requests that are ready made
+// and reads no more of an answer than it has to, because what the load costs is taken from the server beside it.
+type wire struct {
+	address string
+	tls     *tls.Config // nil for plain HTTP
+	now     func() time.Time
+
+	conn   net.Conn
+	reader *bufio.Reader
+	body   []byte // of the last answer; the next one overwrites it
+}
+
+// newWire returns a client of the server at base, an http or https URL. roots are what an https server's certificate
+// has to lead to.
+func newWire(base *url.URL, secure *tls.Config, now func() time.Time) *wire {
+	w := &wire{address: base.Host, now: now}
+	if base.Scheme == "https" {
+		w.tls = secure.Clone()
+		w.tls.ServerName = base.Hostname()
+	}
+	if base.Port() == "" {
+		w.address = net.JoinHostPort(base.Hostname(), map[string]string{"http": "80", "https": "443"}[base.Scheme])
+	}
+	return w
+}
+
+// request writes a request once, for many exchanges. Its body is its end.
+func request(method string, base *url.URL, path, token string, body []byte) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: quittance-bench\r\n", method, base.EscapedPath()+path, base.Host)
+	if token != "" {
+		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", token)
+	}
+	if body != nil {
+		fmt.Fprintf(&b, "Content-Type: application/json\r\n")
+	}
+	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(body), body)
+	return b.Bytes()
+}
+
+// statusError is an answer that was not wanted.
+type statusError int
+
+func (e statusError) Error() string { return "HTTP " + strconv.Itoa(int(e)) }
+
+// errConnection is an exchange that broke. It says no more, so that all of a kind count as one.
+var errConnection = errors.New("connection failed")
+
+// expect makes an exchange and wants a status.
+func (w *wire) expect(ctx context.Context, status int, request []byte) error {
+	got, err := w.exchange(ctx, request)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return errConnection
+	case got != status:
+		return statusError(got)
+	}
+	return nil
+}
+
+// exchange sends a request and reads its answer. Nothing is sent twice: what broke has failed.
+func (w *wire) exchange(ctx context.Context, request []byte) (status int, err error) {
+	if w.conn == nil {
+		if err := w.connect(ctx); err != nil {
+			return 0, err
+		}
+	}
+	keep := false
+	defer func() {
+		if err != nil || !keep {
+			err = errors.Join(err, w.close())
+		}
+	}()
+	if err := w.conn.SetDeadline(w.now().Add(exchangeTimeout)); err != nil {
+		return 0, err
+	}
+	if _, err := w.conn.Write(request); err != nil {
+		return 0, err
+	}
+	status, keep, err = w.answer()
+	return status, err
+}
+
+func (w *wire) connect(ctx context.Context) (err error) {
+	dialer := net.Dialer{Timeout: exchangeTimeout}
+	if w.tls != nil {
+		w.conn, err = (&tls.Dialer{NetDialer: &dialer, Config: w.tls}).DialContext(ctx, "tcp", w.address)
+	} else {
+		w.conn, err = dialer.DialContext(ctx, "tcp", w.address)
+	}
+	if err != nil {
+		w.conn = nil
+		return err
+	}
+	w.reader = bufio.NewReaderSize(w.conn, readBuffer)
+	return nil
+}
+
+// close ends the connection; the next exchange makes another.
+func (w *wire) close() error {
+	if w.conn == nil {
+		return nil
+	}
+	err := w.conn.Close()
+	w.conn = nil
+	return err
+}
+
+// errAnswer is an answer that is not HTTP as this client speaks it.
+var errAnswer = errors.New("not an HTTP/1.1 answer within bounds")
+
+// answer reads an answer. keep tells that the connection may be used again.
+func (w *wire) answer() (status int, keep bool, err error) {
+	line, err := w.reader.ReadSlice('\n')
+	if err != nil {
+		return 0, false, err
+	}
+	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
+		return 0, false, errAnswer
+	}
+	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
+		return 0, false, errAnswer
+	}
+	length, keep, err := w.header()
+	if err != nil {
+		return 0, false, err
+	}
+	w.body = w.body[:0]
+	if length >= 0 {
+		return status, keep, w.read(length)
+	}
+	return status, keep, w.chunks()
+}
+
+// header reads the header: the length of the body, -1 for chunks, and whether the connection is kept.
+func (w *wire) header() (length int, keep bool, err error) {
+	keep = true
+	for {
+		line, err := w.reader.ReadSlice('\n')
+		if err != nil {
+			return 0, false, err
+		}
+		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
+			return length, keep, nil
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch {
+		case bytes.EqualFold(name, []byte("Content-Length")):
+			if length, err = strconv.Atoi(string(value)); err != nil || length < 0 {
+				return 0, false, errAnswer
+			}
+		case bytes.EqualFold(name, []byte("Transfer-Encoding")):
+			length = -1
+		case bytes.EqualFold(name, []byte("Connection")):
+			keep = !bytes.EqualFold(value, []byte("close"))
+		}
+	}
+}
+
+// read adds bytes to the body.
+func (w *wire) read(length int) error {
+	at := len(w.body)
+	if at+length > maxAnswer {
+		return errAnswer
+	}
+	w.body = append(w.body, make([]byte, length)...)
+	_, err := io.ReadFull(w.reader, w.body[at:])
+	return err
+}
+
+// chunks reads a chunked body and its trailer.
+func (w *wire) chunks() error {
+	for {
+		line, err := w.reader.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		size, err := strconv.ParseUint(string(bytes.TrimRight(line, "\r\n")), 16, 31)
+		if err != nil {
+			return errAnswer
+		}
+		if size == 0 {
+			_, _, err := w.header()
+			return err
+		}
+		if err := w.read(int(size)); err != nil {
+			return err
+		}
+		if _, err := w.reader.Discard(2); err != nil {
+			return err
+		}
+	}
+}

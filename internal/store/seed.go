@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"quittance/api"
+)
+
+// seededNumber stands in a draft for the number that each seeded one gets.
+const seededNumber = "seeded-draft-number"
+
+// SeedDrafts adds count drafts, from 1, that differ in their number alone, prefix and their position in the list, in one statement:
+// the filling of a load test, which one call a draft would make last for hours. Call it again for more; a hundred
+// thousand at a time keep the transaction short. [ErrNotFound] says that the tenant is frozen.
+func (t *Tenant) SeedDrafts(ctx context.Context, draft api.Draft, prefix string, count int) error {
+	draft.InvoiceNumber = new(seededNumber)
+	text, err := marshalDraft(&draft)
+	if err != nil {
+		return err
+	}
+	head, tail, found := strings.Cut(string(text), seededNumber)
+	if !found || strings.ContainsAny(prefix, "\"\\") {
+		return errors.New("seed drafts: the prefix of the numbers cannot stand in JSON as it is")
+	}
+	return t.write(ctx, "seed drafts", func(ctx context.Context, tx *tx) error {
+		// The table of invoices is locked before the tenant's row, as everywhere.
+		inserted, err := tx.exec(ctx, `with recursive
+				first(i) as (select invoices + 1 from tenants where id = $1 and frozen_at is null`+t.db.lock+`),
+				n(i) as (select i from first union all select i + 1 from n where i < (select i from first) + $2 - 1)
+			insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
+			select $1, `+t.db.randomID+`, n.i, $3 || n.i, $4 || n.i || $5, 1, $6, $6 from n`,
+			t.id, count, prefix, head+prefix, tail, micros(t.db.now()))
+		if err != nil {
+			return err
+		}
+		if inserted == 0 {
+			return sql.ErrNoRows // the company was reset
+		}
+		_, err = tx.exec(ctx, `update tenants set invoices = invoices + $2 where id = $1`, t.id, count)
+		return err
+	})
+}
