@@ -68,6 +68,7 @@ var guarded = map[string]struct {
 	"Reveal": {home: "internal/secret", files: []string{
 		"cmd/quittance/account.go",      // the first password, shown once
 		"internal/allinone/allinone.go", // what a fresh sandbox shows once
+		"internal/console/session.go",   // the cookie of a session
 		"internal/provider/exchange.go", // the Authorization header of a call to the provider
 		"internal/provider/http.go",     // its check at start
 		"internal/sandbox/provider.go",  // the digest that a caller's credential is compared with

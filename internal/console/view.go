@@ -1,0 +1,122 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// viewFuncs are the functions of the templates.
+func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
+	return template.FuncMap{
+		"t":      words.say,
+		"tn":     words.count,
+		"either": words.either,
+		"asset":  assets.path,
+		"when":   when,
+		"icon":   icon,
+		"amount": func(d *api.Decimal) string {
+			if d == nil {
+				return ""
+			}
+			return grouped(d.String())
+		},
+		"grouped": grouped,
+		"text": func(s *string) string {
+			if s == nil {
+				return ""
+			}
+			return *s
+		},
+		"field": fieldID,
+		"inc":   func(n int) int { return n + 1 },
+	}
+}
+
+// when shows an instant: the server writes UTC, which stays as the title; the script puts the text into the reader's
+// zone. A nil pointer or a zero time is shown as nothing.
+func when(at any) template.HTML {
+	var instant time.Time
+	switch given := at.(type) {
+	case time.Time:
+		instant = given
+	case *time.Time:
+		if given != nil {
+			instant = *given
+		}
+	}
+	if instant.IsZero() {
+		return ""
+	}
+	utc := instant.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, //nolint:gosec // digits and letters of a time
+		utc.Format(time.RFC3339Nano), utc.Format("2006-01-02 15:04:05.000000 UTC"), utc.Format("2006-01-02 15:04:05 UTC")))
+}
+
+// icon is a shape of the layout's sprite. It is never alone: a word stands beside it, or names its place.
+func icon(name string) template.HTML {
+	return template.HTML(`<svg class="icon" aria-hidden="true" focusable="false"><use href="#i-` + template.HTMLEscapeString(name) + `"/></svg>`) //nolint:gosec // escaped
+}
+
+// grouped writes a decimal number with its thousands apart; the digits stay as they are.
+func grouped(number string) string {
+	sign, rest := "", number
+	if strings.HasPrefix(rest, "-") {
+		sign, rest = "−", rest[1:]
+	}
+	whole, fraction, point := strings.Cut(rest, ".")
+	var out strings.Builder
+	for n, digit := range whole {
+		if n > 0 && (len(whole)-n)%3 == 0 {
+			out.WriteByte(',')
+		}
+		out.WriteRune(digit)
+	}
+	if point {
+		return sign + out.String() + "." + fraction
+	}
+	return sign + out.String()
+}
+
+// fieldID is the identifier of a form's field by its JSON path: items[2].vat_rate is at f-items-2-vat_rate.
+func fieldID(path string) string {
+	return "f-" + strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-").Replace(path)
+}
+
+// stateView is one dimension of one submission as it is shown: the provider's word, or that there is none.
+type stateView struct {
+	// Dimension is the JSON name.
+	Dimension string
+	// Word is the provider's own, "" when it has reported nothing.
+	Word string
+	// Final tells that the provider, or its adapter's published table, calls the word final.
+	Final bool
+}
+
+// Reported tells whether the provider has said anything.
+func (s stateView) Reported() bool { return s.Word != "" }
+
+// Shape names the icon. It says how final a word is and never whether it is good: that is for the word to say.
+func (s stateView) Shape() string {
+	switch {
+	case !s.Reported():
+		return "none"
+	case s.Final:
+		return "final"
+	}
+	return "open"
+}
+
+// stateViews shows the four dimensions in the order of the specification.
+func stateViews(states invoice.States) []stateView {
+	out := make([]stateView, 0, len(invoice.Dimensions))
+	for _, dimension := range invoice.Dimensions {
+		word, final, _ := states.Get(dimension)
+		out = append(out, stateView{Dimension: string(dimension), Word: word, Final: final})
+	}
+	return out
+}
