@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -12,9 +13,11 @@ import (
 	"quittance/internal/store"
 )
 
-// problem is a refusal that has a page of its own: its words are error.STATUS.title and error.STATUS.text in the messages.
+// problem is a refusal that has a page of its own: its words are error.WORDS.title and error.WORDS.text in the messages;
+// without words, those of its status.
 type problem struct {
 	status int
+	words  string
 	cause  error
 }
 
@@ -24,6 +27,7 @@ func (p *problem) Unwrap() error { return p.cause }
 // problemPage is what the page of a problem shows. Nothing about the cause is in it.
 type problemPage struct {
 	Status    int
+	Words     string
 	RequestID string
 }
 
@@ -36,11 +40,9 @@ func (v *visit) fail(err error) error {
 	if p.status == http.StatusServiceUnavailable {
 		v.w.Header().Set("Retry-After", "5")
 	}
-	title, known := v.pages.words.find("error." + strconv.Itoa(p.status) + ".title")
-	if !known {
-		title = http.StatusText(p.status)
-	}
-	shownErr := v.page(p.status, "error", shown{Title: title, Body: problemPage{Status: p.status, RequestID: v.w.Header().Get(api.HeaderRequestID)}})
+	words := cmp.Or(p.words, strconv.Itoa(p.status))
+	title := v.pages.words.either("error."+words+".title", http.StatusText(p.status))
+	shownErr := v.page(p.status, "error", shown{Title: title, Body: problemPage{Status: p.status, Words: words, RequestID: v.w.Header().Get(api.HeaderRequestID)}})
 	if shownErr != nil { // the layout itself fails: then without it
 		v.send(http.StatusInternalServerError, "text/plain; charset=utf-8", []byte(http.StatusText(http.StatusInternalServerError)+"\n"))
 	}

@@ -14,6 +14,9 @@ import (
 func invoiceRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/invoices", serve: (*visit).listInvoices},
+		{method: http.MethodGet, path: "/invoices/{invoice}", serve: (*visit).showInvoice},
+		{method: http.MethodPost, path: "/invoices/{invoice}/submit", serve: (*visit).submit},
+		{method: http.MethodGet, path: "/evidence/{evidence}", serve: (*visit).downloadEvidence},
 	}
 }
 

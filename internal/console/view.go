@@ -18,6 +18,7 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		"either": words.either,
 		"asset":  assets.path,
 		"when":   when,
+		"tick":   tick,
 		"icon":   icon,
 		"amount": func(d *api.Decimal) string {
 			if d == nil {
@@ -26,6 +27,7 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 			return grouped(d.String())
 		},
 		"grouped": grouped,
+		"word":    breakable,
 		"text": func(s *string) string {
 			if s == nil {
 				return ""
@@ -55,6 +57,18 @@ func when(at any) template.HTML {
 	utc := instant.UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, //nolint:gosec // digits and letters of a time
 		utc.Format(time.RFC3339Nano), utc.Format("2006-01-02 15:04:05.000000 UTC"), utc.Format("2006-01-02 15:04:05 UTC")))
+}
+
+// tick is when in two short lines, for a time line: the day and the time.
+func tick(at time.Time) template.HTML {
+	utc := at.UTC()
+	return template.HTML(fmt.Sprintf(`<time class="tick" datetime="%s" title="%s">%s<br>%s</time>`, //nolint:gosec // digits and letters of a time
+		utc.Format(time.RFC3339Nano), utc.Format("2006-01-02 15:04:05.000000 UTC"), utc.Format("2 Jan"), utc.Format("15:04:05")))
+}
+
+// breakable is a word of the provider with places where a line may break: words are often names of constants.
+func breakable(word string) template.HTML {
+	return template.HTML(strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>", "-", "-<wbr>").Replace(template.HTMLEscapeString(word))) //nolint:gosec // escaped
 }
 
 // icon is a shape of the layout's sprite. It is never alone: a word stands beside it, or names its place.

@@ -45,6 +45,8 @@ type notice struct {
 	// Good tells whether it went as it was meant to.
 	Good bool
 	Text string
+	// Link leads to what it is about; "" for nothing else.
+	Link string
 }
 
 // shown is what a template is given.

@@ -6,10 +6,15 @@
   const format = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const formatYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
 
+  const formatDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  const formatTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+
   function localize(root) {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
-      if (!Number.isNaN(at.getTime())) time.textContent = (at.getFullYear() === here ? format : formatYear).format(at);
+      if (Number.isNaN(at.getTime())) continue;
+      if (time.classList.contains("tick")) time.replaceChildren(formatDay.format(at), document.createElement("br"), formatTime.format(at));
+      else time.textContent = (at.getFullYear() === here ? format : formatYear).format(at);
     }
   }
   localize(document);
@@ -21,6 +26,11 @@
     const part = event.detail.elt;
     if (part.hasAttribute("data-live") && (document.hidden || part.querySelector(":popover-open"))) event.preventDefault();
   });
+
+  // What somebody has opened stays open when its part is replaced.
+  let open = [];
+  document.addEventListener("htmx:beforeSwap", () => { open = [...document.querySelectorAll("details[open][id]")].map((details) => details.id); });
+  document.addEventListener("htmx:afterSettle", () => open.forEach((id) => { const details = document.getElementById(id); if (details) details.open = true; }));
 
   document.addEventListener("submit", (event) => {
     const form = event.target;
