@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // patience is how long a test waits for what a page shall show; a loaded machine takes its time.
@@ -34,15 +35,25 @@ type browser struct {
 // newBrowser starts a Chromium that ends with the test, looking at a server.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+	profile, err := os.MkdirTemp("", "quittance-chromium-") //nolint:usetesting // what is removed below, with patience
+	must(t, err)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Flag("hide-scrollbars", false), chromedp.WSURLReadTimeout(patience))
 	allocated, free := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	ctx, leave := chromedp.NewContext(allocated)
+	// A Chromium that is newer than the library has events that it does not know, and would tell everybody.
+	ctx, leave := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
 	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("close Chromium: %v", err)
+		}
 		leave()
 		free()
+		// Its helpers end a moment after it, and write until then.
+		for deadline := time.Now().Add(patience); os.RemoveAll(profile) != nil && time.Now().Before(deadline); {
+			time.Sleep(50 * time.Millisecond)
+		}
 	})
 	b := &browser{t: t, ctx: ctx, base: base}
 	chromedp.ListenTarget(ctx, b.note)
@@ -153,6 +164,39 @@ func (b *browser) click(selector string) {
 func (b *browser) fill(selector, text string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).value = ""`, selector), nil), chromedp.SendKeys(selector, text, chromedp.ByQuery))
+}
+
+// tabTo presses the tabulator until what a selector finds has the focus, as somebody without a mouse does.
+func (b *browser) tabTo(selector string) {
+	b.t.Helper()
+	for range 200 {
+		var there bool
+		b.do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%q)`, selector), &there))
+		if there {
+			return
+		}
+	}
+	b.t.Fatalf("at %s the tabulator does not come to %s", b.location(), selector)
+}
+
+// press presses a key, or types a text, where the focus is.
+func (b *browser) press(keys string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys))
+}
+
+// stay marks the page that stands before us, and returns a check that it is still the same: nothing has loaded it anew.
+func (b *browser) stay() (same func()) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(`window.stayed = true`, nil))
+	return func() {
+		b.t.Helper()
+		var stayed bool
+		b.do(chromedp.Evaluate(`window.stayed === true`, &stayed))
+		if !stayed {
+			b.t.Errorf("%s was loaded anew", b.location())
+		}
+	}
 }
 
 // login logs the sandbox's user in.

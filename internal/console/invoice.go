@@ -246,7 +246,8 @@ func (v *visit) submit() error {
 func (v *visit) refused(id store.ID, err error) error {
 	_, incomplete := errors.AsType[*store.IncompleteError](err)
 	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
-	key, status := "", http.StatusConflict
+	var key string
+	status := http.StatusConflict
 	switch {
 	case incomplete:
 		key, status = "bad.incomplete", http.StatusUnprocessableEntity

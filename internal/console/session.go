@@ -36,6 +36,7 @@ func (c *Console) cookieName() string {
 
 // cookie is the session's cookie; it ends when the session does.
 func (c *Console) cookie(value string, expires time.Time) *http.Cookie {
+	//nolint:gosec // Secure wherever browsers speak TLS; otherwise the server is on loopback alone
 	cookie := &http.Cookie{Name: c.cookieName(), Value: value, Path: "/", Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, Expires: expires}
 	if value == "" {
 		cookie.MaxAge = -1

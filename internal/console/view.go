@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"html/template"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,8 +35,10 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 			}
 			return *s
 		},
-		"field": fieldID,
-		"inc":   func(n int) int { return n + 1 },
+		"field":        fieldID,
+		"fieldAddress": fieldAddress,
+		"label":        words.field,
+		"inc":          func(n int) int { return n + 1 },
 	}
 }
 
@@ -99,6 +102,30 @@ func grouped(number string) string {
 // fieldID is the identifier of a form's field by its JSON path: items[2].vat_rate is at f-items-2-vat_rate.
 func fieldID(path string) string {
 	return "f-" + strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-").Replace(path)
+}
+
+// field is what a person calls a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and seller.city a
+// field of the company's profile.
+func (c catalogue) field(path string) (string, error) {
+	item, name, nested := strings.Cut(path, "].")
+	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
+		return c.say("field.line", strconv.Itoa(line+1), c.either("field."+name, name))
+	}
+	if name, ok := strings.CutPrefix(path, sellerPath); ok {
+		return c.say("field.seller", c.either("account.profile."+name, name))
+	}
+	return c.either("field."+path, path), nil
+}
+
+// sellerPath begins the JSON paths of advice about the company's profile, which stands on the page of the account.
+const sellerPath = "seller."
+
+// fieldAddress is where a field of an invoice, or of its seller, can be seen to.
+func fieldAddress(invoiceID, path string) string {
+	if strings.HasPrefix(path, sellerPath) {
+		return "/account#" + fieldID(path)
+	}
+	return "/invoices/" + invoiceID + "/edit#" + fieldID(path)
 }
 
 // stateView is one dimension of one submission as it is shown: the provider's word, or that there is none.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -165,9 +166,7 @@ func (p paging) Through() int {
 // To is the address of another page of the same list.
 func (p paging) To(page int) string {
 	query := url.Values{}
-	for name, values := range p.query {
-		query[name] = values
-	}
+	maps.Copy(query, p.query)
 	query.Set("page", strconv.Itoa(page))
 	return p.path + "?" + query.Encode()
 }

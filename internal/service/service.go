@@ -174,7 +174,9 @@ func (s *Service) console(serving server.Config) (func(http.ResponseWriter, *htt
 	if err != nil {
 		return nil, err
 	}
-	return func(w http.ResponseWriter, r *http.Request, source string) server.Visit { return server.Visit(pages.Serve(w, r, source)) }, nil
+	return func(w http.ResponseWriter, r *http.Request, source string) server.Visit {
+		return server.Visit(pages.Serve(w, r, source))
+	}, nil
 }
 
 // errStopping is why a process that has been told to stop is not ready.

@@ -123,6 +123,9 @@ type StateRecord struct {
 
 // StateRecords returns the reported dimensions of a submission, in no particular order.
 func (t *Tenant) StateRecords(ctx context.Context, submission ID) ([]StateRecord, error) {
+	if _, err := t.Submission(ctx, submission); err != nil {
+		return nil, err
+	}
 	var out []StateRecord
 	err := t.read(func(q querier) error {
 		var err error
