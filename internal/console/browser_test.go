@@ -40,7 +40,7 @@ func newBrowser(t *testing.T, base string) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.Flag("hide-scrollbars", false), chromedp.WSURLReadTimeout(patience))
+		chromedp.WSURLReadTimeout(patience))
 	allocated, free := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	// A Chromium that is newer than the library has events that it does not know, and would tell everybody.
 	ctx, leave := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
@@ -220,7 +220,8 @@ func (b *browser) size(width, height int64, dark bool) {
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 }
 
-// shoot writes a screenshot of the whole page into the directory QUITTANCE_SCREENSHOTS; without one it does nothing.
+// shoot writes screenshots into the directory QUITTANCE_SCREENSHOTS: the whole page at both widths and in both schemes of
+// colours, and NAME-view.png, what a window shows of it. Without the variable it does nothing.
 func (b *browser) shoot(name string) {
 	b.t.Helper()
 	directory := os.Getenv("QUITTANCE_SCREENSHOTS")
@@ -238,6 +239,12 @@ func (b *browser) shoot(name string) {
 		if err := os.WriteFile(filepath.Join(directory, name+"-"+look.suffix+".png"), picture, 0o600); err != nil {
 			b.t.Fatal(err)
 		}
+	}
+	b.size(1280, 860, false)
+	var view []byte
+	b.do(chromedp.CaptureScreenshot(&view))
+	if err := os.WriteFile(filepath.Join(directory, name+"-view.png"), view, 0o600); err != nil {
+		b.t.Fatal(err)
 	}
 	b.size(1280, 800, false)
 }

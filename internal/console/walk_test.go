@@ -29,7 +29,7 @@ const allFinal = `document.querySelectorAll(".segment.current.final").length ===
 // window, nothing that the browser complains of, nothing asked of another host.
 func TestPagesLook(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
-		s := start(t, first(), false, 20*time.Millisecond)
+		s := start(t, first(), false, 300*time.Millisecond)
 		b := newBrowser(t, s.base)
 		b.open("/")
 		b.until(`location.pathname === "/login"`)
@@ -48,6 +48,8 @@ func TestPagesLook(t *testing.T) {
 		b.inspect("confirm")
 		b.click("#confirm button.primary")
 		b.until(allFinal)
+		b.do(chromedp.Evaluate(`location.replace(location.pathname)`, nil)) // without the notice
+		b.until(`!document.querySelector(".notice")`)
 		b.inspect("invoice")
 		token := s.token(t, s.email, s.password)
 		for number, network := range map[string]string{"UNKNOWN-1": "sandbox-arriving", "REJECTED-1": "sandbox-rejected-validation", "SILENT-1": "sandbox-silent-receiver", "OPEN-1": "sandbox-discovery-timed-out"} {
