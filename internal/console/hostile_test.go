@@ -117,7 +117,7 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 
 // report lets a provider say a text in all four dimensions, as its reference and as the type of its answer, which is the
 // text too.
-func (s *system) report(t *testing.T, invoiceID, text string) {
+func (s *system) report(t testing.TB, invoiceID, text string) {
 	t.Helper()
 	id, err := store.ParseID(invoiceID)
 	must(t, err)

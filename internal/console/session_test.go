@@ -401,3 +401,21 @@ func TestHundredRows(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkHundredRows is a page of a hundred invoices, half of them submitted, over HTTP.
+func BenchmarkHundredRows(b *testing.B) {
+	s := start(b, first(), true, time.Millisecond)
+	for n := range 100 {
+		created, err := s.tenant(b).CreateInvoice(b.Context(), draft("INV-"+strconv.Itoa(n), "1"))
+		must(b, err)
+		if n%2 == 0 {
+			s.report(b, created.ID.String(), "accepted_by_provider")
+		}
+	}
+	v := s.inside(b)
+	for b.Loop() {
+		if got := v.get("/invoices?per=100", "Accept-Encoding", "gzip"); got.status != http.StatusOK {
+			b.Fatal(got.status)
+		}
+	}
+}

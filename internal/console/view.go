@@ -27,8 +27,12 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 			}
 			return grouped(d.String())
 		},
-		"grouped": grouped,
-		"word":    breakable,
+		"grouped":   grouped,
+		"word":      breakable,
+		"state":     words.state,
+		"outcome":   words.outcome,
+		"delivery":  words.delivery,
+		"dimension": func(name string) string { return words.either("state."+name, name) },
 		"text": func(s *string) string {
 			if s == nil {
 				return ""
@@ -71,8 +75,11 @@ func tick(at time.Time) template.HTML {
 
 // breakable is a word of the provider with places where a line may break: words are often names of constants.
 func breakable(word string) template.HTML {
-	return template.HTML(strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>", "-", "-<wbr>").Replace(template.HTMLEscapeString(word))) //nolint:gosec // escaped
+	return template.HTML(breaks.Replace(template.HTMLEscapeString(word))) //nolint:gosec // escaped
 }
+
+// breaks puts an opportunity for a break behind what joins the parts of a name.
+var breaks = strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>", "-", "-<wbr>") //nolint:gochecknoglobals // it never changes
 
 // icon is a shape of the layout's sprite. It is never alone: a word stands beside it, or names its place.
 func icon(name string) template.HTML {
@@ -160,4 +167,53 @@ func stateViews(states invoice.States) []stateView {
 		out = append(out, stateView{Dimension: string(dimension), Word: word, Final: final})
 	}
 	return out
+}
+
+// The marks of a state stand in every row of a list, so that Go writes them: a shape, a word, and only then a colour.
+
+// state shows one dimension: a shape for how final the word is, and the provider's word.
+func (c catalogue) state(s stateView) template.HTML {
+	if !s.Reported() {
+		return shaped("state none", "none", template.HTMLEscapeString(c.either("state.none", "")))
+	}
+	word := template.HTMLEscapeString(s.Word)
+	final := template.HTMLEscapeString(c.either("state."+s.Shape(), ""))
+	return template.HTML(`<span class="state `+s.Shape()+`" title="`+word+`">`) + icon(s.Shape()) + //nolint:gosec // escaped
+		`<bdi>` + breakable(s.Word) + template.HTML(`</bdi><span class="unseen"> (`+final+`)</span></span>`) //nolint:gosec // escaped
+}
+
+// outcome shows what we know of our own call: draft, in_progress, acknowledged, rejected or unknown.
+func (c catalogue) outcome(name string) template.HTML {
+	shape := "unknown"
+	switch name {
+	case "draft", string(api.OutcomeUnknown):
+		shape = name
+	case string(api.OutcomeInProgress):
+		shape = "wait"
+	case string(api.OutcomeAcknowledged):
+		shape = "good"
+	case string(api.OutcomeRejected):
+		shape = "bad"
+	}
+	return shaped("outcome "+name, shape, template.HTMLEscapeString(c.either("outcome."+name, name)))
+}
+
+// delivery shows the state of a delivery.
+func (c catalogue) delivery(state api.DeliveryState) template.HTML {
+	shape := "wait"
+	switch state {
+	case api.DeliveryDelivered:
+		shape = "good"
+	case api.DeliveryFailed:
+		shape = "bad"
+	case api.DeliveryBlocked:
+		shape = "blocked"
+	case api.DeliveryPending:
+	}
+	return shaped("delivery "+string(state), shape, template.HTMLEscapeString(c.either("delivery."+string(state), string(state))))
+}
+
+// shaped is a shape with a word, which is escaped; class is one of ours.
+func shaped(class, shape, word string) template.HTML {
+	return template.HTML(`<span class="`+template.HTMLEscapeString(class)+`">`) + icon(shape) + template.HTML(`<span>`+word+`</span></span>`) //nolint:gosec // escaped
 }
