@@ -19,15 +19,15 @@ type Told struct {
 // event is not in it. It is one query, however many are asked for; at most 100 should be.
 func (t *Tenant) Told(ctx context.Context, resources []ID) (map[ID]Told, error) {
 	out := map[ID]Told{}
-	if len(resources) == 0 {
-		return out, nil
-	}
 	type row struct {
 		resource   ID
 		state      string
 		deliveries int
 	}
 	err := t.read(func(q querier) error {
+		if len(resources) == 0 {
+			return nil
+		}
 		list, args := t.idList(resources)
 		rows, err := collect(ctx, q, func(s scanner) (row, error) {
 			var r row
@@ -73,10 +73,10 @@ type ToldEvent struct {
 // ResourceEvents returns the newest events about some resources, at most limit, oldest first, with their deliveries.
 func (t *Tenant) ResourceEvents(ctx context.Context, resources []ID, limit int) ([]ToldEvent, error) {
 	var out []ToldEvent
-	if len(resources) == 0 {
-		return out, nil
-	}
 	err := t.read(func(q querier) error {
+		if len(resources) == 0 {
+			return nil
+		}
 		list, args := t.idList(resources)
 		var err error
 		out, err = collect(ctx, q, func(row scanner) (ToldEvent, error) {
