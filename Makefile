@@ -11,7 +11,7 @@ SEEDS ?= 2000
 KILLS ?= 300
 
 .DEFAULT_GOAL := check
-.PHONY: check test tools lint fuzz soak planted crash replicas evidence canaries soak-kills build bench bench-tables clean
+.PHONY: check test screenshots tools lint fuzz soak planted crash replicas evidence canaries soak-kills build bench bench-tables clean
 
 # Formatting, vet, lint and the fast tests, on SQLite only and with fewer random cases.
 check: lint
@@ -67,6 +67,12 @@ canaries:
 # Random SIGKILLs under load, on both engines: make soak-kills KILLS=1000
 soak-kills:
 	QUITTANCE_TEST_KILLS=$(KILLS) go test -run TestKilledAtAnyMoment -v -timeout 12h ./cmd/quittance
+
+# The pictures of the README, of the console as it is: a sandbox in a real Chromium.
+screenshots:
+	@scripts/setup
+	@pictures=$$(mktemp -d) && QUITTANCE_SCREENSHOTS=$$pictures QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -run TestPagesLook ./internal/console && \
+		mkdir -p docs/images && cp $$pictures/invoices-view.png $$pictures/invoice-view.png docs/images/; status=$$?; rm -r $$pictures; exit $$status
 
 # The one binary, without cgo.
 build:

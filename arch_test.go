@@ -70,6 +70,7 @@ var guarded = map[string]struct {
 		"internal/allinone/allinone.go", // what a fresh sandbox shows once
 		"internal/bench/deployment.go",  // the first password of a synthetic user, to be hashed
 		"internal/bench/session.go",     // its login, and the tokens of the load
+		"internal/console/session.go",   // the cookie of a session
 		"internal/provider/exchange.go", // the Authorization header of a call to the provider
 		"internal/provider/http.go",     // its check at start
 		"internal/sandbox/provider.go",  // the digest that a caller's credential is compared with

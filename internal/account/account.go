@@ -1,4 +1,4 @@
-// Package account is who may use the service: login, bearer tokens, passwords and their limits.
+// Package account is who may use the service: login, bearer tokens, sessions, passwords and their limits.
 //
 // Its invariants: limits are counted before a password is hashed and shared by all replicas; an unknown e-mail address
 // and a wrong password differ in nothing, time included; a token is kept only as its digest; a suspended account gets
@@ -26,7 +26,7 @@ var ErrInvalidCredentials = errors.New("invalid credentials")
 // LimitedError says that a limit is exceeded.
 type LimitedError struct{ Limit Limit }
 
-func (e *LimitedError) Error() string { return "too many logins" }
+func (e *LimitedError) Error() string { return "too many calls" }
 
 // Limit is how a caller stands with the limit that is nearest to its end.
 type Limit struct {
@@ -70,9 +70,20 @@ type Login struct {
 // lower case.
 func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// Login checks a password and makes a token. source is the caller's address. It returns the limit in any case, and
+// Login checks a password and makes a bearer token. source is the caller's address. It returns the limit in any case, and
 // [*LimitedError], [ErrInvalidCredentials] or [store.ErrSuspended] (with the right password only).
 func (s *Service) Login(ctx context.Context, source, email, password string) (Login, Limit, error) {
+	return s.login(ctx, source, email, password, secret.NewToken, secret.Digest)
+}
+
+// StartSession is [Service.Login] for a browser: under the same limits, with the same answers, and what it makes is the
+// secret of a session, which is no bearer token. It ends when tokens do: at logout, a change of the password, a
+// suspension, a reset, or after TokenTTL.
+func (s *Service) StartSession(ctx context.Context, source, email, password string) (Login, Limit, error) {
+	return s.login(ctx, source, email, password, secret.NewSession, secret.SessionDigest)
+}
+
+func (s *Service) login(ctx context.Context, source, email, password string, draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
 	email = NormalizeEmail(email)
 	limit, err := s.spend(ctx, source, email)
 	if err != nil {
@@ -90,12 +101,12 @@ func (s *Service) Login(ctx context.Context, source, email, password string) (Lo
 	if !right {
 		return Login{}, limit, errors.Join(ErrInvalidCredentials, s.failed(ctx, email))
 	}
-	token, err := secret.NewToken(s.Random)
+	token, err := draw(s.Random)
 	if err != nil {
 		return Login{}, limit, fmt.Errorf("make a token: %w", err)
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	account, err := s.DB.CreateToken(ctx, user, secret.Digest(token), expires)
+	account, err := s.DB.CreateToken(ctx, user, digest(token), expires)
 	if errors.Is(err, store.ErrNotFound) { // the password was changed since it was compared
 		return Login{}, limit, ErrInvalidCredentials
 	}

@@ -40,6 +40,7 @@ type view struct {
 var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals // a constant table
 	{"docs/guide.md", "/docs/guide", "From login to four final states, step by step; every error code, every limit."},
 	{"docs/webhooks.md", "/docs/webhooks", "Signatures in Go, Python and Node, retries, redelivery, and the feed that misses nothing."},
+	{"docs/console.md", "/docs/console", "The pages for people who write no code, and what their shapes and words mean."},
 	{"docs/sandbox.md", "/docs/sandbox", "What it holds, the recipients that bring about every outcome, what it proves and what it does not."},
 	{"docs/provider-protocol.md", "/docs/provider-protocol", "How to put a gateway in front of a real provider."},
 	{"docs/operations.md", "/docs/operations", "Serving, keys, production approval, administration, metrics, backup."},

@@ -12,17 +12,26 @@ import (
 // TokenPrefix begins every access token, so that people and secret scanners recognise one.
 const TokenPrefix = "qt_"
 
+// SessionPrefix begins the secret of a browser's session. It differs from [TokenPrefix], so that people see which is which.
+const SessionPrefix = "qs_"
+
 // tokenBytes is the entropy of an access token: 256 bits (contract, section 3).
 const tokenBytes = 32
 
 // NewToken returns a new access token: [TokenPrefix] and 256 bits of random as 43 base64url characters (RFC 4648,
 // section 5). It fails only when random does.
-func NewToken(random io.Reader) (Text, error) {
+func NewToken(random io.Reader) (Text, error) { return newToken(TokenPrefix, random) }
+
+// NewSession returns the secret of a new session of a browser: [SessionPrefix] and as much random as a token has. It fails
+// only when random does.
+func NewSession(random io.Reader) (Text, error) { return newToken(SessionPrefix, random) }
+
+func newToken(prefix string, random io.Reader) (Text, error) {
 	var raw [tokenBytes]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
 		return Text{}, fmt.Errorf("secret: new token: %w", err)
 	}
-	return New(TokenPrefix + base64.RawURLEncoding.EncodeToString(raw[:])), nil
+	return New(prefix + base64.RawURLEncoding.EncodeToString(raw[:])), nil
 }
 
 // Digest returns the SHA-256 by which an access token is stored and looked up.
@@ -31,6 +40,13 @@ func NewToken(random io.Reader) (Text, error) {
 // that nobody guesses. In return the digest is an index key, and since an attacker cannot steer a digest towards a
 // stored one, the time an index look-up takes tells nothing. Never use it for a password.
 func Digest(t Text) [sha256.Size]byte { return sha256.Sum256([]byte(t.Reveal())) }
+
+// SessionDigest is the [Digest] of a session. Both are kept in one table, where their lives end for the same reasons; the
+// text that is hashed before the secret keeps them apart: a session's cookie is no bearer token, whoever sends it as one,
+// and a bearer token is nobody's session.
+func SessionDigest(t Text) [sha256.Size]byte {
+	return sha256.Sum256([]byte("quittance/session/v1\x00" + t.Reveal()))
+}
 
 // The form of a generated password: seven groups of four characters out of 31, which is 138 bits.
 const (

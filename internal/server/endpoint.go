@@ -127,7 +127,7 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 		if c.session, err = s.authenticate(ctx, c.request); err != nil {
 			return 0, nil, err
 		}
-		limit, err := s.calls.spend(c.session.Digest)
+		limit, err := s.calls.Spend(c.session.Digest)
 		c.limitHeaders(limit)
 		if err != nil {
 			return 0, nil, err

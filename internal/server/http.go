@@ -29,16 +29,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	setCommon(header, id)
 	c := &call{Server: s, request: r, header: header}
-	if reads(r.Method) {
-		switch path := r.URL.EscapedPath(); {
-		case s.documented(path):
-			s.serveDocs(w, r, c, started)
-			return
-		case s.Docs != nil && (path == "/" || path == "/docs/"):
-			http.Redirect(w, r, "/docs", http.StatusSeeOther) // where a person who types the address wants to go
-			s.record(r, &route{path: "/"}, c, http.StatusSeeOther, "", 0, s.Now().Sub(started), nil)
-			return
-		}
+	if s.servePage(w, r, c, started) {
+		return
 	}
 	rt, status, body, err := s.answer(r.Context(), c)
 	var code api.Code

@@ -49,8 +49,22 @@ type Config struct {
 	Version string
 	// Docs answers GET and HEAD of /docs, of everything below it, and of /changelog; nil for no documentation.
 	Docs http.Handler
+	// Console answers what is neither the API's nor the documentation's; nil for no console. source is the caller's address.
+	Console func(w http.ResponseWriter, r *http.Request, source string) Visit
 	// Ready tells whether the process can serve; the reason goes to the log.
 	Ready func(ctx context.Context) error
+}
+
+// Visit is what the log and the metrics are told of a request that the console was asked to answer.
+type Visit struct {
+	// Answered is false when the console has nothing at that address for such a caller: the API says so in its own way.
+	Answered bool
+	// Route names the page; it is one of few, never the caller's text.
+	Route string
+	// Account and User are who asked, zero when nobody was logged in.
+	Account, User store.ID
+	// Err is why the answer is a failure of ours; nil otherwise.
+	Err error
 }
 
 // Server answers the API. It is safe for concurrent use.
@@ -58,12 +72,12 @@ type Server struct {
 	Config
 	routes  []route
 	openapi []byte
-	calls   *callLimiter
+	calls   *account.CallLimiter
 }
 
 // New returns a server.
 func New(config Config) (*Server, error) {
-	s := &Server{Config: config, routes: routes(), calls: newCallLimiter(config.RateLimit, config.Now)}
+	s := &Server{Config: config, routes: routes(), calls: account.NewCallLimiter(config.RateLimit, config.Now)}
 	var err error
 	s.openapi, err = document(s.routes, config.Version)
 	return s, err

@@ -162,30 +162,6 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestLimitEnds: a window of the call limit ends after a minute, and the token may call again.
-func TestLimitEnds(t *testing.T) {
-	clock := storetest.NewClock()
-	limiter := newCallLimiter(2, clock.Now)
-	spend := func(token byte, want bool) {
-		t.Helper()
-		if _, err := limiter.spend([32]byte{token}); (err == nil) != want {
-			t.Errorf("token %d: %v", token, err)
-		}
-	}
-	spend(1, true)
-	clock.Advance(callWindow - time.Microsecond)
-	spend(1, true)
-	spend(1, false)
-	spend(2, true) // another token has its own
-	clock.Advance(time.Microsecond)
-	spend(1, true)
-	clock.Advance(2 * callWindow)
-	spend(3, true)
-	if len(limiter.windows) != 1 {
-		t.Errorf("%d windows are kept, and one is live", len(limiter.windows))
-	}
-}
-
 type got struct {
 	status int
 	header http.Header

@@ -24,6 +24,7 @@ import (
 
 	"quittance"
 	"quittance/internal/account"
+	"quittance/internal/console"
 	"quittance/internal/docs"
 	"quittance/internal/job"
 	"quittance/internal/provider"
@@ -79,6 +80,9 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	s.wire()
 	serving := s.serverConfig()
 	if serving.Docs, err = docs.New(quittance.Documents()); err != nil {
+		return nil, err
+	}
+	if serving.Console, err = s.console(serving); err != nil {
 		return nil, err
 	}
 	if s.api, err = server.New(serving); err != nil {
@@ -158,6 +162,21 @@ func (s *Service) serverConfig() server.Config {
 		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
 		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
 	}
+}
+
+// console makes the pages, which speak to the same parts as the API.
+func (s *Service) console(serving server.Config) (func(http.ResponseWriter, *http.Request, string) server.Visit, error) {
+	c := s.config
+	pages, err := console.New(console.Config{
+		DB: s.db, Accounts: serving.Accounts, Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now,
+		Environment: c.Environment, Secure: c.TLSCert != "" || c.BehindProxy, RateLimit: c.RateLimit, MaxBody: c.MaxBody,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(w http.ResponseWriter, r *http.Request, source string) server.Visit {
+		return server.Visit(pages.Serve(w, r, source))
+	}, nil
 }
 
 // errStopping is why a process that has been told to stop is not ready.

@@ -18,6 +18,8 @@ type engine struct {
 	claim string
 	// lock is appended to a select whose rows this transaction is going to change.
 	lock string
+	// asJSON is appended to a column of JSON text whose members are read.
+	asJSON string
 	// begin are the options of a write transaction.
 	begin *sql.TxOptions
 	// gather returns the group that commits a fact together with others; nil for a fact that is committed alone.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 
+	"quittance/api"
 	"quittance/internal/invoice"
 )
 
@@ -17,11 +19,21 @@ type InvoiceFilter struct {
 	Submitted *bool
 	// States are exact words by dimension.
 	States map[invoice.Dimension]string
+	// Unreported are dimensions of submitted invoices in which the provider has said nothing.
+	Unreported []invoice.Dimension
+	// Outcome is the exact outcome of the current submission.
+	Outcome *api.Outcome
+	// Search is text that the number, the recipient's name or its network identifier holds, whatever the case of its
+	// letters (on SQLite of the Latin ones). It is looked for in the newest [SearchDepth] invoices; the exact number is found anywhere.
+	Search string
 }
+
+// SearchDepth is how many invoices a search looks through, newest first: the work of a search has a bound.
+const SearchDepth = 20_000
 
 // empty tells that the filter lets everything pass.
 func (f InvoiceFilter) empty() bool {
-	return f.Number == nil && f.Submitted == nil && len(f.States) == 0
+	return f.Number == nil && f.Submitted == nil && len(f.States) == 0 && len(f.Unreported) == 0 && f.Outcome == nil && f.Search == ""
 }
 
 // InvoicePage is one page of a list of invoices, newest first.
@@ -62,7 +74,7 @@ func pageRange(total, page, perPage int) (high, low int64) {
 
 // filteredInvoices counts and reads the invoices that a filter lets pass.
 func (t *Tenant) filteredInvoices(ctx context.Context, q querier, filter InvoiceFilter, page, perPage int) (InvoicePage, error) {
-	where, args := filter.conditions(1)
+	where, args := filter.conditions(1, t.db.asJSON)
 	var out InvoicePage
 	if err := q.QueryRowContext(ctx, `select count(*) from invoices i where i.tenant_id = $1`+where, append([]any{t.id}, args...)...).Scan(&out.Total); err != nil {
 		return out, err
@@ -77,7 +89,7 @@ func (t *Tenant) filteredInvoices(ctx context.Context, q querier, filter Invoice
 }
 
 // conditions returns the filter as SQL whose parameters come after the first used ones.
-func (f InvoiceFilter) conditions(used int) (where string, args []any) {
+func (f InvoiceFilter) conditions(used int, asJSON string) (where string, args []any) {
 	next := func(value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", used+len(args))
@@ -100,6 +112,20 @@ func (f InvoiceFilter) conditions(used int) (where string, args []any) {
 		}
 		where += ` and exists (select 1 from states w join submissions c on c.tenant_id = w.tenant_id and c.id = w.submission_id
 			where w.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and w.dimension = ` + next(string(dimension)) + ` and w.word = ` + next(word) + `)`
+	}
+	for _, dimension := range f.Unreported {
+		where += ` and ` + current + ` and not exists (select 1 from states w join submissions c on c.tenant_id = w.tenant_id and c.id = w.submission_id
+			where w.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and w.dimension = ` + next(string(dimension)) + `)`
+	}
+	if f.Outcome != nil {
+		where += ` and exists (select 1 from submissions c where c.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and c.outcome = ` + next(string(*f.Outcome)) + `)`
+	}
+	if f.Search != "" {
+		pattern := `lower(` + next("%"+strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Search)+"%") + `)`
+		document := `(i.document` + asJSON + `)`
+		where += ` and (i.number = ` + next(f.Search) + ` or i.position > (select invoices from tenants where id = i.tenant_id) - ` + strconv.Itoa(SearchDepth) + ` and (
+			lower(i.number) like ` + pattern + ` escape '\' or lower(` + document + ` ->> 'recipient_name') like ` + pattern + ` escape '\'
+			or lower(` + document + ` ->> 'recipient_network_id') like ` + pattern + ` escape '\'))`
 	}
 	return where, args
 }

@@ -215,7 +215,8 @@ func TestAttemptsRebuilt(t *testing.T) {
 				foreign key (tenant_id, delivery_id) references deliveries (tenant_id, id));
 			insert into attempts select * from before_it;
 			drop table before_it;
-			delete from goose_db_version where version_id = 7`)
+			drop index events_resource; -- of the migration after it, which follows it again
+			delete from goose_db_version where version_id >= 7`)
 		must(t, err)
 		f.Again(t)
 		if got := f.number(t, "select count(*) from goose_db_version where version_id = 7"); got != 1 {

@@ -68,7 +68,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		gather: gathered(),
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.
-		claim: " for no key update skip locked", lock: " for no key update",
+		claim: " for no key update skip locked", lock: " for no key update", asJSON: "::json",
 		begin:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		serve:       func() (func() error, error) { return func() error { return nil }, nil },
 		constraint:  postgresConstraint,

@@ -1,18 +1,16 @@
-package server
+package account
 
 import (
 	"sync"
 	"time"
-
-	"quittance/api"
-	"quittance/internal/account"
 )
 
 // callWindow is the window of the call limit.
 const callWindow = time.Minute
 
-// callLimiter counts the calls of each token at this replica (contract, section 3).
-type callLimiter struct {
+// CallLimiter counts the calls of each token and of each session at this replica (contract, section 3). It is safe for
+// concurrent use.
+type CallLimiter struct {
 	max int64 // 0 for no limit
 	now func() time.Time
 
@@ -27,14 +25,15 @@ type window struct {
 	used int64
 }
 
-func newCallLimiter(most int64, now func() time.Time) *callLimiter {
-	return &callLimiter{max: most, now: now, windows: map[[32]byte]window{}}
+// NewCallLimiter returns a limiter of so many calls a minute, 0 for no limit.
+func NewCallLimiter(most int64, now func() time.Time) *CallLimiter {
+	return &CallLimiter{max: most, now: now, windows: map[[32]byte]window{}}
 }
 
-// spend counts a call of a token and tells how it stands; the error is a refusal when there are none left.
-func (l *callLimiter) spend(token [32]byte) (account.Limit, error) {
+// Spend counts a call of the one whose digest is given, and tells how it stands: [*LimitedError] when there are none left.
+func (l *CallLimiter) Spend(token [32]byte) (Limit, error) {
 	if l.max == 0 {
-		return account.Limit{}, nil
+		return Limit{}, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,15 +45,15 @@ func (l *callLimiter) spend(token [32]byte) (account.Limit, error) {
 	}
 	w.used++
 	l.windows[token] = w
-	limit := account.Limit{Max: l.max, Remaining: max(0, l.max-w.used), Reset: w.end.Sub(now)}
+	limit := Limit{Max: l.max, Remaining: max(0, l.max-w.used), Reset: w.end.Sub(now)}
 	if w.used > l.max {
-		return limit, &refusal{code: api.CodeRateLimited, header: map[string]string{"Retry-After": wholeSeconds(limit.Reset)}}
+		return limit, &LimitedError{Limit: limit}
 	}
 	return limit, nil
 }
 
 // sweep forgets ended windows once a minute, so that the map stays as small as the number of live tokens.
-func (l *callLimiter) sweep(now time.Time) {
+func (l *CallLimiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < callWindow {
 		return
 	}

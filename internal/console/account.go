@@ -1,0 +1,116 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"unicode/utf8"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/store"
+)
+
+func accountRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/account", serve: func(v *visit) error { return v.answerAccount(http.StatusOK, "") }},
+		{method: http.MethodPost, path: "/account/password", serve: (*visit).changePassword},
+	}
+}
+
+// accountPage is what the page of the account shows.
+type accountPage struct {
+	Account    store.Account
+	User       store.User
+	Connection *api.Connection
+	Profile    []profileField
+	// Fault is the key of what is wrong with a new password below "account.password.", "" for nothing.
+	Fault string
+}
+
+// OfNew tells whether the fault is one of the new password.
+func (p accountPage) OfNew() bool { return p.Fault != "" && p.Fault != "wrong" }
+
+// profileField is one field of the seller by its JSON name; Value is "" when it is not given.
+type profileField struct{ Name, Value string }
+
+func profileFields(p *api.Profile) []profileField {
+	out := make([]profileField, 0, 12)
+	for _, field := range []struct {
+		name  string
+		value *string
+	}{
+		{"legal_name", p.LegalName}, {"street", p.Street}, {"city", p.City}, {"subdivision", p.Subdivision}, {"country", p.Country},
+		{"endpoint_scheme", p.EndpointScheme}, {"endpoint_id", p.EndpointID}, {"tax_registration_number", p.TaxRegistrationNumber},
+		{"legal_registration_number", p.LegalRegistration}, {"legal_registration_type", p.LegalRegistrationType},
+		{"payee_account", p.PayeeAccount}, {"buyer_reference", p.BuyerReference},
+	} {
+		shown := profileField{Name: field.name}
+		if field.value != nil {
+			shown.Value = *field.value
+		}
+		out = append(out, shown)
+	}
+	return out
+}
+
+func (v *visit) answerAccount(status int, fault string) error {
+	ctx := v.r.Context()
+	user, err := v.DB.User(ctx, v.session)
+	if err != nil {
+		return err
+	}
+	connections, err := v.DB.Connections(ctx, &v.session.Account.ID)
+	if err != nil {
+		return err
+	}
+	p := accountPage{Account: v.session.Account, User: user, Profile: profileFields(v.profile()), Fault: fault}
+	for _, connection := range connections {
+		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
+			p.Connection = new(connection.Wire())
+		}
+	}
+	title, err := v.pages.words.say("account.title")
+	if err != nil {
+		return err
+	}
+	return v.page(status, "account", shown{Title: title, Section: "account", Body: p})
+}
+
+// The length of a new password in characters (contract, section 3).
+const (
+	leastPassword = 15
+	mostPassword  = 256
+)
+
+// changePassword changes the password, which ends every other session and token of the user, and goes on in a new session.
+func (v *visit) changePassword() error {
+	current, chosen := v.r.PostFormValue("current"), v.r.PostFormValue("new")
+	if length := utf8.RuneCountInString(chosen); length < leastPassword || length > mostPassword || !utf8.ValidString(chosen) {
+		return v.answerAccount(http.StatusUnprocessableEntity, "length")
+	}
+	ctx := v.r.Context()
+	user, err := v.DB.User(ctx, v.session)
+	if err != nil {
+		return err
+	}
+	_, err = v.Accounts.ChangePassword(ctx, v.session, v.source, current, chosen)
+	for _, fault := range [...]struct {
+		err error
+		key string
+	}{{account.ErrWrongPassword, "wrong"}, {account.ErrCommonPassword, "common"}, {account.ErrSamePassword, "unchanged"}} {
+		if errors.Is(err, fault.err) {
+			return v.answerAccount(http.StatusUnprocessableEntity, fault.key)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.start(user.Email, chosen); err != nil {
+		// The password is changed, whatever became of the new session: this one ends, and its owner logs in again.
+		if revoked := v.DB.RevokeToken(ctx, v.session.Digest); revoked != nil {
+			return revoked
+		}
+		return v.redirect(said("/login", "good.password_changed"))
+	}
+	return v.redirect(said("/account", "good.password_changed"))
+}

@@ -1,0 +1,287 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// patience is how long a test waits for what a page shall show; a loaded machine takes its time.
+const patience = 90 * time.Second
+
+// browser is one tab of a real Chromium with a profile of its own. What the page complains of, and what it asks of other
+// hosts, is noted for [browser.wantQuiet].
+type browser struct {
+	t    *testing.T
+	ctx  context.Context //nolint:containedctx // chromedp keeps its browser in it
+	base string
+
+	mu     sync.Mutex
+	faults []string
+}
+
+// newBrowser starts a Chromium that ends with the test, looking at a server.
+func newBrowser(t *testing.T, base string) *browser {
+	t.Helper()
+	profile, err := os.MkdirTemp("", "quittance-chromium-") //nolint:usetesting // what is removed below, with patience
+	must(t, err)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.WSURLReadTimeout(patience))
+	allocated, free := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	// A Chromium that is newer than the library has events that it does not know, and would tell everybody.
+	ctx, leave := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("close Chromium: %v", err)
+		}
+		leave()
+		free()
+		// Its helpers end a moment after it, and write until then.
+		for deadline := time.Now().Add(patience); os.RemoveAll(profile) != nil && time.Now().Before(deadline); {
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	b := &browser{t: t, ctx: ctx, base: base}
+	chromedp.ListenTarget(ctx, b.note)
+	b.do(network.Enable(), runtime.Enable(), log.Enable(), emulation.SetTimezoneOverride("Asia/Dubai"))
+	return b
+}
+
+// note keeps what a page did wrong: a request to another host, a message of the console, a violated policy.
+func (b *browser) note(event any) {
+	fault := ""
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, b.base+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "about:") {
+			fault = "asked for " + u
+		}
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+			fault = fmt.Sprintf("console: %v", e.Args)
+		}
+	case *runtime.EventExceptionThrown:
+		fault = "exception: " + e.ExceptionDetails.Error()
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+			fault = "log: " + e.Entry.Text + " " + e.Entry.URL
+		}
+	}
+	if fault != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.faults = append(b.faults, fault)
+	}
+}
+
+// wantQuiet fails the test for every fault since the last look.
+func (b *browser) wantQuiet(where string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, fault := range b.faults {
+		b.t.Errorf("%s: %s", where, fault)
+	}
+	b.faults = nil
+}
+
+// do runs actions, within the patience of the tests.
+func (b *browser) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	if chromedp.FromContext(b.ctx).Target == nil { // the first actions start the browser, which must outlive them
+		if err := chromedp.Run(b.ctx); err != nil {
+			b.t.Fatalf("start Chromium: %v", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		b.t.Fatalf("browser at %s: %v\n%s", b.location(), err, b.text("body"))
+	}
+}
+
+// open goes to a path of the server.
+func (b *browser) open(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.base + path))
+}
+
+func (b *browser) location() string {
+	var at string
+	if err := chromedp.Run(b.ctx, chromedp.Location(&at)); err != nil {
+		return err.Error()
+	}
+	return at
+}
+
+// text is what stands in an element.
+func (b *browser) text(selector string) string {
+	var text string
+	script := fmt.Sprintf(`(document.querySelector(%q) || {}).innerText || ""`, selector)
+	if err := chromedp.Run(b.ctx, chromedp.Evaluate(script, &text)); err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// until waits until a JavaScript expression is true of the page.
+func (b *browser) until(expression string) {
+	b.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		var holds bool
+		err := chromedp.Run(b.ctx, chromedp.Evaluate(`Boolean(`+expression+`)`, &holds))
+		if err == nil && holds {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("at %s it never came to %s: %v\n%s", b.location(), expression, err, b.text("body"))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// click clicks what a selector finds, once it can be seen.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.do(chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
+}
+
+// fill types a text into a field, in place of what it holds.
+func (b *browser) fill(selector, text string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).value = ""`, selector), nil), chromedp.SendKeys(selector, text, chromedp.ByQuery))
+}
+
+// tabTo presses the tabulator until what a selector finds has the focus, as somebody without a mouse does.
+func (b *browser) tabTo(selector string) {
+	b.t.Helper()
+	for range 200 {
+		var there bool
+		b.do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%q)`, selector), &there))
+		if there {
+			return
+		}
+	}
+	b.t.Fatalf("at %s the tabulator does not come to %s", b.location(), selector)
+}
+
+// press presses a key, or types a text, where the focus is.
+func (b *browser) press(keys string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys))
+}
+
+// stay marks the page that stands before us, and returns a check that it is still the same: nothing has loaded it anew.
+func (b *browser) stay() (same func()) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(`window.stayed = true`, nil))
+	return func() {
+		b.t.Helper()
+		var stayed bool
+		b.do(chromedp.Evaluate(`window.stayed === true`, &stayed))
+		if !stayed {
+			b.t.Errorf("%s was loaded anew", b.location())
+		}
+	}
+}
+
+// login logs the sandbox's user in.
+func (b *browser) login(email, password string) {
+	b.t.Helper()
+	b.open("/login")
+	b.fill("#email", email)
+	b.fill("#password", password)
+	b.click("form button")
+	b.until(`location.pathname === "/invoices"`)
+}
+
+// size sets the window, in CSS pixels, and the scheme of colours.
+func (b *browser) size(width, height int64, dark bool) {
+	b.t.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	b.do(emulation.SetDeviceMetricsOverride(width, height, 1, width < 600),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+}
+
+// shoot writes screenshots into the directory QUITTANCE_SCREENSHOTS: the whole page at both widths and in both schemes of
+// colours, and NAME-view.png, what a window shows of it. Without the variable it does nothing.
+func (b *browser) shoot(name string) {
+	b.t.Helper()
+	directory := os.Getenv("QUITTANCE_SCREENSHOTS")
+	if directory == "" {
+		return
+	}
+	for _, look := range []struct {
+		suffix string
+		width  int64
+		dark   bool
+	}{{"1280", 1280, false}, {"1280-dark", 1280, true}, {"390", 390, false}, {"390-dark", 390, true}} {
+		b.size(look.width, 800, look.dark)
+		var picture []byte
+		b.do(chromedp.FullScreenshot(&picture, 100))
+		if err := os.WriteFile(filepath.Join(directory, name+"-"+look.suffix+".png"), picture, 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.size(1280, 860, false)
+	var view []byte
+	b.do(chromedp.CaptureScreenshot(&view))
+	if err := os.WriteFile(filepath.Join(directory, name+"-view.png"), view, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	b.size(1280, 800, false)
+}
+
+// wantAccessible fails the test for every violation that axe finds on the page as it stands.
+func (b *browser) wantAccessible(where string) {
+	b.t.Helper()
+	source, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var found []string
+	b.do(chromedp.Evaluate(string(source)+";0", nil),
+		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+			.then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).join("; ")))`,
+			&found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	for _, violation := range found {
+		b.t.Errorf("%s: %s", where, violation)
+	}
+}
+
+// inspect checks a page that stands before us, at both widths and in both schemes of colours, and takes its pictures.
+func (b *browser) inspect(name string) {
+	b.t.Helper()
+	for _, width := range []int64{1280, 390} {
+		for _, dark := range []bool{false, true} {
+			b.size(width, 800, dark)
+			where := fmt.Sprintf("%s at %d pixels, dark %v", name, width, dark)
+			b.wantAccessible(where)
+			var overflow float64
+			b.do(chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &overflow))
+			if overflow > 0 {
+				b.t.Errorf("%s: it is %v pixels wider than the window", where, overflow)
+			}
+			b.wantQuiet(where)
+		}
+	}
+	b.size(1280, 800, false)
+	b.shoot(name)
+}

@@ -1,0 +1,211 @@
+package console
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+var (
+	// Where a template or a handler names a message, and where it puts its name together.
+	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|either)\s+|\b(?:say|find|either|count)\()"([a-z][a-z0-9_.]*)"`)
+	messagePart = regexp.MustCompile(`"((?:[a-z0-9_]+\.)+)(?:%[sd]((?:\.[a-z]+)?))?"`)
+)
+
+// TestMessages: every message that is named exists, and every message that exists is named.
+func TestMessages(t *testing.T) {
+	words, err := readCatalogue("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := sourceText(t)
+	used := map[string]bool{}
+	for _, found := range messageKey.FindAllStringSubmatch(source, -1) {
+		key := found[1]
+		if strings.HasSuffix(key, ".") {
+			continue // a family, below
+		}
+		if strings.Contains(found[0], "tn ") || strings.Contains(found[0], "count(") {
+			used[key+".one"], used[key+".other"] = true, true
+			continue
+		}
+		used[key] = true
+	}
+	for key := range used {
+		if _, ok := words[key]; !ok {
+			t.Errorf("there is no message %q", key)
+		}
+	}
+	var families []string
+	for _, found := range messagePart.FindAllStringSubmatch(source, -1) {
+		families = append(families, found[1])
+	}
+	families = append(families, "said.") // whatever a handler or an address names
+	if len(used) < 80 || len(families) < 8 {
+		t.Fatalf("only %d keys and %d families were found", len(used), len(families))
+	}
+	for key, text := range words {
+		known := used[key]
+		for _, family := range families {
+			known = known || strings.HasPrefix(key, family)
+		}
+		if !known {
+			t.Errorf("nothing says %q", key)
+		}
+		if strings.TrimSpace(text) == "" {
+			t.Errorf("%q is empty", key)
+		}
+	}
+}
+
+// sourceText is every template and every handler.
+func sourceText(t *testing.T) string {
+	t.Helper()
+	var out bytes.Buffer
+	add := func(from fs.FS, pattern string) {
+		names, err := fs.Glob(from, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			text, err := fs.ReadFile(from, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Write(text)
+		}
+	}
+	add(texts, "templates/*.html")
+	add(os.DirFS("."), "*.go")
+	return out.String()
+}
+
+// TestVendored: what is not ours is what VENDORED.md says it is.
+func TestVendored(t *testing.T) {
+	text, err := os.ReadFile("static/VENDORED.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| (\\S+) \\|.*`([0-9a-f]{64})` \\|$").FindAllStringSubmatch(string(text), -1)
+	if len(rows) != 2 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, row := range rows {
+		file, err := os.ReadFile("static/" + row[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := sha256.Sum256(file); hex.EncodeToString(sum[:]) != row[2] {
+			t.Errorf("%s has the digest %x", row[1], sum)
+		}
+	}
+}
+
+// secured is a console of a server that speaks TLS, in production, over a store of its own.
+func secured(t *testing.T) (*Console, *storetest.Store) {
+	t.Helper()
+	s := storetest.Open(t, storetest.SQLite)
+	c, err := New(Config{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, Environment: "production", Secure: true, MaxBody: 1 << 20,
+		Accounts: &account.Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: time.Hour, Hasher: account.NewHasher(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, s
+}
+
+// TestSecureCookie: under TLS the cookie is bound to the host and to TLS, the plain one counts for nothing, and browsers
+// are told to come back by TLS alone. A page of production does not say that it is a sandbox.
+func TestSecureCookie(t *testing.T) {
+	t.Parallel()
+	c, s := secured(t)
+	const password = "correct horse battery staple"
+	hash, err := c.Accounts.Hasher.Hash(t.Context(), password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: hash}); err != nil {
+		t.Fatal(err)
+	}
+	serve := func(method, path, body string, cookies ...*http.Cookie) *http.Response {
+		request := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for _, cookie := range cookies {
+			request.AddCookie(cookie)
+		}
+		recorder := httptest.NewRecorder()
+		if served := c.Serve(recorder, request, "192.0.2.1"); !served.Answered || served.Err != nil {
+			t.Fatalf("%s: %+v", path, served)
+		}
+		return recorder.Result()
+	}
+	in := serve(http.MethodPost, "/login", url.Values{"email": {"a@example.com"}, "password": {password}}.Encode())
+	if len(in.Cookies()) != 1 {
+		t.Fatalf("%d %v", in.StatusCode, in.Header)
+	}
+	cookie := in.Cookies()[0]
+	if cookie.Name != "__Host-quittance" || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" ||
+		in.Header.Get("Strict-Transport-Security") == "" {
+		t.Errorf("cookie %v, %v", cookie, in.Header)
+	}
+	if got := serve(http.MethodGet, "/invoices", "", cookie); got.StatusCode != http.StatusOK || strings.Contains(bodyOf(t, got), "synthetic") {
+		t.Errorf("with it: %d", got.StatusCode)
+	}
+	plain := *cookie
+	plain.Name = plainCookie
+	if got := serve(http.MethodGet, "/invoices", "", &plain); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("with its value under the plain name: %d", got.StatusCode)
+	}
+}
+
+func bodyOf(t *testing.T, response *http.Response) string {
+	t.Helper()
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(response.Body); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestAFailureHasItsPage: a panic and a lost database cost their request alone; the page says how to ask about it, and
+// nothing about the cause.
+func TestAFailureHasItsPage(t *testing.T) {
+	t.Parallel()
+	c, s := secured(t)
+	c.routes = append(c.routes, route{method: http.MethodGet, path: "/panic", public: true, serve: func(*visit) error { panic("a secret cause") }})
+	serve := func(path string) (Served, *httptest.ResponseRecorder) {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+		request.AddCookie(&http.Cookie{Name: secureCookie, Value: "qs_unknown"})
+		recorder := httptest.NewRecorder()
+		recorder.Header().Set("X-Request-Id", "request-77")
+		return c.Serve(recorder, request, ""), recorder
+	}
+	served, got := serve("/panic")
+	if got.Code != http.StatusInternalServerError || served.Err == nil || !strings.Contains(served.Err.Error(), "a secret cause") ||
+		strings.Contains(got.Body.String(), "secret cause") || !strings.Contains(got.Body.String(), "request-77") {
+		t.Errorf("a panic: %d %v", got.Code, served.Err)
+	}
+	if err := s.DB.Close(); err != nil {
+		t.Fatal(err)
+	}
+	served, got = serve("/invoices")
+	if got.Code != http.StatusServiceUnavailable || served.Err == nil || got.Header().Get("Retry-After") == "" || strings.Contains(got.Body.String(), "database") {
+		t.Errorf("a lost database: %d %v", got.Code, served.Err)
+	}
+}

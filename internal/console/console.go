@@ -1,0 +1,185 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/submission"
+	"quittance/internal/webhook"
+)
+
+// Config is what a console is made from.
+type Config struct {
+	DB          *store.DB
+	Accounts    *account.Service
+	Submissions *submission.Service
+	// Destinations says where webhooks may go.
+	Destinations webhook.Policy
+	// Random is the source of secrets.
+	Random io.Reader
+	// Now is the clock.
+	Now func() time.Time
+	// Environment is local, sandbox or production; every page of the first two says what it is.
+	Environment string
+	// Secure tells that browsers speak TLS to this server, or to a proxy before it.
+	Secure bool
+	// RateLimit is how many requests a minute one session may make here; 0 for no limit.
+	RateLimit int64
+	// MaxBody is the largest form in bytes.
+	MaxBody int64
+}
+
+// Console serves the pages. It is safe for concurrent use.
+type Console struct {
+	Config
+	routes  []route
+	assets  *assetFiles
+	pages   *templates
+	origins *http.CrossOriginProtection
+	calls   *account.CallLimiter
+}
+
+// New makes a console. It fails when a template or a message cannot be read, so that a page that cannot be made is a
+// server that does not start.
+func New(config Config) (*Console, error) {
+	c := &Console{Config: config, routes: routes(), origins: http.NewCrossOriginProtection(),
+		calls: account.NewCallLimiter(config.RateLimit, config.Now)}
+	var err error
+	if c.assets, err = newAssets(); err != nil {
+		return nil, err
+	}
+	words, err := readCatalogue("en")
+	if err != nil {
+		return nil, err
+	}
+	c.pages, err = newTemplates(words, c.assets)
+	return c, err
+}
+
+// Served is what became of a request, for the log and the metrics.
+type Served struct {
+	// Answered is false when there is nothing at that address for a caller that did not ask for a page.
+	Answered bool
+	// Route is the pattern of the page's path, or "console" for what is none.
+	Route string
+	// Account and User are who is logged in, zero for nobody.
+	Account, User store.ID
+	// Err is why the answer is a failure of ours; nil otherwise.
+	Err error
+}
+
+// noRoute stands for paths that are none, which are the caller's text.
+const noRoute = "console"
+
+// Serve answers one request. source is the caller's address, for the limits of the login.
+func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string) Served {
+	path := r.URL.EscapedPath()
+	if strings.HasPrefix(path, assetsPath) {
+		c.assets.serve(w, r)
+		return Served{Answered: true, Route: strings.TrimSuffix(assetsPath, "/")}
+	}
+	found, values, known := match(c.routes, r.Method, path)
+	if !known && !wantsPage(r) {
+		return Served{}
+	}
+	v := &visit{Console: c, w: w, r: r, source: source, values: values}
+	served := Served{Answered: true, Route: noRoute}
+	if found != nil {
+		served.Route = found.path
+	}
+	served.Err = c.guarded(v, found, known)
+	served.Account, served.User = v.session.Account.ID, v.session.User
+	return served
+}
+
+// wantsPage tells whether somebody looks at the answer: browsers say that they take HTML.
+func wantsPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// guarded takes a request to its page and a failure to its own. A panic costs this request alone. It returns the
+// failures that are ours.
+func (c *Console) guarded(v *visit, found *route, known bool) (err error) {
+	secureHeaders(v.w.Header(), c.Secure)
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = v.fail(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+		}
+	}()
+	if err := c.run(v, found, known); err != nil {
+		return v.fail(err)
+	}
+	return nil
+}
+
+// run refuses in this order: another site's form, nobody logged in, too many requests, nothing there.
+func (c *Console) run(v *visit, found *route, known bool) error {
+	if err := c.origins.Check(v.r); err != nil {
+		return &problem{status: http.StatusForbidden, cause: err}
+	}
+	if err := v.authenticate(); err != nil {
+		return err
+	}
+	if found == nil && known {
+		return &problem{status: http.StatusMethodNotAllowed}
+	}
+	if found == nil {
+		return &problem{status: http.StatusNotFound}
+	}
+	if v.session.Tenant == nil && !found.public {
+		return v.toLogin()
+	}
+	if v.session.Tenant != nil {
+		if _, err := c.calls.Spend(v.session.Digest); err != nil {
+			return err
+		}
+	}
+	if err := v.readForm(); err != nil {
+		return err
+	}
+	return found.serve(v)
+}
+
+// policy is the content security policy of every page: its own scripts, styles and pictures, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// secureHeaders are those of every answer; assets and attachments change some.
+func secureHeaders(header http.Header, secure bool) {
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	header.Set("Cache-Control", "no-store")
+	if secure {
+		header.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// errForm says that a form could not be read.
+var errForm = errors.New("form")
+
+// readForm reads the form of an unsafe request, within MaxBody.
+func (v *visit) readForm() error {
+	if v.r.Method != http.MethodPost {
+		return nil
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, v.MaxBody)
+	if err := v.r.ParseForm(); err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return &problem{status: http.StatusRequestEntityTooLarge, cause: err}
+		}
+		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+	}
+	return nil
+}

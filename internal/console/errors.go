@@ -1,0 +1,77 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/store"
+)
+
+// problem is a refusal that has a page of its own: its words are error.WORDS.title and error.WORDS.text in the messages;
+// without words, those of its status.
+type problem struct {
+	status int
+	words  string
+	cause  error
+}
+
+func (p *problem) Error() string { return http.StatusText(p.status) }
+func (p *problem) Unwrap() error { return p.cause }
+
+// problemPage is what the page of a problem shows. Nothing about the cause is in it.
+type problemPage struct {
+	Status    int
+	Words     string
+	RequestID string
+}
+
+// fail answers with the page of a failure. It returns the failures that are ours, for the log.
+func (v *visit) fail(err error) error {
+	p := problemOf(err)
+	if limited, ok := errors.AsType[*account.LimitedError](err); ok {
+		v.w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(limited.Limit.Reset.Seconds())))))
+	}
+	if p.status == http.StatusServiceUnavailable {
+		v.w.Header().Set("Retry-After", "5")
+	}
+	words := cmp.Or(p.words, strconv.Itoa(p.status))
+	title := v.pages.words.either("error."+words+".title", http.StatusText(p.status))
+	shownErr := v.page(p.status, "error", shown{Title: title, Body: problemPage{Status: p.status, Words: words, RequestID: v.w.Header().Get(api.HeaderRequestID)}})
+	if shownErr != nil { // the layout itself fails: then without it
+		v.send(http.StatusInternalServerError, "text/plain; charset=utf-8", []byte(http.StatusText(http.StatusInternalServerError)+"\n"))
+	}
+	if p.status < http.StatusInternalServerError {
+		return shownErr
+	}
+	return errors.Join(err, shownErr)
+}
+
+// problemOf maps what the packages below return to what a person is told.
+func problemOf(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if _, ok := errors.AsType[*account.LimitedError](err); ok {
+		return &problem{status: http.StatusTooManyRequests, cause: err}
+	}
+	for _, known := range [...]struct {
+		err    error
+		status int
+	}{
+		{store.ErrNotFound, http.StatusNotFound},
+		{store.ErrUnavailable, http.StatusServiceUnavailable},
+		{context.Canceled, http.StatusServiceUnavailable},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable},
+	} {
+		if errors.Is(err, known.err) {
+			return &problem{status: known.status, cause: err}
+		}
+	}
+	return &problem{status: http.StatusInternalServerError, cause: err}
+}

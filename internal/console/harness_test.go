@@ -1,0 +1,279 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/allinone"
+	"quittance/internal/pgtest"
+	"quittance/internal/service"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
+type system struct {
+	*allinone.Sandbox
+	base            string
+	email, password string
+}
+
+// start runs a system until the test ends; empty leaves it without synthetic data.
+func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ...func(*service.Config)) *system {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
+		PollFirst: pace, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
+		RetryAttempts: 3, AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}
+	if engine == storetest.Postgres {
+		config.Database = pgtest.URL(t)
+	}
+	for _, edit := range edits {
+		edit(&config)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	started, err := allinone.Start(ctx, allinone.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: pace, Empty: empty, Log: log, Service: config})
+	if err != nil {
+		cancel()
+		t.Fatalf("start: %v", err)
+	}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- started.Run(ctx, func(allinone.Info) error {
+			close(ready)
+			return nil
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- nil
+		t.Fatalf("run: %v", err)
+	}
+	return &system{Sandbox: started, base: started.Info.BaseURL, email: started.Info.Email, password: started.Info.Password}
+}
+
+// first is the engine of tests that end before the store.
+func first() string { return storetest.Engines()[0] }
+
+// tenant is the sandbox's own.
+func (s *system) tenant(t testing.TB) *store.Tenant {
+	t.Helper()
+	id, err := store.ParseID(s.Info.AccountID)
+	must(t, err)
+	tenant, err := s.DB().Tenant(t.Context(), id)
+	must(t, err)
+	return tenant
+}
+
+// company makes another account with a user of the given password.
+func (s *system) company(t testing.TB, email, password string) store.Account {
+	t.Helper()
+	hash, err := account.NewHasher(1).Hash(t.Context(), password)
+	must(t, err)
+	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash})
+	must(t, err)
+	return made
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// visitor is somebody with a browser that only speaks HTTP: it keeps cookies and follows nothing.
+type visitor struct {
+	t      testing.TB
+	base   string
+	client *http.Client
+}
+
+func (s *system) visitor(t testing.TB) *visitor {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	return &visitor{t: t, base: s.base, client: &http.Client{Jar: jar, Timeout: time.Minute, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// answer is what a visitor got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do makes one request; a header with an empty value is left out.
+func (v *visitor) do(method, path, body string, headers ...string) answer {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.base+path, strings.NewReader(body))
+	must(v.t, err)
+	request.Header.Set("Accept", "text/html")
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("Origin", v.base)
+	}
+	for n := 0; n < len(headers); n += 2 {
+		request.Header.Set(headers[n], headers[n+1])
+	}
+	response, err := v.client.Do(request)
+	must(v.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(v.t, err)
+	return answer{status: response.StatusCode, header: response.Header, body: string(text)}
+}
+
+func (v *visitor) get(path string, headers ...string) answer {
+	v.t.Helper()
+	return v.do(http.MethodGet, path, "", headers...)
+}
+
+// post sends a form: names and values in turn.
+func (v *visitor) post(path string, fields ...string) answer {
+	v.t.Helper()
+	form := url.Values{}
+	for n := 0; n < len(fields); n += 2 {
+		form.Add(fields[n], fields[n+1])
+	}
+	return v.do(http.MethodPost, path, form.Encode())
+}
+
+// login logs in, and fails the test when that is refused.
+func (v *visitor) login(email, password string) {
+	v.t.Helper()
+	if got := v.post("/login", "email", email, "password", password); got.status != http.StatusSeeOther {
+		v.t.Fatalf("login: %d %s", got.status, got.body)
+	}
+}
+
+// inside logs in as the sandbox's user.
+func (s *system) inside(t testing.TB) *visitor {
+	t.Helper()
+	v := s.visitor(t)
+	v.login(s.email, s.password)
+	return v
+}
+
+// cookie is the session's cookie as the visitor holds it.
+func (v *visitor) cookie() string {
+	at, err := url.Parse(v.base)
+	must(v.t, err)
+	for _, cookie := range v.client.Jar.Cookies(at) {
+		if cookie.Name == "quittance" {
+			return cookie.Value
+		}
+	}
+	return ""
+}
+
+// api makes a call to the API with a bearer token and decodes its data.
+func (s *system) api(t testing.TB, token, method, path string, body, out any) int {
+	t.Helper()
+	var text []byte
+	if body != nil {
+		var err error
+		text, err = json.Marshal(body)
+		must(t, err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, s.base+path, bytes.NewReader(text))
+	must(t, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(request)
+	must(t, err)
+	defer response.Body.Close()
+	answered, err := io.ReadAll(response.Body)
+	must(t, err)
+	if out != nil {
+		must(t, json.Unmarshal(answered, &struct{ Data any }{out}))
+	}
+	if response.StatusCode >= 300 {
+		t.Logf("%s %s: %s", method, path, answered)
+	}
+	return response.StatusCode
+}
+
+// token is a bearer token of a user.
+func (s *system) token(t testing.TB, email, password string) string {
+	t.Helper()
+	var login api.Login
+	if status := s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &email, Password: &password}, &login); status != http.StatusOK {
+		t.Fatalf("login: %d", status)
+	}
+	return login.Token
+}
+
+// draft is a complete draft.
+func draft(number, network string) *api.Draft {
+	amount := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
+	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &network, BuyerEndpointScheme: new("0235"),
+		BuyerStreet: new("12 Harbour Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"), BuyerCountry: new("AE"), TotalAmount: amount("1050.00"),
+		Currency: new("AED"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("30"),
+		Items: []api.Item{{Name: new("Consulting"), Description: new("Workshop"), UnitCode: new("HUR"), Quantity: amount("10"), NetUnitPrice: amount("100.00"),
+			VATCategory: new("S"), VATRate: amount("5")}}}
+}
+
+// parse reads a page.
+func parse(t testing.TB, page string) *html.Node {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	must(t, err)
+	return root
+}
+
+// elements calls visit for every element of a page, in order.
+func elements(root *html.Node, visit func(*html.Node)) {
+	for node := range root.Descendants() {
+		if node.Type == html.ElementNode {
+			visit(node)
+		}
+	}
+}
+
+// attribute is the value of an attribute, "" without it.
+func attribute(node *html.Node, name string) string {
+	for _, a := range node.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// textOf is the text below a node.
+func textOf(node *html.Node) string {
+	var out strings.Builder
+	for below := range node.Descendants() {
+		if below.Type == html.TextNode {
+			out.WriteString(below.Data)
+		}
+	}
+	return out.String()
+}

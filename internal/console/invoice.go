@@ -1,0 +1,293 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+	"quittance/internal/submission"
+)
+
+// invoicePage is what the page of one invoice shows; all of it is live.
+type invoicePage struct {
+	ID      string
+	Invoice api.Invoice
+	// Outcome is ours: draft, or that of the submission.
+	Outcome string
+	Lanes   laneChart
+	Totals  invoice.Totals
+	// Warnings are advice by field, in the order of the fields' names.
+	Warnings []advice
+	Evidence []evidenceRow
+	// Submissions are ours, newest first.
+	Submissions []submissionRow
+	Events      []eventRow
+}
+
+// Draft tells that nothing is submitted, or nothing that still counts.
+func (p invoicePage) Draft() bool { return p.Outcome == "draft" }
+
+// Editable tells that the document can be changed.
+func (p invoicePage) Editable() bool {
+	return p.Draft() || p.Outcome == string(api.OutcomeRejected)
+}
+
+// advice is what is advised about one field.
+type advice struct {
+	Path   string
+	Faults []api.Fault
+}
+
+// evidenceRow is one retained answer.
+type evidenceRow struct {
+	api.Evidence
+	// Carried are the words of the answer, in the order of the dimensions.
+	Carried []stateView
+	// Earlier tells that it is about a submission before the current one.
+	Earlier bool
+}
+
+// submissionRow is one of our submissions with the states it came to.
+type submissionRow struct {
+	api.SubmissionRecord
+	States []stateView
+}
+
+// eventRow is an event with the systems that were told of it.
+type eventRow struct {
+	ID         string
+	Kind       api.EventKind
+	OccurredAt time.Time
+	Deliveries []deliveryRow
+}
+
+// deliveryRow is one system that is told of an event.
+type deliveryRow struct {
+	api.Delivery
+	// URL is the destination, "" when it is one of very many old ones.
+	URL string
+}
+
+// How often the page of an invoice asks what is new: while states move, and while nothing of ours is under way.
+const (
+	invoicePace      = time.Second
+	invoiceQuietPace = 10 * time.Second
+)
+
+// maxEvents is how many events of an invoice its page shows, the newest.
+const maxEvents = 100
+
+func (v *visit) showInvoice() error {
+	id, err := v.id("invoice")
+	if err != nil {
+		return err
+	}
+	return v.answerInvoice(http.StatusOK, id, nil)
+}
+
+// answerInvoice answers with the page of an invoice, under a notice or without one.
+func (v *visit) answerInvoice(status int, id store.ID, said *notice) error {
+	ctx := v.r.Context()
+	found, err := v.session.Tenant.Invoice(ctx, id)
+	if err != nil {
+		return err
+	}
+	p, err := v.invoicePage(ctx, found)
+	if err != nil {
+		return err
+	}
+	say, err := v.spoken(p)
+	if err != nil {
+		return err
+	}
+	part, err := v.livePart("invoice", "invoice", p, p.pace(found.States().AllTerminal()), say)
+	if err != nil {
+		return err
+	}
+	if v.fragment() {
+		return v.answerLive("invoice", part)
+	}
+	return v.page(status, "invoice", shown{Title: optional(found.Draft.InvoiceNumber), Section: "invoices", Notice: said, Body: part})
+}
+
+// pace is how often the page asks what is new. It never ends: events may still be told again, and a draft submitted by
+// somebody else.
+func (p invoicePage) pace(terminal bool) time.Duration {
+	moving := !p.Draft() && !terminal
+	for _, event := range p.Events {
+		for _, delivery := range event.Deliveries {
+			moving = moving || delivery.State == api.DeliveryPending
+		}
+	}
+	if moving {
+		return invoicePace
+	}
+	return invoiceQuietPace
+}
+
+// spoken is what a screen reader is told when it changes: the outcome and the four words.
+func (v *visit) spoken(p invoicePage) (string, error) {
+	outcome, err := v.pages.words.say("outcome." + p.Outcome)
+	parts := []string{outcome}
+	for _, lane := range p.Lanes.Lanes {
+		name, nameErr := v.pages.words.say("state." + lane.State.Dimension)
+		word := lane.State.Word
+		if !lane.State.Reported() {
+			word = v.pages.words.either("state.none", "")
+		}
+		sentence, sayErr := v.pages.words.say("invoice.said", name, word)
+		parts, err = append(parts, sentence), errors.Join(err, nameErr, sayErr)
+	}
+	return strings.Join(parts, ". "), err
+}
+
+// invoicePage reads what belongs to an invoice: one query for each kind of thing, however many there are.
+func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
+	tenant := v.session.Tenant
+	p := invoicePage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft)}
+	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {
+		p.Warnings = append(p.Warnings, advice{Path: path, Faults: p.Invoice.Warnings[path]})
+	}
+	submissions, err := tenant.Submissions(ctx, found.ID)
+	if err != nil {
+		return p, err
+	}
+	ids := make([]store.ID, len(submissions))
+	for n, s := range submissions {
+		ids[n] = s.ID
+		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: s.WireRecord(), States: stateViews(s.States)})
+	}
+	evidence, err := tenant.InvoiceEvidence(ctx, found.ID)
+	if err != nil {
+		return p, err
+	}
+	for _, e := range evidence {
+		p.Evidence = append(p.Evidence, evidenceRow{Evidence: e.Wire(), Carried: carried(e.Words), Earlier: found.Submission == nil || e.Submission != found.Submission.ID})
+	}
+	events, err := tenant.ResourceEvents(ctx, ids, maxEvents)
+	if err != nil {
+		return p, err
+	}
+	if p.Events, err = v.eventRows(ctx, events); err != nil {
+		return p, err
+	}
+	var records []store.StateRecord
+	if found.Submission != nil {
+		if records, err = tenant.StateRecords(ctx, found.Submission.ID); err != nil {
+			return p, err
+		}
+	}
+	p.Lanes, err = lanesOf(found.Submission, events, records, evidence)
+	return p, err
+}
+
+// carried are the words that an answer carried, in the order of the dimensions.
+func carried(words map[string]string) []stateView {
+	var out []stateView
+	for _, dimension := range invoice.Dimensions {
+		if word, ok := words[string(dimension)]; ok {
+			out = append(out, stateView{Dimension: string(dimension), Word: word})
+		}
+	}
+	return out
+}
+
+// eventRows shows events, the newest first, with where their deliveries went.
+func (v *visit) eventRows(ctx context.Context, events []store.ToldEvent) ([]eventRow, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	subscriptions, err := v.session.Tenant.Subscriptions(ctx, 1, maxPerPage)
+	if err != nil {
+		return nil, err
+	}
+	urls := map[store.ID]string{}
+	for _, s := range subscriptions.Subscriptions {
+		urls[s.ID] = s.URL
+	}
+	var rows []eventRow
+	for _, e := range slices.Backward(events) {
+		row := eventRow{ID: e.ID.String(), Kind: e.Kind, OccurredAt: e.OccurredAt}
+		for _, d := range e.Deliveries {
+			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: d.Wire(), URL: urls[d.Subscription]})
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// submit submits an invoice, and says what came of it.
+func (v *visit) submit() error {
+	id, err := v.id("invoice")
+	if err != nil {
+		return err
+	}
+	submitted, err := v.Submissions.Submit(v.r.Context(), v.session.Tenant, id)
+	if err != nil {
+		return v.refused(id, err)
+	}
+	key := "good.submitted"
+	if s := submitted.Submission; s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
+		key = "good.unknown"
+	}
+	return v.redirect(said("/invoices/"+id.String(), key))
+}
+
+// refused answers a submission that was refused with the page of its invoice.
+func (v *visit) refused(id store.ID, err error) error {
+	_, incomplete := errors.AsType[*store.IncompleteError](err)
+	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
+	var key string
+	status := http.StatusConflict
+	switch {
+	case incomplete:
+		key, status = "bad.incomplete", http.StatusUnprocessableEntity
+	case isDuplicate:
+		key = "bad.duplicate"
+	case errors.Is(err, store.ErrSubmissionInProgress):
+		key = "bad.in_progress"
+	case errors.Is(err, store.ErrConnectionRequired):
+		key = "bad.connection"
+	case errors.Is(err, store.ErrNotApproved):
+		key = "bad.not_approved"
+	case errors.Is(err, submission.ErrNotTaken):
+		key, status = "bad.not_taken", http.StatusBadGateway
+	case errors.Is(err, submission.ErrBusy):
+		key, status = "bad.busy", http.StatusServiceUnavailable
+	default:
+		return err
+	}
+	told := v.pages.notice(key)
+	if told == nil {
+		return fmt.Errorf("console: no message said.%s", key)
+	}
+	if isDuplicate {
+		told.Link = "/invoices/" + duplicate.Invoice.String()
+	}
+	return v.answerInvoice(status, id, told)
+}
+
+// downloadEvidence answers with the retained bytes of an answer, as an attachment.
+func (v *visit) downloadEvidence() error {
+	id, err := v.id("evidence")
+	if err != nil {
+		return err
+	}
+	e, err := v.session.Tenant.EvidenceBody(v.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if e.Withheld {
+		return &problem{status: http.StatusForbidden, words: "withheld"}
+	}
+	return v.attachment("evidence-"+strconv.FormatInt(e.Ordinal, 10)+"-"+id.String()+".bin", e.Body)
+}

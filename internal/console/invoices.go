@@ -1,0 +1,253 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+func invoiceRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/invoices", serve: (*visit).listInvoices},
+		{method: http.MethodGet, path: "/invoices/{invoice}", serve: (*visit).showInvoice},
+		{method: http.MethodPost, path: "/invoices/{invoice}/submit", serve: (*visit).submit},
+		{method: http.MethodGet, path: "/evidence/{evidence}", serve: (*visit).downloadEvidence},
+	}
+}
+
+// listPace is how often a list asks what is new.
+const listPace = 3 * time.Second
+
+// invoicesPage is what the list of invoices shows.
+type invoicesPage struct {
+	Filters invoiceFilters
+	Rows    live
+	Legend  []stateView
+}
+
+// invoiceRows are the rows and where they stand.
+type invoiceRows struct {
+	Rows       []invoiceRow
+	Dimensions []invoice.Dimension
+	Paging     paging
+	Filtered   bool
+}
+
+// invoiceRow is one invoice in the list.
+type invoiceRow struct {
+	ID               string
+	Number           string
+	Recipient        string
+	IssueDate, Total string
+	Currency         string
+	// Outcome is ours: draft, or that of the submission.
+	Outcome string
+	// Missing is how many fields a draft still needs.
+	Missing int
+	States  []stateView
+	Told    store.Told
+}
+
+// Deliveries is how many deliveries there are.
+func (r invoiceRow) Deliveries() int {
+	return r.Told.Delivered + r.Told.Pending + r.Told.Failed + r.Told.Blocked
+}
+
+// Lost is how many deliveries ended without having arrived.
+func (r invoiceRow) Lost() int { return r.Told.Failed + r.Told.Blocked }
+
+func (v *visit) listInvoices() error {
+	ctx := v.r.Context()
+	tenant := v.session.Tenant
+	filters := v.invoiceFilters()
+	paging := v.paging()
+	found, err := tenant.Invoices(ctx, filters.filter(), paging.Page, paging.PerPage)
+	if err != nil {
+		return err
+	}
+	paging.Total = found.Total
+	rows, err := v.invoiceRows(found.Invoices)
+	if err != nil {
+		return err
+	}
+	count, err := v.pages.words.count("invoices.count", found.Total)
+	if err != nil {
+		return err
+	}
+	part, err := v.livePart("invoices", "rows", invoiceRows{Rows: rows, Dimensions: invoice.Dimensions[:], Paging: paging, Filtered: filters.Active()}, listPace, count)
+	if err != nil {
+		return err
+	}
+	if v.fragment() {
+		return v.answerLive("invoices", part)
+	}
+	if filters.Words, err = tenant.StateWords(ctx); err != nil {
+		return err
+	}
+	title, err := v.pages.words.say("invoices.title")
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "invoices", shown{Title: title, Section: "invoices", Body: invoicesPage{Filters: filters, Rows: part,
+		Legend: []stateView{{}, {Word: "open"}, {Word: "final", Final: true}}}})
+}
+
+// invoiceRows makes the rows of a page: two queries for all of them.
+func (v *visit) invoiceRows(invoices []store.Invoice) ([]invoiceRow, error) {
+	var submissions []store.ID
+	for _, i := range invoices {
+		if i.Submission != nil {
+			submissions = append(submissions, i.Submission.ID)
+		}
+	}
+	told, err := v.session.Tenant.Told(v.r.Context(), submissions)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]invoiceRow, len(invoices))
+	for n, i := range invoices {
+		d := &i.Draft
+		row := invoiceRow{ID: i.ID.String(), Number: optional(d.InvoiceNumber), Recipient: optional(d.RecipientName),
+			IssueDate: optional(d.IssueDate), Currency: optional(d.Currency), Outcome: outcomeOf(i), States: stateViews(i.States())}
+		if d.TotalAmount != nil {
+			row.Total = grouped(d.TotalAmount.String())
+		}
+		if i.Submission != nil {
+			row.Told = told[i.Submission.ID]
+		} else {
+			row.Missing = len(invoice.Missing(d))
+		}
+		rows[n] = row
+	}
+	return rows, nil
+}
+
+// outcomeOf is what we know of an invoice's submission; "draft" when there is none.
+func outcomeOf(i store.Invoice) string {
+	if i.Submission == nil {
+		return "draft"
+	}
+	return string(i.Submission.Outcome)
+}
+
+func optional(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// invoiceFilters are the filters of the list as they stand in the address.
+type invoiceFilters struct {
+	Search string
+	// Stage is draft, submitted, or an outcome; "" for any.
+	Stage string
+	// States are the chosen words by dimension.
+	States map[invoice.Dimension]string
+	// Words are those that can be chosen.
+	Words map[invoice.Dimension][]string
+}
+
+// A choice of a dimension is "none" for what is not reported, or this prefix and the provider's word.
+const (
+	chosenNone = "none"
+	chosenWord = "is:"
+)
+
+// stages are the choices of the stage, in the order in which they are shown.
+var stages = []string{"draft", "submitted", "in_progress", "acknowledged", "rejected", "unknown"} //nolint:gochecknoglobals // a constant list
+
+// Stages are the stages that can be chosen.
+func (f invoiceFilters) Stages() []string { return stages }
+
+// choice is one dimension's filter as it is shown.
+type choice struct {
+	Dimension string
+	// Value is what is chosen.
+	Value   string
+	Options []option
+}
+
+// option is one thing to choose; None marks that nothing was reported.
+type option struct {
+	Value, Word string
+	None        bool
+}
+
+// Choices are the filters of the four dimensions. A word that is chosen can be chosen, whether the provider has said it
+// yet or not.
+func (f invoiceFilters) Choices() []choice {
+	out := make([]choice, 0, len(invoice.Dimensions))
+	for _, dimension := range invoice.Dimensions {
+		c := choice{Dimension: string(dimension), Value: f.States[dimension], Options: []option{{Value: chosenNone, None: true}}}
+		words := f.Words[dimension]
+		if word, ok := strings.CutPrefix(c.Value, chosenWord); ok && !slices.Contains(words, word) {
+			words = append(slices.Clone(words), word)
+		}
+		for _, word := range words {
+			c.Options = append(c.Options, option{Value: chosenWord + word, Word: word})
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// maxSearch bounds the text that is searched for, in bytes.
+const maxSearch = 256
+
+// invoiceFilters reads the filters. What is no choice is left out: an address may be typed.
+func (v *visit) invoiceFilters() invoiceFilters {
+	query := v.r.URL.Query()
+	f := invoiceFilters{States: map[invoice.Dimension]string{}}
+	if text := strings.TrimSpace(query.Get("q")); storable(text) && len(text) <= maxSearch {
+		f.Search = text
+	}
+	if stage := query.Get("stage"); slices.Contains(stages, stage) {
+		f.Stage = stage
+	}
+	for _, dimension := range invoice.Dimensions {
+		value := query.Get(string(dimension))
+		if value == chosenNone || strings.HasPrefix(value, chosenWord) && storable(value) {
+			f.States[dimension] = value
+		}
+	}
+	return f
+}
+
+// storable tells whether a text can be compared with one in the database.
+func storable(text string) bool {
+	return strings.ToValidUTF8(text, "") == text && !strings.ContainsRune(text, 0)
+}
+
+// Active tells whether anything is filtered.
+func (f invoiceFilters) Active() bool { return f.Search != "" || f.Stage != "" || len(f.States) > 0 }
+
+// filter is what the store is asked.
+func (f invoiceFilters) filter() store.InvoiceFilter {
+	out := store.InvoiceFilter{Search: f.Search, States: map[invoice.Dimension]string{}}
+	switch f.Stage {
+	case "":
+	case "draft":
+		out.Submitted = new(false)
+	case "submitted":
+		out.Submitted = new(true)
+	default:
+		out.Outcome = new(api.Outcome(f.Stage))
+	}
+	for _, dimension := range invoice.Dimensions {
+		value, ok := f.States[dimension]
+		switch word, is := strings.CutPrefix(value, chosenWord); {
+		case !ok:
+		case is:
+			out.States[dimension] = word
+		default:
+			out.Unreported = append(out.Unreported, dimension)
+		}
+	}
+	return out
+}

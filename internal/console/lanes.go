@@ -1,0 +1,174 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+// maxMoments is how many moments the time line has room for: the submission and the newest changes.
+const maxMoments = 8
+
+// laneChart is the time line of one submission: a column for each moment at which something changed, and a lane for each
+// dimension. The columns are as wide as each other, because seconds and days have to stand side by side.
+type laneChart struct {
+	Moments []time.Time
+	Lanes   []lane
+	// Cut tells that there were more changes than moments shown.
+	Cut bool
+}
+
+// lane is one dimension.
+type lane struct {
+	State    stateView
+	Segments []segment
+}
+
+// Unreported is how many columns pass before the first word.
+func (l lane) Unreported(columns int) int {
+	if len(l.Segments) == 0 {
+		return columns
+	}
+	return l.Segments[0].Start - 1
+}
+
+// segment is one word of a lane, from the moment it was reported to the next word.
+type segment struct {
+	stateView
+	At time.Time
+	// Start and End are lines of the grid, from 1.
+	Start, End int
+	// Current tells that it is the word as it stands.
+	Current bool
+	// Evidence is the number of the entry it was read from, 0 when that is not known.
+	Evidence int64
+}
+
+// change is the four words after a change.
+type change struct {
+	at    time.Time
+	words map[invoice.Dimension]string
+}
+
+// lanesOf makes the time line of a submission; nil is a draft's. What is drawn are the changes that were told as events, in
+// their order. What stands is the store's: where history was removed by age, a word begins when its row last changed.
+func lanesOf(s *store.Submission, events []store.ToldEvent, records []store.StateRecord, evidence []store.Evidence) (laneChart, error) {
+	if s == nil {
+		return laneChart{Lanes: emptyLanes()}, nil
+	}
+	changes, err := changesOf(s.ID, events)
+	if err != nil {
+		return laneChart{}, err
+	}
+	changes = withRecords(changes, records)
+	chart := laneChart{Moments: []time.Time{s.AttemptedAt}}
+	before := map[invoice.Dimension]string{}
+	if over := len(changes) - (maxMoments - 1); over > 0 {
+		before, changes, chart.Cut = changes[over-1].words, changes[over:], true
+	}
+	for _, c := range changes {
+		chart.Moments = append(chart.Moments, c.at)
+	}
+	views := stateViews(s.States)
+	for n, dimension := range invoice.Dimensions {
+		chart.Lanes = append(chart.Lanes, drawLane(views[n], dimension, before[dimension], s.AttemptedAt, changes, findEvidence(s.ID, evidence)))
+	}
+	return chart, nil
+}
+
+func emptyLanes() []lane {
+	var lanes []lane
+	for _, view := range stateViews(invoice.States{}) {
+		lanes = append(lanes, lane{State: view})
+	}
+	return lanes
+}
+
+// changesOf reads the changes from the events of a submission.
+func changesOf(submission store.ID, events []store.ToldEvent) ([]change, error) {
+	var changes []change
+	for _, e := range events {
+		if e.Kind != api.EventStatusChanged || e.Resource != submission {
+			continue
+		}
+		var envelope api.Event[api.SubmissionPayload]
+		if err := json.Unmarshal(e.Body, &envelope); err != nil {
+			return nil, fmt.Errorf("stored event %s: %w", e.ID, err)
+		}
+		c := change{at: e.OccurredAt, words: map[invoice.Dimension]string{}}
+		for dimension, word := range map[invoice.Dimension]*string{
+			invoice.DimensionSubmission: envelope.Payload.SubmissionState, invoice.DimensionProviderInvoice: envelope.Payload.ProviderInvoiceState,
+			invoice.DimensionTaxAuthority: envelope.Payload.TaxAuthorityState, invoice.DimensionReceiver: envelope.Payload.ReceiverState,
+		} {
+			if word != nil {
+				c.words[dimension] = *word
+			}
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// withRecords adds the changes that the rows as they stand know of and the events do not.
+func withRecords(changes []change, records []store.StateRecord) []change {
+	for _, r := range records {
+		if len(changes) > 0 && changes[len(changes)-1].words[r.Dimension] == r.Word {
+			continue
+		}
+		changes = append(changes, change{at: r.ChangedAt, words: map[invoice.Dimension]string{}})
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return a.at.Compare(b.at) })
+	for _, r := range records {
+		for n := range changes {
+			if _, known := changes[n].words[r.Dimension]; !known && !changes[n].at.Before(r.ChangedAt) {
+				changes[n].words[r.Dimension] = r.Word
+			}
+		}
+	}
+	return changes
+}
+
+// drawLane makes the segments of one dimension. before is the word that stood before the first of the changes.
+func drawLane(view stateView, dimension invoice.Dimension, before string, began time.Time, changes []change, evidence func(dimension, word string, at time.Time) int64) lane {
+	l := lane{State: view}
+	word := ""
+	begin := func(next string, column int, at time.Time) {
+		if next == "" || next == word {
+			return
+		}
+		if n := len(l.Segments); n > 0 {
+			l.Segments[n-1].End = column
+		}
+		word = next
+		l.Segments = append(l.Segments, segment{stateView: stateView{Dimension: view.Dimension, Word: next}, At: at, Start: column,
+			Evidence: evidence(view.Dimension, next, at)})
+	}
+	begin(before, 1, began)
+	for n, c := range changes {
+		begin(c.words[dimension], n+2, c.at)
+	}
+	if n := len(l.Segments); n > 0 {
+		last := &l.Segments[n-1]
+		last.End, last.Current, last.Final = len(changes)+2, true, view.Final
+	}
+	return l
+}
+
+// findEvidence returns how to find the entry of a submission that a word was read from: the last one with it that was
+// retained before the change was told.
+func findEvidence(submission store.ID, evidence []store.Evidence) func(dimension, word string, at time.Time) int64 {
+	return func(dimension, word string, at time.Time) int64 {
+		for _, e := range slices.Backward(evidence) {
+			if e.Submission == submission && e.Words[dimension] == word && !e.ReceivedAt.After(at) {
+				return e.Ordinal
+			}
+		}
+		return 0
+	}
+}

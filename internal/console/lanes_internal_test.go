@@ -1,0 +1,138 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+var began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
+
+// history makes the events of a submission's changes, a minute apart: the four words after each, "" for what is not
+// reported.
+func history(t *testing.T, submission store.ID, changes ...[4]string) []store.ToldEvent {
+	t.Helper()
+	var events []store.ToldEvent
+	for n, words := range changes {
+		optional := func(word string) *string {
+			if word == "" {
+				return nil
+			}
+			return &word
+		}
+		payload := api.SubmissionPayload{States: api.States{SubmissionState: optional(words[0]), ProviderInvoiceState: optional(words[1]),
+			TaxAuthorityState: optional(words[2]), ReceiverState: optional(words[3])}}
+		body, err := json.Marshal(api.Event[api.SubmissionPayload]{Event: api.EventStatusChanged, Payload: payload})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, store.ToldEvent{Resource: submission,
+			Event: store.Event{Kind: api.EventStatusChanged, OccurredAt: began.Add(time.Duration(n+1) * time.Minute), Body: body}})
+	}
+	return events
+}
+
+// standing is a submission whose words are those given, all final.
+func standing(words [4]string) *store.Submission {
+	rows := map[invoice.Dimension]invoice.Word{}
+	for n, dimension := range invoice.Dimensions {
+		rows[dimension] = invoice.Word{Value: words[n], Terminal: true}
+	}
+	return &store.Submission{ID: store.ID{1}, AttemptedAt: began, States: invoice.RestoreStates(rows)}
+}
+
+// drawn writes a lane as its segments: word, first column, column after the last.
+func drawn(l lane) (out []string) {
+	for _, s := range l.Segments {
+		mark := ""
+		if s.Current {
+			mark = "!"
+		}
+		out = append(out, fmt.Sprintf("%s %d-%d%s", s.Word, s.Start, s.End, mark))
+	}
+	return out
+}
+
+// TestLanes: a word stands from the moment it was reported to the next one; what was never reported has no segment; a
+// change of one dimension moves no other.
+func TestLanes(t *testing.T) {
+	last := [4]string{"b", "c", "", "x"}
+	s := standing(last)
+	events := history(t, s.ID, [4]string{"a", "", "", ""}, [4]string{"a", "c", "", "x"}, last)
+	events = append(events, history(t, store.ID{2}, [4]string{"another", "another", "another", "another"})...)
+	evidence := []store.Evidence{
+		{Submission: s.ID, Ordinal: 1, ReceivedAt: began, NewEvidence: store.NewEvidence{Words: map[string]string{"submission_state": "a"}}},
+		{Submission: s.ID, Ordinal: 2, ReceivedAt: began.Add(3 * time.Minute), NewEvidence: store.NewEvidence{Words: map[string]string{"submission_state": "b"}}},
+		{Submission: s.ID, Ordinal: 3, ReceivedAt: began.Add(time.Hour), NewEvidence: store.NewEvidence{Words: map[string]string{"submission_state": "b"}}},
+	}
+	chart, err := lanesOf(s, events, nil, evidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(chart.Moments) != 4 || chart.Cut {
+		t.Errorf("%d moments, cut %v", len(chart.Moments), chart.Cut)
+	}
+	for n, want := range [][]string{{"a 2-4", "b 4-5!"}, {"c 3-5!"}, nil, {"x 3-5!"}} {
+		if got := drawn(chart.Lanes[n]); !slices.Equal(got, want) {
+			t.Errorf("lane %d: %q, want %q", n, got, want)
+		}
+	}
+	first, second := chart.Lanes[0].Segments[0], chart.Lanes[0].Segments[1]
+	if first.Evidence != 1 || second.Evidence != 2 || !second.Final || first.Final {
+		t.Errorf("segments %+v and %+v", first, second)
+	}
+	if chart.Lanes[2].Unreported(4) != 4 || chart.Lanes[1].Unreported(4) != 2 {
+		t.Error("the time before the first word is wrong")
+	}
+}
+
+// TestLanesAreCut: of many changes the newest are drawn, beside the words that stood before them.
+func TestLanesAreCut(t *testing.T) {
+	var changes [][4]string
+	for n := range 20 {
+		changes = append(changes, [4]string{"kept", fmt.Sprintf("word %d", n), "", ""})
+	}
+	s := standing(changes[19])
+	chart, err := lanesOf(s, history(t, s.ID, changes...), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(chart.Moments) != maxMoments || !chart.Cut {
+		t.Errorf("%d moments, cut %v", len(chart.Moments), chart.Cut)
+	}
+	if got := drawn(chart.Lanes[0]); !slices.Equal(got, []string{"kept 1-9!"}) {
+		t.Errorf("what stood before: %q", got)
+	}
+	got := drawn(chart.Lanes[1])
+	if len(got) != maxMoments || got[0] != "word 12 1-2" || got[maxMoments-1] != "word 19 8-9!" {
+		t.Errorf("what changed: %q", got)
+	}
+}
+
+// TestLanesWithoutEvents: where history was removed by age, the words that stand are drawn from when they last changed.
+func TestLanesWithoutEvents(t *testing.T) {
+	s := standing([4]string{"a", "b", "", ""})
+	records := []store.StateRecord{
+		{Dimension: invoice.DimensionProviderInvoice, Word: "b", ChangedAt: began.Add(2 * time.Minute)},
+		{Dimension: invoice.DimensionSubmission, Word: "a", ChangedAt: began.Add(time.Minute)},
+	}
+	chart, err := lanesOf(s, nil, records, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := drawn(chart.Lanes[0]); !slices.Equal(got, []string{"a 2-4!"}) {
+		t.Errorf("the first: %q", got)
+	}
+	if got := drawn(chart.Lanes[1]); !slices.Equal(got, []string{"b 3-4!"}) {
+		t.Errorf("the second: %q", got)
+	}
+	if draft, err := lanesOf(nil, nil, nil, nil); err != nil || len(draft.Lanes) != 4 || len(draft.Moments) != 0 {
+		t.Errorf("a draft: %+v, %v", draft, err)
+	}
+}

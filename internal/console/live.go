@@ -1,0 +1,64 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// live is a part of a page that asks for itself from time to time and is replaced when it has changed. Asking costs one
+// read and an empty answer while nothing has, and needs no connection that stays open, so that any replica can answer.
+type live struct {
+	// URL is the page's own address; with the header HX-Request it answers with the part alone.
+	URL string
+	// Every is the interval as htmx writes it; "" once nothing can change any more.
+	Every string
+	HTML  template.HTML
+	// Say is what a screen reader is told when it changes, "" for nothing. Fresh tells that it has.
+	Say   string
+	Fresh bool
+}
+
+// livePart makes the part of a page that moves: the template name of the page's file, with its data. every is 0 once
+// nothing can change any more.
+func (v *visit) livePart(page, name string, data any, every time.Duration, say string) (live, error) {
+	var html bytes.Buffer
+	if err := v.pages.execute(&html, page, name, data); err != nil {
+		return live{}, err
+	}
+	query := v.r.URL.Query()
+	spoken := query.Get("heard")
+	query.Del("said")
+	query.Set("seen", mark(html.Bytes()))
+	query.Set("heard", mark([]byte(say)))
+	part := live{URL: v.r.URL.Path + "?" + query.Encode(), HTML: template.HTML(html.String()), //nolint:gosec // a template made it
+		Say: say, Fresh: spoken != "" && spoken != query.Get("heard")}
+	if every > 0 {
+		part.Every = "every " + every.String()
+	}
+	return part, nil
+}
+
+// answerLive answers a live part that asks: with nothing when it has seen this already.
+func (v *visit) answerLive(page string, part live) error {
+	if asked, err := url.Parse(part.URL); err == nil && asked.Query().Get("seen") == v.r.URL.Query().Get("seen") && part.Every != "" {
+		v.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	var html bytes.Buffer
+	if err := v.pages.execute(&html, page, "live", part); err != nil {
+		return err
+	}
+	v.send(http.StatusOK, "text/html; charset=utf-8", html.Bytes())
+	return nil
+}
+
+// mark is a short digest of a text.
+func mark(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// route is one page, or one thing that a page does.
+type route struct {
+	method, path string
+	serve        func(v *visit) error
+	// public routes need nobody logged in.
+	public bool
+}
+
+// routes are all pages. A new page adds its own list here and, where people go to it by themselves, its row in sections.
+func routes() []route {
+	return slices.Concat(
+		[]route{{method: http.MethodGet, path: "/", serve: func(v *visit) error { return v.redirect("/invoices") }}},
+		sessionRoutes(),
+		invoiceRoutes(),
+		accountRoutes(),
+	)
+}
+
+// section is one entry of the navigation.
+type section struct {
+	// Name is its key below "nav." in the messages, and what a page says it belongs to.
+	Name, Path string
+}
+
+// sections is the navigation, top to bottom.
+var sections = []section{ //nolint:gochecknoglobals // a constant table
+	{"invoices", "/invoices"},
+	{"account", "/account"},
+}
+
+// match finds the route of a request and the values of its {parameters}; known tells that the path has routes, whatever
+// their methods. A literal path is no other route's parameter.
+func match(routes []route, method, path string) (found *route, values map[string]string, known bool) {
+	if method == http.MethodHead {
+		method = http.MethodGet // net/http leaves the body out
+	}
+	literal := slices.ContainsFunc(routes, func(rt route) bool { return rt.path == path })
+	for n := range routes {
+		rt := &routes[n]
+		if literal && rt.path != path {
+			continue
+		}
+		parameters, ok := matchPath(rt.path, path)
+		if !ok {
+			continue
+		}
+		known = true
+		if rt.method == method {
+			return rt, parameters, true
+		}
+	}
+	return nil, nil, known
+}
+
+// matchPath compares a path with a pattern whose segments may be {parameters}. Nothing is decoded: identifiers and the
+// names of pages need no escaping.
+func matchPath(pattern, path string) (map[string]string, bool) {
+	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(wanted) != len(given) {
+		return nil, false
+	}
+	values := map[string]string{}
+	for n, want := range wanted {
+		name, parameter := strings.CutPrefix(want, "{")
+		switch {
+		case parameter && given[n] != "":
+			values[strings.TrimSuffix(name, "}")] = given[n]
+		case want != given[n]:
+			return nil, false
+		}
+	}
+	return values, true
+}

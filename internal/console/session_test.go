@@ -1,0 +1,421 @@
+package console_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"quittance/api"
+	"quittance/internal/service"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+const strong = "a long enough new password"
+
+// TestSession: a login makes a session of its own, whose cookie is for this host, this server and no script; it is no
+// bearer token, a bearer token is no session, and the API looks at no cookie.
+func TestSession(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.visitor(t)
+	if got := v.get("/invoices?stage=draft"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login?next=%2Finvoices%3Fstage%3Ddraft" {
+		t.Errorf("nobody gets %d to %q", got.status, got.header.Get("Location"))
+	}
+	got := v.post("/login", "email", strings.ToUpper(s.email), "password", s.password, "next", "/invoices?stage=draft")
+	if got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices?stage=draft" {
+		t.Fatalf("login: %d to %q", got.status, got.header.Get("Location"))
+	}
+	set := got.header.Get("Set-Cookie")
+	for _, want := range []string{"quittance=qs_", "Path=/", "HttpOnly", "SameSite=Lax", "Expires="} {
+		if !strings.Contains(set, want) {
+			t.Errorf("cookie %q has no %s", set, want)
+		}
+	}
+	if strings.Contains(set, "Secure") || strings.Contains(set, "Domain") {
+		t.Errorf("cookie %q", set)
+	}
+	if got := v.get("/invoices"); got.status != http.StatusOK {
+		t.Errorf("after the login: %d", got.status)
+	}
+	session := v.cookie()
+	if status := s.api(t, session, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusUnauthorized {
+		t.Errorf("a session as a bearer token: %d", status)
+	}
+	if got := v.get("/api/v1/client/account"); got.status != http.StatusUnauthorized {
+		t.Errorf("the API with a cookie: %d", got.status)
+	}
+	token := s.token(t, s.email, s.password)
+	if got := s.visitor(t).get("/invoices", "Cookie", "quittance="+token); got.status != http.StatusSeeOther {
+		t.Errorf("a bearer token as a session: %d", got.status)
+	}
+	if got := s.visitor(t).get("/invoices", "Authorization", "Bearer "+token); got.status != http.StatusSeeOther {
+		t.Errorf("the pages with a bearer token: %d", got.status)
+	}
+	v.login(s.email, s.password)
+	if v.cookie() == session {
+		t.Error("a second login kept the session")
+	}
+	if got := s.visitor(t).get("/invoices", "Cookie", "quittance="+session); got.status != http.StatusSeeOther {
+		t.Errorf("the session before the second login: %d", got.status)
+	}
+	last := v.cookie()
+	if got := v.post("/logout"); got.status != http.StatusSeeOther || !strings.Contains(got.header.Get("Set-Cookie"), "Max-Age=0") {
+		t.Errorf("logout: %d %q", got.status, got.header.Get("Set-Cookie"))
+	}
+	if got := s.visitor(t).get("/invoices", "Cookie", "quittance="+last); got.status != http.StatusSeeOther {
+		t.Errorf("after the logout: %d", got.status)
+	}
+}
+
+// TestSessionsEnd: with a changed password, which goes on in a new session, and with a suspension, on both engines.
+func TestSessionsEnd(t *testing.T) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, engine, true, time.Millisecond)
+			v, elsewhere, token := s.inside(t), s.inside(t), s.token(t, s.email, s.password)
+			before := v.cookie()
+			for fault, fields := range map[string][]string{
+				"current-fault": {"current", "not it at all, no", "new", strong},
+				"new-fault":     {"current", s.password, "new", "short"},
+			} {
+				if got := v.post("/account/password", fields...); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="`+fault+`"`) {
+					t.Errorf("%s: %d", fault, got.status)
+				}
+			}
+			got := v.post("/account/password", "current", s.password, "new", strong)
+			if got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/account?") {
+				t.Fatalf("change: %d to %q", got.status, got.header.Get("Location"))
+			}
+			if got := v.get("/account"); got.status != http.StatusOK || v.cookie() == before {
+				t.Errorf("the browser that changed it: %d", got.status)
+			}
+			for name, cookie := range map[string]string{"the old session": before, "another session": elsewhere.cookie()} {
+				if got := s.visitor(t).get("/account", "Cookie", "quittance="+cookie); got.status != http.StatusSeeOther {
+					t.Errorf("%s: %d", name, got.status)
+				}
+			}
+			if status := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusUnauthorized {
+				t.Errorf("a token: %d", status)
+			}
+			id, err := store.ParseID(s.Info.AccountID)
+			must(t, err)
+			must(t, s.DB().SuspendAccount(t.Context(), id))
+			if got := v.get("/account"); got.status != http.StatusSeeOther {
+				t.Errorf("suspended: %d", got.status)
+			}
+			if got := v.get("/invoices", "HX-Request", "true"); got.header.Get("HX-Redirect") != "/login" || got.body != "" {
+				t.Errorf("a live part of a suspended account: %d %q", got.status, got.body)
+			}
+			if got := v.post("/login", "email", s.email, "password", strong); got.status != http.StatusForbidden || !strings.Contains(got.body, "suspended") {
+				t.Errorf("login while suspended: %d", got.status)
+			}
+		})
+	}
+}
+
+// TestLoginIsRefused: a wrong password and an unknown address look the same, the limits hold, and what is typed stays.
+func TestLoginIsRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.LoginRate = 3 })
+	v := s.visitor(t)
+	wrong := v.post("/login", "email", s.email, "password", "no")
+	unknown := v.post("/login", "email", "x"+s.email, "password", "no")
+	if wrong.status != http.StatusUnauthorized || unknown.status != http.StatusUnauthorized || wrong.header.Get("Set-Cookie") != "" {
+		t.Errorf("%d and %d", wrong.status, unknown.status)
+	}
+	requestID := func(a answer) string { return a.header.Get(api.HeaderRequestID) }
+	same := strings.NewReplacer("x"+s.email, s.email, requestID(unknown), "")
+	if strings.ReplaceAll(wrong.body, requestID(wrong), "") != same.Replace(unknown.body) || !strings.Contains(wrong.body, `value="`+s.email+`"`) || strings.Contains(wrong.body, `value="no"`) {
+		t.Error("the two pages differ, or lost the address, or show the password")
+	}
+	for range 2 {
+		v.post("/login", "email", s.email, "password", "no")
+	}
+	limited := v.post("/login", "email", s.email, "password", s.password)
+	if seconds, err := strconv.Atoi(limited.header.Get("Retry-After")); limited.status != http.StatusTooManyRequests || err != nil || seconds < 1 {
+		t.Errorf("the fourth login: %d, Retry-After %q", limited.status, limited.header.Get("Retry-After"))
+	}
+	for _, odd := range []string{strings.Repeat("e", 5000), "nul\x00", "\xff"} {
+		if got := s.visitor(t).post("/login", "email", odd, "password", "p"); got.status != http.StatusUnauthorized {
+			t.Errorf("%q: %d", odd[:3], got.status)
+		}
+	}
+}
+
+// TestNextStaysHere: a login leads to pages of ours alone.
+func TestNextStaysHere(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	for next, want := range map[string]string{
+		"/account": "/account", "/invoices?page=2": "/invoices?page=2", "": "/invoices", "https://example.com/": "/invoices", "//example.com/account": "/invoices",
+		`/\example.com`: "/invoices", "///example.com": "/invoices", "javascript:alert(1)": "/invoices", "/login": "/invoices", "/logout": "/invoices",
+		"/api/v1/client/account": "/invoices", "/nowhere": "/invoices", "account": "/invoices", "%": "/invoices", "/account\r\nX: y": "/invoices",
+	} {
+		got := s.visitor(t).post("/login", "email", s.email, "password", s.password, "next", next)
+		if got.status != http.StatusSeeOther || got.header.Get("Location") != want {
+			t.Errorf("next=%q: %d to %q", next, got.status, got.header.Get("Location"))
+		}
+	}
+}
+
+// TestOtherSites: a form of another origin does nothing, whatever cookie the browser sends with it.
+func TestOtherSites(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.inside(t)
+	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
+	must(t, err)
+	submit := "/invoices/" + created.ID.String() + "/submit"
+	for _, headers := range [][]string{
+		{"Origin", "https://example.com"}, {"Origin", "null"}, {"Origin", strings.Replace(v.base, "http:", "https:", 1) + "1"},
+		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+	} {
+		for _, path := range []string{submit, "/logout", "/account/password", "/login"} {
+			if got := v.do(http.MethodPost, path, "", headers...); got.status != http.StatusForbidden {
+				t.Errorf("%s with %q: %d", path, headers, got.status)
+			}
+		}
+	}
+	if found, err := s.tenant(t).Invoice(t.Context(), created.ID); err != nil || found.Submission != nil {
+		t.Errorf("it was submitted: %v", err)
+	}
+	if got := v.get("/account"); got.status != http.StatusOK {
+		t.Errorf("it logged out: %d", got.status)
+	}
+	if got := v.post(submit); got.status != http.StatusSeeOther {
+		t.Errorf("our own form: %d", got.status)
+	}
+}
+
+// TestAddresses: what is nothing is told as a page to people and as JSON to programs; another company's is nothing.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.inside(t)
+	s.company(t, "other@example.com", strong)
+	stranger := s.visitor(t)
+	stranger.login("other@example.com", strong)
+	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
+	must(t, err)
+	path := "/invoices/" + created.ID.String()
+	if got := v.get(path); got.status != http.StatusOK {
+		t.Fatalf("its own: %d", got.status)
+	}
+	withoutID := func(a answer) string { return strings.ReplaceAll(a.body, a.header.Get(api.HeaderRequestID), "") }
+	unknown := stranger.get("/invoices/01890000-0000-7000-8000-000000000000")
+	for _, path := range []string{path, "/invoices/nonsense", "/invoices/00000000-0000-0000-0000-000000000000", "/evidence/" + created.ID.String()} {
+		if got := stranger.get(path); got.status != http.StatusNotFound || withoutID(got) != withoutID(unknown) {
+			t.Errorf("a stranger at %s: %d", path, got.status)
+		}
+	}
+	if got := stranger.post(path + "/submit"); got.status != http.StatusNotFound {
+		t.Errorf("a stranger submits: %d", got.status)
+	}
+	for path, want := range map[string]int{"/nowhere": 404, "/invoices/": 404, "/invoices/x/y/z": 404, "/submit": 404} {
+		if got := v.get(path); got.status != want || !strings.Contains(got.body, "<h1>") {
+			t.Errorf("%s: %d", path, got.status)
+		}
+		got := v.get(path, "Accept", "application/json")
+		if got.status != want || !strings.HasPrefix(got.body, `{"error":{"code":"not_found"`) {
+			t.Errorf("%s for a program: %d %s", path, got.status, got.body)
+		}
+	}
+	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch} {
+		if got := v.do(method, "/invoices", "", "Origin", v.base); got.status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", method, got.status)
+		}
+	}
+	if got := v.get("/api/nowhere"); got.status != http.StatusNotFound || !strings.HasPrefix(got.body, "{") {
+		t.Errorf("the API's own: %d %s", got.status, got.body)
+	}
+	if got := v.get("/docs"); got.status != http.StatusOK || !strings.Contains(got.body, "<html") {
+		t.Errorf("the documentation: %d", got.status)
+	}
+	if got := v.get("/"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices" {
+		t.Errorf("the root: %d to %q", got.status, got.header.Get("Location"))
+	}
+}
+
+// TestHeaders: every page forbids what it does not need, and holds no script and no style of its own; an asset is kept
+// for ever under a path that changes with it.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), false, time.Millisecond)
+	v := s.inside(t)
+	assets := map[string]bool{}
+	for _, path := range []string{"/login", "/invoices", "/account", "/nowhere"} {
+		from := v
+		if path == "/login" {
+			from = s.visitor(t)
+		}
+		got := from.get(path)
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"X-Frame-Options":         "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+			"Cross-Origin-Opener-Policy": "same-origin", "Content-Type": "text/html; charset=utf-8",
+		} {
+			if got.header.Get(name) != want {
+				t.Errorf("%s: %s: %q", path, name, got.header.Get(name))
+			}
+		}
+		if got.header.Get(api.HeaderRequestID) == "" || !strings.Contains(got.body, "All data here is synthetic. Nothing here proves anything about production.") {
+			t.Errorf("%s has no request id, or does not say what it is", path)
+		}
+		elements(parse(t, got.body), func(node *html.Node) { wantNothingInline(t, path, node, assets) })
+	}
+	if len(assets) != 4 {
+		t.Errorf("assets %v", assets)
+	}
+	for asset := range assets {
+		got := s.visitor(t).get(asset)
+		if got.status != http.StatusOK || got.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || got.header.Get("Set-Cookie") != "" {
+			t.Errorf("%s: %d %v", asset, got.status, got.header)
+		}
+	}
+	if got := v.get("/assets/0000000000000000/console.css"); got.status != http.StatusNotFound {
+		t.Errorf("an asset of other bytes: %d", got.status)
+	}
+}
+
+// wantNothingInline fails the test for what the policy would refuse, and notes the assets.
+func wantNothingInline(t *testing.T, path string, node *html.Node, assets map[string]bool) {
+	t.Helper()
+	if node.Data == "style" || node.Data == "script" && attribute(node, "src") == "" || node.Data == "iframe" || node.Data == "base" {
+		t.Errorf("%s: an inline <%s>", path, node.Data)
+	}
+	for _, a := range node.Attr {
+		if a.Key == "style" || strings.HasPrefix(a.Key, "on") || strings.HasPrefix(a.Key, "hx-on") || strings.HasPrefix(strings.ToLower(a.Val), "javascript:") {
+			t.Errorf("%s: <%s %s=%q>", path, node.Data, a.Key, a.Val)
+		}
+		if strings.HasPrefix(a.Val, "/assets/") {
+			assets[a.Val] = true
+		}
+		if (a.Key == "src" || a.Key == "href") && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") {
+			t.Errorf("%s leads to %q", path, a.Val)
+		}
+	}
+}
+
+// TestEvidenceIsAnAttachment: a retained body comes byte for byte, and never as something that a browser would show here.
+func TestEvidenceIsAnAttachment(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, 5*time.Millisecond)
+	v := s.inside(t)
+	for number, network := range map[string]string{"INV-1": "sandbox-accepted", "INV-2": "sandbox-echo-body"} {
+		created, err := s.tenant(t).CreateInvoice(t.Context(), draft(number, network))
+		must(t, err)
+		v.post("/invoices/" + created.ID.String() + "/submit")
+		evidence, err := s.tenant(t).InvoiceEvidence(t.Context(), created.ID)
+		must(t, err)
+		if len(evidence) == 0 {
+			t.Fatal("nothing is retained")
+		}
+		got := v.get("/evidence/" + evidence[0].ID.String())
+		if network == "sandbox-echo-body" {
+			if got.status != http.StatusForbidden || strings.Contains(got.body, s.Info.ProviderCredential) || !evidence[0].Withheld {
+				t.Errorf("a body that echoes a credential: %d", got.status)
+			}
+			continue
+		}
+		sum := sha256.Sum256([]byte(got.body))
+		if got.status != http.StatusOK || sum != evidence[0].SHA256 {
+			t.Errorf("%d, digest %s", got.status, hex.EncodeToString(sum[:]))
+		}
+		for name, want := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff",
+			"Content-Security-Policy": "default-src 'none'; sandbox", "Content-Disposition": `attachment; filename="evidence-1-` + evidence[0].ID.String() + `.bin"`} {
+			if got.header.Get(name) != want {
+				t.Errorf("%s: %q", name, got.header.Get(name))
+			}
+		}
+	}
+}
+
+// TestAForm is bounded, and one that cannot be read is refused.
+func TestAForm(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.inside(t)
+	if got := v.post("/account/password", "current", strings.Repeat("x", 2<<20)); got.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("2 MiB: %d", got.status)
+	}
+	if got := v.do(http.MethodPost, "/account/password", "current=%zz"); got.status != http.StatusBadRequest {
+		t.Errorf("a bad escape: %d", got.status)
+	}
+}
+
+// TestTooManyRequests: a session has as many requests a minute as a token.
+func TestTooManyRequests(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.RateLimit = 5 })
+	v := s.inside(t)
+	for range 5 {
+		if got := v.get("/account"); got.status != http.StatusOK {
+			t.Fatalf("%d", got.status)
+		}
+	}
+	if got := v.get("/account"); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" {
+		t.Errorf("the sixth: %d", got.status)
+	}
+}
+
+// TestHundredRows: a page of a hundred invoices weighs less than 60 KB over the network.
+func TestHundredRows(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	for n := range 100 {
+		_, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-"+strconv.Itoa(n), "1"))
+		must(t, err)
+	}
+	v := s.inside(t)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/invoices?per=100", http.NoBody)
+	must(t, err)
+	request.Header.Set("Accept-Encoding", "gzip") // set by hand, so that what comes is counted as it comes
+	response, err := v.client.Do(request)
+	must(t, err)
+	defer response.Body.Close()
+	packed, err := io.ReadAll(response.Body)
+	must(t, err)
+	if response.Header.Get("Content-Encoding") != "gzip" || len(packed) > 60_000 {
+		t.Errorf("%d bytes, encoding %q", len(packed), response.Header.Get("Content-Encoding"))
+	}
+	page := v.get("/invoices?per=100")
+	if rows := strings.Count(page.body, `class="row"`); rows != 100 {
+		t.Errorf("%d rows", rows)
+	}
+	for path, want := range map[string]string{
+		"/invoices?per=10&page=2": "11 to 20 of 100", "/invoices?per=10&page=99": "Nothing here", "/invoices?per=100000": "1 to 100 of 100", "/invoices?page=-1&per=x": "1 to 50 of 100",
+		"/invoices?stage=submitted": "No invoice matches", "/invoices?q=INV-77": "1 to 1 of 1", "/invoices?receiver_state=is:%00": "1 to 50 of 100",
+	} {
+		got := v.get(path)
+		if got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d without %q", path, got.status, want)
+		}
+	}
+}
+
+// BenchmarkHundredRows is a page of a hundred invoices, half of them submitted, over HTTP.
+func BenchmarkHundredRows(b *testing.B) {
+	s := start(b, first(), true, time.Millisecond)
+	for n := range 100 {
+		created, err := s.tenant(b).CreateInvoice(b.Context(), draft("INV-"+strconv.Itoa(n), "1"))
+		must(b, err)
+		if n%2 == 0 {
+			s.report(b, created.ID.String(), "accepted_by_provider")
+		}
+	}
+	v := s.inside(b)
+	for b.Loop() {
+		if got := v.get("/invoices?per=100", "Accept-Encoding", "gzip"); got.status != http.StatusOK {
+			b.Fatal(got.status)
+		}
+	}
+}

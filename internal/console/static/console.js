@@ -1,0 +1,73 @@
+// What a page gains from JavaScript: times in the reader's zone, no polling in the background, one submission per click,
+// filters that apply themselves. Everything works without it.
+"use strict";
+(() => {
+  const here = new Date().getFullYear();
+  const format = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const formatYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+
+  const formatDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  const formatTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+
+  function localize(root) {
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      if (time.classList.contains("tick")) time.replaceChildren(formatDay.format(at), document.createElement("br"), formatTime.format(at));
+      else time.textContent = (at.getFullYear() === here ? format : formatYear).format(at);
+    }
+  }
+  localize(document);
+  document.addEventListener("htmx:afterSwap", (event) => localize(event.detail.elt.isConnected ? event.detail.elt : document));
+  document.addEventListener("htmx:load", (event) => localize(event.detail.elt));
+
+  // A page that nobody looks at asks nothing, and neither does one in which a dialog is open over the part that would go.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const part = event.detail.elt;
+    if (part.hasAttribute("data-live") && (document.hidden || part.querySelector(":popover-open"))) event.preventDefault();
+  });
+
+  // What somebody has opened stays open when its part is replaced.
+  let open = [];
+  document.addEventListener("htmx:beforeSwap", () => { open = [...document.querySelectorAll("details[open][id]")].map((details) => details.id); });
+  document.addEventListener("htmx:afterSettle", () => open.forEach((id) => { const details = document.getElementById(id); if (details) details.open = true; }));
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.dataset.sent) {
+      event.preventDefault();
+      return;
+    }
+    if (form.method === "post") {
+      form.dataset.sent = "1";
+      const button = event.submitter;
+      if (button && button.dataset.busy) {
+        button.setAttribute("aria-busy", "true");
+        button.textContent = button.dataset.busy;
+      }
+    }
+  });
+  // A page that comes back from the browser's memory may be used again.
+  addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent));
+
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form[data-auto]");
+    if (form && event.target.tagName === "SELECT") form.requestSubmit();
+  });
+
+  // What is empty in a filter says nothing in the address.
+  document.addEventListener("formdata", (event) => {
+    if (event.target.method !== "get") return;
+    for (const [name, value] of [...event.formData]) if (value === "") event.formData.delete(name);
+  });
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button[data-copy]");
+    if (!button) return;
+    const source = document.getElementById(button.dataset.copy);
+    if (!source || !navigator.clipboard) return;
+    await navigator.clipboard.writeText(source.textContent.trim());
+    document.getElementById("announcer").textContent = button.dataset.copied || "";
+    button.dataset.done = "1";
+  });
+})();

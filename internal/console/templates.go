@@ -1,0 +1,127 @@
+package console
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// The pages and their words.
+//
+//go:embed templates/*.html messages/*.json
+var texts embed.FS
+
+// catalogue is every sentence of the pages in one language, by key. Placeholders are those of package fmt, numbered
+// where another language may want another order.
+type catalogue map[string]string
+
+// readCatalogue reads the messages of a language.
+func readCatalogue(language string) (catalogue, error) {
+	text, err := texts.ReadFile("messages/" + language + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	words := catalogue{}
+	if err := json.Unmarshal(text, &words); err != nil {
+		return nil, fmt.Errorf("console: messages of %s: %w", language, err)
+	}
+	return words, nil
+}
+
+// find returns the message of a key; known is false when there is none.
+func (c catalogue) find(key string) (text string, known bool) {
+	text, known = c[key]
+	return text, known
+}
+
+// say returns a message with its placeholders filled. A key without a message is a mistake in a template, which a test
+// finds.
+func (c catalogue) say(key string, values ...any) (string, error) {
+	text, known := c[key]
+	if !known {
+		return "", fmt.Errorf("console: no message %q", key)
+	}
+	if len(values) == 0 {
+		return text, nil
+	}
+	return fmt.Sprintf(text, values...), nil
+}
+
+// count is say for a number of things: the message of key.one or key.other, which are given the number first.
+func (c catalogue) count(key string, n int, values ...any) (string, error) {
+	form := ".other"
+	if n == 1 {
+		form = ".one"
+	}
+	return c.say(key+form, append([]any{grouped(fmt.Sprint(n))}, values...)...)
+}
+
+// either returns the message of the first key, or the other text where there is none: for words of others, of which only
+// some are known.
+func (c catalogue) either(key, otherwise string) string {
+	if text, known := c[key]; known {
+		return text
+	}
+	return otherwise
+}
+
+// templates are the parsed pages, each with the layout and the components of all.
+type templates struct {
+	words  catalogue
+	byPage map[string]*template.Template
+}
+
+// shared are the files that every page has.
+var shared = []string{"templates/layout.html", "templates/components.html"} //nolint:gochecknoglobals // a constant list
+
+func newTemplates(words catalogue, assets *assetFiles) (*templates, error) {
+	t := &templates{words: words, byPage: map[string]*template.Template{}}
+	base, err := template.New("layout.html").Funcs(viewFuncs(words, assets)).Option("missingkey=error").ParseFS(texts, shared...)
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	files, err := fs.Glob(texts, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		if name == "layout" || name == "components" {
+			continue
+		}
+		page, err := base.Clone()
+		if err != nil {
+			return nil, fmt.Errorf("console: %s: %w", file, err)
+		}
+		if t.byPage[name], err = page.ParseFS(texts, file); err != nil {
+			return nil, fmt.Errorf("console: %s: %w", file, err)
+		}
+	}
+	return t, nil
+}
+
+// execute writes a template of a page's file.
+func (t *templates) execute(w io.Writer, page, name string, data any) error {
+	found, ok := t.byPage[page]
+	if !ok {
+		return fmt.Errorf("console: no page %q", page)
+	}
+	if err := found.ExecuteTemplate(w, name, data); err != nil {
+		return fmt.Errorf("console: %s: %w", page, err)
+	}
+	return nil
+}
+
+// notice returns the notice of a key below "said."; nil for anything else, since it comes from the address bar.
+func (t *templates) notice(key string) *notice {
+	text, known := t.words.find("said." + key)
+	if !known {
+		return nil
+	}
+	return &notice{Good: strings.HasPrefix(key, "good."), Text: text}
+}

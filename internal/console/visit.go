@@ -1,0 +1,203 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// visit is one request on its way to its answer.
+type visit struct {
+	*Console
+	w      http.ResponseWriter
+	r      *http.Request
+	source string
+	// session is who is logged in; its Tenant is nil when nobody is.
+	session store.Session
+	// values are those of the route's {parameters}.
+	values map[string]string
+}
+
+// id returns a parameter of the path as an identifier. What is none is as unknown as another company's.
+func (v *visit) id(name string) (store.ID, error) {
+	id, err := store.ParseID(v.values[name])
+	if err != nil || id.IsZero() { // the store binds no zero identifier
+		return store.ID{}, store.ErrNotFound
+	}
+	return id, nil
+}
+
+// profile is the seller's, for the advice that depends on it.
+func (v *visit) profile() *api.Profile { return &v.session.Account.Profile }
+
+// fragment tells whether the caller is a live part of a page that wants to know what is new.
+func (v *visit) fragment() bool { return v.r.Header.Get("HX-Request") == "true" }
+
+// notice is a sentence above a page about what has just been done.
+type notice struct {
+	// Good tells whether it went as it was meant to.
+	Good bool
+	Text string
+	// Link leads to what it is about; "" for nothing else.
+	Link string
+}
+
+// shown is what a template is given.
+type shown struct {
+	// Title is the page's own, without the name of the product.
+	Title string
+	// Section is the entry of the navigation that is marked.
+	Section string
+	Notice  *notice
+	// Body is the page's.
+	Body any
+
+	Company     string
+	Environment string
+	LoggedIn    bool
+	Sections    []section
+}
+
+// Synthetic tells that the pages are no production's.
+func (s shown) Synthetic() bool { return s.Environment != "production" }
+
+// page answers with a page: the file of this name in templates, in the layout of all.
+func (v *visit) page(status int, name string, p shown) error {
+	p.Company, p.LoggedIn, p.Environment = v.session.Account.Company, v.session.Tenant != nil, v.Environment
+	p.Sections = sections
+	if p.Notice == nil {
+		p.Notice = v.pages.notice(v.r.URL.Query().Get("said"))
+	}
+	var html bytes.Buffer
+	if err := v.pages.execute(&html, name, "layout", p); err != nil {
+		return err
+	}
+	v.send(status, "text/html; charset=utf-8", html.Bytes())
+	return nil
+}
+
+// send writes an answer, compressed when the caller takes that. Who hangs up is no failure of ours.
+func (v *visit) send(status int, mediaType string, body []byte) {
+	header := v.w.Header()
+	header.Set("Content-Type", mediaType)
+	header.Add("Vary", "Accept-Encoding")
+	if len(body) > leastCompressed && acceptsGzip(v.r.Header.Get("Accept-Encoding")) {
+		var packed bytes.Buffer
+		if writer, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed); err == nil {
+			_, err = writer.Write(body)
+			if closed := writer.Close(); err == nil && closed == nil { // a buffer takes everything
+				header.Set("Content-Encoding", "gzip")
+				body = packed.Bytes()
+			}
+		}
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(body)
+}
+
+// leastCompressed is the size in bytes below which an answer fits into one packet as it is.
+const leastCompressed = 1200
+
+// redirect sends the browser on with a GET. path is a path of ours.
+func (v *visit) redirect(path string) error {
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	return nil
+}
+
+// said is a path with the notice that its page shows: a key below "said." in the messages, beginning with good. or bad.
+func said(path, key string) string { return path + "?" + url.Values{"said": {key}}.Encode() }
+
+// paging is where a list stands.
+type paging struct {
+	Page, PerPage, Total int
+	path                 string
+	query                url.Values
+}
+
+// The sizes of a page of a list.
+const (
+	defaultPerPage = 50
+	maxPerPage     = 100
+)
+
+// paging reads which page of a list is asked for. What is no number is the first page: an address may be typed.
+func (v *visit) paging() paging {
+	query := v.r.URL.Query()
+	query.Del("seen")
+	query.Del("said")
+	number := func(name string, absent int) int {
+		n, err := strconv.Atoi(query.Get(name))
+		if err != nil || n < 1 {
+			return absent
+		}
+		return n
+	}
+	return paging{Page: number("page", 1), PerPage: min(number("per", defaultPerPage), maxPerPage), path: v.r.URL.Path, query: query}
+}
+
+// Last is the number of the last page, from 1.
+func (p paging) Last() int { return max(1, (p.Total+p.PerPage-1)/p.PerPage) }
+
+// First and Through are the numbers of the first and the last entry of the page, from 1; 0 when it is empty.
+func (p paging) First() int {
+	if p.Through() == 0 {
+		return 0
+	}
+	return (p.Page-1)*p.PerPage + 1
+}
+
+// Through is the number of the page's last entry.
+func (p paging) Through() int {
+	if p.Page > p.Last() {
+		return 0
+	}
+	return min(p.Page*p.PerPage, p.Total)
+}
+
+// To is the address of another page of the same list.
+func (p paging) To(page int) string {
+	query := url.Values{}
+	maps.Copy(query, p.query)
+	query.Set("page", strconv.Itoa(page))
+	return p.path + "?" + query.Encode()
+}
+
+// Back and On are the numbers of the neighbours, 0 where there is none.
+func (p paging) Back() int { return min(p.Page-1, p.Last()) }
+
+// On is the number of the next page.
+func (p paging) On() int {
+	if p.Page >= p.Last() {
+		return 0
+	}
+	return p.Page + 1
+}
+
+// attachment answers with bytes that others wrote: to be stored, never to be shown in this origin.
+func (v *visit) attachment(name string, body []byte) error {
+	header := v.w.Header()
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, strings.Map(plain, name)))
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	v.w.WriteHeader(http.StatusOK)
+	_, _ = v.w.Write(body)
+	return nil
+}
+
+// plain keeps the characters that a file name has on every system.
+func plain(r rune) rune {
+	if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '.' || r == '_' {
+		return r
+	}
+	return '_'
+}

@@ -1,0 +1,203 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"quittance/api"
+)
+
+// inChromium skips nothing: the fast tests, which run every few minutes, leave the browser to the whole ones.
+func inChromium(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if testing.Short() {
+		return
+	}
+	t.Parallel()
+	test(t)
+}
+
+// allFinal is true when all four dimensions of the invoice on the page are final.
+const allFinal = `document.querySelectorAll(".segment.current.final").length === 4`
+
+// TestPagesLook: every page, at both widths, in both schemes: no violation that axe finds, nothing wider than the
+// window, nothing that the browser complains of, nothing asked of another host.
+func TestPagesLook(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), false, 300*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.open("/")
+		b.until(`location.pathname === "/login"`)
+		b.inspect("login")
+		b.login(s.email, s.password)
+		b.open("/account")
+		b.inspect("account")
+		b.open("/invoices?q=nothing+at+all")
+		b.inspect("invoices-none")
+		b.open("/invoices")
+		b.click("a.row")
+		b.until(`document.querySelector("#submit")`)
+		b.inspect("draft")
+		b.click("#submit")
+		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
+		b.inspect("confirm")
+		b.click("#confirm button.primary")
+		b.until(allFinal)
+		b.do(chromedp.Evaluate(`location.replace(location.pathname)`, nil)) // without the notice
+		b.until(`!document.querySelector(".notice")`)
+		b.inspect("invoice")
+		token := s.token(t, s.email, s.password)
+		for number, network := range map[string]string{"UNKNOWN-1": "sandbox-arriving", "REJECTED-1": "sandbox-rejected-validation", "SILENT-1": "sandbox-silent-receiver", "OPEN-1": "sandbox-discovery-timed-out"} {
+			id := s.submitted(t, token, number, network)
+			if network == "sandbox-rejected-validation" {
+				b.open("/invoices/" + id)
+				b.inspect("rejected")
+			}
+		}
+		incomplete := draft("INCOMPLETE-1", "1")
+		incomplete.DueDate, incomplete.BuyerCity, incomplete.Items[0].UnitCode, incomplete.PaymentMeansCode = nil, nil, nil, new("wire")
+		var made api.Invoice
+		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", incomplete, &made)
+		b.open("/invoices/" + made.ID)
+		b.inspect("incomplete")
+		b.open("/invoices?per=12")
+		b.inspect("invoices")
+	})
+}
+
+// submitted makes an invoice by the API and submits it; its identifier.
+func (s *system) submitted(t *testing.T, token, number, network string) string {
+	t.Helper()
+	var made api.Invoice
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(number, network), &made); status != http.StatusCreated {
+		t.Fatalf("%s: %d", number, status)
+	}
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices/"+made.ID+"/submit", nil, nil); status > http.StatusAccepted {
+		t.Fatalf("submit %s: %d", number, status)
+	}
+	return made.ID
+}
+
+// TestKeyboardOnly: somebody without a mouse logs in, finds a draft, submits it, and sees its four states arrive without
+// loading the page anew; a screen reader is told.
+func TestKeyboardOnly(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), false, 300*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.open("/login")
+		b.press(s.email) // the focus is there
+		b.tabTo("#password")
+		b.press(s.password + kb.Enter)
+		b.until(`location.pathname === "/invoices"`)
+		b.tabTo("a.row")
+		b.press(kb.Enter)
+		b.until(`document.querySelector("#submit")`)
+		b.tabTo("#submit")
+		b.press(kb.Enter)
+		b.until(`document.activeElement.matches("#confirm button.primary")`)
+		b.press(kb.Escape)
+		b.until(`!document.querySelector("#confirm").matches(":popover-open") && document.activeElement.id === "submit"`)
+		b.press(kb.Enter)
+		b.until(`document.activeElement.matches("#confirm button.primary")`)
+		b.press(kb.Enter)
+		b.until(`document.querySelector(".standing.acknowledged")`)
+		same := b.stay()
+		b.until(allFinal)
+		b.until(`document.querySelector("#announcer").textContent.includes("Receiver: accepted")`)
+		same()
+		// The time is the reader's; UTC stands in the title.
+		b.until(`[...document.querySelectorAll("time:not(.tick)")].every(t => t.title.endsWith("UTC") && !t.textContent.includes("UTC"))`)
+		b.wantQuiet("the walk")
+	})
+}
+
+// TestLiveList: a list shows what others do without being loaded anew, and what is open stays open.
+func TestLiveList(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 50*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		same := b.stay()
+		id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-silent-receiver")
+		b.until(`document.querySelectorAll(".c-state .state.final").length === 3 && document.querySelector(".c-state .state.none").innerText.includes("not reported")`)
+		same()
+		b.open("/invoices/" + id)
+		same = b.stay()
+		b.click("details summary")
+		before := b.text("#h-attempts ~ div")
+		b.until(`document.querySelector(".submission").innerText !== ` + quoted(before)) // the provider is asked again and again
+		b.until(`document.querySelector("details[open]")`)
+		same()
+		b.wantQuiet("the live pages")
+	})
+}
+
+func quoted(text string) string {
+	return "`" + strings.NewReplacer("`", "", `\`, "").Replace(text) + "`"
+}
+
+// TestOutcomes: what we do not know is said so, plainly; what was rejected can be corrected; a refusal says why.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Second) // so that what is unknown stays so for a while
+	v := s.inside(t)
+	token := s.token(t, s.email, s.password)
+	for network, want := range map[string]string{
+		"sandbox-arriving":            "We do not know yet whether the provider has the document. We keep asking; do not create a new invoice.",
+		"sandbox-rejected-validation": "rejected_by_",
+		"sandbox-accepted":            "The provider has the document. The four states say what became of it.",
+		"sandbox-429-for-ever":        "The provider did not take the document. The invoice is a draft as before",
+	} {
+		var made api.Invoice
+		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(network, network), &made)
+		path := "/invoices/" + made.ID
+		got := v.post(path + "/submit")
+		if got.status == http.StatusSeeOther {
+			got = v.get(got.header.Get("Location"))
+		}
+		if !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d without %q", network, got.status, want)
+		}
+		if editable := strings.Contains(got.body, path+"/edit"); editable != (network == "sandbox-rejected-validation" || network == "sandbox-429-for-ever") {
+			t.Errorf("%s: editable %v", network, editable)
+		}
+	}
+	again := draft("sandbox-accepted", "1")
+	var made api.Invoice
+	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", again, &made)
+	if got := v.post("/invoices/" + made.ID + "/submit"); got.status != http.StatusConflict || !strings.Contains(got.body, "was submitted before") || !strings.Contains(got.body, ">Show it<") {
+		t.Errorf("a number twice: %d", got.status)
+	}
+	again = draft("incomplete", "1")
+	again.DueDate, again.Items[0].UnitCode = nil, nil
+	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", again, &made)
+	got := v.post("/invoices/" + made.ID + "/submit")
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "/edit#f-due_date") || !strings.Contains(got.body, "/edit#f-items-0-unit_code") {
+		t.Errorf("incomplete: %d", got.status)
+	}
+	if strings.Contains(got.body, `id="submit"`) {
+		t.Error("what is incomplete can be submitted")
+	}
+}
+
+// TestFocusIsSeen: what has the focus is outlined, in both schemes.
+func TestFocusIsSeen(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), false, time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		for _, selector := range []string{".skip", ".side li a", "#q", "#stage", "a.row"} {
+			b.tabTo(selector)
+			var outline string
+			b.do(chromedp.Evaluate(`getComputedStyle(document.activeElement).outlineStyle`, &outline))
+			if outline == "none" {
+				t.Errorf("%s has the focus and nobody sees it", selector)
+			}
+		}
+	})
+}

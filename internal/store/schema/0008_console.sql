@@ -1,0 +1,5 @@
+-- What the pages read: the events about one submission, and through them whom was told. Sessions of browsers are rows of
+-- tokens like bearer tokens; their digests are made another way.
+
+-- +goose Up
+create index events_resource on events (tenant_id, resource_id, position);

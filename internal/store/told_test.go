@@ -1,0 +1,161 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+// TestTold: the deliveries of a submission's events are counted by state, its events come oldest first with their
+// deliveries, the newest of them when there are many, and each word names the evidence it was read from.
+func TestTold(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		s := f.subscribe(t, api.EventStatusChanged, api.EventTerminal)
+		call, quiet := f.submit(t, "INV-1"), f.submit(t, "INV-2")
+		record(t, call, allFour("pending", false), api.EventSubmissionUpdated, api.EventStatusChanged)
+		last := record(t, call, words{invoice.DimensionReceiver: {Value: "accepted", Terminal: true}}, api.EventStatusChanged, api.EventTerminal)
+		claimed := f.claimDeliveries(t, s.ID, 2)
+		must(t, claimed[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
+		must(t, claimed[1].Settle(ctx, attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}))
+
+		told, err := f.tenant.Told(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID})
+		must(t, err)
+		want := map[store.ID]store.Told{call.Submission.ID: {Pending: 1, Delivered: 1, Failed: 1, Events: 4}}
+		if !reflect.DeepEqual(told, want) {
+			t.Errorf("told %+v, want %+v", told, want)
+		}
+		if none, err := f.tenant.Told(ctx, nil); err != nil || len(none) != 0 {
+			t.Errorf("of nothing: %+v, %v", none, err)
+		}
+
+		events, err := f.tenant.ResourceEvents(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID}, 3)
+		must(t, err)
+		var kinds []string
+		for _, e := range events {
+			kinds = append(kinds, fmt.Sprintf("%d %s %d", e.Position, e.Kind, len(e.Deliveries)))
+			if e.Resource != call.Submission.ID || len(e.Body) == 0 {
+				t.Errorf("event %+v", e)
+			}
+		}
+		if want := []string{"2 einvoice.status.changed 1", "3 einvoice.status.changed 1", "4 einvoice.terminal 1"}; !slices.Equal(kinds, want) {
+			t.Errorf("events %q, want %q", kinds, want)
+		}
+
+		records, err := f.tenant.StateRecords(ctx, call.Submission.ID)
+		must(t, err)
+		evidence, err := f.tenant.Evidence(ctx, call.Submission.ID)
+		must(t, err)
+		if len(records) != 4 || len(evidence) != 2 {
+			t.Fatalf("%d records, %d entries", len(records), len(evidence))
+		}
+		for _, r := range records {
+			word, terminal, _ := last.States.Get(r.Dimension)
+			from := evidence[0].ID
+			if r.Dimension == invoice.DimensionReceiver {
+				from = evidence[1].ID
+			}
+			if r.Word != word || r.Terminal != terminal || r.Evidence != from || !r.ChangedAt.Equal(f.Clock.Now()) {
+				t.Errorf("%s: %+v, want %s of %s", r.Dimension, r, word, from)
+			}
+		}
+	})
+}
+
+// TestOthersAreNotTold: what belongs to another company is in none of the answers about many.
+func TestOthersAreNotTold(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ids := f.ids(t, f.decoy)
+		told, err := f.tenant.Told(t.Context(), ids)
+		if err != nil || len(told) != 0 {
+			t.Errorf("told %+v, %v", told, err)
+		}
+		events, err := f.tenant.ResourceEvents(t.Context(), ids, 100)
+		if err != nil || len(events) != 0 {
+			t.Errorf("events %+v, %v", events, err)
+		}
+		words, err := f.tenant.StateWords(t.Context())
+		must(t, err)
+		for dimension, list := range words {
+			if len(list) != 0 {
+				t.Errorf("%s: the words %q are another's", dimension, list)
+			}
+		}
+	})
+}
+
+// TestStateWords: the words that were used, each once, in order, of this company alone, and never more than fifty.
+func TestStateWords(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		for n := range 53 {
+			word := fmt.Sprintf("word-%02d", n%52)
+			record(t, f.submit(t, fmt.Sprintf("INV-%d", n)), words{invoice.DimensionReceiver: {Value: word}})
+		}
+		found, err := f.tenant.StateWords(t.Context())
+		must(t, err)
+		list := found[invoice.DimensionReceiver]
+		if len(list) != 50 || list[0] != "word-00" || !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != 50 {
+			t.Errorf("%d words: %q", len(list), list)
+		}
+		if len(found[invoice.DimensionTaxAuthority]) != 0 {
+			t.Errorf("words of a dimension that was never reported: %q", found[invoice.DimensionTaxAuthority])
+		}
+	})
+}
+
+// TestInvoiceSearch: text is found in the number, the recipient's name and its network identifier; what looks like a
+// pattern is text; and the further filters narrow the list.
+func TestInvoiceSearch(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		add := func(number, recipient, network string) {
+			d := draft(number)
+			d.RecipientName, d.RecipientNetworkID = &recipient, &network
+			_, err := f.tenant.CreateInvoice(ctx, d)
+			must(t, err)
+		}
+		add("A-100%", `Palm "Trading" \ LLC`, "0012")
+		add("A_200", "شركة النخيل", "0034")
+		add("AX300", "recipient_name", "9999")
+		known := f.submit(t, "SUB-1")
+		record(t, known, words{invoice.DimensionReceiver: {Value: "sent"}})
+		unknown := f.submit(t, "SUB-2")
+		decide(t, unknown, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
+
+		for _, test := range []struct {
+			name   string
+			filter store.InvoiceFilter
+			want   []string
+		}{
+			{"exact number", store.InvoiceFilter{Search: "AX300"}, []string{"AX300"}},
+			{"part, any case", store.InvoiceFilter{Search: "ax3"}, []string{"AX300"}},
+			{"name", store.InvoiceFilter{Search: "trading\" \\"}, []string{"A-100%"}},
+			{"right to left", store.InvoiceFilter{Search: "النخيل"}, []string{"A_200"}},
+			{"network identifier", store.InvoiceFilter{Search: "003"}, []string{"A_200"}},
+			{"a per cent sign is one", store.InvoiceFilter{Search: "0%"}, []string{"A-100%"}},
+			{"an underscore is one", store.InvoiceFilter{Search: "A_"}, []string{"A_200"}},
+			{"a member's name is no text", store.InvoiceFilter{Search: "recipient_name"}, []string{"AX300"}},
+			{"nothing", store.InvoiceFilter{Search: "zzz"}, nil},
+			{"unknown outcome", store.InvoiceFilter{Outcome: new(api.OutcomeUnknown)}, []string{"SUB-2"}},
+			{"not reported", store.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionReceiver}}, []string{"SUB-2"}},
+			{"not reported elsewhere", store.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionTaxAuthority}}, []string{"SUB-2", "SUB-1"}},
+			{"both", store.InvoiceFilter{Search: "sub", Outcome: new(api.OutcomeAcknowledged)}, []string{"SUB-1"}},
+		} {
+			page, err := f.tenant.Invoices(ctx, test.filter, 1, 100)
+			must(t, err)
+			var got []string
+			for _, i := range page.Invoices {
+				got = append(got, *i.Draft.InvoiceNumber)
+			}
+			if !slices.Equal(got, test.want) || page.Total != len(test.want) {
+				t.Errorf("%s: %q of %d, want %q", test.name, got, page.Total, test.want)
+			}
+		}
+	})
+}
