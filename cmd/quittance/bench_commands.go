@@ -289,8 +289,8 @@ func (benchAllCmd) Help() string {
   quittance bench all
   quittance bench all --quick --json
 
-Each measurement has a deployment of its own, with the sizes that its own command has when nothing else is said. With --json
-it prints a record a line.`
+Each measurement has a deployment of its own, with the sizes that its own command has when nothing else is said; soak, which
+takes an hour, is left out. With --json it prints a record a line.`
 }
 
 // measurements are the commands that benchAllCmd runs, with the flags that make each of them quick.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,7 +131,7 @@ func Soak(ctx context.Context, c Config, o SoakOptions) (_ Report, err error) {
 	if err := s.logged(&r); err != nil {
 		return r, err
 	}
-	r.note("The rate is that of each company. The server ran with %v.", soakFlags(o))
+	r.note("The rate is that of each company. The server ran with %s.", strings.Join(c.ServeFlags, " "))
 	r.clocks(p.own.companies[healthy].inbox.tally())
 	return r, p.limitDisk(ctx, &r)
 }

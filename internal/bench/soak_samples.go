@@ -41,7 +41,7 @@ func (s *soak) watch(ctx context.Context) error {
 
 // sample takes the n-th of a number of samples, from 0, and writes a line of progress.
 func (s *soak) sample(ctx context.Context, n, count int, at time.Duration) error {
-	var found Report
+	found := s.place.config.report()
 	found.set("at_seconds", at.Seconds())
 	if err := s.look(ctx, &found); err != nil {
 		return err
@@ -162,7 +162,11 @@ func (s *soak) quarters(r *Report) {
 func (r *Report) compare(name, unit string, first, last float64) {
 	r.set(name+"_first_quarter"+unit, first)
 	r.set(name+"_last_quarter"+unit, last)
-	r.set(name+"_last_to_first_quarter_ratio", last/first)
+	if ratio := name + "_last_to_first_quarter_ratio"; first > 0 {
+		r.set(ratio, last/first)
+	} else {
+		r.unknown(ratio, "there was nothing in the first quarter")
+	}
 }
 
 // median is the median of a figure of some samples, or why there is none.
