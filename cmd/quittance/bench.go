@@ -19,6 +19,7 @@ type benchCmd struct {
 	Fairness    benchFairnessCmd    `cmd:"" help:"Measure what a company notices of another one's hanging destination."`
 	Lists       benchListsCmd       `cmd:"" help:"Read the first and the last page of a long list."`
 	Start       benchStartCmd       `cmd:"" help:"Start the server on a large database."`
+	Soak        benchSoakCmd        `cmd:"" help:"Mixed load beside a hanging, a redirecting and a flapping receiver: leaks, lost events, starved companies."`
 	All         benchAllCmd         `cmd:"" help:"Make every measurement, one after another."`
 	Limits      benchLimitsCmd      `cmd:"" help:"Measure what this machine can do at all: disk, HTTP, signed callbacks."`
 }

@@ -222,6 +222,38 @@ func (c benchStartCmd) Run(env environment) error {
 	return c.print(env, report, err)
 }
 
+type benchSoakCmd struct {
+	benchOwn
+	Rate     float64       `default:"5" help:"Visits of each of the four companies that are due a second (open loop): each creates a draft, submits it, and reads it and the list of invoices."`
+	Clients  int           `default:"16" help:"Visits of each company that can be under way at a time."`
+	Duration time.Duration `default:"1h" help:"How long the load lasts."`
+	Sample   time.Duration `default:"1m" help:"How often the server is looked at, which gives a line of progress."`
+	Flap     time.Duration `default:"1m" help:"Period of the flapping receiver; during the first third of each it is broken."`
+}
+
+// Help is shown by --help.
+func (benchSoakCmd) Help() string {
+	return `Example:
+  quittance bench soak --progress always
+  quittance bench soak --duration 10m --sample 10s --database postgres://bench@/bench --json`
+}
+
+// Run lets companies with broken receivers be served beside a healthy one.
+func (c benchSoakCmd) Run(env environment) error {
+	if err := positive(size{"--clients", c.Clients}); err != nil {
+		return err
+	}
+	if c.Rate <= 0 || c.Flap <= 0 || c.Sample <= 0 || c.Duration < c.Sample {
+		return errors.New("--rate, --flap and --sample must be above 0, and --duration no shorter than --sample")
+	}
+	config, err := c.config(env, "soak")
+	if err != nil {
+		return err
+	}
+	report, err := bench.Soak(env.ctx, config, bench.SoakOptions{Rate: c.Rate, Clients: c.Clients, Duration: c.Duration, Sample: c.Sample, Flap: c.Flap})
+	return c.print(env, report, err)
+}
+
 type benchLimitsCmd struct {
 	benchCommon
 	Clients int `default:"64" help:"Clients that call, each one at a time."`
@@ -257,8 +289,8 @@ func (benchAllCmd) Help() string {
   quittance bench all
   quittance bench all --quick --json
 
-Each measurement has a deployment of its own, with the sizes that its own command has when nothing else is said. With --json
-it prints a record a line.`
+Each measurement has a deployment of its own, with the sizes that its own command has when nothing else is said; soak, which
+takes an hour, is left out. With --json it prints a record a line.`
 }
 
 // measurements are the commands that benchAllCmd runs, with the flags that make each of them quick.

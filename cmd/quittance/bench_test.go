@@ -24,6 +24,7 @@ type benchRecord struct {
 	Failed      map[string]int64
 	Lost        *int64
 	Notes       []string
+	Samples     []map[string]*float64
 }
 
 // wantBench is what each measurement has to say, whatever the numbers are.

@@ -1,5 +1,6 @@
 // Package bench measures a deployment under load, for anybody who wants to know what it does on their own machine: drafts,
-// submissions, deliveries in bursts and at a steady rate, the fairness between companies, lists, and the start.
+// submissions, deliveries in bursts and at a steady rate, the fairness between companies, lists, the start, and
+// hours of trouble.
 //
 // Its invariants: nothing is invented, what could not be measured is reported as such and why; a steady rate is an open
 // loop, whose latencies count from the moment at which a call was due, so that a server that stands still is seen by

@@ -47,12 +47,17 @@ func (h *Histogram) Record(d time.Duration) {
 	h.counts[bucket(us)].Add(1)
 	h.count.Add(1)
 	h.sum.Add(us)
-	for {
-		known := h.max.Load()
-		if us <= known || h.max.CompareAndSwap(known, us) {
-			return
-		}
+	raise(&h.max, us)
+}
+
+// add counts what another histogram has counted.
+func (h *Histogram) add(other *Histogram) {
+	for n := range other.counts {
+		h.counts[n].Add(other.counts[n].Load())
 	}
+	h.count.Add(other.count.Load())
+	h.sum.Add(other.sum.Load())
+	raise(&h.max, other.max.Load())
 }
 
 // Count is how many durations were recorded.

@@ -142,16 +142,9 @@ func (s *subscriber) subscribe(ctx context.Context) error {
 	}
 	name := "bench-" + hex.EncodeToString(tag[:])
 	s.inbox = s.hooks.open(name)
-	body, err := json.Marshal(map[string]string{"url": s.hooks.url + "/" + name, "description": "quittance bench"})
+	made, err := s.t.subscribe(ctx, s.user, s.hooks.url+"/"+name)
 	if err != nil {
 		return err
-	}
-	var made struct {
-		ID     string `json:"id"`
-		Secret string `json:"secret"`
-	}
-	if err := s.t.call(ctx, http.StatusCreated, s.t.request(s.user, http.MethodPost, subscriptionsPath, body), &made); err != nil {
-		return fmt.Errorf("subscribe %s: %w", s.hooks.url, err)
 	}
 	s.inbox.tell(made.Secret)
 	s.id = made.ID

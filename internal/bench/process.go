@@ -30,6 +30,7 @@ type server struct {
 	command *exec.Cmd
 	log     string
 	base    *url.URL
+	metrics *url.URL // nil without --metrics-listen
 	ended   chan struct{}
 	err     error // of Wait; read it after ended is closed
 	// ready is how long it took from the start of the process until /readyz answered 200.
@@ -133,9 +134,13 @@ func (s *server) listening() (*url.URL, error) {
 		var said struct {
 			Message string `json:"msg"`
 			Listen  string `json:"listen"`
+			Metrics string `json:"metrics"`
 		}
 		// A line that is still being written, or is no JSON, says nothing.
 		if json.Unmarshal(lines.Bytes(), &said) == nil && said.Message == "serving" {
+			if said.Metrics != "" {
+				s.metrics = &url.URL{Scheme: "http", Host: said.Metrics}
+			}
 			return &url.URL{Scheme: "http", Host: said.Listen}, nil
 		}
 	}

@@ -147,6 +147,9 @@ func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if answer := in.instead.Load(); answer != nil && (*answer)(w) {
+		return
+	}
 	w.WriteHeader(in.take(r.Header, body, at))
 }
 
@@ -170,6 +173,8 @@ type sample struct {
 type inbox struct {
 	// hanging lets every callback wait for an answer that never comes.
 	hanging atomic.Bool
+	// instead answers a callback in place of taking it, unless it returns false; nil takes every callback.
+	instead atomic.Pointer[func(w http.ResponseWriter) bool]
 	// busy is how many callbacks are being answered, busiest the most there were at a time.
 	busy, busiest atomic.Int64
 

@@ -119,6 +119,8 @@ type Report struct {
 	Lost int64 `json:"lost"`
 	// Notes say what a reader has to know about the figures.
 	Notes []string `json:"notes"`
+	// Samples are what was seen from time to time during a long run.
+	Samples []Figures `json:"samples,omitempty"`
 }
 
 // set adds figures.

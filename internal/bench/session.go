@@ -19,6 +19,7 @@ const (
 	invoicesPath      = "/api/v1/client/invoices"
 	subscriptionsPath = "/api/v1/webhooks/subscriptions"
 	deliveriesPath    = "/api/v1/webhooks/deliveries"
+	eventsPath        = "/api/v1/webhooks/events"
 )
 
 // reach logs in at a given deployment.
@@ -83,20 +84,54 @@ func (t *target) call(ctx context.Context, status int, request []byte, data any)
 	}{data})
 }
 
-// total asks how long a list is.
-func (t *target) total(ctx context.Context, user int, path string) (total int, err error) {
+// get reads a whole answer, its envelope included, with a call that is not measured.
+func (t *target) get(ctx context.Context, user int, path string, into any) (err error) {
 	w := newWire(t.base, t.secure, t.now)
 	defer func() { err = errors.Join(err, w.close()) }()
 	status, err := w.exchange(ctx, t.request(user, http.MethodGet, path, nil))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if status != http.StatusOK {
-		return 0, fmt.Errorf("%s: %w: %.300s", path, statusError(status), w.body)
+		return fmt.Errorf("%s: %w: %.300s", path, statusError(status), w.body)
 	}
+	if err := json.Unmarshal(w.body, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// total asks how long a list is.
+func (t *target) total(ctx context.Context, user int, path string) (total int, err error) {
 	var list api.List[json.RawMessage]
-	if err := json.Unmarshal(w.body, &list); err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
+	err = t.get(ctx, user, path, &list)
+	return list.Pagination.Total, err
+}
+
+// all reads every page of a list. path has its filters behind a question mark, if only that.
+func all[T any](ctx context.Context, t *target, user int, path string, each func(T)) error {
+	for page := 1; ; page++ {
+		var list api.List[T]
+		if err := t.get(ctx, user, fmt.Sprintf("%s&per_page=100&page=%d", path, page), &list); err != nil {
+			return err
+		}
+		for _, entry := range list.Data {
+			each(entry)
+		}
+		if !list.Pagination.HasMore {
+			return nil
+		}
 	}
-	return list.Pagination.Total, nil
+}
+
+// subscribe makes a subscription of a user to all events, over HTTP.
+func (t *target) subscribe(ctx context.Context, user int, url string) (made api.NewSubscription, err error) {
+	body, err := json.Marshal(map[string]string{"url": url, "description": "quittance bench"})
+	if err != nil {
+		return made, err
+	}
+	if err := t.call(ctx, http.StatusCreated, t.request(user, http.MethodPost, subscriptionsPath, body), &made); err != nil {
+		return made, fmt.Errorf("subscribe %s: %w", url, err)
+	}
+	return made, nil
 }

@@ -1,0 +1,258 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quittance/api"
+)
+
+// SoakOptions are the sizes of [Soak].
+type SoakOptions struct {
+	// Rate is how many visits of each company are due a second, above 0, an open loop: each creates a draft, submits it, and
+	// reads it and the list of invoices.
+	Rate float64
+	// Clients is how many visits of each company can be under way at a time, from 1.
+	Clients int
+	// Duration is how long the load lasts, Sample how often the server is looked at, from 0 to Duration.
+	Duration, Sample time.Duration
+	// Flap is the period of the flapping receiver, above 0. During the first third of each it answers 503 or breaks the
+	// connection, in turn.
+	Flap time.Duration
+}
+
+// role is what the receiver of a company is like. The companies of a soak are in the order of the roles.
+type role int
+
+const (
+	healthy     role = iota
+	hanging          // accepts and never answers
+	redirecting      // so that its subscription is deactivated; it subscribes anew
+	flapping         // well and broken in turn
+	roles
+)
+
+func (r role) String() string {
+	return [roles]string{"healthy", "hanging", "redirecting", "flapping"}[r]
+}
+
+// soakFlags are the server's flags of a soak. Attempts follow each other soon, so that what the flapping receiver missed
+// arrives within minutes of its being well, and some of the hanging one's deliveries come to their end.
+func soakFlags(o SoakOptions) []string {
+	return []string{"--metrics-listen", "127.0.0.1:0", "--retry-first", "1s", "--retry-attempts", "8", "--attempt-timeout", "2s",
+		"--token-ttl", (12*time.Hour + o.Duration).String()}
+}
+
+// soak is a running [Soak].
+type soak struct {
+	options SoakOptions
+	place   *place
+	t       *target
+	log     string // file of the server's log
+	// Of each company: its visits so far and what came of them, and how many submissions were answered.
+	loads     [roles]load
+	outcomes  [roles]outcome
+	submitted [roles]atomic.Int64
+	feeds     [roles]feed
+
+	began      time.Time
+	well       atomic.Bool // the flapping receiver has stopped flapping
+	redirected atomic.Int64
+	elsewhere  *inbox // where redirects lead, and nothing may come
+	current    string // subscription of the redirecting company
+
+	samples []Figures
+	// late are the latencies of the healthy company's events since the last sample.
+	late               *Histogram
+	whole, first, last *Histogram // of the run, and of its first and last quarter
+	starved            int
+	answered, received [roles]int64 // until the last sample
+}
+
+// Soak runs a mixed load of four companies for a long time. The receiver of one is well, the others' hang, redirect and
+// flap. It looks at the server from time to time, and at the end accounts for every event that a company's feed has. It
+// needs a deployment of its own.
+func Soak(ctx context.Context, c Config, o SoakOptions) (_ Report, err error) {
+	r := c.report()
+	r.setting("companies", float64(roles))
+	r.setting("clients_of_each_company", float64(o.Clients))
+	r.setting("duration_seconds", o.Duration.Seconds())
+	r.setting("sample_seconds", o.Sample.Seconds())
+	r.setting("flap_seconds", o.Flap.Seconds())
+	r.loop(o.Rate)
+	if c.Given != nil {
+		return r, errNeedsOwn
+	}
+	c.ServeFlags = append(soakFlags(o), c.ServeFlags...)
+	p, err := prepare(ctx, c, &r, int(roles), 0)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	s := &soak{options: o, place: p, whole: NewHistogram(), first: NewHistogram(), last: NewHistogram()}
+	if s.t, err = p.serve(ctx); err != nil {
+		return r, err
+	}
+	if err := s.receive(ctx); err != nil {
+		return r, err
+	}
+	meter := p.meter()
+	if err := s.run(ctx); err != nil {
+		return r, err
+	}
+	s.well.Store(true)
+	if err := s.settle(ctx); err != nil {
+		return r, err
+	}
+	s.whole.add(s.late)
+	var visits outcome
+	visits.failed = map[string]int64{}
+	for n := range roles {
+		visits = visits.and(s.outcomes[n])
+	}
+	r.count(visits, o.Rate)
+	s.quarters(&r)
+	if err := s.account(ctx, &r); err != nil {
+		return r, err
+	}
+	meter.report(&r, "visits", visits.done)
+	s.log = p.own.server.log
+	if err := p.stop(); err != nil {
+		return r, err
+	}
+	if err := s.logged(&r); err != nil {
+		return r, err
+	}
+	r.note("The rate is that of each company. The server ran with %s.", strings.Join(c.ServeFlags, " "))
+	r.clocks(p.own.companies[healthy].inbox.tally())
+	return r, p.limitDisk(ctx, &r)
+}
+
+// receive makes the receivers what they are, and a subscription of each company.
+func (s *soak) receive(ctx context.Context) error {
+	own := s.place.own
+	s.began = s.place.config.Now()
+	own.companies[hanging].inbox.hanging.Store(true)
+	s.elsewhere = own.hooks.open(own.companies[redirecting].name + "-elsewhere")
+	redirect := func(w http.ResponseWriter) bool {
+		s.redirected.Add(1)
+		w.Header().Set("Location", own.hooks.url+"/"+own.companies[redirecting].name+"-elsewhere")
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		return true
+	}
+	own.companies[redirecting].inbox.instead.Store(&redirect)
+	var broken atomic.Int64
+	flap := func(w http.ResponseWriter) bool {
+		phase := s.place.config.Now().Sub(s.began) % s.options.Flap
+		if s.well.Load() || phase >= s.options.Flap/3 {
+			return false
+		}
+		if broken.Add(1)%2 == 0 {
+			panic(http.ErrAbortHandler) // breaks the connection
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	own.companies[flapping].inbox.instead.Store(&flap)
+	for n := range roles {
+		if err := s.subscribe(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subscribe makes a subscription of a company.
+func (s *soak) subscribe(ctx context.Context, n role) error {
+	company := s.place.own.companies[n]
+	made, err := s.t.subscribe(ctx, int(n), s.place.own.hooks.url+"/"+company.name)
+	if err != nil {
+		return err
+	}
+	company.inbox.tell(made.Secret)
+	if n == redirecting {
+		s.current = made.ID
+	}
+	return nil
+}
+
+// resubscribe gives the redirecting company a new subscription when its last one has been deactivated.
+func (s *soak) resubscribe(ctx context.Context) error {
+	var found api.Data[api.Subscription]
+	if err := s.t.get(ctx, int(redirecting), subscriptionsPath+"/"+s.current, &found); err != nil || found.Data.Active {
+		return err
+	}
+	return s.subscribe(ctx, redirecting)
+}
+
+// run puts load on the server and looks at it meanwhile.
+func (s *soak) run(ctx context.Context) error {
+	loading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make([]error, roles)
+	var running sync.WaitGroup
+	s.late = s.place.own.companies[healthy].inbox.measure()
+	for n := range roles {
+		s.loads[n] = load{clients: s.options.Clients, rate: s.options.Rate, duration: s.options.Duration, now: s.place.config.Now, latency: NewHistogram(), done: new(atomic.Int64)}
+		running.Go(func() { failed[n] = s.load(loading, n) })
+	}
+	err := s.watch(ctx)
+	if err != nil {
+		cancel()
+	}
+	running.Wait()
+	return errors.Join(err, errors.Join(failed...), ctx.Err(), s.t.alive())
+}
+
+// load makes the visits of a company.
+func (s *soak) load(ctx context.Context, n role) (err error) {
+	prefix := "SOAK-" + strconv.FormatInt(s.place.config.Now().UnixNano(), 36) + "-"
+	drafts := make([]template, s.options.Clients)
+	for client := range drafts {
+		if drafts[client], err = draftTemplate(s.t, int(n), draftItems, prefix, s.place.config.Now()); err != nil {
+			return err
+		}
+	}
+	wires, closeWires := s.t.wires(s.options.Clients)
+	defer func() { err = errors.Join(err, closeWires()) }()
+	s.outcomes[n] = s.loads[n].run(ctx, func(ctx context.Context, client int, call int64) error {
+		if err := s.visit(ctx, wires[client], n, drafts[client].with(call)); err != nil {
+			return fmt.Errorf("%v company: %w", n, err)
+		}
+		return nil
+	})
+	return nil
+}
+
+// visit creates a draft, submits it, and reads it and the list.
+func (s *soak) visit(ctx context.Context, w *wire, n role, draft []byte) error {
+	if err := w.expect(ctx, http.StatusCreated, draft); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	var made api.Data[struct {
+		ID string `json:"id"`
+	}]
+	if err := json.Unmarshal(w.body, &made); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	path := invoicesPath + "/" + made.Data.ID
+	if err := w.expect(ctx, http.StatusOK, s.t.request(int(n), http.MethodPost, path+"/submit", nil)); err != nil {
+		return fmt.Errorf("submit: %w", err)
+	}
+	s.submitted[n].Add(1)
+	if err := w.expect(ctx, http.StatusOK, s.t.request(int(n), http.MethodGet, path, nil)); err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	if err := w.expect(ctx, http.StatusOK, s.t.request(int(n), http.MethodGet, invoicesPath, nil)); err != nil {
+		return fmt.Errorf("list: %w", err)
+	}
+	return nil
+}

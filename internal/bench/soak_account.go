@@ -1,0 +1,211 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// feed is what was read of a company's events by cursor.
+type feed struct {
+	after     string
+	occurred  map[store.ID]time.Time
+	terminals int64 // events that say that a submission has ended
+}
+
+// follow reads what has become of a company's events since the last time.
+func (s *soak) follow(ctx context.Context, n role) error {
+	f := &s.feeds[n]
+	if f.occurred == nil {
+		f.after, f.occurred = "0", map[store.ID]time.Time{}
+	}
+	for {
+		var page api.Feed[struct {
+			ID       store.ID      `json:"id"`
+			Event    api.EventKind `json:"event"`
+			Occurred time.Time     `json:"occurred_at"`
+		}]
+		if err := s.t.get(ctx, int(n), eventsPath+"?limit=100&after="+f.after, &page); err != nil {
+			return err
+		}
+		for _, event := range page.Data {
+			f.occurred[event.ID] = event.Occurred
+			if event.Event == api.EventTerminal {
+				f.terminals++
+			}
+		}
+		f.after = page.Pagination.NextCursor
+		if !page.Pagination.HasMore {
+			return nil
+		}
+	}
+}
+
+// settle waits until every submission has ended and every delivery too, but for those to the receiver that hangs. It gives
+// up when nothing has changed for a while and no attempt is to come.
+func (s *soak) settle(ctx context.Context) error {
+	inboxes := s.place.own.companies
+	defer s.place.config.progress(ctx, "events received by the healthy and the flapping company", func() int64 {
+		return inboxes[healthy].inbox.received() + inboxes[flapping].inbox.received()
+	})()
+	now := s.place.config.Now
+	known, since := int64(-1), now()
+	for {
+		left, err := s.left(ctx)
+		if err != nil || left == 0 {
+			return err
+		}
+		if left != known {
+			known, since = left, now()
+		}
+		if now().Sub(since) > patience {
+			if since, err = s.nextAttempt(ctx); err != nil || since.Before(now()) {
+				return err
+			}
+		}
+		if err := s.t.alive(); err != nil {
+			return err
+		}
+		if !sleep(ctx, 500*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+}
+
+// left is how many submissions and deliveries have not ended.
+func (s *soak) left(ctx context.Context) (left int64, err error) {
+	for n := range roles {
+		if err := s.follow(ctx, n); err != nil {
+			return 0, err
+		}
+		left += max(0, s.submitted[n].Load()-s.feeds[n].terminals)
+		if n == hanging {
+			continue
+		}
+		pending, err := s.t.total(ctx, int(n), pendingPath)
+		if err != nil {
+			return 0, err
+		}
+		left += int64(pending)
+	}
+	return left, nil
+}
+
+// nextAttempt is when the last of the attempts is due that settle waits for; the zero time when there are none.
+func (s *soak) nextAttempt(ctx context.Context) (last time.Time, err error) {
+	for n := range roles {
+		if n == hanging {
+			continue
+		}
+		if err := all(ctx, s.t, int(n), deliveriesPath+"?state="+string(api.DeliveryPending), func(d api.Delivery) {
+			if d.NextAttemptAt != nil && d.NextAttemptAt.After(last) {
+				last = *d.NextAttemptAt
+			}
+		}); err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+// account compares what happened with what was told, event by event.
+func (s *soak) account(ctx context.Context, r *Report) error {
+	var unended, unknown, duplicates, unverified int64
+	for n := range roles {
+		feed, in := &s.feeds[n], s.place.own.companies[n].inbox
+		r.set("events_"+n.String(), float64(len(feed.occurred)))
+		unended += max(0, s.submitted[n].Load()-feed.terminals)
+		came := in.tally()
+		duplicates, unverified = duplicates+came.duplicates, unverified+came.unverified
+		missing, extra := in.compare(feed.occurred)
+		unknown += extra
+		name := "events_that_never_arrived_"
+		if n == hanging || n == redirecting {
+			var err error
+			if missing, err = s.unclaimed(ctx, n, r); err != nil {
+				return err
+			}
+			name = "events_without_a_delivery_"
+		}
+		r.set(name+n.String(), float64(missing))
+		r.Lost += missing
+	}
+	r.Lost += unended
+	r.set("submissions_without_a_terminal_event", float64(unended))
+	r.set("events_that_no_feed_has", float64(unknown))
+	r.set("duplicates", float64(duplicates))
+	r.set("unverified", float64(unverified))
+	r.set("hanging_calls_at_a_time", float64(s.place.own.companies[hanging].inbox.busiest.Load()))
+	r.set("redirects_answered", float64(s.redirected.Load()))
+	led := s.elsewhere.tally()
+	r.set("redirects_followed", float64(led.events+led.duplicates+led.unverified))
+	r.note("Lost are events of the healthy and the flapping company that never arrived, events of the others without a delivery that says what became of them, and submissions without a terminal event.")
+	return nil
+}
+
+// compare counts the events that have not come, and those that came and are not among them.
+func (in *inbox) compare(events map[store.ID]time.Time) (missing, extra int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for id := range events {
+		if !in.seen[id] {
+			missing++
+		}
+	}
+	return missing, int64(len(in.seen)-len(events)) + missing
+}
+
+// unclaimed counts the events of a company whose receiver takes none that have no delivery, although a subscription was
+// active. A delivery has to say how it stands: what says otherwise counts as a failure.
+func (s *soak) unclaimed(ctx context.Context, n role, r *Report) (missing int64, err error) {
+	var active []api.Subscription
+	if err := all(ctx, s.t, int(n), subscriptionsPath+"?", func(found api.Subscription) { active = append(active, found) }); err != nil {
+		return 0, err
+	}
+	told, states := map[store.ID]bool{}, map[string]int64{}
+	if err := all(ctx, s.t, int(n), deliveriesPath+"?", func(d api.Delivery) {
+		id, malformed := store.ParseID(d.EventID)
+		if malformed != nil {
+			err = malformed
+		}
+		told[id] = true
+		state := string(d.State)
+		if d.Reason != nil {
+			state += "_" + *d.Reason
+		}
+		states[state]++
+	}); err != nil {
+		return 0, err
+	}
+	for id, occurred := range s.feeds[n].occurred {
+		if !told[id] && listened(active, occurred) {
+			missing++
+		}
+	}
+	expected := []string{"pending", "failed_attempts_exhausted"}
+	if n == redirecting {
+		expected = []string{"blocked_redirect", "failed_subscription_inactive"}
+		r.set("redirecting_subscriptions", float64(len(active)))
+	}
+	for _, state := range expected {
+		r.set(fmt.Sprintf("deliveries_%v_%s", n, state), float64(states[state]))
+		delete(states, state)
+	}
+	for state, count := range states {
+		r.Failed[fmt.Sprintf("a delivery of the %v company is %s", n, state)] += count
+	}
+	return missing, err
+}
+
+// listened tells whether one of a company's subscriptions was active at a moment.
+func listened(subscriptions []api.Subscription, at time.Time) bool {
+	for _, s := range subscriptions {
+		if at.After(s.CreatedAt) && (s.DeactivatedAt == nil || at.Before(*s.DeactivatedAt)) {
+			return true
+		}
+	}
+	return false
+}

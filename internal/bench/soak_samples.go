@@ -1,0 +1,209 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// watch looks at the server from time to time as long as the load lasts.
+func (s *soak) watch(ctx context.Context) error {
+	now := s.place.config.Now
+	began := now()
+	count := int(s.options.Duration / s.options.Sample)
+	for n := range count {
+		if !sleep(ctx, time.Duration(n+1)*s.options.Sample-now().Sub(began)) {
+			return ctx.Err()
+		}
+		if err := s.t.alive(); err != nil {
+			return err
+		}
+		if err := s.sample(ctx, n, count, now().Sub(began)); err != nil {
+			return err
+		}
+		if n+1 < count {
+			if err := s.resubscribe(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sample takes the n-th of a number of samples, from 0, and writes a line of progress.
+func (s *soak) sample(ctx context.Context, n, count int, at time.Duration) error {
+	found := s.place.config.report()
+	found.set("at_seconds", at.Seconds())
+	if err := s.look(ctx, &found); err != nil {
+		return err
+	}
+	for company := range roles {
+		answered, received := s.loads[company].done.Load(), s.place.own.companies[company].inbox.received()
+		found.set("visits_"+company.String(), float64(answered-s.answered[company]))
+		found.set("events_received_"+company.String(), float64(received-s.received[company]))
+		if answered == s.answered[company] && s.options.Rate*s.options.Sample.Seconds() >= 1 {
+			s.starved++
+		}
+		s.answered[company], s.received[company] = answered, received
+	}
+	latency := s.late
+	s.late = s.place.own.companies[healthy].inbox.measure()
+	found.set("event_p99_healthy_seconds", latency.Quantile(.99).Seconds())
+	s.whole.add(latency)
+	if n < quarter(count) {
+		s.first.add(latency)
+	}
+	if n >= count-quarter(count) {
+		s.last.add(latency)
+	}
+	s.samples = append(s.samples, found.Figures)
+	if s.place.config.Progress != nil {
+		var line strings.Builder
+		for _, f := range found.Figures {
+			fmt.Fprintf(&line, "  %s %s", f.Name, number(f))
+		}
+		fmt.Fprintf(s.place.config.Progress, "%s:%s\n", s.place.config.Command, &line)
+	}
+	return nil
+}
+
+// look adds what the server uses now.
+func (s *soak) look(ctx context.Context, found *Report) error {
+	pid := s.place.own.server.command.Process.Pid
+	if used, err := usageOf(pid); err != nil {
+		found.unknown("rss_bytes", err.Error())
+	} else {
+		found.set("rss_bytes", float64(used.rss))
+	}
+	if err := s.metrics(ctx, found); err != nil {
+		return err
+	}
+	if files, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd"); err != nil {
+		found.unknown("open_files", errNoProc.Error())
+	} else {
+		found.set("open_files", float64(len(files)))
+	}
+	path, isFile := strings.CutPrefix(s.place.own.database, "sqlite:")
+	if !isFile {
+		size, err := s.place.own.footprint(ctx)
+		found.set("database_bytes", float64(size.Bytes))
+		found.unknown("wal_bytes", "the log is the whole database server's")
+		return err
+	}
+	for _, file := range []struct{ name, path string }{{"database_bytes", path}, {"wal_bytes", path + "-wal"}} {
+		info, err := os.Stat(file.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			found.set(file.name, 0)
+		case err != nil:
+			return fmt.Errorf("size of the database: %w", err)
+		default:
+			found.set(file.name, float64(info.Size()))
+		}
+	}
+	return nil
+}
+
+// metrics adds what the server tells of itself.
+func (s *soak) metrics(ctx context.Context, found *Report) (err error) {
+	base := s.place.own.server.metrics
+	w := newWire(base, nil, s.place.config.Now)
+	defer func() { err = errors.Join(err, w.close()) }()
+	if err := w.expect(ctx, http.StatusOK, request(http.MethodGet, base, "/metrics", "", nil)); err != nil {
+		return fmt.Errorf("metrics of the server: %w", err)
+	}
+	for _, gauge := range []struct{ name, metric string }{{"heap_in_use_bytes", "go_memstats_heap_inuse_bytes"}, {"goroutines", "go_goroutines"}} {
+		_, after, _ := bytes.Cut(w.body, []byte("\n"+gauge.metric+" "))
+		text, _, _ := bytes.Cut(after, []byte("\n"))
+		value, err := strconv.ParseFloat(string(text), 64)
+		if err != nil {
+			return fmt.Errorf("metrics of the server: %s: %w", gauge.metric, err)
+		}
+		found.set(gauge.name, value)
+	}
+	return nil
+}
+
+// quarter is how many samples are the first or the last quarter of all.
+func quarter(count int) int { return max(1, count/4) }
+
+// quarters compares the last quarter of the run with the first: the medians of what the server used, and the 99th percentile
+// of the healthy company's events.
+func (s *soak) quarters(r *Report) {
+	r.Samples = s.samples
+	q := quarter(len(s.samples))
+	for _, of := range []struct{ name, unit string }{{"rss", "_bytes"}, {"heap_in_use", "_bytes"}, {"goroutines", ""}, {"open_files", ""}} {
+		first, why := median(s.samples[:q], of.name+of.unit)
+		last, _ := median(s.samples[len(s.samples)-q:], of.name+of.unit)
+		if why != "" {
+			r.unknown(of.name+"_last_to_first_quarter_ratio", why)
+			continue
+		}
+		r.compare(of.name, of.unit, first, last)
+	}
+	r.compare("event_p99_healthy", "_seconds", s.first.Quantile(.99).Seconds(), s.last.Quantile(.99).Seconds())
+	r.set("samples_without_a_visit_of_a_company", float64(s.starved))
+	r.Latencies = append(r.Latencies, Latency{"event_from_transaction_to_receipt_healthy", s.whole})
+	for n := range roles {
+		r.Latencies = append(r.Latencies, Latency{latencyName("visit_"+n.String(), s.options.Rate), s.loads[n].latency})
+	}
+}
+
+// compare adds a figure of the first and of the last quarter, and their ratio.
+func (r *Report) compare(name, unit string, first, last float64) {
+	r.set(name+"_first_quarter"+unit, first)
+	r.set(name+"_last_quarter"+unit, last)
+	if ratio := name + "_last_to_first_quarter_ratio"; first > 0 {
+		r.set(ratio, last/first)
+	} else {
+		r.unknown(ratio, "there was nothing in the first quarter")
+	}
+}
+
+// median is the median of a figure of some samples, or why there is none.
+func median(samples []Figures, name string) (value float64, why string) {
+	var values []float64
+	for _, sample := range samples {
+		for _, f := range sample {
+			switch {
+			case f.Name != name:
+			case f.NotMeasured != "":
+				return 0, f.NotMeasured
+			default:
+				values = append(values, f.Value)
+			}
+		}
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2, ""
+}
+
+// logged counts the errors in the log of the server.
+func (s *soak) logged(r *Report) error {
+	file, err := os.Open(s.log)
+	if err != nil {
+		return fmt.Errorf("log of the server: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	var bad int
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxAnswer)
+	for lines.Scan() {
+		if bytes.Contains(lines.Bytes(), []byte(`"level":"ERROR"`)) {
+			if bad++; bad == 1 {
+				r.note("The first error that the server logged: %.500s", lines.Bytes())
+			}
+		}
+	}
+	r.set("errors_logged", float64(bad))
+	return lines.Err()
+}
