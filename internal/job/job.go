@@ -76,13 +76,16 @@ func Run[W any](ctx context.Context, db *store.DB, source Source[W], options Opt
 	r := &runner[W]{Source: source, floor: newFloor(options), reports: make(chan func(), options.Workers+claimsAtOnce+1)}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	r.wanted = true
+	r.unasked = time.NewTimer(0)
+	defer r.unasked.Stop()
 	for ctx.Err() == nil {
 		r.step(ctx)
 		timer.Reset(r.pause())
 		select {
 		case <-ctx.Done():
 		case <-wake:
+			r.wanted = true
+		case <-r.unasked.C:
 			r.wanted = true
 		case <-timer.C:
 		case report := <-r.reports:

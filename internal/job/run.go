@@ -29,14 +29,13 @@ type runner[W any] struct {
 
 // pass is the way over all lanes with work, stretch by stretch.
 type pass struct {
-	// wanted tells that a pass is to begin, looking that a look is being made. from is where the pass goes on.
+	// wanted tells that a pass is to begin, looking that a look is being made or rested from. from is where the pass goes on.
 	wanted, looking bool
 	from            store.Place
+	// unasked fires when a pass is to begin that nobody asked for.
+	unasked *time.Timer
 	// nextDue is the first time of other work that it has met, by the clock of the work.
 	nextDue time.Time
-	// quiet is until when to look no more, and again when to begin a pass that nobody asked for, both by the time of this
-	// machine: pace needs no clock that others share.
-	quiet, again time.Time
 	// quickOut and slowOut tell that it has met lanes that found no place in line.
 	quickOut, slowOut bool
 	// Slow lanes come into the line from slowFrom on: before it they were the last time. slowFull tells that this pass
@@ -79,7 +78,7 @@ func (r *runner[W]) step(ctx context.Context) {
 		}
 		return r.room(l)
 	}, func(l *lane, n int) { r.claim(ctx, l, n) })
-	if r.mayLook() && !time.Now().Before(r.quiet) {
+	if r.mayLook() {
 		r.look(ctx)
 	}
 	if r.Observe != nil {
@@ -93,8 +92,7 @@ func (r *runner[W]) mayLook() bool {
 	if r.looking || !r.line.admits(true) {
 		return false
 	}
-	return r.wanted || !r.from.IsZero() || (r.quickOut || r.slowOut) && r.line.size < maxWaiting/2 ||
-		!time.Now().Before(r.again) || !r.nextDue.IsZero() && !r.Now().Before(r.nextDue)
+	return r.wanted || !r.from.IsZero() || (r.quickOut || r.slowOut) && r.line.size < maxWaiting/2 || !r.nextDue.IsZero() && !r.Now().Before(r.nextDue)
 }
 
 // pause is how long nothing will happen by itself.
@@ -103,14 +101,8 @@ func (r *runner[W]) pause() time.Duration {
 	if late := r.nextLate(); !late.IsZero() {
 		wait = min(wait, late.Sub(r.Now()))
 	}
-	switch {
-	case r.mayLook():
-		wait = min(wait, time.Until(r.quiet))
-	case !r.looking && r.line.admits(true):
-		wait = min(wait, time.Until(r.again))
-		if !r.nextDue.IsZero() {
-			wait = min(wait, r.nextDue.Sub(r.Now()))
-		}
+	if !r.looking && r.line.admits(true) && !r.nextDue.IsZero() {
+		wait = min(wait, r.nextDue.Sub(r.Now()))
 	}
 	return max(wait, 0)
 }
@@ -123,20 +115,34 @@ func (r *runner[W]) look(ctx context.Context) {
 	r.looking = true
 	from := r.from
 	r.run(func() func() {
-		began := time.Now()
+		began := r.Now()
 		found, err := r.Lanes(ctx, from)
-		took := time.Since(began)
+		took := r.Now().Sub(began)
 		return func() {
-			r.looking, r.quiet = false, time.Now().Add((lookShare-1)*took)
-			if err != nil {
-				if ctx.Err() == nil {
-					r.Log.ErrorContext(ctx, "cannot look for work", "work", r.Name, "error", err)
-				}
-				r.wanted, r.from, r.nextDue, r.again = false, store.Place{}, time.Time{}, time.Now().Add(r.Look)
+			r.rest(ctx, took)
+			if err == nil {
+				r.looked(found)
 				return
 			}
-			r.looked(found)
+			if ctx.Err() == nil {
+				r.Log.ErrorContext(ctx, "cannot look for work", "work", r.Name, "error", err)
+			}
+			r.wanted, r.from, r.nextDue = false, store.Place{}, time.Time{}
+			r.unasked.Reset(r.Look)
 		}
+	})
+}
+
+// rest lets some time pass before the next look.
+func (r *runner[W]) rest(ctx context.Context, took time.Duration) {
+	r.run(func() func() {
+		timer := time.NewTimer(min((lookShare-1)*took, r.Look))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		return func() { r.looking = false }
 	})
 }
 
@@ -156,7 +162,7 @@ func (r *runner[W]) looked(found store.Look) {
 	if !r.slowFull {
 		r.slowFrom = store.Place{}
 	}
-	r.again = time.Now().Add(r.Look)
+	r.unasked.Reset(r.Look)
 }
 
 // meet takes a lane with work into the line, if there is a place for it.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,21 +92,7 @@ func TestLookPlans(t *testing.T) {
 				continue
 			}
 			looked++
-			rows, err := raw.QueryContext(t.Context(), explain+statement.text, make([]byte, 16), 256)
-			must(t, err)
-			var plan []string
-			for rows.Next() {
-				var id, parent, unused int64
-				var line string
-				if engine == storetest.Postgres {
-					must(t, rows.Scan(&line))
-				} else {
-					must(t, rows.Scan(&id, &parent, &unused, &line))
-				}
-				plan = append(plan, line)
-			}
-			must(t, rows.Err())
-			must(t, rows.Close())
+			plan := planOf(t, raw, engine, explain+statement.text, make([]byte, 16), 256)
 			if faults := readsMore(plan, engine, table); len(faults) > 0 {
 				t.Errorf("%s: %s reads more than the index of what is due: %q in\n%s", engine, statement.function, faults, strings.Join(plan, "\n"))
 			}
@@ -114,6 +101,26 @@ func TestLookPlans(t *testing.T) {
 			t.Errorf("%d looks were found, want 2", looked)
 		}
 	}
+}
+
+// planOf returns the lines of a plan.
+func planOf(t *testing.T, raw *sql.DB, engine, explain string, args ...any) (plan []string) {
+	t.Helper()
+	rows, err := raw.QueryContext(t.Context(), explain, args...)
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int64
+		var line string
+		into := []any{&id, &parent, &unused, &line}
+		if engine == storetest.Postgres {
+			into = into[3:]
+		}
+		must(t, rows.Scan(into...))
+		plan = append(plan, line)
+	}
+	must(t, rows.Err())
+	return plan
 }
 
 // readsMore returns the lines of a plan that read a table otherwise than by jumping through its index of what is due.
