@@ -1,12 +1,14 @@
 // Package job runs due work. The rows of the store are themselves the work: they carry when they are due and a lease.
 // There is no second queue with a second truth.
 //
-// Its invariants: work is claimed before it is done and a lease outlives every step of it; lanes take turns, and neither a
-// lane nor a company holds more than its share of the workers, so that one company's long line keeps nobody else waiting; a wake makes
-// work start at once, and looking from time to time makes sure that a lost wake costs only that time; stopping waits
-// for what is under way.
+// Its invariants: work is claimed before it is done and a lease outlives every step of it; only what can begin at once is
+// claimed. A lane has to show that it is quick: until it has answered, and again as soon as one of its pieces takes
+// long, it works with the workers of slow lanes, which are a part of all, so that however many destinations hang, a quick
+// one finds a free worker. Companies take turns, and none gets more than a fraction of what is free. A wake makes work
+// start at once, and looking from time to time makes sure that a lost wake costs only that time. Stopping waits for
+// what is under way.
 //
-// Start reading at [Run].
+// Start reading at [Run]; lanes.go says who may have how many workers, line.go whose turn it is.
 package job
 
 import (
@@ -23,34 +25,46 @@ type Source[W any] struct {
 	Name string
 	// Kind is the kind of commits that wake this work.
 	Kind store.Work
-	// Lanes returns the lanes with work due now, longest waiting first, and when the next other work is due.
-	Lanes func(ctx context.Context) ([]store.Lane, time.Time, error)
+	// Lanes looks for lanes with work due, a stretch of them at a time.
+	Lanes func(ctx context.Context, from store.Place) (store.Look, error)
 	// Claim leases up to limit pieces of a lane's due work.
 	Claim func(ctx context.Context, lane store.Lane, limit int) ([]W, error)
 	// Do does one piece. It reports its own failures; what it leaves undone is due again when its lease ends.
-	Do func(ctx context.Context, work W)
+	Do func(ctx context.Context, work W) Outcome
+}
+
+// Outcome is what a piece of work showed of the other side. The zero value is that of one that did not answer.
+type Outcome struct {
+	// Waited is how long the other side was waited for; what the process did itself, such as a commit, does not count.
+	Waited time.Duration
+	// Answered tells that it answered, whatever it said.
+	Answered bool
 }
 
 // Options bound a run.
 type Options struct {
-	// Workers is how many pieces may be under way at once, PerOwner how many of them for one company and PerLane how many
-	// in one lane; all from 1.
-	Workers, PerOwner, PerLane int
+	// Workers is how many pieces may be under way at once, from 2, and Slow how many of them are kept for slow lanes, from 1.
+	Workers, Slow int
+	// PerOwner is how many pieces of one company may be under way, of its quick lanes and of its slow ones each. PerLane is how
+	// many of one quick lane, SlowPerLane of one slow lane; all from 1.
+	PerOwner, PerLane, SlowPerLane int
+	// SlowAfter is the time after which a piece is late and its lane slow.
+	SlowAfter time.Duration
 	// Look is how often to look for work without being woken.
 	Look time.Duration
 	// Now is the clock.
 	Now func() time.Time
 	Log *slog.Logger
+	// Observe is told how things stand, whenever something has happened; nil when nobody wants to know.
+	Observe func(Standing)
 }
 
-// runner is one running source. Its fields belong to the goroutine of Run.
-type runner[W any] struct {
-	Source[W]
-	Options
-	busy  map[store.ID]int // pieces under way by lane
-	owned map[store.ID]int // and by company
-	total int
-	done  chan store.Lane
+// Standing is how a run stands.
+type Standing struct {
+	// Quick and Slow are the workers that quick and slow lanes hold.
+	Quick, Slow int
+	// Waiting is how many lanes with work wait for workers.
+	Waiting int
 }
 
 // Run does work of a source until ctx ends, then waits for the pieces under way. Pieces run under a context that does
@@ -58,110 +72,28 @@ type runner[W any] struct {
 func Run[W any](ctx context.Context, db *store.DB, source Source[W], options Options) {
 	wake, stop := db.Wakes(source.Kind)
 	defer stop()
-	r := &runner[W]{Source: source, Options: options, busy: map[store.ID]int{}, owned: map[store.ID]int{}, done: make(chan store.Lane, options.Workers)}
+	// Everything that runs beside the loop holds a worker, or is a claim or the look: none of them ever waits to report.
+	r := &runner[W]{Source: source, floor: newFloor(options), reports: make(chan func(), options.Workers+claimsAtOnce+1)}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	r.unasked = time.NewTimer(0)
+	defer r.unasked.Stop()
 	for ctx.Err() == nil {
-		next, waiting := r.round(ctx)
-		wait := r.Look
-		if !next.IsZero() {
-			wait = max(0, min(wait, next.Sub(r.Now())))
-		}
-		timer.Reset(wait)
-		r.await(ctx, wake, timer.C, waiting)
-	}
-	for r.total > 0 {
-		r.finish(<-r.done)
-	}
-}
-
-// await returns when there may be something to do: a wake, the timer, the end, or, when due work had to wait for a
-// worker, a worker that has become free.
-func (r *runner[W]) await(ctx context.Context, wake <-chan struct{}, timer <-chan time.Time, waiting bool) {
-	for {
+		r.step(ctx)
+		timer.Reset(r.pause())
 		select {
 		case <-ctx.Done():
-			return
 		case <-wake:
-			return
-		case <-timer:
-			return
-		case lane := <-r.done:
-			r.finish(lane)
-			if waiting {
-				r.drain()
-				return
-			}
+			r.wanted = true
+		case <-r.unasked.C:
+			r.wanted = true
+		case <-timer.C:
+		case report := <-r.reports:
+			report()
+			r.drain()
 		}
 	}
-}
-
-// drain takes note of everything else that has finished, so that one look serves them all.
-func (r *runner[W]) drain() {
-	for {
-		select {
-		case lane := <-r.done:
-			r.finish(lane)
-		default:
-			return
-		}
+	for r.beside > 0 {
+		(<-r.reports)()
 	}
-}
-
-func (r *runner[W]) finish(lane store.Lane) { r.count(lane, -1) }
-
-// count adds to the pieces under way of a lane and its company.
-func (r *runner[W]) count(lane store.Lane, by int) {
-	r.total += by
-	r.busy[lane.Key()] += by
-	r.owned[lane.Owner()] += by
-	if r.busy[lane.Key()] == 0 {
-		delete(r.busy, lane.Key())
-	}
-	if r.owned[lane.Owner()] == 0 {
-		delete(r.owned, lane.Owner())
-	}
-}
-
-// round gives every lane with due work a turn. It returns when the next other work is due, and whether due work may
-// have been left for want of workers.
-func (r *runner[W]) round(ctx context.Context) (next time.Time, waiting bool) {
-	lanes, next, err := r.Lanes(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			r.Log.ErrorContext(ctx, "cannot look for work", "work", r.Name, "error", err)
-		}
-		return time.Time{}, false
-	}
-	for _, lane := range lanes {
-		free := min(r.PerLane-r.busy[lane.Key()], r.PerOwner-r.owned[lane.Owner()], r.Workers-r.total)
-		if free <= 0 {
-			waiting = true
-			continue
-		}
-		claimed, err := r.Claim(ctx, lane, free)
-		if err != nil {
-			if ctx.Err() == nil {
-				r.Log.ErrorContext(ctx, "cannot claim work", "work", r.Name, "lane", lane.Key(), "error", err)
-			}
-			continue
-		}
-		waiting = waiting || len(claimed) == free
-		for _, work := range claimed {
-			r.count(lane, 1)
-			go r.work(context.WithoutCancel(ctx), lane, work)
-		}
-	}
-	return next, waiting
-}
-
-// work does one piece; a panic costs that piece alone.
-func (r *runner[W]) work(ctx context.Context, lane store.Lane, work W) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			r.Log.ErrorContext(ctx, "panic in work", "work", r.Name, "lane", lane.Key(), "panic", cause)
-		}
-		r.done <- lane
-	}()
-	r.Do(ctx, work)
 }

@@ -106,12 +106,12 @@ func (b *bench) made() []string {
 func (b *bench) claim(t *testing.T) store.SyncClaim {
 	t.Helper()
 	source := b.service.Work()
-	lanes, next, err := source.Lanes(t.Context())
+	look, err := source.Lanes(t.Context(), store.Place{})
 	must(t, err)
-	if len(lanes) != 1 {
-		t.Fatalf("%d lanes are due; the next is at %s, and it is %s", len(lanes), next, b.Clock.Now())
+	if len(look.Lanes) != 1 {
+		t.Fatalf("%d lanes are due; the next is at %s, and it is %s", len(look.Lanes), look.Next, b.Clock.Now())
 	}
-	claims, err := source.Claim(t.Context(), lanes[0], 1)
+	claims, err := source.Claim(t.Context(), look.Lanes[0], 1)
 	must(t, err)
 	if len(claims) != 1 {
 		t.Fatalf("%d claims", len(claims))
@@ -123,12 +123,12 @@ func (b *bench) claim(t *testing.T) store.SyncClaim {
 func (b *bench) turn(t *testing.T) time.Duration {
 	t.Helper()
 	must(t, b.service.Sync(t.Context(), b.claim(t)))
-	lanes, next, err := b.PurchaseLanes(t.Context())
+	look, err := b.PurchaseLanes(t.Context(), store.Place{})
 	must(t, err)
-	if len(lanes) > 0 {
+	if len(look.Lanes) > 0 {
 		t.Fatal("the sync is due again at once")
 	}
-	wait := next.Sub(b.Clock.Now())
+	wait := look.Next.Sub(b.Clock.Now())
 	b.Clock.Advance(wait)
 	return wait
 }

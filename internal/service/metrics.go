@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"quittance/internal/job"
 	"quittance/internal/webhook"
 )
 
@@ -19,6 +20,8 @@ type metrics struct {
 	calls     *prometheus.HistogramVec
 	attempts  *prometheus.HistogramVec
 	eventAges prometheus.Histogram
+	workers   *prometheus.GaugeVec
+	waiting   *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -34,7 +37,11 @@ func newMetrics() *metrics {
 		eventAges: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "quittance_webhook_event_age_seconds",
 			Help: "Age of an event when an attempt to deliver it ended.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 14)}),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.attempts, m.eventAges,
+	m.workers = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_workers_busy",
+		Help: "Workers that are taken, by work and pace of the lane."}, []string{"work", "pace"})
+	m.waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_lanes_waiting",
+		Help: "Destinations and connections with due work that wait for a worker, by work."}, []string{"work"})
+	m.registry.MustRegister(m.requests, m.calls, m.attempts, m.eventAges, m.workers, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -61,4 +68,14 @@ func (m *metrics) providerCall(call, kind string, duration time.Duration) {
 func (m *metrics) attempt(verdict webhook.Verdict, duration, age time.Duration) {
 	m.attempts.WithLabelValues(string(verdict)).Observe(duration.Seconds())
 	m.eventAges.Observe(age.Seconds())
+}
+
+// standing returns the observer of a run.
+func (m *metrics) standing(work string) func(job.Standing) {
+	quick, slow, waiting := m.workers.WithLabelValues(work, "quick"), m.workers.WithLabelValues(work, "slow"), m.waiting.WithLabelValues(work)
+	return func(s job.Standing) {
+		quick.Set(float64(s.Quick))
+		slow.Set(float64(s.Slow))
+		waiting.Set(float64(s.Waiting))
+	}
 }

@@ -331,32 +331,25 @@ func (s *Service) stop(ctx context.Context, servers []*http.Server, running *syn
 	}
 }
 
-// The shares of the workers: deliveries wait for other people's servers, so there are many; each company has a
-// share of them and each of its destinations a few, so that a company whose destinations all hang keeps nobody else
-// waiting. A purchase sync holds documents in memory, and its lane is a single piece of work.
 const (
-	deliveryWorkers    = 1024
-	deliveryPerOwner   = 64
-	deliveryPerLane    = 16
-	submissionWorkers  = 256
-	submissionPerOwner = 16
-	submissionPerLane  = 16
-	purchaseWorkers    = 32
-	lookForWork        = time.Second
-	sweepEvery         = 10 * time.Minute
+	lookForWork = time.Second
+	sweepEvery  = 10 * time.Minute
 )
 
-// work starts the workers.
+// work starts the workers. Deliveries and look-ups wait for other people's servers, so there are many workers; a receiver
+// is expected to answer within a second, a provider within two. A purchase sync is one piece of several calls that holds
+// documents in memory, so there are few.
 func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
-	options := job.Options{Look: lookForWork, Now: s.db.Now, Log: s.config.Log}
-	deliveries, submissions, purchases := options, options, options
-	purchases.Workers, purchases.PerOwner, purchases.PerLane = purchaseWorkers, 1, 1
-	deliveries.Workers, deliveries.PerOwner, deliveries.PerLane = deliveryWorkers, deliveryPerOwner, deliveryPerLane
-	submissions.Workers, submissions.PerOwner, submissions.PerLane = submissionWorkers, submissionPerOwner, submissionPerLane
-	running.Go(func() { job.Run(ctx, s.db, s.deliverer.Work(), deliveries) })
-	running.Go(func() { job.Run(ctx, s.db, s.submissions.Work(), submissions) })
-	running.Go(func() { job.Run(ctx, s.db, s.purchases.Work(), purchases) })
+	start(ctx, s, running, s.deliverer.Work(), job.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8, SlowAfter: time.Second})
+	start(ctx, s, running, s.submissions.Work(), job.Options{Workers: 1024, Slow: 256, PerOwner: 64, PerLane: 64, SlowPerLane: 8, SlowAfter: 2 * time.Second})
+	start(ctx, s, running, s.purchases.Work(), job.Options{Workers: 32, Slow: 12, PerOwner: 1, PerLane: 1, SlowPerLane: 1, SlowAfter: 5 * time.Second})
 	running.Go(func() { s.sweep(ctx) })
+}
+
+// start runs a source.
+func start[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source job.Source[W], o job.Options) {
+	o.Look, o.Now, o.Log, o.Observe = lookForWork, s.db.Now, s.config.Log, s.metrics.standing(source.Name)
+	running.Go(func() { job.Run(ctx, s.db, source, o) })
 }
 
 // sweep removes what has ended by itself, and history that is older than is wanted: at once, so that a process that

@@ -176,12 +176,12 @@ func (p *process) alive(step func()) (survived bool) {
 func work[W any](p *process, source job.Source[W], limit int) (done int) {
 	p.alive(func() {
 		ctx := context.Background()
-		lanes, _, err := source.Lanes(ctx)
+		look, err := source.Lanes(ctx, store.Place{})
 		p.w.must(err)
-		if len(lanes) == 0 {
+		if len(look.Lanes) == 0 {
 			return
 		}
-		lane := lanes[p.w.rng.IntN(len(lanes))]
+		lane := look.Lanes[p.w.rng.IntN(len(look.Lanes))]
 		claimed, err := source.Claim(ctx, lane, 1+p.w.rng.IntN(limit))
 		if errors.Is(err, store.ErrLeaseLost) {
 			return

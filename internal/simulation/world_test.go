@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -225,13 +226,10 @@ func (w *world) settle() {
 
 // nextDue is when the next work of any kind is due.
 func (w *world) nextDue(p *process) (next time.Time) {
-	for _, look := range []func() (lanes []store.Lane, next time.Time, err error){
-		func() ([]store.Lane, time.Time, error) { return p.db.DeliveryLanes(w.t.Context()) },
-		func() ([]store.Lane, time.Time, error) { return p.db.SubmissionLanes(w.t.Context()) },
-		func() ([]store.Lane, time.Time, error) { return p.db.PurchaseLanes(w.t.Context()) },
-	} {
-		_, due, err := look()
+	for _, look := range []func(context.Context, store.Place) (store.Look, error){p.db.DeliveryLanes, p.db.SubmissionLanes, p.db.PurchaseLanes} {
+		found, err := look(w.t.Context(), store.Place{})
 		w.must(err)
+		due := found.Next
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
 		}

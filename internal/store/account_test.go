@@ -73,10 +73,10 @@ func TestFrozenTenant(t *testing.T) {
 		wantErr(t, err, store.ErrNotFound)
 		_, _, err = f.tenant.BeginSubmission(ctx, drafted.ID, intent())
 		wantErr(t, err, store.ErrNotFound)
-		lanes, _, err := f.DeliveryLanes(ctx)
+		look, err := f.DeliveryLanes(ctx, store.Place{})
 		must(t, err)
-		if len(lanes) != 0 {
-			t.Errorf("%d lanes of a frozen tenant are delivered", len(lanes))
+		if len(look.Lanes) != 0 {
+			t.Errorf("%d lanes of a frozen tenant are delivered", len(look.Lanes))
 		}
 		kept, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
 		must(t, err)

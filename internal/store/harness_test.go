@@ -81,7 +81,7 @@ func forEachStore(t *testing.T, test func(t *testing.T, f *fixture)) {
 	}
 }
 
-func openRaw(t *testing.T, s *storetest.Store) *sql.DB {
+func openRaw(t testing.TB, s *storetest.Store) *sql.DB {
 	t.Helper()
 	driver, address := "pgx", s.Address
 	if s.Path != "" {
@@ -275,16 +275,16 @@ func outcome(s store.Submission, outcome api.Outcome) store.Decision {
 
 func (f *fixture) deliveryLane(t *testing.T, subscription store.ID) (store.Lane, bool) {
 	t.Helper()
-	lanes, _, err := f.DeliveryLanes(t.Context())
+	look, err := f.DeliveryLanes(t.Context(), store.Place{})
 	must(t, err)
-	return laneOf(lanes, subscription)
+	return laneOf(look.Lanes, subscription)
 }
 
 func (f *fixture) submissionLane(t *testing.T, connection store.ID) (store.Lane, bool) {
 	t.Helper()
-	lanes, _, err := f.SubmissionLanes(t.Context())
+	look, err := f.SubmissionLanes(t.Context(), store.Place{})
 	must(t, err)
-	return laneOf(lanes, connection)
+	return laneOf(look.Lanes, connection)
 }
 
 func laneOf(lanes []store.Lane, key store.ID) (store.Lane, bool) {

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -26,50 +30,127 @@ func (l Lane) Owner() ID {
 	return l.account
 }
 
-// DeliveryLanes returns the subscriptions with deliveries due now, longest waiting first, and when the next of the
-// others will be due; zero when there are none.
-func (db *DB) DeliveryLanes(ctx context.Context) (lanes []Lane, next time.Time, err error) {
-	return db.lanes(ctx, func(row scanner) (Lane, int64, error) {
-		l := Lane{tenant: &Tenant{db: db}, db: db}
-		var due int64
-		err := row.Scan(&l.tenant.id, &l.tenant.account, &l.id, &due)
-		return l, due, err
-	}, `select d.tenant_id, n.account_id, d.subscription_id, d.due from
-			(select tenant_id, subscription_id, min(due_at) as due from deliveries where due_at is not null group by tenant_id, subscription_id) d
-		join tenants n on n.id = d.tenant_id
-		where n.frozen_at is null order by d.due`)
+// Place is where a look for due work begins. The zero value is the beginning.
+type Place struct {
+	at      int64 // microseconds, where the order is that of time
+	company ID
 }
 
-// SubmissionLanes returns the connections with submissions due to be asked about, in the manner of [DB.DeliveryLanes]. A
-// connection in trouble is due when it may be tried again.
-func (db *DB) SubmissionLanes(ctx context.Context) (lanes []Lane, next time.Time, err error) {
-	return db.lanes(ctx, func(row scanner) (Lane, int64, error) {
-		l := Lane{db: db}
-		var due int64
-		err := row.Scan(&l.account, &l.id, &due)
-		return l, due, err
-	}, `select s.account_id, s.connection_id, case when c.retry_at > s.due then c.retry_at else s.due end from
-			(select account_id, connection_id, min(due_at) as due from submissions where due_at is not null group by account_id, connection_id) s
-		join connections c on c.account_id = s.account_id and c.id = s.connection_id order by 3`)
+// IsZero tells whether p is the beginning.
+func (p Place) IsZero() bool { return p == Place{} }
+
+// Look is what one look for due work found. It goes over a bounded stretch of the work, so that its cost does not
+// depend on how much there is.
+type Look struct {
+	// Lanes have work due now, longest waiting first.
+	Lanes []Lane
+	// Next is when the next other work of this stretch will be due; zero when there is none.
+	Next time.Time
+	// Rest is where the next look goes on; zero when there is nothing behind this one.
+	Rest Place
 }
 
-func (db *DB) lanes(ctx context.Context, scan func(scanner) (Lane, int64, error), query string) (due []Lane, next time.Time, err error) {
-	type entry struct {
-		lane Lane
-		due  int64
+// companiesPerLook bounds a look for deliveries or submissions: some milliseconds when every one of them has work.
+const companiesPerLook = 256
+
+// DeliveryLanes looks for the subscriptions with deliveries due.
+//
+// It jumps from company to company and from lane to lane of the index deliveries_due, which holds pending deliveries
+// alone, and takes the first entry of each lane. So neither a million deliveries that wait behind a destination cost
+// anything, nor a hundred thousand subscriptions that have nothing to do. "group by" and "distinct" read every entry on both
+// engines; a join of the lanes with their tenants made PostgreSQL read all tenants.
+func (db *DB) DeliveryLanes(ctx context.Context, from Place) (Look, error) {
+	return db.look(ctx, func(row scanner) (laneRow, error) {
+		r := laneRow{Lane: Lane{tenant: &Tenant{db: db}, db: db}}
+		err := row.Scan(&r.tenant.id, &r.tenant.account, &r.id, &r.due)
+		r.place.company = r.tenant.id
+		return r, err
+	}, companiesPerLook, `with recursive company(id, n) as (
+			select (select tenant_id from deliveries where due_at is not null and tenant_id > $1 order by tenant_id limit 1), 1
+			union all
+			select (select d.tenant_id from deliveries d where d.due_at is not null and d.tenant_id > company.id order by d.tenant_id limit 1), n + 1
+				from company where company.id is not null and n < $2
+		), lane(tenant_id, id) as (
+			select company.id, (select d.subscription_id from deliveries d where d.due_at is not null and d.tenant_id = company.id
+				order by d.subscription_id limit 1) from company where company.id is not null
+			union all
+			select tenant_id, (select d.subscription_id from deliveries d where d.due_at is not null and d.tenant_id = lane.tenant_id and d.subscription_id > lane.id
+				order by d.subscription_id limit 1) from lane where lane.id is not null
+		)
+		select lane.tenant_id, (select t.account_id from tenants t where t.id = lane.tenant_id), lane.id,
+			case when (select t.frozen_at from tenants t where t.id = lane.tenant_id) is null then (select d.due_at from deliveries d
+				where d.due_at is not null and d.tenant_id = lane.tenant_id and d.subscription_id = lane.id order by d.due_at limit 1) end
+			from lane where lane.id is not null`, from.company[:], companiesPerLook)
+}
+
+// SubmissionLanes looks for the connections with submissions due to be asked about, in the manner of
+// [DB.DeliveryLanes]. A connection in trouble is due when it may be tried again.
+func (db *DB) SubmissionLanes(ctx context.Context, from Place) (Look, error) {
+	return db.look(ctx, func(row scanner) (laneRow, error) {
+		r := laneRow{Lane: Lane{db: db}}
+		err := row.Scan(&r.account, &r.id, &r.due)
+		r.place.company = r.account
+		return r, err
+	}, companiesPerLook, `with recursive company(id, n) as (
+			select (select account_id from submissions where due_at is not null and account_id > $1 order by account_id limit 1), 1
+			union all
+			select (select s.account_id from submissions s where s.due_at is not null and s.account_id > company.id order by s.account_id limit 1), n + 1
+				from company where company.id is not null and n < $2
+		), lane(account_id, id) as (
+			select company.id, (select s.connection_id from submissions s where s.due_at is not null and s.account_id = company.id
+				order by s.connection_id limit 1) from company where company.id is not null
+			union all
+			select account_id, (select s.connection_id from submissions s where s.due_at is not null and s.account_id = lane.account_id and s.connection_id > lane.id
+				order by s.connection_id limit 1) from lane where lane.id is not null
+		), first(account_id, id, due) as materialized (
+			select account_id, id, (select s.due_at from submissions s where s.due_at is not null and s.account_id = lane.account_id and s.connection_id = lane.id
+				order by s.due_at limit 1) from lane where id is not null
+		)
+		select first.account_id, first.id, (select case when c.retry_at > first.due then c.retry_at else first.due end
+			from connections c where c.account_id = first.account_id and c.id = first.id) from first`, from.company[:], companiesPerLook)
+}
+
+// laneRow is a lane with work, where it stands in the order of a look, and when its first piece is due; null when it is
+// not to be done.
+type laneRow struct {
+	Lane
+	place Place
+	due   sql.Null[int64]
+}
+
+// look reads a stretch of lanes in their order; one with as many different places as most is not the last.
+func (db *DB) look(ctx context.Context, scan func(scanner) (laneRow, error), most int, query string, args ...any) (Look, error) {
+	rows, err := collect(ctx, db.reader, scan, query, args...)
+	if err != nil {
+		return Look{}, db.fail(err)
 	}
-	entries, err := collect(ctx, db.reader, func(row scanner) (entry, error) {
-		lane, due, err := scan(row)
-		return entry{lane, due}, err
-	}, query)
-	now := micros(db.now())
-	for _, e := range entries {
-		if e.due > now {
-			return due, instant(e.due), nil // they are in order
+	var found Look
+	places, last := map[Place]bool{}, Place{}
+	for _, row := range rows {
+		places[row.place] = true
+		if last.Before(row.place) {
+			last = row.place
 		}
-		due = append(due, e.lane)
 	}
-	return due, time.Time{}, db.fail(err)
+	now := micros(db.now())
+	if len(places) >= most && last.at <= now {
+		found.Rest = last
+	}
+	rows = slices.DeleteFunc(rows, func(row laneRow) bool { return !row.due.Valid })
+	slices.SortStableFunc(rows, func(a, b laneRow) int { return cmp.Compare(a.due.V, b.due.V) })
+	for _, row := range rows {
+		if row.due.V > now {
+			found.Next = instant(row.due.V)
+			break
+		}
+		found.Lanes = append(found.Lanes, row.Lane)
+	}
+	return found, nil
+}
+
+// Before tells whether p comes before q on the way.
+func (p Place) Before(q Place) bool {
+	return p.at < q.at || p.at == q.at && bytes.Compare(p.company[:], q.company[:]) < 0
 }
 
 // errProbed says that somebody else makes the one call that a connection in trouble may make: nothing is claimed.

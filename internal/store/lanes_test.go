@@ -44,23 +44,23 @@ func TestDeliveryLanes(t *testing.T) {
 			{25 * time.Second, []store.ID{s[1], s[0]}, 30 * time.Second},
 		} {
 			f.Clock.Advance(begun.Add(want.at).Sub(f.Clock.Now()))
-			lanes, next, err := f.DeliveryLanes(ctx)
+			look, err := f.DeliveryLanes(ctx, store.Place{})
 			must(t, err)
-			if got := keys(lanes, s[:]...); !slices.Equal(got, want.lanes) || !next.Equal(begun.Add(want.next)) {
-				t.Errorf("after %v: lanes %v and next %v, want %v and %v", want.at, got, next.Sub(begun), want.lanes, want.next)
+			if got := keys(look.Lanes, s[:]...); !slices.Equal(got, want.lanes) || !look.Next.Equal(begun.Add(want.next)) {
+				t.Errorf("after %v: lanes %v and next %v, want %v and %v", want.at, got, look.Next.Sub(begun), want.lanes, want.next)
 			}
 		}
 		f.Clock.Advance(11 * 365 * 24 * time.Hour) // by then the decoy's delivery is due too
-		lanes, next, err := f.DeliveryLanes(ctx)
+		look, err := f.DeliveryLanes(ctx, store.Place{})
 		must(t, err)
-		if got := keys(lanes, s[:]...); !slices.Equal(got, []store.ID{s[1], s[0], s[2]}) || len(lanes) != 4 || !next.IsZero() {
-			t.Errorf("of all: %v of %d, next %v", got, len(lanes), next)
+		if got := keys(look.Lanes, s[:]...); !slices.Equal(got, []store.ID{s[1], s[0], s[2]}) || len(look.Lanes) != 4 || !look.Next.IsZero() {
+			t.Errorf("of all: %v of %d, next %v", got, len(look.Lanes), look.Next)
 		}
 		must(t, f.SuspendAccount(ctx, f.account.ID)) // it stops logins, never deliveries
-		lanes, _, err = f.DeliveryLanes(ctx)
+		look, err = f.DeliveryLanes(ctx, store.Place{})
 		must(t, err)
-		if len(lanes) != 4 {
-			t.Errorf("%d lanes after a suspension, want 4", len(lanes))
+		if len(look.Lanes) != 4 {
+			t.Errorf("%d lanes after a suspension, want 4", len(look.Lanes))
 		}
 	})
 }
@@ -81,18 +81,18 @@ func TestSubmissionLanes(t *testing.T) {
 		second, third := f.submit(t, "INV-2"), f.submit(t, "INV-3")
 		must(t, f.SuspendAccount(ctx, f.account.ID))
 
-		lanes, next, err := f.SubmissionLanes(ctx)
+		look, err := f.SubmissionLanes(ctx, store.Place{})
 		must(t, err)
-		if len(lanes) != 0 || !next.Equal(*first.Submission.DueAt) {
-			t.Errorf("%d lanes while the calls are under way, next %v", len(lanes), next)
+		if len(look.Lanes) != 0 || !look.Next.Equal(*first.Submission.DueAt) {
+			t.Errorf("%d lanes while the calls are under way, next %v", len(look.Lanes), look.Next)
 		}
 		f.Clock.Advance(lease)
-		lanes, _, err = f.SubmissionLanes(ctx)
+		look, err = f.SubmissionLanes(ctx, store.Place{})
 		must(t, err)
-		if got := keys(lanes, f.connection.ID, added.ID); !slices.Equal(got, []store.ID{f.connection.ID, added.ID}) {
+		if got := keys(look.Lanes, f.connection.ID, added.ID); !slices.Equal(got, []store.ID{f.connection.ID, added.ID}) {
 			t.Fatalf("lanes %v", got)
 		}
-		claimed, err := lanes[1].ClaimSubmissions(ctx, 10, lease)
+		claimed, err := look.Lanes[1].ClaimSubmissions(ctx, 10, lease)
 		must(t, err)
 		var ids []store.ID
 		for _, call := range claimed {
@@ -105,11 +105,11 @@ func TestSubmissionLanes(t *testing.T) {
 			t.Errorf("claimed %v", ids)
 		}
 		record(t, claimed[0], allFour("accepted", false))
-		if calls, err := lanes[1].ClaimSubmissions(ctx, 10, lease); err != nil || len(calls) != 0 {
+		if calls, err := look.Lanes[1].ClaimSubmissions(ctx, 10, lease); err != nil || len(calls) != 0 {
 			t.Errorf("%d are claimed before they are due, error %v", len(calls), err)
 		}
 		// The lane of deliveries has no submissions, nor the other way round.
-		_, err = lanes[0].ClaimDeliveries(ctx, 1, lease)
+		_, err = look.Lanes[0].ClaimDeliveries(ctx, 1, lease)
 		wantErr(t, err, store.ErrNoTenant)
 	})
 }

@@ -178,7 +178,7 @@ func TestMigrateBesideServing(t *testing.T) {
 				_, err = f.tenant.Invoice(t.Context(), created.ID)
 			}
 			if err == nil {
-				_, _, err = f.SubmissionLanes(t.Context())
+				_, err = f.SubmissionLanes(t.Context(), store.Place{})
 			}
 			must2(t, err)
 			facts.Add(1)

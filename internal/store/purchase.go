@@ -16,16 +16,19 @@ func revisionPlace(tenant, incoming ID, revision int64, column string) secret.Pl
 	return secret.Place{Tenant: tenant[:], Table: "revisions", Column: column, Row: row}
 }
 
-// PurchaseLanes returns the connections whose purchase documents are due to be asked for, in the manner of
-// [DB.DeliveryLanes].
-func (db *DB) PurchaseLanes(ctx context.Context) (lanes []Lane, next time.Time, err error) {
-	return db.lanes(ctx, func(row scanner) (Lane, int64, error) {
-		l := Lane{db: db}
-		var due int64
-		err := row.Scan(&l.account, &l.id, &due)
-		return l, due, err
-		// Every active connection has a row. Who is not among the longest waiting is found by a later look.
-	}, `select account_id, connection_id, due_at from purchase_syncs where due_at is not null order by due_at limit 256`)
+// syncsPerLook bounds a look for purchase syncs.
+const syncsPerLook = 256
+
+// PurchaseLanes looks for the connections whose purchase documents are due to be asked for. Every active connection has a
+// row, most of them due later, so this look goes by time.
+func (db *DB) PurchaseLanes(ctx context.Context, from Place) (Look, error) {
+	return db.look(ctx, func(row scanner) (laneRow, error) {
+		r := laneRow{Lane: Lane{db: db}}
+		err := row.Scan(&r.account, &r.id, &r.due)
+		r.place = Place{at: r.due.V, company: r.account}
+		return r, err
+	}, syncsPerLook, `select account_id, connection_id, due_at from purchase_syncs where due_at >= $1 and (due_at > $1 or account_id > $2)
+		order by due_at, account_id limit $3`, from.at, from.company[:], syncsPerLook)
 }
 
 // SyncClaim is the right to ask a connection for purchase documents, and where the sync stands.

@@ -104,9 +104,9 @@ func TestKeyRotation(t *testing.T) {
 		if err != nil || text.Reveal() != credential || reloads != 1 {
 			t.Errorf("the store with the old keys: %v after %d reloads", err, reloads)
 		}
-		lanes, _, err := fresh.DeliveryLanes(t.Context())
+		look, err := fresh.DeliveryLanes(t.Context(), store.Place{})
 		must(t, err)
-		lane, due := laneOf(lanes, s.ID)
+		lane, due := laneOf(look.Lanes, s.ID)
 		if !due {
 			t.Fatal("no delivery is due")
 		}

@@ -14,7 +14,6 @@ import (
 
 // unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
 var unscoped = map[string]string{
-	"DeliveryLanes":   "it finds work of every tenant, and gives each lane its own",
 	"SubmissionLanes": "a lane is a connection's: it finds work of every tenant, and opens no row",
 	"Abandoned":       "at the start of the one process: every call that was cut off is due",
 	"Reseal":          "keys are the installation's: every sealed value, each written back to its own row",

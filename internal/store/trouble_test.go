@@ -148,7 +148,7 @@ func TestStalledDatabase(t *testing.T) {
 		case 1:
 			_, err = f.tenant.Invoices(context.Background(), store.InvoiceFilter{}, 1, 10)
 		case 2:
-			_, _, err = f.SubmissionLanes(context.Background())
+			_, err = f.SubmissionLanes(context.Background(), store.Place{})
 		}
 		if err == nil {
 			t.Error("it has answered")

@@ -122,21 +122,21 @@ func (s *Service) ask(ctx context.Context, call store.Call, heard hearing) (stor
 }
 
 // Reconcile asks the provider about one claimed submission and records what it says. When the rules allow it and the
-// provider does not have the document, it is sent again under its reference.
-func (s *Service) Reconcile(ctx context.Context, call store.Call) error {
+// provider does not have the document, it is sent again under its reference. It returns the answer to the question.
+func (s *Service) Reconcile(ctx context.Context, call store.Call) (provider.Answer, error) {
 	recorded, heard, err := s.ask(ctx, call, hearing{hold: true})
 	if err != nil || !heard.allowsResend(recorded) {
-		return err
+		return heard.answer, err
 	}
 	if _, free, err := s.lookAhead(ctx, call); err != nil || !free {
-		return ignoreLost(err)
+		return heard.answer, ignoreLost(err)
 	}
 	again, err := call.BeginResend(ctx, s.lease())
 	if err != nil {
-		return ignoreLost(err)
+		return heard.answer, ignoreLost(err)
 	}
 	_, err = s.send(ctx, again)
-	return err
+	return heard.answer, err
 }
 
 // ignoreLost drops the error that says that it is somebody else's turn.

@@ -16,10 +16,12 @@ func (s *Service) Work() job.Source[store.Call] {
 		Claim: func(ctx context.Context, lane store.Lane, limit int) ([]store.Call, error) {
 			return lane.ClaimSubmissions(ctx, limit, s.lease())
 		},
-		Do: func(ctx context.Context, call store.Call) {
-			if err := s.Reconcile(ctx, call); err != nil {
+		Do: func(ctx context.Context, call store.Call) job.Outcome {
+			answer, err := s.Reconcile(ctx, call)
+			if err != nil {
 				s.Log.ErrorContext(ctx, "reconcile", "submission", call.Submission.ID, "error", err)
 			}
+			return job.Outcome{Waited: answer.Duration, Answered: answer.HTTPStatus != 0}
 		},
 	}
 }

@@ -47,7 +47,7 @@ func (d *Deliverer) Work() job.Source[store.Delivery] {
 }
 
 // deliver makes one attempt and records what came of it.
-func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) {
+func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) job.Outcome {
 	timestamp := FormatTimestamp(delivery.OccurredAt)
 	started := d.Now()
 	d.DB.Checkpoint(store.Before, "webhook attempt")
@@ -74,6 +74,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) {
 	d.Log.Log(ctx, level, "webhook attempt", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription, "delivery", delivery.ID,
 		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts+1, "verdict", string(result.Verdict),
 		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(settlement.State), "withheld", withheld, "error", err)
+	return job.Outcome{Waited: result.Duration, Answered: result.HTTPStatus != 0}
 }
 
 // settle says what an attempt makes of its delivery.

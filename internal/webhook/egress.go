@@ -22,6 +22,8 @@ const (
 	maxTargets = 4
 	// idleTimeout is how long a connection is kept for the next delivery.
 	idleTimeout = 30 * time.Second
+	// maxSessions is how many hosts' TLS sessions are kept, the last ones, to make the next handshake a cheap one.
+	maxSessions = 1024
 )
 
 // Resolver finds the addresses of a host name, given without a trailing dot. *net.Resolver is one.
@@ -53,11 +55,12 @@ type egress struct {
 	resolver  Resolver
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	timeout   time.Duration // of a connection and its TLS handshake
+	sessions  tls.ClientSessionCache
 	transport *http.Transport
 }
 
 func newEgress(c Config) *egress {
-	e := &egress{policy: c.Policy, resolver: c.Resolver, dial: c.Dial, timeout: c.Timeout}
+	e := &egress{policy: c.Policy, resolver: c.Resolver, dial: c.Dial, timeout: c.Timeout, sessions: tls.NewLRUClientSessionCache(maxSessions)}
 	if e.dial == nil {
 		e.dial = (&net.Dialer{Control: e.control}).DialContext
 	}
@@ -168,6 +171,8 @@ func (e *egress) dialTLS(ctx context.Context, network, key string) (net.Conn, er
 		ServerName: host,
 		RootCAs:    e.policy.RootCAs,
 		NextProtos: []string{"http/1.1"},
+		// A resumed session is one of this host, whose certificate was verified and has not expired since.
+		ClientSessionCache: e.sessions,
 	})
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, &stageError{ClassTLS, errors.Join(err, raw.Close())}

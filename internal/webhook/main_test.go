@@ -4,6 +4,13 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"quittance/internal/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
+
+// onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
+type onCluster struct{ m *testing.M }
+
+func (c onCluster) Run() int { return pgtest.Run(c.m) }

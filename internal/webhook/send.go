@@ -30,9 +30,13 @@ const (
 )
 
 const (
-	defaultMaxIdle               = 512
-	defaultMaxIdlePerDestination = 32
-	userAgent                    = "Quittance-Webhook/1"
+	// As many connections to a destination are kept as may be under way to it: one fewer, and a burst makes new ones, whose
+	// handshakes cost more than all the rest of a delivery.
+	defaultMaxIdle               = 1024
+	defaultMaxIdlePerDestination = 64
+	// maxDrained is how much more of an answer is read and thrown away, so that its connection can be used again.
+	maxDrained = 32 << 10
+	userAgent  = "Quittance-Webhook/1"
 )
 
 // Verdict says what an attempt means for its delivery.
@@ -87,9 +91,9 @@ type Config struct {
 	Timeout time.Duration
 	// Now is the clock, for durations and for a Retry-After that is a date; the default is [time.Now].
 	Now func() time.Time
-	// MaxIdle is the number of idle connections that are kept in all; the default is 512.
+	// MaxIdle is the number of idle connections that are kept in all; the default is 1024.
 	MaxIdle int
-	// MaxIdlePerDestination is the number of them that one destination may hold; the default is 32.
+	// MaxIdlePerDestination is the number of them that one destination may hold; the default is 64.
 	MaxIdlePerDestination int
 }
 
@@ -193,9 +197,13 @@ func (s *Sender) attempt(parent context.Context, r Request) Result {
 }
 
 // readAnswer returns the beginning of the body. A body that breaks off or runs out of time is kept as far as it came:
-// the status was the answer, the body is only evidence.
+// the status was the answer, the body is only evidence. A body that ends soon after is read to its end, which is
+// cheaper than another connection.
 func readAnswer(body io.Reader) []byte {
-	answer, _ := io.ReadAll(io.LimitReader(body, MaxAnswer))
+	answer, err := io.ReadAll(io.LimitReader(body, MaxAnswer))
+	if err == nil && len(answer) == MaxAnswer {
+		_, _ = io.CopyN(io.Discard, body, maxDrained)
+	}
 	return answer
 }
 

@@ -46,7 +46,7 @@ func portOf(addr netip.AddrPort) string {
 }
 
 // newServer starts an HTTPS server whose certificate is good for 127.0.0.1, example.com and *.example.com.
-func newServer(t *testing.T, handler http.HandlerFunc) (*httptest.Server, target) {
+func newServer(t testing.TB, handler http.HandlerFunc) (*httptest.Server, target) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -120,7 +120,7 @@ func serveRaw(t *testing.T, listener net.Listener, serve func(net.Conn)) {
 // untilClosed blocks until the peer has closed the connection.
 func untilClosed(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-func newSender(t *testing.T, config webhook.Config) *webhook.Sender {
+func newSender(t testing.TB, config webhook.Config) *webhook.Sender {
 	t.Helper()
 	if config.Timeout == 0 {
 		config.Timeout = ample

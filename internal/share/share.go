@@ -1,0 +1,71 @@
+// Package share divides a bounded number of places (workers, requests, bytes) among companies that ask for them, so
+// that whoever asks for many leaves some for whoever comes next.
+//
+// Its invariant: a holder gets no place beyond a fixed fraction of the places that are free at that moment. So one company
+// alone may have much, and a hundred that hold on to what they get share the same room and still leave a part of it
+// free (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). No holder has to be
+// known in advance, and nothing is reserved for those who do not ask.
+//
+// Start reading at [Rule.Room]; [Pool] is the rule with its bookkeeping.
+package share
+
+import "sync"
+
+// Rule says how much of what is free one holder may have.
+type Rule struct {
+	// Part is the divisor of the fraction: a holder has at most a Part-th of what is free; from 1. Everybody may have one
+	// while anything is free.
+	Part int
+	// Most bounds what a holder has, however much is free; from 1.
+	Most int
+}
+
+// Limit is how many places a holder may have when free are free; from 1.
+func (r Rule) Limit(free int) int { return min(r.Most, max(1, free/r.Part)) }
+
+// Room is how many places more a holder of held may take when free are free; from 0.
+func (r Rule) Room(free, held int) int { return max(0, min(r.Limit(free)-held, free)) }
+
+// Pool is a number of places and who holds them. It is safe for concurrent use.
+type Pool[K comparable] struct {
+	rule Rule
+	size int
+
+	mu   sync.Mutex
+	used int
+	held map[K]int // without those who hold nothing
+}
+
+// NewPool returns a pool of size places.
+func NewPool[K comparable](size int, rule Rule) *Pool[K] {
+	return &Pool[K]{rule: rule, size: size, held: map[K]int{}}
+}
+
+// Take takes n places for a holder, all of them or none.
+func (p *Pool[K]) Take(holder K, n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rule.Room(p.size-p.used, p.held[holder]) < n {
+		return false
+	}
+	p.used += n
+	p.held[holder] += n
+	return true
+}
+
+// Give gives n places of a holder back.
+func (p *Pool[K]) Give(holder K, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used -= n
+	if p.held[holder] -= n; p.held[holder] == 0 {
+		delete(p.held, holder)
+	}
+}
+
+// Used is how many places are taken.
+func (p *Pool[K]) Used() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.used
+}

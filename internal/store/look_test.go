@@ -1,0 +1,238 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// crowd fills a store, past itself, which would take long: companies with so many subscriptions each, one delivery due now
+// for each of them, and one company more with so many waiting deliveries and submissions. idle companies have
+// subscriptions and nothing to do.
+func crowd(t testing.TB, s *storetest.Store, companies, subscriptions, waiting, idle int) {
+	t.Helper()
+	raw := openRaw(t, s) // the store's own connections end a statement that takes long
+	random := "randomblob(16)"
+	if s.Engine() == storetest.Postgres {
+		random = "uuid_send(gen_random_uuid())"
+	}
+	account, err := s.CreateAccount(t.Context(), "Crowd", store.NewUser{Email: "crowd@example.com", PasswordHash: "-"})
+	must(t, err)
+	tenant, err := s.Tenant(t.Context(), account.ID)
+	must(t, err)
+	model, err := tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
+	must(t, err)
+	now := s.Clock.Now().UnixMicro()
+	numbers := func(n int) string {
+		return fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)`, n)
+	}
+	for _, fill := range []string{
+		// Accounts and their tenants share an identifier here.
+		numbers(companies+idle) + ` insert into accounts (id, company, status, profile, created_at) select ` + random + `, 'Crowd', 'active', '{}', n.i from n`,
+		`insert into tenants (id, account_id, created_at) select a.id, a.id, a.created_at from accounts a where a.created_at <= ` + fmt.Sprint(companies+idle),
+		numbers(subscriptions) + `, s(tenant_id, url, events, secret) as (select t.id, m.url, m.events, m.secret from tenants t, subscriptions m where t.created_at <= ` +
+			fmt.Sprint(companies+idle) + `) insert into subscriptions (tenant_id, id, url, events, secret, active, created_at)
+			select s.tenant_id, ` + random + `, s.url, s.events, s.secret, 1, 0 from s, n`,
+		`insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body)
+			select t.id, t.id, 1, 'einvoice.terminal', 'submission', t.id, 0, t.id from tenants t where t.created_at <= ` + fmt.Sprint(companies),
+		`insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at)
+			select s.tenant_id, ` + random + `, e.id, s.id, e.kind, 'pending', 0, 0, ` + fmt.Sprint(now) + ` from events e join subscriptions s on s.tenant_id = e.tenant_id`,
+	} {
+		_, err := raw.ExecContext(t.Context(), fill)
+		must(t, err)
+	}
+	if waiting > 0 {
+		_, err = raw.ExecContext(t.Context(), numbers(waiting)+` insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body)
+			select $1, `+random+`, n.i, 'einvoice.terminal', 'submission', $1, 0, $1 from n`, tenant.Key())
+		must(t, err)
+		_, err = raw.ExecContext(t.Context(), `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at)
+			select e.tenant_id, `+random+`, e.id, $2, e.kind, 'pending', 0, 0, $3 from events e where e.tenant_id = $1`, tenant.Key(), model.ID, now)
+		must(t, err)
+		connection, err := s.AddConnection(t.Context(), account.ID, sandboxConnection())
+		must(t, err)
+		_, err = raw.ExecContext(t.Context(), `insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
+			select e.tenant_id, e.id, e.position, 'C-' || e.position, '{}', 1, 0, 0 from events e where e.tenant_id = $1`, tenant.Key())
+		must(t, err)
+		_, err = raw.ExecContext(t.Context(), `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number, document,
+			outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at)
+			select i.tenant_id, i.id, $2, $3, i.id, 1, 1, i.number, i.document, 'unknown', 0, 0, 0, $4, $4 from invoices i where i.tenant_id = $1`,
+			tenant.Key(), account.ID, connection.ID, now)
+		must(t, err)
+	}
+}
+
+// TestLookPlans: the looks for deliveries and submissions jump through the indexes of what is due, entry by entry. No row of
+// a table and no other index is read for them, so that what waits behind a destination costs nothing.
+func TestLookPlans(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		s := storetest.Open(t, engine)
+		crowd(t, s, 50, 3, 20_000, 50)
+		raw := openRaw(t, s)
+		if engine == storetest.Postgres {
+			_, err := raw.ExecContext(t.Context(), "vacuum analyze")
+			must(t, err)
+		}
+		explain := "explain query plan "
+		if engine == storetest.Postgres {
+			explain = "explain "
+		}
+		looked := 0
+		for _, statement := range statementsOf(t) {
+			table := map[string]string{"DeliveryLanes": "deliveries", "SubmissionLanes": "submissions"}[statement.function]
+			if table == "" {
+				continue
+			}
+			looked++
+			plan := planOf(t, raw, engine, explain+statement.text, make([]byte, 16), 256)
+			if faults := readsMore(plan, engine, table); len(faults) > 0 {
+				t.Errorf("%s: %s reads more than the index of what is due: %q in\n%s", engine, statement.function, faults, strings.Join(plan, "\n"))
+			}
+		}
+		if looked != 2 {
+			t.Errorf("%d looks were found, want 2", looked)
+		}
+	}
+}
+
+// planOf returns the lines of a plan.
+func planOf(t *testing.T, raw *sql.DB, engine, explain string, args ...any) (plan []string) {
+	t.Helper()
+	rows, err := raw.QueryContext(t.Context(), explain, args...)
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int64
+		var line string
+		into := []any{&id, &parent, &unused, &line}
+		if engine == storetest.Postgres {
+			into = into[3:]
+		}
+		must(t, rows.Scan(into...))
+		plan = append(plan, line)
+	}
+	must(t, rows.Err())
+	return plan
+}
+
+// readsMore returns the lines of a plan that read a table otherwise than by jumping through its index of what is due.
+func readsMore(plan []string, engine, table string) (faults []string) {
+	uses := 0
+	for _, line := range plan {
+		line = strings.TrimSpace(line)
+		access := strings.Contains(line, " on "+table) || strings.Contains(line, " using "+table)
+		wanted := strings.Contains(line, "Index Only Scan using "+table+"_due on "+table)
+		if engine == storetest.SQLite {
+			// The statements call the table by its first letter, or by its name.
+			_, what, _ := strings.Cut(line, " ")
+			access = (strings.HasPrefix(line, "SCAN ") || strings.HasPrefix(line, "SEARCH ")) && slices.Contains([]string{table, table[:1]}, strings.Fields(what)[0])
+			wanted = strings.HasPrefix(line, "SEARCH ") && strings.Contains(line, "USING COVERING INDEX "+table+"_due (")
+		}
+		if access && !wanted {
+			faults = append(faults, line)
+		}
+		if access && wanted {
+			uses++
+		}
+	}
+	if uses < 3 { // PostgreSQL does not show the plans of all sub-selects
+		faults = append(faults, fmt.Sprintf("only %d uses of the index", uses))
+	}
+	return faults
+}
+
+// TestLooksInStretches: a look goes over so many companies and says where the next one goes on; together they find every lane
+// once, on the way to the next time of each.
+func TestLooksInStretches(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		s := storetest.Open(t, engine)
+		const companies, each = 600, 2
+		crowd(t, s, companies, each, 7, 300)
+		found, looks := map[store.ID]int{}, 0
+		for from := (store.Place{}); looks == 0 || !from.IsZero(); looks++ {
+			look, err := s.DeliveryLanes(t.Context(), from)
+			must(t, err)
+			if !look.Next.IsZero() || len(look.Lanes) > 2*256+1 {
+				t.Errorf("%s: %d lanes in one look, the next at %s", engine, len(look.Lanes), look.Next)
+			}
+			for _, lane := range look.Lanes {
+				found[lane.Key()]++
+			}
+			from = look.Rest
+		}
+		if looks != 3 || len(found) != companies*each+1 {
+			t.Errorf("%s: %d lanes were found in %d looks, want %d in 3", engine, len(found), looks, companies*each+1)
+		}
+		for lane, times := range found {
+			if times != 1 {
+				t.Errorf("%s: lane %s was found %d times", engine, lane, times)
+			}
+		}
+	}
+}
+
+// BenchmarkLook looks for due deliveries: a few destinations behind one of which very many wait, many companies without
+// anything to do, and as many companies with something as one look goes over.
+func BenchmarkLook(b *testing.B) {
+	for _, engine := range storetest.Engines() {
+		for _, size := range []struct{ companies, waiting, idle int }{{10, 10_000, 0}, {10, 1_000_000, 0}, {10, 0, 100_000}, {300, 0, 0}} {
+			b.Run(fmt.Sprintf("%s/companies=%d/waiting=%d/idle=%d", engine, size.companies, size.waiting, size.idle), func(b *testing.B) {
+				s := storetest.Open(b, engine)
+				crowd(b, s, size.companies, 1, size.waiting, size.idle)
+				if engine == storetest.Postgres {
+					_, err := openRaw(b, s).ExecContext(b.Context(), "vacuum analyze")
+					must(b, err)
+				}
+				for b.Loop() {
+					look, err := s.DeliveryLanes(b.Context(), store.Place{})
+					if err != nil || len(look.Lanes) < min(size.companies, 256) {
+						b.Fatalf("%d lanes: %v", len(look.Lanes), err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestPurchaseLooks: syncs are looked for in the order of time, a stretch after the other, up to what is not due yet.
+func TestPurchaseLooks(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		s := storetest.Open(t, engine)
+		raw := openRaw(t, s)
+		crowd(t, s, 0, 1, 0, 700)
+		now := s.Clock.Now()
+		for _, fill := range []string{
+			`insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
+				select a.id, a.id, 'http', 'sandbox', 'https://p.example.com', 'active', a.id, '', a.created_at, 0 from accounts a`,
+			// Two at a time, 300 later than now.
+			`insert into purchase_syncs (account_id, connection_id, cursor, due_at) select c.account_id, c.id, c.id, ` + fmt.Sprint(now.UnixMicro()-400) +
+				` + (c.created_at / 2) * 2 from connections c where c.created_at <= 700`,
+		} {
+			_, err := raw.ExecContext(t.Context(), fill)
+			must(t, err)
+		}
+		found, looks := map[store.ID]bool{}, 0
+		var next time.Time
+		for from := (store.Place{}); looks == 0 || !from.IsZero(); looks++ {
+			look, err := s.PurchaseLanes(t.Context(), from)
+			must(t, err)
+			for _, lane := range look.Lanes {
+				found[lane.Key()] = true
+			}
+			from, next = look.Rest, look.Next
+		}
+		if want := now.Add(2 * time.Microsecond); looks != 2 || len(found) != 401 || !next.Equal(want) {
+			t.Errorf("%s: %d syncs were found in %d looks, the next at %s, want 401 in 2 and %s", engine, len(found), looks, next, want)
+		}
+	}
+}

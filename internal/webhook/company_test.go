@@ -1,0 +1,86 @@
+package webhook_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/job"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+	"quittance/internal/webhook"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// company is a company with subscriptions, which is told of events.
+type company struct {
+	*storetest.Store
+	tenant *store.Tenant
+}
+
+func newCompany(t testing.TB, s *storetest.Store, email string) *company {
+	t.Helper()
+	account, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: email})
+	must(t, err)
+	c := &company{Store: s}
+	c.tenant, err = s.Tenant(t.Context(), account.ID)
+	must(t, err)
+	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+	must(t, err)
+	_, err = s.ActivateConnection(t.Context(), added.ID)
+	must(t, err)
+	return c
+}
+
+func (c *company) subscribe(t testing.TB, url string) store.ID {
+	t.Helper()
+	s, err := c.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: url, Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
+	must(t, err)
+	return s.ID
+}
+
+// tell makes n events, each due to every subscription.
+func (c *company) tell(t testing.TB, n int) {
+	t.Helper()
+	id, err := c.NewID()
+	must(t, err)
+	created, err := c.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(id.String())})
+	must(t, err)
+	call, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: time.Hour,
+		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
+	must(t, err)
+	kinds := make([]api.EventKind, n)
+	for i := range kinds {
+		kinds[i] = api.EventStatusChanged
+	}
+	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
+		return store.Decision{Outcome: api.OutcomeUnknown, Events: kinds}, nil
+	})
+	must(t, err)
+}
+
+// deliver runs the delivery of what is due until stop, which waits for the end.
+func deliver(t testing.TB, s *storetest.Store, sender *webhook.Sender, timeout time.Duration, options job.Options, observe func(webhook.Verdict)) (stop func()) {
+	t.Helper()
+	d := &webhook.Deliverer{DB: s.DB, Sender: sender, Backoff: webhook.DefaultBackoff(), Timeout: timeout, Jitter: func() float64 { return 0 },
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Observe: func(v webhook.Verdict, _, _ time.Duration) { observe(v) }}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { job.Run(ctx, s.DB, d.Work(), options) })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
+}

@@ -1,0 +1,49 @@
+package webhook_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"quittance/internal/job"
+	"quittance/internal/store/storetest"
+	"quittance/internal/webhook"
+)
+
+// BenchmarkDeliver delivers bursts of 4,000 events to one destination over HTTPS, with the receiver in the same process:
+// from the look for due work to the commit of what came of each attempt.
+func BenchmarkDeliver(b *testing.B) {
+	const burst = 4000
+	for _, engine := range storetest.Engines() {
+		b.Run(engine, func(b *testing.B) {
+			s := storetest.Open(b, engine)
+			_, d := newServer(b, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+			sender := newSender(b, webhook.Config{Policy: d.policy})
+			c := newCompany(b, s, "bench@example.com")
+			c.subscribe(b, d.url("/"))
+			b.ReportAllocs()
+			var spent time.Duration
+			for range b.N {
+				b.StopTimer()
+				c.tell(b, burst)
+				done := make(chan webhook.Verdict, burst)
+				b.StartTimer()
+				begun := time.Now()
+				stop := deliver(b, s, sender, ample, job.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8,
+					SlowAfter: time.Second, Look: time.Second, Now: s.Now, Log: s.Options.Log},
+					func(v webhook.Verdict) { done <- v })
+				for range burst {
+					if v := <-done; v != webhook.Delivered {
+						b.Fatalf("verdict %s", v)
+					}
+				}
+				spent += time.Since(begun)
+				b.StopTimer()
+				stop()
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(burst*b.N)/spent.Seconds(), "deliveries/s")
+		})
+	}
+}

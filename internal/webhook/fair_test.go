@@ -1,0 +1,200 @@
+package webhook_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/internal/job"
+	"quittance/internal/store/storetest"
+	"quittance/internal/webhook"
+)
+
+const (
+	// patience bounds a wait that only a fault lets run out. An attempt lasts longer than any test.
+	patience = time.Minute
+	forever  = time.Hour
+)
+
+// destination is one destination for each path, each of which hangs while it is told to.
+type destination struct {
+	target
+	mu       sync.Mutex
+	hanging  map[string]bool
+	over     chan struct{}
+	received map[string]int // answered, by path
+	inside   map[string]int
+	highest  int // at one path at once
+	all      int // at all at once
+}
+
+func newDestination(t *testing.T) *destination {
+	t.Helper()
+	r := &destination{hanging: map[string]bool{}, over: make(chan struct{}), received: map[string]int{}, inside: map[string]int{}}
+	_, r.target = newServer(t, r.serve)
+	return r
+}
+
+func (r *destination) serve(w http.ResponseWriter, request *http.Request) {
+	if _, err := io.Copy(io.Discard, request.Body); err != nil {
+		return
+	}
+	path := request.URL.Path
+	r.mu.Lock()
+	r.inside[path]++
+	r.highest = max(r.highest, r.inside[path])
+	inside := 0
+	for _, n := range r.inside {
+		inside += n
+	}
+	r.all = max(r.all, inside)
+	hanging := r.hanging[path]
+	r.mu.Unlock()
+	if hanging {
+		<-r.over
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inside[path]--
+	r.received[path]++
+}
+
+func (r *destination) set(path string, hanging bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hanging[path] = hanging
+}
+
+// eventually waits until what is true of a destination.
+func (r *destination) eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		r.mu.Lock()
+		ok := holds()
+		r.mu.Unlock()
+		if ok {
+			return
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.Fatalf("waited in vain for %s; received %v, inside %v", what, r.received, r.inside)
+}
+
+// options are those of the service.
+func options(s *storetest.Store) job.Options {
+	return job.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8, SlowAfter: time.Second, Look: time.Second, Now: s.Now, Log: s.Options.Log}
+}
+
+// TestHangingDestinationsKeepNobodyWaiting: the destinations of forty companies accept everything and never answer, and an
+// attempt lasts longer than the test. The destination of another company, of which nothing is known either, gets all its
+// events. Then it hangs too, in the midst of a burst, and yet another company gets its own.
+func TestHangingDestinationsKeepNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s, r := storetest.Open(t, engine), newDestination(t)
+			const companies, each = 40, 3
+			for n := range companies {
+				c := newCompany(t, s, fmt.Sprintf("hanging%d@example.com", n))
+				for k := range each {
+					path := fmt.Sprintf("/hanging/%d/%d", n, k)
+					r.set(path, true)
+					c.subscribe(t, r.url(path))
+				}
+				c.tell(t, 5)
+			}
+			deliver(t, s, newSender(t, webhook.Config{Policy: r.policy, Timeout: forever}), forever, options(s), func(webhook.Verdict) {})
+			t.Cleanup(func() { close(r.over) })
+			r.eventually(t, "an attempt at each destination that hangs", func() bool { return len(r.inside) == companies*each })
+			first, second := newCompany(t, s, "first@example.com"), newCompany(t, s, "second@example.com")
+			first.subscribe(t, r.url("/first"))
+			second.subscribe(t, r.url("/second"))
+			first.tell(t, 100)
+			r.eventually(t, "the first company's events", func() bool { return r.received["/first"] == 100 })
+			r.set("/first", true)
+			first.tell(t, 100)
+			r.eventually(t, "a burst that hangs", func() bool { return r.inside["/first"] > 8 })
+			s.Clock.Advance(time.Second)
+			second.tell(t, 100)
+			r.eventually(t, "the second company's events", func() bool { return r.received["/second"] == 100 })
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.highest > 64 || r.all > companies*each+2*64 {
+				t.Errorf("%d attempts at one destination at once and %d in all", r.highest, r.all)
+			}
+			for path, n := range r.inside {
+				if path != "/first" && path != "/second" && n != 1 {
+					t.Errorf("%d attempts at %s, which has never answered, want one", n, path)
+				}
+			}
+		})
+	}
+}
+
+// TestConnectionsAreKept: as many attempts as may be under way to one destination at once use as many connections, and
+// the next ones use these again, also when the answers are longer than what is kept of them.
+func TestConnectionsAreKept(t *testing.T) {
+	t.Parallel()
+	const atOnce, waves = 64, 3
+	var mu sync.Mutex
+	peers, inside, full := map[string]bool{}, 0, make(chan struct{})
+	long := make([]byte, 20<<10)
+	_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		peers[r.RemoteAddr] = true
+		wave := full
+		if inside++; inside == atOnce {
+			inside, full = 0, make(chan struct{})
+			close(wave)
+		}
+		mu.Unlock()
+		<-wave // all are here
+		_, _ = w.Write(long)
+	})
+	sender := newSender(t, webhook.Config{Policy: d.policy})
+	for range waves {
+		var running sync.WaitGroup
+		for range atOnce {
+			running.Go(func() {
+				if got := sender.Send(t.Context(), requestTo(d.url("/"))); got.Verdict != webhook.Delivered || len(got.Answer) != webhook.MaxAnswer {
+					t.Errorf("verdict %s with %d bytes", got.Verdict, len(got.Answer))
+				}
+			})
+		}
+		running.Wait()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(peers) != atOnce {
+		t.Errorf("%d connections for %d times %d attempts at once, want %d", len(peers), waves, atOnce, atOnce)
+	}
+}
+
+// TestSessionsAreResumed: another connection to a host that was spoken to before resumes its session.
+func TestSessionsAreResumed(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var resumed []bool
+	_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		resumed = append(resumed, r.TLS.DidResume)
+		mu.Unlock()
+		w.Header().Set("Connection", "close")
+	})
+	sender := newSender(t, webhook.Config{Policy: d.policy})
+	for range 2 {
+		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(resumed) != 2 || resumed[0] || !resumed[1] {
+		t.Errorf("resumed: %v, want the second of two", resumed)
+	}
+}
