@@ -296,14 +296,14 @@ takes an hour, is left out. With --json it prints a record a line.`
 // measurements are the commands that benchAllCmd runs, with the flags that make each of them quick.
 func measurements() [][]string {
 	return [][]string{
-		{"drafts", "--clients=8", "--count=200", "--duration=1m"},
-		{"submissions", "--clients=8", "--companies=2", "--count=100", "--provider-latency=5ms"},
-		{"deliveries", "--count=400", "--idle=10ms"},
-		{"latency", "--clients=8", "--rate=20", "--warmup=200ms", "--duration=1s"},
-		{"fairness", "--clients=8", "--due=100", "--rate=20", "--warmup=200ms", "--duration=1s"},
-		{"lists", "--drafts=1000", "--count=20"},
-		{"start", "--size-mb=1", "--count=2"},
-		{"limits", "--clients=8"},
+		{"drafts", "--clients=4", "--count=60", "--duration=1m"},
+		{"submissions", "--clients=4", "--companies=2", "--count=20", "--provider-latency=5ms"},
+		{"deliveries", "--count=200", "--idle=10ms"},
+		{"latency", "--clients=4", "--rate=10", "--warmup=100ms", "--duration=1s"},
+		{"fairness", "--clients=4", "--due=40", "--rate=10", "--warmup=100ms", "--duration=1s"},
+		{"lists", "--drafts=500", "--count=10"},
+		{"start", "--size-mb=1", "--count=1"},
+		{"limits", "--clients=4"},
 	}
 }
 

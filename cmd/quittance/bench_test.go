@@ -33,14 +33,14 @@ var wantBench = map[string]struct {
 	least                      map[string]float64
 }{
 	"drafts": {[]string{"drafts_per_second", "cpu_per_1000_drafts_seconds", "memory_peak_bytes"}, []string{"create_draft_from_send"},
-		[]string{"bare_http_calls_per_second", "bare_disk_syncs_per_second"}, map[string]float64{"drafts_created": 200}},
-	"submissions": {[]string{"submissions_per_second"}, []string{"submit_from_send"}, []string{"bare_http_calls_per_second"}, map[string]float64{"submissions_answered": 100}},
+		[]string{"bare_http_calls_per_second", "bare_disk_syncs_per_second"}, map[string]float64{"drafts_created": 60}},
+	"submissions": {[]string{"submissions_per_second"}, []string{"submit_from_send"}, []string{"bare_http_calls_per_second"}, map[string]float64{"submissions_answered": 20}},
 	"deliveries": {[]string{"deliveries_per_second", "receipts_per_second", "cpu_per_1000_deliveries_seconds", "memory_peak_bytes", "database_bytes_per_event", "duplicates"}, nil,
 		[]string{"bare_sender_calls_per_second", "share_of_bare_sender_calls_per_second"}, map[string]float64{"history_bytes_per_event": 100, "memory_idle_bytes": 1 << 20}},
 	"latency": {[]string{"events_per_second", "late_starts"}, []string{"event_from_transaction_to_receipt", "submit_from_schedule"},
-		[]string{"bare_sender_calls_per_second"}, map[string]float64{"events": 40}}, // 20 submissions of two events at least
+		[]string{"bare_sender_calls_per_second"}, map[string]float64{"events": 20}}, // 10 submissions of two events at least
 	"fairness": {[]string{"p99_ratio", "p50_ratio"}, []string{"event_to_receipt_alone", "event_to_receipt_beside_the_hanging_destination"},
-		[]string{"bare_disk_syncs_per_second"}, map[string]float64{"events_alone": 40, "events_beside_the_hanging_destination": 40, "hanging_calls_at_a_time": 1}},
+		[]string{"bare_disk_syncs_per_second"}, map[string]float64{"events_alone": 20, "events_beside_the_hanging_destination": 20, "hanging_calls_at_a_time": 1}},
 	"lists":  {[]string{"first_page_p50_seconds", "last_page_p50_seconds", "last_to_first_ratio"}, []string{"first_page_from_send", "last_page_from_send"}, []string{"bare_http_calls_per_second"}, nil},
 	"start":  {[]string{"start_to_ready_median_seconds"}, []string{"start_to_ready"}, []string{"bare_disk_syncs_per_second"}, nil},
 	"limits": {nil, nil, []string{"bare_disk_syncs_per_second", "bare_http_calls_per_second", "bare_sender_calls_per_second"}, nil},

@@ -47,8 +47,10 @@ func startServer(ctx context.Context, c Config, database, log string, flags ...s
 	}
 	defer output.Close() //nolint:errcheck // the child has its own
 	args := append([]string{c.Argument, "--log-format", "json", "serve", "--listen", "127.0.0.1:0"}, append(flags, c.ServeFlags...)...)
-	// It ends with stop, in order, and not with ctx, which would kill it.
-	s.command = &exec.Cmd{Path: c.Executable, Args: args, Env: environment(database), Stdout: output, Stderr: output}
+	// It ends with stop, in order, and neither with ctx, which would kill it, nor with an interrupt of the terminal, which
+	// reaches the whole process group.
+	s.command = &exec.Cmd{Path: c.Executable, Args: args, Env: environment(database), Stdout: output, Stderr: output,
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
 	began := c.Now()
 	if err := s.command.Start(); err != nil {
 		return nil, fmt.Errorf("start the server: %w", err)

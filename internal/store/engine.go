@@ -56,8 +56,8 @@ type engine struct {
 	backendPID func(ctx context.Context) (int, error)
 	// durable tells whether a commit is on the disk when it is acknowledged; nil when it always is.
 	durable func(ctx context.Context) (bool, error)
-	// randomID makes a random identifier, in SQL.
-	randomID string
+	// numberedID makes an identifier of 17 hexadecimal digits, the parameter $7, and the number n.i, in SQL.
+	numberedID string
 	// close releases everything.
 	close func() error
 }

@@ -100,7 +100,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 			err = pool.QueryRow(ctx, "select current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off'").Scan(&durable)
 			return durable, err
 		},
-		randomID: "uuid_send(gen_random_uuid())",
+		numberedID: "decode($7 || lpad(to_hex(n.i), 15, '0'), 'hex')",
 		close: func() error {
 			err := db.Close()
 			pool.Close()

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"strings"
 
@@ -26,13 +27,19 @@ func (t *Tenant) SeedDrafts(ctx context.Context, draft api.Draft, prefix string,
 		return errors.New("seed drafts: the prefix of the numbers cannot stand in JSON as it is")
 	}
 	return t.write(ctx, "seed drafts", func(ctx context.Context, tx *tx) error {
+		now := t.db.now()
+		// In the order of their making, as those of calls are: the version stands in the first half, the variant in the "a".
+		id, err := newID(now, t.db.random)
+		if err != nil {
+			return err
+		}
 		// The table of invoices is locked before the tenant's row, as everywhere.
 		inserted, err := tx.exec(ctx, `with recursive
 				first(i) as (select invoices + 1 from tenants where id = $1 and frozen_at is null`+t.db.lock+`),
 				n(i) as (select i from first union all select i + 1 from n where i < (select i from first) + $2 - 1)
 			insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
-			select $1, `+t.db.randomID+`, n.i, $3 || n.i, $4 || n.i || $5, 1, $6, $6 from n`,
-			t.id, count, prefix, head+prefix, tail, micros(t.db.now()))
+			select $1, `+t.db.numberedID+`, n.i, $3 || n.i, $4 || n.i || $5, 1, $6, $6 from n`,
+			t.id, count, prefix, head+prefix, tail, micros(now), hex.EncodeToString(id[:8])+"a")
 		if err != nil {
 			return err
 		}

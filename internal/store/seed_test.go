@@ -30,6 +30,9 @@ func TestSeedDrafts(t *testing.T) {
 			if *found.Draft.InvoiceNumber != want[n] || found.Version != 1 || found.Submission != nil {
 				t.Errorf("invoice %d is %s, version %d, want a draft %s", n, *found.Draft.InvoiceNumber, found.Version, want[n])
 			}
+			if found.ID[6]>>4 != 7 || found.ID[8]>>6 != 2 {
+				t.Errorf("invoice %d has the identifier %s, which is no UUID of version 7", n, found.ID)
+			}
 			seen[found.ID] = true
 			if same := draft(want[n]); *found.Draft.RecipientName != *same.RecipientName || len(found.Draft.Items) != len(same.Items) {
 				t.Errorf("invoice %d is %+v, want the draft that was given", n, found.Draft)

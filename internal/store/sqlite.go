@@ -72,9 +72,9 @@ func openSQLite(path string) (*engine, error) {
 			_, err := writer.ExecContext(ctx, "vacuum into $1", path)
 			return err
 		},
-		footprint: func(ctx context.Context) (Footprint, error) { return sqliteFootprint(ctx, path, reader) },
-		randomID:  "randomblob(16)",
-		close:     func() error { return errors.Join(reader.Close(), writer.Close()) },
+		footprint:  func(ctx context.Context) (Footprint, error) { return sqliteFootprint(ctx, path, reader) },
+		numberedID: "unhex($7 || printf('%015x', n.i))",
+		close:      func() error { return errors.Join(reader.Close(), writer.Close()) },
 	}, nil
 }
 
