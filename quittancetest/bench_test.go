@@ -105,3 +105,23 @@ func BenchmarkDrafts(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSubmissions submits drafts over HTTP to a provider sandbox; everybody shares the process.
+func BenchmarkSubmissions(b *testing.B) {
+	items := strings.TrimSuffix(strings.Repeat(benchItem+",", 10), ",") + "]}"
+	for _, engine := range storetest.Engines() {
+		b.Run(engine, func(b *testing.B) {
+			base, token := benchServer(b, engine)
+			paths := make([]string, b.N+1)
+			benchTogether(b, func(client *http.Client, n int64) {
+				var answer struct{ Data struct{ ID string } }
+				if err := json.Unmarshal(benchPost(b, client, base+"/api/v1/client/invoices", token, fmt.Sprintf(benchDraft, n)+items, http.StatusCreated), &answer); err != nil {
+					b.Error(err)
+				}
+				paths[n] = base + "/api/v1/client/invoices/" + answer.Data.ID + "/submit"
+			})
+			b.StartTimer()
+			benchTogether(b, func(client *http.Client, n int64) { benchPost(b, client, paths[n], token, "", http.StatusOK) })
+		})
+	}
+}
