@@ -143,7 +143,8 @@ func (s *Service) wire() {
 func (s *Service) adapter(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 	switch c.Kind {
 	case "http":
-		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: s.config.ProviderTimeout, Clock: time.Now})
+		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: s.config.ProviderTimeout,
+			MaxConns: providerConns, Clock: time.Now})
 	case "simulator":
 		if s.config.Environment != Local {
 			return nil, errors.New("the transport simulator exists in the environment local alone")
@@ -334,6 +335,9 @@ func (s *Service) stop(ctx context.Context, servers []*http.Server, running *syn
 const (
 	lookForWork = time.Second
 	sweepEvery  = 10 * time.Minute
+	// providerConns is how many connections one company's provider gets: one for each of the calls that may be under way at once,
+	// 128 submissions, 64 look-ups and the documents of a purchase sync, so that none waits behind another.
+	providerConns = 128 + 64 + 8
 )
 
 // work starts the workers. Deliveries and look-ups wait for other people's servers, so there are many workers; a receiver

@@ -1,6 +1,7 @@
 package submission
 
 import (
+	"container/list"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,14 +11,20 @@ import (
 	"quittance/internal/store"
 )
 
+// maxOpen is how many adapters are kept, those that were used last.
+const maxOpen = 4096
+
 // Adapters keeps one adapter a connection, so that its network connections are used again. It is safe for concurrent
 // use.
 type Adapters struct {
 	db      *store.DB
 	connect func(store.Connection, secret.Text) (provider.Adapter, error)
 
+	most int
+
 	mu   sync.Mutex
-	open map[store.ID]opened
+	open map[store.ID]*list.Element
+	used list.List // of *opened, the last used first
 }
 
 // opened is an adapter and the connection as it was when it was made.
@@ -28,18 +35,23 @@ type opened struct {
 
 // NewAdapters returns adapters that are made by connect from a connection and its credential.
 func NewAdapters(db *store.DB, connect func(store.Connection, secret.Text) (provider.Adapter, error)) *Adapters {
-	return &Adapters{db: db, connect: connect, open: map[store.ID]opened{}}
+	return &Adapters{db: db, connect: connect, most: maxOpen, open: map[store.ID]*list.Element{}}
 }
 
 // ErrNoAdapter says that a connection cannot be spoken over, for instance because its credential does not open.
 var ErrNoAdapter = errors.New("no adapter for the connection")
 
-// For returns the adapter of a connection. A replaced credential gets a new adapter; calls under way keep the old one.
+// For returns the adapter of a connection. A replaced credential gets a new adapter. Calls under way keep the one they have,
+// and what is no longer kept here ends its idle connections by itself.
 func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if o, ok := a.open[c.ID]; ok && o.connection.UpdatedAt.Equal(c.UpdatedAt) {
-		return o.adapter, nil
+	kept := a.open[c.ID]
+	if kept != nil {
+		if o := kept.Value.(*opened); o.connection.UpdatedAt.Equal(c.UpdatedAt) {
+			a.used.MoveToFront(kept)
+			return o.adapter, nil
+		}
 	}
 	credential, err := a.db.Credential(c)
 	if err != nil {
@@ -49,6 +61,12 @@ func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoAdapter, err)
 	}
-	a.open[c.ID] = opened{adapter: adapter, connection: c}
+	if kept != nil {
+		a.used.Remove(kept)
+	}
+	a.open[c.ID] = a.used.PushFront(&opened{adapter: adapter, connection: c})
+	if oldest := a.used.Back(); a.used.Len() > a.most {
+		delete(a.open, a.used.Remove(oldest).(*opened).connection.ID)
+	}
 	return adapter, nil
 }

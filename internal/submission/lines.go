@@ -3,9 +3,11 @@ package submission
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	"quittance/internal/share"
 	"quittance/internal/store"
 )
 
@@ -13,79 +15,106 @@ import (
 // Nothing is recorded of it.
 var ErrBusy = errors.New("the provider keeps too many submissions of the company waiting")
 
-// What one company's submissions may take of one process while its provider hangs. A company has one active connection.
+// What submissions may take of one process while providers hang: so many inside their provider calls and so many waiting
+// for that, of all companies, and of each an eighth of what is free. A company alone has at least 64 calls, which is a
+// thousand submissions a second at a provider that answers in 50 ms; dozens whose providers hang leave room for others.
 const (
-	maxCalls   = 64
-	maxWaiting = 64
-	// patience is how long a submission waits for a place: less than a client does.
-	patience = 2 * time.Second
+	maxCalls        = 1024
+	maxCallsOfOne   = 128
+	maxWaiting      = 256
+	maxWaitingOfOne = 64
+	callsPart       = 8
+	waitingPart     = 2
+	patience        = 2 * time.Second // how long a submission waits for a place: less than a client does
 )
 
-// lines bounds the submissions of each company that are inside their provider calls. The zero value is ready.
+// lines bounds the submissions that are inside their provider calls.
 type lines struct {
-	mu sync.Mutex
-	of map[store.ID]*line
+	calls, places *share.Pool[store.ID]
+
+	mu      sync.Mutex
+	waiting []*waiter // longest waiting first
 }
 
-// line is one company's. It is there as long as somebody uses it.
-type line struct {
-	calls chan struct{}
-	users int // in a call, or waiting for a place
+// waiter is a submission that waits for a place among the calls.
+type waiter struct {
+	company store.ID
+	granted chan struct{} // closed when it has one
 }
 
-// enter takes a place in a company's line, waiting for one as long as wait, and returns how to leave it. It returns
-// [ErrBusy], or the context's error.
+func newLines() *lines {
+	return &lines{calls: share.NewPool[store.ID](maxCalls, share.Rule{Part: callsPart, Most: maxCallsOfOne}),
+		places: share.NewPool[store.ID](maxWaiting, share.Rule{Part: waitingPart, Most: maxWaitingOfOne})}
+}
+
+// enter takes a place for a company, waiting for one as long as wait, and returns how to leave it. It returns [ErrBusy], or
+// the context's error.
 func (l *lines) enter(ctx context.Context, company store.ID, wait time.Duration) (leave func(), err error) {
-	own, ok := l.join(company)
-	if !ok {
+	leave = func() { l.leave(company) }
+	w := l.join(company, wait > 0)
+	if w == nil {
 		return nil, ErrBusy
 	}
-	leave = func() {
-		<-own.calls
-		l.quit(company, own)
-	}
 	select {
-	case own.calls <- struct{}{}:
+	case <-w.granted:
 		return leave, nil
 	default:
 	}
+	defer l.places.Give(company, 1)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case own.calls <- struct{}{}:
+	case <-w.granted:
 		return leave, nil
 	case <-timer.C:
 		err = ErrBusy
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	l.quit(company, own)
+	if !l.quit(w) {
+		return leave, nil // it was granted at the last moment
+	}
 	return nil, err
 }
 
-// join counts a user of a company's line; false when it is too long.
-func (l *lines) join(company store.ID) (*line, bool) {
+// join takes a place among the calls at once, or stands in line when it may; nil when there is no place.
+func (l *lines) join(company store.ID, may bool) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	own := l.of[company]
-	if own == nil {
-		own = &line{calls: make(chan struct{}, maxCalls)}
-		if l.of == nil {
-			l.of = map[store.ID]*line{}
-		}
-		l.of[company] = own
+	w := &waiter{company: company, granted: make(chan struct{})}
+	switch {
+	case l.calls.Take(company, 1):
+		close(w.granted)
+	case may && l.places.Take(company, 1):
+		l.waiting = append(l.waiting, w)
+	default:
+		return nil
 	}
-	if own.users == maxCalls+maxWaiting {
-		return nil, false
-	}
-	own.users++
-	return own, true
+	return w
 }
 
-func (l *lines) quit(company store.ID, own *line) {
+// leave gives a place back, and grants it to who has waited longest and may have it.
+func (l *lines) leave(company store.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if own.users--; own.users == 0 {
-		delete(l.of, company)
+	l.calls.Give(company, 1)
+	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
+		granted := l.calls.Take(w.company, 1)
+		if granted {
+			close(w.granted)
+		}
+		return granted
+	})
+}
+
+// quit takes a waiter out of the line; false when it was granted a place.
+func (l *lines) quit(w *waiter) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := slices.Index(l.waiting, w)
+	if at < 0 {
+		return false
 	}
+	l.waiting = slices.Delete(l.waiting, at, at+1)
+	return true
 }

@@ -46,12 +46,12 @@ type Config struct {
 // Service submits and reconciles. It is safe for concurrent use.
 type Service struct {
 	db    *store.DB
-	lines lines
+	lines *lines
 	Config
 }
 
 // New returns a service on db.
-func New(db *store.DB, config Config) *Service { return &Service{db: db, Config: config} }
+func New(db *store.DB, config Config) *Service { return &Service{db: db, lines: newLines(), Config: config} }
 
 // leaseAir is how much longer than its calls a piece of work is leased, so that a live worker never loses it.
 const leaseAir = 10 * time.Second

@@ -1,15 +1,11 @@
 package submission
 
 import (
-	"context"
-	"errors"
-	"sync"
 	"testing"
 	"time"
 
 	"quittance/api"
 	"quittance/internal/provider"
-	"quittance/internal/store"
 )
 
 // TestTrouble: which answers count against the connection. One about the document alone does not, and neither does the
@@ -162,67 +158,5 @@ func TestLookFirst(t *testing.T) {
 		if err != nil || d.Outcome != c.want || d.Hold != c.hold {
 			t.Errorf("%s: outcome %s, held %v, %v", name, d.Outcome, d.Hold, err)
 		}
-	}
-}
-
-// TestLines: one company's submissions have so many places, so many more may wait, for so long; the others are told at once.
-// Another company has places of its own, and what is left of a company is nothing.
-func TestLines(t *testing.T) {
-	var l lines
-	one, other := store.ID{1}, store.ID{2}
-	enter := func(company store.ID, wait time.Duration) func() {
-		t.Helper()
-		leave, err := l.enter(t.Context(), company, wait)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return leave
-	}
-	var leave []func()
-	for range maxCalls {
-		leave = append(leave, enter(one, 0))
-	}
-	if _, err := l.enter(t.Context(), one, 0); !errors.Is(err, ErrBusy) {
-		t.Errorf("one more: %v", err)
-	}
-	enter(other, 0)()
-	gone, cancel := context.WithCancel(t.Context())
-	var waiting sync.WaitGroup
-	for range maxWaiting {
-		waiting.Go(func() {
-			if _, err := l.enter(gone, one, time.Hour); !errors.Is(err, context.Canceled) {
-				t.Errorf("a waiter who goes: %v", err)
-			}
-		})
-	}
-	for {
-		l.mu.Lock()
-		users := l.of[one].users
-		l.mu.Unlock()
-		if users == maxCalls+maxWaiting {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if _, err := l.enter(t.Context(), one, time.Hour); !errors.Is(err, ErrBusy) {
-		t.Errorf("with a full waiting room: %v", err)
-	}
-	cancel()
-	waiting.Wait()
-	entered := make(chan func())
-	go func() {
-		leave, err := l.enter(t.Context(), one, time.Hour)
-		if err != nil {
-			t.Error(err)
-		}
-		entered <- leave
-	}()
-	leave[0]()
-	leave[0] = <-entered
-	for _, each := range leave {
-		each()
-	}
-	if len(l.of) != 0 {
-		t.Errorf("%d lines are left", len(l.of))
 	}
 }

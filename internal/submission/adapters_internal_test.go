@@ -1,0 +1,48 @@
+package submission
+
+import (
+	"testing"
+	"time"
+
+	"quittance/internal/provider"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// TestAdaptersAreBounded: the adapters that were used last are kept, so many; a changed connection gets a new one in the place of
+// the old.
+func TestAdaptersAreBounded(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite)
+	made := 0
+	adapters := NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter, error) {
+		made++
+		return provider.NewSimulator(time.Now, time.Second), nil
+	})
+	adapters.most = 2
+	var connections []store.Connection
+	for _, email := range []string{"a@example.com", "b@example.com", "c@example.com"} {
+		account, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: email})
+		if err != nil {
+			t.Fatal(err)
+		}
+		added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "simulator", Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		connections = append(connections, added)
+	}
+	changed := connections[0]
+	changed.UpdatedAt = changed.UpdatedAt.Add(time.Second)
+	for n, use := range []struct {
+		connection store.Connection
+		made       int
+	}{{connections[0], 1}, {connections[1], 2}, {connections[0], 2}, {connections[2], 3}, {connections[0], 3}, {connections[1], 4}, {connections[0], 4}, {changed, 5}, {changed, 5}, {connections[1], 5}} {
+		if _, err := adapters.For(use.connection); err != nil || made != use.made {
+			t.Errorf("use %d: %d adapters were made, want %d; error %v", n, made, use.made, err)
+		}
+	}
+	if len(adapters.open) != 2 || adapters.used.Len() != 2 {
+		t.Errorf("%d and %d adapters are kept, want 2", len(adapters.open), adapters.used.Len())
+	}
+}

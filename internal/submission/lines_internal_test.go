@@ -1,0 +1,132 @@
+package submission
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"quittance/internal/store"
+)
+
+func company(n int) store.ID { return store.ID{15: byte(n), 14: byte(n >> 8), 0: 1} }
+
+// fill takes every place a company can have, and returns how to leave them.
+func fill(t *testing.T, l *lines, of store.ID) (leave []func()) {
+	t.Helper()
+	for {
+		out, err := l.enter(t.Context(), of, 0)
+		if errors.Is(err, ErrBusy) {
+			return leave
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, out)
+	}
+}
+
+// TestLinesAreShared: a company alone has enough calls for a thousand submissions a second; when the providers of forty
+// hang, another company has some; and a place that is left goes to who waits.
+func TestLinesAreShared(t *testing.T) {
+	l := newLines()
+	first := fill(t, l, company(1))
+	if len(first) < 64 || len(first) > maxCallsOfOne {
+		t.Errorf("a company alone has %d calls", len(first))
+	}
+	for n := 2; n <= 40; n++ {
+		fill(t, l, company(n))
+	}
+	if more := fill(t, l, company(41)); len(more) == 0 {
+		t.Errorf("no call for another company beside %d that hang", 40)
+	}
+	entered := make(chan error, 1)
+	go func() {
+		leave, err := l.enter(t.Context(), company(40), time.Hour)
+		if err == nil {
+			defer leave()
+		}
+		entered <- err
+	}()
+	for l.places.Used() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for _, leave := range first {
+		leave()
+	}
+	if err := <-entered; err != nil {
+		t.Errorf("no place for who waited: %v", err)
+	}
+	for l.places.Used() != 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestWaitingEnds: who waits in vain is refused when its time is over or its client has gone, and leaves nothing behind; so many
+// wait and no more.
+func TestWaitingEnds(t *testing.T) {
+	l := newLines()
+	held := fill(t, l, company(1))
+	if _, err := l.enter(t.Context(), company(1), time.Nanosecond); !errors.Is(err, ErrBusy) {
+		t.Errorf("error %v, want ErrBusy", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, maxWaiting)
+	waiting := 0
+	for ; l.places.Used() < maxWaitingOfOne; waiting++ {
+		go func() {
+			_, err := l.enter(gone, company(1), time.Hour)
+			ended <- err
+		}()
+		for l.places.Used() != waiting+1 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if _, err := l.enter(t.Context(), company(1), time.Hour); !errors.Is(err, ErrBusy) {
+		t.Errorf("error %v of one more than may wait, want ErrBusy", err)
+	}
+	cancel()
+	for range waiting {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want the client's", err)
+		}
+	}
+	for _, leave := range held {
+		leave()
+	}
+	if l.calls.Used() != 0 || l.places.Used() != 0 || len(l.waiting) != 0 {
+		t.Errorf("%d calls and %d waiting are left", l.calls.Used(), l.places.Used())
+	}
+}
+
+// TestLinesAreLeft: whoever comes, waits, gives up or leaves in whatever order, no more are inside than may be, and at the end
+// nobody is.
+func TestLinesAreLeft(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLines()
+		var inside []func()
+		for range rapid.IntRange(1, 400).Draw(t, "steps") {
+			if rapid.IntRange(0, 3).Draw(t, "step") > 0 || len(inside) == 0 {
+				leave, err := l.enter(context.Background(), company(rapid.IntRange(0, 3).Draw(t, "company")), time.Duration(rapid.IntRange(0, 1).Draw(t, "wait")))
+				if err == nil {
+					inside = append(inside, leave)
+				}
+				continue
+			}
+			at := rapid.IntRange(0, len(inside)-1).Draw(t, "who")
+			inside[at]()
+			inside = append(inside[:at], inside[at+1:]...)
+		}
+		if l.calls.Used() != len(inside) || len(inside) > maxCalls {
+			t.Fatalf("%d calls for %d inside", l.calls.Used(), len(inside))
+		}
+		for _, leave := range inside {
+			leave()
+		}
+		if l.calls.Used() != 0 || l.places.Used() != 0 {
+			t.Fatal("somebody is left")
+		}
+	})
+}
