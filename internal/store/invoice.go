@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -88,7 +87,7 @@ func scanInvoice(row scanner) (Invoice, error) {
 		return Invoice{}, err
 	}
 	i.CreatedAt, i.UpdatedAt = instant(created), instant(updated)
-	if err := json.Unmarshal([]byte(document), &i.Draft); err != nil {
+	if err := jsonv2.Unmarshal([]byte(document), &i.Draft); err != nil {
 		return Invoice{}, fmt.Errorf("stored draft %s: %w", i.ID, err)
 	}
 	return i, nil
