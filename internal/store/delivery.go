@@ -121,15 +121,17 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 	t := d.Tenant
 	leased := false
 	err := t.writeOf(ctx, d.ID, factSettle, func(ctx context.Context, tx *tx) error {
+		// The subscription is locked before any delivery of it: two attempts that deactivate it would wait for each other. Where
+		// the destination leads is true however late it is seen.
+		if err := t.deactivateFor(ctx, tx, d.Subscription, s.Deactivate); err != nil {
+			return err
+		}
 		var ordinal int64
 		var err error
 		if ordinal, leased, err = d.settle(ctx, tx, s); err != nil {
 			return err
 		}
-		if err := t.insertAttempt(ctx, tx, d.ID, ordinal, attempt); err != nil {
-			return err
-		}
-		return t.deactivateFor(ctx, tx, d.Subscription, s.Deactivate) // where the destination leads is true however late it is seen
+		return t.insertAttempt(ctx, tx, d.ID, ordinal, attempt)
 	})
 	if err == nil && !leased {
 		err = ErrLeaseLost

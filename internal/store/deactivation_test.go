@@ -1,0 +1,35 @@
+package store_test
+
+import (
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestDeactivatedByManyAtOnce: attempts under way at once that all find out that the destination redirects are all recorded, and
+// none waits for another for ever.
+func TestDeactivatedByManyAtOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		const flying = 16
+		for range 4 {
+			s := f.subscribe(t, api.EventSubmissionUpdated)
+			f.tell(t, flying+4)
+			claimed := f.claimDeliveries(t, s.ID, flying)
+			if len(claimed) != flying {
+				t.Fatalf("%d claimed, want %d", len(claimed), flying)
+			}
+			race(flying, func(n int) {
+				if err := claimed[n].Settle(t.Context(), attempt(f, 302), store.Settlement{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}); err != nil {
+					t.Errorf("attempt %d: %v", n, err)
+				}
+			})
+			for _, d := range claimed {
+				f.wantDelivery(t, d.ID, delivery{state: "blocked", reason: "redirect", attempts: 1, round: 1})
+			}
+			if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null`, s.ID); n != 4 {
+				t.Errorf("%d deliveries that waited have ended, want 4", n)
+			}
+		}
+	})
+}
