@@ -19,6 +19,7 @@ type tuning struct {
 	MetricsListen    string         `placeholder:"ADDR" help:"Address of the Prometheus metrics, at /metrics; none when absent."`
 	TrustedProxy     []netip.Prefix `placeholder:"CIDR" help:"Peers whose X-Forwarded-For counts."`
 	MaxBody          int64          `default:"1048576" help:"Largest request body in bytes."`
+	MaxRequests      int            `default:"2048" help:"Requests that are worked on at a time; further ones are answered 503."`
 	TokenTTL         time.Duration  `default:"12h" help:"How long a bearer token lives."`
 	LoginRate        int64          `default:"10" help:"Logins a minute that one source may try for one e-mail address; 0 for no login limits."`
 	RateLimit        int64          `default:"600" help:"Calls a minute that one token may make at one replica; 0 for no limit."`
@@ -41,7 +42,7 @@ type tuning struct {
 // config is the part of a service's configuration that the shared flags give.
 func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
-		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate,
+		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate,
 		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval,
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},

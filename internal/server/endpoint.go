@@ -32,6 +32,8 @@ type call struct {
 	hasBody bool
 	// header is sent with the answer.
 	header http.Header
+	// stay is what the request has of the room.
+	stay stay
 }
 
 // id returns a path parameter as an identifier. What is not one is as unknown as another company's.
@@ -132,6 +134,9 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 		if err != nil {
 			return 0, nil, err
 		}
+		if err := c.stay.become(c.session.Account.ID); err != nil {
+			return 0, nil, err
+		}
 	}
 	if rt.method != http.MethodGet {
 		if err := c.readBody(rt); err != nil {
@@ -176,12 +181,13 @@ func (c *call) readBody(rt *route) error {
 	wanted := rt.operation.in != reflect.TypeFor[none]()
 	body := http.MaxBytesReader(nil, c.request.Body, c.MaxBody)
 	var first [1]byte
+	c.stay.pause()
 	n, err := io.ReadFull(body, first[:])
 	if n == 0 && (err == nil || errors.Is(err, io.EOF)) {
 		if wanted {
 			return refuse(api.CodeMalformedRequest)
 		}
-		return nil
+		return c.stay.enter()
 	}
 	if !jsonMediaType(c.request.Header, rt.mediaTypes) {
 		return refuse(api.CodeUnsupportedMediaType)
@@ -189,18 +195,20 @@ func (c *call) readBody(rt *route) error {
 	if c.request.ContentLength > c.MaxBody {
 		return refuse(api.CodePayloadTooLarge)
 	}
-	// Room for what the client announces, as far as that is usual: who announces more and sends nothing takes no memory.
-	const usual = 64 << 10
-	raw := bytes.NewBuffer(make([]byte, 0, min(max(c.request.ContentLength, 0), usual)+bytes.MinRead))
-	raw.WriteByte(first[0])
-	_, restErr := raw.ReadFrom(body)
+	raw, restErr := c.stay.read(io.MultiReader(bytes.NewReader(first[:]), body), c.request.ContentLength)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](restErr); tooLarge {
 		return refuse(api.CodePayloadTooLarge)
+	}
+	if errors.Is(restErr, errNoRoom) {
+		return restErr
 	}
 	if err := errors.Join(err, restErr); err != nil {
 		return &refusal{code: api.CodeMalformedRequest, cause: err} // the client broke off
 	}
-	c.raw = raw.Bytes()
+	if err := c.stay.enter(); err != nil {
+		return err
+	}
+	c.raw = raw
 	if c.body, err = strictjson.Parse(c.raw); err != nil {
 		return refuse(api.CodeMalformedRequest)
 	}

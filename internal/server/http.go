@@ -28,7 +28,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := s.requestID(r)
 	header := w.Header()
 	setCommon(header, id)
-	c := &call{Server: s, request: r, header: header}
+	c := &call{Server: s, request: r, header: header, stay: stay{room: s.room}}
+	defer c.stay.leave()
 	if s.servePage(w, r, c, started) {
 		return
 	}
@@ -44,6 +45,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if status == http.StatusUnauthorized && code == api.CodeUnauthenticated {
 			header.Set("WWW-Authenticate", `Bearer realm="quittance"`) // RFC 6750, section 3
 		}
+	}
+	if c.stay.holder.IsZero() {
+		c.stay.leave() // what strangers are told is short: they may take as long as they like to read it
 	}
 	written := s.write(w, r, status, body)
 	s.record(r, rt, c, status, code, written, s.Now().Sub(started), err)
@@ -63,6 +67,11 @@ func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, bo
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
+	if !exempt(c.request) {
+		if err := c.stay.enter(); err != nil {
+			return nil, 0, nil, err
+		}
+	}
 	if s.documented(c.request.URL.EscapedPath()) {
 		return nil, 0, nil, &refusal{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": "GET, HEAD"}}
 	}

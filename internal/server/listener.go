@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 
@@ -25,18 +27,32 @@ func (s *Server) Listener(inner net.Listener, certificate *tls.Certificate) net.
 	return &listener{Listener: inner, server: s}
 }
 
+// connectionsPerRequest is how many connections may be open for each request that may be worked on.
+const connectionsPerRequest = 8
+
 type listener struct {
 	net.Listener
 	server *Server
+	open   atomic.Int64
 }
 
-// Accept implements [net.Listener].
+// Accept implements [net.Listener]. A connection beyond the bound is closed unheard: it may be TLS, and then nothing can be
+// said before its handshake.
 func (l *listener) Accept() (net.Conn, error) {
-	inner, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= int64(connectionsPerRequest*l.server.MaxRequests) {
+			return &conn{Conn: inner, server: l.server, leave: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+		}
+		l.open.Add(-1)
+		l.server.Observe("", "", http.StatusServiceUnavailable, 0)
+		if err := inner.Close(); err != nil {
+			l.server.Log.Debug("a connection too many", "error", err)
+		}
 	}
-	return &conn{Conn: inner, server: l.server}, nil
 }
 
 // conn replaces the answers that are net/http's own.
@@ -45,6 +61,14 @@ type conn struct {
 	server *Server
 	// plain is the connection below TLS when what came was not TLS but HTTP.
 	plain net.Conn
+	// leave makes room for another connection.
+	leave func()
+}
+
+// Close implements [net.Conn].
+func (c *conn) Close() error {
+	c.leave()
+	return c.Conn.Close()
 }
 
 // Read implements [net.Conn].

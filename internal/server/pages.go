@@ -18,9 +18,13 @@ func apis(path string) bool {
 
 // serveConsole lets the console answer; answered is false when it has nothing there.
 func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request, c *call, started time.Time) (answered bool) {
+	if c.stay.enter() != nil {
+		return false // the API refuses it in its own way
+	}
 	watched := &watchedWriter{ResponseWriter: w, status: http.StatusOK}
 	visit := s.Console(watched, r, s.source(r))
 	if !visit.Answered {
+		c.stay.pause()
 		return false
 	}
 	c.session.User, c.session.Account.ID = visit.User, visit.Account

@@ -35,6 +35,8 @@ type Config struct {
 	Now func() time.Time
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
+	// MaxRequests is how many requests are worked on at a time, eight times as many connections being open; 0 for 2048.
+	MaxRequests int
 	// RateLimit is how many calls a minute one token may make here; 0 for no limit.
 	RateLimit int64
 	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
@@ -73,11 +75,15 @@ type Server struct {
 	routes  []route
 	openapi []byte
 	calls   *account.CallLimiter
+	room    *room
 }
 
 // New returns a server.
 func New(config Config) (*Server, error) {
-	s := &Server{Config: config, routes: routes(), calls: account.NewCallLimiter(config.RateLimit, config.Now)}
+	if config.MaxRequests == 0 {
+		config.MaxRequests = defaultMaxRequests
+	}
+	s := &Server{Config: config, routes: routes(), calls: account.NewCallLimiter(config.RateLimit, config.Now), room: newRoom(config.MaxRequests, config.MaxBody)}
 	var err error
 	s.openapi, err = document(s.routes, config.Version)
 	return s, err

@@ -45,6 +45,8 @@ type Config struct {
 	TokenTTL time.Duration
 	// LoginRate is how many logins a minute one source may try for one e-mail address; 0 for no login limits.
 	LoginRate int64
+	// MaxRequests is how many requests the API works on at a time; 0 for 2048.
+	MaxRequests int
 	// RateLimit is how many calls a minute one token may make at this process; 0 for no limit.
 	RateLimit int64
 	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
@@ -99,8 +101,8 @@ func (c *Config) check() error {
 	if c.ShutdownDelay < 0 {
 		return errors.New("--shutdown-delay must not be negative")
 	}
-	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 {
-		return errors.New("--retry-attempts and --max-body must be at least 1, --login-rate, --rate-limit, --retain-events and --retain-attempts at least 0")
+	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 {
+		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --login-rate, --rate-limit, --retain-events and --retain-attempts at least 0")
 	}
 	if c.API && c.TLSCert == "" && !c.BehindProxy {
 		return requireLoopback(c.Listen)

@@ -70,6 +70,12 @@ func (m *metrics) attempt(verdict webhook.Verdict, duration, age time.Duration) 
 	m.eventAges.Observe(age.Seconds())
 }
 
+// inside has the metrics tell how many requests are being worked on.
+func (m *metrics) inside(count func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_http_requests_inside",
+		Help: "Requests to the API that are being worked on."}, func() float64 { return float64(count()) }))
+}
+
 // standing returns the observer of a run.
 func (m *metrics) standing(work string) func(job.Standing) {
 	quick, slow, waiting := m.workers.WithLabelValues(work, "quick"), m.workers.WithLabelValues(work, "slow"), m.waiting.WithLabelValues(work)

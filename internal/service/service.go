@@ -88,6 +88,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.api, err = server.New(serving); err != nil {
 		return nil, err
 	}
+	s.metrics.inside(s.api.Inside)
 	if err := s.listen(ctx); err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (s *Service) serverConfig() server.Config {
 		DB: s.db,
 		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
 			Hasher: account.NewHasher(int64(runtime.GOMAXPROCS(0)))},
-		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
+		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
 		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
 	}
 }

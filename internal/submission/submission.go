@@ -51,7 +51,9 @@ type Service struct {
 }
 
 // New returns a service on db.
-func New(db *store.DB, config Config) *Service { return &Service{db: db, lines: newLines(), Config: config} }
+func New(db *store.DB, config Config) *Service {
+	return &Service{db: db, lines: newLines(), Config: config}
+}
 
 // leaseAir is how much longer than its calls a piece of work is leased, so that a live worker never loses it.
 const leaseAir = 10 * time.Second

@@ -1,0 +1,136 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/service"
+)
+
+// few has so little room that a company may have eight requests inside when nobody else has any.
+func few(c *service.Config) {
+	c.MaxRequests, c.ProviderTimeout, c.PollFirst = 40, time.Minute, time.Hour
+}
+
+// TestRoomIsShared: what is beyond a company's share of the requests inside is refused at once, with 503, Retry-After and the
+// envelope. Others are answered meanwhile, and so is who asks whether the process is well. Afterwards there is room again.
+func TestRoomIsShared(t *testing.T) {
+	onFirst(t, few, func(t *testing.T, s *system) {
+		provider := newMoody(t)
+		hit, other := s.company(t), s.connected(t)
+		hit.connect(t, provider.url, service.Sandbox)
+		provider.hang()
+		const burst, share = 30, 8
+		var ids []string
+		for range burst {
+			ids = append(ids, hit.draft(t, hit.numbered("")))
+		}
+		token := hit.token(t)
+		answers := make(chan answer, burst)
+		var group sync.WaitGroup
+		for _, id := range ids {
+			group.Go(func() {
+				a, err := hit.try(t.Context(), request{method: http.MethodPost, path: invoices + "/" + id + "/submit", token: token})
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- a
+			})
+		}
+		for range burst - share {
+			select {
+			case a := <-answers:
+				a.want(t, http.StatusServiceUnavailable, api.CodeUnavailable)
+				if a.header.Get("Retry-After") != "1" {
+					t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("fewer requests are refused than have no room")
+			}
+		}
+		patiently(t, "as many calls as have room", func() bool { _, highest := provider.counts(); return highest == share })
+		hit.get(t, "/api/v1/client/account").want(t, http.StatusServiceUnavailable, api.CodeUnavailable)
+		for range 20 {
+			other.get(t, "/api/v1/client/account").want(t, http.StatusOK, "")
+			s.send(t, request{method: http.MethodGet, path: "/healthz"}).want(t, http.StatusOK, "")
+			s.send(t, request{method: http.MethodGet, path: "/readyz"}).want(t, http.StatusOK, "")
+		}
+		if _, highest := provider.counts(); highest != share {
+			t.Errorf("%d calls were inside the provider, want %d", highest, share)
+		}
+		provider.recover()
+		group.Wait()
+		hit.get(t, "/api/v1/client/account").want(t, http.StatusOK, "")
+	})
+}
+
+// TestSlowClientsTakeNoRoom: who begins a request and sends its body slowly keeps nobody out, known or not.
+func TestSlowClientsTakeNoRoom(t *testing.T) {
+	onFirst(t, few, func(t *testing.T, s *system) {
+		c := s.company(t)
+		token := c.token(t)
+		for n := range 60 {
+			conn := s.dial(t)
+			head := "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{\"email\":"
+			if n%2 == 0 {
+				head = strings.Replace(strings.Replace(head, "auth/login", "invoices", 1), "\r\n\r\n", "\r\nAuthorization: Bearer "+token+"\r\n\r\n", 1)
+			}
+			if _, err := conn.Write([]byte(head)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 20 {
+			s.login(t, c.email, password).want(t, http.StatusOK, "")
+			c.draft(t, c.numbered(""))
+		}
+	})
+}
+
+// TestConnectionsAreBounded: a connection beyond the bound is closed, and one that ends makes room for another.
+func TestConnectionsAreBounded(t *testing.T) {
+	onFirst(t, func(c *service.Config) { c.MaxRequests = 2 }, func(t *testing.T, s *system) {
+		s.http.CloseIdleConnections()
+		var open []net.Conn
+		patiently(t, "as many connections as there may be", func() bool {
+			for {
+				conn := s.dial(t)
+				if !answersOn(conn) {
+					return len(open) == 16
+				}
+				open = append(open, conn)
+			}
+		})
+		if err := open[0].Close(); err != nil {
+			t.Fatal(err)
+		}
+		patiently(t, "room for another connection", func() bool { return answersOn(s.dial(t)) })
+	})
+}
+
+// dial opens a connection to a system until the end of the test.
+func (s *system) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// answersOn tells whether a request on a connection is answered.
+func answersOn(conn net.Conn) bool {
+	if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		return false
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	return err == nil && response.StatusCode == http.StatusOK && response.Body.Close() == nil
+}
+
