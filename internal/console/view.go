@@ -118,6 +118,9 @@ func (c catalogue) field(path string) (string, error) {
 	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
 		return c.say("field.line", strconv.Itoa(line+1), c.either("field."+name, name))
 	}
+	if line, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(item, "items["), "]")); !nested && err == nil {
+		return c.say("field.item", strconv.Itoa(line+1))
+	}
 	if name, ok := strings.CutPrefix(path, sellerPath); ok {
 		return c.say("field.seller", c.either("account.profile."+name, name))
 	}
