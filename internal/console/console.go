@@ -133,6 +133,9 @@ func (c *Console) run(v *visit, found *route, known bool) error {
 		return &problem{status: http.StatusNotFound}
 	}
 	if v.session.Tenant == nil && !found.public {
+		if found.large {
+			return v.keep()
+		}
 		return v.toLogin()
 	}
 	if v.session.Tenant != nil {

@@ -197,6 +197,13 @@ func (v *visit) createCredit() error {
 	if err != nil {
 		return err
 	}
+	if v.r.PostFormValue("do") == doKeep {
+		found, remaining, err := v.remaining(id)
+		if err != nil {
+			return err
+		}
+		return v.answerCredit(http.StatusOK, found, remaining, readCreditForm(v.r.PostForm, len(found.Draft.Items)), api.Faults{}, creditSums{})
+	}
 	var form creditForm
 	var faults api.Faults
 	created, err := v.session.Tenant.CreateCreditNote(v.r.Context(), id, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {

@@ -108,8 +108,15 @@ func (v *visit) creditRows(notes []store.CreditNote) ([]creditRow, error) {
 // creditPage is what the page of one credit note shows.
 type creditPage struct {
 	creditRow
+	Lines []creditedLine
 	// Left is what is left of the invoice, "" when that is not known.
 	Left string
+}
+
+// creditedLine is one line that is credited; Net is "" when it cannot be computed.
+type creditedLine struct {
+	api.CreditNoteItem
+	Net string
 }
 
 func (v *visit) showCredit() error {
@@ -126,6 +133,13 @@ func (v *visit) showCredit() error {
 		return err
 	}
 	p := creditPage{creditRow: creditRow{CreditNote: found.Wire(), InvoiceNumber: optional(credited.Draft.InvoiceNumber)}, Left: grouped(string(remaining.Total))}
+	for _, item := range p.Items {
+		line := creditedLine{CreditNoteItem: item}
+		if item.NetAmount != nil {
+			line.Net = grouped(string(*item.NetAmount))
+		}
+		p.Lines = append(p.Lines, line)
+	}
 	return v.page(http.StatusOK, "credit", shown{Title: found.Number, Section: "credits", Body: p})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quittance/api"
+	"quittance/internal/invoice"
 	"quittance/internal/store"
 )
 
@@ -104,7 +105,7 @@ func (v *visit) editDraft() error {
 	if err != nil {
 		return err
 	}
-	if len(live) > 0 || outcomeOf(found) != "draft" && outcomeOf(found) != string(api.OutcomeRejected) {
+	if !editable(found, live) {
 		return v.answerInvoice(http.StatusConflict, id, v.pages.notice("bad.not_editable"))
 	}
 	form, err := formOf(&found.Draft)
@@ -118,6 +119,11 @@ func (v *visit) editDraft() error {
 	p := editPage(found, found.Version)
 	p.Told = true
 	return v.answerDraft(http.StatusOK, j, p, focus{}, nil)
+}
+
+// editable tells whether the API's PATCH would change an invoice.
+func editable(found store.Invoice, live []invoice.Credit) bool {
+	return len(live) == 0 && (outcomeOf(found) == "draft" || outcomeOf(found) == string(api.OutcomeRejected))
 }
 
 // editPage is the page of an edit, of the version that was read.
@@ -166,21 +172,23 @@ func (v *visit) changeDraft() error {
 		return v.redirect(said("/invoices/"+found.ID.String(), "good.saved"))
 	case errors.Is(err, errFaults):
 		return v.answerFaults(j, p)
-	case errors.Is(err, store.ErrVersion):
-		return v.answerStale(j)
-	case errors.Is(err, store.ErrNotEditable):
-		p.Action, p.Saved, p.Rejected, p.Of = newPath, "", false, optional(found.Draft.InvoiceNumber)
-		return v.answerDraft(http.StatusConflict, j, p, focus{}, v.pages.notice("bad.fixed"))
+	case errors.Is(err, store.ErrVersion), errors.Is(err, store.ErrNotEditable):
+		return v.answerStale(j, found.ID)
 	}
 	return err
 }
 
 // answerStale answers an edit of a version that is no longer the current one: nothing was stored, the page says in which
-// fields what is stored differs, and only a second, deliberate press replaces it.
-func (v *visit) answerStale(j judged) error {
-	found, err := v.named("invoice")
+// fields what is stored differs, and only a second, deliberate press replaces it. When the invoice can be changed no more,
+// what was typed can become a new draft.
+func (v *visit) answerStale(j judged, id store.ID) error {
+	found, live, err := v.session.Tenant.CreditedInvoice(v.r.Context(), id)
 	if err != nil {
 		return err
+	}
+	if !editable(found, live) {
+		p := draftPage{Action: newPath, Back: "/invoices/" + id.String(), Of: optional(found.Draft.InvoiceNumber), Told: true}
+		return v.answerDraft(http.StatusConflict, j, p, focus{}, v.pages.notice("bad.fixed"))
 	}
 	stored, err := formOf(&found.Draft)
 	if err != nil {

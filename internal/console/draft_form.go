@@ -221,6 +221,8 @@ const (
 	doUp     = "up"
 	doDown   = "down"
 	doTotal  = "total"
+	// doKeep shows the form again.
+	doKeep = "keep"
 )
 
 // focus is where the form wants to be used next: a field, or a button of a line.
@@ -243,6 +245,8 @@ func (f *draftForm) act(button string) (at focus, known bool) {
 			f.Items = append(f.Items, map[string]string{})
 		}
 		return focus{Path: "items[" + strconv.Itoa(len(f.Items)-1) + "].name"}, true
+	case do == doKeep:
+		return focus{}, true
 	case do == doTotal:
 		f.takeTotal()
 		return focus{Path: "total_amount"}, true

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -41,6 +43,9 @@ func (v *visit) readForm(large bool) error {
 		}
 		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
 	}
+	if large && !unicode(v.r.PostForm) { // it becomes JSON
+		return &problem{status: http.StatusBadRequest, cause: errForm}
+	}
 	return nil
 }
 
@@ -59,7 +64,17 @@ func (v *visit) parseForm() error {
 	return v.r.ParseForm() // adds the query
 }
 
-// parseFields reads a form's text (WHATWG URL, section 5.1) that is UTF-8, as browsers send it.
+// unicode tells whether a form is UTF-8, as browsers send it.
+func unicode(form url.Values) bool {
+	for name, values := range form {
+		if !utf8.ValidString(name) || slices.ContainsFunc(values, func(value string) bool { return !utf8.ValidString(value) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// parseFields reads a form's text (WHATWG URL, section 5.1).
 func parseFields(text string) (url.Values, error) {
 	if strings.Count(text, "&") >= maxFormFields {
 		return nil, fmt.Errorf("more than %d fields", maxFormFields)
@@ -74,9 +89,6 @@ func parseFields(text string) (url.Values, error) {
 		value, err := url.QueryUnescape(value)
 		if err := errors.Join(nameErr, err); err != nil {
 			return nil, err
-		}
-		if !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return nil, errors.New("not UTF-8")
 		}
 		form[name] = append(form[name], value)
 	}
@@ -126,7 +138,7 @@ func (o *jsonObject) bytes() []byte {
 	return append(o.text, '}')
 }
 
-// quoted is a text as JSON; forms were found to be UTF-8.
+// quoted is a text as JSON; large forms were found to be UTF-8.
 func quoted(text string) []byte {
 	out, err := jsontext.AppendQuote(nil, text)
 	if err != nil {
@@ -145,4 +157,38 @@ func jsonArray(values [][]byte) []byte {
 		out = append(out, value...)
 	}
 	return append(out, ']')
+}
+
+// keptPage repeats a form whose session has ended, so that nothing is lost that was typed.
+type keptPage struct {
+	Action string
+	Fields []keptField
+}
+
+// keptField is one field of it.
+type keptField struct{ Name, Value string }
+
+// keep answers a form of somebody who is no longer logged in: with what was typed, for the time after the next login. It
+// reads nothing of anybody's.
+func (v *visit) keep() error {
+	if v.fragment() {
+		v.w.Header().Set("HX-Reswap", "none") // the part for the totals says it
+		return v.part("kept", "logged-out", nil)
+	}
+	if err := v.readForm(false); err != nil {
+		return err
+	}
+	p := keptPage{Action: v.r.URL.EscapedPath()}
+	for _, name := range slices.Sorted(maps.Keys(v.r.PostForm)) {
+		for _, value := range v.r.PostForm[name] {
+			if name != "do" {
+				p.Fields = append(p.Fields, keptField{name, value})
+			}
+		}
+	}
+	title, err := v.pages.words.say("kept.title")
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusUnauthorized, "kept", shown{Title: title, Body: p})
 }

@@ -12,7 +12,7 @@ type route struct {
 	serve        func(v *visit) error
 	// public routes need nobody logged in.
 	public bool
-	// large routes take forms with many fields.
+	// large routes take forms with many fields. What was typed into them survives the end of a session.
 	large bool
 }
 
