@@ -3,9 +3,13 @@ package console
 import (
 	"bytes"
 	"cmp"
+	"html/template"
 	"iter"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 
 	"quittance/internal/codelist"
 )
@@ -60,20 +64,29 @@ func listed[T any](list func() *codelist.List[T], entry func(T) codelist.Entry) 
 	}
 }
 
-// find returns at most so many entries whose code begins with a text or whose name has it, codes first; all of them are
-// found by nothing.
+// find returns at most so many entries whose code begins with a text or whose name has it, whatever the case: the one that
+// is called so first, then codes, then names that begin so. Nothing finds all of them.
 func (l codeList) find(text string, most int) []codelist.Entry {
 	wanted := strings.ToLower(strings.TrimSpace(text))
-	var codes, names []codelist.Entry
+	var ranks [4][]codelist.Entry
 	for e := range l.all() {
+		code, name := strings.ToLower(e.Code), strings.ToLower(e.Name)
+		rank := -1
 		switch {
-		case strings.HasPrefix(strings.ToLower(e.Code), wanted):
-			codes = append(codes, e)
-		case strings.Contains(strings.ToLower(e.Name), wanted):
-			names = append(names, e)
+		case code == wanted || name == wanted:
+			rank = 0
+		case strings.HasPrefix(code, wanted):
+			rank = 1
+		case strings.HasPrefix(name, wanted):
+			rank = 2
+		case strings.Contains(name, wanted):
+			rank = 3
+		}
+		if rank >= 0 {
+			ranks[rank] = append(ranks[rank], e)
 		}
 	}
-	found := append(codes, names...)
+	found := slices.Concat(ranks[:]...)
 	return found[:min(len(found), most)]
 }
 
@@ -91,6 +104,20 @@ func offered() map[string][]codelist.Entry {
 	}
 	return out
 }
+
+// datalists are the codes that a form offers, as the browser wants them. They are the same in every form.
+var datalists = sync.OnceValue(func() template.HTML { //nolint:gochecknoglobals // made once, of constants
+	var out strings.Builder
+	codes := offered()
+	for _, name := range slices.Sorted(maps.Keys(codes)) {
+		out.WriteString(`<datalist id="codes-` + name + `">`)
+		for _, e := range codes[name] {
+			out.WriteString(`<option value="` + template.HTMLEscapeString(e.Code) + `">` + template.HTMLEscapeString(e.Name) + `</option>`)
+		}
+		out.WriteString("</datalist>")
+	}
+	return template.HTML(out.String()) //nolint:gosec // escaped
+})
 
 // How many codes a form is offered for what was typed, and how many the page of a list shows.
 const (

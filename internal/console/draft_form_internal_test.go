@@ -25,8 +25,7 @@ func TestFieldTables(t *testing.T) {
 			known[field.name] = field
 		}
 		count := 0
-		for n := range table.of.NumField() {
-			field := table.of.Field(n)
+		for field := range table.of.Fields() {
 			name := field.Tag.Get("json")
 			if name == "items" {
 				continue
@@ -61,15 +60,17 @@ func TestFieldTables(t *testing.T) {
 	}
 }
 
-// TestCodes: codes are found by their beginning first, then by any part of their names, whatever the case; what is not for
+// TestCodes: what is called so comes first, then codes that begin so, then names, whatever the case; what is not for
 // new data is not offered.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	if found := codeLists["currencies"].find("aed", 5); len(found) != 1 || found[0].Code != "AED" {
 		t.Errorf("aed: %v", found)
 	}
-	if found := codeLists[unitCodes].find("kilowatt hour", 40); len(found) < 2 || !strings.Contains(strings.ToLower(found[0].Name), "kilowatt hour") {
-		t.Errorf("kilowatt hour: %v", found)
+	for text, want := range map[string]string{"hour": "HUR", "Kilowatt hour": "KWH", "c62": "C62", "kilogram": "KGM"} {
+		if found := codeLists[unitCodes].find(text, fewCodes); len(found) == 0 || found[0].Code != want {
+			t.Errorf("%s: %v", text, found)
+		}
 	}
 	if found := codeLists[unitCodes].find("", fewCodes); len(found) != fewCodes {
 		t.Errorf("%d units are offered", len(found))

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"quittance/api"
-	"quittance/internal/codelist"
 	"quittance/internal/invoice"
 )
 
@@ -34,7 +33,6 @@ type draftPage struct {
 	Sums    draftSums
 	// Faults are the paths of the fields at fault, in the order of the form.
 	Faults []string
-	Codes  map[string][]codelist.Entry
 	// Full tells that there is no room for another line.
 	Full bool
 	// FocusAdd tells that the button which adds a line is to be used next.
@@ -46,7 +44,7 @@ type formField struct {
 	fieldNotes
 	// Name is the control's, Key the message of its label below "field.".
 	Name, Key, Value string
-	// Type is the control's: text, date, time or lines.
+	// Type is the control's: text, date, time, or multiline for one that is no input.
 	Type    string
 	Decimal bool
 	// List names the code list; Search tells that it is asked for what is typed.
@@ -55,6 +53,9 @@ type formField struct {
 	Required, Optional bool
 	Focus              bool
 }
+
+// multiline is the type of a field whose text may have several lines.
+const multiline = "lines"
 
 // fieldNotes is what is said at a field.
 type fieldNotes struct {
@@ -170,7 +171,7 @@ func (j *judged) field(spec fieldSpec, path, name, value string, told bool) form
 	// The browser's own control shows nothing of what is no date, so that what was typed would be lost.
 	switch {
 	case spec.kind == linesField:
-		f.Type = "lines"
+		f.Type = multiline
 	case spec.kind == dateField && len(f.Faults) == 0:
 		f.Type = "date"
 	case spec.kind == timeField && len(f.Faults) == 0:
@@ -254,7 +255,6 @@ func (v *visit) show(j *judged, p draftPage, at focus) (draftPage, error) {
 		p.Lines[n].Action = p.Action
 	}
 	p.LinesAt = fieldNotes{Path: "items", Faults: j.faults["items"]}
-	p.Codes = offered()
 	p.Full = len(j.form.Items) >= maxItems
 	p.Faults = j.order()
 	var err error

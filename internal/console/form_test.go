@@ -13,7 +13,6 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/api"
-	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 )
@@ -228,77 +227,6 @@ func TestDecimalsStay(t *testing.T) {
 	}
 }
 
-// TestEditIsPatch: an edit is stored when the API's PATCH would be; a stale one is refused, says where it differs and
-// keeps what was typed; what can be edited no more can be saved as a new draft.
-func TestEditIsPatch(t *testing.T) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Second)
-			v, token := s.inside(t), s.token(t, s.email, s.password)
-			id := v.created(complete("INV-1"))
-			path := "/invoices/" + id + "/edit"
-			mine := controls(t, v.read(path).body)
-			if status := s.api(t, token, http.MethodPatch, "/api/v1/client/invoices/"+id, map[string]any{"buyer_city": "Sharjah"}, nil); status != http.StatusOK {
-				t.Fatalf("patch: %d", status)
-			}
-			mine.Set("recipient_name", "Oasis LLC")
-			stale := v.send(path, mine, "save")
-			again := controls(t, stale.body)
-			if stale.status != http.StatusConflict || again.Get("recipient_name") != "Oasis LLC" || again.Get("buyer_city") != "Dubai" || !strings.Contains(stale.body, `<a href="#f-buyer_city">`) ||
-				!strings.Contains(stale.body, `<a href="#f-recipient_name">`) || strings.Contains(stale.body, `<li><a href="#f-buyer_street">`) {
-				t.Errorf("stale: %d %v", stale.status, again)
-			}
-			if found := s.invoiceAt(t, token, id); *found.BuyerCity != "Sharjah" || *found.RecipientName != "Palm Trading LLC" {
-				t.Errorf("a stale edit was stored: %+v", found.Draft)
-			}
-			if got := v.send(path, again, "save"); got.status != http.StatusSeeOther {
-				t.Errorf("a deliberate one: %d", got.status)
-			}
-			if found := s.invoiceAt(t, token, id); *found.BuyerCity != "Dubai" || *found.RecipientName != "Oasis LLC" {
-				t.Errorf("a deliberate one was not stored: %+v", found.Draft)
-			}
-			wantFixed(t, s, v, token, id)
-		})
-	}
-}
-
-// wantFixed credits and then submits an invoice: neither leaves it open to edits.
-func wantFixed(t *testing.T, s *system, v *visitor, token, id string) {
-	t.Helper()
-	path := "/invoices/" + id + "/edit"
-	mine := controls(t, v.read(path).body)
-	mine.Set("buyer_city", "Ajman")
-	refused := func(why string) {
-		t.Helper()
-		if got := v.get(path); got.status != http.StatusConflict || strings.Contains(got.body, `href="`+path) {
-			t.Errorf("%s: the form is shown: %d", why, got.status)
-		}
-		got := v.send(path, mine, "save")
-		if got.status != http.StatusConflict || controls(t, got.body).Get("buyer_city") != "Ajman" || !strings.Contains(got.body, `action="/invoices/new"`) {
-			t.Errorf("%s: %d %v", why, got.status, controls(t, got.body))
-		}
-		if found := s.invoiceAt(t, token, id); *found.BuyerCity != "Dubai" {
-			t.Errorf("%s: stored all the same", why)
-		}
-	}
-	var note api.CreditNote
-	s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", map[string]any{"invoice_id": id, "credit_note_number": "CN", "issue_date": "2026-03-01", "reason": "x", "kind": "full"}, &note)
-	refused("credited")
-	if got := v.send("/credit-notes/"+note.ID+"/void", nil, ""); got.status != http.StatusSeeOther {
-		t.Fatalf("void: %d", got.status)
-	}
-	v.read(path)
-	if got := v.send("/invoices/"+id+"/submit", nil, ""); got.status != http.StatusSeeOther {
-		t.Fatalf("submit: %d", got.status)
-	}
-	refused("submitted")
-	got := v.send("/invoices/new", controls(t, v.send(path, mine, "save").body), "save")
-	if got.status != http.StatusSeeOther {
-		t.Errorf("as a new draft: %d", got.status)
-	}
-}
-
 // TestFormWithoutJavaScript: every button of the form works by itself, and so does the check of what is typed, which
 // stores nothing.
 func TestFormWithoutJavaScript(t *testing.T) {
@@ -486,182 +414,24 @@ func TestFormsOfOthers(t *testing.T) {
 	}
 }
 
-// TestCreditNotes: a credit note takes lines by quantity or amount, says what is left, refuses more in the API's words,
-// and gives it back when it is voided.
-func TestCreditNotes(t *testing.T) {
-	for _, engine := range storetest.Engines() {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, engine, true, time.Millisecond)
-			v := s.inside(t)
-			form := complete("INV-1")
-			for _, name := range []string{"name", "quantity", "unit_code", "net_unit_price", "vat_category", "vat_rate", "item_code", "description", "base_quantity", "gross_unit_price", "discount_amount"} {
-				form["items."+name] = append(form["items."+name], form.Get("items."+name))
-			}
-			form["items.name"], form["total_amount"] = []string{"Consulting", "Training"}, []string{"2100.00"}
-			id := v.created(form)
-			path := "/invoices/" + id + "/credit"
-			page := v.read(path)
-			note := controls(t, page.body)
-			if note.Get("kind") != "partial" || len(note["quantity"]) != 2 || !strings.Contains(page.body, "2,100.00 AED") {
-				t.Fatalf("the form: %v", note)
-			}
-			note.Set("credit_note_number", "CN-1")
-			note["quantity"], note["net_amount"] = []string{"", "11"}, []string{"", ""}
-			got := v.send(path, note, "")
-			at := notesAt(t, got.body)
-			if got.status != http.StatusUnprocessableEntity || !strings.Contains(at["items-1-quantity"], "more than is left of the line's quantity, 10") || at["reason"] != "is required" || at["items-0-quantity"] != "" {
-				t.Errorf("too much: %d %v", got.status, at)
-			}
-			if again := controls(t, got.body); !slices.Equal(again["quantity"], note["quantity"]) || again.Get("credit_note_number") != "CN-1" {
-				t.Errorf("kept: %v", again)
-			}
-			note["quantity"], note["net_amount"], note["reason"] = []string{"", "2.5"}, []string{"100", ""}, []string{"Two\r\nreasons"}
-			checked := v.do(http.MethodPost, path+"/check", note.Encode(), "HX-Request", "true")
-			if !strings.Contains(checked.body, "367.50 AED") || !strings.Contains(checked.body, "1,732.50 AED") {
-				t.Errorf("check: %s", checked.body)
-			}
-			got = v.send(path, note, "")
-			if got.status != http.StatusSeeOther {
-				t.Fatalf("credit: %d %v", got.status, notesAt(t, got.body))
-			}
-			wantCredited(t, s, v, id, got.header.Get("Location"))
-		})
-	}
-}
-
-// wantCredited looks at a credit note of 367.50 everywhere it is shown, voids it, and then credits everything.
-func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
-	t.Helper()
-	one := v.read(location)
-	for _, want := range []string{"367.50", "1,732.50 AED", "Two\nreasons", "100.00", "submitting them to the provider is disabled"} {
-		if !strings.Contains(one.body, want) {
-			t.Errorf("the credit note does not say %q", want)
+// BenchmarkHundredLines is the form of a draft of a hundred lines, over HTTP.
+func BenchmarkHundredLines(b *testing.B) {
+	s := start(b, first(), true, time.Millisecond)
+	v := s.inside(b)
+	form := complete("INV-1")
+	for name := range form {
+		if strings.HasPrefix(name, "items.") {
+			form[name] = slices.Repeat(form[name], 100)
 		}
 	}
-	for _, path := range []string{"/credit-notes", "/credit-notes?invoice=" + id, "/invoices/" + id} {
-		if page := v.read(path); !strings.Contains(page.body, "CN-1") || !strings.Contains(page.body, "367.50") {
-			t.Errorf("%s does not show it", path)
+	path := "/invoices/" + v.created(form) + "/edit"
+	for b.Loop() {
+		if got := v.get(path, "Accept-Encoding", "gzip"); got.status != http.StatusOK {
+			b.Fatal(got.status)
+		} else {
+			b.ReportMetric(float64(len(got.body)), "B/page")
 		}
 	}
-	path := "/invoices/" + id + "/credit"
-	second := v.read(path)
-	if !strings.Contains(second.body, "7.5 left") || !strings.Contains(second.body, "900.00 net left") || !strings.Contains(second.body, `value="full" disabled`) {
-		t.Error("the form does not say what is left")
-	}
-	everything := url.Values{"credit_note_number": {"CN-2"}, "issue_date": {"2026-03-01"}, "reason": {"All"}, "kind": {"full"}}
-	if got := v.send(path, everything, ""); got.status != http.StatusUnprocessableEntity || !strings.Contains(notesAt(t, got.body)["kind"], "must not be full") {
-		t.Errorf("everything of what is credited in part: %d", got.status)
-	}
-	note, _, _ := strings.Cut(location, "?")
-	for range 2 { // the second press changes nothing
-		if got := v.send(note+"/void", nil, ""); got.status != http.StatusSeeOther {
-			t.Fatalf("void: %d", got.status)
-		}
-	}
-	if page := v.read(note); !strings.Contains(page.body, "Void since") || strings.Contains(page.body, `id="void"`) {
-		t.Error("it is not shown as void")
-	}
-	if got := v.send(path, everything, ""); got.status != http.StatusSeeOther {
-		t.Fatalf("everything: %d %v", got.status, notesAt(t, got.body))
-	}
-	if page := v.read(path); !strings.Contains(page.body, "Nothing is left to credit") {
-		t.Error("the form offers what is not left")
-	}
-	parsed, err := store.ParseID(id)
-	must(t, err)
-	_, live, err := s.tenant(t).CreditedInvoice(t.Context(), parsed)
-	must(t, err)
-	if len(live) != 1 || live[0].Kind != api.CreditFull || live[0].Total != "2100.00" {
-		t.Errorf("live: %+v", live)
-	}
-}
-
-// TestPrint: the printable view shows what is stored and what was reported, infers nothing, and does not pass for the
-// legal document.
-func TestPrint(t *testing.T) {
-	t.Parallel()
-	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
-	page := v.read("/invoices/" + v.created(complete("INV-1")) + "/print")
-	for _, want := range []string{"INV-1", "1,000.00", "1,050.00 AED", "10 hour", "Credit transfer", "It is not the legal document", "Nothing was sent anywhere", "All data here is synthetic"} {
-		if !strings.Contains(page.body, want) {
-			t.Errorf("it does not say %q", want)
-		}
-	}
-	if n := strings.Count(page.body, "<dd>not reported</dd>"); n != len(invoice.Dimensions) {
-		t.Errorf("%d states are not reported", n)
-	}
-}
-
-// TestHostileForms: whatever stands in a draft, its forms, its print and its credit notes have the same elements as with
-// plain text, hold the text as it is, and give it back when they are sent.
-func TestHostileForms(t *testing.T) {
-	t.Parallel()
-	s := start(t, first(), true, time.Millisecond)
-	v, token := s.inside(t), s.token(t, s.email, s.password)
-	want := map[string]string{}
-	for _, text := range append([]string{"plain"}, hostile...) {
-		for page, shape := range formShapes(t, s, v, token, text) {
-			if text == "plain" {
-				want[page] = shape
-			} else if shape != want[page] {
-				t.Errorf("%q changes %s: %s", text, page, difference(shape, want[page]))
-			}
-		}
-	}
-}
-
-// formShapes stores a text in every field that takes one, and returns the shapes of the pages of this file.
-func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[string]string {
-	t.Helper()
-	d := draft(text, text)
-	d.RecipientName, d.BuyerEndpointScheme, d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.PaymentMeansCode = &text, &text, &text, &text, &text, &text
-	item := &d.Items[0]
-	item.ItemCode, item.Name, item.Description, item.UnitCode, item.VATCategory = &text, &text, &text, &text, &text
-	var made api.Invoice
-	if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices", d, &made); status != http.StatusCreated {
-		t.Fatalf("%q: %d", text, status)
-	}
-	path := "/invoices/" + made.ID
-	pages := map[string]answer{"the form": v.read(path + "/edit"), "a copy": v.read(path + "/duplicate"), "the print": v.read(path + "/print"), "the form of a credit note": v.read(path + "/credit")}
-	form := controls(t, pages["the form"].body)
-	for _, name := range []string{"invoice_number", "recipient_name", "buyer_street", "payment_means_code", "items.name", "items.description", "items.vat_category"} {
-		if form.Get(name) != text {
-			t.Errorf("%q: the form holds %q as %s", text, form.Get(name), name)
-		}
-	}
-	if got := v.send(path+"/edit", form, "save"); got.status != http.StatusSeeOther {
-		t.Errorf("%q cannot be saved again: %d %v", text, got.status, notesAt(t, got.body))
-	}
-	if after := s.invoiceAt(t, token, made.ID); !after.UpdatedAt.Equal(made.UpdatedAt) {
-		t.Errorf("%q is changed by saving it", text)
-	}
-	for name := range form { // fields that take no text say so, and keep it
-		if name != "version" && name != "told" && name != "heard" {
-			form.Set(name, text)
-		}
-	}
-	pages["the form with faults"] = v.send("/invoices/new", form, "save")
-	if kept := controls(t, pages["the form with faults"].body); kept.Get("total_amount") != text || kept.Get("issue_date") != text || kept.Get("items.vat_rate") != text {
-		t.Errorf("%q is lost at a fault: %v", text, kept)
-	}
-	note := v.send(path+"/credit", url.Values{"credit_note_number": {text}, "issue_date": {"2026-03-01"}, "reason": {text}, "kind": {"full"}}, "")
-	if note.status != http.StatusSeeOther {
-		t.Fatalf("%q: no credit note: %d", text, note.status)
-	}
-	at, _, _ := strings.Cut(note.header.Get("Location"), "?")
-	pages["a credit note"], pages["the credit notes"], pages["those of the invoice"] = v.read(at), v.read("/credit-notes?per=1"), v.read("/credit-notes?invoice="+made.ID)
-	out := map[string]string{}
-	for name, page := range pages {
-		if (name == "the print" || strings.Contains(name, "credit note")) && !strings.Contains(textOf(parse(t, page.body)), text) {
-			t.Errorf("%q is not shown on %s", text, name)
-		}
-		if name != "the credit notes" { // it has other pages beside it from the second text on
-			out[name] = shape(parse(t, page.body))
-		}
-	}
-	return out
 }
 
 // refusal makes a call to the API that is refused, and decodes what it says.

@@ -203,10 +203,10 @@ func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, 
 // 100 should be. What is no invoice of the company's is not in it.
 func (t *Tenant) InvoiceNumbers(ctx context.Context, ids []ID) (map[ID]string, error) {
 	out := map[ID]string{}
-	if len(ids) == 0 {
-		return out, nil
-	}
 	err := t.read(func(q querier) error {
+		if len(ids) == 0 {
+			return nil
+		}
 		list, args := t.idList(ids)
 		_, err := collect(ctx, q, func(row scanner) (struct{}, error) {
 			var id ID
