@@ -242,6 +242,7 @@ func (v *visit) answerAct(form draftForm, p draftPage, at focus) error {
 	if !v.fragment() {
 		return v.answerDraft(http.StatusOK, j, p, at, nil)
 	}
+	p.Acted = true
 	page, err := v.show(&j, p, at)
 	if err != nil {
 		return err

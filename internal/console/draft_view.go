@@ -35,6 +35,8 @@ type draftPage struct {
 	Faults []string
 	// Full tells that there is no room for another line.
 	Full bool
+	// Acted tells that this form takes the place of another one in the page, about which an answer may still come.
+	Acted bool
 	// FocusAdd tells that the button which adds a line is to be used next.
 	FocusAdd bool
 }

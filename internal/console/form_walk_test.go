@@ -1,20 +1,27 @@
 package console_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/emulation"
 )
 
-// refused forgets that the browser complained of an answer that refuses a form, which it does in its log.
+// refused forgets that the browser complained of an answer that refuses a form, which it does in its log, sooner or later.
 func (b *browser) refused(status string) {
 	b.t.Helper()
-	b.until(`document.readyState === "complete"`)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for n, fault := range b.faults {
-		if strings.Contains(fault, "the server responded with a status of "+status) {
-			b.faults = append(b.faults[:n], b.faults[n+1:]...)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		b.mu.Lock()
+		n := slices.IndexFunc(b.faults, func(fault string) bool {
+			return strings.Contains(fault, "the server responded with a status of "+status)
+		})
+		if n >= 0 {
+			b.faults = slices.Delete(b.faults, n, n+1)
+		}
+		b.mu.Unlock()
+		if n >= 0 {
 			return
 		}
 	}
@@ -103,6 +110,9 @@ func TestCreditNoteForm(t *testing.T) {
 		b.click("#print")
 		b.until(`document.querySelector(".paper")`)
 		b.inspect("print")
+		b.do(emulation.SetEmulatedMedia().WithMedia("print"))
+		b.until(`["synthetic", "paper"].every(c => document.querySelector("." + c).checkVisibility()) && [".side", ".crumb", "[data-print]"].every(s => !document.querySelector(s).checkVisibility())`)
+		b.do(emulation.SetEmulatedMedia().WithMedia(""))
 		b.open("/invoices/" + id)
 		b.click("#credit")
 		b.until(`document.querySelector("#kind-full:enabled")`)
