@@ -81,3 +81,13 @@ func (f Faults) Add(path, rule, message string) {
 
 // Has tells whether a fault was reported at path.
 func (f Faults) Has(path string) bool { return len(f[path]) > 0 }
+
+// With adds the faults at paths that have none yet, and returns f: what is wrong with a field already says enough of it.
+func (f Faults) With(more Faults) Faults {
+	for path, list := range more {
+		if !f.Has(path) {
+			f[path] = list
+		}
+	}
+	return f
+}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -134,6 +133,9 @@ func (c *Console) run(v *visit, found *route, known bool) error {
 		return &problem{status: http.StatusNotFound}
 	}
 	if v.session.Tenant == nil && !found.public {
+		if found.large {
+			return v.keep()
+		}
 		return v.toLogin()
 	}
 	if v.session.Tenant != nil {
@@ -141,7 +143,7 @@ func (c *Console) run(v *visit, found *route, known bool) error {
 			return err
 		}
 	}
-	if err := v.readForm(); err != nil {
+	if err := v.readForm(found.large); err != nil {
 		return err
 	}
 	return found.serve(v)
@@ -164,22 +166,4 @@ func secureHeaders(header http.Header, secure bool) {
 	if secure {
 		header.Set("Strict-Transport-Security", "max-age=31536000")
 	}
-}
-
-// errForm says that a form could not be read.
-var errForm = errors.New("form")
-
-// readForm reads the form of an unsafe request, within MaxBody.
-func (v *visit) readForm() error {
-	if v.r.Method != http.MethodPost {
-		return nil
-	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, v.MaxBody)
-	if err := v.r.ParseForm(); err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return &problem{status: http.StatusRequestEntityTooLarge, cause: err}
-		}
-		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
-	}
-	return nil
 }

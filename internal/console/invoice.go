@@ -31,6 +31,8 @@ type invoicePage struct {
 	// Submissions are ours, newest first.
 	Submissions []submissionRow
 	Events      []eventRow
+	// Credits are its credit notes, newest first.
+	Credits []creditRow
 }
 
 // Draft tells that nothing is submitted, or nothing that still counts.
@@ -38,7 +40,7 @@ func (p invoicePage) Draft() bool { return p.Outcome == "draft" }
 
 // Editable tells that the document can be changed.
 func (p invoicePage) Editable() bool {
-	return p.Draft() || p.Outcome == string(api.OutcomeRejected)
+	return (p.Draft() || p.Outcome == string(api.OutcomeRejected)) && !slices.ContainsFunc(p.Credits, creditRow.Live)
 }
 
 // advice is what is advised about one field.
@@ -156,6 +158,13 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	p := invoicePage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft)}
 	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {
 		p.Warnings = append(p.Warnings, advice{Path: path, Faults: p.Invoice.Warnings[path]})
+	}
+	credits, err := tenant.CreditNotes(ctx, store.CreditNoteFilter{Invoice: &found.ID}, 1, maxPerPage)
+	if err != nil {
+		return p, err
+	}
+	for _, n := range credits.CreditNotes {
+		p.Credits = append(p.Credits, creditRow{CreditNote: n.Wire()})
 	}
 	submissions, err := tenant.Submissions(ctx, found.ID)
 	if err != nil {

@@ -12,6 +12,8 @@ type route struct {
 	serve        func(v *visit) error
 	// public routes need nobody logged in.
 	public bool
+	// large routes take forms with many fields. What was typed into them survives the end of a session.
+	large bool
 }
 
 // routes are all pages. A new page adds its own list here and, where people go to it by themselves, its row in sections.
@@ -20,6 +22,8 @@ func routes() []route {
 		[]route{{method: http.MethodGet, path: "/", serve: func(v *visit) error { return v.redirect("/invoices") }}},
 		sessionRoutes(),
 		invoiceRoutes(),
+		draftRoutes(),
+		creditRoutes(),
 		accountRoutes(),
 	)
 }
@@ -33,6 +37,7 @@ type section struct {
 // sections is the navigation, top to bottom.
 var sections = []section{ //nolint:gochecknoglobals // a constant table
 	{"invoices", "/invoices"},
+	{"credits", "/credit-notes"},
 	{"account", "/account"},
 }
 

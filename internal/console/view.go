@@ -32,6 +32,9 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		"state":     words.state,
 		"outcome":   words.outcome,
 		"delivery":  words.delivery,
+		"control":   words.control,
+		"notes":     words.notes,
+		"datalists": datalists,
 		"dimension": func(name string) string { return words.either("state."+name, name) },
 		"text": func(s *string) string {
 			if s == nil {
@@ -108,8 +111,14 @@ func grouped(number string) string {
 
 // fieldID is the identifier of a form's field by its JSON path: items[2].vat_rate is at f-items-2-vat_rate.
 func fieldID(path string) string {
-	return "f-" + strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-").Replace(path)
+	if !strings.ContainsAny(path, ".[]") {
+		return "f-" + path
+	}
+	return "f-" + joints.Replace(path)
 }
+
+// joints are what joins the parts of a JSON path.
+var joints = strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-") //nolint:gochecknoglobals // it never changes
 
 // field is what a person calls a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and seller.city a
 // field of the company's profile.
@@ -117,6 +126,9 @@ func (c catalogue) field(path string) (string, error) {
 	item, name, nested := strings.Cut(path, "].")
 	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
 		return c.say("field.line", strconv.Itoa(line+1), c.either("field."+name, name))
+	}
+	if line, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(item, "items["), "]")); !nested && err == nil {
+		return c.say("field.item", strconv.Itoa(line+1))
 	}
 	if name, ok := strings.CutPrefix(path, sellerPath); ok {
 		return c.say("field.seller", c.either("account.profile."+name, name))

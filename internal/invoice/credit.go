@@ -3,6 +3,7 @@ package invoice
 import (
 	"fmt"
 	"math/big"
+	"strings"
 
 	"quittance/api"
 )
@@ -76,6 +77,18 @@ func NewCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest) (Cre
 	}
 	p.finish()
 	return p.credit, p.faults
+}
+
+// RequestCredit is [NewCredit] of a request whose form has faults, by JSON path: what the invoice has to say to it is added
+// to them. When kind or items lack their form, nothing can be said of what they take.
+func RequestCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest, form api.Faults) (Credit, api.Faults) {
+	for path := range form {
+		if path == "kind" || strings.HasPrefix(path, "items") {
+			return Credit{}, form
+		}
+	}
+	credit, faults := NewCredit(d, live, request)
+	return credit, form.With(faults)
 }
 
 // fullCredit takes everything. The amount of a line that cannot be computed is left open.

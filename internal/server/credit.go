@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"quittance/api"
 	"quittance/internal/invoice"
@@ -23,12 +22,13 @@ func (c *call) createCreditNote(ctx context.Context, in func() (api.CreditNoteRe
 	// An unknown invoice is refused before a malformed payload, and what the invoice has to say to the payload is reported
 	// with the rest of its faults: so even a malformed one is taken to its invoice.
 	created, err := c.session.Tenant.CreateCreditNote(ctx, invoiceID, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
-		if creditMalformed(malformed) {
+		form, ok := formFaults(malformed)
+		if !ok {
 			return store.NewCreditNote{}, malformed
 		}
-		credit, faults := invoice.NewCredit(draft, live, &body)
-		if err := withFaults(malformed, faults); err != nil {
-			return store.NewCreditNote{}, err
+		credit, faults := invoice.RequestCredit(draft, live, &body, form)
+		if len(faults) > 0 {
+			return store.NewCreditNote{}, invalid(api.CodeValidationFailed, faults)
 		}
 		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason, Credit: credit}, nil
 	})
@@ -37,23 +37,6 @@ func (c *call) createCreditNote(ctx context.Context, in func() (api.CreditNoteRe
 	}
 	out.Data = created.Wire()
 	return http.StatusCreated, out, nil
-}
-
-// creditMalformed tells whether kind or items lack their form, without which nothing can be said of what they take.
-func creditMalformed(err error) bool {
-	if err == nil {
-		return false
-	}
-	found := failures(err)
-	if found.code != api.CodeValidationFailed {
-		return true
-	}
-	for path := range found.details {
-		if path == "kind" || strings.HasPrefix(path, "items") {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNote], error) {

@@ -68,19 +68,29 @@ func (c *call) draft(in func() (api.Draft, error)) (api.Draft, error) {
 
 // withFaults adds faults to what was found wrong with a payload already.
 func withFaults(err error, faults api.Faults) error {
-	found := failures(err)
-	if err != nil && found.code != api.CodeValidationFailed {
+	form, ok := formFaults(err)
+	if !ok {
 		return err
 	}
+	return invalid(api.CodeValidationFailed, form.With(faults))
+}
+
+// formFaults returns the faults of a payload's form that an error holds, none of nil; ok is false for any other error.
+func formFaults(err error) (faults api.Faults, ok bool) {
 	if err == nil {
-		return invalid(api.CodeValidationFailed, faults)
+		return api.Faults{}, true
 	}
-	for path, list := range faults {
-		if _, ok := found.details[path]; !ok {
-			found.details[path] = list
+	found := failures(err)
+	if found.code != api.CodeValidationFailed {
+		return nil, false
+	}
+	faults = make(api.Faults, len(found.details))
+	for path, list := range found.details {
+		if faults[path], ok = list.([]api.Fault); !ok {
+			return nil, false
 		}
 	}
-	return found
+	return faults, true
 }
 
 // invoice is an invoice as it is answered, with its entity tag.

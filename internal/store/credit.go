@@ -103,6 +103,18 @@ func (t *Tenant) liveCredits(ctx context.Context, q querier, invoiceID ID) ([]in
 	}, `select kind, total, items from credit_notes where tenant_id = $1 and invoice_id = $2 and voided_at is null`, t.id, invoiceID)
 }
 
+// CreditedInvoice returns an invoice with what its live credit notes take of it.
+func (t *Tenant) CreditedInvoice(ctx context.Context, id ID) (found Invoice, live []invoice.Credit, err error) {
+	err = t.read(func(q querier) (err error) {
+		if found, err = t.invoice(ctx, q, id, ""); err != nil {
+			return err
+		}
+		live, err = t.liveCredits(ctx, q, id)
+		return err
+	})
+	return found, live, err
+}
+
 func unmarshalItems(text string, c *invoice.Credit) error {
 	if err := json.Unmarshal([]byte(text), &c.Items); err != nil {
 		return fmt.Errorf("stored items of a credit note: %w", err)
@@ -185,6 +197,27 @@ func (t *Tenant) creditNotesOf(ctx context.Context, q querier, invoiceID ID, num
 
 func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, args ...any) ([]CreditNote, error) {
 	return collect(ctx, q, scanCreditNote, `select `+creditNoteColumns+` from credit_notes where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
+}
+
+// InvoiceNumbers returns the numbers of invoices as they stand now. It is one query, however many are asked for; at most
+// 100 should be. What is no invoice of the company's is not in it.
+func (t *Tenant) InvoiceNumbers(ctx context.Context, ids []ID) (map[ID]string, error) {
+	out := map[ID]string{}
+	err := t.read(func(q querier) error {
+		if len(ids) == 0 {
+			return nil
+		}
+		list, args := t.idList(ids)
+		_, err := collect(ctx, q, func(row scanner) (struct{}, error) {
+			var id ID
+			var number string
+			err := row.Scan(&id, &number)
+			out[id] = number
+			return struct{}{}, err
+		}, `select id, number from invoices where tenant_id = $1 and id in (`+list+`)`, args...)
+		return err
+	})
+	return out, err
 }
 
 // VoidCreditNote ends a credit note for good and frees what it takes of its invoice. Of one that is void already it

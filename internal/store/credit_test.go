@@ -332,3 +332,31 @@ func TestFrozenTenantCreditsNothing(t *testing.T) {
 		wantErr(t, err, store.ErrNotFound)
 	})
 }
+
+// TestCreditedInvoice: an invoice comes with its live credits alone, and numbers are found for the company's own invoices.
+func TestCreditedInvoice(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		id := f.create(t, "INV-1").ID
+		theirs, err := f.decoy.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 1)
+		must(t, err)
+		other := theirs.Invoices[0].ID
+		f.credit(t, id, byQuantity(0, "3"))
+		f.voidCredit(t, f.credit(t, id, byQuantity(0, "2")).ID)
+		found, live, err := f.tenant.CreditedInvoice(t.Context(), id)
+		must(t, err)
+		if *found.Draft.InvoiceNumber != "INV-1" || len(live) != 1 || live[0].Items[0].Quantity.String() != "3" {
+			t.Errorf("%+v, live %+v", found, live)
+		}
+		if _, _, err := f.tenant.CreditedInvoice(t.Context(), other); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the decoy's: %v", err)
+		}
+		numbers, err := f.tenant.InvoiceNumbers(t.Context(), []store.ID{id, other})
+		must(t, err)
+		if len(numbers) != 1 || numbers[id] != "INV-1" {
+			t.Errorf("numbers %v", numbers)
+		}
+		if none, err := f.tenant.InvoiceNumbers(t.Context(), nil); err != nil || len(none) != 0 {
+			t.Errorf("of none: %v %v", none, err)
+		}
+	})
+}

@@ -32,6 +32,24 @@
   document.addEventListener("htmx:beforeSwap", () => { open = [...document.querySelectorAll("details[open][id]")].map((details) => details.id); });
   document.addEventListener("htmx:afterSettle", () => open.forEach((id) => { const details = document.getElementById(id); if (details) details.open = true; }));
 
+  // A date that is half typed has no value: it must not be lost without a word.
+  document.addEventListener("submit", (event) => {
+    const half = [...event.target.elements].find((control) => control.validity && control.validity.badInput);
+    if (!half) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    half.reportValidity();
+  });
+
+  // What is said at a field while somebody types is also said of the field.
+  document.addEventListener("htmx:oobAfterSwap", (event) => {
+    const notes = event.detail.target;
+    const control = notes.id && document.querySelector(`[aria-describedby="${CSS.escape(notes.id)}"]`);
+    if (!control) return;
+    if (document.getElementById(notes.id).querySelector(".fault")) control.setAttribute("aria-invalid", "true");
+    else control.removeAttribute("aria-invalid");
+  });
+
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.dataset.sent) {
@@ -59,6 +77,10 @@
   document.addEventListener("formdata", (event) => {
     if (event.target.method !== "get") return;
     for (const [name, value] of [...event.formData]) if (value === "") event.formData.delete(name);
+  });
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("button[data-print]")) print();
   });
 
   document.addEventListener("click", async (event) => {

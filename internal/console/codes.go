@@ -1,0 +1,166 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"html/template"
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"quittance/internal/codelist"
+)
+
+// unitCodes is the list that is too long to stand in a page: what is typed finds what is in it.
+const unitCodes = "units"
+
+// codeLists are the code lists by the names of their pages.
+var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant table
+	"currencies": listed(codelist.Currencies, func(c codelist.Currency) codelist.Entry { return c.Entry }),
+	"countries":  listed(codelist.Countries, plainEntry),
+	"emirates":   listed(codelist.Emirates, func(e codelist.Emirate) codelist.Entry { return e.Entry }),
+	"endpoint-schemes": listed(codelist.EndpointSchemes, func(s codelist.EndpointScheme) codelist.Entry {
+		if !s.Active {
+			return codelist.Entry{} // not for new data
+		}
+		return s.Entry
+	}),
+	"payment-means":  listed(codelist.PaymentMeans, plainEntry),
+	"tax-categories": listed(codelist.TaxCategories, plainEntry),
+	unitCodes:        listed(codelist.Units, plainEntry),
+}
+
+// commonUnits are offered before anything is typed.
+var commonUnits = []string{"C62", "HUR", "DAY", "WEE", "MON", "ANN", "EA", "SET", "PR", "KGM", "GRM", "TNE", "LTR", "MTR", "KMT", "MTK", "MTQ", "KWH", "MIN", "XBX", "XPK", "E48", "LS"} //nolint:gochecknoglobals // a constant list
+
+func plainEntry(e codelist.Entry) codelist.Entry { return e }
+
+// codeList is one code list as the pages use it.
+type codeList struct {
+	all func() iter.Seq[codelist.Entry]
+	// name is the name of a code, "" for one that the list does not have.
+	name func(code string) string
+}
+
+// listed makes a codeList of an official one; entries without a code are left out of what is offered.
+func listed[T any](list func() *codelist.List[T], entry func(T) codelist.Entry) codeList {
+	return codeList{
+		all: func() iter.Seq[codelist.Entry] {
+			return func(yield func(codelist.Entry) bool) {
+				for row := range list().All() {
+					if e := entry(row); e.Code != "" && !yield(e) {
+						return
+					}
+				}
+			}
+		},
+		name: func(code string) string {
+			row, _ := list().Lookup(code)
+			return entry(row).Name
+		},
+	}
+}
+
+// find returns at most so many entries whose code begins with a text or whose name has it, whatever the case: the one that
+// is called so first, then codes, then names that begin so. Nothing finds all of them.
+func (l codeList) find(text string, most int) []codelist.Entry {
+	wanted := strings.ToLower(strings.TrimSpace(text))
+	var ranks [4][]codelist.Entry
+	for e := range l.all() {
+		code, name := strings.ToLower(e.Code), strings.ToLower(e.Name)
+		rank := -1
+		switch {
+		case code == wanted || name == wanted:
+			rank = 0
+		case strings.HasPrefix(code, wanted):
+			rank = 1
+		case strings.HasPrefix(name, wanted):
+			rank = 2
+		case strings.Contains(name, wanted):
+			rank = 3
+		}
+		if rank >= 0 {
+			ranks[rank] = append(ranks[rank], e)
+		}
+	}
+	found := slices.Concat(ranks[:]...)
+	return found[:min(len(found), most)]
+}
+
+// offered are the codes that stand in a form from the beginning.
+func offered() map[string][]codelist.Entry {
+	out := map[string][]codelist.Entry{}
+	for name, list := range codeLists {
+		if name != unitCodes {
+			out[name] = list.find("", 1<<10)
+			continue
+		}
+		for _, code := range commonUnits {
+			out[name] = append(out[name], codelist.Entry{Code: code, Name: list.name(code)})
+		}
+	}
+	return out
+}
+
+// datalists are the codes that a form offers, as the browser wants them. They are the same in every form.
+var datalists = sync.OnceValue(func() template.HTML { //nolint:gochecknoglobals // made once, of constants
+	var out strings.Builder
+	codes := offered()
+	for _, name := range slices.Sorted(maps.Keys(codes)) {
+		out.WriteString(`<datalist id="codes-` + name + `">`)
+		for _, e := range codes[name] {
+			out.WriteString(`<option value="` + template.HTMLEscapeString(e.Code) + `">` + template.HTMLEscapeString(e.Name) + `</option>`)
+		}
+		out.WriteString("</datalist>")
+	}
+	return template.HTML(out.String()) //nolint:gosec // escaped
+})
+
+// How many codes a form is offered for what was typed, and how many the page of a list shows.
+const (
+	fewCodes  = 40
+	manyCodes = 500
+)
+
+// codesPage is what the page of a code list shows.
+type codesPage struct {
+	List, Search string
+	Codes        []codelist.Entry
+	// Cut tells that there are more.
+	Cut bool
+}
+
+// showCodes shows the codes of a list that a text finds, or offers them to the field in which it is typed.
+func (v *visit) showCodes() error {
+	name := v.values["list"]
+	list, known := codeLists[name]
+	if !known {
+		return &problem{status: http.StatusNotFound}
+	}
+	query := v.r.URL.Query()
+	p := codesPage{List: name, Search: cmp.Or(query.Get("q"), query.Get(itemPrefix+"unit_code"))}
+	if !storable(p.Search) || len(p.Search) > maxSearch {
+		p.Search = ""
+	}
+	if v.fragment() {
+		p.Codes = list.find(p.Search, fewCodes)
+		var html bytes.Buffer
+		if err := v.pages.execute(&html, "codes", "options", p.Codes); err != nil {
+			return err
+		}
+		v.send(http.StatusOK, "text/html; charset=utf-8", html.Bytes())
+		return nil
+	}
+	p.Codes = list.find(p.Search, manyCodes+1)
+	if p.Cut = len(p.Codes) > manyCodes; p.Cut {
+		p.Codes = p.Codes[:manyCodes]
+	}
+	title, err := v.pages.words.say("codes." + name)
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "codes", shown{Title: title, Section: "invoices", Body: p})
+}

@@ -1,0 +1,277 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+	"quittance/internal/strictjson"
+)
+
+// creditForm is what stands in the form of a credit note, as it was typed. A line is chosen by typing a quantity or an
+// amount.
+type creditForm struct {
+	Number, IssueDate, Reason, Kind string
+	// Quantities and Amounts are by the line of the invoice.
+	Quantities, Amounts []string
+}
+
+// readCreditForm reads what was typed for an invoice of so many lines.
+func readCreditForm(typed url.Values, lines int) creditForm {
+	f := creditForm{Number: typed.Get("credit_note_number"), IssueDate: typed.Get("issue_date"), Kind: typed.Get("kind"),
+		Reason:     strings.ReplaceAll(typed.Get("reason"), "\r\n", "\n"),
+		Quantities: make([]string, lines), Amounts: make([]string, lines)}
+	copy(f.Quantities, typed["quantity"])
+	copy(f.Amounts, typed["net_amount"])
+	return f
+}
+
+// chosen are the lines that something was typed for.
+func (f creditForm) chosen() []int {
+	var out []int
+	for n := range f.Quantities {
+		if strings.TrimSpace(f.Quantities[n]+f.Amounts[n]) != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// json is the credit note that the API would have been sent.
+func (f creditForm) json(invoiceID string) []byte {
+	var out jsonObject
+	out.words("invoice_id", invoiceID)
+	out.words("credit_note_number", f.Number)
+	out.words("issue_date", f.IssueDate)
+	out.words("reason", f.Reason)
+	out.words("kind", f.Kind)
+	if f.Kind != string(api.CreditFull) {
+		var items [][]byte
+		for _, position := range f.chosen() {
+			var item jsonObject
+			item.raw("position", strconv.AppendInt(nil, int64(position), 10))
+			item.number("quantity", f.Quantities[position])
+			item.number("net_amount", f.Amounts[position])
+			items = append(items, item.bytes())
+		}
+		if len(items) > 0 { // the domain says that a partial credit note needs some
+			out.raw("items", jsonArray(items))
+		}
+	}
+	return out.bytes()
+}
+
+// credits is the API's decoder of credit notes.
+var credits = strictjson.For[api.CreditNoteRequest]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// credit reads the form as the API reads a credit note, against the invoice and its live credits.
+func (f creditForm) credit(invoiceID string, draft *api.Draft, live []invoice.Credit) (api.CreditNoteRequest, invoice.Credit, api.Faults, error) {
+	body, err := strictjson.Parse(f.json(invoiceID))
+	if err != nil {
+		return api.CreditNoteRequest{}, invoice.Credit{}, nil, &problem{status: http.StatusBadRequest, cause: err}
+	}
+	request, form := credits.Decode(body)
+	credit, faults := invoice.RequestCredit(draft, live, &request, form)
+	return request, credit, f.placed(faults), nil
+}
+
+// placed are faults by the line of the invoice instead of the place among the chosen ones.
+func (f creditForm) placed(faults api.Faults) api.Faults {
+	chosen := f.chosen()
+	out := api.Faults{}
+	for path, list := range faults {
+		if rest, ok := strings.CutPrefix(path, "items["); ok {
+			number, field, _ := strings.Cut(rest, "]")
+			if n, err := strconv.Atoi(number); err == nil && n < len(chosen) {
+				path = "items[" + strconv.Itoa(chosen[n]) + "]" + field
+			}
+		}
+		out[path] = append(out[path], list...)
+	}
+	return out
+}
+
+// creditFormPage is what the form of a credit note shows.
+type creditFormPage struct {
+	ID, InvoiceNumber, Currency string
+	Form                        creditForm
+	Remaining                   invoice.Remaining
+	Left                        string
+	Lines                       []creditLine
+	Notes                       map[string]fieldNotes
+	Faults                      []string
+	Sums                        creditSums
+	// Refused tells that it was tried to save it.
+	Refused bool
+	// Nothing tells that nothing is left.
+	Nothing bool
+}
+
+// Date tells that the browser's own control can show the date.
+func (p creditFormPage) Date() bool { return len(p.Notes["issue_date"].Faults) == 0 }
+
+// creditLine is one line of the invoice in the form.
+type creditLine struct {
+	Number            int
+	Name, Unit        string
+	Left, LeftNet     string
+	Quantity, Amount  string
+	Computable        bool
+	OnLine, OnQ, OnNA fieldNotes
+}
+
+// creditSums is what the server makes of a credit note as it stands in the form.
+type creditSums struct {
+	// Total is what it would take with tax, Left what would be left of the invoice; "" when there are faults.
+	Total, Left, Currency string
+}
+
+// The paths of the form's own fields, in their order.
+var creditFields = []string{"invoice_id", "credit_note_number", "issue_date", "reason", "kind", "items"} //nolint:gochecknoglobals // a constant list
+
+// remaining is an invoice with what is left of it.
+func (v *visit) remaining(id store.ID) (store.Invoice, invoice.Remaining, error) {
+	found, live, err := v.session.Tenant.CreditedInvoice(v.r.Context(), id)
+	if err != nil {
+		return found, invoice.Remaining{}, err
+	}
+	return found, invoice.Remain(&found.Draft, live), nil
+}
+
+func (v *visit) newCredit() error {
+	id, err := v.id("invoice")
+	if err != nil {
+		return err
+	}
+	found, remaining, err := v.remaining(id)
+	if err != nil {
+		return err
+	}
+	form := readCreditForm(nil, len(found.Draft.Items))
+	form.IssueDate, form.Kind = v.today().Format(time.DateOnly), string(api.CreditPartial)
+	return v.answerCredit(http.StatusOK, found, remaining, form, api.Faults{}, creditSums{})
+}
+
+// answerCredit answers with the form of a credit note.
+func (v *visit) answerCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
+	d := &found.Draft
+	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: optional(d.InvoiceNumber), Currency: optional(d.Currency), Form: form, Remaining: remaining,
+		Left: grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0, Notes: map[string]fieldNotes{}}
+	for _, path := range creditFields {
+		p.Notes[path] = fieldNotes{Path: path, Faults: faults[path]}
+		if faults.Has(path) {
+			p.Faults = append(p.Faults, path)
+		}
+	}
+	p.Nothing = !remaining.Untouched
+	for n := range d.Items {
+		path := "items[" + strconv.Itoa(n) + "]"
+		left := remaining.Lines[n]
+		line := creditLine{Number: n + 1, Name: optional(d.Items[n].Name), Unit: optional(d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
+			Quantity: form.Quantities[n], Amount: form.Amounts[n], Computable: left.NetAmount != "", OnQ: fieldNotes{Path: path + ".quantity", Faults: faults[path+".quantity"]},
+			OnNA: fieldNotes{Path: path + ".net_amount", Faults: faults[path+".net_amount"]}, OnLine: fieldNotes{Path: path, Faults: slices.Concat(faults[path], faults[path+".position"])}}
+		for _, notes := range []fieldNotes{line.OnLine, line.OnQ, line.OnNA} {
+			if len(notes.Faults) > 0 {
+				p.Faults = append(p.Faults, notes.Path)
+			}
+		}
+		p.Lines = append(p.Lines, line)
+		p.Nothing = p.Nothing && strings.Trim(string(left.NetAmount)+string(left.Quantity), "-0.") == ""
+	}
+	title, err := v.pages.words.say("credit.new", p.InvoiceNumber)
+	if err != nil {
+		return err
+	}
+	return v.page(status, "credit_form", shown{Title: title, Section: "credits", Body: p})
+}
+
+// createCredit stores what was typed as a credit note of its invoice.
+func (v *visit) createCredit() error {
+	id, err := v.id("invoice")
+	if err != nil {
+		return err
+	}
+	if v.r.PostFormValue("do") == doKeep {
+		found, remaining, err := v.remaining(id)
+		if err != nil {
+			return err
+		}
+		return v.answerCredit(http.StatusOK, found, remaining, readCreditForm(v.r.PostForm, len(found.Draft.Items)), api.Faults{}, creditSums{})
+	}
+	var form creditForm
+	var faults api.Faults
+	created, err := v.session.Tenant.CreateCreditNote(v.r.Context(), id, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+		form = readCreditForm(v.r.PostForm, len(draft.Items))
+		request, credit, found, err := form.credit(id.String(), draft, live)
+		if err != nil {
+			return store.NewCreditNote{}, err
+		}
+		if faults = found; len(faults) > 0 {
+			return store.NewCreditNote{}, errFaults
+		}
+		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason, Credit: credit}, nil
+	})
+	if len(faults) > 0 {
+		found, remaining, err := v.remaining(id)
+		if err != nil {
+			return err
+		}
+		return v.answerCredit(http.StatusUnprocessableEntity, found, remaining, form, faults, creditSums{})
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(said("/credit-notes/"+created.ID.String(), "good.credited"))
+}
+
+// creditCheck is what is said of a credit note while somebody types.
+type creditCheck struct {
+	Sums  creditSums
+	Notes []fieldNotes
+}
+
+// checkCredit says what the server makes of what was typed; nothing is stored.
+func (v *visit) checkCredit() error {
+	id, err := v.id("invoice")
+	if err != nil {
+		return err
+	}
+	found, live, err := v.session.Tenant.CreditedInvoice(v.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	form := readCreditForm(v.r.PostForm, len(found.Draft.Items))
+	// Number, date and reason are not there yet while somebody chooses lines, and say nothing about the amounts.
+	asked := form
+	asked.Number, asked.IssueDate, asked.Reason = "-", "2000-01-01", "-"
+	_, credit, faults, err := asked.credit(id.String(), &found.Draft, live)
+	if err != nil {
+		return err
+	}
+	p := creditCheck{Sums: creditSums{Currency: optional(found.Draft.Currency)}}
+	if len(faults) == 0 {
+		p.Sums.Total = grouped(string(credit.Total))
+		p.Sums.Left = grouped(string(invoice.Remain(&found.Draft, append(live, credit)).Total))
+	}
+	if len(form.chosen()) == 0 {
+		delete(faults, "items")
+	}
+	add := func(path string, list []api.Fault) {
+		p.Notes = append(p.Notes, fieldNotes{Path: path, Faults: list, Apart: true})
+	}
+	add("kind", faults["kind"])
+	add("items", faults["items"])
+	for n := range min(len(found.Draft.Items), maxNoted) {
+		path := "items[" + strconv.Itoa(n) + "]"
+		add(path, slices.Concat(faults[path], faults[path+".position"]))
+		add(path+".quantity", faults[path+".quantity"])
+		add(path+".net_amount", faults[path+".net_amount"])
+	}
+	return v.part("credit_form", "check", p)
+}

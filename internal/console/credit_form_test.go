@@ -1,0 +1,123 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// TestCreditNotes: a credit note takes lines by quantity or amount, says what is left, refuses more in the API's words,
+// and gives it back when it is voided.
+func TestCreditNotes(t *testing.T) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, engine, true, time.Millisecond)
+			v := s.inside(t)
+			form := complete("INV-1")
+			for _, name := range []string{"name", "quantity", "unit_code", "net_unit_price", "vat_category", "vat_rate", "item_code", "description", "base_quantity", "gross_unit_price", "discount_amount"} {
+				form["items."+name] = append(form["items."+name], form.Get("items."+name))
+			}
+			form["items.name"], form["total_amount"] = []string{"Consulting", "Training"}, []string{"2100.00"}
+			id := v.created(form)
+			path := "/invoices/" + id + "/credit"
+			page := v.read(path)
+			note := controls(t, page.body)
+			if note.Get("kind") != "partial" || len(note["quantity"]) != 2 || !strings.Contains(page.body, "2,100.00 AED") {
+				t.Fatalf("the form: %v", note)
+			}
+			note.Set("credit_note_number", "CN-1")
+			note["quantity"], note["net_amount"] = []string{"", "11"}, []string{"", ""}
+			got := v.send(path, note, "")
+			at := notesAt(t, got.body)
+			if got.status != http.StatusUnprocessableEntity || !strings.Contains(at["items-1-quantity"], "more than is left of the line's quantity, 10") || at["reason"] != "is required" || at["items-0-quantity"] != "" {
+				t.Errorf("too much: %d %v", got.status, at)
+			}
+			if again := controls(t, got.body); !slices.Equal(again["quantity"], note["quantity"]) || again.Get("credit_note_number") != "CN-1" {
+				t.Errorf("kept: %v", again)
+			}
+			note["quantity"], note["net_amount"], note["reason"] = []string{"", "2.5"}, []string{"100", ""}, []string{"Two\r\nreasons"}
+			checked := v.do(http.MethodPost, path+"/check", note.Encode(), "HX-Request", "true")
+			if !strings.Contains(checked.body, "367.50 AED") || !strings.Contains(checked.body, "1,732.50 AED") {
+				t.Errorf("check: %s", checked.body)
+			}
+			got = v.send(path, note, "")
+			if got.status != http.StatusSeeOther {
+				t.Fatalf("credit: %d %v", got.status, notesAt(t, got.body))
+			}
+			wantCredited(t, s, v, id, got.header.Get("Location"))
+		})
+	}
+}
+
+// wantCredited looks at a credit note of 367.50 everywhere it is shown, voids it, and then credits everything.
+func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
+	t.Helper()
+	one := v.read(location)
+	for _, want := range []string{"367.50", "1,732.50 AED", "Two\nreasons", "100.00", "submitting them to the provider is disabled"} {
+		if !strings.Contains(one.body, want) {
+			t.Errorf("the credit note does not say %q", want)
+		}
+	}
+	for _, path := range []string{"/credit-notes", "/credit-notes?invoice=" + id, "/invoices/" + id} {
+		if page := v.read(path); !strings.Contains(page.body, "CN-1") || !strings.Contains(page.body, "367.50") {
+			t.Errorf("%s does not show it", path)
+		}
+	}
+	path := "/invoices/" + id + "/credit"
+	second := v.read(path)
+	if !strings.Contains(second.body, "7.5 left") || !strings.Contains(second.body, "900.00 net left") || !strings.Contains(second.body, `value="full" disabled`) {
+		t.Error("the form does not say what is left")
+	}
+	everything := url.Values{"credit_note_number": {"CN-2"}, "issue_date": {"2026-03-01"}, "reason": {"All"}, "kind": {"full"}}
+	if got := v.send(path, everything, ""); got.status != http.StatusUnprocessableEntity || !strings.Contains(notesAt(t, got.body)["kind"], "must not be full") {
+		t.Errorf("everything of what is credited in part: %d", got.status)
+	}
+	note, _, _ := strings.Cut(location, "?")
+	for range 2 { // the second press changes nothing
+		if got := v.send(note+"/void", nil, ""); got.status != http.StatusSeeOther {
+			t.Fatalf("void: %d", got.status)
+		}
+	}
+	if page := v.read(note); !strings.Contains(page.body, "Void since") || strings.Contains(page.body, `id="void"`) {
+		t.Error("it is not shown as void")
+	}
+	if got := v.send(path, everything, ""); got.status != http.StatusSeeOther {
+		t.Fatalf("everything: %d %v", got.status, notesAt(t, got.body))
+	}
+	if page := v.read(path); !strings.Contains(page.body, "Nothing is left to credit") {
+		t.Error("the form offers what is not left")
+	}
+	parsed, err := store.ParseID(id)
+	must(t, err)
+	_, live, err := s.tenant(t).CreditedInvoice(t.Context(), parsed)
+	must(t, err)
+	if len(live) != 1 || live[0].Kind != api.CreditFull || live[0].Total != "2100.00" {
+		t.Errorf("live: %+v", live)
+	}
+}
+
+// TestPrint: the printable view shows what is stored and what was reported, infers nothing, and does not pass for the
+// legal document.
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.inside(t)
+	page := v.read("/invoices/" + v.created(complete("INV-1")) + "/print")
+	for _, want := range []string{"INV-1", "1,000.00", "1,050.00 AED", "10 hour", "Credit transfer", "It is not the legal document", "Nothing was sent anywhere", "All data here is synthetic"} {
+		if !strings.Contains(page.body, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if n := strings.Count(page.body, "<dd>not reported</dd>"); n != len(invoice.Dimensions) {
+		t.Errorf("%d states are not reported", n)
+	}
+}

@@ -1,0 +1,300 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/strictjson"
+)
+
+// fieldKind is how a field of a form is typed.
+type fieldKind int
+
+const (
+	wordsField  fieldKind = iota
+	linesField            // a text that may have several lines
+	numberField           // a decimal, kept digit for digit
+	dateField             // YYYY-MM-DD
+	timeField             // HH:MM
+)
+
+// fieldSpec is one field of a draft's form. A test compares the tables with the types of package api.
+type fieldSpec struct {
+	// name is the JSON name.
+	name string
+	kind fieldKind
+	// codes is the code list to choose from, "" for none.
+	codes string
+	// required fields are needed by a draft, optional ones not even by a submission.
+	required, optional bool
+}
+
+// draftFields are the fields of an invoice but its lines.
+var draftFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
+	{name: "invoice_number", required: true},
+	{name: "issue_date", kind: dateField, required: true},
+	{name: "issue_time", kind: timeField, optional: true},
+	{name: "due_date", kind: dateField},
+	{name: "currency", codes: "currencies", required: true},
+	{name: "payment_means_code", codes: "payment-means"},
+	{name: "recipient_name", required: true},
+	{name: "recipient_network_id"},
+	{name: "buyer_endpoint_scheme", codes: "endpoint-schemes"},
+	{name: "buyer_street"},
+	{name: "buyer_city"},
+	{name: "buyer_subdivision", codes: "emirates", optional: true},
+	{name: "buyer_country", codes: "countries"},
+	{name: "total_amount", kind: numberField, required: true},
+}
+
+// itemFields are the fields of a line.
+var itemFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
+	{name: "name", required: true},
+	{name: "quantity", kind: numberField, required: true},
+	{name: "unit_code", codes: unitCodes},
+	{name: "net_unit_price", kind: numberField, required: true},
+	{name: "vat_category", codes: "tax-categories"},
+	{name: "vat_rate", kind: numberField},
+	{name: "item_code", optional: true},
+	{name: "description", kind: linesField, optional: true},
+	{name: "base_quantity", kind: numberField, optional: true},
+	{name: "gross_unit_price", kind: numberField, optional: true},
+	{name: "discount_amount", kind: numberField, optional: true},
+}
+
+// itemPrefix begins the names of a line's fields in the form, which are repeated for each line.
+const itemPrefix = "items."
+
+// maxItems is how many lines a draft has at most (api.Draft).
+const maxItems = 1000
+
+// draftForm is what stands in the form of a draft, as it was typed.
+type draftForm struct {
+	// Fields and each of Items are texts by JSON name.
+	Fields map[string]string
+	Items  []map[string]string
+}
+
+// readDraftForm reads what was typed. Lines at the end in which nothing stands are none, the first one excepted.
+func readDraftForm(typed url.Values) draftForm {
+	f := draftForm{Fields: map[string]string{}}
+	for _, field := range draftFields {
+		f.Fields[field.name] = typed.Get(field.name)
+	}
+	count := 0
+	for _, field := range itemFields {
+		count = max(count, len(typed[itemPrefix+field.name]))
+	}
+	for n := range min(count, maxItems+1) { // one too many is told
+		item := map[string]string{}
+		for _, field := range itemFields {
+			if values := typed[itemPrefix+field.name]; n < len(values) {
+				item[field.name] = values[n]
+			}
+			if field.kind == linesField { // a form sends CR LF for every line break
+				item[field.name] = strings.ReplaceAll(item[field.name], "\r\n", "\n")
+			}
+		}
+		f.Items = append(f.Items, item)
+	}
+	return f
+}
+
+// filled is the form without the lines at the end in which nothing stands, the first one excepted.
+func (f draftForm) filled() draftForm {
+	for len(f.Items) > 1 && emptyLine(f.Items[len(f.Items)-1]) {
+		f.Items = f.Items[:len(f.Items)-1]
+	}
+	return f
+}
+
+func emptyLine(item map[string]string) bool {
+	for _, value := range item {
+		if strings.TrimSpace(value) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// formOf is the form that shows a draft; decimals stand as they were given.
+func formOf(d *api.Draft) (draftForm, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return draftForm{}, fmt.Errorf("draft: %w", err)
+	}
+	body, err := strictjson.Parse(text)
+	if err != nil {
+		return draftForm{}, err
+	}
+	f := draftForm{Fields: map[string]string{}}
+	for name, value := range body.Members() {
+		if string(name) != "items" {
+			f.Fields[string(name)] = typedAs(value)
+			continue
+		}
+		for element := range value.Elements() {
+			item := map[string]string{}
+			for name, value := range element.Members() {
+				item[string(name)] = typedAs(value)
+			}
+			f.Items = append(f.Items, item)
+		}
+	}
+	return f, nil
+}
+
+// typedAs is what somebody types to give a value.
+func typedAs(value strictjson.Value) string {
+	if value.Kind() == '0' {
+		return string(value.Raw())
+	}
+	return value.Text()
+}
+
+// json is the draft that the API would have been sent.
+func (f draftForm) json() []byte {
+	var out jsonObject
+	appendFields(&out, draftFields, f.Fields)
+	items := make([][]byte, len(f.Items))
+	for n, item := range f.Items {
+		var line jsonObject
+		appendFields(&line, itemFields, item)
+		items[n] = line.bytes()
+	}
+	out.raw("items", jsonArray(items))
+	return out.bytes()
+}
+
+func appendFields(out *jsonObject, fields []fieldSpec, typed map[string]string) {
+	for _, field := range fields {
+		if field.kind == numberField {
+			out.number(field.name, typed[field.name])
+		} else {
+			out.words(field.name, typed[field.name])
+		}
+	}
+}
+
+// drafts is the API's decoder of drafts.
+var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// draft reads the form as the API reads a draft, with every fault there is.
+func (f draftForm) draft() (api.Draft, api.Faults, error) {
+	body, err := strictjson.Parse(f.filled().json())
+	if err != nil {
+		return api.Draft{}, nil, &problem{status: http.StatusBadRequest, cause: err}
+	}
+	draft, faults := drafts.Decode(body)
+	return draft, faults.With(invoice.Faults(&draft)), nil
+}
+
+// keepBreaks gives texts whose line breaks alone differ their old ones: a form cannot tell LF from CR LF, and what nobody
+// has changed is not to change.
+func keepBreaks(draft, before *api.Draft) {
+	known := map[string]*string{}
+	for n := range before.Items {
+		if text := before.Items[n].Description; text != nil {
+			known[strings.ReplaceAll(*text, "\r\n", "\n")] = text
+		}
+	}
+	for n := range draft.Items {
+		if text := draft.Items[n].Description; text != nil && known[*text] != nil {
+			draft.Items[n].Description = known[*text]
+		}
+	}
+}
+
+// The things that the buttons of a form do beside saving it, each with the number of a line after a colon where it needs
+// one.
+const (
+	doAdd    = "add"
+	doRemove = "remove"
+	doUp     = "up"
+	doDown   = "down"
+	doTotal  = "total"
+	// doKeep shows the form again.
+	doKeep = "keep"
+)
+
+// focus is where the form wants to be used next: a field, or a button of a line.
+type focus struct {
+	// Path is the field's JSON path.
+	Path string
+	// Do and Line name the button.
+	Do   string
+	Line int
+}
+
+// act does what a button names; known is false when it is none of these, which means to save.
+func (f *draftForm) act(button string) (at focus, known bool) {
+	do, number, _ := strings.Cut(button, ":")
+	line, err := strconv.Atoi(number)
+	inside := err == nil && 0 <= line && line < len(f.Items)
+	switch {
+	case do == doAdd:
+		if len(f.Items) < maxItems {
+			f.Items = append(f.Items, map[string]string{})
+		}
+		return focus{Path: "items[" + strconv.Itoa(len(f.Items)-1) + "].name"}, true
+	case do == doKeep:
+		return focus{}, true
+	case do == doTotal:
+		f.takeTotal()
+		return focus{Path: "total_amount"}, true
+	case do == doRemove && inside:
+		f.Items = slices.Delete(f.Items, line, line+1)
+		return focus{Do: doRemove, Line: min(line, len(f.Items)-1)}, true
+	case do == doUp && inside && line > 0:
+		f.Items[line-1], f.Items[line] = f.Items[line], f.Items[line-1]
+		return f.moved(doUp, line-1), true
+	case do == doDown && inside && line < len(f.Items)-1:
+		f.Items[line+1], f.Items[line] = f.Items[line], f.Items[line+1]
+		return f.moved(doDown, line+1), true
+	}
+	return focus{}, do == doRemove || do == doUp || do == doDown
+}
+
+// moved is the button that goes on with what was done, or back at an end.
+func (f *draftForm) moved(do string, line int) focus {
+	switch {
+	case line == 0:
+		do = doDown
+	case line == len(f.Items)-1:
+		do = doUp
+	}
+	return focus{Do: do, Line: line}
+}
+
+// takeTotal puts the computed total into the form, if there is one.
+func (f *draftForm) takeTotal() {
+	draft, _, err := f.draft()
+	if err != nil {
+		return
+	}
+	if total := invoice.Compute(&draft).Total; total != nil {
+		f.Fields["total_amount"] = total.String()
+	}
+}
+
+// copied makes the form of a new invoice of that of another: it has no number yet, is issued today, and is due as many days
+// later as the other one was.
+func (f *draftForm) copied(today time.Time) {
+	issued, errIssued := time.Parse(time.DateOnly, f.Fields["issue_date"])
+	due, errDue := time.Parse(time.DateOnly, f.Fields["due_date"])
+	f.Fields["invoice_number"], f.Fields["issue_time"], f.Fields["due_date"] = "", "", ""
+	f.Fields["issue_date"] = today.Format(time.DateOnly)
+	if errIssued == nil && errDue == nil && !due.Before(issued) {
+		if moved := today.Add(due.Sub(issued)); moved.Year() <= 9999 {
+			f.Fields["due_date"] = moved.Format(time.DateOnly)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package console
+
+import (
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// TestFieldTables: the form has every field of the API's draft and of its lines, of the same kind, and calls the same ones
+// required; what it calls optional, no submission needs.
+func TestFieldTables(t *testing.T) {
+	t.Parallel()
+	missing := strings.Join(invoice.Missing(&api.Draft{Items: []api.Item{{}}}), " ")
+	for _, table := range []struct {
+		of     reflect.Type
+		fields []fieldSpec
+		prefix string
+	}{{reflect.TypeFor[api.Draft](), draftFields, ""}, {reflect.TypeFor[api.Item](), itemFields, "items[0]."}} {
+		known := map[string]fieldSpec{}
+		for _, field := range table.fields {
+			known[field.name] = field
+		}
+		count := 0
+		for field := range table.of.Fields() {
+			name := field.Tag.Get("json")
+			if name == "items" {
+				continue
+			}
+			count++
+			spec, ok := known[name]
+			if !ok {
+				t.Errorf("the form has no %s", name)
+			}
+			if decimal := field.Type == reflect.TypeFor[*api.Decimal](); decimal != (spec.kind == numberField) {
+				t.Errorf("%s: decimal %v", name, decimal)
+			}
+			if date := field.Tag.Get("format") == "date"; date != (spec.kind == dateField) {
+				t.Errorf("%s: date %v", name, date)
+			}
+			if several := field.Tag.Get("text") == "multi"; several != (spec.kind == linesField) {
+				t.Errorf("%s: several lines %v", name, several)
+			}
+			if required := field.Tag.Get("required") == "true"; required != spec.required {
+				t.Errorf("%s: required %v", name, required)
+			}
+			if needed := strings.Contains(" "+missing+" ", " "+table.prefix+name+" "); needed == spec.optional {
+				t.Errorf("%s: needed for submission %v", name, needed)
+			}
+			if spec.codes != "" && codeLists[spec.codes].all == nil {
+				t.Errorf("%s: no code list %q", name, spec.codes)
+			}
+		}
+		if count != len(table.fields) {
+			t.Errorf("%d fields, %d in the form", count, len(table.fields))
+		}
+	}
+}
+
+// TestCodes: what is called so comes first, then codes that begin so, then names, whatever the case; what is not for
+// new data is not offered.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	if found := codeLists["currencies"].find("aed", 5); len(found) != 1 || found[0].Code != "AED" {
+		t.Errorf("aed: %v", found)
+	}
+	for text, want := range map[string]string{"hour": "HUR", "Kilowatt hour": "KWH", "c62": "C62", "kilogram": "KGM"} {
+		if found := codeLists[unitCodes].find(text, fewCodes); len(found) == 0 || found[0].Code != want {
+			t.Errorf("%s: %v", text, found)
+		}
+	}
+	if found := codeLists[unitCodes].find("", fewCodes); len(found) != fewCodes {
+		t.Errorf("%d units are offered", len(found))
+	}
+	for list, codes := range offered() {
+		if len(codes) < 7 {
+			t.Errorf("%s: only %d codes", list, len(codes))
+		}
+		for _, code := range codes {
+			if code.Code == "" || codeLists[list].name(code.Code) != code.Name {
+				t.Errorf("%s: %v", list, code)
+			}
+		}
+	}
+	if name := codeLists["countries"].name("nowhere"); name != "" {
+		t.Errorf("nowhere is %q", name)
+	}
+}
+
+// TestParseFields: a form has more fields than net/url reads, and is UTF-8.
+func TestParseFields(t *testing.T) {
+	t.Parallel()
+	typed := url.Values{"empty": {""}, "a b": {"1&2=3", "+%é\r\n"}}
+	for range 11_000 {
+		typed.Add("many", "x")
+	}
+	got, err := parseFields(typed.Encode())
+	if err != nil || !reflect.DeepEqual(got, typed) {
+		t.Errorf("%v %d", err, len(got))
+	}
+	for _, wrong := range []string{"a=%zz", "%zz=a", strings.Repeat("a&", maxFormFields)} {
+		if _, err := parseFields(wrong); err == nil {
+			t.Errorf("%.20q is a form", wrong)
+		}
+	}
+	if unicode(url.Values{"a": {"b", "\xff"}}) || unicode(url.Values{"\xff": {"b"}}) || !unicode(typed) {
+		t.Error("what is UTF-8 and what is not")
+	}
+}
+
+// TestMoves: lines are added, removed and moved, and the next press of the same key goes on with it.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	form := readDraftForm(url.Values{"items.name": {"a", "b", "c"}})
+	names := func() string {
+		var out []string
+		for _, item := range form.Items {
+			out = append(out, item["name"])
+		}
+		return strings.Join(out, "")
+	}
+	for _, step := range []struct {
+		do, want string
+		at       focus
+		known    bool
+	}{
+		{"down:0", "bac", focus{Do: doDown, Line: 1}, true},
+		{"down:1", "bca", focus{Do: doUp, Line: 2}, true},
+		{"up:1", "cba", focus{Do: doDown, Line: 0}, true},
+		{"up:0", "cba", focus{}, true},
+		{"down:2", "cba", focus{}, true},
+		{"remove:7", "cba", focus{}, true},
+		{"remove:-1", "cba", focus{}, true},
+		{"remove:2", "cb", focus{Do: doRemove, Line: 1}, true},
+		{"remove:0", "b", focus{Do: doRemove, Line: 0}, true},
+		{"remove:0", "", focus{Do: doRemove, Line: -1}, true},
+		{"add", "", focus{Path: "items[0].name"}, true},
+		{"keep", "", focus{}, true},
+		{"save", "", focus{}, false},
+		{"", "", focus{}, false},
+	} {
+		if at, known := form.act(step.do); at != step.at || known != step.known || names() != step.want {
+			t.Errorf("%s: %q %+v %v", step.do, names(), at, known)
+		}
+	}
+}

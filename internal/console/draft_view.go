@@ -1,0 +1,312 @@
+package console
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// draftPage is what the form of a draft shows.
+type draftPage struct {
+	// Action is where the form goes, Back where somebody goes who saves nothing.
+	Action, Back string
+	// Saved names the invoice that is changed, "" for a new one; Version is the one that was read.
+	Saved   string
+	Version int64
+	// Rejected tells that the provider has rejected what is changed.
+	Rejected bool
+	// Of is the number of the invoice that this one was copied from.
+	Of string
+	// Stale tells that somebody else has changed it meanwhile, and Differs the fields in which what is stored is not what
+	// was typed.
+	Stale   bool
+	Differs []string
+	// Told tells that the fields say what they still need.
+	Told    bool
+	Fields  map[string]formField
+	Lines   []formLine
+	LinesAt fieldNotes
+	Sums    draftSums
+	// Faults are the paths of the fields at fault, in the order of the form.
+	Faults []string
+	// Full tells that there is no room for another line.
+	Full bool
+	// Acted tells that this form takes the place of another one in the page, about which an answer may still come.
+	Acted bool
+	// FocusAdd tells that the button which adds a line is to be used next.
+	FocusAdd bool
+}
+
+// formField is one field of a form.
+type formField struct {
+	fieldNotes
+	// Name is the control's, Key the message of its label below "field.".
+	Name, Key, Value string
+	// Type is the control's: text, date, time, or multiline for one that is no input.
+	Type    string
+	Decimal bool
+	// List names the code list; Search tells that it is asked for what is typed.
+	List               string
+	Search             bool
+	Required, Optional bool
+	Focus              bool
+}
+
+// multiline is the type of a field whose text may have several lines.
+const multiline = "lines"
+
+// fieldNotes is what is said at a field.
+type fieldNotes struct {
+	// Path is the JSON path.
+	Path   string
+	Faults []api.Fault
+	Advice []api.Fault
+	// Missing tells that submission needs it.
+	Missing bool
+	// Meaning is the name of the code that was typed.
+	Meaning string
+	// Apart tells that the notes are sent by themselves, to stand in place of the ones in the page.
+	Apart bool
+}
+
+// ID is the identifier of the control.
+func (n fieldNotes) ID() string { return fieldID(n.Path) }
+
+// NoteID is the identifier of the notes.
+func (n fieldNotes) NoteID() string { return "n" + strings.TrimPrefix(fieldID(n.Path), "f") }
+
+// Short tells that there is little room for words.
+func (n fieldNotes) Short() bool { return strings.HasPrefix(n.Path, "items[") }
+
+// formLine is one line of the form.
+type formLine struct {
+	Number int
+	Fields map[string]formField
+	// Net is the line's amount, "" when it cannot be computed.
+	Net string
+	// Open tells that the fields which few need are shown.
+	Open        bool
+	First, Last bool
+	// Action is where the form goes, Focus the button that is to be used next.
+	Action, Focus string
+	Apart         bool
+}
+
+// NoteID is the identifier of the line's amount.
+func (l formLine) NoteID() string { return "net-" + strconv.Itoa(l.Number-1) }
+
+// Index is the place of the line from 0.
+func (l formLine) Index() int { return l.Number - 1 }
+
+// draftSums is what the server says of a draft as it stands in the form.
+type draftSums struct {
+	Totals   invoice.Totals
+	Currency string
+	// Gap is the first line that keeps the totals from being computed, from 1; 0 when it is not a line.
+	Gap int
+	// Missing and Advice are for submission.
+	Missing []string
+	Advice  []advice
+	// Gaps is how much advice there is about the company's profile, which stands on another page.
+	Gaps int
+	Say  string
+	// Heard is the mark of what a screen reader was told, Fresh that it is something else now.
+	Heard string
+	Fresh bool
+}
+
+// fewMissing is how many missing fields are listed without being asked for.
+const fewMissing = 8
+
+// Few tells that what is missing is a short list.
+func (s draftSums) Few() bool { return len(s.Missing) <= fewMissing }
+
+// judged is a form with what is to be said of it.
+type judged struct {
+	form    draftForm
+	draft   api.Draft
+	faults  api.Faults
+	missing []string
+	advice  api.Faults
+}
+
+// judge checks a form as the API checks a draft.
+func (v *visit) judge(form draftForm) (judged, error) {
+	draft, faults, err := form.draft()
+	if err != nil {
+		return judged{}, err
+	}
+	return judged{form: form, draft: draft, faults: faults, missing: invoice.Missing(&draft), advice: invoice.Warnings(&draft, v.profile())}, nil
+}
+
+// typed leaves the faults of what was typed: while somebody types, what is not there yet is no fault.
+func (j *judged) typed() {
+	kept := api.Faults{}
+	for path, faults := range j.faults {
+		for _, fault := range faults {
+			if fault.Rule != "required" && fault.Rule != "min_items" {
+				kept.Add(path, fault.Rule, fault.Message)
+			}
+		}
+	}
+	j.faults = kept
+}
+
+// notes are what is to be said at a field; told tells whether what is missing is said, too.
+func (j *judged) notes(path string, told bool) fieldNotes {
+	n := fieldNotes{Path: path, Faults: j.faults[path], Advice: j.advice[path]}
+	n.Missing = told && len(n.Faults) == 0 && slices.Contains(j.missing, path)
+	return n
+}
+
+// field makes a field of the form.
+func (j *judged) field(spec fieldSpec, path, name, value string, told bool) formField {
+	f := formField{fieldNotes: j.notes(path, told), Name: name, Key: spec.name, Value: value, Type: "text", List: spec.codes, Search: spec.codes == unitCodes,
+		Decimal: spec.kind == numberField, Required: spec.required, Optional: spec.optional}
+	if spec.codes != "" && value != "" {
+		f.Meaning = codeLists[spec.codes].name(value)
+	}
+	// The browser's own control shows nothing of what is no date, so that what was typed would be lost.
+	switch {
+	case spec.kind == linesField:
+		f.Type = multiline
+	case spec.kind == dateField && len(f.Faults) == 0:
+		f.Type = "date"
+	case spec.kind == timeField && len(f.Faults) == 0:
+		f.Type = "time"
+	}
+	return f
+}
+
+// fields makes the fields of a table.
+func (j *judged) fields(specs []fieldSpec, prefix, names string, typed map[string]string, told bool) map[string]formField {
+	out := make(map[string]formField, len(specs))
+	for _, spec := range specs {
+		out[spec.name] = j.field(spec, prefix+spec.name, names+spec.name, typed[spec.name], told)
+	}
+	return out
+}
+
+// lines makes the lines of the form.
+func (j *judged) lines(told bool) []formLine {
+	out := make([]formLine, len(j.form.Items))
+	for n, item := range j.form.Items {
+		l := formLine{Number: n + 1, First: n == 0, Last: n == len(j.form.Items)-1, Net: j.net(n)}
+		l.Fields = j.fields(itemFields, "items["+strconv.Itoa(n)+"].", itemPrefix, item, told)
+		for _, spec := range itemFields[mainItemFields:] {
+			f := l.Fields[spec.name]
+			l.Open = l.Open || f.Value != "" || len(f.Faults)+len(f.Advice) > 0
+		}
+		out[n] = l
+	}
+	return out
+}
+
+// mainItemFields is how many of itemFields every line shows.
+const mainItemFields = 6
+
+// net is the amount of a line by the rules of the whole: that of a draft with this line alone.
+func (j *judged) net(line int) string {
+	if line >= len(j.draft.Items) {
+		return ""
+	}
+	alone := api.Draft{Currency: j.draft.Currency, Items: j.draft.Items[line : line+1]}
+	if net := invoice.Compute(&alone).Net; net != nil {
+		return grouped(net.String())
+	}
+	return ""
+}
+
+// sums adds the form up.
+func (v *visit) sums(j *judged) (draftSums, error) {
+	s := draftSums{Totals: invoice.Compute(&j.draft), Currency: optional(j.draft.Currency), Missing: j.missing}
+	for _, path := range slices.Sorted(maps.Keys(j.advice)) {
+		if strings.HasPrefix(path, sellerPath) {
+			s.Gaps++
+			continue
+		}
+		s.Advice = append(s.Advice, advice{Path: path, Faults: j.advice[path]})
+	}
+	if s.Totals.Total == nil && s.Currency != "" && !j.faults.Has("currency") {
+		for n := range j.draft.Items {
+			alone := api.Draft{Currency: j.draft.Currency, Items: j.draft.Items[n : n+1]}
+			if invoice.Compute(&alone).Total == nil {
+				s.Gap = n + 1
+				break
+			}
+		}
+	}
+	var err error
+	if s.Totals.Total != nil {
+		s.Say, err = v.pages.words.say("draft.said", grouped(s.Totals.Total.String()), s.Currency)
+	}
+	s.Heard = mark([]byte(s.Say))
+	s.Fresh = s.Say != "" && s.Heard != v.r.PostFormValue("heard")
+	return s, err
+}
+
+// show makes the page of a judged form.
+func (v *visit) show(j *judged, p draftPage, at focus) (draftPage, error) {
+	p.Fields = j.fields(draftFields, "", "", j.form.Fields, p.Told)
+	p.Lines = j.lines(p.Told)
+	for n := range p.Lines {
+		p.Lines[n].Action = p.Action
+	}
+	p.LinesAt = fieldNotes{Path: "items", Faults: j.faults["items"]}
+	p.Full = len(j.form.Items) >= maxItems
+	p.Faults = j.order()
+	var err error
+	if p.Sums, err = v.sums(j); err != nil {
+		return p, err
+	}
+	p.focus(at)
+	return p, nil
+}
+
+// order is the paths at fault in the order of the form.
+func (j *judged) order() []string {
+	var out []string
+	add := func(path string) {
+		if j.faults.Has(path) {
+			out = append(out, path)
+		}
+	}
+	last := len(draftFields) - 1 // the total, which stands below the lines
+	for _, spec := range draftFields[:last] {
+		add(spec.name)
+	}
+	add("items")
+	for n := range j.form.Items {
+		for _, spec := range itemFields {
+			add("items[" + strconv.Itoa(n) + "]." + spec.name)
+		}
+	}
+	add(draftFields[last].name)
+	return out
+}
+
+// focus marks what is to be used next.
+func (p *draftPage) focus(at focus) {
+	if at.Do != "" {
+		if p.FocusAdd = at.Line < 0 || at.Line >= len(p.Lines); !p.FocusAdd {
+			p.Lines[at.Line].Focus = at.Do
+		}
+		return
+	}
+	set := func(fields map[string]formField) {
+		for name, field := range fields {
+			if field.Path == at.Path {
+				field.Focus = true
+				fields[name] = field
+			}
+		}
+	}
+	set(p.Fields)
+	for n := range p.Lines {
+		set(p.Lines[n].Fields)
+	}
+}

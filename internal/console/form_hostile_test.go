@@ -1,0 +1,81 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+)
+
+// TestHostileForms: whatever stands in a draft, its forms, its print and its credit notes have the same elements as with
+// plain text, hold the text as it is, and give it back when they are sent.
+func TestHostileForms(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v, token := s.inside(t), s.token(t, s.email, s.password)
+	want := map[string]string{}
+	for _, text := range append([]string{"plain"}, hostile...) {
+		for page, shape := range formShapes(t, s, v, token, text) {
+			if text == "plain" {
+				want[page] = shape
+			} else if shape != want[page] {
+				t.Errorf("%q changes %s: %s", text, page, difference(shape, want[page]))
+			}
+		}
+	}
+}
+
+// formShapes stores a text in every field that takes one, and returns the shapes of the pages of this file.
+func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[string]string {
+	t.Helper()
+	d := draft(text, text)
+	d.RecipientName, d.BuyerEndpointScheme, d.BuyerStreet, d.BuyerCity, d.BuyerSubdivision, d.PaymentMeansCode = &text, &text, &text, &text, &text, &text
+	item := &d.Items[0]
+	item.ItemCode, item.Name, item.Description, item.UnitCode, item.VATCategory = &text, &text, &text, &text, &text
+	var made api.Invoice
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/invoices", d, &made); status != http.StatusCreated {
+		t.Fatalf("%q: %d", text, status)
+	}
+	path := "/invoices/" + made.ID
+	pages := map[string]answer{"the form": v.read(path + "/edit"), "a copy": v.read(path + "/duplicate"), "the print": v.read(path + "/print"), "the form of a credit note": v.read(path + "/credit")}
+	form := controls(t, pages["the form"].body)
+	for _, name := range []string{"invoice_number", "recipient_name", "buyer_street", "payment_means_code", "items.name", "items.description", "items.vat_category"} {
+		if form.Get(name) != text {
+			t.Errorf("%q: the form holds %q as %s", text, form.Get(name), name)
+		}
+	}
+	if got := v.send(path+"/edit", form, "save"); got.status != http.StatusSeeOther {
+		t.Errorf("%q cannot be saved again: %d %v", text, got.status, notesAt(t, got.body))
+	}
+	if after := s.invoiceAt(t, token, made.ID); !after.UpdatedAt.Equal(made.UpdatedAt) {
+		t.Errorf("%q is changed by saving it", text)
+	}
+	for name := range form { // fields that take no text say so, and keep it
+		if name != "version" && name != "told" && name != "heard" {
+			form.Set(name, text)
+		}
+	}
+	pages["the form with faults"] = v.send("/invoices/new", form, "save")
+	if kept := controls(t, pages["the form with faults"].body); kept.Get("total_amount") != text || kept.Get("issue_date") != text || kept.Get("items.vat_rate") != text {
+		t.Errorf("%q is lost at a fault: %v", text, kept)
+	}
+	note := v.send(path+"/credit", url.Values{"credit_note_number": {text}, "issue_date": {"2026-03-01"}, "reason": {text}, "kind": {"full"}}, "")
+	if note.status != http.StatusSeeOther {
+		t.Fatalf("%q: no credit note: %d", text, note.status)
+	}
+	at, _, _ := strings.Cut(note.header.Get("Location"), "?")
+	pages["a credit note"], pages["the credit notes"], pages["those of the invoice"] = v.read(at), v.read("/credit-notes?per=1"), v.read("/credit-notes?invoice="+made.ID)
+	out := map[string]string{}
+	for name, page := range pages {
+		if (name == "the print" || strings.Contains(name, "credit note")) && !strings.Contains(textOf(parse(t, page.body)), text) {
+			t.Errorf("%q is not shown on %s", text, name)
+		}
+		if name != "the credit notes" { // it has other pages beside it from the second text on
+			out[name] = shape(parse(t, page.body))
+		}
+	}
+	return out
+}

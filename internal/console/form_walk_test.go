@@ -1,0 +1,148 @@
+package console_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+)
+
+// refused forgets that the browser complained of an answer that refuses a form, which it does in its log, sooner or later.
+func (b *browser) refused(status string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		b.mu.Lock()
+		n := slices.IndexFunc(b.faults, func(fault string) bool {
+			return strings.Contains(fault, "the server responded with a status of "+status)
+		})
+		if n >= 0 {
+			b.faults = slices.Delete(b.faults, n, n+1)
+		}
+		b.mu.Unlock()
+		if n >= 0 {
+			return
+		}
+	}
+	b.t.Errorf("the browser saw no %s", status)
+}
+
+// TestDraftForm: somebody makes an invoice by form, is told what is wrong where it is wrong, corrects it, sees the totals
+// change while typing, saves, changes it, and makes another one like it.
+func TestDraftForm(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 20*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.click("#new")
+		b.until(`document.activeElement.id === "f-invoice_number"`)
+		b.inspect("form-new")
+		b.press("INV-77")
+		b.fill("#f-recipient_name", "شركة النخيل للتجارة")
+		b.fill("#f-currency", "AED")
+		b.fill("#f-items-0-name", "Consulting")
+		b.fill("#f-items-0-quantity", "10")
+		b.fill("#f-items-0-unit_code", "kilowatt h")
+		b.until(`document.querySelector('#codes-units option[value="KWH"]') && document.querySelectorAll("#codes-units option").length < 20`)
+		b.fill("#f-items-0-unit_code", "HUR")
+		b.until(`document.querySelector("#n-items-0-unit_code").innerText === "hour"`)
+		b.fill("#f-items-0-net_unit_price", "100.00")
+		b.fill("#f-items-0-vat_category", "S")
+		b.fill("#f-items-0-vat_rate", "5")
+		b.until(`document.querySelector("#sums").innerText.includes("1,050.00")`)
+		b.until(`document.querySelector("#announcer").textContent.includes("Computed total 1,050.00 AED")`)
+		b.click("button[value=add] svg")
+		b.until(`document.activeElement.id === "f-items-1-name"`)
+		b.press("Travel")
+		b.fill("#f-items-1-quantity", "abc")
+		b.until(`document.querySelector("#f-items-1-quantity").getAttribute("aria-invalid") === "true"`)
+		b.click("button[value=save]")
+		b.until(`document.querySelector(".notice.bad") && document.activeElement.id === "f-items-1-quantity" && document.activeElement.value === "abc"`)
+		b.refused("422")
+		b.inspect("form-faults")
+		b.fill("#f-items-1-quantity", "2")
+		b.fill("#f-items-1-net_unit_price", "50")
+		b.fill("#f-items-1-vat_category", "O")
+		b.until(`document.querySelector("#sums").innerText.includes("1,150.00")`)
+		b.until(`!document.querySelector("#f-items-1-quantity").hasAttribute("aria-invalid")`)
+		b.click(`button[value="up:1"]`)
+		b.until(`document.querySelector("#f-items-0-name").value === "Travel" && document.activeElement.value === "down:0"`)
+		b.click(`button[value="total"]`)
+		b.until(`document.querySelector("#f-total_amount").value === "1150.00"`)
+		b.inspect("form-filled")
+		b.click("button[value=save]")
+		b.until(`document.querySelector(".notice.good") && document.querySelector("h1").innerText === "INV-77"`)
+		b.click("#edit")
+		b.until(`document.querySelector("#f-items-1-name")`)
+		b.click(`button[value="remove:0"]`)
+		b.until(`!document.querySelector("#f-items-1-name") && document.querySelector("#f-items-0-name").value === "Consulting"`)
+		b.until(`document.querySelector("#sums").innerText.includes("1,050.00")`)
+		b.click(`button[value="total"]`)
+		b.until(`document.querySelector("#f-total_amount").value === "1050.00"`)
+		b.inspect("form-edit")
+		b.click("button[value=save]")
+		b.until(`document.querySelector(".summary .big").innerText.startsWith("1,050.00")`)
+		b.click("#duplicate")
+		b.until(`document.activeElement.id === "f-invoice_number" && document.activeElement.value === ""`)
+		b.inspect("form-copy")
+		b.press("INV-78")
+		b.click("button[value=save]")
+		b.until(`document.querySelector(".notice.good") && document.querySelector("h1").innerText === "INV-78"`)
+		b.open("/codes/units?q=hour")
+		b.until(`document.querySelectorAll("table.codes tr").length > 3`)
+		b.inspect("codes")
+	})
+}
+
+// TestCreditNoteForm: somebody credits some lines of an invoice, sees what is left of it, is told what is too much, and
+// voids the credit note.
+func TestCreditNoteForm(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 20*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-accepted")
+		b.open("/credit-notes")
+		b.inspect("credits-none")
+		b.open("/invoices/" + id)
+		b.until(allFinal)
+		b.click("#print")
+		b.until(`document.querySelector(".paper")`)
+		b.inspect("print")
+		b.do(emulation.SetEmulatedMedia().WithMedia("print"))
+		b.until(`["synthetic", "paper"].every(c => document.querySelector("." + c).checkVisibility()) && [".side", ".crumb", "[data-print]"].every(s => !document.querySelector(s).checkVisibility())`)
+		b.do(emulation.SetEmulatedMedia().WithMedia(""))
+		b.open("/invoices/" + id)
+		b.click("#credit")
+		b.until(`document.querySelector("#kind-full:enabled")`)
+		b.fill("#f-credit_note_number", "CN-1")
+		b.fill("#f-items-0-quantity", "11")
+		b.until(`document.querySelector("#n-items-0-quantity").innerText.includes("more than is left")`)
+		b.fill("#f-items-0-quantity", "2")
+		b.until(`document.querySelector("#sums").innerText.includes("210.00") && document.querySelector("#sums").innerText.includes("840.00")`)
+		b.click("form button.primary")
+		b.until(`document.querySelector(".notice.bad")`)
+		b.refused("422")
+		b.inspect("credit-faults")
+		b.fill("#f-reason", "Two hours were not worked.")
+		b.click("form button.primary")
+		b.until(`document.querySelector(".notice.good") && document.querySelector(".big").innerText.startsWith("210.00")`)
+		b.inspect("credit")
+		b.open("/invoices/" + id + "/credit")
+		b.until(`document.querySelector("#kind-full:disabled")`)
+		b.inspect("credit-second")
+		b.open("/invoices/" + id)
+		b.until(`document.querySelector("#h-credits")`)
+		b.inspect("invoice-credited")
+		b.click("#h-credits ~ dl a")
+		b.click("#void")
+		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
+		b.inspect("credit-confirm")
+		b.click("#confirm button.primary")
+		b.until(`document.querySelector(".standing.void")`)
+		b.inspect("credit-void")
+		b.open("/credit-notes")
+		b.inspect("credits")
+	})
+}

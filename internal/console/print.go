@@ -1,0 +1,44 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// printPage is an invoice on paper: what is stored, and what the provider has reported of it, under the time at which it
+// was looked at.
+type printPage struct {
+	ID      string
+	Invoice api.Invoice
+	Seller  api.Profile
+	Lines   []printLine
+	Totals  invoice.Totals
+	Outcome string
+	States  []stateView
+	Means   string
+	At      time.Time
+}
+
+// printLine is one line with its amount, "" when it cannot be computed.
+type printLine struct {
+	api.Item
+	Net  string
+	Unit string
+}
+
+func (v *visit) printInvoice() error {
+	found, err := v.named("invoice")
+	if err != nil {
+		return err
+	}
+	j := judged{draft: found.Draft}
+	p := printPage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Seller: *v.profile(), Totals: invoice.Compute(&found.Draft), Outcome: outcomeOf(found),
+		States: stateViews(found.States()), Means: codeLists["payment-means"].name(optional(found.Draft.PaymentMeansCode)), At: v.Now()}
+	for n, item := range found.Draft.Items {
+		p.Lines = append(p.Lines, printLine{Item: item, Net: j.net(n), Unit: codeLists[unitCodes].name(optional(item.UnitCode))})
+	}
+	return v.page(http.StatusOK, "print", shown{Title: optional(found.Draft.InvoiceNumber), Section: "invoices", Body: p})
+}

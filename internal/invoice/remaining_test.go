@@ -1,0 +1,73 @@
+package invoice
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"quittance/api"
+)
+
+// TestRemain: what is left of each line and of the whole is what the next credit note is held to.
+func TestRemain(t *testing.T) {
+	d := creditable()
+	fresh := Remain(d, nil)
+	if !fresh.Untouched || fresh.Total != "995.00" || fresh.Lines[0] != (RemainingLine{"1000.00", "10"}) || fresh.Lines[1] != (RemainingLine{"50.00", "1.5"}) ||
+		fresh.Lines[2] != (RemainingLine{"-100.00", "-1"}) {
+		t.Errorf("of an untouched invoice: %+v", fresh)
+	}
+	live := []Credit{credit(t, d, nil, partial(byQuantity(0, "2.5"), byAmount(1, "20")))}
+	left := Remain(d, live)
+	if left.Untouched || left.Total != "712.50" || left.Lines[0] != (RemainingLine{"750.00", "7.5"}) || left.Lines[1] != (RemainingLine{"30.00", "1.5"}) {
+		t.Errorf("after a partial credit: %+v", left)
+	}
+	if all := Remain(d, []Credit{credit(t, d, nil, full())}); all.Untouched || all.Total != "0.00" || all.Lines[0] != (RemainingLine{"0.00", "0"}) {
+		t.Errorf("after a full credit: %+v", all)
+	}
+	d.Items[1].BaseQuantity = dec("0")
+	if gap := Remain(d, nil); gap.Lines[1] != (RemainingLine{}) || gap.Lines[0].NetAmount != "1000.00" {
+		t.Errorf("with a line that cannot be computed: %+v", gap)
+	}
+	d.Currency = new("XXZ")
+	if unknown := Remain(d, nil); unknown.Total != "" || len(unknown.Lines) != 3 {
+		t.Errorf("in no currency: %+v", unknown)
+	}
+}
+
+// TestRemainIsTheBound: a credit of all that is left of a line is accepted, and of any more refused.
+func TestRemainIsTheBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := &api.Draft{Currency: new("AED"), TotalAmount: dec("100000.00"), Items: []api.Item{{Name: new("x"), Quantity: dec("10"), NetUnitPrice: dec("12.34"), VATCategory: new("O")}}}
+		taken := rapid.IntRange(1, 9).Draw(t, "taken")
+		first, faults := NewCredit(d, nil, partial(byQuantity(0, string(rune('0'+taken)))))
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		left := Remain(d, []Credit{first}).Lines[0]
+		if _, faults := NewCredit(d, []Credit{first}, partial(byAmount(0, string(left.NetAmount)))); len(faults) > 0 {
+			t.Errorf("%s is left and refused: %v", left.NetAmount, faults)
+		}
+		if _, faults := NewCredit(d, []Credit{first}, partial(byQuantity(0, string(left.Quantity)))); len(faults) > 0 {
+			t.Errorf("%s is left and refused: %v", left.Quantity, faults)
+		}
+		if _, faults := NewCredit(d, []Credit{first}, partial(byQuantity(0, string(left.Quantity)+".01"))); len(faults) == 0 {
+			t.Errorf("more than %s is accepted", left.Quantity)
+		}
+	})
+}
+
+// TestRequestCredit: a form without kind or items is all there is to say; other faults are told with the invoice's own.
+func TestRequestCredit(t *testing.T) {
+	d := creditable()
+	for path, want := range map[string]int{"kind": 1, "items": 1, "items[0].position": 1, "reason": 2} {
+		form := api.Faults{}
+		form.Add(path, "required", "is required")
+		request := &api.CreditNoteRequest{}
+		if want == 2 {
+			request = partial(byQuantity(0, "11"))
+		}
+		if _, faults := RequestCredit(d, nil, request, form); len(faults) != want || !faults.Has(path) {
+			t.Errorf("with a fault at %s: %v", path, faults)
+		}
+	}
+}
