@@ -20,6 +20,8 @@ func routes() []route {
 		[]route{{method: http.MethodGet, path: "/", serve: func(v *visit) error { return v.redirect("/invoices") }}},
 		sessionRoutes(),
 		invoiceRoutes(),
+		incomingRoutes(),
+		webhookRoutes(),
 		accountRoutes(),
 	)
 }
@@ -33,6 +35,8 @@ type section struct {
 // sections is the navigation, top to bottom.
 var sections = []section{ //nolint:gochecknoglobals // a constant table
 	{"invoices", "/invoices"},
+	{"incoming", "/incoming"},
+	{"webhooks", "/webhooks"},
 	{"account", "/account"},
 }
 

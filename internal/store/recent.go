@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,7 +14,7 @@ import (
 
 // DeliveryDepth is how many deliveries of one subscription are looked through, newest first, when they are counted and
 // filtered for a page: what a page costs has a bound, however many there are.
-const DeliveryDepth = 5_000
+const DeliveryDepth = 2_000
 
 // NewestDeliveries is one page of the newest deliveries of a subscription, newest first.
 type NewestDeliveries struct {
@@ -83,13 +85,18 @@ func (t *Tenant) RecentStates(ctx context.Context, subscriptions []ID, each int)
 		state        api.DeliveryState
 	}
 	err := t.read(func(q querier) error {
-		list, args := t.idList(subscriptions)
+		parts, args := make([]string, len(subscriptions)), []any{t.id}
+		for n, subscription := range subscriptions {
+			args = append(args, subscription)
+			parts[n] = fmt.Sprintf(`select subscription_id, state, id from (select subscription_id, state, id from deliveries
+				where tenant_id = $1 and subscription_id = $%d order by id desc limit %d) newest%d`, n+2, each, n)
+		}
 		rows, err := collect(ctx, q, func(row scanner) (recent, error) {
 			var r recent
-			err := row.Scan(&r.subscription, &r.state)
+			var id ID
+			err := row.Scan(&r.subscription, &r.state, &id)
 			return r, err
-		}, `select d.subscription_id, d.state from subscriptions s join deliveries d on d.tenant_id = s.tenant_id and d.subscription_id = s.id
-			where s.tenant_id = $1 and s.id in (`+list+`) and d.id >= `+nth("s.id", each)+` order by d.subscription_id, d.id desc`, args...)
+		}, strings.Join(parts, ` union all `)+` order by 1, 3 desc`, args...)
 		for _, r := range rows {
 			out[r.subscription] = append(out[r.subscription], r.state)
 		}
@@ -98,37 +105,50 @@ func (t *Tenant) RecentStates(ctx context.Context, subscriptions []ID, each int)
 	return out, err
 }
 
-// nth is the identifier of the n-th newest delivery of a subscription (from 1), or of its oldest where there are fewer.
-func nth(subscription string, n int) string {
-	const from = `(select x.id from deliveries x where x.tenant_id = $1 and x.subscription_id = `
-	return `coalesce(` + from + subscription + ` order by x.id desc limit 1 offset ` + strconv.Itoa(n-1) + `), ` + from + subscription + ` order by x.id limit 1))`
-}
-
-// How much of a subscription's history [Tenant.RecentAttempts] reads at most.
+// How much of a subscription's history [Tenant.RecentAttempts] looks at: its newest deliveries, and attempts at them.
 const (
 	attemptDeliveries = 500
-	// AttemptDepth is how many attempts it returns at most.
-	AttemptDepth = 1_000
+	maxAttempts       = 1_000
 )
 
-// RecentAttempts returns the attempts of a subscription since an instant, those of the newest deliveries first, without
-// the answers. It looks at the newest 500 deliveries and returns at most [AttemptDepth] attempts.
-func (t *Tenant) RecentAttempts(ctx context.Context, subscription ID, since time.Time) ([]Attempt, error) {
-	var out []Attempt
+// RecentAttempts are the latest attempts at the newest deliveries of a subscription.
+type RecentAttempts struct {
+	// Attempts are those of the newest deliveries first, without the answers.
+	Attempts []Attempt
+	// From is when the oldest delivery that was looked at was recorded; zero when every one was.
+	From time.Time
+}
+
+// RecentAttempts returns the attempts of a subscription since an instant: at most 1,000, at the newest 500 deliveries.
+func (t *Tenant) RecentAttempts(ctx context.Context, subscription ID, since time.Time) (RecentAttempts, error) {
+	var out RecentAttempts
 	if _, err := t.Subscription(ctx, subscription); err != nil {
-		return nil, err
+		return out, err
 	}
 	err := t.read(func(q querier) error {
-		var err error
-		out, err = collect(ctx, q, func(row scanner) (Attempt, error) {
+		var from int64
+		err := q.QueryRowContext(ctx, `select created_at from deliveries where tenant_id = $1 and subscription_id = $2
+			order by id desc limit 1 offset `+strconv.Itoa(attemptDeliveries), t.id, subscription).Scan(&from)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err == nil {
+			out.From = instant(from)
+		}
+		var oldest int64
+		out.Attempts, err = collect(ctx, q, func(row scanner) (Attempt, error) {
 			var a Attempt
 			var started, duration int64
-			err := row.Scan(&started, &duration, &a.HTTPStatus, &a.ErrorClass)
+			err := row.Scan(&started, &duration, &a.HTTPStatus, &a.ErrorClass, &oldest)
 			a.StartedAt, a.Duration = instant(started), time.Duration(duration)*time.Microsecond
 			return a, err
-		}, `select a.started_at, a.duration, a.http_status, a.error_class from deliveries d join attempts a on a.tenant_id = d.tenant_id and a.delivery_id = d.id
-			where d.tenant_id = $1 and d.subscription_id = $2 and d.id >= `+nth("$2", attemptDeliveries)+` and a.started_at >= $3
-			order by d.id desc, a.ordinal desc limit `+strconv.Itoa(AttemptDepth), t.id, subscription, micros(since))
+		}, `select a.started_at, a.duration, a.http_status, a.error_class, d.created_at
+			from (select id, created_at from deliveries where tenant_id = $1 and subscription_id = $2
+				order by id desc limit `+strconv.Itoa(attemptDeliveries)+`) d join attempts a on a.tenant_id = $1 and a.delivery_id = d.id
+			where a.started_at >= $3 order by d.id desc, a.ordinal desc limit `+strconv.Itoa(maxAttempts), t.id, subscription, micros(since))
+		if len(out.Attempts) == maxAttempts {
+			out.From = instant(oldest)
+		}
 		return err
 	})
 	return out, err
@@ -138,13 +158,28 @@ func (t *Tenant) RecentAttempts(ctx context.Context, subscription ID, since time
 func (t *Tenant) Event(ctx context.Context, id ID) (Event, error) {
 	var e Event
 	err := t.read(func(q querier) error {
-		var occurred int64
-		err := q.QueryRowContext(ctx, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and id = $2`, t.id, id).
-			Scan(&e.ID, &e.Position, &e.Kind, &occurred, &e.Body)
-		e.OccurredAt = instant(occurred)
+		var err error
+		e, err = scanEvent(q.QueryRowContext(ctx, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and id = $2`, t.id, id))
 		return err
 	})
 	return e, err
+}
+
+// EventsByID returns some events, in one query; at most 100 should be asked for.
+func (t *Tenant) EventsByID(ctx context.Context, ids []ID) (map[ID]Event, error) {
+	out := map[ID]Event{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	err := t.read(func(q querier) error {
+		list, args := t.idList(ids)
+		events, err := collect(ctx, q, scanEvent, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and id in (`+list+`)`, args...)
+		for _, e := range events {
+			out[e.ID] = e
+		}
+		return err
+	})
+	return out, err
 }
 
 // SearchIncoming is [Tenant.IncomingInvoices] for those whose latest revision has a text in its number, in the supplier's

@@ -92,10 +92,13 @@ func TestRecentAttempts(t *testing.T) {
 		must(t, last.Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
 
 		read := func(since time.Time) string {
-			attempts, err := f.tenant.RecentAttempts(ctx, s.ID, since)
+			recent, err := f.tenant.RecentAttempts(ctx, s.ID, since)
 			must(t, err)
+			if !recent.From.IsZero() {
+				t.Errorf("every delivery was looked at, and it says only those from %s", recent.From)
+			}
 			out := ""
-			for _, a := range attempts {
+			for _, a := range recent.Attempts {
 				out += fmt.Sprintf("%d%s %s; ", a.HTTPStatus, a.ErrorClass, a.Duration)
 			}
 			return out
@@ -121,6 +124,13 @@ func TestOneEvent(t *testing.T) {
 		found, err := f.tenant.Event(t.Context(), events[0].ID)
 		if err != nil || fmt.Sprint(found) != fmt.Sprint(events[0]) {
 			t.Errorf("%+v, want %+v: %v", found, events[0], err)
+		}
+		some, err := f.tenant.EventsByID(t.Context(), []store.ID{events[0].ID, f.decoyDelivery(t).Event})
+		if err != nil || len(some) != 1 || fmt.Sprint(some[events[0].ID]) != fmt.Sprint(events[0]) {
+			t.Errorf("by identifier: %+v, %v", some, err)
+		}
+		if none, err := f.tenant.EventsByID(t.Context(), nil); err != nil || len(none) != 0 {
+			t.Errorf("of none: %v, %v", none, err)
 		}
 		if _, err := f.tenant.Event(t.Context(), f.decoyDelivery(t).Event); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("another company's: %v", err)
