@@ -79,9 +79,9 @@
 
   // What is shown once is not in the memory of the browser: its address is another one, where loading it anew leads, and
   // it is gone when the page is left.
-  const once = document.querySelector("[data-once]");
+  const once = document.querySelector("[data-address]");
   if (once) {
-    history.replaceState(null, "", once.dataset.once);
+    history.replaceState(null, "", once.dataset.address);
     addEventListener("pagehide", () => once.remove());
   }
 })();
