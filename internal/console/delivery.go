@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"quittance/api"
@@ -105,8 +106,8 @@ func (v *visit) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
 	}
 	p.OccurredAt, p.Size = event.OccurredAt, len(event.Body)
 	attempts := found.WireDetail().Attempts
-	for n := len(attempts) - 1; n >= 0; n-- {
-		row := attemptRow{Attempt: attempts[n], Ordinal: n + 1}
+	for n, attempt := range slices.Backward(attempts) {
+		row := attemptRow{Attempt: attempt, Ordinal: n + 1}
 		row.Arrived = row.HTTPStatus != nil && *row.HTTPStatus >= 200 && *row.HTTPStatus <= 299
 		if row.Took, err = duration(v.pages.words, found.History[n].Duration); err != nil {
 			return p, err

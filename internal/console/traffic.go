@@ -85,7 +85,7 @@ func (v *visit) trafficOf(recent store.RecentAttempts, now time.Time) (traffic, 
 	durations := make([][]time.Duration, slots)
 	for _, a := range recent.Attempts {
 		n := int(a.StartedAt.Sub(began) / chosen.slot)
-		if a.StartedAt.Before(began) || n >= slots {
+		if a.StartedAt.Before(began) || n < 0 || n >= len(durations) {
 			continue // of before, or from a clock that runs ahead of ours
 		}
 		durations[n] = append(durations[n], a.Duration)

@@ -198,6 +198,28 @@ func secretOf(t *testing.T, page string) string {
 	return key
 }
 
+// TestHundredDeliveries: pages of a hundred deliveries and of a hundred incoming e-invoices weigh less than 60 KB over the
+// network.
+func TestHundredDeliveries(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	id := s.subscription(t, s.Info.ReceiverURL, "", api.EventIncomingReceived)
+	for n := range 100 {
+		s.purchase(t, fmt.Sprintf("doc-%d", n), nil)
+	}
+	s.ended(t, id)
+	v := s.inside(t)
+	for _, path := range []string{"/webhooks/" + id + "?per=100", "/incoming?per=100"} {
+		packed := v.get(path, "Accept-Encoding", "gzip") // set by hand, so that what comes is counted as it comes
+		if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > 60_000 {
+			t.Errorf("%s: %d bytes, encoding %q", path, len(packed.body), packed.header.Get("Content-Encoding"))
+		}
+		if got := v.get(path); strings.Count(got.body, `class="row"`) != 100 || !strings.Contains(got.body, "1 to 100 of 100") {
+			t.Errorf("%s: %d rows", path, strings.Count(got.body, `class="row"`))
+		}
+	}
+}
+
 // TestBlockedDelivery: a redirect blocks its delivery and ends the subscription, and both pages say why in plain words;
 // nothing is delivered to it again.
 func TestBlockedDelivery(t *testing.T) {
