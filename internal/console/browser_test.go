@@ -260,7 +260,7 @@ func (b *browser) wantAccessible(where string) {
 	b.do(chromedp.Evaluate(string(source)+";0", nil),
 		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
 			.then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).join("; ")))`,
-			&found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+			&found, awaited))
 	for _, violation := range found {
 		b.t.Errorf("%s: %s", where, violation)
 	}
@@ -285,3 +285,6 @@ func (b *browser) inspect(name string) {
 	b.size(1280, 800, false)
 	b.shoot(name)
 }
+
+// awaited lets an evaluation wait for its promise.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }

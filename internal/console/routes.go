@@ -24,6 +24,8 @@ func routes() []route {
 		invoiceRoutes(),
 		draftRoutes(),
 		creditRoutes(),
+		incomingRoutes(),
+		webhookRoutes(),
 		accountRoutes(),
 	)
 }
@@ -38,6 +40,8 @@ type section struct {
 var sections = []section{ //nolint:gochecknoglobals // a constant table
 	{"invoices", "/invoices"},
 	{"credits", "/credit-notes"},
+	{"incoming", "/incoming"},
+	{"webhooks", "/webhooks"},
 	{"account", "/account"},
 }
 

@@ -10,9 +10,7 @@ import (
 	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/invoice"
-	"quittance/internal/secret"
 	"quittance/internal/store"
-	"quittance/internal/webhook"
 )
 
 // The bounds of a page (contract, section 4).
@@ -173,36 +171,12 @@ func (c *call) createSubscription(ctx context.Context, in func() (api.Subscripti
 	if err != nil {
 		return 0, out, err
 	}
-	destination, err := c.Destinations.ParseDestination(*body.URL)
-	if err != nil {
-		return 0, out, err
-	}
-	key, err := webhook.NewSecret(c.Random)
-	if err != nil {
-		return 0, out, err
-	}
-	created, err := c.session.Tenant.CreateSubscription(ctx, store.NewSubscription{URL: destination.String(),
-		Events: eventKinds(body.Events), Description: body.Description, Secret: secret.New(key)})
+	created, key, err := c.Destinations.Subscribe(ctx, c.session.Tenant, c.Random, body)
 	if err != nil {
 		return 0, out, err
 	}
 	out.Data = api.NewSubscription{Subscription: created.Wire(), Secret: key}
 	return http.StatusCreated, out, nil
-}
-
-// eventKinds returns the chosen kinds in the order of the specification, each once; none chosen means all.
-func eventKinds(names []string) []api.EventKind {
-	var kinds []api.EventKind
-	for _, kind := range api.EventKinds {
-		wanted := len(names) == 0
-		for _, name := range names {
-			wanted = wanted || name == string(kind)
-		}
-		if wanted {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
 }
 
 // alive is the answer of the health checks.

@@ -112,19 +112,21 @@ func joinKinds(kinds []api.EventKind) string {
 	return strings.Join(words, " ")
 }
 
+func scanEvent(row scanner) (Event, error) {
+	var e Event
+	var occurred int64
+	err := row.Scan(&e.ID, &e.Position, &e.Kind, &occurred, &e.Body)
+	e.OccurredAt = instant(occurred)
+	return e, err
+}
+
 // Events returns up to limit events behind the position after, oldest first. A caller that goes on from the last
 // position it was given misses none.
 func (t *Tenant) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
 	var out []Event
 	err := t.read(func(q querier) error {
 		var err error
-		out, err = collect(ctx, q, func(row scanner) (Event, error) {
-			var e Event
-			var occurred int64
-			err := row.Scan(&e.ID, &e.Position, &e.Kind, &occurred, &e.Body)
-			e.OccurredAt = instant(occurred)
-			return e, err
-		}, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit)
+		out, err = collect(ctx, q, scanEvent, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit)
 		return err
 	})
 	return out, err

@@ -121,7 +121,7 @@ func (f InvoiceFilter) conditions(used int, asJSON string) (where string, args [
 		where += ` and exists (select 1 from submissions c where c.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and c.outcome = ` + next(string(*f.Outcome)) + `)`
 	}
 	if f.Search != "" {
-		pattern := `lower(` + next("%"+strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Search)+"%") + `)`
+		pattern := `lower(` + next(containing(f.Search)) + `)`
 		document := `(i.document` + asJSON + `)`
 		where += ` and (i.number = ` + next(f.Search) + ` or i.position > (select invoices from tenants where id = i.tenant_id) - ` + strconv.Itoa(SearchDepth) + ` and (
 			lower(i.number) like ` + pattern + ` escape '\' or lower(` + document + ` ->> 'recipient_name') like ` + pattern + ` escape '\'

@@ -83,13 +83,27 @@
     if (event.target.closest("button[data-print]")) print();
   });
 
+  // Copying needs a permission that a browser may refuse; then the text is selected, for the keys that always copy.
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("button[data-copy]");
     if (!button) return;
     const source = document.getElementById(button.dataset.copy);
-    if (!source || !navigator.clipboard) return;
-    await navigator.clipboard.writeText(source.textContent.trim());
-    document.getElementById("announcer").textContent = button.dataset.copied || "";
-    button.dataset.done = "1";
+    let said = button.dataset.copied;
+    try {
+      await navigator.clipboard.writeText(source.textContent.trim());
+    } catch {
+      getSelection().selectAllChildren(source);
+      said = button.dataset.selected;
+    }
+    button.textContent = said;
+    document.getElementById("announcer").textContent = said;
   });
+
+  // What is shown once is not in the memory of the browser: its address is another one, where loading it anew leads, and
+  // it is gone when the page is left.
+  const once = document.querySelector("[data-address]");
+  if (once) {
+    history.replaceState(null, "", once.dataset.address);
+    addEventListener("pagehide", () => once.remove());
+  }
 })();

@@ -1,0 +1,188 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// deliveryPage is what the page of one delivery shows; all of it is live.
+type deliveryPage struct {
+	api.Delivery
+	Subscription api.Subscription
+	OccurredAt   time.Time
+	// Attempts are all, newest first.
+	Attempts []attemptRow
+	// Body is the event's body with line breaks, Size the length of the bytes that are sent.
+	Body  string
+	Size  int
+	About about
+}
+
+// about is what an event is about.
+type about struct {
+	// Invoice and Incoming are identifiers, "" for none.
+	Invoice, Incoming string
+	// Name is what it is called: the number of the invoice, or the provider's identifier of the purchase document.
+	Name string
+}
+
+// attemptRow is one attempt.
+type attemptRow struct {
+	api.Attempt
+	// Ordinal counts from 1.
+	Ordinal int
+	// Took is how long it took.
+	Took string
+	// Arrived tells that the answer was 2xx.
+	Arrived bool
+}
+
+// How often the page of a delivery asks what is new: while it is on its way, and otherwise.
+const (
+	deliveryPace      = time.Second
+	deliveryQuietPace = 10 * time.Second
+)
+
+func (v *visit) showDelivery() error {
+	id, err := v.id("delivery")
+	if err != nil {
+		return err
+	}
+	found, err := v.session.Tenant.Delivery(v.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return v.answerDelivery(http.StatusOK, found, nil)
+}
+
+// answerDelivery answers with the page of a delivery, under a notice or without one.
+func (v *visit) answerDelivery(status int, found store.DeliveryRecord, told *notice) error {
+	p, err := v.deliveryPage(found)
+	if err != nil {
+		return err
+	}
+	pace := deliveryQuietPace
+	if p.State == api.DeliveryPending {
+		pace = deliveryPace
+	}
+	say, err := v.pages.words.say("delivery." + string(p.State) + ".text")
+	if err != nil {
+		return err
+	}
+	part, err := v.livePart("delivery", "delivery-body", p, pace, say)
+	if err != nil {
+		return err
+	}
+	if v.fragment() {
+		return v.answerLive("delivery", part)
+	}
+	title, err := v.pages.words.say("delivery.title")
+	if err != nil {
+		return err
+	}
+	return v.page(status, "delivery", shown{Title: title, Section: "webhooks", Notice: told, Body: part})
+}
+
+// deliveryPage reads what belongs to a delivery.
+func (v *visit) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
+	ctx, tenant := v.r.Context(), v.session.Tenant
+	p := deliveryPage{Delivery: found.Wire()}
+	subscription, err := tenant.Subscription(ctx, found.Subscription)
+	if err != nil {
+		return p, err
+	}
+	p.Subscription = subscription.Wire()
+	event, err := tenant.Event(ctx, found.Event)
+	if err != nil {
+		return p, err
+	}
+	p.OccurredAt, p.Size = event.OccurredAt, len(event.Body)
+	attempts := found.WireDetail().Attempts
+	for n, attempt := range slices.Backward(attempts) {
+		row := attemptRow{Attempt: attempt, Ordinal: n + 1}
+		row.Arrived = row.HTTPStatus != nil && *row.HTTPStatus >= 200 && *row.HTTPStatus <= 299
+		if row.Took, err = duration(v.pages.words, found.History[n].Duration); err != nil {
+			return p, err
+		}
+		p.Attempts = append(p.Attempts, row)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, event.Body, "", "  "); err != nil {
+		return p, fmt.Errorf("stored event %s: %w", event.ID, err)
+	}
+	p.Body = pretty.String()
+	p.About, err = aboutOf(event)
+	return p, err
+}
+
+// aboutOf reads what an event is about.
+func aboutOf(event store.Event) (about, error) {
+	envelope, err := event.Envelope()
+	if err != nil {
+		return about{}, err
+	}
+	var payload struct {
+		InvoiceID          string `json:"invoice_id"`
+		InvoiceNumber      string `json:"invoice_number"`
+		IncomingInvoiceID  string `json:"incoming_invoice_id"`
+		ProviderDocumentID string `json:"provider_document_id"`
+	}
+	if err := json.Unmarshal(envelope.Payload, &payload); err != nil {
+		return about{}, fmt.Errorf("stored event %s: %w", event.ID, err)
+	}
+	switch envelope.ResourceType {
+	case api.ResourceSubmission:
+		return about{Invoice: payload.InvoiceID, Name: payload.InvoiceNumber}, nil
+	case api.ResourceIncomingInvoice:
+		return about{Incoming: payload.IncomingInvoiceID, Name: payload.ProviderDocumentID}, nil
+	}
+	return about{}, nil
+}
+
+// Waiting tells that it is on its way, so that asking for it only ends the wait for the next attempt.
+func (p deliveryPage) Waiting() bool { return p.State == api.DeliveryPending }
+
+// redeliver asks for a delivery again: the same event under the same identifier.
+func (v *visit) redeliver() error {
+	id, err := v.id("delivery")
+	if err != nil {
+		return err
+	}
+	again, err := v.session.Tenant.Redeliver(v.r.Context(), id)
+	if errors.Is(err, store.ErrInactive) {
+		found, err := v.session.Tenant.Delivery(v.r.Context(), id)
+		if err != nil {
+			return err
+		}
+		return v.answerDelivery(http.StatusConflict, found, v.pages.notice("bad.inactive"))
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(said("/webhooks/deliveries/"+again.ID.String(), "good.redelivered"))
+}
+
+// downloadEvent answers with the exact bytes that every attempt of a delivery sends, as an attachment.
+func (v *visit) downloadEvent() error {
+	id, err := v.id("delivery")
+	if err != nil {
+		return err
+	}
+	found, err := v.session.Tenant.Delivery(v.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	event, err := v.session.Tenant.Event(v.r.Context(), found.Event)
+	if err != nil {
+		return err
+	}
+	return v.attachment("event-"+event.ID.String()+".json", event.Body)
+}

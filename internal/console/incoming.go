@@ -1,0 +1,262 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+func incomingRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/incoming", serve: (*visit).listIncoming},
+		{method: http.MethodGet, path: "/incoming/{incoming}", serve: (*visit).showIncoming},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document", serve: (*visit).downloadDocument},
+	}
+}
+
+// incomingPace is how often the pages of incoming e-invoices ask what is new.
+const incomingPace = 5 * time.Second
+
+// incomingPage is what the list of incoming e-invoices shows.
+type incomingPage struct {
+	Search string
+	Rows   live
+}
+
+// incomingRows are the rows and where they stand.
+type incomingRows struct {
+	Rows     []incomingRow
+	Paging   paging
+	Filtered bool
+}
+
+// incomingRow is one incoming e-invoice in the list, in its latest revision.
+type incomingRow struct {
+	api.IncomingInvoice
+	Total string
+	toldRow
+}
+
+func (v *visit) listIncoming() error {
+	ctx, tenant := v.r.Context(), v.session.Tenant
+	paging, search := v.paging(), ""
+	if text := strings.TrimSpace(v.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
+		search = text
+	}
+	read := tenant.IncomingInvoices
+	if search != "" {
+		read = func(ctx context.Context, page, perPage int) (store.IncomingPage, error) {
+			return tenant.SearchIncoming(ctx, search, page, perPage)
+		}
+	}
+	found, err := read(ctx, paging.Page, paging.PerPage)
+	if err != nil {
+		return err
+	}
+	paging.Total = found.Total
+	rows, err := v.incomingRows(found.Invoices)
+	if err != nil {
+		return err
+	}
+	count, err := v.pages.words.count("incoming.count", found.Total)
+	if err != nil {
+		return err
+	}
+	part, err := v.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filtered: search != ""}, incomingPace, count)
+	if err != nil {
+		return err
+	}
+	if v.fragment() {
+		return v.answerLive("incoming", part)
+	}
+	title, err := v.pages.words.say("incoming.title")
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "incoming", shown{Title: title, Section: "incoming", Body: incomingPage{Search: search, Rows: part}})
+}
+
+// incomingRows makes the rows of a page: one query for the deliveries of all of them.
+func (v *visit) incomingRows(invoices []store.Incoming) ([]incomingRow, error) {
+	ids := make([]store.ID, len(invoices))
+	for n, i := range invoices {
+		ids[n] = i.ID
+	}
+	told, err := v.session.Tenant.Told(v.r.Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]incomingRow, len(invoices))
+	for n, i := range invoices {
+		rows[n] = incomingRow{IncomingInvoice: i.Wire(), toldRow: toldRow{told[i.ID]}}
+		if i.TotalAmount != nil {
+			rows[n].Total = grouped(i.TotalAmount.String())
+		}
+	}
+	return rows, nil
+}
+
+// incomingInvoicePage is what the page of one incoming e-invoice shows; all of it is live.
+type incomingInvoicePage struct {
+	api.IncomingInvoice
+	// Revisions are the newest, newest first.
+	Revisions []revisionRow
+	// Older is how many older ones there are.
+	Older  int
+	Events []eventRow
+}
+
+// revisionRow is one revision with what it changed.
+type revisionRow struct {
+	api.IncomingRevision
+	// Size is that of the document in bytes, "" when it is not known.
+	Size    string
+	Changes []changedValue
+	// First tells that there is none before it, Known that the one before it is at hand.
+	First, Known bool
+	// SameDocument tells that the document is to the byte the one of the revision before.
+	SameDocument bool
+}
+
+// changedValue is a value that differs from the one of the revision before, "" for none.
+type changedValue struct {
+	// Field is its JSON name.
+	Field, Before, After string
+}
+
+// maxRevisions is how many revisions a page shows, the newest.
+const maxRevisions = 100
+
+func (v *visit) showIncoming() error {
+	id, err := v.id("incoming")
+	if err != nil {
+		return err
+	}
+	found, err := v.session.Tenant.IncomingInvoice(v.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	p, err := v.incomingInvoicePage(found)
+	if err != nil {
+		return err
+	}
+	say, err := v.pages.words.say("incoming.said", grouped(strconv.FormatInt(found.Revision.Revision, 10)))
+	if err != nil {
+		return err
+	}
+	part, err := v.livePart("incoming-invoice", "incoming-invoice", p, incomingPace, say)
+	if err != nil {
+		return err
+	}
+	if v.fragment() {
+		return v.answerLive("incoming-invoice", part)
+	}
+	title := optional(found.InvoiceNumber)
+	if title == "" {
+		title = found.ProviderDocumentID
+	}
+	return v.page(http.StatusOK, "incoming-invoice", shown{Title: title, Section: "incoming", Body: part})
+}
+
+// incomingInvoicePage reads what belongs to an incoming e-invoice.
+func (v *visit) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
+	ctx, tenant := v.r.Context(), v.session.Tenant
+	p := incomingInvoicePage{IncomingInvoice: found.Wire()}
+	latest := int(found.Revision.Revision)
+	// The last page of the revisions and, where that is short, the one before it: at least maxRevisions if there are.
+	var revisions []store.Revision
+	last := (latest + maxRevisions - 1) / maxRevisions
+	for page := max(1, last-1); page <= last; page++ {
+		read, err := tenant.Revisions(ctx, found.ID, page, maxRevisions)
+		if err != nil {
+			return p, err
+		}
+		revisions = append(revisions, read.Revisions...)
+	}
+	for n := len(revisions) - 1; n >= 0 && len(p.Revisions) < maxRevisions; n-- {
+		row := revisionRow{IncomingRevision: revisions[n].Wire(), First: revisions[n].Revision == 1, Known: n > 0}
+		if size := revisions[n].Size; size != nil {
+			row.Size = grouped(strconv.FormatInt(*size, 10))
+		}
+		if n > 0 {
+			row.SameDocument = revisions[n].SHA256 == revisions[n-1].SHA256
+			row.Changes = changedValues(&revisions[n-1], &revisions[n])
+		}
+		p.Revisions = append(p.Revisions, row)
+	}
+	p.Older = latest - len(p.Revisions)
+	events, err := tenant.ResourceEvents(ctx, []store.ID{found.ID}, maxEvents)
+	if err != nil {
+		return p, err
+	}
+	p.Events, err = v.eventRows(ctx, events)
+	return p, err
+}
+
+// changedValues are the values that differ between two revisions.
+func changedValues(before, after *store.Revision) []changedValue {
+	total := func(r *store.Revision) *string {
+		if r.TotalAmount == nil {
+			return nil
+		}
+		return new(grouped(r.TotalAmount.String()))
+	}
+	var out []changedValue
+	for _, field := range []struct {
+		name          string
+		before, after *string
+	}{
+		{"document_type", before.DocumentType, after.DocumentType}, {"invoice_number", before.InvoiceNumber, after.InvoiceNumber},
+		{"supplier_name", before.SupplierName, after.SupplierName}, {"supplier_network_id", before.SupplierNetworkID, after.SupplierNetworkID},
+		{"issue_date", before.IssueDate, after.IssueDate}, {"due_date", before.DueDate, after.DueDate},
+		{"currency", before.Currency, after.Currency}, {"total_amount", total(before), total(after)},
+	} {
+		if optional(field.before) != optional(field.after) {
+			out = append(out, changedValue{Field: field.name, Before: optional(field.before), After: optional(field.after)})
+		}
+	}
+	return out
+}
+
+// downloadDocument answers with the retained bytes of a revision, as an attachment.
+func (v *visit) downloadDocument() error {
+	id, err := v.id("incoming")
+	if err != nil {
+		return err
+	}
+	text := v.values["revision"]
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(number, 10) != text { // a revision has one spelling
+		return store.ErrNotFound
+	}
+	r, err := v.session.Tenant.RevisionDocument(v.r.Context(), id, number)
+	switch {
+	case err != nil:
+		return err
+	case r.Withheld:
+		return &problem{status: http.StatusForbidden, words: "withheld_document"}
+	case !r.Retained:
+		return &problem{status: http.StatusNotFound, words: "not_retained"}
+	}
+	return v.attachment("incoming-"+id.String()+"-"+text+extension(r.MediaType), r.Body)
+}
+
+// extension is the end of a file's name by what the provider calls its type; what is none of the usual ones is ".bin".
+// Nothing else depends on it: the browser is told of bytes alone.
+func extension(mediaType string) string {
+	name, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
+	switch strings.TrimSpace(name) {
+	case "application/xml", "text/xml":
+		return ".xml"
+	case "application/pdf":
+		return ".pdf"
+	case "application/json":
+		return ".json"
+	}
+	return ".bin"
+}

@@ -1,0 +1,117 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"quittance/internal/store"
+)
+
+// TestIncoming: the list is searched and has pages; one shows its revisions with what each changed; a document leaves byte
+// for byte and as an attachment, unless it is withheld or was never had.
+func TestIncoming(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.inside(t)
+	if got := v.get("/incoming"); got.status != http.StatusOK || !strings.Contains(got.body, "No incoming e-invoice yet") {
+		t.Errorf("without any: %d", got.status)
+	}
+	for n := range 12 {
+		s.purchase(t, fmt.Sprintf("doc-%02d", n), nil)
+	}
+	s.purchase(t, "doc-00", func(d *store.NewIncoming) {
+		d.Body, d.SupplierName, d.DueDate, d.ClaimedSHA256 = []byte("<html><script>alert(1)</script>"), new("Other Supplies LLC"), nil, new(strings.Repeat("0", 64))
+	})
+	s.purchase(t, "large", func(d *store.NewIncoming) {
+		d.Body, d.Retained, d.SHA256, d.Size = nil, false, &[32]byte{7}, new(int64(1<<30))
+	})
+	s.purchase(t, "echo", func(d *store.NewIncoming) { d.Withheld = true })
+	for path, want := range map[string]string{"/incoming?per=5&page=2": "6 to 10 of 14", "/incoming?q=OTHER+supp": "1 to 1 of 1", "/incoming?q=doc-0&per=3": "1 to 3 of 10",
+		"/incoming?q=nothing": "No incoming e-invoice matches", "/incoming?q=%00": "1 to 14 of 14", "/incoming?page=77": "Nothing here"} {
+		if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d without %q", path, got.status, want)
+		}
+	}
+	path := map[string]string{}
+	found, err := s.tenant(t).IncomingInvoices(t.Context(), 1, 100)
+	must(t, err)
+	for _, i := range found.Invoices {
+		path[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
+	}
+	revised := v.get(path["doc-00"])
+	for _, want := range []string{"<del><bdi>Synthetic Supplies LLC</bdi></del> <ins><bdi>Other Supplies LLC</bdi></ins>", "<ins><bdi>–</bdi></ins>", "not what came",
+		path["doc-00"] + "/revisions/1/document", path["doc-00"] + "/revisions/2/document", "einvoice.incoming.revised"} {
+		if !strings.Contains(revised.body, want) {
+			t.Errorf("the page of what was revised lacks %q", want)
+		}
+	}
+	got := v.get(path["doc-00"] + "/revisions/2/document")
+	if got.status != http.StatusOK || got.body != "<html><script>alert(1)</script>" {
+		t.Errorf("the document: %d %q", got.status, got.body)
+	}
+	for name, want := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox",
+		"Content-Disposition": `attachment; filename="incoming-` + strings.TrimPrefix(path["doc-00"], "/incoming/") + `-2.xml"`} {
+		if got.header.Get(name) != want {
+			t.Errorf("%s: %q", name, got.header.Get(name))
+		}
+	}
+	if got := v.get(path["doc-00"] + "/revisions/1/document"); got.body != "<Invoice/>" {
+		t.Errorf("the first one: %q", got.body)
+	}
+	for under, want := range map[string]int{"doc-00/revisions/3/document": 404, "doc-00/revisions/0/document": 404, "doc-00/revisions/01/document": 404, "doc-00/revisions/-1/document": 404,
+		"doc-00/revisions/x/document": 404, "large/revisions/1/document": 404, "echo/revisions/1/document": 403} {
+		name, rest, _ := strings.Cut(under, "/")
+		if got := v.get(path[name] + "/" + rest); got.status != want || strings.Contains(got.body, "<Invoice/>") {
+			t.Errorf("%s: %d, want %d", under, got.status, want)
+		}
+	}
+	for name, want := range map[string]string{"large": "document not retained", "echo": "withheld"} {
+		if got := v.get(path[name]); got.status != http.StatusOK || !strings.Contains(got.body, want) || strings.Contains(got.body, `id="take"`) {
+			t.Errorf("%s: %d without %q", name, got.status, want)
+		}
+	}
+}
+
+// TestIncomingLive: somebody looks at the list, sees an e-invoice arrive, finds it by its supplier, opens it, and sees it
+// revised, none of which loads a page anew; what they download is no page of ours.
+func TestIncomingLive(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), false, 20*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.click(`.side a[href="/incoming"]`)
+		b.until(`document.querySelectorAll("a.row").length === 5`)
+		b.inspect("incoming")
+		same := b.stay()
+		s.purchase(t, "live", func(d *store.NewIncoming) { d.SupplierName = new("Live & Söhne “GmbH”") })
+		b.until(`document.querySelectorAll("a.row").length === 6`)
+		same()
+		b.fill("#q", "söhne")
+		b.click(".filters button")
+		b.until(`document.querySelectorAll("a.row").length === 1 && location.search === "?q=s%C3%B6hne"`)
+		b.click("a.row")
+		b.until(`document.querySelector("#revision-1")`)
+		same = b.stay()
+		s.purchase(t, "live", func(d *store.NewIncoming) {
+			d.SupplierName, d.Body = new("Live & Söhne “GmbH”"), []byte("<Invoice><!-- 2 --></Invoice>")
+		})
+		s.purchase(t, "live", func(d *store.NewIncoming) {
+			d.SupplierName, d.Body = new("הספק"), []byte("<Invoice><!-- 3 --></Invoice>")
+		})
+		b.until(`document.querySelector("#revision-3 ins").innerText === "הספק"`)
+		same()
+		b.click("#revision-3 summary")
+		b.inspect("incoming-revised")
+		var got map[string]string
+		b.do(chromedp.Evaluate(`(async () => { const r = await fetch(document.querySelector("#take").href);
+			return {text: await r.text(), type: r.headers.get("content-type"), as: r.headers.get("content-disposition").split(";")[0]}; })()`, &got, awaited))
+		if got["text"] != "<Invoice><!-- 3 --></Invoice>" || got["type"] != "application/octet-stream" || got["as"] != "attachment" {
+			t.Errorf("downloaded %v", got)
+		}
+	})
+}

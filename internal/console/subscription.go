@@ -1,0 +1,122 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// subscriptionPage is what the page of one subscription shows; all of it is live.
+type subscriptionPage struct {
+	api.Subscription
+	Traffic traffic
+	// Filters are the states that deliveries can be narrowed to, any first.
+	Filters []deliveryFilter
+	// Chosen is the filter that is set, "" for any.
+	Chosen     api.DeliveryState
+	Deliveries []sentRow
+	Paging     paging
+	// Cut tells that there may be older deliveries than are looked through.
+	Cut bool
+}
+
+// sentRow is one delivery in the list.
+type sentRow struct {
+	api.Delivery
+	About about
+}
+
+// deliveryFilter leads to the deliveries of one state.
+type deliveryFilter struct {
+	// State is "" for any.
+	State  api.DeliveryState
+	Count  int
+	Path   string
+	Chosen bool
+}
+
+// deliveryStates are the states of a delivery in the order in which they are shown.
+var deliveryStates = []api.DeliveryState{api.DeliveryPending, api.DeliveryDelivered, api.DeliveryFailed, api.DeliveryBlocked} //nolint:gochecknoglobals // a constant list
+
+// How often the page of a subscription asks what is new: while deliveries are on their way, and otherwise.
+const (
+	subscriptionPace      = 2 * time.Second
+	subscriptionQuietPace = 10 * time.Second
+)
+
+func (v *visit) showSubscription() error {
+	id, err := v.id("subscription")
+	if err != nil {
+		return err
+	}
+	ctx, tenant := v.r.Context(), v.session.Tenant
+	found, err := tenant.Subscription(ctx, id)
+	if err != nil {
+		return err
+	}
+	p := subscriptionPage{Subscription: found.Wire(), Paging: v.paging()}
+	if state := api.DeliveryState(v.r.URL.Query().Get("state")); slices.Contains(deliveryStates, state) {
+		p.Chosen = state
+	}
+	newest, err := tenant.SubscriptionDeliveries(ctx, id, p.Chosen, p.Paging.Page, p.Paging.PerPage)
+	if err != nil {
+		return err
+	}
+	if err := v.listDeliveries(&p, newest); err != nil {
+		return err
+	}
+	now := v.Now()
+	recent, err := tenant.RecentAttempts(ctx, id, windowStart(now, longest))
+	if err != nil {
+		return err
+	}
+	if p.Traffic, err = v.trafficOf(recent, now); err != nil {
+		return err
+	}
+	pace := subscriptionQuietPace
+	if newest.Counts[api.DeliveryPending] > 0 {
+		pace = subscriptionPace
+	}
+	part, err := v.livePart("subscription", "subscription", p, pace, "")
+	if err != nil {
+		return err
+	}
+	if v.fragment() {
+		return v.answerLive("subscription", part)
+	}
+	return v.page(http.StatusOK, "subscription", shown{Title: found.URL, Section: "webhooks", Body: part})
+}
+
+// listDeliveries shows the deliveries of a page, with what they are about, and the ways to others.
+func (v *visit) listDeliveries(p *subscriptionPage, newest store.NewestDeliveries) error {
+	ids := make([]store.ID, len(newest.Deliveries))
+	for n, d := range newest.Deliveries {
+		ids[n] = d.Event
+	}
+	events, err := v.session.Tenant.EventsByID(v.r.Context(), ids)
+	if err != nil {
+		return err
+	}
+	for _, d := range newest.Deliveries {
+		row := sentRow{Delivery: d.Wire()}
+		if row.About, err = aboutOf(events[d.Event]); err != nil {
+			return err
+		}
+		p.Deliveries = append(p.Deliveries, row)
+	}
+	all := newest.Among()
+	p.Cut = all >= store.DeliveryDepth
+	path := "/webhooks/" + p.ID
+	p.Filters = []deliveryFilter{{Count: all, Path: path, Chosen: p.Chosen == ""}}
+	p.Paging.Total = all
+	for _, state := range deliveryStates {
+		p.Filters = append(p.Filters, deliveryFilter{State: state, Count: newest.Counts[state], Path: path + "?state=" + string(state), Chosen: p.Chosen == state})
+		if p.Chosen == state {
+			p.Paging.Total = newest.Counts[state]
+		}
+	}
+	return nil
+}

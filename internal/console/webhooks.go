@@ -1,0 +1,263 @@
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+	"quittance/internal/strictjson"
+	"quittance/internal/webhook"
+)
+
+func webhookRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/webhooks", serve: (*visit).listSubscriptions},
+		{method: http.MethodGet, path: "/webhooks/new", serve: (*visit).showSubscribe},
+		{method: http.MethodPost, path: "/webhooks/new", serve: (*visit).subscribe},
+		{method: http.MethodGet, path: "/webhooks/{subscription}", serve: (*visit).showSubscription},
+		{method: http.MethodPost, path: "/webhooks/{subscription}/deactivate", serve: (*visit).deactivate},
+		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}", serve: (*visit).showDelivery},
+		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}/body", serve: (*visit).downloadEvent},
+		{method: http.MethodPost, path: "/webhooks/deliveries/{delivery}/redeliver", serve: (*visit).redeliver},
+	}
+}
+
+// webhooksPace is how often the list of subscriptions asks what is new.
+const webhooksPace = 5 * time.Second
+
+// stripLength is how many deliveries the strip of a subscription shows, the newest at its end.
+const stripLength = 30
+
+// subscriptionRows are the subscriptions of a page and where it stands.
+type subscriptionRows struct {
+	Rows   []subscriptionRow
+	Paging paging
+	// Kinds is how many kinds of event there are.
+	Kinds int
+}
+
+// subscriptionRow is one subscription in the list.
+type subscriptionRow struct {
+	api.Subscription
+	// Strip is how its newest deliveries stand, the newest last.
+	Strip []stripTick
+	// Delivered is how many of them arrived, Lost how many ended otherwise.
+	Delivered, Lost int
+}
+
+// stripTick is one delivery in a strip; X is its place in units of the drawing.
+type stripTick struct {
+	State api.DeliveryState
+	X     int
+}
+
+func (v *visit) listSubscriptions() error {
+	paging := v.paging()
+	found, err := v.session.Tenant.Subscriptions(v.r.Context(), paging.Page, paging.PerPage)
+	if err != nil {
+		return err
+	}
+	paging.Total = found.Total
+	rows, err := v.subscriptionRows(found.Subscriptions)
+	if err != nil {
+		return err
+	}
+	part, err := v.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging, Kinds: len(api.EventKinds)}, webhooksPace, "")
+	if err != nil {
+		return err
+	}
+	if v.fragment() {
+		return v.answerLive("webhooks", part)
+	}
+	title, err := v.pages.words.say("webhooks.title")
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "webhooks", shown{Title: title, Section: "webhooks", Body: part})
+}
+
+// subscriptionRows makes the rows of a page: one query for the deliveries of all of them.
+func (v *visit) subscriptionRows(subscriptions []store.Subscription) ([]subscriptionRow, error) {
+	ids := make([]store.ID, len(subscriptions))
+	for n, s := range subscriptions {
+		ids[n] = s.ID
+	}
+	recent, err := v.session.Tenant.RecentStates(v.r.Context(), ids, stripLength)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]subscriptionRow, len(subscriptions))
+	for n, s := range subscriptions {
+		row := subscriptionRow{Subscription: s.Wire()}
+		states := recent[s.ID]
+		for _, state := range slices.Backward(states) {
+			row.Strip = append(row.Strip, stripTick{State: state, X: 4 * len(row.Strip)})
+			switch state {
+			case api.DeliveryDelivered:
+				row.Delivered++
+			case api.DeliveryFailed, api.DeliveryBlocked:
+				row.Lost++
+			case api.DeliveryPending:
+			}
+		}
+		rows[n] = row
+	}
+	return rows, nil
+}
+
+// subscribeForm is the form of a new subscription, as it was filled in.
+type subscribeForm struct {
+	URL, Description string
+	// Chosen are the kinds of event that are ticked.
+	Chosen map[api.EventKind]bool
+	// Key tells one filling in from another, so that sending it twice makes one subscription.
+	Key string
+	// Faults are what is wrong, by field.
+	Faults map[string][]string
+}
+
+// Kinds are the kinds of event that can be chosen.
+func (subscribeForm) Kinds() []api.EventKind { return api.EventKinds[:] }
+
+// newKey makes the key of a form.
+func (v *visit) newKey() (string, error) {
+	var random [16]byte
+	if _, err := io.ReadFull(v.Random, random[:]); err != nil {
+		return "", fmt.Errorf("console: key of a form: %w", err)
+	}
+	return hex.EncodeToString(random[:]), nil
+}
+
+func (v *visit) showSubscribe() error {
+	form := subscribeForm{Chosen: map[api.EventKind]bool{}}
+	for _, kind := range api.EventKinds {
+		form.Chosen[kind] = true
+	}
+	return v.answerSubscribe(http.StatusOK, form)
+}
+
+// answerSubscribe answers with the form, which gets a key of its own each time.
+func (v *visit) answerSubscribe(status int, form subscribeForm) error {
+	var err error
+	if form.Key, err = v.newKey(); err != nil {
+		return err
+	}
+	title, err := v.pages.words.say("webhooks.new")
+	if err != nil {
+		return err
+	}
+	return v.page(status, "subscribe", shown{Title: title, Section: "webhooks", Body: form})
+}
+
+// subscribed is what the page of a new subscription shows, the only one that ever holds a signing secret.
+type subscribed struct {
+	api.Subscription
+	Secret string
+}
+
+// subscriptions reads the form by the rules of the API.
+var subscriptions = strictjson.For[api.SubscriptionRequest]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// readSubscribe reads the form; its Faults say what breaks a rule of the API.
+func (v *visit) readSubscribe() (subscribeForm, api.SubscriptionRequest, error) {
+	form := subscribeForm{URL: strings.TrimSpace(v.r.PostFormValue("url")), Description: strings.ReplaceAll(v.r.PostFormValue("description"), "\r\n", "\n"),
+		Chosen: map[api.EventKind]bool{}, Faults: map[string][]string{}}
+	given := map[string]any{"url": form.URL, "events": append([]string{}, v.r.PostForm["events"]...)}
+	if form.Description != "" {
+		given["description"] = form.Description
+	}
+	for _, kind := range v.r.PostForm["events"] {
+		form.Chosen[api.EventKind(kind)] = true
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		return form, api.SubscriptionRequest{}, fmt.Errorf("console: form of a subscription: %w", err)
+	}
+	value, err := strictjson.Parse(text)
+	if err != nil {
+		return form, api.SubscriptionRequest{}, fmt.Errorf("console: form of a subscription: %w", err)
+	}
+	request, faults := subscriptions.Decode(value)
+	for path, of := range faults {
+		field, _, _ := strings.Cut(path, "[")
+		for _, fault := range of {
+			form.Faults[field] = append(form.Faults[field], fault.Message)
+		}
+	}
+	return form, request, nil
+}
+
+// subscribe makes a subscription and shows its secret in the answer itself: there is no address at which it could be seen
+// again, and sending the form once more leads to the subscription without it.
+func (v *visit) subscribe() error {
+	form, request, err := v.readSubscribe()
+	if err != nil {
+		return err
+	}
+	if len(form.Faults) > 0 {
+		return v.answerSubscribe(http.StatusUnprocessableEntity, form)
+	}
+	made, again, err := v.subscribeOnce(request)
+	switch {
+	case errors.Is(err, webhook.ErrUnsafeDestination):
+		form.Faults["url"] = []string{v.pages.words.either("webhooks.new.unsafe", "")}
+		return v.answerSubscribe(http.StatusUnprocessableEntity, form)
+	case errors.Is(err, store.ErrLimit):
+		return &problem{status: http.StatusConflict, words: "limit", cause: err}
+	case err != nil:
+		return err
+	}
+	if again != "" {
+		return v.redirect(said("/webhooks/"+again, "good.subscribed_before"))
+	}
+	title, err := v.pages.words.say("webhooks.made")
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusCreated, "subscribed", shown{Title: title, Section: "webhooks", Body: made})
+}
+
+// formTTL is how long a form that is sent twice has one effect.
+const formTTL = 24 * time.Hour
+
+// subscribeOnce makes the subscription of a form, unless that form has made one already, whose identifier again is then.
+func (v *visit) subscribeOnce(request api.SubscriptionRequest) (made subscribed, again string, err error) {
+	text, err := json.Marshal(request)
+	if err != nil {
+		return made, "", fmt.Errorf("console: form of a subscription: %w", err)
+	}
+	// What was changed meanwhile is another form.
+	sum := sha256.Sum256(append([]byte(v.r.PostFormValue("key")+"\x00"), text...))
+	reply, replayed, err := v.session.Tenant.Idempotent(v.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
+		func(ctx context.Context, tenant *store.Tenant) (store.Reply, error) {
+			created, key, err := v.Destinations.Subscribe(ctx, tenant, v.Random, request)
+			made = subscribed{Subscription: created.Wire(), Secret: key}
+			return store.Reply{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
+		})
+	if replayed {
+		again = string(reply.Body)
+	}
+	return made, again, err
+}
+
+// deactivate ends a subscription.
+func (v *visit) deactivate() error {
+	id, err := v.id("subscription")
+	if err != nil {
+		return err
+	}
+	if _, err := v.session.Tenant.DeactivateSubscription(v.r.Context(), id); err != nil {
+		return err
+	}
+	return v.redirect(said("/webhooks/"+id.String(), "good.deactivated"))
+}

@@ -1,0 +1,420 @@
+package console_test
+
+import (
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"quittance/api"
+	"quittance/client/receiver"
+	"quittance/internal/secret"
+	"quittance/internal/service"
+	"quittance/internal/store"
+	"quittance/internal/webhook"
+)
+
+// listener is a company's own system: it answers as it is told to, and keeps what came.
+type listener struct {
+	url string
+
+	mu     sync.Mutex
+	status int
+	answer string
+	hold   chan struct{} // nil to answer at once
+	came   []callback
+}
+
+// callback is one delivery as it came.
+type callback struct {
+	header http.Header
+	body   []byte
+}
+
+// listen runs a listener, and returns what lets a service reach it.
+func listen(t *testing.T, status int, answer string) (*listener, func(*service.Config)) {
+	t.Helper()
+	l := &listener{status: status, answer: answer}
+	server := httptest.NewTLSServer(l)
+	t.Cleanup(server.Close)
+	l.url = server.URL + "/hooks"
+	at, err := url.Parse(server.URL)
+	must(t, err)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return l, func(c *service.Config) {
+		c.AttemptTimeout = patience // longer than a test holds an answer back
+		c.Destinations = webhook.Policy{AllowAddrs: []netip.AddrPort{netip.MustParseAddrPort(at.Host)}, RootCAs: roots}
+	}
+}
+
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	l.came = append(l.came, callback{r.Header, body})
+	status, answer, hold := l.status, l.answer, l.hold
+	l.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	if status == http.StatusFound {
+		w.Header().Set("Location", "https://elsewhere.example/")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, answer) // who hangs up has gone
+}
+
+// become changes the answer; hold keeps each back until it is closed.
+func (l *listener) become(status int, answer string, hold chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status, l.answer, l.hold = status, answer, hold
+}
+
+// callbacks returns what came so far.
+func (l *listener) callbacks() []callback {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]callback(nil), l.came...)
+}
+
+// subscription makes a subscription past the pages; its identifier.
+func (s *system) subscription(t testing.TB, address, description string, kinds ...api.EventKind) string {
+	t.Helper()
+	made, err := s.tenant(t).CreateSubscription(t.Context(), store.NewSubscription{URL: address, Events: kinds, Description: &description, Secret: secret.New("whsec_a-test")})
+	must(t, err)
+	return made.ID.String()
+}
+
+// purchase retains a purchase document.
+func (s *system) purchase(t testing.TB, id string, edit func(*store.NewIncoming)) {
+	t.Helper()
+	document := store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: new("SUP-" + id), SupplierName: new("Synthetic Supplies LLC"),
+		SupplierNetworkID: new("1000000900"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), Currency: new("AED"), TotalAmount: new(api.MustDecimal("525.00")),
+		MediaType: "application/xml", Metadata: []byte(`{}`), Body: []byte("<Invoice/>"), Retained: true}
+	if edit != nil {
+		edit(&document)
+	}
+	must(t, s.tenant(t).SeedIncoming(t.Context(), []store.NewIncoming{document}))
+}
+
+// ended waits until every delivery of a subscription has ended, and returns them.
+func (s *system) ended(t testing.TB, subscription string) []store.DeliveryRecord {
+	t.Helper()
+	id, err := store.ParseID(subscription)
+	must(t, err)
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		found, err := s.tenant(t).SubscriptionDeliveries(t.Context(), id, "", 1, 100)
+		must(t, err)
+		if len(found.Deliveries) > 0 && found.Counts[api.DeliveryPending] == 0 {
+			return found.Deliveries
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("deliveries did not end: %+v", found)
+		}
+	}
+}
+
+// TestSubscribeForm: what breaks a rule of the API is said at its field with what was typed kept; one form makes one
+// subscription; its secret is in the one answer and nowhere else; there are no more than the limit.
+func TestSubscribeForm(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.inside(t)
+	hooks := s.Info.ReceiverURL
+	all := []string{"events", "einvoice.terminal", "events", "einvoice.status.changed"}
+	for name, bad := range map[string]struct {
+		fields []string
+		want   string
+	}{
+		"no address":         {append([]string{"url", "  "}, all...), `id="url-fault"`},
+		"plain HTTP":         {append([]string{"url", "http://example.com/"}, all...), "The URL cannot be a webhook destination."},
+		"a name of ours":     {append([]string{"url", "https://localhost/"}, all...), "The URL cannot be a webhook destination."},
+		"a query":            {append([]string{"url", "https://example.com/?a=b"}, all...), "The URL cannot be a webhook destination."},
+		"no event":           {[]string{"url", hooks, "description", "keep <me>"}, `id="events-fault"`},
+		"an unknown event":   {[]string{"url", hooks, "events", "einvoice.paid"}, `id="events-fault"`},
+		"a long description": {append([]string{"url", hooks, "description", strings.Repeat("x", 1025)}, all...), `id="description-fault"`},
+		"a control":          {append([]string{"url", hooks, "description", "a\x01b"}, all...), `id="description-fault"`},
+	} {
+		got := v.post("/webhooks/new", bad.fields...)
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, bad.want) {
+			t.Errorf("%s: %d without %q", name, got.status, bad.want)
+		}
+		if name == "no event" && (!strings.Contains(got.body, "keep &lt;me&gt;") || !strings.Contains(got.body, hooks) || strings.Contains(got.body, " checked")) {
+			t.Errorf("what was filled in is not kept: %s", got.body)
+		}
+	}
+	fields := append([]string{"key", "0123456789abcdef0123456789abcdef", "url", hooks, "description", "one\r\ntwo"}, all...)
+	made := v.post("/webhooks/new", fields...)
+	key := secretOf(t, made.body)
+	if made.status != http.StatusCreated || made.header.Get("Cache-Control") != "no-store" || made.header.Get("Location") != "" {
+		t.Errorf("made: %d %v", made.status, made.header)
+	}
+	again := v.post("/webhooks/new", fields...)
+	path, said, _ := strings.Cut(again.header.Get("Location"), "?")
+	if again.status != http.StatusSeeOther || said != "said=good.subscribed_before" || strings.Contains(fmt.Sprint(again), key) {
+		t.Errorf("the same form again: %d to %q", again.status, again.header.Get("Location"))
+	}
+	for _, page := range []string{path, "/webhooks", "/webhooks/new"} {
+		if got := v.get(page); got.status != http.StatusOK || strings.Contains(got.body, key) {
+			t.Errorf("%s: %d, with the secret: %v", page, got.status, strings.Contains(got.body, key))
+		}
+	}
+	if got := v.get(path); !strings.Contains(got.body, "one\ntwo") || !strings.Contains(got.body, "Status changed") || strings.Contains(got.body, ">Incoming revised<") {
+		t.Errorf("it is another one: %s", got.body)
+	}
+	fields[3] = hooks + "/changed"
+	if got := v.post("/webhooks/new", fields...); got.status != http.StatusUnprocessableEntity && secretOf(t, got.body) == key {
+		t.Errorf("a changed form: %d", got.status)
+	}
+	for n := 2; n < store.MaxSubscriptions; n++ {
+		s.subscription(t, hooks, "", api.EventTerminal)
+	}
+	if got := v.post("/webhooks/new", append([]string{"url", hooks}, all...)...); got.status != http.StatusConflict || !strings.Contains(got.body, "20 active subscriptions") {
+		t.Errorf("one too many: %d", got.status)
+	}
+}
+
+// secretOf is the signing secret on a page.
+func secretOf(t *testing.T, page string) string {
+	t.Helper()
+	_, from, _ := strings.Cut(page, `<code id="secret" tabindex="0">`)
+	key, _, found := strings.Cut(from, "<")
+	if !found || !strings.HasPrefix(key, "whsec_") || strings.Count(page, key) != 1 {
+		t.Fatalf("no secret, or more than once: %s", page)
+	}
+	return key
+}
+
+// TestHundredDeliveries: pages of a hundred deliveries and of a hundred incoming e-invoices weigh less than 60 KB over the
+// network.
+func TestHundredDeliveries(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	id := s.subscription(t, s.Info.ReceiverURL, "", api.EventIncomingReceived)
+	for n := range 100 {
+		s.purchase(t, fmt.Sprintf("doc-%d", n), nil)
+	}
+	s.ended(t, id)
+	v := s.inside(t)
+	for _, path := range []string{"/webhooks/" + id + "?per=100", "/incoming?per=100"} {
+		packed := v.get(path, "Accept-Encoding", "gzip") // set by hand, so that what comes is counted as it comes
+		if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > 60_000 {
+			t.Errorf("%s: %d bytes, encoding %q", path, len(packed.body), packed.header.Get("Content-Encoding"))
+		}
+		if got := v.get(path); strings.Count(got.body, `class="row"`) != 100 || !strings.Contains(got.body, "1 to 100 of 100") {
+			t.Errorf("%s: %d rows", path, strings.Count(got.body, `class="row"`))
+		}
+	}
+}
+
+// TestBlockedDelivery: a redirect blocks its delivery and ends the subscription, and both pages say why in plain words;
+// nothing is delivered to it again.
+func TestBlockedDelivery(t *testing.T) {
+	t.Parallel()
+	l, reach := listen(t, http.StatusFound, "")
+	s := start(t, first(), true, time.Millisecond, reach)
+	v := s.inside(t)
+	id := s.subscription(t, l.url, "", api.EventIncomingReceived)
+	s.purchase(t, "a", nil)
+	deliveries := s.ended(t, id)
+	path := "/webhooks/deliveries/" + deliveries[0].ID.String()
+	for page, want := range map[string]string{path: "Your system answered with a redirect, which is not followed.", "/webhooks/" + id: "Redirects are not followed", "/webhooks": "deactivated",
+		"/webhooks/" + id + "?state=blocked": path, "/incoming": "1 failed"} {
+		if got := v.get(page); got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d without %q", page, got.status, want)
+		}
+	}
+	if got := v.get("/webhooks/" + id + "?state=delivered"); strings.Contains(got.body, path) || !strings.Contains(got.body, "Nothing here.") {
+		t.Error("a filter lets everything pass")
+	}
+	if got := v.get(path); strings.Contains(got.body, `id="redeliver"`) || !strings.Contains(got.body, `>a</bdi>`) {
+		t.Error("what is deactivated can be asked for again")
+	}
+	if got := v.post(path + "/redeliver"); got.status != http.StatusConflict || !strings.Contains(got.body, "nothing is delivered to it any more") {
+		t.Errorf("redeliver: %d", got.status)
+	}
+	if got := v.post("/webhooks/" + id + "/deactivate"); got.status != http.StatusSeeOther {
+		t.Errorf("deactivate once more: %d", got.status)
+	}
+	body := v.get(path + "/body")
+	if sent := l.callbacks(); len(sent) != 1 || body.body != string(sent[0].body) || !strings.HasPrefix(body.header.Get("Content-Disposition"), "attachment") ||
+		body.header.Get("Content-Type") != "application/octet-stream" || body.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("the bytes that were sent: %d %v", len(sent), body.header)
+	}
+}
+
+// TestWebhooksOfOthers: another company's subscriptions, deliveries and incoming e-invoices are nothing, to look at and to
+// act on.
+func TestWebhooksOfOthers(t *testing.T) {
+	t.Parallel()
+	l, reach := listen(t, http.StatusOK, "")
+	s := start(t, first(), true, time.Millisecond, reach)
+	id := s.subscription(t, l.url, "", api.EventIncomingReceived)
+	s.purchase(t, "a", nil)
+	delivery := s.ended(t, id)[0]
+	incoming, err := s.tenant(t).IncomingInvoices(t.Context(), 1, 1)
+	must(t, err)
+	s.company(t, "other@example.com", strong)
+	stranger := s.visitor(t)
+	stranger.login("other@example.com", strong)
+	for _, path := range []string{"/webhooks/" + id, "/webhooks/deliveries/" + delivery.ID.String(), "/webhooks/deliveries/" + delivery.ID.String() + "/body",
+		"/incoming/" + incoming.Invoices[0].ID.String(), "/incoming/" + incoming.Invoices[0].ID.String() + "/revisions/1/document"} {
+		if got := stranger.get(path); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
+		if got := s.inside(t).get(path); got.status != http.StatusOK {
+			t.Errorf("%s for its owner: %d", path, got.status)
+		}
+	}
+	for _, path := range []string{"/webhooks/" + id + "/deactivate", "/webhooks/deliveries/" + delivery.ID.String() + "/redeliver"} {
+		if got := stranger.post(path); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+	for _, path := range []string{"/webhooks", "/incoming"} {
+		if got := stranger.get(path); strings.Contains(got.body, id) || strings.Contains(got.body, "SUP-a") {
+			t.Errorf("%s shows another company's", path)
+		}
+	}
+	if kept, err := s.tenant(t).Subscription(t.Context(), delivery.Subscription); err != nil || !kept.Active || len(l.callbacks()) != 1 {
+		t.Errorf("it acted all the same: %+v, %v", kept, err)
+	}
+}
+
+// allow takes one fault of the console of the browser away: that a page we asked for was refused, which is what was wanted.
+func (b *browser) allow(part string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var kept []string
+	for _, fault := range b.faults {
+		if !strings.Contains(fault, part) {
+			kept = append(kept, fault)
+		}
+	}
+	b.faults = kept
+}
+
+// TestSubscribeAndRedeliver: somebody makes a subscription, copies its secret, which no page shows again, sees a delivery
+// fail, mends the receiver, delivers again, sees it arrive without loading the page anew, and deactivates. What came is
+// signed with the secret that was shown.
+func TestSubscribeAndRedeliver(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		const refusal = `<b id="evil">no & thanks</b><script>document.title = "evil"</script>`
+		l, reach := listen(t, http.StatusBadRequest, refusal)
+		s := start(t, first(), true, 20*time.Millisecond, reach)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.click(`.side a[href="/webhooks"]`)
+		b.until(`document.querySelector(".empty")`)
+		b.inspect("webhooks-none")
+		b.click("#new")
+		b.until(`document.activeElement.id === "url"`)
+		b.inspect("subscribe")
+		b.fill("#url", "https://localhost/hooks")
+		b.fill("#description", "Bookkeeping")
+		b.click("form.stack button")
+		b.until(`document.querySelector("#url-fault")`)
+		b.allow("422")
+		b.inspect("subscribe-fault")
+		b.open("/webhooks/new")
+		b.fill("#url", l.url)
+		b.fill("#description", "Bookkeeping")
+		b.click("form.stack button")
+		b.until(`document.querySelector("#secret") && location.pathname !== "/webhooks/new"`)
+		b.inspect("subscribed")
+		key := b.text("#secret")
+		b.copySecret(key)
+		b.do(chromedp.Reload())
+		b.until(`document.querySelector("#h-traffic")`)
+		gone := fmt.Sprintf(`!document.documentElement.outerHTML.includes(%q)`, key)
+		b.until(gone)
+		b.do(chromedp.NavigateBack())
+		b.until(`document.querySelector("#url") && ` + gone)
+		b.do(chromedp.NavigateForward())
+		b.until(`document.querySelector("#deactivate") && ` + gone)
+
+		same := b.stay()
+		number := "INV-1"
+		s.submitted(t, s.token(t, s.email, s.password), number, "sandbox-accepted")
+		b.until(`document.querySelector(".sends .delivery.failed")`)
+		same()
+		b.until(`document.querySelector(".charts")`)
+		b.inspect("subscription-failed")
+		b.click(`.tabs a[href$="state=failed"]`)
+		b.until(`location.search === "?state=failed" && document.querySelector(".sends a.row")`)
+		b.click(".sends a.row")
+		b.until(`document.querySelector(".standing.rejected")`)
+		b.click("#answer-1 summary")
+		b.until(`document.querySelector("#answer-1 pre").textContent === ` + quotedText(refusal) + ` && !document.querySelector("#evil") && document.title !== "evil"`)
+		b.until(`document.querySelector('.summary a[href^="/invoices/"]').innerText === "` + number + `"`)
+		b.inspect("delivery-failed")
+
+		hold := make(chan struct{})
+		l.become(http.StatusOK, "", hold)
+		b.click("#redeliver")
+		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
+		b.inspect("redeliver")
+		b.click("#confirm button.primary")
+		b.until(`document.querySelector(".standing.unknown")`)
+		same = b.stay()
+		close(hold)
+		b.until(`document.querySelector(".standing.acknowledged") && document.querySelectorAll(".sent > li").length === 2`)
+		b.until(`document.querySelector("#announcer").textContent.includes("2xx")`)
+		same()
+		b.inspect("delivery-again")
+		s.verified(t, l, key, b.text("#uuid"))
+
+		b.click(`.crumb a:last-child`)
+		b.click("#deactivate")
+		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
+		b.click("#confirm button.danger")
+		b.until(`document.querySelector(".standing.rejected").innerText.includes("Somebody of your company deactivated it") && !document.querySelector("#deactivate")`)
+		b.inspect("subscription-ended")
+	})
+}
+
+// copySecret copies the secret with and without the permission to.
+func (b *browser) copySecret(key string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }`, nil))
+	b.click("#copy")
+	b.until(fmt.Sprintf(`window.copied === %q && document.querySelector("#copy").innerText === "Copied"`, key))
+	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error("no permission"))`, nil))
+	b.click("#copy")
+	b.until(fmt.Sprintf(`getSelection().toString() === %q && document.querySelector("#announcer").textContent.includes("Ctrl+C")`, key))
+}
+
+func quotedText(text string) string {
+	return "`" + strings.ReplaceAll(text, "`", "") + "`"
+}
+
+// verified checks that an event came twice, and that both bear the signature of a secret.
+func (s *system) verified(t *testing.T, l *listener, key, event string) {
+	t.Helper()
+	verifier, came := receiver.Verifier{Secrets: []string{key}}, 0
+	for _, c := range l.callbacks() {
+		if _, err := verifier.Verify(c.header, c.body); err != nil {
+			t.Errorf("the signature: %v", err)
+		}
+		if c.header.Get(api.HeaderDelivery) == event {
+			came++
+		}
+	}
+	if came != 2 {
+		t.Errorf("event %q came %d times, want 2", event, came)
+	}
+}

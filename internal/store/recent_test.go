@@ -1,0 +1,172 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestRecentDeliveries: the newest deliveries of a subscription come in their order, narrowed by state, counted by state,
+// in pages; another subscription has its own.
+func TestRecentDeliveries(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		s, other := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
+		for range 4 {
+			f.tell(t, 1)
+			f.Clock.Advance(time.Second)
+		}
+		claimed := f.claimDeliveries(t, s.ID, 3)
+		for n, settlement := range []store.Settlement{{State: store.DeliveryFailed, Reason: "refused"}, {State: store.DeliveryDelivered}, {State: store.DeliveryDelivered}} {
+			must(t, claimed[n].Settle(ctx, attempt(f, 200), settlement))
+		}
+		all, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, "", 1, 3)
+		must(t, err)
+		if all.Among() != 4 || all.Counts[store.DeliveryDelivered] != 2 || all.Counts[store.DeliveryFailed] != 1 || all.Counts[store.DeliveryPending] != 1 || len(all.Deliveries) != 3 {
+			t.Errorf("all: %+v", all)
+		}
+		if !slices.IsSortedFunc(all.Deliveries, func(a, b store.DeliveryRecord) int { return b.CreatedAt.Compare(a.CreatedAt) }) || all.Deliveries[0].State != store.DeliveryPending {
+			t.Errorf("not newest first: %+v", all.Deliveries)
+		}
+		second, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, "", 2, 3)
+		must(t, err)
+		if len(second.Deliveries) != 1 || second.Deliveries[0].ID != claimed[0].ID {
+			t.Errorf("the second page: %+v", second.Deliveries)
+		}
+		failed, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, store.DeliveryFailed, 1, 10)
+		must(t, err)
+		if len(failed.Deliveries) != 1 || failed.Deliveries[0].ID != claimed[0].ID || failed.Among() != 4 {
+			t.Errorf("failed: %+v", failed)
+		}
+		past, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, "", 1<<40, 10)
+		if err != nil || len(past.Deliveries) != 0 || past.Among() != 4 {
+			t.Errorf("past the end: %+v, %v", past, err)
+		}
+
+		states, err := f.tenant.RecentStates(ctx, []store.ID{s.ID, other.ID, f.decoyDelivery(t).Subscription}, 3)
+		must(t, err)
+		want := map[store.ID][]api.DeliveryState{
+			s.ID:     {store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDelivered},
+			other.ID: {store.DeliveryPending, store.DeliveryPending, store.DeliveryPending},
+		}
+		if fmt.Sprint(states) != fmt.Sprint(want) {
+			t.Errorf("states %v, want %v", states, want)
+		}
+		if all, err := f.tenant.RecentStates(ctx, []store.ID{s.ID}, 100); err != nil || len(all[s.ID]) != 4 {
+			t.Errorf("fewer than asked for: %v, %v", all, err)
+		}
+		if none, err := f.tenant.RecentStates(ctx, nil, 1); err != nil || len(none) != 0 {
+			t.Errorf("of none: %v, %v", none, err)
+		}
+	})
+}
+
+// decoyDelivery is a delivery of the other company.
+func (f *fixture) decoyDelivery(t *testing.T) store.DeliveryRecord {
+	t.Helper()
+	page, err := f.decoy.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1, 1)
+	must(t, err)
+	return page.Deliveries[0]
+}
+
+// TestRecentAttempts: the attempts of one subscription since an instant, newest deliveries first; those of others are
+// not among them.
+func TestRecentAttempts(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		s := f.subscribe(t, api.EventSubmissionUpdated)
+		before := f.Clock.Now()
+		f.tell(t, 1)
+		first := f.claimDeliveries(t, s.ID, 1)[0]
+		must(t, first.Settle(ctx, attempt(f, 503), store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now()}))
+		since := f.Clock.Advance(time.Hour)
+		again := f.claimDeliveries(t, s.ID, 1)[0]
+		must(t, again.Settle(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, ErrorClass: "timeout"}, store.Settlement{State: store.DeliveryFailed}))
+		f.tell(t, 1)
+		last := f.claimDeliveries(t, s.ID, 1)[0]
+		must(t, last.Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
+
+		read := func(since time.Time) string {
+			recent, err := f.tenant.RecentAttempts(ctx, s.ID, since)
+			must(t, err)
+			if !recent.From.IsZero() {
+				t.Errorf("every delivery was looked at, and it says only those from %s", recent.From)
+			}
+			out := ""
+			for _, a := range recent.Attempts {
+				out += fmt.Sprintf("%d%s %s; ", a.HTTPStatus, a.ErrorClass, a.Duration)
+			}
+			return out
+		}
+		if got := read(before); got != "200 1.5s; 0timeout 1s; 503 1.5s; " {
+			t.Errorf("all: %s", got)
+		}
+		if got := read(since); got != "200 1.5s; 0timeout 1s; " {
+			t.Errorf("of the last hour: %s", got)
+		}
+		if got, err := f.tenant.RecentAttempts(ctx, f.decoyDelivery(t).Subscription, time.Time{}); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("of another company: %v, %v", got, err)
+		}
+	})
+}
+
+// TestOneEvent: an event is found with its bytes, another company's is not.
+func TestOneEvent(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		f.tell(t, 1)
+		events, err := f.tenant.Events(t.Context(), 0, 1)
+		must(t, err)
+		found, err := f.tenant.Event(t.Context(), events[0].ID)
+		if err != nil || fmt.Sprint(found) != fmt.Sprint(events[0]) {
+			t.Errorf("%+v, want %+v: %v", found, events[0], err)
+		}
+		some, err := f.tenant.EventsByID(t.Context(), []store.ID{events[0].ID, f.decoyDelivery(t).Event})
+		if err != nil || len(some) != 1 || fmt.Sprint(some[events[0].ID]) != fmt.Sprint(events[0]) {
+			t.Errorf("by identifier: %+v, %v", some, err)
+		}
+		if none, err := f.tenant.EventsByID(t.Context(), nil); err != nil || len(none) != 0 {
+			t.Errorf("of none: %v, %v", none, err)
+		}
+		if _, err := f.tenant.Event(t.Context(), f.decoyDelivery(t).Event); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("another company's: %v", err)
+		}
+	})
+}
+
+// TestSearchIncoming: a text is found in the latest revision's number, supplier and identifiers, whatever its letters'
+// case; the signs of patterns mean themselves.
+func TestSearchIncoming(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		odd := incoming("odd_100%", "O")
+		odd.SupplierName, odd.InvoiceNumber = new(`Öl \ Söhne 100% GmbH`), new("S_7")
+		plain := incoming("plain", "P")
+		plain.SupplierName, plain.InvoiceNumber, plain.SupplierNetworkID = new("Plain Ltd"), new("X-8"), nil
+		revised := incoming("plain", "Q")
+		revised.SupplierName, revised.InvoiceNumber, revised.SupplierNetworkID = new("Plain Ltd"), new("X-9"), new("77")
+		must(t, f.tenant.SeedIncoming(ctx, []store.NewIncoming{odd, plain, revised}))
+		for text, want := range map[string]string{
+			"x-9": "plain ", "X-8": "", "PLAIN": "plain ", "100%": "odd_100% ", `\`: "odd_100% ", "s_7": "odd_100% ", "_": "odd_100% ", "%": "odd_100% ", "77": "plain ",
+			"l": "plain odd_100% ", "nothing": "", "odd": "odd_100% ",
+		} {
+			page, err := f.tenant.SearchIncoming(ctx, text, 1, 10)
+			must(t, err)
+			got := ""
+			for _, i := range page.Invoices {
+				got += i.ProviderDocumentID + " "
+			}
+			if got != want || page.Total != len(page.Invoices) {
+				t.Errorf("%q finds %q of %d, want %q", text, got, page.Total, want)
+			}
+		}
+		second, err := f.tenant.SearchIncoming(ctx, "l", 2, 1)
+		if err != nil || second.Total != 2 || len(second.Invoices) != 1 || second.Invoices[0].ProviderDocumentID != "odd_100%" {
+			t.Errorf("the second page: %+v, %v", second, err)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package webhook
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"quittance/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// Subscribe makes a subscription as a company asked for it, with a signing secret of its own, which is returned here and
+// never again. The form of the request has been checked. [ErrUnsafeDestination] says that it may not lead where it does,
+// [store.ErrLimit] that the company has enough of them.
+func (p Policy) Subscribe(ctx context.Context, tenant *store.Tenant, random io.Reader, request api.SubscriptionRequest) (created store.Subscription, key string, err error) {
+	destination, err := p.ParseDestination(*request.URL)
+	if err != nil {
+		return store.Subscription{}, "", err
+	}
+	if key, err = NewSecret(random); err != nil {
+		return store.Subscription{}, "", err
+	}
+	created, err = tenant.CreateSubscription(ctx, store.NewSubscription{URL: destination.String(),
+		Events: eventKinds(request.Events), Description: request.Description, Secret: secret.New(key)})
+	return created, key, err
+}
+
+// eventKinds returns the chosen kinds in the order of the specification, each once; none chosen means all.
+func eventKinds(names []string) []api.EventKind {
+	var kinds []api.EventKind
+	for _, kind := range api.EventKinds {
+		if len(names) == 0 || slices.Contains(names, string(kind)) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
