@@ -133,4 +133,3 @@ func answersOn(conn net.Conn) bool {
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	return err == nil && response.StatusCode == http.StatusOK && response.Body.Close() == nil
 }
-
