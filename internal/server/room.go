@@ -26,7 +26,7 @@ type room struct {
 // newRoom makes room for so many requests, and for the bodies of 64 of the largest, or 64 MiB.
 func newRoom(requests int, maxBody int64) *room {
 	const bodies, least = 64, 64 << 20
-	size := int(max(least, bodies*maxBody)) //nolint:gosec // a flag of some megabytes
+	size := int(max(least, bodies*maxBody))
 	return &room{places: share.NewPool[store.ID](requests, share.Rule{Part: roomPart, Most: requests}),
 		bytes: share.NewPool[store.ID](size, share.Rule{Part: roomPart, Most: size})}
 }
