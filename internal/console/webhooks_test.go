@@ -220,6 +220,22 @@ func TestHundredDeliveries(t *testing.T) {
 	}
 }
 
+// BenchmarkHundredDeliveries is the page of a subscription with its charts and a hundred deliveries, over HTTP.
+func BenchmarkHundredDeliveries(b *testing.B) {
+	s := start(b, first(), true, time.Millisecond)
+	id := s.subscription(b, s.Info.ReceiverURL, "", api.EventIncomingReceived)
+	for n := range 100 {
+		s.purchase(b, fmt.Sprintf("doc-%d", n), nil)
+	}
+	s.ended(b, id)
+	v := s.inside(b)
+	for b.Loop() {
+		if got := v.get("/webhooks/"+id+"?per=100", "Accept-Encoding", "gzip"); got.status != http.StatusOK {
+			b.Fatal(got.status)
+		}
+	}
+}
+
 // TestBlockedDelivery: a redirect blocks its delivery and ends the subscription, and both pages say why in plain words;
 // nothing is delivered to it again.
 func TestBlockedDelivery(t *testing.T) {
