@@ -67,7 +67,11 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, answer, hold := l.status, l.answer, l.hold
 	l.mu.Unlock()
 	if hold != nil {
-		<-hold
+		select {
+		case <-hold:
+		case <-r.Context().Done():
+			return
+		}
 	}
 	if status == http.StatusFound {
 		w.Header().Set("Location", "https://elsewhere.example/")
