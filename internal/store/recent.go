@@ -77,14 +77,14 @@ func (t *Tenant) SubscriptionDeliveries(ctx context.Context, subscription ID, st
 // subscription, in one query.
 func (t *Tenant) RecentStates(ctx context.Context, subscriptions []ID, each int) (map[ID][]api.DeliveryState, error) {
 	out := map[ID][]api.DeliveryState{}
-	if len(subscriptions) == 0 {
-		return out, nil
-	}
 	type recent struct {
 		subscription ID
 		state        api.DeliveryState
 	}
 	err := t.read(func(q querier) error {
+		if len(subscriptions) == 0 {
+			return nil
+		}
 		parts, args := make([]string, len(subscriptions)), []any{t.id}
 		for n, subscription := range subscriptions {
 			args = append(args, subscription)
@@ -168,10 +168,10 @@ func (t *Tenant) Event(ctx context.Context, id ID) (Event, error) {
 // EventsByID returns some events, in one query; at most 100 should be asked for.
 func (t *Tenant) EventsByID(ctx context.Context, ids []ID) (map[ID]Event, error) {
 	out := map[ID]Event{}
-	if len(ids) == 0 {
-		return out, nil
-	}
 	err := t.read(func(q querier) error {
+		if len(ids) == 0 {
+			return nil
+		}
 		list, args := t.idList(ids)
 		events, err := collect(ctx, q, scanEvent, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and id in (`+list+`)`, args...)
 		for _, e := range events {
