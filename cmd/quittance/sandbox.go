@@ -165,6 +165,7 @@ func welcome(info allinone.Info, temporary bool, chaos string) string {
 	line("")
 	line("  Quittance sandbox. Synthetic data only: what happens here proves nothing about production.")
 	line("")
+	line("  Console    %s   (open it in a browser and log in)", info.ConsoleURL)
 	line("  API        %s   (guides and reference: %s/docs)", info.BaseURL, info.BaseURL)
 	line("  Provider   %s%s", info.ProviderURL, chaos)
 	line("  Receiver   %s   (see what arrived: curl --cacert %s https://%s)", info.ReceiverURL, info.ReceiverCA, hostOf(info.ReceiverURL))

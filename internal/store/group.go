@@ -178,8 +178,16 @@ func (db *DB) commitTogether(g *group, batch []*proposal) {
 			return
 		}
 	}
+	var down error
 	for _, p := range batch {
-		db.commitAlone(p)
+		if down == nil {
+			db.commitAlone(p)
+		} else {
+			p.err, p.cause, p.woken = down, nil, nil // each would wait as long as the first did
+		}
+		if p.err != nil && db.unavailable(p.err) {
+			down = p.err
+		}
 		p.end()
 	}
 }
@@ -249,10 +257,13 @@ func (p *proposal) run(ctx context.Context, db *DB, begun *sql.Tx) {
 // runPlainly runs one write in a transaction that it ends by its failure.
 func (db *DB) runPlainly(ctx context.Context, begun *sql.Tx, p *proposal) error {
 	p.run(ctx, db, begun)
-	if p.cause != nil || p.err != nil {
-		return fmt.Errorf("%w: %w", errTransactionGone, p.err)
+	switch {
+	case p.cause == nil && p.err == nil:
+		return nil
+	case p.cause == nil && db.unavailable(p.err):
+		return p.err // to run each alone would be to wait for the same database as often
 	}
-	return nil
+	return fmt.Errorf("%w: %w", errTransactionGone, p.err)
 }
 
 // runInside runs one write in a savepoint. An error is about the whole transaction.

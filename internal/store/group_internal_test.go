@@ -352,3 +352,40 @@ func BenchmarkWrite(b *testing.B) {
 		})
 	}
 }
+
+// TestDownForAll: when the database is not there for one write, its neighbours are told so too, and do not each wait for
+// it in turn.
+func TestDownForAll(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		const writes = 8
+		ends, runs := make([]error, writes), make([]int, writes)
+		g.batch(writes, func(n int) {
+			ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
+				if runs[n]++; n < 2 {
+					return nil
+				}
+				if g.group().savepoints { // SQLite has rolled everything back by itself
+					if _, err := tx.exec(ctx, "rollback"); err != nil {
+						return err
+					}
+				}
+				return context.DeadlineExceeded // as after a statement that was given up
+			})
+		})
+		later := 0
+		for n := range writes {
+			if n > 2 {
+				later += runs[n]
+			}
+			if ends[n] == nil && !slices.Contains(g.kept(t), n) {
+				t.Errorf("write %d was told that it is committed", n)
+			}
+			if n >= 2 && !errors.Is(ends[n], ErrUnavailable) {
+				t.Errorf("write %d: error %v", n, ends[n])
+			}
+		}
+		if later != 0 {
+			t.Errorf("%d writes were tried after the database was found not to be there", later)
+		}
+	})
+}
