@@ -203,7 +203,8 @@ func (s *stricken) story(ctx context.Context) {
 	s.keyed[number] = key != ""
 	s.mu.Unlock()
 	path := "/api/v1/client/invoices/" + id
-	if _, ok = s.call(ctx, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted); ok {
+	// Whose intent is committed so late that its lease may have ended sends nothing, and says so: 502, a draft again.
+	if got, ok = s.call(ctx, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway); ok && got.status != http.StatusBadGateway {
 		s.mu.Lock()
 		s.sent[id] = true
 		s.mu.Unlock()

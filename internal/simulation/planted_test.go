@@ -100,8 +100,15 @@ func bugs() []bug {
 	s.lease++
 	if reserved`},
 		{name: "late worker overwrites", file: "store/delivery.go",
-			old: `		leased = lease == d.lease`,
-			new: `		leased = lease == d.lease || PLANTED`},
+			old: `	var due, reason any
+`,
+			new: `	var due, reason any
+	if PLANTED {
+		if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", t.id, d.ID).Scan(&d.lease); err != nil {
+			return 0, false, err
+		}
+	}
+`},
 		{name: "delivery marked before it is sent", file: "store/delivery.go",
 			old: `		claimed, err = t.fill(ctx, tx, l.id, leased)
 		return err`,
