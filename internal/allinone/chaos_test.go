@@ -116,7 +116,7 @@ func learnt(t *testing.T, s *allinone.Sandbox, token, number, recipient string) 
 // leave nothing behind.
 func TestWhatWasSaidWronglyIsUndone(t *testing.T) {
 	t.Parallel()
-	s, _ := run(t, t.TempDir(), func(c *allinone.Config) { c.Empty, c.Pace = true, 300*time.Millisecond })
+	s, _ := run(t, t.TempDir(), func(c *allinone.Config) { c.Empty, c.Pace = true, time.Second })
 	token, _ := login(t, s.Info, s.Info.Password)
 	for recipient, wrong := range map[string]sandbox.Misbehaviour{
 		"sandbox-foreign": sandbox.Foreign, "sandbox-stale": sandbox.Stale, "sandbox-repeated": sandbox.Repeated,

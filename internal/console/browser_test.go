@@ -163,7 +163,9 @@ func (b *browser) click(selector string) {
 // fill types a text into a field, in place of what it holds.
 func (b *browser) fill(selector, text string) {
 	b.t.Helper()
-	b.do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).value = ""`, selector), nil), chromedp.SendKeys(selector, text, chromedp.ByQuery))
+	// SendKeys would read attributes of the node beside the goroutine of chromedp that changes them.
+	b.until(fmt.Sprintf(`document.querySelector(%q)`, selector))
+	b.do(chromedp.Evaluate(fmt.Sprintf(`{ const field = document.querySelector(%q); field.focus(); field.value = "" }`, selector), nil), chromedp.KeyEvent(text))
 }
 
 // tabTo presses the tabulator until what a selector finds has the focus, as somebody without a mouse does.
