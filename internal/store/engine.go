@@ -20,8 +20,8 @@ type engine struct {
 	lock string
 	// asJSON is appended to a column of JSON text whose members are read.
 	asJSON string
-	// begin are the options of a write transaction.
-	begin *sql.TxOptions
+	// begin begins a write transaction.
+	begin func(ctx context.Context) (transaction, error)
 	// gather returns the group that commits a fact together with others; nil for a fact that is committed alone.
 	gather func(fact string, owner ID) *group
 	// places bounds how many transactions write at once, so that readers find a connection; nil where groups do.

@@ -206,7 +206,7 @@ func (db *DB) commitBatch(ctx context.Context, g *group, batch []*proposal) (err
 		return err
 	}
 	defer leave()
-	begun, err := db.writer.BeginTx(ctx, db.begin)
+	begun, err := db.begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -246,8 +246,8 @@ func (db *DB) commitBatch(ctx context.Context, g *group, batch []*proposal) (err
 }
 
 // run runs the closure of a write.
-func (p *proposal) run(ctx context.Context, db *DB, begun *sql.Tx) {
-	t := &tx{Tx: begun, db: db, woken: map[Work]bool{}}
+func (p *proposal) run(ctx context.Context, db *DB, begun transaction) {
+	t := &tx{transaction: begun, db: db, woken: map[Work]bool{}}
 	p.err = errUnfinished
 	defer func() { p.cause = recover() }()
 	p.err = p.fn(ctx, t)
@@ -255,7 +255,7 @@ func (p *proposal) run(ctx context.Context, db *DB, begun *sql.Tx) {
 }
 
 // runPlainly runs one write in a transaction that it ends by its failure.
-func (db *DB) runPlainly(ctx context.Context, begun *sql.Tx, p *proposal) error {
+func (db *DB) runPlainly(ctx context.Context, begun transaction, p *proposal) error {
 	p.run(ctx, db, begun)
 	switch {
 	case p.cause == nil && p.err == nil:
@@ -267,7 +267,7 @@ func (db *DB) runPlainly(ctx context.Context, begun *sql.Tx, p *proposal) error 
 }
 
 // runInside runs one write in a savepoint. An error is about the whole transaction.
-func (db *DB) runInside(ctx context.Context, begun *sql.Tx, p *proposal) error {
+func (db *DB) runInside(ctx context.Context, begun transaction, p *proposal) error {
 	if _, err := begun.ExecContext(ctx, savepoint); err != nil {
 		return fmt.Errorf("%w: %w", errTransactionGone, err)
 	}

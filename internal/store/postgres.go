@@ -69,7 +69,13 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.
 		claim: " for no key update skip locked", lock: " for no key update", asJSON: "::json",
-		begin:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+		begin: func(ctx context.Context) (transaction, error) {
+			begun, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+			if err != nil {
+				return nil, err // not a nil *sql.Tx in an interface
+			}
+			return begun, nil
+		},
 		serve:       func() (func() error, error) { return func() error { return nil }, nil },
 		constraint:  postgresConstraint,
 		retry:       postgresRetry,

@@ -13,9 +13,18 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// transaction is what the writes of one commit run in. [sql.Tx] is one.
+type transaction interface {
+	querier
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	Commit() error
+	// Rollback returns [sql.ErrTxDone] after a Commit that has ended the transaction, whatever came of it.
+	Rollback() error
+}
+
 // tx is one write transaction.
 type tx struct {
-	*sql.Tx
+	transaction
 	db    *DB
 	woken map[Work]bool
 }
@@ -106,7 +115,7 @@ func (db *DB) told(woken map[Work]bool, err error) error {
 }
 
 func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) (_ map[Work]bool, err error) {
-	begun, err := db.writer.BeginTx(ctx, db.begin)
+	begun, err := db.begin(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
@@ -120,7 +129,7 @@ func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Co
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 		}
 	}()
-	t := &tx{Tx: begun, db: db, woken: map[Work]bool{}}
+	t := &tx{transaction: begun, db: db, woken: map[Work]bool{}}
 	if err := fn(ctx, t); err != nil {
 		return nil, err
 	}
