@@ -163,7 +163,11 @@ func (t *Tenant) exportInvoice(ctx context.Context, q querier, id ID, out *expor
 		return err
 	}
 	for _, s := range submissions {
-		part := exportSubmission{ID: s.ID, Number: s.Number, Document: string(s.Document), Count: s.Evidence}
+		document, err := t.document(ctx, q, s.ID)
+		if err != nil {
+			return err
+		}
+		part := exportSubmission{ID: s.ID, Number: s.Number, Document: string(document), Count: s.Evidence}
 		copy(part.Head[:], s.head)
 		part.Entries, err = collect(ctx, q, scanExportEntry,
 			`select `+evidenceColumns+`, body from evidence where tenant_id = $1 and submission_id = $2 and ordinal <= $3 order by ordinal`, t.id, s.ID, s.Evidence)

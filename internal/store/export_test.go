@@ -10,6 +10,11 @@ import (
 // Writer is the store's own way to write, for tests that break it.
 func (db *DB) Writer() *sql.DB { return db.writer }
 
+// Document returns what is kept of a submission as it is sent.
+func Document(ctx context.Context, t *Tenant, submission ID) ([]byte, error) {
+	return t.document(ctx, t.db.reader, submission)
+}
+
 // MigrateTo migrates to the schema of another version.
 func (db *DB) MigrateTo(ctx context.Context, source fs.FS) error { return db.migrate(ctx, source) }
 

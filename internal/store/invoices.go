@@ -130,7 +130,7 @@ func (f InvoiceFilter) conditions(used int, asJSON string) (where string, args [
 	return where, args
 }
 
-// invoicesWhere reads invoices with their current submissions and states: three queries, however many there are.
+// invoicesWhere reads invoices with their current submissions and states: two queries, however many there are.
 func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, args ...any) ([]Invoice, error) {
 	out, err := collect(ctx, q, scanInvoice,
 		`select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
@@ -148,9 +148,6 @@ func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, arg
 	if err != nil {
 		return nil, err
 	}
-	if err := t.loadAllStates(ctx, q, submissions); err != nil {
-		return nil, err
-	}
 	for n := range submissions {
 		out[byInvoice[submissions[n].Invoice]].Submission = &submissions[n]
 	}
@@ -166,56 +163,6 @@ func (t *Tenant) idList(ids []ID) (list string, args []any) {
 		args = append(args, id)
 	}
 	return strings.Join(names, ", "), args
-}
-
-// loadAllStates reads the states of submissions in one query.
-func (t *Tenant) loadAllStates(ctx context.Context, q querier, submissions []Submission) error {
-	if len(submissions) == 0 {
-		return nil
-	}
-	ids := make([]ID, len(submissions))
-	for n := range submissions {
-		ids[n] = submissions[n].ID
-	}
-	words := map[ID]map[invoice.Dimension]invoice.Word{}
-	list, args := t.idList(ids)
-	rows, err := collect(ctx, q, scanState, `select submission_id, dimension, word, terminal from states where tenant_id = $1 and submission_id in (`+list+`)`, args...)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if words[row.submission] == nil {
-			words[row.submission] = map[invoice.Dimension]invoice.Word{}
-		}
-		words[row.submission][row.dimension] = row.word
-	}
-	for n := range submissions {
-		submissions[n].States = invoice.RestoreStates(words[submissions[n].ID])
-	}
-	return nil
-}
-
-// stateRow is one dimension of one submission.
-type stateRow struct {
-	submission ID
-	dimension  invoice.Dimension
-	word       invoice.Word
-}
-
-func scanState(row scanner) (stateRow, error) {
-	var out stateRow
-	var terminal int64
-	err := row.Scan(&out.submission, &out.dimension, &out.word.Value, &terminal)
-	out.word.Terminal = terminal == 1
-	return out, err
-}
-
-// loadStates reads the states of one submission.
-func (t *Tenant) loadStates(ctx context.Context, q querier, s *Submission) error {
-	one := []Submission{*s}
-	err := t.loadAllStates(ctx, q, one)
-	*s = one[0]
-	return err
 }
 
 // textFilter is an optional equality in a where clause.

@@ -176,16 +176,14 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 				return nil
 			}
 		}
-		type claimed struct{ tenant, id ID }
-		rows, err := collect(ctx, tx, func(row scanner) (claimed, error) {
-			var c claimed
-			err := row.Scan(&c.tenant, &c.id)
-			return c, err
+		calls, err = collect(ctx, tx, func(row scanner) (Call, error) {
+			s, err := scanSubmission(row)
+			return Call{Tenant: &Tenant{db: l.db, id: s.tenant, account: l.account}, Submission: s, Connection: connection, probe: probe}, err
 		}, `with due as materialized (select tenant_id, id from submissions
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+l.db.claim+`)
 			update submissions set lease = lease + 1, due_at = $5 where (tenant_id, id) in (select tenant_id, id from due)
-			returning tenant_id, id`, l.account, l.id, micros(now), limit, micros(now.Add(lease)))
-		if err != nil || len(rows) == 0 {
+			returning `+submissionColumns, l.account, l.id, micros(now), limit, micros(now.Add(lease)))
+		if err != nil || len(calls) == 0 {
 			return err
 		}
 		if probe {
@@ -197,14 +195,6 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 			if !mine {
 				return errProbed
 			}
-		}
-		for _, row := range rows {
-			tenant := &Tenant{db: l.db, id: row.tenant, account: l.account}
-			s, err := tenant.submission(ctx, tx, row.id, "")
-			if err != nil {
-				return err
-			}
-			calls = append(calls, Call{Tenant: tenant, Submission: s, Connection: connection, probe: probe})
 		}
 		return nil
 	})

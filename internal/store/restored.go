@@ -108,10 +108,14 @@ func (c Call) Adopt(ctx context.Context, known Successor, lease time.Duration) (
 			where tenant_id = $1 and id = $2`, t.id, s.ID); err != nil {
 			return err
 		}
+		document, err := t.document(ctx, tx, s.ID)
+		if err != nil {
+			return err
+		}
 		due := t.db.now().Add(lease)
-		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, Connection: s.Connection, Number: s.Number, Document: s.Document,
+		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, Connection: s.Connection, Number: s.Number,
 			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, lease: 1}
-		if err := t.insertSubmission(ctx, tx, &adopted); err != nil {
+		if err := t.insertSubmission(ctx, tx, &adopted, document); err != nil {
 			return err
 		}
 		c.Submission = adopted

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"quittance/api"
@@ -23,7 +24,6 @@ type Submission struct {
 	Ordinal       int64
 	Current       bool
 	Number        string
-	Document      []byte // exactly what is sent
 	Outcome       api.Outcome
 	AttemptedAt   time.Time
 	SentAt        time.Time // when it was last handed to the provider; the same as AttemptedAt unless it was sent again
@@ -42,8 +42,9 @@ type Submission struct {
 	NextCheckAt   *time.Time // when the provider is asked next, as it was decided; a claim does not move it
 	States        invoice.States
 
-	lease int64
-	head  []byte
+	tenant ID
+	lease  int64
+	head   []byte
 	// heldUntil is when the connection, being in trouble, is tried again; nil when it is well.
 	heldUntil *time.Time
 	seal      []byte // of the chain's new end; nil until something was appended
@@ -52,24 +53,28 @@ type Submission struct {
 // Sent tells whether the submission may have reached the provider.
 func (s *Submission) Sent() bool { return s.Outcome != OutcomeNotSent }
 
-const submissionColumns = `id, invoice_id, connection_id, ordinal, current, number, document, outcome, attempted_at,
+// submissionColumns are a submission and what belongs to it: a line for each dimension of which the provider has said
+// something (no word holds a control character), and until when its connection is held. The document, the largest part by far,
+// is read by [Tenant.document] where it is sent.
+const submissionColumns = `tenant_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
 	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease,
+	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || w.word, '
+') from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id),
 	(select retry_at from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id)`
 
 func scanSubmission(row scanner) (Submission, error) {
 	var s Submission
 	var current, attempted, sent, resend, wait int64
-	var document string
-	var reference sql.Null[string]
+	var reference, states sql.Null[string]
 	var sequence, checked, status, missing, terminal, due, next, retry sql.Null[int64]
 	var sum []byte
-	if err := row.Scan(&s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &document, &s.Outcome, &attempted,
+	if err := row.Scan(&s.tenant, &s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &s.Outcome, &attempted,
 		&sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
-		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease, &retry); err != nil {
+		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease, &states, &retry); err != nil {
 		return Submission{}, err
 	}
-	s.Current, s.Document, s.AttemptedAt = current == 1, []byte(document), instant(attempted)
+	s.Current, s.AttemptedAt, s.States = current == 1, instant(attempted), restoreStates(states.V)
 	s.SentAt, s.Resend = instant(sent), resend == 1
 	s.Reference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
 	if sequence.Valid {
@@ -82,13 +87,30 @@ func scanSubmission(row scanner) (Submission, error) {
 	return s, nil
 }
 
-// submission reads a submission with its states.
-func (t *Tenant) submission(ctx context.Context, q querier, id ID, lock string) (Submission, error) {
-	s, err := scanSubmission(q.QueryRowContext(ctx, `select `+submissionColumns+` from submissions where tenant_id = $1 and id = $2`+lock, t.id, id))
-	if err != nil {
-		return Submission{}, err
+// restoreStates reads the states in the form of submissionColumns.
+func restoreStates(text string) invoice.States {
+	if text == "" {
+		return invoice.States{}
 	}
-	return s, t.loadStates(ctx, q, &s)
+	words := make(map[invoice.Dimension]invoice.Word, len(invoice.Dimensions))
+	for line := range strings.SplitSeq(text, "\n") {
+		dimension, rest, _ := strings.Cut(line, " ")
+		terminal, word, _ := strings.Cut(rest, " ")
+		words[invoice.Dimension(dimension)] = invoice.Word{Value: word, Terminal: terminal == "1"}
+	}
+	return invoice.RestoreStates(words)
+}
+
+// submission reads a submission.
+func (t *Tenant) submission(ctx context.Context, q querier, id ID, lock string) (Submission, error) {
+	return scanSubmission(q.QueryRowContext(ctx, `select `+submissionColumns+` from submissions where tenant_id = $1 and id = $2`+lock, t.id, id))
+}
+
+// document reads what is sent, or was.
+func (t *Tenant) document(ctx context.Context, q querier, submission ID) ([]byte, error) {
+	var document string
+	err := q.QueryRowContext(ctx, `select document from submissions where tenant_id = $1 and id = $2`, t.id, submission).Scan(&document)
+	return []byte(document), err
 }
 
 func (t *Tenant) currentSubmission(ctx context.Context, q querier, invoiceID ID) (*Submission, error) {
@@ -100,7 +122,7 @@ func (t *Tenant) currentSubmission(ctx context.Context, q querier, invoiceID ID)
 	if err != nil {
 		return nil, err
 	}
-	return &s, t.loadStates(ctx, q, &s)
+	return &s, nil
 }
 
 // Submission returns one submission.
@@ -124,10 +146,7 @@ func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, e
 		var err error
 		out, err = collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions
 			where tenant_id = $1 and invoice_id = $2 and outcome <> 'not_sent' order by ordinal desc`, t.id, invoiceID)
-		if err != nil {
-			return err
-		}
-		return t.loadAllStates(ctx, q, out)
+		return err
 	})
 	return out, err
 }
@@ -170,6 +189,8 @@ type Call struct {
 	Tenant     *Tenant
 	Submission Submission
 	Connection Connection
+	// Document is exactly what is to be sent; nil when the provider is only to be asked.
+	Document []byte
 
 	// LookFirst tells that this database was restored from a backup since the invoice was created: the provider may have
 	// its document, which has to be asked for before anything is sent.
@@ -232,7 +253,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 		return err
 	}
 	now := t.db.now()
-	s.Invoice, s.Connection, s.Number, s.Document = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber, document
+	s.Invoice, s.Connection, s.Number = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
 	lease := intent.Lease
 	if call.LookFirst {
@@ -246,18 +267,18 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 			sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0 where tenant_id = $1 and id = $2`, t.id, s.ID, s.Connection, s.Number, string(document),
 			s.Outcome, micros(now), micros(*s.DueAt), s.lease)
 	} else {
-		err = t.insertSubmission(ctx, tx, &s)
+		err = t.insertSubmission(ctx, tx, &s, document)
 	}
 	if err != nil {
 		return err
 	}
-	call.Submission = s
+	call.Submission, call.Document = s, document
 	return t.touchInvoice(ctx, tx, found.ID)
 }
 
 // insertSubmission writes the first intent under a reference. Its chain of evidence is sealed from the start, empty as it
 // is.
-func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission) error {
+func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, document []byte) error {
 	seal, err := end{}.seal(t.db.keys, submissionSealPlace(t.id, s.ID))
 	if err != nil {
 		return err
@@ -265,7 +286,7 @@ func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission) er
 	_, err = tx.exec(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
 		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal)
 		values ($1, $2, $3, $4, $5, $13, 1, $6, $7, $8, $9, $9, 0, $10, $10, $11, $12)`,
-		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(s.Document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, seal, s.Ordinal)
+		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, seal, s.Ordinal)
 	return err
 }
 
@@ -347,6 +368,9 @@ func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error
 		}
 		if s.lease != c.Submission.lease || s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
+		}
+		if c.Document, err = t.document(ctx, tx, s.ID); err != nil {
+			return err
 		}
 		now := t.db.now()
 		s.SentAt, s.Resend, s.MissingSince, s.MissingCount, s.DueAt = now, false, nil, 0, new(now.Add(lease))

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -29,8 +30,10 @@ func TestBeginSubmission(t *testing.T) {
 			kept.Ordinal != 1 || !kept.Current || kept.Number != "INV-1" || kept.Invoice != created.ID || kept.States.AllTerminal() {
 			t.Errorf("intent %s", shown(kept))
 		}
-		if want := fmt.Sprintf(`{"reference":%q,"number":"INV-1"}`, call.Submission.ID); string(kept.Document) != want {
-			t.Errorf("document %s, want %s", kept.Document, want)
+		document, err := store.Document(ctx, f.tenant, call.Submission.ID)
+		must(t, err)
+		if want := fmt.Sprintf(`{"reference":%q,"number":"INV-1"}`, call.Submission.ID); string(document) != want || string(call.Document) != want {
+			t.Errorf("document %s, to be sent %s, want %s", document, call.Document, want)
 		}
 		if call.Connection.ID != f.connection.ID || call.Tenant.Key() != f.tenant.Key() {
 			t.Errorf("call over %s for %s", call.Connection.ID, call.Tenant.Key())
@@ -292,6 +295,9 @@ func TestBeginResend(t *testing.T) {
 		must(t, err)
 		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
 		must(t, err)
+		if !bytes.Equal(again.Document, call.Document) || claimed[0].Document != nil {
+			t.Errorf("to be sent is %s, want %s, and only after this", again.Document, call.Document)
+		}
 		if shown(again.Submission) != shown(kept) || kept.MissingSince != nil || kept.MissingCount != 0 || kept.Resend || !kept.SentAt.Equal(at) ||
 			!kept.AttemptedAt.Equal(missing) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(time.Minute)) {
 			t.Errorf("sent again as %s,\nkept as %s", shown(again.Submission), shown(kept))

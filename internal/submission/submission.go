@@ -110,7 +110,7 @@ func (s *Service) send(ctx context.Context, call store.Call) (store.Submission, 
 			// told that it is missing: it must not arrive now.
 			return provider.Answer{Kind: provider.NotSent, ErrorClass: provider.ClassCanceled}
 		}
-		return a.Submit(ctx, provider.Document{Reference: call.Submission.ID.String(), Body: call.Submission.Document})
+		return a.Submit(ctx, provider.Document{Reference: call.Submission.ID.String(), Body: call.Document})
 	})
 	return recorded, err
 }
