@@ -110,12 +110,12 @@ func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error)
 
 const accountColumns = `id, company, status, profile, created_at, suspended_at`
 
-func scanAccount(row scanner) (Account, error) {
+func scanAccount(row scanner, more ...any) (Account, error) {
 	var account Account
 	var profile string
 	var created int64
 	var suspended sql.Null[int64]
-	if err := row.Scan(&account.ID, &account.Company, &account.Status, &profile, &created, &suspended); err != nil {
+	if err := row.Scan(append([]any{&account.ID, &account.Company, &account.Status, &profile, &created, &suspended}, more...)...); err != nil {
 		return Account{}, err
 	}
 	account.CreatedAt, account.SuspendedAt = instant(created), instantOrNil(suspended)
@@ -138,7 +138,7 @@ func (db *DB) Account(ctx context.Context, id ID) (Account, error) {
 
 // Accounts returns every account, oldest first.
 func (db *DB) Accounts(ctx context.Context) ([]Account, error) {
-	accounts, err := collect(ctx, db.reader, scanAccount, `select `+accountColumns+` from accounts order by created_at, id`)
+	accounts, err := collect(ctx, db.reader, func(row scanner) (Account, error) { return scanAccount(row) }, `select `+accountColumns+` from accounts order by created_at, id`)
 	return accounts, db.fail(err)
 }
 

@@ -42,6 +42,7 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 		return err
 	}
 	now := t.db.now()
+	var events, deliveries [][]any
 	for n, kind := range kinds {
 		id, err := newID(now, t.db.random)
 		if err != nil {
@@ -53,31 +54,25 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 			return fmt.Errorf("event: %w", err)
 		}
 		position := last - int64(len(kinds)) + int64(n) + 1
-		if _, err := tx.exec(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body)
-			values ($1, $2, $3, $4, $5, $6, $7, $8)`, t.id, id, position, kind, resourceType, resource, micros(now), body); err != nil {
-			return err
-		}
+		events = append(events, []any{t.id, id, position, kind, resourceType, resource, micros(now), body})
 		for _, s := range subscriptions {
 			if !slices.Contains(s.kinds, kind) {
 				continue
 			}
-			if err := t.insertDelivery(ctx, tx, id, s.id, kind, now); err != nil {
+			delivery, err := newID(now, t.db.random)
+			if err != nil {
 				return err
 			}
+			deliveries = append(deliveries, []any{t.id, delivery, id, s.id, kind, api.DeliveryPending, micros(now), micros(now), micros(now)})
 		}
 	}
-	return nil
-}
-
-func (t *Tenant) insertDelivery(ctx context.Context, tx *tx, event, subscription ID, kind api.EventKind, now time.Time) error {
-	id, err := newID(now, t.db.random)
-	if err != nil {
+	if err := tx.insert(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, events, ""); err != nil {
 		return err
 	}
-	tx.wake(WorkDeliveries)
-	_, err = tx.exec(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at)
-		values ($1, $2, $3, $4, $5, 'pending', $6, $6, $6)`, t.id, id, event, subscription, kind, micros(now))
-	return err
+	if len(deliveries) > 0 {
+		tx.wake(WorkDeliveries)
+	}
+	return tx.insert(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at) values`, deliveries, "")
 }
 
 // listener is an active subscription.

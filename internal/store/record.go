@@ -130,20 +130,15 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 }
 
 func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decision, evidence ID) error {
+	var rows [][]any
 	for _, dimension := range d.Write {
-		word, terminal, reported := d.States.Get(dimension)
-		if !reported {
-			continue // what was never reported has no row
-		}
-		if _, err := tx.exec(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at)
-			values ($1, $2, $3, $4, $5, $6, $7)
-			on conflict (tenant_id, submission_id, dimension) do update set word = excluded.word, terminal = excluded.terminal,
-				evidence_id = excluded.evidence_id, changed_at = excluded.changed_at`,
-			t.id, s.ID, dimension, word, flag(terminal), evidence, micros(t.db.now())); err != nil {
-			return err
+		if word, terminal, reported := d.States.Get(dimension); reported { // what was never reported has no row
+			rows = append(rows, []any{t.id, s.ID, dimension, word, flag(terminal), evidence, micros(t.db.now())})
 		}
 	}
-	return nil
+	return tx.insert(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at) values`, rows,
+		` on conflict (tenant_id, submission_id, dimension) do update set word = excluded.word, terminal = excluded.terminal,
+			evidence_id = excluded.evidence_id, changed_at = excluded.changed_at`)
 }
 
 func microsOrNil(at *time.Time) any {

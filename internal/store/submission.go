@@ -226,20 +226,18 @@ func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Inten
 
 // begin checks the draft and the connection, reserves the number and writes the intent.
 func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent, call *Call) error {
-	// A frozen tenant begins nothing new, even for a request that was under way when it was frozen.
-	account, err := scanAccount(tx.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1
-		and exists (select 1 from tenants where id = $2 and account_id = $1 and frozen_at is null)`, t.account, t.id))
+	g, err := t.grounds(ctx, tx, found)
 	if err != nil {
 		return err
 	}
-	s, reserved, restored, err := t.nextSubmission(ctx, tx, found.ID)
+	s, reserved, err := t.nextSubmission(ctx, tx, found.ID, g)
 	if err != nil {
 		return err
 	}
-	if call.LookFirst, err = restored.since(found.CreatedAt); err != nil {
+	if call.LookFirst, err = g.restored.since(found.CreatedAt); err != nil {
 		return err
 	}
-	document, missing, err := intent.Render(&found.Draft, &account.Profile, s.ID.String())
+	document, missing, err := intent.Render(&found.Draft, &g.account.Profile, s.ID.String())
 	if err != nil {
 		return err
 	}
@@ -249,8 +247,8 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if call.Connection, err = t.usableConnection(ctx, tx, intent.Environment); err != nil {
 		return err
 	}
-	if err := t.numberFree(ctx, tx, *found.Draft.InvoiceNumber); err != nil {
-		return err
+	if g.holder != (ID{}) {
+		return &DuplicateNumberError{Invoice: g.holder}
 	}
 	now := t.db.now()
 	s.Invoice, s.Connection, s.Number = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber
@@ -290,22 +288,42 @@ func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, do
 	return err
 }
 
-// nextSubmission returns the submission that an invoice begins next, with its reference, and when the database was
-// restored. A submission of which nothing was sent lends its reference to the next try: it is reserved.
-func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID) (s Submission, reserved bool, restored restoredAt, err error) {
-	var last int64
-	if err := tx.QueryRowContext(ctx, `select coalesce(max(ordinal), 0), coalesce(max(current), 0) = 1, (select value from settings where key = 'restored_at')
-		from submissions where tenant_id = $1 and invoice_id = $2`, t.id, invoiceID).Scan(&last, &reserved, &restored.Null); err != nil {
-		return s, false, restored, err
-	}
-	if !reserved {
-		return Submission{ID: reference(t.id, invoiceID, last+1), Ordinal: last + 1}, false, restored, nil
+// grounds are what a submission begins from, beside the invoice.
+type grounds struct {
+	account  Account
+	last     int64 // ordinal of the invoice's last submission, 0 before the first
+	reserved bool  // of the last one nothing was sent
+	restored restoredAt
+	holder   ID // the invoice that was submitted with the same number, if any
+}
+
+// grounds reads them, for an invoice that is locked. A frozen tenant begins nothing new, even for a request that was under
+// way when it was frozen.
+func (t *Tenant) grounds(ctx context.Context, q querier, found Invoice) (grounds, error) {
+	var g grounds
+	var holder sql.Null[ID]
+	account, err := scanAccount(q.QueryRowContext(ctx, `select `+accountColumns+`,
+			(select coalesce(max(ordinal), 0) from submissions where tenant_id = $2 and invoice_id = $3),
+			exists (select 1 from submissions where tenant_id = $2 and invoice_id = $3 and current = 1),
+			(select value from settings where key = 'restored_at'),
+			(select invoice_id from submissions where tenant_id = $2 and number = $4 and outcome in ('in_progress', 'acknowledged', 'unknown'))
+		from accounts where id = $1 and exists (select 1 from tenants where id = $2 and account_id = $1 and frozen_at is null)`,
+		t.account, t.id, found.ID, *found.Draft.InvoiceNumber), &g.last, &g.reserved, &g.restored.Null, &holder)
+	g.account, g.holder = account, holder.V
+	return g, err
+}
+
+// nextSubmission returns the submission that an invoice begins next, with its reference. A submission of which nothing was
+// sent lends its reference to the next try: it is reserved.
+func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, g grounds) (s Submission, reserved bool, err error) {
+	if !g.reserved {
+		return Submission{ID: reference(t.id, invoiceID, g.last+1), Ordinal: g.last + 1}, false, nil
 	}
 	current, err := t.currentSubmission(ctx, tx, invoiceID)
 	if err != nil {
-		return s, false, restored, err
+		return s, false, err
 	}
-	return *current, true, restored, nil
+	return *current, true, nil
 }
 
 // touchInvoice moves the version of an invoice of which something has changed.
@@ -329,31 +347,19 @@ func (t *Tenant) usableConnection(ctx context.Context, q querier, environment st
 	return c, nil
 }
 
-// numberFree refuses a number that this tenant has submitted and the provider has not rejected.
-func (t *Tenant) numberFree(ctx context.Context, q querier, number string) error {
-	var holder ID
-	err := q.QueryRowContext(ctx, `select invoice_id from submissions
-		where tenant_id = $1 and number = $2 and outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, number).Scan(&holder)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return &DuplicateNumberError{Invoice: holder}
-}
-
 // lostNumber names the invoice that took the number of invoiceID at the same time.
 func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
 	return t.read(func(q querier) error {
-		var number string
-		if err := q.QueryRowContext(ctx, `select number from invoices where tenant_id = $1 and id = $2`, t.id, invoiceID).Scan(&number); err != nil {
+		var holder ID
+		err := q.QueryRowContext(ctx, `select s.invoice_id from invoices i join submissions s on s.tenant_id = i.tenant_id and s.number = i.number
+			where i.tenant_id = $1 and i.id = $2 and s.outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, invoiceID).Scan(&holder)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrSubmissionInProgress // the winner has been refused meanwhile: the caller may try again
+		}
+		if err != nil {
 			return err
 		}
-		if err := t.numberFree(ctx, q, number); err != nil {
-			return err
-		}
-		return ErrSubmissionInProgress // the winner has been refused meanwhile: the caller may try again
+		return &DuplicateNumberError{Invoice: holder}
 	})
 }
 

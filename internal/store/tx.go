@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // querier is what a query needs; the reader pool and a transaction both are one.
@@ -39,6 +42,34 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// rowsPerInsert bounds the rows of one statement, and so how many statements there are that differ in nothing else.
+const rowsPerInsert = 16
+
+// insert adds rows with as few statements as it takes: into is one up to the word values, and then what follows it.
+func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string) error {
+	for chunk := range slices.Chunk(rows, rowsPerInsert) {
+		query, args := strings.Builder{}, make([]any, 0, len(chunk)*len(chunk[0]))
+		query.WriteString(into)
+		for n, row := range chunk {
+			separator := " ("
+			if n > 0 {
+				separator = ", ("
+			}
+			for _, value := range row {
+				args = append(args, value)
+				query.WriteString(separator + "$" + strconv.Itoa(len(args)))
+				separator = ", "
+			}
+			query.WriteString(")")
+		}
+		query.WriteString(then)
+		if _, err := t.exec(ctx, query.String(), args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write runs fn in one transaction and commits it. fact names the business fact that it commits, for [Checkpoint], and owner
