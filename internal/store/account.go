@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"quittance/api"
 )
 
@@ -119,7 +121,7 @@ func scanAccount(row scanner, more ...any) (Account, error) {
 		return Account{}, err
 	}
 	account.CreatedAt, account.SuspendedAt = instant(created), instantOrNil(suspended)
-	if err := json.Unmarshal([]byte(profile), &account.Profile); err != nil {
+	if err := jsonv2.Unmarshal([]byte(profile), &account.Profile); err != nil {
 		return Account{}, fmt.Errorf("stored profile: %w", err)
 	}
 	return account, nil
@@ -289,7 +291,7 @@ func (db *DB) Authenticate(ctx context.Context, digest [32]byte) (Session, error
 		return Session{}, db.fail(err)
 	}
 	session.Account.ID, session.Account.CreatedAt = session.Tenant.account, instant(created)
-	if err := json.Unmarshal([]byte(profile), &session.Account.Profile); err != nil {
+	if err := jsonv2.Unmarshal([]byte(profile), &session.Account.Profile); err != nil {
 		return Session{}, fmt.Errorf("stored profile: %w", err)
 	}
 	return session, nil

@@ -17,13 +17,14 @@ const (
 )
 
 // assess counts what an answer says about its connection. failures is what stood there when the transaction began, so
-// that a good answer of a connection that is well writes nothing.
-func (c Call) assess(ctx context.Context, tx *tx, failures int64, d Decision) error {
+// that a good answer of a connection that is well writes nothing; s learns until when its connection is held.
+func (c Call) assess(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
 	account, id := c.Tenant.account, c.Submission.Connection
 	if d.Trouble == "" {
 		if failures == 0 {
 			return nil
 		}
+		s.heldUntil = nil
 		tx.wake(WorkSubmissions) // everything due may be asked again
 		_, err := tx.exec(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
 			where account_id = $1 and id = $2`, account, id)
@@ -44,6 +45,7 @@ func (c Call) assess(ctx context.Context, tx *tx, failures int64, d Decision) er
 		wait = next.Microseconds()
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}
 	}
+	s.heldUntil = instantOrNil(retry)
 	_, err := tx.exec(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
 		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.Trouble, retry, wait)
 	return err

@@ -50,15 +50,16 @@ func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool,
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
 		// The invoice is locked first, as everywhere, so that two transactions cannot wait for each other. How the
 		// connection fares is read on the way: mostly it is well, and nothing has to be written.
-		var version, failures int64
-		if err := tx.QueryRowContext(ctx, `select version, (select failures from connections where account_id = $3 and id = $4)
-			from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, c.Submission.Invoice, t.account, c.Submission.Connection).Scan(&version, &failures); err != nil {
+		var version, updated, failures int64
+		if err := tx.QueryRowContext(ctx, `select version, updated_at, (select failures from connections where account_id = $3 and id = $4)
+			from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, c.Submission.Invoice, t.account, c.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
 			return err
 		}
 		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
 		if err != nil {
 			return err
 		}
+		s.version, s.updatedAt = version, instant(updated)
 		leased := s.lease == c.Submission.lease
 		decision, err := decide(s, leased, t.db.now())
 		if err != nil {
@@ -67,8 +68,11 @@ func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool,
 		if err := t.apply(ctx, tx, &s, decision, leased); err != nil {
 			return err
 		}
+		if err := c.assess(ctx, tx, &s, failures, decision); err != nil {
+			return err
+		}
 		after = s
-		return c.assess(ctx, tx, failures, decision)
+		return nil
 	})
 	return after, err
 }
@@ -121,7 +125,8 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 		return err
 	}
 	if changed {
-		if err := t.touchInvoice(ctx, tx, s.Invoice); err != nil {
+		s.version, s.updatedAt = s.version+1, now
+		if err := t.touchInvoice(ctx, tx, s.Invoice, now); err != nil {
 			return err
 		}
 	}

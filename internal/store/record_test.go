@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -266,5 +267,42 @@ func TestFailedRecord(t *testing.T) {
 		if len(events) != 1 || events[0].Position != 1 {
 			t.Errorf("events %+v after the failures", events)
 		}
+	})
+}
+
+// TestSubmittedIsWhatAReaderFinds: the invoice that a submission is answered with is, to the last field that is shown, the one
+// that is found afterwards: with and without a change, in trouble and out of it, and when it was submitted before.
+func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		same := func(what string, got store.Invoice) {
+			t.Helper()
+			found, err := f.tenant.Invoice(ctx, got.ID)
+			must(t, err)
+			want, err := json.Marshal(found.Wire(&f.account.Profile))
+			must(t, err)
+			if text, err := json.Marshal(got.Wire(&f.account.Profile)); err != nil || !bytes.Equal(text, want) || got.Version != found.Version {
+				t.Errorf("%s: version %d, want %d\ngot  %s\nwant %s (%v)", what, got.Version, found.Version, text, want, err)
+			}
+		}
+		for n, step := range []func(store.Submission, time.Time) store.Decision{
+			well, trouble("timeout", 0), trouble("timeout", 0), trouble("timeout", 0), trouble("timeout", 0), trouble("timeout", time.Hour), trouble("timeout", 0), well,
+			func(s store.Submission, now time.Time) store.Decision { return told(s, now, allFour("cleared", true)) },
+			func(s store.Submission, _ time.Time) store.Decision { return outcome(s, s.Outcome) },
+		} {
+			created := f.create(t, fmt.Sprintf("INV-%d", n))
+			f.Clock.Advance(time.Millisecond)
+			call := f.begin(t, created.ID)
+			f.Clock.Advance(time.Millisecond)
+			same(fmt.Sprintf("step %d", n), call.Submitted(decide(t, call, step)))
+		}
+		created := f.create(t, "INV-AGAIN")
+		record(t, f.begin(t, created.ID), allFour("pending", false))
+		again, begun, err := f.tenant.BeginSubmission(ctx, created.ID, intent())
+		must(t, err)
+		if begun {
+			t.Error("submitted twice")
+		}
+		same("submitted before", again.Submitted(again.Submission))
 	})
 }

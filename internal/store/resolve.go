@@ -46,7 +46,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submis
 		}
 		tx.wake(WorkSubmissions)
 		resolved = s
-		return tenant.touchInvoice(ctx, tx, s.Invoice)
+		return tenant.touchInvoice(ctx, tx, s.Invoice, now)
 	})
 	return resolved, err
 }

@@ -112,14 +112,15 @@ func (c Call) Adopt(ctx context.Context, known Successor, lease time.Duration) (
 		if err != nil {
 			return err
 		}
-		due := t.db.now().Add(lease)
+		now := t.db.now()
+		due := now.Add(lease)
 		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, Connection: s.Connection, Number: s.Number,
 			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, lease: 1}
 		if err := t.insertSubmission(ctx, tx, &adopted, document); err != nil {
 			return err
 		}
 		c.Submission = adopted
-		return t.touchInvoice(ctx, tx, s.Invoice)
+		return t.touchInvoice(ctx, tx, s.Invoice, now)
 	})
 	return c, err
 }

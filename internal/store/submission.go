@@ -47,6 +47,9 @@ type Submission struct {
 	head   []byte
 	// heldUntil is when the connection, being in trouble, is tried again; nil when it is well.
 	heldUntil *time.Time
+	// version and updatedAt are those of its invoice after [Call.Record]; zero elsewhere.
+	version   int64
+	updatedAt time.Time
 	seal      []byte // of the chain's new end; nil until something was appended
 }
 
@@ -196,7 +199,19 @@ type Call struct {
 	// its document, which has to be asked for before anything is sent.
 	LookFirst bool
 
-	probe bool // the one call that a connection in trouble may make
+	probe   bool    // the one call that a connection in trouble may make
+	invoice Invoice // as it was left by BeginSubmission
+}
+
+// Submitted returns the invoice of a call that [Tenant.BeginSubmission] returned, with its submission as [Call.Record]
+// returned it, or as it was found: what a reader would find at that moment.
+func (c Call) Submitted(s Submission) Invoice {
+	found := c.invoice
+	found.Submission = &s
+	if s.version > 0 {
+		found.Version, found.UpdatedAt = s.version, s.updatedAt
+	}
+	return found
 }
 
 // BeginSubmission commits the intent to submit an invoice under a permanent reference. When a submission with an
@@ -212,7 +227,7 @@ func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Inten
 			if s.Outcome == api.OutcomeInProgress {
 				return ErrSubmissionInProgress
 			}
-			call.Submission = *s
+			call.Submission, call.invoice = *s, found
 			return nil
 		}
 		begun = true
@@ -270,8 +285,8 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if err != nil {
 		return err
 	}
-	call.Submission, call.Document = s, document
-	return t.touchInvoice(ctx, tx, found.ID)
+	call.Submission, call.Document, call.invoice = s, document, found
+	return t.touchInvoice(ctx, tx, found.ID, now)
 }
 
 // insertSubmission writes the first intent under a reference. Its chain of evidence is sealed from the start, empty as it
@@ -327,8 +342,8 @@ func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, g gro
 }
 
 // touchInvoice moves the version of an invoice of which something has changed.
-func (t *Tenant) touchInvoice(ctx context.Context, tx *tx, id ID) error {
-	_, err := tx.exec(ctx, `update invoices set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(t.db.now()))
+func (t *Tenant) touchInvoice(ctx context.Context, tx *tx, id ID, now time.Time) error {
+	_, err := tx.exec(ctx, `update invoices set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(now))
 	return err
 }
 

@@ -85,21 +85,24 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 	if err != nil {
 		return store.Invoice{}, err
 	}
-	if begun {
-		ctx = context.WithoutCancel(ctx)
-		send := s.send
-		if call.LookFirst {
-			send = s.lookFirst
-		}
-		recorded, err := send(ctx, call)
-		if err != nil {
-			return store.Invoice{}, err
-		}
-		if !recorded.Sent() {
-			return store.Invoice{}, ErrNotTaken
-		}
+	if !begun {
+		return call.Submitted(call.Submission), nil
 	}
-	return tenant.Invoice(ctx, invoiceID)
+	ctx = context.WithoutCancel(ctx)
+	send := s.send
+	if call.LookFirst {
+		send = s.lookFirst
+	}
+	recorded, err := send(ctx, call)
+	switch {
+	case err != nil:
+		return store.Invoice{}, err
+	case recorded.ID.IsZero(): // it became somebody else's turn
+		return tenant.Invoice(ctx, invoiceID)
+	case !recorded.Sent():
+		return store.Invoice{}, ErrNotTaken
+	}
+	return call.Submitted(recorded), nil
 }
 
 // send hands the document of a committed intent to the provider, and records what it answers.
