@@ -1,8 +1,9 @@
 package invoice
 
 import (
+	"math"
 	"math/big"
-	"strconv"
+	"math/bits"
 	"strings"
 
 	"quittance/api"
@@ -112,7 +113,7 @@ func (b breakdown) tax() *big.Int {
 	sum := new(big.Int)
 	for group, base := range b {
 		rate := parse(group.rate)
-		sum.Add(sum, quotient(new(big.Int).Mul(base, rate.coefficient), pow10(rate.scale+2)))
+		sum.Add(sum, quotient(new(big.Int).Mul(base, big.NewInt(rate.coefficient)), pow10(rate.scale+2)))
 	}
 	return sum
 }
@@ -155,18 +156,61 @@ func lineAmount(item *api.Item, scale int) (line *big.Int, ok bool) {
 	if !given(item.Quantity) || !given(item.NetUnitPrice) {
 		return nil, false
 	}
-	base := number{coefficient: big.NewInt(1)}
+	base := number{coefficient: 1}
 	if given(item.BaseQuantity) {
 		base = parse(item.BaseQuantity.String())
 	}
-	if base.coefficient.Sign() <= 0 {
+	if base.coefficient <= 0 {
 		return nil, false
 	}
 	quantity, price := parse(item.Quantity.String()), parse(item.NetUnitPrice.String())
-	dividend := new(big.Int).Mul(quantity.coefficient, price.coefficient)
-	dividend.Mul(dividend, pow10(base.scale+scale))
-	divisor := new(big.Int).Mul(base.coefficient, pow10(quantity.scale+price.scale))
-	return quotient(dividend, divisor), true
+	dividend, fits := product(quantity.coefficient, price.coefficient, powersOf10[base.scale+scale])
+	divisor, fitsToo := product(base.coefficient, powersOf10[quantity.scale+price.scale])
+	if fits && fitsToo {
+		return big.NewInt(smallQuotient(dividend, divisor)), true
+	}
+	return quotient(bigProduct(quantity.coefficient, price.coefficient, powersOf10[base.scale+scale]),
+		bigProduct(base.coefficient, powersOf10[quantity.scale+price.scale])), true
+}
+
+// smallBound bounds the numbers that are reckoned with in 64 bits: three of them can be added up, and one of them doubled.
+const smallBound = 1 << 61
+
+// product multiplies; ok is false when that, or a step on the way, is not small: then [bigProduct] is to be used, which costs
+// allocations.
+func product(factors ...int64) (all int64, ok bool) {
+	all = 1
+	for _, factor := range factors {
+		high, low := bits.Mul64(uint64(max(all, -all)), uint64(max(factor, -factor)))
+		if high != 0 || low >= smallBound {
+			return 0, false
+		}
+		if all *= factor; all == 0 {
+			return 0, true
+		}
+	}
+	return all, true
+}
+
+// bigProduct multiplies whatever comes.
+func bigProduct(factors ...int64) *big.Int {
+	all := big.NewInt(1)
+	for _, factor := range factors {
+		all.Mul(all, big.NewInt(factor))
+	}
+	return all
+}
+
+// smallQuotient is quotient of small numbers.
+func smallQuotient(dividend, divisor int64) int64 {
+	whole, rest := dividend/divisor, dividend%divisor
+	if 2*max(rest, -rest) < divisor {
+		return whole
+	}
+	if dividend < 0 {
+		return whole - 1
+	}
+	return whole + 1
 }
 
 // quotient divides by a positive number and rounds to a whole one, half away from zero.
@@ -180,38 +224,46 @@ func quotient(dividend, divisor *big.Int) *big.Int {
 
 // number is coefficient × 10^-scale.
 type number struct {
-	coefficient *big.Int
+	coefficient int64
 	scale       int
 }
 
 // parse reads the text of a decimal that was given; its grammar was checked when the decimal was made, and its digits are
 // at most [api.MaxDigits], which fit.
 func parse(text string) number {
-	whole, fraction, _ := strings.Cut(text, ".")
-	n, err := strconv.ParseInt(whole+fraction, 10, 64)
-	if err != nil {
-		panic("invoice: not a decimal: " + text)
+	var n number
+	digits, negative := strings.CutPrefix(text, "-")
+	for at := range len(digits) {
+		if digits[at] == '.' {
+			n.scale = len(digits) - at - 1
+			continue
+		}
+		digit := int64(digits[at]) - '0'
+		if digit < 0 || digit > 9 || n.coefficient > (math.MaxInt64-digit)/10 {
+			panic("invoice: not a decimal: " + text)
+		}
+		n.coefficient = 10*n.coefficient + digit
 	}
-	return number{coefficient: big.NewInt(n), scale: len(fraction)}
+	if negative {
+		n.coefficient = -n.coefficient
+	}
+	return n
 }
 
 // at returns the number as an integer of 10^-scale; scale is not below the number's own.
-func (n number) at(scale int) *big.Int {
-	return new(big.Int).Mul(n.coefficient, pow10(scale-n.scale))
+func (n number) at(scale int) *big.Int { return bigProduct(n.coefficient, powersOf10[scale-n.scale]) }
+
+// smallAt is at; ok is false when the integer is not small.
+func (n number) smallAt(scale int) (at int64, ok bool) {
+	return product(n.coefficient, powersOf10[scale-n.scale])
 }
 
-// pow10 is 10 to the power n, n from 0.
-func pow10(n int) *big.Int {
-	const most = 18 // the largest power of ten in an int64, and more than nearly all that is asked for
-	power := int64(1)
-	for range min(n, most) {
-		power *= 10
-	}
-	if n <= most {
-		return big.NewInt(power)
-	}
-	return new(big.Int).Mul(big.NewInt(power), pow10(n-most))
-}
+// powersOf10 are the powers of ten that anything here asks for: the digits after the point of two decimals, or of one and of a
+// currency, are at most twice [api.MaxScale].
+var powersOf10 = [2*api.MaxScale + 1]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12}
+
+// pow10 is 10 to the power n, n from 0 to twice [api.MaxScale].
+func pow10(n int) *big.Int { return big.NewInt(powersOf10[n]) }
 
 // canonical is the shortest text of a decimal's value: 5.00 and 5 are one tax rate.
 func canonical(d *api.Decimal) string { return shortest(d.String()) }

@@ -114,17 +114,29 @@ func warnItem(warnings api.Faults, i int, item *api.Item) {
 	if !blank(item.VATCategory) && !codelist.TaxCategories().Has(*item.VATCategory) {
 		warnings.Add(itemPath(i, "vat_category"), "BR-CL-18", "is not a tax category of UNCL5305")
 	}
-	if given(item.BaseQuantity) && parse(item.BaseQuantity.String()).coefficient.Sign() <= 0 {
+	if given(item.BaseQuantity) && parse(item.BaseQuantity.String()).coefficient <= 0 {
 		warnings.Add(itemPath(i, "base_quantity"), "PEPPOL-EN16931-R121", "must be above zero: no line amount can be computed")
 	}
 	if !given(item.GrossUnitPrice) || !given(item.NetUnitPrice) {
 		return
 	}
-	price := parse(item.GrossUnitPrice.String()).at(api.MaxScale)
+	gross, net, discount := parse(item.GrossUnitPrice.String()), parse(item.NetUnitPrice.String()), number{}
 	if given(item.DiscountAmount) {
-		price.Sub(price, parse(item.DiscountAmount.String()).at(api.MaxScale))
+		discount = parse(item.DiscountAmount.String())
 	}
-	if price.Cmp(parse(item.NetUnitPrice.String()).at(api.MaxScale)) != 0 {
+	if !isDifference(net, gross, discount) {
 		warnings.Add(itemPath(i, "net_unit_price"), "PEPPOL-EN16931-R046", "is not gross_unit_price less discount_amount")
 	}
+}
+
+// isDifference tells whether a is exactly b less c.
+func isDifference(a, b, c number) bool {
+	x, fitsX := a.smallAt(api.MaxScale)
+	y, fitsY := b.smallAt(api.MaxScale)
+	z, fitsZ := c.smallAt(api.MaxScale)
+	if fitsX && fitsY && fitsZ {
+		return x == y-z
+	}
+	difference := b.at(api.MaxScale)
+	return difference.Sub(difference, c.at(api.MaxScale)).Cmp(a.at(api.MaxScale)) == 0
 }
