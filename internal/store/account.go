@@ -50,7 +50,7 @@ type NewUser struct {
 // belongs to a user already.
 func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
 	var account Account
-	err := db.write(ctx, ID{}, "create account", func(ctx context.Context, t *tx) error {
+	err := db.write(ctx, "create account", func(ctx context.Context, t *tx) error {
 		id, err := newID(db.now(), db.random)
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, erro
 // AddUser adds a user to an account; [ErrExists] says that the e-mail address is taken.
 func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error) {
 	var id ID
-	err := db.write(ctx, ID{}, "add user", func(ctx context.Context, t *tx) error {
+	err := db.write(ctx, "add user", func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (db *DB) Users(ctx context.Context, account ID) ([]User, error) {
 // SuspendAccount stops logins and revokes every live token of the account for good. What is already submitted goes on
 // being reconciled and delivered.
 func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
-	return db.write(ctx, ID{}, "suspend account", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "suspend account", func(ctx context.Context, t *tx) error {
 		account, err := t.account(ctx, id)
 		if err != nil || account.Status == AccountSuspended {
 			return err
@@ -169,7 +169,7 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 
 // ReactivateAccount lets the account's users log in again; tokens revoked by the suspension stay revoked.
 func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
-	return db.write(ctx, ID{}, "reactivate account", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "reactivate account", func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, id); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 	if err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
-	return db.write(ctx, ID{}, "set profile", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "set profile", func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, id); err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
 
 // SetPassword stores a new password hash and revokes the user's tokens, except the one whose digest is given.
 func (db *DB) SetPassword(ctx context.Context, account, user ID, hash string, keep *[32]byte) error {
-	return db.write(ctx, ID{}, "set password", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "set password", func(ctx context.Context, t *tx) error {
 		now := micros(db.now())
 		changed, err := t.exec(ctx, `update users set password_hash = $3, password_changed_at = $4 where account_id = $1 and id = $2`,
 			account, user, hash, now)
@@ -241,7 +241,7 @@ var ErrSuspended = errors.New("account suspended")
 // transaction, so that no token outlives a suspension or a change of the password it was given for.
 func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expires time.Time) (Account, error) {
 	var account Account
-	err := db.write(ctx, ID{}, "create token", func(ctx context.Context, t *tx) error {
+	err := db.write(ctx, "create token", func(ctx context.Context, t *tx) error {
 		var err error
 		if account, err = t.account(ctx, user.Account); err != nil {
 			return err
@@ -299,7 +299,7 @@ func (db *DB) Authenticate(ctx context.Context, digest [32]byte) (Session, error
 
 // RevokeToken ends a token.
 func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
-	return db.write(ctx, ID{}, "revoke token", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "revoke token", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null`, digest[:], micros(db.now()))
 		return err
 	})

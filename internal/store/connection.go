@@ -88,7 +88,7 @@ func (t *tx) allowedHere(ctx context.Context, kind string) error {
 // AddConnection stores a pending connection of account with its credential sealed.
 func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) (Connection, error) {
 	var connection Connection
-	err := db.write(ctx, ID{}, "add connection", func(ctx context.Context, t *tx) error {
+	err := db.write(ctx, "add connection", func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error
 // changeConnection locks a connection and sets what change says.
 func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connection) error) (Connection, error) {
 	var c Connection
-	err := db.write(ctx, ID{}, "change connection", func(ctx context.Context, t *tx) error {
+	err := db.write(ctx, "change connection", func(ctx context.Context, t *tx) error {
 		var err error
 		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.lock, id)); err != nil {
 			return err

@@ -1,9 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
-	"database/sql"
-	"errors"
+	"slices"
 	"time"
 
 	"quittance/api"
@@ -114,52 +114,116 @@ type Settlement struct {
 // factSettle names what Settle commits.
 const factSettle = "settle delivery"
 
+// ending is an attempt that is to be recorded, and then is.
+type ending struct {
+	Delivery
+	attempt    Attempt
+	settlement Settlement
+	ordinal    int64 // of the attempt, from 1; 0 until it is known
+	leased     bool  // the lease still stood
+}
+
 // Settle records an attempt and what follows from it, in one transaction. [ErrLeaseLost] says that the delivery was
 // claimed or asked for again since: the attempt is recorded, what follows for the delivery is decided by the one that holds the
 // lease, and the receiver may have got the event twice, under the same identifier.
 func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) error {
-	t := d.Tenant
-	leased := false
-	err := t.writeOf(ctx, d.ID, factSettle, func(ctx context.Context, tx *tx) error {
-		// The subscription is locked before any delivery of it: two attempts that deactivate it would wait for each other. Where
-		// the destination leads is true however late it is seen.
-		if err := t.deactivateFor(ctx, tx, d.Subscription, s.Deactivate); err != nil {
-			return err
-		}
-		var ordinal int64
-		var err error
-		if ordinal, leased, err = d.settle(ctx, tx, s); err != nil {
-			return err
-		}
-		return t.insertAttempt(ctx, tx, d.ID, ordinal, attempt)
-	})
-	if err == nil && !leased {
+	e := &ending{Delivery: d, attempt: attempt, settlement: s}
+	var err error
+	if s.Deactivate == "" {
+		err = writeShared(ctx, d.Tenant, d.ID, factSettle, e, settle)
+	} else {
+		// Alone: it ends everything that is pending, which may be much.
+		err = d.Tenant.write(ctx, factSettle, func(ctx context.Context, tx *tx) error {
+			// The subscription is locked before any delivery of it: two attempts that deactivate it would wait for each other.
+			// Where the destination leads is true however late it is seen.
+			if err := d.Tenant.deactivate(ctx, tx, d.Subscription, s.Deactivate); err != nil {
+				return err
+			}
+			return settle(ctx, tx, []*ending{e})
+		})
+	}
+	if err == nil && !e.leased {
 		err = ErrLeaseLost
 	}
 	return err
 }
 
-// settle writes what an attempt makes of its delivery, and returns the ordinal of the attempt. leased tells whether the
-// lease still stood.
-func (d Delivery) settle(ctx context.Context, tx *tx, s Settlement) (ordinal int64, leased bool, err error) {
-	t := d.Tenant
-	now := micros(t.db.now())
-	var due, reason any
-	switch {
-	case s.State == DeliveryPending:
-		due = micros(s.DueAt)
-		tx.wake(WorkDeliveries) // the workers have to know when it is due
-	case s.Reason != "":
-		reason = s.Reason
+// settle records attempts of any companies.
+func settle(ctx context.Context, tx *tx, ends []*ending) error {
+	// Deliveries are locked in the order of their identifiers, so that no two who lock several wait for each other.
+	slices.SortStableFunc(ends, func(a, b *ending) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	now := micros(tx.db.now())
+	for rest := ends; len(rest) > 0; {
+		// One statement changes a row once: another attempt at the same delivery comes after it.
+		var apart, again []*ending
+		byID := make(map[ID]*ending, len(rest))
+		for _, e := range rest {
+			if e.ordinal, e.leased = 0, false; byID[e.ID] != nil {
+				again = append(again, e)
+				continue
+			}
+			byID[e.ID] = e
+			apart = append(apart, e)
+		}
+		if err := settleApart(ctx, tx, apart, byID, now); err != nil {
+			return err
+		}
+		rest = again
 	}
-	err = tx.QueryRowContext(ctx, `update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, leased = 0,
-		updated_at = $4, state = $5, reason = $6, due_at = $7
-		where tenant_id = $1 and id = $2 and lease = $3 and (state = 'pending' or $5 <> 'pending') returning attempts`,
-		t.id, d.ID, d.lease, now, s.State, reason, due).Scan(&ordinal)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return ordinal, true, err
+	return insertAttempts(ctx, tx, ends)
+}
+
+// settleApart writes what attempts make of their deliveries, of which no two are the same.
+func settleApart(ctx context.Context, tx *tx, ends []*ending, byID map[ID]*ending, now int64) error {
+	db := tx.db
+	type settled struct {
+		id      ID
+		ordinal int64
 	}
-	return d.settleLate(ctx, tx, now)
+	done, err := collect(ctx, tx, func(row scanner) (s settled, err error) { return s, row.Scan(&s.id, &s.ordinal) },
+		`with ends (tenant, delivery, held, becomes, why, due) as (`+db.rows("bytea", "bytea", "bigint", "text", "text", "bigint")+`)
+		update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, leased = 0,
+			updated_at = $7, state = ends.becomes, reason = ends.why, due_at = ends.due from ends
+		where deliveries.tenant_id = ends.tenant and deliveries.id = ends.delivery and deliveries.lease = ends.held
+			and (deliveries.state = 'pending' or ends.becomes <> 'pending') returning id, attempts`,
+		column(db, ends, func(e *ending) ID { return e.Tenant.id }), column(db, ends, func(e *ending) ID { return e.ID }),
+		column(db, ends, func(e *ending) int64 { return e.lease }), column(db, ends, func(e *ending) string { return string(e.settlement.State) }),
+		column(db, ends, (*ending).reason), column(db, ends, (*ending).due), now)
+	if err != nil {
+		return err
+	}
+	for _, s := range done {
+		e := byID[s.id]
+		e.ordinal, e.leased = s.ordinal, true
+	}
+	for _, e := range ends {
+		if e.settlement.State == DeliveryPending {
+			tx.wake(WorkDeliveries) // the workers have to know when it is due
+		}
+		if e.leased {
+			continue
+		}
+		if e.ordinal, e.leased, err = e.settleLate(ctx, tx, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// due is when the next attempt is due; nil for never.
+func (e *ending) due() *int64 {
+	if e.settlement.State != DeliveryPending {
+		return nil
+	}
+	return new(micros(e.settlement.DueAt))
+}
+
+// reason is why the delivery has ended as it has; nil for no reason.
+func (e *ending) reason() *string {
+	if e.settlement.State == DeliveryPending || e.settlement.Reason == "" {
+		return nil
+	}
+	return &e.settlement.Reason
 }
 
 // settleLate counts an attempt after which nothing follows here: the subscription was deactivated meanwhile, or somebody
@@ -179,21 +243,22 @@ func (d Delivery) settleLate(ctx context.Context, tx *tx, now int64) (ordinal in
 	return ordinal, leased, err
 }
 
-// deactivateFor deactivates a subscription for a reason, if there is one.
-func (t *Tenant) deactivateFor(ctx context.Context, tx *tx, subscription ID, reason string) error {
-	if reason == "" {
-		return nil
-	}
-	return t.deactivate(ctx, tx, subscription, reason)
+func insertAttempts(ctx context.Context, tx *tx, ends []*ending) error {
+	db := tx.db
+	_, err := tx.exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer) `+
+		db.rows("bytea", "bytea", "bigint", "bigint", "bigint", "bigint", "text", "bytea"),
+		column(db, ends, func(e *ending) ID { return e.Tenant.id }), column(db, ends, func(e *ending) ID { return e.ID }),
+		column(db, ends, func(e *ending) int64 { return e.ordinal }), column(db, ends, func(e *ending) int64 { return micros(e.attempt.StartedAt) }),
+		column(db, ends, func(e *ending) int64 { return e.attempt.Duration.Microseconds() }),
+		column(db, ends, func(e *ending) int64 { return int64(e.attempt.HTTPStatus) }),
+		column(db, ends, func(e *ending) string { return e.attempt.ErrorClass }), column(db, ends, (*ending).answer))
+	return err
 }
 
-func (t *Tenant) insertAttempt(ctx context.Context, tx *tx, delivery ID, ordinal int64, a Attempt) error {
-	answer := a.Answer
-	if answer == nil {
-		answer = []byte{}
+// answer is the beginning of the answer, which is never null.
+func (e *ending) answer() []byte {
+	if e.attempt.Answer == nil {
+		return []byte{}
 	}
-	_, err := tx.exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
-		values ($1, $2, $3, $4, $5, $6, $7, $8)`, t.id, delivery, ordinal, micros(a.StartedAt), a.Duration.Microseconds(),
-		a.HTTPStatus, a.ErrorClass, answer)
-	return err
+	return e.attempt.Answer
 }

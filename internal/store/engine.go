@@ -18,12 +18,18 @@ type engine struct {
 	claim string
 	// lock is appended to a select whose rows this transaction is going to change.
 	lock string
+	// rows begins or ends a statement: it is the rows of a table that is given as parameters from $1, one for each column, of
+	// these types. It has one row where single says so, and otherwise as many as each parameter has elements; see [column].
+	rows   func(types ...string) string
+	single bool
 	// asJSON is appended to a column of JSON text whose members are read.
 	asJSON string
 	// begin begins a write transaction.
 	begin func(ctx context.Context) (transaction, error)
-	// gather returns the group that commits a fact together with others; nil for a fact that is committed alone.
-	gather func(fact string, owner ID) *group
+	// everything commits all writes, in savepoints; nil where most are committed alone.
+	everything *group
+	// shared are the groups of the facts whose statements many writes share; nil where there is everything.
+	shared map[string]shards
 	// places bounds how many transactions write at once, so that readers find a connection; nil where groups do.
 	places chan struct{}
 	// patient tells that a statement never waits for another machine. Its context then has no end: the driver would

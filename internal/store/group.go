@@ -20,9 +20,10 @@ const groupMost = 256
 // rolled the whole transaction back by itself, as SQLite does after some errors, everything is undone and each write is
 // run again in a transaction of its own.
 //
-// SQLite has one writer and one group, of everything. On PostgreSQL the commits of several connections share their fsync
-// already, and a savepoint costs two round trips; there the facts are gathered that hardly ever fail and that many
-// clients wait to commit behind one row, or in their thousands.
+// SQLite has one writer and one group, of everything, with a savepoint for each write. On PostgreSQL the commits of several
+// connections share their fsync already, and a statement is a round trip; there the facts are gathered that hardly ever fail
+// and that many clients wait to commit behind one row, or in their thousands. A group is of one such fact, whose
+// writes share their statements.
 type group struct {
 	savepoints bool
 	gate       chan struct{}
@@ -55,6 +56,9 @@ type proposal struct {
 	ctx    context.Context //nolint:containedctx // a proposal is one call, on its way to another goroutine
 	fact   string
 	fn     func(ctx context.Context, t *tx) error
+	member any // what shared asks for, when it is not nil
+	// shared does what fn would for each write of a batch of this fact, without savepoints; see [writeShared].
+	shared func(ctx context.Context, t *tx, batch []*proposal) error
 	woken  map[Work]bool
 	err    error
 	cause  any           // what fn panicked with
@@ -114,9 +118,9 @@ func (g *group) take() []*proposal {
 	return batch
 }
 
-// writeTogether is write for what a group gathers.
-func (db *DB) writeTogether(request context.Context, g *group, fact string, fn func(ctx context.Context, t *tx) error) error {
-	p := &proposal{ctx: context.WithoutCancel(request), fact: fact, fn: fn, ended: make(chan struct{})}
+// writeTogether is write for what a group gathers: p has a fact and how to write it.
+func (db *DB) writeTogether(request context.Context, g *group, p *proposal) error {
+	p.ctx, p.ended = context.WithoutCancel(request), make(chan struct{})
 	g.propose(p)
 	patience := time.NewTimer(writeTimeout)
 	defer patience.Stop()
@@ -219,14 +223,8 @@ func (db *DB) commitBatch(ctx context.Context, g *group, batch []*proposal) (err
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 		}
 	}()
-	run := db.runPlainly
-	if g.savepoints {
-		run = db.runInside
-	}
-	for _, p := range batch {
-		if err := run(ctx, begun, p); err != nil {
-			return err
-		}
+	if err := db.runBatch(ctx, g, begun, batch); err != nil {
+		return err
 	}
 	for _, p := range batch {
 		if p.err == nil && p.cause == nil {
@@ -254,16 +252,31 @@ func (p *proposal) run(ctx context.Context, db *DB, begun transaction) {
 	p.woken = t.woken
 }
 
-// runPlainly runs one write in a transaction that it ends by its failure.
-func (db *DB) runPlainly(ctx context.Context, begun transaction, p *proposal) error {
-	p.run(ctx, db, begun)
-	switch {
-	case p.cause == nil && p.err == nil:
-		return nil
-	case p.cause == nil && db.unavailable(p.err):
-		return p.err // to run each alone would be to wait for the same database as often
+// runBatch runs the writes of a batch. An error is about all of them.
+func (db *DB) runBatch(ctx context.Context, g *group, begun transaction, batch []*proposal) error {
+	if !g.savepoints {
+		return db.runShared(ctx, begun, batch)
 	}
-	return fmt.Errorf("%w: %w", errTransactionGone, p.err)
+	for _, p := range batch {
+		if err := db.runInside(ctx, begun, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runShared runs the writes of a batch with the statements they share, in a transaction that ends by the failure of any.
+func (db *DB) runShared(ctx context.Context, begun transaction, batch []*proposal) error {
+	all := &proposal{fn: func(ctx context.Context, t *tx) error { return batch[0].shared(ctx, t, batch) }}
+	all.run(ctx, db, begun)
+	switch {
+	case all.cause == nil && all.err == nil:
+		batch[0].woken = all.woken // once for all
+		return nil
+	case all.cause == nil && db.unavailable(all.err):
+		return all.err // to run each alone would be to wait for the same database as often
+	}
+	return fmt.Errorf("%w: %w", errTransactionGone, all.err)
 }
 
 // runInside runs one write in a savepoint. An error is about the whole transaction.

@@ -16,11 +16,22 @@ import (
 	"quittance/internal/secret"
 )
 
-// grouped is a database with a table to write numbers into, by a fact that is gathered.
+// grouped is a database with a table to write numbers into, by a fact that is committed together.
 type grouped struct{ *DB }
 
+// number is one that is to be written, and more that is to be done then.
+type number struct {
+	n    int
+	more func(ctx context.Context, tx *tx) error
+}
+
 // group is the one that gathers the numbers.
-func (g grouped) group() *group { return g.gather(factSettle, ID{}) }
+func (g grouped) group() *group {
+	if g.everything != nil {
+		return g.everything
+	}
+	return g.shared[factSettle].of(ID{})
+}
 
 // repeats is what a number violates that is there already.
 func (g grouped) repeats() string {
@@ -62,14 +73,19 @@ func newGrouped(t testing.TB, address string) grouped {
 
 // add writes a number, then does more.
 func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, tx *tx) error) error {
-	return g.write(ctx, ID{}, factSettle, func(ctx context.Context, tx *tx) error {
-		if _, err := tx.exec(ctx, "insert into numbers (n) values ($1)", n); err != nil {
+	return writeShared(ctx, &Tenant{db: g.DB}, ID{}, factSettle, number{n, more}, func(ctx context.Context, tx *tx, all []number) error {
+		if _, err := tx.exec(ctx, "insert into numbers (n) "+g.rows("bigint"), column(g.DB, all, func(add number) int { return add.n })); err != nil {
 			return err
 		}
-		if more == nil {
-			return nil
+		for _, add := range all {
+			if add.more == nil {
+				continue
+			}
+			if err := add.more(ctx, tx); err != nil {
+				return err
+			}
 		}
-		return more(ctx, tx)
+		return nil
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -46,35 +48,59 @@ func marshalDraft(draft *api.Draft) ([]byte, error) {
 // factCreateInvoice names what CreateInvoice commits.
 const factCreateInvoice = "create invoice"
 
+// newInvoice is a draft that is to be stored, and then is.
+type newInvoice struct {
+	tenant  *Tenant
+	draft   *api.Draft
+	text    string
+	nth     int64 // of the company's drafts that are stored together, from 1
+	created Invoice
+}
+
 // CreateInvoice stores a draft. The caller has checked its form.
 func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, error) {
 	text, err := marshalDraft(draft)
 	if err != nil {
 		return Invoice{}, err
 	}
-	var created Invoice
-	err = t.write(ctx, factCreateInvoice, func(ctx context.Context, tx *tx) error {
-		id, err := newID(t.db.now(), t.db.random)
+	add := &newInvoice{tenant: t, draft: draft, text: string(text)}
+	err = writeShared(ctx, t, t.Key(), factCreateInvoice, add, createInvoices)
+	return add.created, err
+}
+
+// createInvoices stores drafts of any companies, each company's in their order.
+func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
+	db, now, counts := tx.db, tx.db.now(), map[ID]int64{}
+	for _, a := range add {
+		id, err := newID(now, db.random)
 		if err != nil {
 			return err
 		}
-		created = Invoice{ID: id, Draft: *draft, Version: 1, CreatedAt: t.db.now()}
-		created.UpdatedAt = created.CreatedAt
-		// The table of invoices is locked before the tenant's row, as everywhere: a migration of that table waits for those
-		// who are in it, so nobody may hold a row that they need while queueing behind the migration.
-		inserted, err := tx.exec(ctx, `insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
-			select $1, $2, n.invoices + 1, $3, $4, 1, $5, $5 from tenants n where n.id = $1 and n.frozen_at is null`+t.db.lock,
-			t.id, id, *draft.InvoiceNumber, string(text), micros(created.CreatedAt))
-		if err != nil {
-			return err
-		}
-		if inserted == 0 {
-			return sql.ErrNoRows // the company was reset
-		}
-		_, err = tx.exec(ctx, `update tenants set invoices = invoices + 1 where id = $1`, t.id)
+		a.created = Invoice{ID: id, Draft: *a.draft, Version: 1, CreatedAt: now, UpdatedAt: now}
+		counts[a.tenant.id]++
+		a.nth = counts[a.tenant.id]
+	}
+	// The table of invoices is locked before the tenants' rows, as everywhere: a migration of that table waits for those
+	// who are in it, so nobody may hold a row that they need while queueing behind the migration. And the rows are locked in
+	// an order of their own, so that two replicas do not wait for each other.
+	inserted, err := tx.exec(ctx, `with drafts (tenant, id, nth, number, document) as (`+db.rows("bytea", "bytea", "bigint", "text", "text")+`),
+		numbered as materialized (select id, invoices from tenants where id in (select tenant from drafts) and frozen_at is null order by id`+db.lock+`)
+		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
+		select d.tenant, d.id, n.invoices + d.nth, d.number, d.document, 1, $6, $6 from drafts d join numbered n on n.id = d.tenant`,
+		column(db, add, func(a *newInvoice) ID { return a.tenant.id }), column(db, add, func(a *newInvoice) ID { return a.created.ID }),
+		column(db, add, func(a *newInvoice) int64 { return a.nth }), column(db, add, func(a *newInvoice) string { return *a.draft.InvoiceNumber }),
+		column(db, add, func(a *newInvoice) string { return a.text }), micros(now))
+	if err != nil {
 		return err
-	})
-	return created, err
+	}
+	if inserted < int64(len(add)) {
+		return sql.ErrNoRows // a company was reset
+	}
+	tenants := slices.Collect(maps.Keys(counts))
+	_, err = tx.exec(ctx, `with added (tenant, n) as (`+db.rows("bytea", "bigint")+`)
+		update tenants set invoices = invoices + added.n from added where tenants.id = added.tenant`,
+		column(db, tenants, func(tenant ID) ID { return tenant }), column(db, tenants, func(tenant ID) int64 { return counts[tenant] }))
+	return err
 }
 
 const invoiceColumns = `i.id, i.document, i.version, i.created_at, i.updated_at`

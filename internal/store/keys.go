@@ -192,7 +192,7 @@ func (db *DB) replaceSealed(ctx context.Context, replace string, stale []sealedR
 	if len(stale) == 0 {
 		return 0, nil
 	}
-	err = db.write(ctx, ID{}, "reseal", func(ctx context.Context, t *tx) error {
+	err = db.write(ctx, "reseal", func(ctx context.Context, t *tx) error {
 		replaced = 0
 		for _, r := range stale {
 			n, err := t.exec(ctx, replace, r.tenant, r.id, r.fresh, r.sealed)

@@ -163,7 +163,7 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 		return nil, ErrNoTenant
 	}
 	var calls []Call
-	err := l.db.write(ctx, ID{}, "claim submissions", func(ctx context.Context, tx *tx) error {
+	err := l.db.write(ctx, "claim submissions", func(ctx context.Context, tx *tx) error {
 		calls = nil
 		now := l.db.now()
 		connection, err := scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, l.account, l.id))
@@ -208,7 +208,7 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 // purchase syncs. It is for the start of a process that serves the database alone; elsewhere the lease decides. What
 // waits for its own time goes on waiting, except for a purchase sync, of which a question too many does no harm.
 func (db *DB) Abandoned(ctx context.Context) error {
-	return db.write(ctx, ID{}, "free abandoned work", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "free abandoned work", func(ctx context.Context, t *tx) error {
 		now := micros(db.now())
 		// A claim moves due_at and leaves next_check_at; only the first call, whose lease is both, has its own outcome.
 		if _, err := t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1

@@ -8,7 +8,7 @@ import (
 // Spend counts one use of key in its current window and returns how often it has been used in it, this use included,
 // and when the window ends. A window begins with the first use after the last one ended. All replicas count together.
 func (db *DB) Spend(ctx context.Context, key [32]byte, window time.Duration) (used int64, end time.Time, err error) {
-	err = db.write(ctx, ID{}, "spend limit", func(ctx context.Context, t *tx) error {
+	err = db.write(ctx, "spend limit", func(ctx context.Context, t *tx) error {
 		now := db.now()
 		var until int64
 		if err := t.QueryRowContext(ctx, `
@@ -27,7 +27,7 @@ func (db *DB) Spend(ctx context.Context, key [32]byte, window time.Duration) (us
 
 // Renew counts one use of key like [DB.Spend], and lets its window last from now in any case.
 func (db *DB) Renew(ctx context.Context, key [32]byte, window time.Duration) error {
-	return db.write(ctx, ID{}, "renew limit", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "renew limit", func(ctx context.Context, t *tx) error {
 		now := db.now()
 		_, err := t.exec(ctx, `
 			insert into limits (key, window_end, used) values ($1, $2, 1)
@@ -49,7 +49,7 @@ func (db *DB) Spent(ctx context.Context, key [32]byte) (used int64, end time.Tim
 // Sweep removes what has no further use by its own nature: ended limit windows, expired idempotency keys, and tokens a
 // week after they expired.
 func (db *DB) Sweep(ctx context.Context) error {
-	return db.write(ctx, ID{}, "sweep", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "sweep", func(ctx context.Context, t *tx) error {
 		if _, err := t.exec(ctx, `delete from limits where window_end < $1`, micros(db.now())); err != nil {
 			return err
 		}

@@ -25,19 +25,24 @@ import (
 // replicas on one server.
 const postgresConns = 24
 
-// postgresShards is how many groups of one fact commit beside each other.
-const postgresShards = 4
+// draftShards is how many groups of drafts commit beside each other: a company whose counter is held for long keeps those
+// waiting whose drafts come to the same one.
+const draftShards = 4
 
-// gathered are the facts that are committed together: the drafts of a company, which all wait for the counter in its row,
-// and the ends of deliveries, which come in thousands. Both touch nothing that another of their kind has locked.
-func gathered() func(fact string, owner ID) *group {
-	groups := map[string]shards{factCreateInvoice: newShards(postgresShards), factSettle: newShards(postgresShards)}
-	return func(fact string, owner ID) *group {
-		if s := groups[fact]; s != nil {
-			return s.of(owner)
-		}
-		return nil
+// sharedFacts are the facts that are committed together: the drafts of a company, which all wait for the counter in its row,
+// and the ends of deliveries, which come in thousands and lock nothing that others hold for long. The more of them share a
+// statement and a commit, the less each costs.
+func sharedFacts() map[string]shards {
+	return map[string]shards{factCreateInvoice: newShards(draftShards), factSettle: newShards(1)}
+}
+
+// postgresRows is a table of which each parameter is a column.
+func postgresRows(types ...string) string {
+	columns := make([]string, len(types))
+	for n, name := range types {
+		columns[n] = fmt.Sprintf("$%d::%s[]", n+1, name)
 	}
+	return "select * from unnest(" + strings.Join(columns, ", ") + ")"
 }
 
 // notifyChannel is the channel on which replicas tell each other of work.
@@ -65,10 +70,10 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	db.SetMaxIdleConns(0) // the pool keeps the connections
 	return &engine{
 		name: "postgres", writer: db, reader: db, places: make(chan struct{}, postgresConns-4),
-		gather: gathered(),
+		shared: sharedFacts(),
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.
-		claim: " for no key update skip locked", lock: " for no key update", asJSON: "::json",
+		claim: " for no key update skip locked", lock: " for no key update", rows: postgresRows, asJSON: "::json",
 		begin: func(ctx context.Context) (transaction, error) {
 			begun, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 			if err != nil {

@@ -52,7 +52,7 @@ func (l Lane) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncCl
 		return nil, ErrNoTenant
 	}
 	var claims []SyncClaim
-	err := l.db.write(ctx, ID{}, "claim purchases", func(ctx context.Context, tx *tx) error {
+	err := l.db.write(ctx, "claim purchases", func(ctx context.Context, tx *tx) error {
 		claims = nil
 		now := l.db.now()
 		rows, err := collect(ctx, tx, func(row scanner) (SyncClaim, error) {

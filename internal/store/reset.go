@@ -17,7 +17,7 @@ var ErrProductionConnection = errors.New("the account has a production connectio
 // Environment records the environment this database is served in and refuses one that contradicts it: what was served
 // in production is no sandbox, and the other way round.
 func (db *DB) Environment(ctx context.Context, environment string) error {
-	return db.write(ctx, ID{}, "set environment", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "set environment", func(ctx context.Context, t *tx) error {
 		var recorded string
 		if err := t.QueryRowContext(ctx, `insert into settings (key, value) values ('environment', $1)
 			on conflict (key) do update set value = settings.value returning value`, environment).Scan(&recorded); err != nil {
@@ -39,7 +39,7 @@ func (db *DB) Environment(ctx context.Context, environment string) error {
 // and [ErrProductionConnection] say that this is none to play with.
 func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 	var fresh *Tenant
-	err := db.write(ctx, ID{}, "reset tenant", func(ctx context.Context, t *tx) error {
+	err := db.write(ctx, "reset tenant", func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ const settingRestored = "restored_at"
 // was asked for it ([Call.LookFirst]); and every token is revoked, because some may have been since. It returns how many
 // submissions are open.
 func (db *DB) Restored(ctx context.Context) (open int64, err error) {
-	err = db.write(ctx, ID{}, "record restore", func(ctx context.Context, t *tx) error {
+	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
 		now := micros(db.now())
 		if _, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
 			settingRestored, strconv.FormatInt(now, 10)); err != nil {

@@ -46,7 +46,7 @@ func (db *DB) prune(ctx context.Context, age time.Duration, statements ...string
 	before := micros(db.now().Add(-age))
 	for ctx.Err() == nil {
 		var last int64
-		err := db.write(ctx, ID{}, "prune history", func(ctx context.Context, t *tx) error {
+		err := db.write(ctx, "prune history", func(ctx context.Context, t *tx) error {
 			for _, statement := range statements {
 				n, err := t.exec(ctx, statement, before, retentionBatch)
 				if err != nil {

@@ -60,11 +60,10 @@ func openSQLite(path string) (*engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	everything := newGroup(true)
 	return &engine{
-		name: "sqlite", writer: writer, reader: reader, exclusive: true, patient: true,
+		name: "sqlite", writer: writer, reader: reader, exclusive: true, patient: true, rows: sqliteRow, single: true,
 		begin:       func(ctx context.Context) (transaction, error) { return beginSQLite(ctx, writer) },
-		gather:      func(string, ID) *group { return everything },
+		everything:  newGroup(true),
 		serve:       func() (func() error, error) { return lockFile(path + ".lock") },
 		constraint:  sqliteConstraint,
 		retry:       func(error) bool { return false },
@@ -86,6 +85,15 @@ func openSQLite(path string) (*engine, error) {
 		numberedID: "unhex($7 || printf('%015x', n.i))",
 		close:      func() error { return errors.Join(reader.Close(), writer.Close()) },
 	}, nil
+}
+
+// sqliteRow is a row of parameters: writes that are committed together run one by one, in savepoints.
+func sqliteRow(types ...string) string {
+	columns := make([]string, len(types))
+	for n := range types {
+		columns[n] = fmt.Sprintf("$%d", n+1)
+	}
+	return "values (" + strings.Join(columns, ", ") + ")"
 }
 
 // migrateSQLite waits for any other process that migrates this database: goose looks up the version before it begins.

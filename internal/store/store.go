@@ -188,7 +188,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	if !db.unwritable.Load() {
 		return nil
 	}
-	return db.write(ctx, ID{}, "try to write", func(ctx context.Context, t *tx) error {
+	return db.write(ctx, "try to write", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `insert into settings (key, value) values ('written_at', $1) on conflict (key) do update set value = excluded.value`,
 			strconv.FormatInt(micros(db.now()), 10))
 		return err

@@ -114,8 +114,11 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
-		where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, id, now, reasonInactive)
+	// In the order in which the ends of deliveries lock them.
+	_, err := tx.exec(ctx, `with pending as materialized (select id from deliveries
+			where tenant_id = $1 and subscription_id = $2 and state = 'pending' order by id`+t.db.lock+`)
+		update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
+		where tenant_id = $1 and id in (select id from pending)`, t.id, id, now, reasonInactive)
 	return err
 }
 

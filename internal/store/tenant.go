@@ -36,18 +36,13 @@ func (t *Tenant) Account() ID {
 
 // write runs fn in a write transaction of this tenant, or in the one that the tenant has joined.
 func (t *Tenant) write(ctx context.Context, fact string, fn func(ctx context.Context, tx *tx) error) error {
-	return t.writeOf(ctx, t.Key(), fact, fn)
-}
-
-// writeOf is write for a fact that is gathered by another owner than the tenant.
-func (t *Tenant) writeOf(ctx context.Context, owner ID, fact string, fn func(ctx context.Context, tx *tx) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
 	if t.tx != nil {
 		return fn(ctx, t.tx)
 	}
-	return t.db.write(ctx, owner, fact, fn)
+	return t.db.write(ctx, fact, fn)
 }
 
 // read runs fn with the reader.

@@ -72,16 +72,46 @@ func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string)
 	return nil
 }
 
-// write runs fn in one transaction and commits it. fact names the business fact that it commits, for [Checkpoint], and owner
-// whose it is, for the facts that are gathered. fn may run more than once: it keeps its results in variables it sets anew
-// each time and touches nothing outside the transaction. It is the one way to write, so that how transactions are
-// committed is decided here alone.
-func (db *DB) write(ctx context.Context, owner ID, fact string, fn func(ctx context.Context, t *tx) error) error {
-	if g := db.gather(fact, owner); g != nil {
-		return db.writeTogether(ctx, g, fact, fn)
+// write runs fn in one transaction and commits it. fact names the business fact that it commits, for [Checkpoint]. fn may
+// run more than once: it keeps its results in variables it sets anew each time and touches nothing outside the
+// transaction. It and [writeShared] are the only ways to write, so that how transactions are committed is decided here alone.
+func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) error {
+	if db.everything != nil {
+		return db.writeTogether(ctx, db.everything, &proposal{fact: fact, fn: fn})
 	}
 	woken, err := db.writeAlone(ctx, fact, fn)
 	return db.told(woken, err)
+}
+
+// writeShared is write for a fact of which many are committed at once: run does for all members what each of them asks
+// for, with one statement where that is possible, and tells each in itself what came of it. It also gets members alone:
+// on SQLite, in a transaction that t has joined, and after it has returned an error for several, which then is about only some of them.
+// owner is whose fact it is: an owner's writes never wait for each other's locks.
+func writeShared[M any](ctx context.Context, t *Tenant, owner ID, fact string, member M, run func(ctx context.Context, tx *tx, members []M) error) error {
+	alone := func(ctx context.Context, tx *tx) error { return run(ctx, tx, []M{member}) }
+	if t == nil || t.db == nil || t.tx != nil || t.db.shared == nil {
+		return t.write(ctx, fact, alone)
+	}
+	return t.db.writeTogether(ctx, t.db.shared[fact].of(owner), &proposal{fact: fact, fn: alone, member: member,
+		shared: func(ctx context.Context, tx *tx, batch []*proposal) error {
+			members := make([]M, len(batch))
+			for n, p := range batch {
+				members[n] = p.member.(M) //nolint:forcetypeassert // one fact has members of one type
+			}
+			return run(ctx, tx, members)
+		}})
+}
+
+// column is the parameter for a column of [engine.rows].
+func column[M, T any](db *DB, members []M, value func(M) T) any {
+	if db.single {
+		return value(members[0])
+	}
+	values := make([]T, len(members))
+	for n, member := range members {
+		values[n] = value(member)
+	}
+	return values
 }
 
 // transaction returns the context of a transaction: it does not end with the request, so that nobody who hangs up leaves
