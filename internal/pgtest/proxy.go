@@ -92,8 +92,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// LoseCommits asks lose at every commit that passes. True lets the database commit, and breaks the connection before its
-// answer gets through. Nil ends that.
+// LoseCommits asks lose at every commit that the database has made. True breaks the connection before its answer gets
+// through. Nil ends that.
 func (p *Proxy) LoseCommits(lose func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,30 +119,24 @@ func (p *Proxy) accept() {
 			p.relays[r] = struct{}{}
 		}
 		p.mu.Unlock()
-		losing := make(chan struct{}, 1)
-		p.done.Go(func() { p.pass(r, r.server, r.client, func(chunk []byte) { p.watch(chunk, losing) }, nil) })
-		p.done.Go(func() { p.pass(r, r.client, r.server, nil, losing) })
+		p.done.Go(func() { p.pass(r, r.server, r.client, func([]byte) bool { return false }) })
+		p.done.Go(func() { p.pass(r, r.client, r.server, p.loses) })
 	}
 }
 
-// watch tells losing of a commit whose answer is to be lost. A commit is a simple query, which is sent in one piece.
-func (p *Proxy) watch(chunk []byte, losing chan<- struct{}) {
-	if !bytes.Contains(chunk, []byte("commit\x00")) {
-		return
+// loses tells whether an answer of the database is to be lost: one that says that it has committed.
+func (p *Proxy) loses(answer []byte) bool {
+	if !bytes.Contains(answer, []byte("COMMIT\x00")) { // the tag of a command that is complete
+		return false
 	}
 	p.mu.Lock()
 	lose := p.lose
 	p.mu.Unlock()
-	if lose != nil && lose() {
-		select {
-		case losing <- struct{}{}:
-		default: // it is to be broken already
-		}
-	}
+	return lose != nil && lose()
 }
 
-// pass copies one direction of a connection until either side ends, or until what it read is the answer to be lost.
-func (p *Proxy) pass(r *relay, to, from net.Conn, watch func([]byte), losing <-chan struct{}) {
+// pass copies one direction of a connection until either side ends, or until what it read is to be lost.
+func (p *Proxy) pass(r *relay, to, from net.Conn, loses func([]byte) bool) {
 	defer func() {
 		r.close()
 		p.mu.Lock()
@@ -163,13 +157,8 @@ func (p *Proxy) pass(r *relay, to, from net.Conn, watch func([]byte), losing <-c
 		case <-r.ended:
 			return
 		}
-		if watch != nil {
-			watch(buffer[:n])
-		}
-		select {
-		case <-losing:
+		if loses(buffer[:n]) {
 			return
-		default:
 		}
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return

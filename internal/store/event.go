@@ -33,10 +33,6 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 	if len(kinds) == 0 {
 		return nil
 	}
-	var last int64
-	if err := tx.QueryRowContext(ctx, `update tenants set events = events + $2 where id = $1 returning events`, t.id, len(kinds)).Scan(&last); err != nil {
-		return err
-	}
 	subscriptions, err := t.listening(ctx, tx)
 	if err != nil {
 		return err
@@ -53,7 +49,7 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 		if err != nil {
 			return fmt.Errorf("event: %w", err)
 		}
-		position := last - int64(len(kinds)) + int64(n) + 1
+		position := formula(fmt.Sprintf("(select events from tenants where id = $1) - %d", len(kinds)-1-n))
 		events = append(events, []any{t.id, id, position, kind, resourceType, resource, micros(now), body})
 		for _, s := range subscriptions {
 			if !slices.Contains(s.kinds, kind) {
@@ -65,6 +61,9 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 			}
 			deliveries = append(deliveries, []any{t.id, delivery, id, s.id, kind, api.DeliveryPending, micros(now), micros(now), micros(now)})
 		}
+	}
+	if err := tx.Later(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
+		return err
 	}
 	if err := tx.insert(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, events, ""); err != nil {
 		return err

@@ -87,7 +87,7 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 			return ID{}, err
 		}
 	}
-	if _, err := tx.exec(ctx, `insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
+	if err := tx.Later(ctx, `insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
 		sha256, body, truncated, withheld, words, previous, digest)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		t.id, id, s.ID, e.Ordinal, e.Call, micros(e.ReceivedAt), e.HTTPStatus, e.MediaType, e.SHA256[:], body,

@@ -248,7 +248,7 @@ func (p *proposal) run(ctx context.Context, db *DB, begun transaction) {
 	t := &tx{transaction: begun, db: db, woken: map[Work]bool{}}
 	p.err = errUnfinished
 	defer func() { p.cause = recover() }()
-	p.err = p.fn(ctx, t)
+	p.err = begun.Cause(p.fn(ctx, t))
 	p.woken = t.woken
 }
 

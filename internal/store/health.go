@@ -26,9 +26,8 @@ func (c Call) assess(ctx context.Context, tx *tx, s *Submission, failures int64,
 		}
 		s.heldUntil = nil
 		tx.wake(WorkSubmissions) // everything due may be asked again
-		_, err := tx.exec(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
+		return tx.Later(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
 			where account_id = $1 and id = $2`, account, id)
-		return err
 	}
 	var wait int64
 	var retry sql.Null[int64]
@@ -46,9 +45,8 @@ func (c Call) assess(ctx context.Context, tx *tx, s *Submission, failures int64,
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}
 	}
 	s.heldUntil = instantOrNil(retry)
-	_, err := tx.exec(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
+	return tx.Later(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
 		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.Trouble, retry, wait)
-	return err
 }
 
 // probing takes the one call that a connection in trouble may make, until lease has passed; false when somebody else has

@@ -62,6 +62,12 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
 	config.ConnConfig.Tracer = queryLimit{}
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		// No statement here reads enough to be worth compiling, which takes a fifth of a second. It is no parameter of the
+		// connection, because a pool in between may refuse those it does not know.
+		_, err := conn.Exec(ctx, "set jit = off")
+		return err
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -74,13 +80,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.
 		claim: " for no key update skip locked", lock: " for no key update", rows: postgresRows, asJSON: "::json",
-		begin: func(ctx context.Context) (transaction, error) {
-			begun, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-			if err != nil {
-				return nil, err // not a nil *sql.Tx in an interface
-			}
-			return begun, nil
-		},
+		begin:       func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
 		serve:       func() (func() error, error) { return func() error { return nil }, nil },
 		constraint:  postgresConstraint,
 		retry:       postgresRetry,

@@ -65,10 +65,10 @@ func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool,
 		if err != nil {
 			return err
 		}
-		if err := t.apply(ctx, tx, &s, decision, leased); err != nil {
+		if err := c.assess(ctx, tx, &s, failures, decision); err != nil {
 			return err
 		}
-		if err := c.assess(ctx, tx, &s, failures, decision); err != nil {
+		if err := t.apply(ctx, tx, &s, decision, leased); err != nil {
 			return err
 		}
 		after = s
@@ -115,7 +115,7 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 			s.TerminalAt = &now
 		}
 	}
-	if _, err := tx.exec(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
+	if err := tx.Later(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
 		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
 		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
 		evidence_seal = coalesce($18, evidence_seal), sent_at = $19 where tenant_id = $1 and id = $2`,

@@ -296,11 +296,10 @@ func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, do
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
+	return tx.Later(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
 		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal)
 		values ($1, $2, $3, $4, $5, $13, 1, $6, $7, $8, $9, $9, 0, $10, $10, $11, $12)`,
 		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, seal, s.Ordinal)
-	return err
 }
 
 // grounds are what a submission begins from, beside the invoice.
@@ -343,8 +342,7 @@ func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, g gro
 
 // touchInvoice moves the version of an invoice of which something has changed.
 func (t *Tenant) touchInvoice(ctx context.Context, tx *tx, id ID, now time.Time) error {
-	_, err := tx.exec(ctx, `update invoices set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(now))
-	return err
+	return tx.Later(ctx, `update invoices set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(now))
 }
 
 // usableConnection returns the active connection of the tenant's account, if the environment lets it submit.

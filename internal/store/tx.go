@@ -16,15 +16,6 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// transaction is what the writes of one commit run in. [sql.Tx] is one.
-type transaction interface {
-	querier
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	Commit() error
-	// Rollback returns [sql.ErrTxDone] after a Commit that has ended the transaction, whatever came of it.
-	Rollback() error
-}
-
 // tx is one write transaction.
 type tx struct {
 	transaction
@@ -47,7 +38,10 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 // rowsPerInsert bounds the rows of one statement, and so how many statements there are that differ in nothing else.
 const rowsPerInsert = 16
 
-// insert adds rows with as few statements as it takes: into is one up to the word values, and then what follows it.
+// formula is a value that the database computes. Its $1 is the first value of the first row.
+type formula string
+
+// insert adds rows, later, with as few statements as it takes: into is one up to the word values, and then what follows it.
 func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string) error {
 	for chunk := range slices.Chunk(rows, rowsPerInsert) {
 		query, args := strings.Builder{}, make([]any, 0, len(chunk)*len(chunk[0]))
@@ -58,14 +52,19 @@ func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string)
 				separator = ", ("
 			}
 			for _, value := range row {
-				args = append(args, value)
-				query.WriteString(separator + "$" + strconv.Itoa(len(args)))
+				query.WriteString(separator)
 				separator = ", "
+				if computed, ok := value.(formula); ok {
+					query.WriteString(string(computed))
+					continue
+				}
+				args = append(args, value)
+				query.WriteString("$" + strconv.Itoa(len(args)))
 			}
 			query.WriteString(")")
 		}
 		query.WriteString(then)
-		if _, err := t.exec(ctx, query.String(), args...); err != nil {
+		if err := t.Later(ctx, query.String(), args...); err != nil {
 			return err
 		}
 	}
@@ -192,7 +191,7 @@ func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Co
 	}()
 	t := &tx{transaction: begun, db: db, woken: map[Work]bool{}}
 	if err := fn(ctx, t); err != nil {
-		return nil, err
+		return nil, begun.Cause(err)
 	}
 	db.Checkpoint(Before, fact)
 	if err := begun.Commit(); err != nil {
