@@ -53,6 +53,9 @@ type invoiceRow struct {
 	toldRow
 }
 
+// Draft tells that nothing is submitted, or nothing that still counts.
+func (r invoiceRow) Draft() bool { return r.Outcome == "draft" }
+
 // toldRow is how the systems of the company were told of what a row shows.
 type toldRow struct{ Told store.Told }
 

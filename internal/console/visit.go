@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"quittance/api"
+	"quittance/internal/asset"
 	"quittance/internal/store"
 )
 
@@ -89,7 +90,7 @@ func (v *visit) send(status int, mediaType string, body []byte) {
 	header := v.w.Header()
 	header.Set("Content-Type", mediaType)
 	header.Add("Vary", "Accept-Encoding")
-	if len(body) > leastCompressed && acceptsGzip(v.r.Header.Get("Accept-Encoding")) {
+	if len(body) > leastCompressed && asset.AcceptsGzip(v.r.Header.Get("Accept-Encoding")) {
 		var packed bytes.Buffer
 		if writer, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed); err == nil {
 			_, err = writer.Write(body)
