@@ -43,6 +43,8 @@ type Console struct {
 	pages   *templates
 	origins *http.CrossOriginProtection
 	calls   *account.CallLimiter
+	buffers buffers
+	packers packers
 }
 
 // New makes a console. It fails when a template or a message cannot be read, so that a page that cannot be made is a

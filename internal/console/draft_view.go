@@ -131,6 +131,7 @@ type judged struct {
 	draft   api.Draft
 	faults  api.Faults
 	missing []string
+	needed  map[string]bool // missing
 	advice  api.Faults
 }
 
@@ -140,7 +141,11 @@ func (v *visit) judge(form draftForm) (judged, error) {
 	if err != nil {
 		return judged{}, err
 	}
-	return judged{form: form, draft: draft, faults: faults, missing: invoice.Missing(&draft), advice: invoice.Warnings(&draft, v.profile())}, nil
+	j := judged{form: form, draft: draft, faults: faults, missing: invoice.Missing(&draft), needed: map[string]bool{}, advice: invoice.Warnings(&draft, v.profile())}
+	for _, path := range j.missing {
+		j.needed[path] = true
+	}
+	return j, nil
 }
 
 // typed leaves the faults of what was typed: while somebody types, what is not there yet is no fault.
@@ -159,7 +164,7 @@ func (j *judged) typed() {
 // notes are what is to be said at a field; told tells whether what is missing is said, too.
 func (j *judged) notes(path string, told bool) fieldNotes {
 	n := fieldNotes{Path: path, Faults: j.faults[path], Advice: j.advice[path]}
-	n.Missing = told && len(n.Faults) == 0 && slices.Contains(j.missing, path)
+	n.Missing = told && len(n.Faults) == 0 && j.needed[path]
 	return n
 }
 

@@ -39,7 +39,8 @@ type incomingRows struct {
 type incomingRow struct {
 	api.IncomingInvoice
 	Total string
-	toldRow
+	// Told is how the systems of the company were told.
+	Told store.Told
 }
 
 func (v *visit) listIncoming() error {
@@ -93,7 +94,7 @@ func (v *visit) incomingRows(invoices []store.Incoming) ([]incomingRow, error) {
 	}
 	rows := make([]incomingRow, len(invoices))
 	for n, i := range invoices {
-		rows[n] = incomingRow{IncomingInvoice: i.Wire(), toldRow: toldRow{told[i.ID]}}
+		rows[n] = incomingRow{IncomingInvoice: i.Wire(), Told: told[i.ID]}
 		if i.TotalAmount != nil {
 			rows[n].Total = grouped(i.TotalAmount.String())
 		}

@@ -50,22 +50,12 @@ type invoiceRow struct {
 	// Missing is how many fields a draft still needs.
 	Missing int
 	States  []stateView
-	toldRow
+	// Told is how the systems of the company were told.
+	Told store.Told
 }
 
 // Draft tells that nothing is submitted, or nothing that still counts.
 func (r invoiceRow) Draft() bool { return r.Outcome == "draft" }
-
-// toldRow is how the systems of the company were told of what a row shows.
-type toldRow struct{ Told store.Told }
-
-// Deliveries is how many deliveries there are.
-func (r toldRow) Deliveries() int {
-	return r.Told.Delivered + r.Told.Pending + r.Told.Failed + r.Told.Blocked
-}
-
-// Lost is how many deliveries ended without having arrived.
-func (r toldRow) Lost() int { return r.Told.Failed + r.Told.Blocked }
 
 func (v *visit) listInvoices() error {
 	ctx := v.r.Context()
