@@ -45,10 +45,7 @@ type incomingRow struct {
 
 func (v *visit) listIncoming() error {
 	ctx, tenant := v.r.Context(), v.session.Tenant
-	paging, search := v.paging(), ""
-	if text := strings.TrimSpace(v.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
-		search = text
-	}
+	paging, search := v.paging(), v.search()
 	read := tenant.IncomingInvoices
 	if search != "" {
 		read = func(ctx context.Context, page, perPage int) (store.IncomingPage, error) {

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,8 +82,8 @@ type eventRow struct {
 // deliveryRow is one system that is told of an event.
 type deliveryRow struct {
 	api.Delivery
-	// URL is the destination, "" when it is one of very many old ones.
-	URL string
+	// URL is the destination, "" when it is one of very many old ones, and Description what the company calls it.
+	URL, Description string
 }
 
 // How often the page of an invoice asks what is new: while states move, and while nothing of ours is under way.
@@ -232,12 +231,6 @@ func (v *visit) showEvidence(ctx context.Context, p *invoicePage, current *store
 	return nil
 }
 
-// Unit is the name of the unit of a line, or its code where that has none.
-func (invoicePage) Unit(item api.Item) string {
-	code := optional(item.UnitCode)
-	return cmp.Or(codeLists[unitCodes].name(code), code)
-}
-
 // carried are the words that an answer carried, in the order of the dimensions.
 func carried(words map[string]string) []stateView {
 	var out []stateView
@@ -254,19 +247,15 @@ func (v *visit) eventRows(ctx context.Context, events []store.ToldEvent) ([]even
 	if len(events) == 0 {
 		return nil, nil
 	}
-	subscriptions, err := v.session.Tenant.Subscriptions(ctx, 1, maxPerPage)
+	known, err := v.destinations()
 	if err != nil {
 		return nil, err
-	}
-	urls := map[store.ID]string{}
-	for _, s := range subscriptions.Subscriptions {
-		urls[s.ID] = s.URL
 	}
 	var rows []eventRow
 	for _, e := range slices.Backward(events) {
 		row := eventRow{ID: e.ID.String(), Kind: e.Kind, OccurredAt: e.OccurredAt}
 		for _, d := range e.Deliveries {
-			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: d.Wire(), URL: urls[d.Subscription]})
+			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: d.Wire(), URL: known[d.Subscription].URL, Description: optional(known[d.Subscription].Description)})
 		}
 		rows = append(rows, row)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"quittance/api"
 	"quittance/internal/invoice"
@@ -193,22 +194,30 @@ func (f invoiceFilters) Choices() []choice {
 	return out
 }
 
-// maxSearch bounds the text that is searched for, in bytes.
-const maxSearch = 256
+// The longest text that is searched for, and the longest choice of a word, in bytes: words have up to 256 characters.
+const (
+	maxSearch = 256
+	maxWord   = len(chosenWord) + 256*utf8.UTFMax
+)
+
+// search is the text that a list is searched for. What cannot be looked for is left out: an address may be typed.
+func (v *visit) search() string {
+	if text := strings.TrimSpace(v.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
+		return text
+	}
+	return ""
+}
 
 // invoiceFilters reads the filters. What is no choice is left out: an address may be typed.
 func (v *visit) invoiceFilters() invoiceFilters {
 	query := v.r.URL.Query()
-	f := invoiceFilters{States: map[invoice.Dimension]string{}}
-	if text := strings.TrimSpace(query.Get("q")); storable(text) && len(text) <= maxSearch {
-		f.Search = text
-	}
+	f := invoiceFilters{Search: v.search(), States: map[invoice.Dimension]string{}}
 	if stage := query.Get("stage"); slices.Contains(stages, stage) {
 		f.Stage = stage
 	}
 	for _, dimension := range invoice.Dimensions {
 		value := query.Get(string(dimension))
-		if value == chosenNone || strings.HasPrefix(value, chosenWord) && storable(value) {
+		if value == chosenNone || strings.HasPrefix(value, chosenWord) && storable(value) && len(value) <= maxWord {
 			f.States[dimension] = value
 		}
 	}

@@ -26,6 +26,7 @@ func routes() []route {
 		creditRoutes(),
 		incomingRoutes(),
 		webhookRoutes(),
+		lostRoutes(),
 		accountRoutes(),
 	)
 }

@@ -48,6 +48,7 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		"field":        fieldID,
 		"fieldAddress": fieldAddress,
 		"label":        words.field,
+		"unit":         unitName,
 		"moves":        words.moves,
 		"inc":          func(n int) int { return n + 1 },
 	}
