@@ -129,6 +129,7 @@ func (c *Console) run(v *visit, found *route, known bool) error {
 		return err
 	}
 	if found == nil && known {
+		v.w.Header().Set("Allow", allowed(c.routes, v.r.URL.EscapedPath()))
 		return &problem{status: http.StatusMethodNotAllowed}
 	}
 	if found == nil {

@@ -171,6 +171,11 @@ func (c catalogue) writeNotes(m *markup, n *fieldNotes) {
 		m.text(fault.Message)
 		m.raw(`</span></p>`)
 	}
+	if n.Comma {
+		m.raw(`<p class="hint">`)
+		m.text(c.either("draft.comma", ""))
+		m.raw(`</p>`)
+	}
 	for _, advice := range n.Advice {
 		m.raw(`<p class="warned">`, string(icon("warn")), `<span>`)
 		m.text(advice.Message)

@@ -67,6 +67,8 @@ type fieldNotes struct {
 	Advice []api.Fault
 	// Missing tells that submission needs it.
 	Missing bool
+	// Comma tells that a number was typed with a comma, which is no decimal point here.
+	Comma bool
 	// Meaning is the name of the code that was typed.
 	Meaning string
 	// Apart tells that the notes are sent by themselves, to stand in place of the ones in the page.
@@ -172,6 +174,7 @@ func (j *judged) notes(path string, told bool) fieldNotes {
 func (j *judged) field(spec fieldSpec, path, name, value string, told bool) formField {
 	f := formField{fieldNotes: j.notes(path, told), Name: name, Key: spec.name, Value: value, Type: "text", List: spec.codes, Search: spec.codes == unitCodes,
 		Decimal: spec.kind == numberField, Required: spec.required, Optional: spec.optional}
+	f.Comma = f.Decimal && len(f.Faults) > 0 && strings.Contains(value, ",")
 	if spec.codes != "" && value != "" {
 		f.Meaning = codeLists[spec.codes].name(value)
 	}

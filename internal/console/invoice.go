@@ -29,7 +29,7 @@ type invoicePage struct {
 	// Warnings are advice by field, in the order of the fields' names.
 	Warnings []advice
 	Evidence []evidenceRow
-	// Remarks are what the provider said to people in its latest answer about the current submission that says something.
+	// Remarks are what the provider says to people in its latest answer about the current submission.
 	Remarks []invoice.Remark
 	// Means is the name of the payment means, "" for none that is known.
 	Means string
@@ -223,8 +223,8 @@ func (v *visit) showEvidence(ctx context.Context, p *invoicePage, current *store
 	}
 	for _, e := range evidence {
 		row := evidenceRow{Evidence: e.Wire(), Carried: carried(e.Words), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
-		if !row.Earlier && len(row.Remarks) > 0 {
-			p.Remarks = row.Remarks
+		if !row.Earlier {
+			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks), func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
 		}
 		p.Evidence = append(p.Evidence, row)
 	}

@@ -138,6 +138,35 @@ func TestLookForCreditNotes(t *testing.T) {
 	}
 }
 
+// TestWordsAreWhole: every word that a provider said stands whole on the time line, however narrow its column, and a name
+// that is written from right to left begins where the others begin.
+func TestWordsAreWhole(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 300*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		token := s.token(t, s.email, s.password)
+		d := draft("INV-RTL", "1")
+		d.RecipientName = new("شركة النخيل للتجارة")
+		var made api.Invoice
+		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", d, &made)
+		id := s.submitted(t, token, "INV-1", "sandbox-reopened")
+		b.size(1280, 800, false)
+		b.until(`document.querySelectorAll("a.row").length === 2`)
+		b.until(`[...document.querySelectorAll(".c-who .under")].every(name => { const range = document.createRange(); range.selectNodeContents(name);
+			return Math.abs(range.getBoundingClientRect().left - name.parentElement.getBoundingClientRect().left) < 2 })`)
+		b.open("/invoices/" + id)
+		b.until(`document.querySelector("[aria-label='Tax authority'] .segment.current.final .state").title === "rejected"`)
+		for _, width := range []int64{1280, 800, 390} {
+			b.size(width, 800, false)
+			b.until(`[...document.querySelectorAll(".segment .state")].every(word => { const text = word.querySelector("bdi");
+				return !word.title || text.textContent === word.title && text.scrollWidth <= text.clientWidth + 1 && getComputedStyle(text).textOverflow === "clip" &&
+					text.getBoundingClientRect().right <= word.closest(".segment").getBoundingClientRect().right + 1 })`)
+		}
+		b.inspect("invoice-reopened")
+	})
+}
+
 // TestLookAtTheRest: the pages that others do not come by, in Chromium; what is ticked stays ticked while the page is
 // renewed, and a press delivers it again.
 func TestLookAtTheRest(t *testing.T) {

@@ -230,7 +230,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch} {
-		if got := v.do(method, "/invoices", "", "Origin", v.base); got.status != http.StatusMethodNotAllowed {
+		if got := v.do(method, "/invoices", "", "Origin", v.base); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %d", method, got.status)
 		}
 	}

@@ -24,6 +24,9 @@ const (
 	maxRemark  = 1_000
 )
 
+// Discovery is the code of a remark that is the result of looking for the receiver: found, not_found or timed_out.
+const Discovery = "discovery"
+
 // ReadRemarks reads what a retained body says to people, where the provider protocol has its place: the members messages,
 // discovery and error. A body, or a part of one, that is of another form says nothing.
 func ReadRemarks(evidence []byte) []Remark {
@@ -47,7 +50,7 @@ func ReadRemarks(evidence []byte) []Remark {
 	}
 	add(evidence, "/error/code", "/error/message")
 	if result := remarkText(evidence, "/discovery/result"); result != "" {
-		out = append(out, Remark{Code: "discovery", Text: result})
+		out = append(out, Remark{Code: Discovery, Text: result})
 	}
 	return out
 }
