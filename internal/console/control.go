@@ -169,12 +169,11 @@ func (c catalogue) writeNotes(m *markup, n *fieldNotes) {
 	for _, fault := range n.Faults {
 		m.raw(`<p class="fault">`, string(icon("bad")), `<span>`)
 		m.text(fault.Message)
+		if n.Comma {
+			m.raw(". ")
+			m.text(c.either("draft.comma", ""))
+		}
 		m.raw(`</span></p>`)
-	}
-	if n.Comma {
-		m.raw(`<p class="hint">`)
-		m.text(c.either("draft.comma", ""))
-		m.raw(`</p>`)
 	}
 	for _, advice := range n.Advice {
 		m.raw(`<p class="warned">`, string(icon("warn")), `<span>`)

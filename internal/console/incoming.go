@@ -192,7 +192,7 @@ func (v *visit) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, 
 	if err != nil {
 		return p, err
 	}
-	p.Events, err = v.eventRows(ctx, events)
+	p.Events, err = v.eventRows(events)
 	return p, err
 }
 

@@ -194,7 +194,7 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	if err != nil {
 		return p, err
 	}
-	if p.Events, err = v.eventRows(ctx, events); err != nil {
+	if p.Events, err = v.eventRows(events); err != nil {
 		return p, err
 	}
 	var records []store.StateRecord
@@ -243,7 +243,7 @@ func carried(words map[string]string) []stateView {
 }
 
 // eventRows shows events, the newest first, with where their deliveries went.
-func (v *visit) eventRows(ctx context.Context, events []store.ToldEvent) ([]eventRow, error) {
+func (v *visit) eventRows(events []store.ToldEvent) ([]eventRow, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
