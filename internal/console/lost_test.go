@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -164,6 +166,36 @@ func TestWordsAreWhole(t *testing.T) {
 					text.getBoundingClientRect().right <= word.closest(".segment").getBoundingClientRect().right + 1 })`)
 		}
 		b.inspect("invoice-reopened")
+	})
+}
+
+// TestFocusStays: who goes through a list or a page without a mouse stays at the link where they are when the list is
+// renewed around it.
+func TestFocusStays(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 20*time.Millisecond)
+		b := newBrowser(t, s.base)
+		token := s.token(t, s.email, s.password)
+		first := s.submitted(t, token, "INV-1", "sandbox-accepted")
+		b.login(s.email, s.password)
+		b.tabTo("a.row")
+		here := `document.activeElement.getAttribute("href") === "/invoices/` + first + `"`
+		b.until(here)
+		s.submitted(t, token, "INV-2", "sandbox-accepted")
+		b.until(`document.querySelectorAll("a.row").length === 2`)
+		b.until(here)
+		b.press(kb.Enter)
+		b.until(`location.pathname === "/invoices/` + first + `"`)
+		b.until(allFinal)
+		b.tabTo("summary")
+		b.press(kb.Enter)
+		before := b.text("#live")
+		credit := map[string]any{"invoice_id": first, "credit_note_number": "CN-1", "issue_date": "2026-03-02", "reason": "all of it", "kind": "full"}
+		if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", credit, nil); status != http.StatusCreated {
+			t.Fatalf("credit note: %d", status)
+		}
+		b.until(`document.querySelector("#live").innerText !== ` + quoted(before) + ` && document.querySelector("#h-credits")`)
+		b.until(`document.activeElement.matches("details[open] > summary")`)
 	})
 }
 

@@ -35,15 +35,25 @@
   });
 
   // What somebody has opened or ticked stays so when its part is replaced.
-  let open = [], ticked = [];
+  let open = [], ticked = [], focused = "";
   document.addEventListener("htmx:beforeSwap", () => {
+    focused = placeOf(document.activeElement);
     open = [...document.querySelectorAll("details[open][id]")].map((details) => details.id);
-    ticked = [...document.querySelectorAll("[data-live] input[id]:checked")].map((box) => box.id);
+    ticked = [...document.querySelectorAll("[data-live] tbody input[id]:checked")].map((box) => box.id);
   });
   document.addEventListener("htmx:afterSettle", () => {
     open.forEach((id) => { const details = document.getElementById(id); if (details) details.open = true; });
     ticked.forEach((id) => { const box = document.getElementById(id); if (box) box.checked = true; });
+    if (focused && document.activeElement === document.body) document.querySelector(focused)?.focus({ preventScroll: true });
   });
+
+  // Where a focused link or summary of a live part is found again, so that who has no mouse stays where they are.
+  function placeOf(control) {
+    if (!control || !control.closest("[data-live]")) return "";
+    if (control.id) return "#" + CSS.escape(control.id);
+    if (control.tagName === "SUMMARY" && control.parentElement.id) return `#${CSS.escape(control.parentElement.id)} > summary`;
+    return control.hasAttribute("href") ? `[data-live] a[href="${CSS.escape(control.getAttribute("href"))}"]` : "";
+  }
 
   // One box for all of a page, which is nothing without this script.
   const offer = (root) => root.querySelectorAll("[data-pick]").forEach((box) => { box.hidden = false; });
