@@ -164,3 +164,8 @@ func (v *visit) showCodes() error {
 	}
 	return v.page(http.StatusOK, "codes", shown{Title: title, Section: "invoices", Body: p})
 }
+
+// unitName is the name of a unit of measure, or its code where that has none; "" for none.
+func unitName(code *string) string {
+	return cmp.Or(codeLists[unitCodes].name(optional(code)), optional(code))
+}

@@ -43,6 +43,8 @@ type Console struct {
 	pages   *templates
 	origins *http.CrossOriginProtection
 	calls   *account.CallLimiter
+	buffers buffers
+	packers packers
 }
 
 // New makes a console. It fails when a template or a message cannot be read, so that a page that cannot be made is a
@@ -127,6 +129,7 @@ func (c *Console) run(v *visit, found *route, known bool) error {
 		return err
 	}
 	if found == nil && known {
+		v.w.Header().Set("Allow", allowed(c.routes, v.r.URL.EscapedPath()))
 		return &problem{status: http.StatusMethodNotAllowed}
 	}
 	if found == nil {

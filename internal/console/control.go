@@ -1,47 +1,118 @@
 package console
 
 import (
+	"errors"
+	"fmt"
 	"html/template"
+	"strconv"
 	"strings"
 )
 
 // The fields of a form stand eleven to a line, so that Go writes them: a label, a control, and what is said of it.
 
-// attributes writes the attributes of an element.
-type attributes struct{ out strings.Builder }
+// markup writes HTML: what is given to raw is a constant of ours, or was escaped.
+type markup struct{ out strings.Builder }
 
-// add writes an attribute.
-func (a *attributes) add(name, value string) {
-	a.out.WriteString(" " + name + `="`)
-	template.HTMLEscape(&a.out, []byte(value))
-	a.out.WriteByte('"')
+func (m *markup) raw(parts ...string) {
+	for _, part := range parts {
+		m.out.WriteString(part)
+	}
 }
 
-// control shows a field of a form.
-func (c catalogue) control(f formField) template.HTML {
+// text writes a text, escaped.
+func (m *markup) text(text string) { m.out.WriteString(escaped(text)) }
+
+// escaped is a text as HTML, in an element or in an attribute between quotation marks. Most texts are that already.
+func escaped(text string) string {
+	for n := range len(text) {
+		switch text[n] {
+		case '"', '\'', '&', '<', '>', 0:
+			return template.HTMLEscapeString(text)
+		}
+	}
+	return text
+}
+
+// add writes an attribute.
+func (m *markup) add(name, value string) {
+	m.raw(" ", name, `="`)
+	m.text(value)
+	m.raw(`"`)
+}
+
+// html is what was written.
+func (m *markup) html() template.HTML { return template.HTML(m.out.String()) } //nolint:gosec // every part was escaped, or is a constant
+
+// controls shows fields of a form, one behind the other.
+func (c catalogue) controls(fields map[string]formField, names ...string) (template.HTML, error) {
+	var m markup
+	m.out.Grow(len(names) << 9)
+	for _, name := range names {
+		field, known := fields[name]
+		if !known {
+			return "", fmt.Errorf("console: no field %q", name)
+		}
+		c.writeControl(&m, &field)
+	}
+	return m.html(), nil
+}
+
+// writeControl writes a field of a form.
+func (c catalogue) writeControl(m *markup, f *formField) {
 	id := f.ID()
-	var out attributes
-	out.out.WriteString(`<div class="field in-` + f.Key + `"><label for="` + id + `">`)
-	template.HTMLEscape(&out.out, []byte(c.either("field."+f.Key, f.Key)))
+	m.raw(`<div class="field in-`, f.Key, `"><label for="`, id, `">`)
+	m.text(c.either("field."+f.Key, f.Key))
 	if f.Optional {
-		out.out.WriteString(` <span class="quiet">` + template.HTMLEscapeString(c.either("draft.optional", "")) + `</span>`)
+		m.raw(` <span class="quiet">`)
+		m.text(c.either("draft.optional", ""))
+		m.raw(`</span>`)
 	}
-	out.out.WriteString("</label>\n<" + f.element())
-	out.add("id", id)
-	out.add("name", f.Name)
-	out.add("aria-describedby", f.NoteID())
-	f.attributes(&out)
-	out.out.WriteByte('>')
+	m.raw("</label>\n<", f.element())
+	m.add("id", id)
+	m.add("name", f.Name)
+	m.add("aria-describedby", f.NoteID())
+	f.attributes(m)
+	m.raw(">")
 	if f.Type == multiline {
-		out.out.WriteByte('\n') // the parser takes the first one away
-		template.HTMLEscape(&out.out, []byte(f.Value))
-		out.out.WriteString("</textarea>")
+		m.raw("\n") // the parser takes the first one away
+		m.text(f.Value)
+		m.raw("</textarea>")
 	}
-	return template.HTML(out.out.String()+"\n") + c.notes(f.fieldNotes) + "</div>" //nolint:gosec // escaped, or a constant of the tables
+	m.raw("\n")
+	c.writeNotes(m, &f.fieldNotes)
+	m.raw("</div>")
+}
+
+// moves shows the buttons that move and remove a line of a draft.
+func (c catalogue) moves(l formLine) (template.HTML, error) {
+	var m markup
+	number := strconv.Itoa(l.Number)
+	up, errUp := c.say("draft.up", number)
+	down, errDown := c.say("draft.down", number)
+	remove, errRemove := c.say("draft.remove", number)
+	for _, button := range [...]struct {
+		do, name string
+		off      bool
+	}{{doUp, up, l.First}, {doDown, down, l.Last}, {doRemove, remove, false}} {
+		m.raw(`<button class="tool" name="do"`)
+		m.add("value", button.do+":"+strconv.Itoa(l.Index()))
+		m.add("hx-post", l.Action)
+		m.raw(` hx-target="#draft" hx-swap="outerHTML"`)
+		m.add("aria-label", button.name)
+		m.add("title", button.name)
+		if button.off {
+			m.raw(" disabled")
+		}
+		if l.Focus == button.do {
+			m.raw(" autofocus")
+		}
+		m.raw(">", string(icon(button.do)), "</button>")
+	}
+	return m.html(), errors.Join(errUp, errDown, errRemove)
 }
 
 // element is the name of the control's element.
-func (f formField) element() string {
+func (f *formField) element() string {
 	if f.Type == multiline {
 		return "textarea"
 	}
@@ -49,7 +120,7 @@ func (f formField) element() string {
 }
 
 // attributes adds what depends on the kind of the field.
-func (f formField) attributes(out *attributes) {
+func (f *formField) attributes(out *markup) {
 	if f.Type == multiline {
 		out.add("rows", "2")
 	} else {
@@ -58,55 +129,74 @@ func (f formField) attributes(out *attributes) {
 	}
 	switch {
 	case f.Decimal:
-		out.add("inputmode", "decimal")
-		out.add("class", "number")
+		out.raw(` inputmode="decimal" class="number"`)
 	case f.Type == "text" || f.Type == multiline:
-		out.add("dir", "auto")
+		out.raw(` dir="auto"`)
 	}
 	if f.Required {
-		out.add("aria-required", "true")
+		out.raw(` aria-required="true"`)
 	}
 	if f.List != "" {
 		out.add("list", "codes-"+f.List)
 	}
 	if f.Search {
 		out.add("hx-get", "/codes/"+f.List)
-		out.add("hx-trigger", "input changed delay:150ms")
+		out.raw(` hx-trigger="input changed delay:150ms"`)
 		out.add("hx-target", "#codes-"+f.List)
 	}
 	if len(f.Faults) > 0 {
-		out.add("aria-invalid", "true")
+		out.raw(` aria-invalid="true"`)
 	}
 	if f.Focus {
-		out.out.WriteString(" autofocus")
+		out.raw(" autofocus")
 	}
 }
 
 // notes shows what is said at a field.
 func (c catalogue) notes(n fieldNotes) template.HTML {
-	var out strings.Builder
-	out.WriteString(`<div class="notes" id="` + n.NoteID() + `"`)
+	var m markup
+	c.writeNotes(&m, &n)
+	return m.html()
+}
+
+// writeNotes writes what is said at a field.
+func (c catalogue) writeNotes(m *markup, n *fieldNotes) {
+	m.raw(`<div class="notes" id="`, n.NoteID(), `"`)
 	if n.Apart {
-		out.WriteString(` hx-swap-oob="true"`)
+		m.raw(` hx-swap-oob="true"`)
 	}
-	out.WriteByte('>')
+	m.raw(">")
 	for _, fault := range n.Faults {
-		out.WriteString(`<p class="fault">` + string(icon("bad")) + `<span>` + template.HTMLEscapeString(fault.Message) + `</span></p>`)
+		m.raw(`<p class="fault">`, string(icon("bad")), `<span>`)
+		m.text(fault.Message)
+		if n.Comma {
+			m.raw(". ")
+			m.text(c.either("draft.comma", ""))
+		}
+		m.raw(`</span></p>`)
 	}
 	for _, advice := range n.Advice {
-		out.WriteString(`<p class="warned">` + string(icon("warn")) + `<span>` + template.HTMLEscapeString(advice.Message) +
-			` <span class="quiet">` + template.HTMLEscapeString(advice.Rule) + `</span></span></p>`)
+		m.raw(`<p class="warned">`, string(icon("warn")), `<span>`)
+		m.text(advice.Message)
+		m.raw(` <span class="quiet">`)
+		m.text(advice.Rule)
+		m.raw(`</span></span></p>`)
 	}
 	if n.Missing {
-		words := c.either("draft.needed", "")
+		needed := c.either("draft.needed", "")
 		if n.Short() {
-			words = c.either("draft.needed.short", "")
+			needed = c.either("draft.needed.short", "")
 		}
-		out.WriteString(`<p class="hint">` + string(icon("none")) + " " + template.HTMLEscapeString(words) + `</p>`)
+		m.raw(`<p class="hint">`, string(icon("none")), " ")
+		m.text(needed)
+		m.raw(`</p>`)
 	}
 	if n.Meaning != "" {
-		meaning := template.HTMLEscapeString(n.Meaning)
-		out.WriteString(`<p class="hint meaning" title="` + meaning + `">` + meaning + `</p>`)
+		m.raw(`<p class="hint meaning"`)
+		m.add("title", n.Meaning)
+		m.raw(">")
+		m.text(n.Meaning)
+		m.raw(`</p>`)
 	}
-	return template.HTML(out.String() + "</div>") //nolint:gosec // escaped; a path of the form's own tables
+	m.raw("</div>")
 }

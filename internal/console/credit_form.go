@@ -173,7 +173,7 @@ func (v *visit) answerCredit(status int, found store.Invoice, remaining invoice.
 	for n := range d.Items {
 		path := "items[" + strconv.Itoa(n) + "]"
 		left := remaining.Lines[n]
-		line := creditLine{Number: n + 1, Name: optional(d.Items[n].Name), Unit: optional(d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
+		line := creditLine{Number: n + 1, Name: optional(d.Items[n].Name), Unit: unitName(d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
 			Quantity: form.Quantities[n], Amount: form.Amounts[n], Computable: left.NetAmount != "", OnQ: fieldNotes{Path: path + ".quantity", Faults: faults[path+".quantity"]},
 			OnNA: fieldNotes{Path: path + ".net_amount", Faults: faults[path+".net_amount"]}, OnLine: fieldNotes{Path: path, Faults: slices.Concat(faults[path], faults[path+".position"])}}
 		for _, notes := range []fieldNotes{line.OnLine, line.OnQ, line.OnNA} {

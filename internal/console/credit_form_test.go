@@ -112,7 +112,7 @@ func TestPrint(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	v := s.inside(t)
 	page := v.read("/invoices/" + v.created(complete("INV-1")) + "/print")
-	for _, want := range []string{"INV-1", "1,000.00", "1,050.00 AED", "10 hour", "Credit transfer", "It is not the legal document", "Nothing was sent anywhere", "All data here is synthetic"} {
+	for _, want := range []string{"INV-1", "1,000.00", "1,050.00 AED", "10 <bdi>hour</bdi>", "Credit transfer", "It is not the legal document", "Nothing was sent anywhere", "All data here is synthetic"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("it does not say %q", want)
 		}

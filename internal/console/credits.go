@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"quittance/api"
 	"quittance/internal/store"
@@ -12,6 +13,7 @@ func creditRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/credit-notes", serve: (*visit).listCredits},
 		{method: http.MethodGet, path: "/credit-notes/{credit}", serve: (*visit).showCredit},
+		{method: http.MethodGet, path: "/credit-notes/{credit}/print", serve: (*visit).printCredit},
 		{method: http.MethodPost, path: "/credit-notes/{credit}/void", serve: (*visit).voidCredit},
 		{method: http.MethodGet, path: "/invoices/{invoice}/credit", serve: (*visit).newCredit},
 		{method: http.MethodPost, path: "/invoices/{invoice}/credit", serve: (*visit).createCredit, large: true},
@@ -21,9 +23,45 @@ func creditRoutes() []route {
 
 // creditsPage is what the list of credit notes shows.
 type creditsPage struct {
-	Rows live
+	Rows    live
+	Filters creditFilters
 	// Of is the number of the invoice whose credit notes are shown, "" for all; Invoice is its identifier.
 	Of, Invoice string
+}
+
+// creditFilters are the filters of the list as they stand in the address.
+type creditFilters struct {
+	Search string
+	// State is live or void, "" for any.
+	State string
+}
+
+// Active tells whether anything is filtered.
+func (f creditFilters) Active() bool { return f != creditFilters{} }
+
+// States are the states that can be chosen.
+func (creditFilters) States() []string { return creditStates }
+
+// creditStates are the states of a credit note in the order in which they are shown.
+var creditStates = []string{"live", "void"} //nolint:gochecknoglobals // a constant list
+
+// creditFilters reads the filters. What is no choice is left out: an address may be typed.
+func (v *visit) creditFilters() creditFilters {
+	query := v.r.URL.Query()
+	f := creditFilters{Search: v.search()}
+	if state := query.Get("state"); slices.Contains(creditStates, state) {
+		f.State = state
+	}
+	return f
+}
+
+// search is what the store is asked for the credit notes that pass.
+func (f creditFilters) search(of store.CreditNoteFilter) store.CreditNoteSearch {
+	out := store.CreditNoteSearch{CreditNoteFilter: of, Text: f.Search}
+	if f.State != "" {
+		out.Void = new(f.State == "void")
+	}
+	return out
 }
 
 // creditRows are the rows of the list and where they stand.
@@ -62,7 +100,8 @@ func (v *visit) listCredits() error {
 		}
 		filter.Invoice, p.Of, p.Invoice = &id, optional(of.Draft.InvoiceNumber), id.String()
 	}
-	found, err := v.session.Tenant.CreditNotes(ctx, filter, paging.Page, paging.PerPage)
+	p.Filters = v.creditFilters()
+	found, err := v.creditNotes(filter, p.Filters, paging)
 	if err != nil {
 		return err
 	}
@@ -75,7 +114,7 @@ func (v *visit) listCredits() error {
 	if err != nil {
 		return err
 	}
-	if p.Rows, err = v.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filtered: filter.Invoice != nil}, listPace, count); err != nil {
+	if p.Rows, err = v.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filtered: p.Filters.Active()}, listPace, count); err != nil {
 		return err
 	}
 	if v.fragment() {
@@ -86,6 +125,14 @@ func (v *visit) listCredits() error {
 		return err
 	}
 	return v.page(http.StatusOK, "credits", shown{Title: title, Section: "credits", Body: p})
+}
+
+// creditNotes reads a page of the list.
+func (v *visit) creditNotes(of store.CreditNoteFilter, filters creditFilters, at paging) (store.CreditNotePage, error) {
+	if filters.Active() {
+		return v.session.Tenant.SearchCreditNotes(v.r.Context(), filters.search(of), at.Page, at.PerPage)
+	}
+	return v.session.Tenant.CreditNotes(v.r.Context(), of, at.Page, at.PerPage)
 }
 
 // creditRows makes the rows of a list, with one query for the numbers of all their invoices.
@@ -113,34 +160,43 @@ type creditPage struct {
 	Left string
 }
 
-// creditedLine is one line that is credited; Net is "" when it cannot be computed.
+// creditedLine is one line that is credited; Net is "" when it cannot be computed, Unit the name of its unit.
 type creditedLine struct {
 	api.CreditNoteItem
-	Net string
+	Net, Unit string
 }
 
-func (v *visit) showCredit() error {
+// creditPage reads the credit note that the path names, and the invoice that it credits.
+func (v *visit) creditPage() (creditPage, store.Invoice, error) {
 	id, err := v.id("credit")
 	if err != nil {
-		return err
+		return creditPage{}, store.Invoice{}, err
 	}
 	found, err := v.session.Tenant.CreditNote(v.r.Context(), id)
 	if err != nil {
-		return err
+		return creditPage{}, store.Invoice{}, err
 	}
 	credited, remaining, err := v.remaining(found.Invoice)
 	if err != nil {
-		return err
+		return creditPage{}, store.Invoice{}, err
 	}
 	p := creditPage{creditRow: creditRow{CreditNote: found.Wire(), InvoiceNumber: optional(credited.Draft.InvoiceNumber)}, Left: grouped(string(remaining.Total))}
 	for _, item := range p.Items {
-		line := creditedLine{CreditNoteItem: item}
+		line := creditedLine{CreditNoteItem: item, Unit: unitName(item.UnitCode)}
 		if item.NetAmount != nil {
 			line.Net = grouped(string(*item.NetAmount))
 		}
 		p.Lines = append(p.Lines, line)
 	}
-	return v.page(http.StatusOK, "credit", shown{Title: found.Number, Section: "credits", Body: p})
+	return p, credited, nil
+}
+
+func (v *visit) showCredit() error {
+	p, _, err := v.creditPage()
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "credit", shown{Title: p.CreditNoteNumber, Section: "credits", Body: p})
 }
 
 // voidCredit voids a credit note, which may be void already: a press on a page that is no longer true asks for nothing else.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -271,12 +270,7 @@ func (v *visit) answerDraft(status int, j judged, p draftPage, at focus, said *n
 
 // part answers with a template of a page alone.
 func (v *visit) part(page, name string, data any) error {
-	var html bytes.Buffer
-	if err := v.pages.execute(&html, page, name, data); err != nil {
-		return err
-	}
-	v.send(http.StatusOK, "text/html; charset=utf-8", html.Bytes())
-	return nil
+	return v.render(http.StatusOK, page, name, data)
 }
 
 // maxNoted is how many lines of a draft are told about while somebody types; the totals are those of all.

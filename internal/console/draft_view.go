@@ -67,6 +67,8 @@ type fieldNotes struct {
 	Advice []api.Fault
 	// Missing tells that submission needs it.
 	Missing bool
+	// Comma tells that a number was typed with a comma, which is no decimal point here.
+	Comma bool
 	// Meaning is the name of the code that was typed.
 	Meaning string
 	// Apart tells that the notes are sent by themselves, to stand in place of the ones in the page.
@@ -131,6 +133,7 @@ type judged struct {
 	draft   api.Draft
 	faults  api.Faults
 	missing []string
+	needed  map[string]bool // missing
 	advice  api.Faults
 }
 
@@ -140,7 +143,11 @@ func (v *visit) judge(form draftForm) (judged, error) {
 	if err != nil {
 		return judged{}, err
 	}
-	return judged{form: form, draft: draft, faults: faults, missing: invoice.Missing(&draft), advice: invoice.Warnings(&draft, v.profile())}, nil
+	j := judged{form: form, draft: draft, faults: faults, missing: invoice.Missing(&draft), needed: map[string]bool{}, advice: invoice.Warnings(&draft, v.profile())}
+	for _, path := range j.missing {
+		j.needed[path] = true
+	}
+	return j, nil
 }
 
 // typed leaves the faults of what was typed: while somebody types, what is not there yet is no fault.
@@ -159,7 +166,7 @@ func (j *judged) typed() {
 // notes are what is to be said at a field; told tells whether what is missing is said, too.
 func (j *judged) notes(path string, told bool) fieldNotes {
 	n := fieldNotes{Path: path, Faults: j.faults[path], Advice: j.advice[path]}
-	n.Missing = told && len(n.Faults) == 0 && slices.Contains(j.missing, path)
+	n.Missing = told && len(n.Faults) == 0 && j.needed[path]
 	return n
 }
 
@@ -167,6 +174,7 @@ func (j *judged) notes(path string, told bool) fieldNotes {
 func (j *judged) field(spec fieldSpec, path, name, value string, told bool) formField {
 	f := formField{fieldNotes: j.notes(path, told), Name: name, Key: spec.name, Value: value, Type: "text", List: spec.codes, Search: spec.codes == unitCodes,
 		Decimal: spec.kind == numberField, Required: spec.required, Optional: spec.optional}
+	f.Comma = f.Decimal && len(f.Faults) > 0 && strings.Contains(value, ",")
 	if spec.codes != "" && value != "" {
 		f.Meaning = codeLists[spec.codes].name(value)
 	}

@@ -68,12 +68,13 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 	}
 	at, _, _ := strings.Cut(note.header.Get("Location"), "?")
 	pages["a credit note"], pages["the credit notes"], pages["those of the invoice"] = v.read(at), v.read("/credit-notes?per=1"), v.read("/credit-notes?invoice="+made.ID)
+	pages["the print of a credit note"], pages["a search in credit notes"] = v.read(at+"/print"), v.read("/credit-notes?state=live&q="+url.QueryEscape(text))
 	out := map[string]string{}
 	for name, page := range pages {
 		if (name == "the print" || strings.Contains(name, "credit note")) && !strings.Contains(textOf(parse(t, page.body)), text) {
 			t.Errorf("%q is not shown on %s", text, name)
 		}
-		if name != "the credit notes" { // it has other pages beside it from the second text on
+		if name != "the credit notes" && name != "a search in credit notes" { // it has other pages beside it from the second text on
 			out[name] = shape(parse(t, page.body))
 		}
 	}

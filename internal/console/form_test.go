@@ -209,6 +209,10 @@ func TestDecimalsStay(t *testing.T) {
 				found.Items[0].VATRate.String() != "5.000" || *found.Items[0].Description != "Workshop\nin two parts" || found.Items[0].ItemCode != nil {
 				t.Errorf("stored: %+v", found.Items[0])
 			}
+			form["total_amount"] = []string{"1,000.00"}
+			if at := notesAt(t, v.send("/invoices/new", form, "save").body)["total_amount"]; !strings.Contains(at, "must be a number") || !strings.Contains(at, "without commas: 1234.50") {
+				t.Errorf("a number with a comma: %q", at)
+			}
 			d := draft("INV-2", "1")
 			d.Items[0].Description = new("\r\na\r\nb\n\tc\n")
 			var made api.Invoice

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -136,8 +137,10 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	for _, dimension := range invoice.Dimensions {
 		words[dimension], carried[string(dimension)] = invoice.Word{Value: text, Terminal: true}, text
 	}
+	body, err := json.Marshal(map[string]any{"messages": []map[string]string{{"code": text, "text": text}}})
+	must(t, err)
 	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: []byte(text), Words: carried},
+		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body, Words: carried},
 			Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Reference: &reference, Sequence: new(int64(1)),
 			States: invoice.RestoreStates(words), Write: invoice.Dimensions[:], Events: []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}}, nil
 	})

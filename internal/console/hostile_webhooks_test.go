@@ -57,7 +57,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	incoming, err := s.tenant(t).IncomingInvoices(t.Context(), 1, 1)
 	must(t, err)
 	out := map[string]string{}
-	for page, path := range map[string]string{"the subscriptions": "/webhooks?per=1", "a subscription": "/webhooks/" + id, "a delivery": "/webhooks/deliveries/" + delivery,
+	for page, path := range map[string]string{"the subscriptions": "/webhooks?per=1", "a subscription": "/webhooks/" + id, "what is lost": "/webhooks/lost?per=1", "a delivery": "/webhooks/deliveries/" + delivery,
 		"the incoming": "/incoming?per=1", "an incoming": "/incoming/" + incoming.Invoices[0].ID.String()} {
 		got := v.get(path)
 		if got.status != http.StatusOK {

@@ -39,15 +39,13 @@ type incomingRows struct {
 type incomingRow struct {
 	api.IncomingInvoice
 	Total string
-	toldRow
+	// Told is how the systems of the company were told.
+	Told store.Told
 }
 
 func (v *visit) listIncoming() error {
 	ctx, tenant := v.r.Context(), v.session.Tenant
-	paging, search := v.paging(), ""
-	if text := strings.TrimSpace(v.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
-		search = text
-	}
+	paging, search := v.paging(), v.search()
 	read := tenant.IncomingInvoices
 	if search != "" {
 		read = func(ctx context.Context, page, perPage int) (store.IncomingPage, error) {
@@ -93,7 +91,7 @@ func (v *visit) incomingRows(invoices []store.Incoming) ([]incomingRow, error) {
 	}
 	rows := make([]incomingRow, len(invoices))
 	for n, i := range invoices {
-		rows[n] = incomingRow{IncomingInvoice: i.Wire(), toldRow: toldRow{told[i.ID]}}
+		rows[n] = incomingRow{IncomingInvoice: i.Wire(), Told: told[i.ID]}
 		if i.TotalAmount != nil {
 			rows[n].Total = grouped(i.TotalAmount.String())
 		}
@@ -194,7 +192,7 @@ func (v *visit) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, 
 	if err != nil {
 		return p, err
 	}
-	p.Events, err = v.eventRows(ctx, events)
+	p.Events, err = v.eventRows(events)
 	return p, err
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,6 +29,10 @@ type invoicePage struct {
 	// Warnings are advice by field, in the order of the fields' names.
 	Warnings []advice
 	Evidence []evidenceRow
+	// Remarks are what the provider says to people in its latest answer about the current submission.
+	Remarks []invoice.Remark
+	// Means is the name of the payment means, "" for none that is known.
+	Means string
 	// Submissions are ours, newest first.
 	Submissions []submissionRow
 	Events      []eventRow
@@ -54,6 +59,8 @@ type evidenceRow struct {
 	api.Evidence
 	// Carried are the words of the answer, in the order of the dimensions.
 	Carried []stateView
+	// Remarks are what the answer says to people.
+	Remarks []invoice.Remark
 	// Earlier tells that it is about a submission before the current one.
 	Earlier bool
 }
@@ -75,8 +82,8 @@ type eventRow struct {
 // deliveryRow is one system that is told of an event.
 type deliveryRow struct {
 	api.Delivery
-	// URL is the destination, "" when it is one of very many old ones.
-	URL string
+	// URL is the destination, "" when it is one of very many old ones, and Description what the company calls it.
+	URL, Description string
 }
 
 // How often the page of an invoice asks what is new: while states move, and while nothing of ours is under way.
@@ -155,7 +162,8 @@ func (v *visit) spoken(p invoicePage) (string, error) {
 // invoicePage reads what belongs to an invoice: one query for each kind of thing, however many there are.
 func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
 	tenant := v.session.Tenant
-	p := invoicePage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft)}
+	p := invoicePage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
+		Means: codeLists["payment-means"].name(optional(found.Draft.PaymentMeansCode))}
 	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {
 		p.Warnings = append(p.Warnings, advice{Path: path, Faults: p.Invoice.Warnings[path]})
 	}
@@ -179,14 +187,14 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	if err != nil {
 		return p, err
 	}
-	for _, e := range evidence {
-		p.Evidence = append(p.Evidence, evidenceRow{Evidence: e.Wire(), Carried: carried(e.Words), Earlier: found.Submission == nil || e.Submission != found.Submission.ID})
+	if err := v.showEvidence(ctx, &p, found.Submission, evidence); err != nil {
+		return p, err
 	}
 	events, err := tenant.ResourceEvents(ctx, ids, maxEvents)
 	if err != nil {
 		return p, err
 	}
-	if p.Events, err = v.eventRows(ctx, events); err != nil {
+	if p.Events, err = v.eventRows(events); err != nil {
 		return p, err
 	}
 	var records []store.StateRecord
@@ -197,6 +205,30 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	}
 	p.Lanes, err = lanesOf(found.Submission, events, records, evidence)
 	return p, err
+}
+
+// maxRead is how many answers of an invoice are read for what they say to people, the newest.
+const maxRead = 40
+
+// showEvidence shows the retained answers, with what the newest of them say to people: one query for their bodies. Those
+// that are withheld stay sealed.
+func (v *visit) showEvidence(ctx context.Context, p *invoicePage, current *store.Submission, evidence []store.Evidence) error {
+	var ids []store.ID
+	for _, e := range evidence[max(0, len(evidence)-maxRead):] {
+		ids = append(ids, e.ID)
+	}
+	bodies, err := v.session.Tenant.EvidenceBodies(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, e := range evidence {
+		row := evidenceRow{Evidence: e.Wire(), Carried: carried(e.Words), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
+		if !row.Earlier {
+			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks), func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
+		}
+		p.Evidence = append(p.Evidence, row)
+	}
+	return nil
 }
 
 // carried are the words that an answer carried, in the order of the dimensions.
@@ -211,23 +243,19 @@ func carried(words map[string]string) []stateView {
 }
 
 // eventRows shows events, the newest first, with where their deliveries went.
-func (v *visit) eventRows(ctx context.Context, events []store.ToldEvent) ([]eventRow, error) {
+func (v *visit) eventRows(events []store.ToldEvent) ([]eventRow, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	subscriptions, err := v.session.Tenant.Subscriptions(ctx, 1, maxPerPage)
+	known, err := v.destinations()
 	if err != nil {
 		return nil, err
-	}
-	urls := map[store.ID]string{}
-	for _, s := range subscriptions.Subscriptions {
-		urls[s.ID] = s.URL
 	}
 	var rows []eventRow
 	for _, e := range slices.Backward(events) {
 		row := eventRow{ID: e.ID.String(), Kind: e.Kind, OccurredAt: e.OccurredAt}
 		for _, d := range e.Deliveries {
-			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: d.Wire(), URL: urls[d.Subscription]})
+			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: d.Wire(), URL: known[d.Subscription].URL, Description: optional(known[d.Subscription].Description)})
 		}
 		rows = append(rows, row)
 	}
@@ -298,5 +326,9 @@ func (v *visit) downloadEvidence() error {
 	if e.Withheld {
 		return &problem{status: http.StatusForbidden, words: "withheld"}
 	}
-	return v.attachment("evidence-"+strconv.FormatInt(e.Ordinal, 10)+"-"+id.String()+".bin", e.Body)
+	ending := ".bin"
+	if json.Valid(e.Body) { // what opens it by a double click shows it as text
+		ending = ".json"
+	}
+	return v.attachment("evidence-"+strconv.FormatInt(e.Ordinal, 10)+"-"+id.String()+ending, e.Body)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"quittance/api"
 	"quittance/internal/invoice"
@@ -50,19 +51,12 @@ type invoiceRow struct {
 	// Missing is how many fields a draft still needs.
 	Missing int
 	States  []stateView
-	toldRow
+	// Told is how the systems of the company were told.
+	Told store.Told
 }
 
-// toldRow is how the systems of the company were told of what a row shows.
-type toldRow struct{ Told store.Told }
-
-// Deliveries is how many deliveries there are.
-func (r toldRow) Deliveries() int {
-	return r.Told.Delivered + r.Told.Pending + r.Told.Failed + r.Told.Blocked
-}
-
-// Lost is how many deliveries ended without having arrived.
-func (r toldRow) Lost() int { return r.Told.Failed + r.Told.Blocked }
+// Draft tells that nothing is submitted, or nothing that still counts.
+func (r invoiceRow) Draft() bool { return r.Outcome == "draft" }
 
 func (v *visit) listInvoices() error {
 	ctx := v.r.Context()
@@ -200,22 +194,30 @@ func (f invoiceFilters) Choices() []choice {
 	return out
 }
 
-// maxSearch bounds the text that is searched for, in bytes.
-const maxSearch = 256
+// The longest text that is searched for, and the longest choice of a word, in bytes: words have up to 256 characters.
+const (
+	maxSearch = 256
+	maxWord   = len(chosenWord) + 256*utf8.UTFMax
+)
+
+// search is the text that a list is searched for. What cannot be looked for is left out: an address may be typed.
+func (v *visit) search() string {
+	if text := strings.TrimSpace(v.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
+		return text
+	}
+	return ""
+}
 
 // invoiceFilters reads the filters. What is no choice is left out: an address may be typed.
 func (v *visit) invoiceFilters() invoiceFilters {
 	query := v.r.URL.Query()
-	f := invoiceFilters{States: map[invoice.Dimension]string{}}
-	if text := strings.TrimSpace(query.Get("q")); storable(text) && len(text) <= maxSearch {
-		f.Search = text
-	}
+	f := invoiceFilters{Search: v.search(), States: map[invoice.Dimension]string{}}
 	if stage := query.Get("stage"); slices.Contains(stages, stage) {
 		f.Stage = stage
 	}
 	for _, dimension := range invoice.Dimensions {
 		value := query.Get(string(dimension))
-		if value == chosenNone || strings.HasPrefix(value, chosenWord) && storable(value) {
+		if value == chosenNone || strings.HasPrefix(value, chosenWord) && storable(value) && len(value) <= maxWord {
 			f.States[dimension] = value
 		}
 	}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"html/template"
@@ -26,8 +25,9 @@ type live struct {
 // livePart makes the part of a page that moves: the template name of the page's file, with its data. every is 0 once
 // nothing can change any more.
 func (v *visit) livePart(page, name string, data any, every time.Duration, say string) (live, error) {
-	var html bytes.Buffer
-	if err := v.pages.execute(&html, page, name, data); err != nil {
+	html := v.buffers.get()
+	defer v.buffers.put(html)
+	if err := v.pages.execute(html, page, name, data); err != nil {
 		return live{}, err
 	}
 	query := v.r.URL.Query()
@@ -49,12 +49,7 @@ func (v *visit) answerLive(page string, part live) error {
 		v.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	var html bytes.Buffer
-	if err := v.pages.execute(&html, page, "live", part); err != nil {
-		return err
-	}
-	v.send(http.StatusOK, "text/html; charset=utf-8", html.Bytes())
-	return nil
+	return v.render(http.StatusOK, page, "live", part)
 }
 
 // mark is a short digest of a text.

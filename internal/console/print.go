@@ -38,7 +38,25 @@ func (v *visit) printInvoice() error {
 	p := printPage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Seller: *v.profile(), Totals: invoice.Compute(&found.Draft), Outcome: outcomeOf(found),
 		States: stateViews(found.States()), Means: codeLists["payment-means"].name(optional(found.Draft.PaymentMeansCode)), At: v.Now()}
 	for n, item := range found.Draft.Items {
-		p.Lines = append(p.Lines, printLine{Item: item, Net: j.net(n), Unit: codeLists[unitCodes].name(optional(item.UnitCode))})
+		p.Lines = append(p.Lines, printLine{Item: item, Net: j.net(n), Unit: unitName(item.UnitCode)})
 	}
 	return v.page(http.StatusOK, "print", shown{Title: optional(found.Draft.InvoiceNumber), Section: "invoices", Body: p})
+}
+
+// printCreditPage is a credit note on paper, as it is stored.
+type printCreditPage struct {
+	creditPage
+	// Invoice is the one that is credited.
+	Invoice api.Invoice
+	Seller  api.Profile
+	At      time.Time
+}
+
+func (v *visit) printCredit() error {
+	page, credited, err := v.creditPage()
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "print_credit", shown{Title: page.CreditNoteNumber, Section: "credits",
+		Body: printCreditPage{creditPage: page, Invoice: credited.Wire(v.profile()), Seller: *v.profile(), At: v.Now()}})
 }

@@ -26,6 +26,7 @@ func routes() []route {
 		creditRoutes(),
 		incomingRoutes(),
 		webhookRoutes(),
+		lostRoutes(),
 		accountRoutes(),
 	)
 }
@@ -87,4 +88,15 @@ func matchPath(pattern, path string) (map[string]string, bool) {
 		}
 	}
 	return values, true
+}
+
+// allowed are the methods that a path has routes for, as the header Allow lists them (RFC 9110, section 10.2.1).
+func allowed(routes []route, path string) string {
+	var out []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		if found, _, _ := match(routes, method, path); found != nil {
+			out = append(out, method)
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -230,7 +230,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch} {
-		if got := v.do(method, "/invoices", "", "Origin", v.base); got.status != http.StatusMethodNotAllowed {
+		if got := v.do(method, "/invoices", "", "Origin", v.base); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %d", method, got.status)
 		}
 	}
@@ -331,7 +331,7 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 			t.Errorf("%d, digest %s", got.status, hex.EncodeToString(sum[:]))
 		}
 		for name, want := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff",
-			"Content-Security-Policy": "default-src 'none'; sandbox", "Content-Disposition": `attachment; filename="evidence-1-` + evidence[0].ID.String() + `.bin"`} {
+			"Content-Security-Policy": "default-src 'none'; sandbox", "Content-Disposition": `attachment; filename="evidence-1-` + evidence[0].ID.String() + `.json"`} {
 			if got.header.Get(name) != want {
 				t.Errorf("%s: %q", name, got.header.Get(name))
 			}

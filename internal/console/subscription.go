@@ -92,20 +92,9 @@ func (v *visit) showSubscription() error {
 
 // listDeliveries shows the deliveries of a page, with what they are about, and the ways to others.
 func (v *visit) listDeliveries(p *subscriptionPage, newest store.NewestDeliveries) error {
-	ids := make([]store.ID, len(newest.Deliveries))
-	for n, d := range newest.Deliveries {
-		ids[n] = d.Event
-	}
-	events, err := v.session.Tenant.EventsByID(v.r.Context(), ids)
-	if err != nil {
+	var err error
+	if p.Deliveries, err = v.sentRows(newest.Deliveries); err != nil {
 		return err
-	}
-	for _, d := range newest.Deliveries {
-		row := sentRow{Delivery: d.Wire()}
-		if row.About, err = aboutOf(events[d.Event]); err != nil {
-			return err
-		}
-		p.Deliveries = append(p.Deliveries, row)
 	}
 	all := newest.Among()
 	p.Cut = all >= store.DeliveryDepth
@@ -119,4 +108,37 @@ func (v *visit) listDeliveries(p *subscriptionPage, newest store.NewestDeliverie
 		}
 	}
 	return nil
+}
+
+// sentRows shows deliveries with what they are about: one query for the events of all of them.
+func (v *visit) sentRows(deliveries []store.DeliveryRecord) ([]sentRow, error) {
+	ids := make([]store.ID, len(deliveries))
+	for n, d := range deliveries {
+		ids[n] = d.Event
+	}
+	events, err := v.session.Tenant.EventsByID(v.r.Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]sentRow, len(deliveries))
+	for n, d := range deliveries {
+		rows[n].Delivery = d.Wire()
+		if rows[n].About, err = aboutOf(events[d.Event]); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// destinations are the newest subscriptions of the company, by identifier.
+func (v *visit) destinations() (map[store.ID]store.Subscription, error) {
+	found, err := v.session.Tenant.Subscriptions(v.r.Context(), 1, maxPerPage)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[store.ID]store.Subscription, len(found.Subscriptions))
+	for _, s := range found.Subscriptions {
+		out[s.ID] = s
+	}
+	return out, nil
 }

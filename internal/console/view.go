@@ -9,6 +9,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/internal/store"
 )
 
 // viewFuncs are the functions of the templates.
@@ -30,9 +31,11 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		"grouped":   grouped,
 		"word":      breakable,
 		"state":     words.state,
+		"cells":     words.cells,
+		"told":      words.told,
 		"outcome":   words.outcome,
 		"delivery":  words.delivery,
-		"control":   words.control,
+		"controls":  words.controls,
 		"notes":     words.notes,
 		"datalists": datalists,
 		"dimension": func(name string) string { return words.either("state."+name, name) },
@@ -45,6 +48,8 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		"field":        fieldID,
 		"fieldAddress": fieldAddress,
 		"label":        words.field,
+		"unit":         unitName,
+		"moves":        words.moves,
 		"inc":          func(n int) int { return n + 1 },
 	}
 }
@@ -65,8 +70,11 @@ func when(at any) template.HTML {
 		return ""
 	}
 	utc := instant.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, //nolint:gosec // digits and letters of a time
-		utc.Format(time.RFC3339Nano), utc.Format("2006-01-02 15:04:05.000000 UTC"), utc.Format("2006-01-02 15:04:05 UTC")))
+	text := make([]byte, 0, 128)
+	text = utc.AppendFormat(append(text, `<time datetime="`...), time.RFC3339Nano)
+	text = utc.AppendFormat(append(text, `" title="`...), "2006-01-02 15:04:05.000000 UTC")
+	text = utc.AppendFormat(append(text, `">`...), "2006-01-02 15:04:05 UTC")
+	return template.HTML(append(text, "</time>"...)) //nolint:gosec // digits and letters of a time
 }
 
 // tick is when in two short lines, for a time line: the day and the time.
@@ -78,7 +86,11 @@ func tick(at time.Time) template.HTML {
 
 // breakable is a word of the provider with places where a line may break: words are often names of constants.
 func breakable(word string) template.HTML {
-	return template.HTML(breaks.Replace(template.HTMLEscapeString(word))) //nolint:gosec // escaped
+	word = escaped(word)
+	if strings.ContainsAny(word, "_.-") {
+		word = breaks.Replace(word)
+	}
+	return template.HTML(word) //nolint:gosec // escaped
 }
 
 // breaks puts an opportunity for a break behind what joins the parts of a name.
@@ -86,7 +98,7 @@ var breaks = strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>", "-", "-<wbr>") //
 
 // icon is a shape of the layout's sprite. It is never alone: a word stands beside it, or names its place.
 func icon(name string) template.HTML {
-	return template.HTML(`<svg class="icon" aria-hidden="true" focusable="false"><use href="#i-` + template.HTMLEscapeString(name) + `"/></svg>`) //nolint:gosec // escaped
+	return template.HTML(`<svg class="icon" aria-hidden="true" focusable="false"><use href="#i-` + escaped(name) + `"/></svg>`) //nolint:gosec // escaped
 }
 
 // grouped writes a decimal number with its thousands apart; the digits stay as they are.
@@ -114,11 +126,18 @@ func fieldID(path string) string {
 	if !strings.ContainsAny(path, ".[]") {
 		return "f-" + path
 	}
-	return "f-" + joints.Replace(path)
+	id := append(make([]byte, 0, len(path)+2), "f-"...)
+	for _, c := range []byte(path) {
+		switch c {
+		case ']': // a dot follows it, or nothing
+		case '[', '.':
+			id = append(id, '-')
+		default:
+			id = append(id, c)
+		}
+	}
+	return string(id)
 }
-
-// joints are what joins the parts of a JSON path.
-var joints = strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-") //nolint:gochecknoglobals // it never changes
 
 // field is what a person calls a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and seller.city a
 // field of the company's profile.
@@ -185,13 +204,87 @@ func stateViews(states invoice.States) []stateView {
 
 // state shows one dimension: a shape for how final the word is, and the provider's word.
 func (c catalogue) state(s stateView) template.HTML {
+	var m markup
+	c.writeState(&m, s)
+	return m.html()
+}
+
+func (c catalogue) writeState(m *markup, s stateView) {
 	if !s.Reported() {
-		return shaped("state none", "none", template.HTMLEscapeString(c.either("state.none", "")))
+		m.shaped("state none", "none", c.either("state.none", ""))
+		return
 	}
-	word := template.HTMLEscapeString(s.Word)
-	final := template.HTMLEscapeString(c.either("state."+s.Shape(), ""))
-	return template.HTML(`<span class="state `+s.Shape()+`" title="`+word+`">`) + icon(s.Shape()) + //nolint:gosec // escaped
-		`<bdi>` + breakable(s.Word) + template.HTML(`</bdi><span class="unseen"> (`+final+`)</span></span>`) //nolint:gosec // escaped
+	m.raw(`<span class="state `, s.Shape(), `"`)
+	m.add("title", s.Word)
+	m.raw(">", string(icon(s.Shape())), "<bdi>", string(breakable(s.Word)), `</bdi><span class="unseen"> (`)
+	m.text(c.either("state."+s.Shape(), ""))
+	m.raw(")</span></span>")
+}
+
+// cells are those of an invoice's row in the list which say where it stands: the stage, the four dimensions, and whether
+// the company's systems were told.
+func (c catalogue) cells(r invoiceRow) (template.HTML, error) {
+	var m markup
+	m.out.Grow(2 << 10)
+	m.raw(`<td role="cell" class="c-stage">`, string(c.outcome(r.Outcome)))
+	if r.Draft() {
+		ready := c.either("invoices.ready", "")
+		if r.Missing > 0 {
+			var err error
+			if ready, err = c.count("invoices.missing", r.Missing); err != nil {
+				return "", err
+			}
+		}
+		m.raw(`<span class="under">`)
+		m.text(ready)
+		m.raw(`</span></td><td role="cell" class="c-draft" colspan="5"></td>`)
+		return m.html(), nil
+	}
+	m.raw("</td>")
+	for _, s := range r.States {
+		m.raw(`<td role="cell" class="c-state"`)
+		m.add("data-label", c.either("state."+s.Dimension, s.Dimension))
+		m.raw(">")
+		c.writeState(&m, s)
+		m.raw("</td>")
+	}
+	m.raw(`<td role="cell" class="c-told"`)
+	m.add("data-label", c.either("invoices.told", ""))
+	told, err := c.told(r.Told)
+	m.raw(">", string(told), "</td>")
+	return m.html(), err
+}
+
+// told shows how a company's systems were told of something.
+func (c catalogue) told(t store.Told) (template.HTML, error) {
+	lost := t.Failed + t.Blocked
+	deliveries := t.Delivered + t.Pending + lost
+	var m markup
+	switch {
+	case lost > 0:
+		words, err := c.count("told.failed", lost)
+		if err != nil {
+			return "", err
+		}
+		m.shaped("delivery failed", "bad", words)
+	case t.Pending > 0:
+		m.shaped("delivery pending", "wait", c.either("told.pending", ""))
+	case deliveries > 0:
+		words, err := c.say("told.delivered.text", grouped(strconv.Itoa(t.Delivered)), grouped(strconv.Itoa(deliveries)))
+		if err != nil {
+			return "", err
+		}
+		m.raw(`<span class="delivery delivered"`)
+		m.add("title", words)
+		m.raw(">", string(icon("good")), "<span>")
+		m.text(c.either("told.delivered", ""))
+		m.raw("</span></span>")
+	case t.Events > 0:
+		m.shaped("state none", "none", c.either("told.nobody", ""))
+	default:
+		m.shaped("state none", "none", c.either("told.none", ""))
+	}
+	return m.html(), nil
 }
 
 // outcome shows what we know of our own call: draft, in_progress, acknowledged, rejected or unknown.
@@ -207,7 +300,7 @@ func (c catalogue) outcome(name string) template.HTML {
 	case string(api.OutcomeRejected):
 		shape = "bad"
 	}
-	return shaped("outcome "+name, shape, template.HTMLEscapeString(c.either("outcome."+name, name)))
+	return shaped("outcome "+name, shape, c.either("outcome."+name, name))
 }
 
 // delivery shows the state of a delivery.
@@ -222,10 +315,21 @@ func (c catalogue) delivery(state api.DeliveryState) template.HTML {
 		shape = "blocked"
 	case api.DeliveryPending:
 	}
-	return shaped("delivery "+string(state), shape, template.HTMLEscapeString(c.either("delivery."+string(state), string(state))))
+	return shaped("delivery "+string(state), shape, c.either("delivery."+string(state), string(state)))
 }
 
-// shaped is a shape with a word, which is escaped; class is one of ours.
+// shaped is a shape with a word.
 func shaped(class, shape, word string) template.HTML {
-	return template.HTML(`<span class="`+template.HTMLEscapeString(class)+`">`) + icon(shape) + template.HTML(`<span>`+word+`</span></span>`) //nolint:gosec // escaped
+	var m markup
+	m.shaped(class, shape, word)
+	return m.html()
+}
+
+// shaped writes a shape with a word.
+func (m *markup) shaped(class, shape, word string) {
+	m.raw("<span")
+	m.add("class", class)
+	m.raw(">", string(icon(shape)), "<span>")
+	m.text(word)
+	m.raw("</span></span>")
 }

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,6 +9,7 @@ import (
 	"strings"
 
 	"quittance/api"
+	"quittance/internal/asset"
 	"quittance/internal/store"
 )
 
@@ -76,8 +75,14 @@ func (v *visit) page(status int, name string, p shown) error {
 	if p.Notice == nil {
 		p.Notice = v.pages.notice(v.r.URL.Query().Get("said"))
 	}
-	var html bytes.Buffer
-	if err := v.pages.execute(&html, name, "layout", p); err != nil {
+	return v.render(status, name, "layout", p)
+}
+
+// render answers with a template of a page's file.
+func (v *visit) render(status int, page, name string, data any) error {
+	html := v.buffers.get()
+	defer v.buffers.put(html)
+	if err := v.pages.execute(html, page, name, data); err != nil {
 		return err
 	}
 	v.send(status, "text/html; charset=utf-8", html.Bytes())
@@ -89,14 +94,12 @@ func (v *visit) send(status int, mediaType string, body []byte) {
 	header := v.w.Header()
 	header.Set("Content-Type", mediaType)
 	header.Add("Vary", "Accept-Encoding")
-	if len(body) > leastCompressed && acceptsGzip(v.r.Header.Get("Accept-Encoding")) {
-		var packed bytes.Buffer
-		if writer, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed); err == nil {
-			_, err = writer.Write(body)
-			if closed := writer.Close(); err == nil && closed == nil { // a buffer takes everything
-				header.Set("Content-Encoding", "gzip")
-				body = packed.Bytes()
-			}
+	if len(body) > leastCompressed && asset.AcceptsGzip(v.r.Header.Get("Accept-Encoding")) {
+		packed := v.buffers.get()
+		defer v.buffers.put(packed)
+		if v.packers.pack(packed, body) == nil { // a buffer takes everything
+			header.Set("Content-Encoding", "gzip")
+			body = packed.Bytes()
 		}
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))

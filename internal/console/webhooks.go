@@ -44,6 +44,9 @@ type subscriptionRows struct {
 	Paging paging
 	// Kinds is how many kinds of event there are.
 	Kinds int
+	// Lost is how many deliveries failed or were blocked; Cut tells that it is how many were looked through.
+	Lost int
+	Cut  bool
 }
 
 // subscriptionRow is one subscription in the list.
@@ -72,7 +75,12 @@ func (v *visit) listSubscriptions() error {
 	if err != nil {
 		return err
 	}
-	part, err := v.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging, Kinds: len(api.EventKinds)}, webhooksPace, "")
+	lost, err := v.session.Tenant.LostDeliveries(v.r.Context(), "", 1, 1)
+	if err != nil {
+		return err
+	}
+	part, err := v.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging, Kinds: len(api.EventKinds),
+		Lost: lost.Among(), Cut: lost.Among() >= store.DeliveryDepth}, webhooksPace, "")
 	if err != nil {
 		return err
 	}

@@ -9,18 +9,15 @@ package docs
 
 import (
 	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"html/template"
-	"io"
 	"io/fs"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
+
+	"quittance/internal/asset"
 )
 
 // The files of the pages themselves. What others wrote is kept compressed; assets/VENDORED.md says what it is.
@@ -44,23 +41,16 @@ const (
 	referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-// How long a browser keeps what it got. The path of an asset changes with its bytes; a page is asked for again.
-const (
-	cacheForEver = "public, max-age=31536000, immutable"
-	cacheChecked = "no-cache"
-)
-
 // Site serves the documentation. It is safe for concurrent use.
 type Site struct {
 	resources map[string]resource
 	missing   resource
 }
 
-// resource is one thing that is served. Only its compressed bytes are kept.
+// resource is one thing that is served.
 type resource struct {
-	packed                   []byte
-	mediaType, policy, cache string
-	tag                      string
+	asset.File
+	policy, cache string
 }
 
 // New makes the site of documents, which hold CHANGELOG.md and, under docs, the guides. It fails when one of them is
@@ -84,8 +74,8 @@ func New(documents fs.FS) (*Site, error) {
 		if err := layout.Execute(&html, view{page: p, All: pages}); err != nil {
 			return resource{}, fmt.Errorf("docs: %s: %w", p.Path, err)
 		}
-		packed, err := pack(html.Bytes())
-		return newResource(packed, "text/html; charset=utf-8", policy, cacheChecked), err
+		file, err := asset.Pack(html.Bytes(), "text/html; charset=utf-8")
+		return resource{file, policy, asset.Checked}, err
 	}
 	for _, p := range pages {
 		if s.resources[p.Path], err = show(p, guidePolicy); err != nil {
@@ -119,34 +109,16 @@ func (s *Site) addAssets() (map[string]string, error) {
 			return nil, fmt.Errorf("docs: %w", err)
 		}
 		name, packed := strings.CutSuffix(path.Base(name), ".gz")
+		file := asset.Packed(text, mediaType)
 		if !packed {
-			if text, err = pack(text); err != nil {
+			if file, err = asset.Pack(text, mediaType); err != nil {
 				return nil, err
 			}
 		}
-		added := newResource(text, mediaType, guidePolicy, cacheForEver)
-		links[name] = assetsPath + added.tag + "/" + name
-		s.resources[links[name]] = added
+		links[name] = file.Path(assetsPath, name)
+		s.resources[links[name]] = resource{file, guidePolicy, asset.ForEver}
 	}
 	return links, nil
-}
-
-func newResource(packed []byte, mediaType, policy, cache string) resource {
-	sum := sha256.Sum256(packed)
-	return resource{packed: packed, mediaType: mediaType, policy: policy, cache: cache, tag: hex.EncodeToString(sum[:8])}
-}
-
-// pack compresses text.
-func pack(text []byte) ([]byte, error) {
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	if _, err := writer.Write(text); err != nil {
-		return nil, fmt.Errorf("docs: compress: %w", err)
-	}
-	if err := writer.Close(); err != nil {
-		return nil, fmt.Errorf("docs: compress: %w", err)
-	}
-	return packed.Bytes(), nil
 }
 
 // ServeHTTP answers a GET or HEAD of a path of the site; for any other path, with 404 and a page that says so.
@@ -162,54 +134,5 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", found.cache)
-	header.Set("Vary", "Accept-Encoding")
-	// Weak, because the bytes differ with the encoding (RFC 9110, section 8.8.3).
-	header.Set("ETag", `W/"`+found.tag+`"`)
-	if ok && matches(r.Header.Get("If-None-Match"), found.tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	header.Set("Content-Type", found.mediaType)
-	found.send(w, status, acceptsGzip(r.Header.Get("Accept-Encoding")))
-}
-
-// send writes the body. A client that hangs up is no failure of ours.
-func (found resource) send(w http.ResponseWriter, status int, compressed bool) {
-	if compressed {
-		w.Header().Set("Content-Encoding", "gzip")
-		w.Header().Set("Content-Length", strconv.Itoa(len(found.packed)))
-		w.WriteHeader(status)
-		_, _ = w.Write(found.packed)
-		return
-	}
-	plain, err := gzip.NewReader(bytes.NewReader(found.packed))
-	if err != nil {
-		w.WriteHeader(http.StatusInternalServerError)
-		return
-	}
-	w.WriteHeader(status)
-	_, _ = io.Copy(w, plain) //nolint:gosec // the bytes are part of the program, or were made by pack
-}
-
-// matches tells whether If-None-Match names the tag (RFC 9110, section 13.1.2).
-func matches(header, tag string) bool {
-	for candidate := range strings.SplitSeq(header, ",") {
-		candidate = strings.TrimSpace(candidate)
-		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == `"`+tag+`"` {
-			return true
-		}
-	}
-	return false
-}
-
-// acceptsGzip reads an Accept-Encoding header (RFC 9110, section 12.5.3).
-func acceptsGzip(header string) bool {
-	for coding := range strings.SplitSeq(header, ",") {
-		name, parameter, _ := strings.Cut(coding, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			weight, given := strings.CutPrefix(strings.TrimSpace(parameter), "q=")
-			return !given || strings.Trim(weight, "0.") != ""
-		}
-	}
-	return false
+	found.Serve(w, r, status)
 }

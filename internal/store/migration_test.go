@@ -215,8 +215,9 @@ func TestAttemptsRebuilt(t *testing.T) {
 				foreign key (tenant_id, delivery_id) references deliveries (tenant_id, id));
 			insert into attempts select * from before_it;
 			drop table before_it;
-			drop index events_resource; -- of the migration after it, which follows it again
+			drop index events_resource; -- of the migrations after it, which follow it again
 			drop index deliveries_subscription;
+			drop index deliveries_lost;
 			delete from goose_db_version where version_id >= 7`)
 		must(t, err)
 		f.Again(t)

@@ -39,37 +39,45 @@ const newestOf = ` from (select id, state from deliveries where tenant_id = $1 a
 // [DeliveryDepth] deliveries of a subscription, those of one state or, with "", of any. Identifiers grow with time, so the
 // newest are the end of an index.
 func (t *Tenant) SubscriptionDeliveries(ctx context.Context, subscription ID, state api.DeliveryState, number, perPage int) (NewestDeliveries, error) {
-	out := NewestDeliveries{Counts: map[api.DeliveryState]int{}}
+	var out NewestDeliveries
 	if _, err := t.Subscription(ctx, subscription); err != nil {
 		return out, err
 	}
-	err := t.read(func(q querier) error {
-		type count struct {
-			state api.DeliveryState
-			n     int
-		}
-		counts, err := collect(ctx, q, func(row scanner) (count, error) {
-			var c count
-			err := row.Scan(&c.state, &c.n)
-			return c, err
-		}, `select state, count(*)`+newestOf+` group by state`, t.id, subscription, DeliveryDepth)
-		if err != nil {
-			return err
-		}
-		for _, c := range counts {
-			out.Counts[c.state] = c.n
-		}
-		if number-1 > DeliveryDepth/perPage {
-			return nil
-		}
-		where, args := "", []any{t.id, subscription, DeliveryDepth}
-		if state != "" {
-			where, args = ` where state = $4`, append(args, state)
-		}
-		out.Deliveries, err = collect(ctx, q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and id in (
-			select id`+newestOf+where+fmt.Sprintf(" order by id desc limit %d offset %d", perPage, (number-1)*perPage)+`) order by id desc`, args...)
+	err := t.read(func(q querier) (err error) {
+		out, err = t.newestDeliveries(ctx, q, newestOf, []any{t.id, subscription, DeliveryDepth}, state, number, perPage)
 		return err
 	})
+	return out, err
+}
+
+// newestDeliveries counts and reads the deliveries in a table of the newest, which has the given parameters.
+func (t *Tenant) newestDeliveries(ctx context.Context, q querier, newest string, args []any, state api.DeliveryState, number, perPage int) (NewestDeliveries, error) {
+	out := NewestDeliveries{Counts: map[api.DeliveryState]int{}}
+	type count struct {
+		state api.DeliveryState
+		n     int
+	}
+	counts, err := collect(ctx, q, func(row scanner) (count, error) {
+		var c count
+		err := row.Scan(&c.state, &c.n)
+		return c, err
+	}, `select state, count(*)`+newest+` group by state`, args...)
+	if err != nil {
+		return out, err
+	}
+	for _, c := range counts {
+		out.Counts[c.state] = c.n
+	}
+	if number-1 > DeliveryDepth/perPage {
+		return out, nil
+	}
+	where := ""
+	if state != "" {
+		args = append(args, state)
+		where = fmt.Sprintf(` where state = $%d`, len(args))
+	}
+	out.Deliveries, err = collect(ctx, q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and id in (
+		select id`+newest+where+fmt.Sprintf(" order by id desc limit %d offset %d", perPage, (number-1)*perPage)+`) order by id desc`, args...)
 	return out, err
 }
 

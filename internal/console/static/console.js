@@ -18,6 +18,13 @@
     }
   }
   localize(document);
+
+  // What was said once is not said again by an address that is kept or sent on.
+  const address = new URL(location.href);
+  if (address.searchParams.has("said")) {
+    address.searchParams.delete("said");
+    history.replaceState(history.state, "", address);
+  }
   document.addEventListener("htmx:afterSwap", (event) => localize(event.detail.elt.isConnected ? event.detail.elt : document));
   document.addEventListener("htmx:load", (event) => localize(event.detail.elt));
 
@@ -27,10 +34,34 @@
     if (part.hasAttribute("data-live") && (document.hidden || part.querySelector(":popover-open"))) event.preventDefault();
   });
 
-  // What somebody has opened stays open when its part is replaced.
-  let open = [];
-  document.addEventListener("htmx:beforeSwap", () => { open = [...document.querySelectorAll("details[open][id]")].map((details) => details.id); });
-  document.addEventListener("htmx:afterSettle", () => open.forEach((id) => { const details = document.getElementById(id); if (details) details.open = true; }));
+  // What somebody has opened or ticked stays so when its part is replaced.
+  let open = [], ticked = [], focused = "";
+  document.addEventListener("htmx:beforeSwap", () => {
+    focused = placeOf(document.activeElement);
+    open = [...document.querySelectorAll("details[open][id]")].map((details) => details.id);
+    ticked = [...document.querySelectorAll("[data-live] tbody input[id]:checked")].map((box) => box.id);
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    open.forEach((id) => { const details = document.getElementById(id); if (details) details.open = true; });
+    ticked.forEach((id) => { const box = document.getElementById(id); if (box) box.checked = true; });
+    if (focused && document.activeElement === document.body) document.querySelector(focused)?.focus({ preventScroll: true });
+  });
+
+  // Where a focused link or summary of a live part is found again, so that who has no mouse stays where they are.
+  function placeOf(control) {
+    if (!control || !control.closest("[data-live]")) return "";
+    if (control.id) return "#" + CSS.escape(control.id);
+    if (control.tagName === "SUMMARY" && control.parentElement.id) return `#${CSS.escape(control.parentElement.id)} > summary`;
+    return control.hasAttribute("href") ? `[data-live] a[href="${CSS.escape(control.getAttribute("href"))}"]` : "";
+  }
+
+  // One box for all of a page, which is nothing without this script.
+  const offer = (root) => root.querySelectorAll("[data-pick]").forEach((box) => { box.hidden = false; });
+  offer(document);
+  document.addEventListener("htmx:load", (event) => offer(event.detail.elt));
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-pick]")) event.target.form.querySelectorAll("tbody input").forEach((box) => { box.checked = event.target.checked; });
+  });
 
   // A date that is half typed has no value: it must not be lost without a word.
   document.addEventListener("submit", (event) => {

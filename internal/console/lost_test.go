@@ -1,0 +1,240 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"quittance/api"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// TestLost: what did not arrive stands on one page, whatever its subscription, and what is chosen there goes out again;
+// what goes nowhere any more cannot be chosen; another company's is nothing.
+func TestLost(t *testing.T) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			l, reach := listen(t, http.StatusBadRequest, "")
+			s := start(t, engine, true, time.Millisecond, reach)
+			v := s.inside(t)
+			if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "Nothing is lost") || strings.Contains(v.get("/webhooks").body, "did not arrive") {
+				t.Errorf("before there is any: %d", got.status)
+			}
+			one, two := s.subscription(t, l.url, "", api.EventIncomingReceived), s.subscription(t, l.url+"/two", "", api.EventIncomingReceived)
+			s.purchase(t, "a", nil)
+			first, second := s.ended(t, one)[0].ID.String(), s.ended(t, two)[0].ID.String()
+			if got := v.get("/webhooks"); !strings.Contains(got.body, "2 deliveries did not arrive.") {
+				t.Error("the list of subscriptions does not say it")
+			}
+			page := v.get("/webhooks/lost")
+			for _, want := range []string{"/webhooks/deliveries/" + first, "/webhooks/deliveries/" + second, l.url + "/two", "refused", `value="` + first + `"`, "1 to 2 of 2"} {
+				if !strings.Contains(page.body, want) {
+					t.Errorf("the page has no %q", want)
+				}
+			}
+			if got := v.get("/webhooks/lost?state=blocked"); strings.Contains(got.body, first) || !strings.Contains(got.body, "Nothing is lost") {
+				t.Error("a filter lets everything pass")
+			}
+			s.company(t, "other@example.com", strong)
+			other := s.visitor(t)
+			other.login("other@example.com", strong)
+			if got := other.get("/webhooks/lost"); strings.Contains(got.body, first) {
+				t.Error("another company sees it")
+			}
+			if got := other.post("/webhooks/lost", "delivery", first); got.status != http.StatusNotFound {
+				t.Errorf("another company: %d", got.status)
+			}
+			for want, chosen := range map[string][]string{"none_chosen": nil, "": {"delivery", "x"}} {
+				if got := v.post("/webhooks/lost", chosen...); !strings.Contains(got.header.Get("Location"), want) || want == "" && got.status != http.StatusNotFound {
+					t.Errorf("%v: %d %s", chosen, got.status, got.header.Get("Location"))
+				}
+			}
+			many := make([]string, 0, 202)
+			for range 101 {
+				many = append(many, "delivery", first)
+			}
+			if got := v.post("/webhooks/lost", many...); got.status != http.StatusBadRequest || len(l.callbacks()) != 2 {
+				t.Errorf("more than a page: %d, and %d came", got.status, len(l.callbacks()))
+			}
+			l.become(http.StatusOK, "", nil)
+			if got := v.post("/webhooks/lost", "delivery", first); got.header.Get("Location") != "/webhooks/lost?said=good.redelivered_chosen" {
+				t.Errorf("again: %d %s", got.status, got.header.Get("Location"))
+			}
+			if again := s.ended(t, one)[0]; again.State != api.DeliveryDelivered || again.ID.String() != first {
+				t.Errorf("again: %+v", again)
+			}
+			v.post("/webhooks/" + two + "/deactivate")
+			if got := v.get("/webhooks/lost"); strings.Contains(got.body, first) || strings.Contains(got.body, `value="`+second+`"`) || strings.Contains(got.body, `id="again"`) {
+				t.Error("what arrived is lost, or what goes nowhere any more can be chosen")
+			}
+			got := v.post("/webhooks/lost", "delivery", second)
+			if page := v.get(got.header.Get("Location")); !strings.Contains(page.body, "Some of them go nowhere any more") || len(l.callbacks()) != 3 {
+				t.Errorf("to what is deactivated: %d, and %d came", got.status, len(l.callbacks()))
+			}
+		})
+	}
+}
+
+// TestRemarks: why a provider rejected a document stands on the page of its invoice, in the provider's own words, beside
+// the entry that says it; what is withheld stays sealed.
+func TestRemarks(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	v := s.inside(t)
+	id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-rejected-validation")
+	page := v.get("/invoices/" + id)
+	said := strings.Split(page.body, `class="remarks"`)
+	if len(said) != 3 || !strings.Contains(said[0], "What the provider says about it") || !strings.Contains(said[1], "SANDBOX-") {
+		t.Errorf("%d lists of what the provider says", len(said)-1)
+	}
+	accepted := s.submitted(t, s.token(t, s.email, s.password), "INV-2", "sandbox-accepted")
+	if got := v.get("/invoices/" + accepted); strings.Contains(got.body, "What the provider says about it") {
+		t.Error("it says something where the provider does not")
+	}
+}
+
+// TestLookForCreditNotes: credit notes are found by text and by whether they count, within those of an invoice too, and
+// one can be printed.
+func TestLookForCreditNotes(t *testing.T) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, engine, false, time.Millisecond) // ten of the sandbox, half of them in full
+			v := s.inside(t)
+			notes, err := s.tenant(t).CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 100)
+			must(t, err)
+			note, of := notes.CreditNotes[0], notes.CreditNotes[0].Invoice.String()
+			if got := v.post("/credit-notes/" + note.ID.String() + "/void"); got.status != http.StatusSeeOther {
+				t.Fatalf("void: %d", got.status)
+			}
+			for path, want := range map[string]string{
+				"/credit-notes?q=syn-cn-00": "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1", "/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
+				"/credit-notes?q=in+vain": "No credit note matches", "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
+				"/credit-notes?state=void&invoice=" + of: "1 to 1 of 1", "/credit-notes?state=live&invoice=" + of: "No credit note matches", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
+			} {
+				if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
+					t.Errorf("%s: %d without %q", path, got.status, want)
+				}
+			}
+			printed := v.get("/credit-notes/" + note.ID.String() + "/print")
+			for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "nothing is sent to anybody", "It is not a legal document", "data-print"} {
+				if !strings.Contains(printed.body, want) {
+					t.Errorf("on paper there is no %q", want)
+				}
+			}
+			s.company(t, "other@example.com", strong)
+			other := s.visitor(t)
+			other.login("other@example.com", strong)
+			if got := other.get("/credit-notes/" + note.ID.String() + "/print"); got.status != http.StatusNotFound {
+				t.Errorf("another company: %d", got.status)
+			}
+			if got := other.get("/credit-notes?q=SYN"); !strings.Contains(got.body, "No credit note matches") {
+				t.Error("another company finds one")
+			}
+		})
+	}
+}
+
+// TestWordsAreWhole: every word that a provider said stands whole on the time line, however narrow its column, and a name
+// that is written from right to left begins where the others begin.
+func TestWordsAreWhole(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 300*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		token := s.token(t, s.email, s.password)
+		d := draft("INV-RTL", "1")
+		d.RecipientName = new("شركة النخيل للتجارة")
+		var made api.Invoice
+		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", d, &made)
+		id := s.submitted(t, token, "INV-1", "sandbox-reopened")
+		b.size(1280, 800, false)
+		b.until(`document.querySelectorAll("a.row").length === 2`)
+		b.until(`[...document.querySelectorAll(".c-who .under")].every(name => { const range = document.createRange(); range.selectNodeContents(name);
+			return Math.abs(range.getBoundingClientRect().left - name.parentElement.getBoundingClientRect().left) < 2 })`)
+		b.open("/invoices/" + id)
+		b.until(`document.querySelector("[aria-label='Tax authority'] .segment.current.final .state").title === "rejected"`)
+		for _, width := range []int64{1280, 800, 390} {
+			b.size(width, 800, false)
+			b.until(`[...document.querySelectorAll(".segment .state")].every(word => { const text = word.querySelector("bdi");
+				return !word.title || text.textContent === word.title && text.scrollWidth <= text.clientWidth + 1 && getComputedStyle(text).textOverflow === "clip" &&
+					text.getBoundingClientRect().right <= word.closest(".segment").getBoundingClientRect().right + 1 })`)
+		}
+		b.inspect("invoice-reopened")
+	})
+}
+
+// TestFocusStays: who goes through a list or a page without a mouse stays at the link where they are when the list is
+// renewed around it.
+func TestFocusStays(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, 20*time.Millisecond)
+		b := newBrowser(t, s.base)
+		token := s.token(t, s.email, s.password)
+		first := s.submitted(t, token, "INV-1", "sandbox-accepted")
+		b.login(s.email, s.password)
+		b.tabTo("a.row")
+		here := `document.activeElement.getAttribute("href") === "/invoices/` + first + `"`
+		b.until(here)
+		s.submitted(t, token, "INV-2", "sandbox-accepted")
+		b.until(`document.querySelectorAll("a.row").length === 2`)
+		b.until(here)
+		b.press(kb.Enter)
+		b.until(`location.pathname === "/invoices/` + first + `"`)
+		b.until(allFinal)
+		b.tabTo("summary")
+		b.press(kb.Enter)
+		before := b.text("#live")
+		credit := map[string]any{"invoice_id": first, "credit_note_number": "CN-1", "issue_date": "2026-03-02", "reason": "all of it", "kind": "full"}
+		if status := s.api(t, token, http.MethodPost, "/api/v1/client/credit-notes", credit, nil); status != http.StatusCreated {
+			t.Fatalf("credit note: %d", status)
+		}
+		b.until(`document.querySelector("#live").innerText !== ` + quoted(before) + ` && document.querySelector("#h-credits")`)
+		b.until(`document.activeElement.matches("details[open] > summary")`)
+	})
+}
+
+// TestLookAtTheRest: the pages that others do not come by, in Chromium; what is ticked stays ticked while the page is
+// renewed, and a press delivers it again.
+func TestLookAtTheRest(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		l, reach := listen(t, http.StatusBadRequest, "")
+		s := start(t, first(), false, 20*time.Millisecond, reach)
+		s.subscription(t, l.url, "Bookkeeping", api.EventIncomingReceived)
+		for _, id := range []string{"a", "b", "c"} {
+			s.purchase(t, id, nil)
+		}
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.open("/webhooks")
+		b.until(`document.querySelector("#lost") && document.querySelector(".notice").innerText.includes("3 deliveries")`)
+		b.click("#lost")
+		b.until(`document.querySelectorAll("tbody input").length === 3 && !document.querySelector("#pick-all").hidden`)
+		b.inspect("lost")
+		b.click("#pick-all")
+		b.until(`document.querySelectorAll("tbody input:checked").length === 3`)
+		b.click("tbody tr:last-child input")
+		same := b.stay()
+		s.purchase(t, "d", nil)
+		b.until(`document.querySelectorAll("tbody input").length === 4`)
+		b.until(`document.querySelectorAll("tbody input:checked").length === 2`)
+		same()
+		l.become(http.StatusOK, "", nil)
+		b.click("#again")
+		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
+		b.inspect("lost-again")
+		b.click("#confirm button.primary")
+		b.until(`document.querySelector(".notice.good") && document.querySelectorAll("tbody input").length === 2 && location.search === ""`)
+		b.open("/credit-notes?state=live")
+		b.inspect("credits-live")
+		b.click("a.row")
+		b.click("#print")
+		b.until(`document.querySelector(".paper")`)
+		b.inspect("credit-print")
+	})
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// CreditNoteSearch narrows a list of credit notes; zero fields do not.
+type CreditNoteSearch struct {
+	CreditNoteFilter
+	// Void tells those that are void from those that count.
+	Void *bool
+	// Text is text that the number or the reason holds, or the number or the recipient's name of the invoice that is
+	// credited, whatever the case of its letters (on SQLite of the Latin ones).
+	Text string
+}
+
+// SearchCreditNotes is [Tenant.CreditNotes] for those that a search finds. It looks through the newest [SearchDepth]; an
+// exact number is found anywhere.
+func (t *Tenant) SearchCreditNotes(ctx context.Context, search CreditNoteSearch, number, perPage int) (CreditNotePage, error) {
+	args := []any{t.id}
+	next := func(value any) string {
+		args = append(args, value)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	where := `1 = 1`
+	if search.Invoice != nil {
+		where += ` and invoice_id = ` + next(*search.Invoice)
+	}
+	if search.Void != nil {
+		where += map[bool]string{true: ` and voided_at is not null`, false: ` and voided_at is null`}[*search.Void]
+	}
+	newest := `position > (select credit_notes from tenants where id = $1) - ` + strconv.Itoa(SearchDepth)
+	if search.Text == "" {
+		where += ` and ` + newest
+	} else {
+		pattern := `lower(` + next(containing(search.Text)) + `)`
+		where += ` and (number = ` + next(search.Text) + ` or ` + newest + ` and (lower(number) like ` + pattern + ` escape '\' or lower(reason) like ` + pattern + ` escape '\'
+			or exists (select 1 from invoices i where i.tenant_id = $1 and i.id = credit_notes.invoice_id and (lower(i.number) like ` + pattern + ` escape '\'
+				or lower((i.document` + t.db.asJSON + `) ->> 'recipient_name') like ` + pattern + ` escape '\'))))`
+	}
+	var out CreditNotePage
+	err := t.read(func(q querier) error {
+		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where, args...)
+		out.Total = total
+		if err != nil || !ok {
+			return err
+		}
+		out.CreditNotes, err = t.creditNotesWhere(ctx, q, where+` order by position desc`+limit, args[1:]...)
+		return err
+	})
+	return out, err
+}
