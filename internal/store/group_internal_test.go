@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
@@ -90,8 +91,12 @@ func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, 
 }
 
 // batch makes n writes that wait behind a closed gate, in the order of their numbers, then opens it.
-func (g grouped) batch(n int, write func(n int)) {
-	g.group().gate <- struct{}{}
+func (g grouped) batch(n int, write func(n int)) { g.group().batch(n, write) }
+
+func (g grouped) waiting() int { return g.group().waiting() }
+
+func (g *group) batch(n int, write func(n int)) {
+	g.gate <- struct{}{}
 	var running sync.WaitGroup
 	for k := range n {
 		running.Go(func() { write(k) })
@@ -99,14 +104,14 @@ func (g grouped) batch(n int, write func(n int)) {
 			runtime.Gosched()
 		}
 	}
-	<-g.group().gate
+	<-g.gate
 	running.Wait()
 }
 
-func (g grouped) waiting() int {
-	g.group().mu.Lock()
-	defer g.group().mu.Unlock()
-	return len(g.group().queue)
+func (g *group) waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queue)
 }
 
 // kept returns the numbers in the database.
@@ -153,6 +158,29 @@ func TestTogether(t *testing.T) {
 		}
 		if got := g.kept(t); !slices.Equal(got, []int{0, 2, 4, 6, 8, 10}) {
 			t.Errorf("kept %v", got)
+		}
+	})
+}
+
+// TestWokenTogether: whom one write of a commit gives work is told.
+func TestWokenTogether(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		woken, stop := g.Wakes(WorkPurchases)
+		defer stop()
+		g.batch(5, func(n int) {
+			if err := g.add(t.Context(), n, func(_ context.Context, tx *tx) error {
+				if n == 3 {
+					tx.wake(WorkPurchases)
+				}
+				return nil
+			}); err != nil {
+				t.Errorf("write %d: %v", n, err)
+			}
+		})
+		select {
+		case <-woken:
+		case <-time.After(time.Minute):
+			t.Error("nobody is told")
 		}
 	})
 }
