@@ -74,7 +74,7 @@ func newGrouped(t testing.TB, address string) grouped {
 
 // add writes a number, then does more.
 func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, tx *tx) error) error {
-	return writeShared(ctx, &Tenant{db: g.DB}, ID{}, factSettle, number{n, more}, func(ctx context.Context, tx *tx, all []number) error {
+	return writeShared(ctx, &Tenant{db: g.DB}, ID{}, factSettle, number{n, more}, n, func(ctx context.Context, tx *tx, all []number) error {
 		if _, err := tx.exec(ctx, "insert into numbers (n) "+g.rows("bigint"), column(g.DB, all, func(add number) int { return add.n })); err != nil {
 			return err
 		}
@@ -183,6 +183,21 @@ func TestWokenTogether(t *testing.T) {
 			t.Error("nobody is told")
 		}
 	})
+}
+
+// TestTake: a commit takes those that have waited longest, not too many, and not too long ones together.
+func TestTake(t *testing.T) {
+	t.Parallel()
+	g := newGroup(false)
+	sizes := []int{5 << 20, 1, 3 << 20, 1 << 20, groupBytes, 1}
+	for _, size := range append(sizes, make([]int, groupMost+1)...) {
+		g.propose(&proposal{size: size})
+	}
+	for n, want := range []int{1, 2, 1, 1, groupMost, 2, 0} {
+		if batch := g.take(); len(batch) != want {
+			t.Errorf("commit %d takes %d, want %d", n, len(batch), want)
+		}
+	}
 }
 
 // TestTransactionGone: when the database itself rolls the whole transaction back under one write, no neighbour is told that
