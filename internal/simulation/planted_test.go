@@ -100,15 +100,16 @@ func bugs() []bug {
 	s.lease++
 	if reserved`},
 		{name: "late worker overwrites", file: "store/delivery.go",
-			old: `	var due, reason any
-`,
-			new: `	var due, reason any
-	if PLANTED {
-		if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", t.id, d.ID).Scan(&d.lease); err != nil {
-			return 0, false, err
+			old: `	type settled struct {`,
+			new: `	for _, e := range ends {
+		if !PLANTED {
+			break
+		}
+		if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", e.Tenant.id, e.ID).Scan(&e.lease); err != nil {
+			return err
 		}
 	}
-`},
+	type settled struct {`},
 		{name: "delivery marked before it is sent", file: "store/delivery.go",
 			old: `		claimed, err = t.fill(ctx, tx, l.id, leased)
 		return err`,

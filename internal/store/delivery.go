@@ -130,7 +130,7 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 	e := &ending{Delivery: d, attempt: attempt, settlement: s}
 	var err error
 	if s.Deactivate == "" {
-		err = writeShared(ctx, d.Tenant, d.ID, factSettle, e, settle)
+		err = writeShared(ctx, d.Tenant, d.ID, factSettle, e, len(attempt.Answer), settle)
 	} else {
 		// Alone: it ends everything that is pending, which may be much.
 		err = d.Tenant.write(ctx, factSettle, func(ctx context.Context, tx *tx) error {

@@ -13,6 +13,10 @@ import (
 // fsync, hardly counts, and few enough that the first of them does not wait long for the last.
 const groupMost = 256
 
+// groupBytes is how much the writes that share a statement bring with them at most: the statement is in memory as a
+// whole, here and in the database. One alone may be longer.
+const groupBytes = 4 << 20
+
 // group gathers the writes of many goroutines into one transaction. Whoever gets the gate commits for all who wait for it,
 // so there is no goroutine of its own, no timer, and a write that comes alone is committed at once.
 //
@@ -57,6 +61,7 @@ type proposal struct {
 	fact   string
 	fn     func(ctx context.Context, t *tx) error
 	member any // what shared asks for, when it is not nil
+	size   int // of member, in bytes
 	// shared does what fn would for each write of a batch of this fact, without savepoints; see [writeShared].
 	shared func(ctx context.Context, t *tx, batch []*proposal) error
 	woken  map[Work]bool
@@ -110,7 +115,11 @@ func (g *group) leave(p *proposal) bool {
 func (g *group) take() []*proposal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := min(len(g.queue), groupMost)
+	n, size := 0, 0
+	for n < min(len(g.queue), groupMost) && (n == 0 || size+g.queue[n].size <= groupBytes) {
+		size += g.queue[n].size
+		n++
+	}
 	batch := append([]*proposal(nil), g.queue[:n]...)
 	rest := copy(g.queue, g.queue[n:])
 	clear(g.queue[rest:])

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
@@ -73,7 +74,7 @@ func newGrouped(t testing.TB, address string) grouped {
 
 // add writes a number, then does more.
 func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, tx *tx) error) error {
-	return writeShared(ctx, &Tenant{db: g.DB}, ID{}, factSettle, number{n, more}, func(ctx context.Context, tx *tx, all []number) error {
+	return writeShared(ctx, &Tenant{db: g.DB}, ID{}, factSettle, number{n, more}, n, func(ctx context.Context, tx *tx, all []number) error {
 		if _, err := tx.exec(ctx, "insert into numbers (n) "+g.rows("bigint"), column(g.DB, all, func(add number) int { return add.n })); err != nil {
 			return err
 		}
@@ -90,8 +91,12 @@ func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, 
 }
 
 // batch makes n writes that wait behind a closed gate, in the order of their numbers, then opens it.
-func (g grouped) batch(n int, write func(n int)) {
-	g.group().gate <- struct{}{}
+func (g grouped) batch(n int, write func(n int)) { g.group().batch(n, write) }
+
+func (g grouped) waiting() int { return g.group().waiting() }
+
+func (g *group) batch(n int, write func(n int)) {
+	g.gate <- struct{}{}
 	var running sync.WaitGroup
 	for k := range n {
 		running.Go(func() { write(k) })
@@ -99,14 +104,14 @@ func (g grouped) batch(n int, write func(n int)) {
 			runtime.Gosched()
 		}
 	}
-	<-g.group().gate
+	<-g.gate
 	running.Wait()
 }
 
-func (g grouped) waiting() int {
-	g.group().mu.Lock()
-	defer g.group().mu.Unlock()
-	return len(g.group().queue)
+func (g *group) waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queue)
 }
 
 // kept returns the numbers in the database.
@@ -155,6 +160,44 @@ func TestTogether(t *testing.T) {
 			t.Errorf("kept %v", got)
 		}
 	})
+}
+
+// TestWokenTogether: whom one write of a commit gives work is told.
+func TestWokenTogether(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		woken, stop := g.Wakes(WorkPurchases)
+		defer stop()
+		g.batch(5, func(n int) {
+			if err := g.add(t.Context(), n, func(_ context.Context, tx *tx) error {
+				if n == 3 {
+					tx.wake(WorkPurchases)
+				}
+				return nil
+			}); err != nil {
+				t.Errorf("write %d: %v", n, err)
+			}
+		})
+		select {
+		case <-woken:
+		case <-time.After(time.Minute):
+			t.Error("nobody is told")
+		}
+	})
+}
+
+// TestTake: a commit takes those that have waited longest, not too many, and not too long ones together.
+func TestTake(t *testing.T) {
+	t.Parallel()
+	g := newGroup(false)
+	sizes := []int{5 << 20, 1, 3 << 20, 1 << 20, groupBytes, 1}
+	for _, size := range append(sizes, make([]int, groupMost+1)...) {
+		g.propose(&proposal{size: size})
+	}
+	for n, want := range []int{1, 2, 1, 1, groupMost, 2, 0} {
+		if batch := g.take(); len(batch) != want {
+			t.Errorf("commit %d takes %d, want %d", n, len(batch), want)
+		}
+	}
 }
 
 // TestTransactionGone: when the database itself rolls the whole transaction back under one write, no neighbour is told that

@@ -64,7 +64,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 		return Invoice{}, err
 	}
 	add := &newInvoice{tenant: t, draft: draft, text: string(text)}
-	err = writeShared(ctx, t, t.Key(), factCreateInvoice, add, createInvoices)
+	err = writeShared(ctx, t, t.Key(), factCreateInvoice, add, len(text), createInvoices)
 	return add.created, err
 }
 

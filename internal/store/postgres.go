@@ -58,6 +58,9 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	config.MaxConns = postgresConns
 	config.ConnConfig.RuntimeParams["application_name"] = "quittance"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// Every statement is short, but a look at tables without statistics is estimated to cost so much that each would be
+	// compiled first, in 50 ms.
+	config.ConnConfig.RuntimeParams["jit"] = "off"
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}

@@ -85,13 +85,13 @@ func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Contex
 // writeShared is write for a fact of which many are committed at once: run does for all members what each of them asks
 // for, with one statement where that is possible, and tells each in itself what came of it. It also gets members alone:
 // on SQLite, in a transaction that t has joined, and after it has returned an error for several, which then is about only some of them.
-// owner is whose fact it is: an owner's writes never wait for each other's locks.
-func writeShared[M any](ctx context.Context, t *Tenant, owner ID, fact string, member M, run func(ctx context.Context, tx *tx, members []M) error) error {
+// owner is whose fact it is: an owner's writes never wait for each other's locks. size is that of the member in bytes.
+func writeShared[M any](ctx context.Context, t *Tenant, owner ID, fact string, member M, size int, run func(ctx context.Context, tx *tx, members []M) error) error {
 	alone := func(ctx context.Context, tx *tx) error { return run(ctx, tx, []M{member}) }
 	if t == nil || t.db == nil || t.tx != nil || t.db.shared == nil {
 		return t.write(ctx, fact, alone)
 	}
-	return t.db.writeTogether(ctx, t.db.shared[fact].of(owner), &proposal{fact: fact, fn: alone, member: member,
+	return t.db.writeTogether(ctx, t.db.shared[fact].of(owner), &proposal{fact: fact, fn: alone, member: member, size: size,
 		shared: func(ctx context.Context, tx *tx, batch []*proposal) error {
 			members := make([]M, len(batch))
 			for n, p := range batch {

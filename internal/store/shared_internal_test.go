@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+)
+
+// tenantNamed is the tenant of a new account.
+func (g grouped) tenantNamed(t *testing.T, name string) *Tenant {
+	t.Helper()
+	account, err := g.CreateAccount(t.Context(), name, NewUser{Email: name + "@example.com", Name: name, PasswordHash: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant, err := g.Tenant(t.Context(), account.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tenant
+}
+
+// wantOneTransaction tells a batch that was committed together from one whose members were run again alone.
+func (g grouped) wantOneTransaction(t *testing.T, table string) {
+	t.Helper()
+	if g.everything != nil {
+		return // SQLite does not tell
+	}
+	var transactions int
+	if err := g.reader.QueryRowContext(t.Context(), "select count(distinct xmin::text) from "+table).Scan(&transactions); err != nil || transactions != 1 {
+		t.Errorf("the %s were written by %d transactions, error %v", table, transactions, err)
+	}
+}
+
+// TestDraftsTogether: drafts of several companies in one commit are numbered in the order of their coming, without gaps,
+// each company's by its own counter; and a company that was reset meanwhile is told so alone.
+func TestDraftsTogether(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		together := g.everything
+		if together == nil {
+			g.shared[factCreateInvoice] = newShards(1)
+			together = g.shared[factCreateInvoice][0]
+		}
+		tenants := []*Tenant{g.tenantNamed(t, "one"), g.tenantNamed(t, "two"), g.tenantNamed(t, "reset")}
+		for round := range 2 {
+			ends := make([]error, 12)
+			together.batch(len(ends), func(n int) {
+				_, ends[n] = tenants[n%3].CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("%d-%02d", round, n))})
+			})
+			for n, err := range ends {
+				if gone := round == 1 && n%3 == 2; gone != errors.Is(err, ErrNotFound) || !gone && err != nil {
+					t.Errorf("round %d, draft %d: error %v", round, n, err)
+				}
+			}
+			if round == 0 {
+				g.wantOneTransaction(t, "invoices")
+			}
+			if _, err := g.writer.ExecContext(t.Context(), "update tenants set frozen_at = 1 where id = $1", tenants[2].id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k, tenant := range tenants {
+			var want []string
+			for round := range 2 {
+				for n := k; n < 12 && (round == 0 || k != 2); n += 3 {
+					want = append(want, fmt.Sprintf("%d %d-%02d", len(want)+1, round, n))
+				}
+			}
+			got, err := collect(t.Context(), g.reader, func(row scanner) (string, error) {
+				var position int64
+				var number string
+				err := row.Scan(&position, &number)
+				return fmt.Sprintf("%d %s", position, number), err
+			}, "select position, number from invoices where tenant_id = $1 order by position", tenant.id)
+			var counted int
+			err = errors.Join(err, g.reader.QueryRowContext(t.Context(), "select invoices from tenants where id = $1", tenant.id).Scan(&counted))
+			if err != nil || !slices.Equal(got, want) || counted != len(want) {
+				t.Errorf("company %d has %d drafts, %v, want %v, error %v", k, counted, got, want, err)
+			}
+		}
+	})
+}
+
+// claimedOf tells a new subscription of a tenant of n events, and claims their deliveries.
+func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []Delivery {
+	t.Helper()
+	s, err := tenant.CreateSubscription(t.Context(), NewSubscription{URL: "https://example.com/hook", Events: []api.EventKind{api.EventTerminal}, Secret: secret.New("whsec_test")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tenant.write(t.Context(), "tell", func(ctx context.Context, tx *tx) error {
+		return appendEvents(ctx, tx, tenant, slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := Lane{tenant: tenant, id: s.ID, db: g.DB}.ClaimDeliveries(t.Context(), n, time.Hour)
+	if err != nil || len(claimed) != n {
+		t.Fatalf("%d claimed, error %v", len(claimed), err)
+	}
+	return claimed
+}
+
+// TestEndsTogether: of attempts in one commit each is recorded with what follows from it, and whoever has lost his lease is
+// told so alone, also when the one who took it is in the same commit.
+func TestEndsTogether(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		ctx, tenant := t.Context(), g.tenantNamed(t, "one")
+		ended := g.claimedOf(t, tenant, 2)
+		if _, err := tenant.DeactivateSubscription(ctx, ended[0].Subscription); err != nil {
+			t.Fatal(err)
+		}
+		mine, other := g.claimedOf(t, tenant, 5), g.claimedOf(t, g.tenantNamed(t, "two"), 1)
+		if _, err := g.writer.ExecContext(ctx, "update deliveries set lease = lease + 1 where id = $1", mine[3].ID); err != nil {
+			t.Fatal(err)
+		}
+		due := g.now().Add(time.Hour)
+		delivered, retry := Settlement{State: DeliveryDelivered}, Settlement{State: DeliveryPending, DueAt: due}
+		pending := fmt.Sprintf("pending  %d", micros(due))
+		writes := []struct {
+			Delivery
+			Settlement
+			lost  bool
+			after string // state, reason and due time after all of them
+			count int    // of attempts
+		}{
+			{mine[4], delivered, false, "delivered  0", 2},
+			{mine[0], delivered, false, "delivered  0", 1},
+			{mine[1], retry, false, pending, 1},
+			{ended[0], retry, false, "failed " + reasonInactive + " 0", 1},
+			{mine[2], Settlement{State: DeliveryFailed, Reason: "refused"}, false, "failed refused 0", 1},
+			{mine[3], delivered, true, "", 1},
+			{mine[4], retry, true, "delivered  0", 2},
+			{ended[1], delivered, false, "delivered  0", 1},
+			{other[0], delivered, false, "delivered  0", 1},
+		}
+		ends := make([]error, len(writes))
+		g.batch(len(writes), func(n int) {
+			ends[n] = writes[n].Settle(ctx, Attempt{StartedAt: g.now(), HTTPStatus: 200 + n}, writes[n].Settlement)
+		})
+		g.wantOneTransaction(t, "attempts")
+		for n, w := range writes {
+			if w.lost != errors.Is(ends[n], ErrLeaseLost) || !w.lost && ends[n] != nil {
+				t.Errorf("attempt %d: error %v", n, ends[n])
+			}
+			record, err := w.Tenant.Delivery(ctx, w.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var reason string
+			var at int64
+			if record.Reason != nil {
+				reason = *record.Reason
+			}
+			if record.NextAt != nil {
+				at = micros(*record.NextAt)
+			}
+			kept := slices.ContainsFunc(record.History, func(a Attempt) bool { return a.HTTPStatus == 200+n })
+			if got := fmt.Sprintf("%s %s %d", record.State, reason, at); w.after != "" && got != w.after || record.Attempts != w.count || len(record.History) != w.count || !kept {
+				t.Errorf("attempt %d: the delivery is %q, want %q, after %d attempts of which %d are kept, want %d, this one %v", n, got, w.after, record.Attempts, len(record.History), w.count, kept)
+			}
+		}
+	})
+}
