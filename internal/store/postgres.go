@@ -58,16 +58,14 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	config.MaxConns = postgresConns
 	config.ConnConfig.RuntimeParams["application_name"] = "quittance"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	// Every statement is short, but a look at tables without statistics is estimated to cost so much that each would be
-	// compiled first, in 50 ms.
-	config.ConnConfig.RuntimeParams["jit"] = "off"
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
 	config.ConnConfig.Tracer = queryLimit{}
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// No statement here reads enough to be worth compiling, which takes a fifth of a second. It is no parameter of the
-		// connection, because a pool in between may refuse those it does not know.
+		// Every statement is short, but a look at tables without statistics is estimated to cost so much that it would be
+		// compiled first, in 50 ms. This is no parameter of the connection, because a pool in between may refuse those it does
+		// not know.
 		_, err := conn.Exec(ctx, "set jit = off")
 		return err
 	}

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+)
+
+const insertNumber = "insert into numbers (n) values ($1)"
+
+// numbers are those that are there, for anybody.
+func (g grouped) numbers(t *testing.T) (count, sum int) {
+	t.Helper()
+	if err := g.reader.QueryRowContext(t.Context(), "select count(*), cast(coalesce(sum(n), 0) as bigint) from numbers").Scan(&count, &sum); err != nil {
+		t.Fatal(err)
+	}
+	return count, sum
+}
+
+func (g grouped) begun(t *testing.T) transaction {
+	t.Helper()
+	begun, err := g.begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return begun
+}
+
+// TestLater: what is to run later has run when anything else is asked, in the order in which it came, and when the
+// transaction is committed; nobody else sees it before, and after a rollback nobody does.
+func TestLater(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		ctx := t.Context()
+		begun := g.begun(t)
+		for n := 1; n <= 3; n++ {
+			if err := begun.Later(ctx, insertNumber, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := begun.Later(ctx, "update numbers set n = n + $1 where n = $2", 10, 3); err != nil {
+			t.Fatal(err)
+		}
+		var sum int
+		if err := begun.QueryRowContext(ctx, "select cast(sum(n) as bigint) from numbers").Scan(&sum); err != nil || sum != 16 {
+			t.Errorf("inside it the sum is %d, %v", sum, err)
+		}
+		if count, _ := g.numbers(t); count != 0 {
+			t.Errorf("%d numbers are seen before the commit", count)
+		}
+		if err := begun.Later(ctx, insertNumber, 4); err != nil {
+			t.Fatal(err)
+		}
+		if err := begun.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if count, sum := g.numbers(t); count != 4 || sum != 20 {
+			t.Errorf("%d numbers, their sum %d", count, sum)
+		}
+		if err := begun.Rollback(); !errors.Is(err, sql.ErrTxDone) {
+			t.Errorf("a rollback after the commit: %v", err)
+		}
+		if err := begun.Commit(); !errors.Is(err, sql.ErrTxDone) {
+			t.Errorf("a second commit: %v", err)
+		}
+
+		undone := g.begun(t)
+		if err := undone.Later(ctx, insertNumber, 5); err != nil {
+			t.Fatal(err)
+		}
+		if err := undone.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if count, _ := g.numbers(t); count != 4 {
+			t.Errorf("%d numbers after a rollback", count)
+		}
+	})
+}
+
+// TestLaterFails: a statement that fails later takes the whole transaction with it, and what it failed with is told whatever
+// was asked after it: nothing but the commit, a row, rows or another statement. The connection then serves the next.
+func TestLaterFails(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		ctx := t.Context()
+		after := map[string]func(begun transaction) error{
+			"nothing": func(transaction) error { return nil },
+			"a row": func(begun transaction) error {
+				var n int
+				return begun.QueryRowContext(ctx, "select count(*) from numbers").Scan(&n)
+			},
+			"rows": func(begun transaction) (err error) {
+				rows, err := begun.QueryContext(ctx, "select n from numbers")
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, rows.Close()) }()
+				return rows.Err()
+			},
+			"a statement": func(begun transaction) error {
+				_, err := begun.ExecContext(ctx, insertNumber, 99)
+				return err
+			},
+		}
+		if _, err := g.writer.ExecContext(ctx, insertNumber, 1); err != nil {
+			t.Fatal(err)
+		}
+		for name, ask := range after {
+			begun := g.begun(t)
+			fault := errors.Join(begun.Later(ctx, insertNumber, 2), begun.Later(ctx, insertNumber, 1))
+			if fault == nil {
+				fault = begun.Later(ctx, insertNumber, 3)
+			}
+			if fault == nil {
+				fault = ask(begun)
+			}
+			if fault == nil {
+				fault = begun.Commit()
+			} else if err := begun.Rollback(); err != nil {
+				t.Errorf("%s: rollback: %v", name, err)
+			}
+			if fault = begun.Cause(fault); g.constraint(fault) != g.repeats() {
+				t.Errorf("%s: the fault is %v", name, fault)
+			}
+			if count, sum := g.numbers(t); count != 1 || sum != 1 {
+				t.Errorf("%s: %d numbers, their sum %d", name, count, sum)
+			}
+		}
+	})
+}
+
+// TestBrokenConnection: a transaction whose connection has gone fails, and the next one gets another connection.
+func TestBrokenConnection(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		ctx := t.Context()
+		begun := g.begun(t)
+		if err := begun.Later(ctx, insertNumber, 1); err != nil {
+			t.Fatal(err)
+		}
+		if g.backendPID == nil {
+			// The file has no connection to lose; one whose transaction has gone is as bad.
+			if _, err := begun.ExecContext(ctx, rollback); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			var pid int
+			if err := begun.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := g.writer.ExecContext(ctx, "select pg_terminate_backend($1)", pid); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := begun.Commit(); err == nil {
+			t.Error("the commit has not failed")
+		}
+		next := g.begun(t)
+		if err := next.Later(ctx, insertNumber, 2); err != nil {
+			t.Fatal(err)
+		}
+		if err := next.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if count, sum := g.numbers(t); count != 1 || sum != 2 {
+			t.Errorf("%d numbers, their sum %d", count, sum)
+		}
+	})
+}
