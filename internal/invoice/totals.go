@@ -3,7 +3,6 @@ package invoice
 import (
 	"math"
 	"math/big"
-	"math/bits"
 	"strings"
 
 	"quittance/api"
@@ -164,13 +163,13 @@ func lineAmount(item *api.Item, scale int) (line *big.Int, ok bool) {
 		return nil, false
 	}
 	quantity, price := parse(item.Quantity.String()), parse(item.NetUnitPrice.String())
-	dividend, fits := product(quantity.coefficient, price.coefficient, powersOf10[base.scale+scale])
-	divisor, fitsToo := product(base.coefficient, powersOf10[quantity.scale+price.scale])
+	dividend, fits := product(quantity.coefficient, price.coefficient, power10(base.scale+scale))
+	divisor, fitsToo := product(base.coefficient, power10(quantity.scale+price.scale))
 	if fits && fitsToo {
 		return big.NewInt(smallQuotient(dividend, divisor)), true
 	}
-	return quotient(bigProduct(quantity.coefficient, price.coefficient, powersOf10[base.scale+scale]),
-		bigProduct(base.coefficient, powersOf10[quantity.scale+price.scale])), true
+	return quotient(bigProduct(quantity.coefficient, price.coefficient, power10(base.scale+scale)),
+		bigProduct(base.coefficient, power10(quantity.scale+price.scale))), true
 }
 
 // smallBound bounds the numbers that are reckoned with in 64 bits: three of them can be added up, and one of them doubled.
@@ -181,13 +180,13 @@ const smallBound = 1 << 61
 func product(factors ...int64) (all int64, ok bool) {
 	all = 1
 	for _, factor := range factors {
-		high, low := bits.Mul64(uint64(max(all, -all)), uint64(max(factor, -factor)))
-		if high != 0 || low >= smallBound {
-			return 0, false
-		}
-		if all *= factor; all == 0 {
+		if factor == 0 {
 			return 0, true
 		}
+		if max(all, -all) >= smallBound/max(factor, -factor) {
+			return 0, false
+		}
+		all *= factor
 	}
 	return all, true
 }
@@ -251,19 +250,25 @@ func parse(text string) number {
 }
 
 // at returns the number as an integer of 10^-scale; scale is not below the number's own.
-func (n number) at(scale int) *big.Int { return bigProduct(n.coefficient, powersOf10[scale-n.scale]) }
+func (n number) at(scale int) *big.Int { return bigProduct(n.coefficient, power10(scale-n.scale)) }
 
 // smallAt is at; ok is false when the integer is not small.
 func (n number) smallAt(scale int) (at int64, ok bool) {
-	return product(n.coefficient, powersOf10[scale-n.scale])
+	return product(n.coefficient, power10(scale-n.scale))
 }
 
-// powersOf10 are the powers of ten that anything here asks for: the digits after the point of two decimals, or of one and of a
-// currency, are at most twice [api.MaxScale].
-var powersOf10 = [2*api.MaxScale + 1]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12}
+// power10 is 10 to the power n, n from 0 to 18. More than 12 is not asked for: the digits after the point of two decimals, or of
+// one and of a currency, are at most twice [api.MaxScale].
+func power10(n int) int64 {
+	power := int64(1)
+	for range n {
+		power *= 10
+	}
+	return power
+}
 
-// pow10 is 10 to the power n, n from 0 to twice [api.MaxScale].
-func pow10(n int) *big.Int { return big.NewInt(powersOf10[n]) }
+// pow10 is the same as a number without bound.
+func pow10(n int) *big.Int { return big.NewInt(power10(n)) }
 
 // canonical is the shortest text of a decimal's value: 5.00 and 5 are one tax rate.
 func canonical(d *api.Decimal) string { return shortest(d.String()) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"slices"
 )
 
 // maxRemembered bounds the prepared statements of one connection. The statements of this package are far fewer; a list of
@@ -84,13 +83,14 @@ func (c *rememberingConn) find(ctx context.Context, query string) (*remembered, 
 	return made, nil
 }
 
-// often are the statements without arguments that are run again and again.
-var often = []string{beginImmediate, commit, savepoint, release}
-
 // ExecContext implements [driver.ExecerContext].
 func (c *rememberingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if len(args) == 0 && !slices.Contains(often, query) {
-		return c.wholeConn.ExecContext(ctx, query, args) // scripts and pragmas, each run once
+	if len(args) == 0 {
+		switch query {
+		case beginImmediate, commit, savepoint, release:
+		default:
+			return c.wholeConn.ExecContext(ctx, query, args) // scripts and pragmas, each run once
+		}
 	}
 	found, err := c.find(ctx, query)
 	if err != nil {
