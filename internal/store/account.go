@@ -273,30 +273,6 @@ type Session struct {
 	Digest  [32]byte
 }
 
-// Authenticate returns the session of a live token. [ErrNotFound] says that the token is unknown, expired or revoked,
-// or its account suspended or its tenant frozen; callers learn no more.
-func (db *DB) Authenticate(ctx context.Context, digest [32]byte) (Session, error) {
-	session := Session{Tenant: &Tenant{db: db}, Digest: digest}
-	var profile string
-	var created int64
-	err := db.reader.QueryRowContext(ctx, `
-		select t.tenant_id, t.account_id, t.user_id, a.company, a.status, a.profile, a.created_at
-		from tokens t
-		join accounts a on a.id = t.account_id
-		join tenants n on n.id = t.tenant_id
-		where t.digest = $1 and t.revoked_at is null and t.expires_at > $2 and a.status = 'active' and n.frozen_at is null`,
-		digest[:], micros(db.now())).Scan(&session.Tenant.id, &session.Tenant.account, &session.User,
-		&session.Account.Company, &session.Account.Status, &profile, &created)
-	if err != nil {
-		return Session{}, db.fail(err)
-	}
-	session.Account.ID, session.Account.CreatedAt = session.Tenant.account, instant(created)
-	if err := jsonv2.Unmarshal([]byte(profile), &session.Account.Profile); err != nil {
-		return Session{}, fmt.Errorf("stored profile: %w", err)
-	}
-	return session, nil
-}
-
 // RevokeToken ends a token.
 func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 	return db.write(ctx, "revoke token", func(ctx context.Context, t *tx) error {

@@ -50,7 +50,7 @@ func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 			return d, err
 		}, `with due as materialized (select id from deliveries
 				where tenant_id = $1 and subscription_id = $2 and due_at <= $3 order by due_at limit $4`+t.db.claim+`)
-			update deliveries set lease = lease + 1, leased = 1, due_at = $5 where tenant_id = $1 and id in (select id from due)
+			update deliveries set lease = lease + 1, leased = 1, due_at = $5 where tenant_id = $1 and id `+t.db.among(`select id from due`)+`
 			returning id, event_id, attempts, round, lease, kind,
 				(select occurred_at from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id),
 				(select body from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id)`,

@@ -22,6 +22,9 @@ type engine struct {
 	// these types. It has one row where single says so, and otherwise as many as each parameter has elements; see [column].
 	rows   func(types ...string) string
 	single bool
+	// among compares the column before it with what a query finds, which is little, whatever the planner thinks: for as many
+	// rows as it expects of a limit that it does not know, PostgreSQL would rather read the whole table.
+	among func(query string) string
 	// asJSON is appended to a column of JSON text whose members are read.
 	asJSON string
 	// begin begins a write transaction.
@@ -30,6 +33,8 @@ type engine struct {
 	everything *group
 	// shared are the groups of the facts whose statements many writes share; nil where there is everything.
 	shared map[string]shards
+	// lookups gathers the look-ups of tokens; nil where each is made by itself.
+	lookups *lookups
 	// places bounds how many transactions write at once, so that readers find a connection; nil where groups do.
 	places chan struct{}
 	// patient tells that a statement never waits for another machine. Its context then has no end: the driver would

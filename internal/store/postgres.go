@@ -66,7 +66,8 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		// Every statement is short, but a look at tables without statistics is estimated to cost so much that it would be
 		// compiled first, in 50 ms. This is no parameter of the connection, because a pool in between may refuse those it does
 		// not know.
-		_, err := conn.Exec(ctx, "set jit = off")
+		// Nearly all that is read is in memory, and what is not is on no disk that turns: an index is the way to it.
+		_, err := conn.Exec(ctx, "set jit = off; set random_page_cost = 1.1")
 		return err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -77,10 +78,11 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	db.SetMaxIdleConns(0) // the pool keeps the connections
 	return &engine{
 		name: "postgres", writer: db, reader: db, places: make(chan struct{}, postgresConns-4),
-		shared: sharedFacts(),
+		shared: sharedFacts(), lookups: newLookups(),
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.
 		claim: " for no key update skip locked", lock: " for no key update", rows: postgresRows, asJSON: "::json",
+		among:       func(query string) string { return "= any(array(" + query + "))" },
 		begin:       func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
 		serve:       func() (func() error, error) { return func() error { return nil }, nil },
 		constraint:  postgresConstraint,

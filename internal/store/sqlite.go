@@ -62,6 +62,7 @@ func openSQLite(path string) (*engine, error) {
 	}
 	return &engine{
 		name: "sqlite", writer: writer, reader: reader, exclusive: true, patient: true, rows: sqliteRow, single: true,
+		among:       func(query string) string { return "in (" + query + ")" },
 		begin:       func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
 		everything:  newGroup(true),
 		serve:       func() (func() error, error) { return lockFile(path + ".lock") },

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"quittance/internal/store"
+)
+
+// TestAuthenticateTogether: of many tokens that are asked about at the same time, some of them more than once, each is given
+// its own session or its own refusal; one who hangs up takes nobody with him; and what is revoked is refused from then on,
+// however busy it is.
+func TestAuthenticateTogether(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		companies := []company{f.company}
+		for n := range 3 {
+			companies = append(companies, f.newCompany(t, fmt.Sprintf("owner-%d@example.com", n)))
+		}
+		token := func(n int) [32]byte { return digest(byte(100 + n)) }
+		for n, c := range companies {
+			_, err := f.CreateToken(ctx, c.user, token(n), f.Clock.Now().Add(time.Hour))
+			must(t, err)
+		}
+		ask := func(refused int) {
+			race(48, func(i int) {
+				n := i % (len(companies) + 2)
+				call, hangUp := context.WithCancel(ctx)
+				defer hangUp()
+				if i%7 == 3 {
+					hangUp()
+				}
+				session, err := f.Authenticate(call, token(n))
+				switch {
+				case i%7 == 3 && errors.Is(err, context.Canceled):
+				case n >= len(companies) || n == refused:
+					if !errors.Is(err, store.ErrNotFound) {
+						t.Errorf("token %d: %+v, %v", n, session, err)
+					}
+				case err != nil || session.Tenant.Key() != companies[n].tenant.Key() || session.User != companies[n].user.ID ||
+					session.Account.ID != companies[n].account.ID || session.Digest != token(n):
+					t.Errorf("token %d: %+v, %v", n, session, err)
+				}
+			})
+		}
+		ask(-1)
+		must(t, f.RevokeToken(ctx, token(1)))
+		ask(1)
+	})
+}
