@@ -33,6 +33,11 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 	if len(kinds) == 0 {
 		return nil
 	}
+	// The counter comes before the look at who listens: a subscription is created under a lock of the same row, so that
+	// whoever was told of it misses nothing that is committed from then on.
+	if err := tx.Later(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
+		return err
+	}
 	subscriptions, err := t.listening(ctx, tx)
 	if err != nil {
 		return err
@@ -61,9 +66,6 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 			}
 			deliveries = append(deliveries, []any{t.id, delivery, id, s.id, kind, api.DeliveryPending, micros(now), micros(now), micros(now)})
 		}
-	}
-	if err := tx.Later(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
-		return err
 	}
 	if err := tx.insert(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, events, ""); err != nil {
 		return err

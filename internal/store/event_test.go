@@ -11,6 +11,7 @@ import (
 	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/store/storetest"
 )
 
 // TestEventBody: the body is the envelope of the specification, part 6.4, its payload the states as they are kept.
@@ -52,6 +53,43 @@ func mustJSON(t *testing.T, value any) []byte {
 	text, err := json.Marshal(value)
 	must(t, err)
 	return text
+}
+
+// TestSubscribedMissesNothing: an event that waits while a subscription is made is committed after it, so it is due to it.
+func TestSubscribedMissesNothing(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		call := f.submit(t, "INV-1")
+		model := f.subscribe(t, api.EventKinds[:]...)
+		_, err := f.tenant.DeactivateSubscription(ctx, model.ID)
+		must(t, err)
+		// A subscription in the making: it has the lock of the company's row, and its own row is not committed yet.
+		making, err := f.raw.BeginTx(ctx, nil)
+		must(t, err)
+		for _, statement := range []string{`update tenants set events = events where id = $1`,
+			`update subscriptions set active = 1, deactivated_at = null, deactivation_reason = null where tenant_id = $1`} {
+			_, err := making.ExecContext(ctx, statement, f.tenant.Key())
+			must(t, err)
+		}
+		race(2, func(n int) {
+			if n == 0 {
+				_, err := call.Record(ctx, func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
+					return told(s, now, allFour("cleared", true), api.EventTerminal), nil
+				})
+				must2(t, err)
+				return
+			}
+			for waits := f.Engine() != storetest.Postgres; !waits && !t.Failed(); { // on SQLite it waits for all that writes
+				time.Sleep(5 * time.Millisecond)
+				must2(t, f.raw.QueryRowContext(ctx, `select count(*) > 0 from pg_stat_activity where datname = current_database()
+					and wait_event_type = 'Lock' and query like '%update tenants set events%'`).Scan(&waits))
+			}
+			must2(t, making.Commit())
+		})
+		if due := f.claimDeliveries(t, model.ID, 10); len(due) != 1 {
+			t.Errorf("%d deliveries of the event are due", len(due))
+		}
+	})
 }
 
 // TestEventDeliveries: an event is due to every subscription that is active and wants its kind, and to no other.

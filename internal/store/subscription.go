@@ -51,7 +51,8 @@ func subscriptionPlace(tenant, id ID) secret.Place {
 func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (Subscription, error) {
 	var s Subscription
 	err := t.write(ctx, "create subscription", func(ctx context.Context, tx *tx) error {
-		// The tenant's row is locked so that two creations cannot both be the twentieth.
+		// The tenant's row is locked so that two creations cannot both be the twentieth, and so that no event is committed
+		// after this whose look at who listens came before.
 		var tenant ID
 		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.lock, t.id).Scan(&tenant); err != nil {
 			return err
