@@ -195,6 +195,9 @@ func (r *runner[W]) claim(ctx context.Context, l *lane, n int) {
 	l.claiming, l.found = true, false
 	r.run(func() func() {
 		claimed, err := r.Claim(ctx, l.Lane, n)
+		if err != nil {
+			claimed = nil // what was not committed is not leased, and may not even be there
+		}
 		return func() {
 			r.claims--
 			l.claiming = false

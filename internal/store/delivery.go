@@ -62,7 +62,10 @@ func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 		claimed, err = t.fill(ctx, tx, l.id, leased)
 		return err
 	})
-	return claimed, err
+	if err != nil {
+		return nil, err // the events themselves may have been undone with the claim
+	}
+	return claimed, nil
 }
 
 // fill completes claimed deliveries with where they go.

@@ -199,10 +199,13 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 		}
 		return nil
 	})
-	if errors.Is(err, errProbed) {
+	switch {
+	case errors.Is(err, errProbed):
 		return nil, nil
+	case err != nil:
+		return nil, err // what they are about may have been undone with the claim
 	}
-	return calls, err
+	return calls, nil
 }
 
 // Abandoned makes all work due at once whose lease was cut off by the end of the process: submissions, deliveries and

@@ -78,7 +78,10 @@ func (l Lane) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncCl
 		claims = []SyncClaim{claim}
 		return nil
 	})
-	return claims, err
+	if err != nil {
+		return nil, err
+	}
+	return claims, nil
 }
 
 // SyncStep is where a purchase sync stands after what was retained.
