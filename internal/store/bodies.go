@@ -11,21 +11,6 @@ const maxSmallBody = 64 << 10
 // EvidenceBodies returns the bodies of some retained answers, in one query; at most 100 should be asked for. Those that
 // are withheld, cut off or longer than 64 KiB are left out.
 func (t *Tenant) EvidenceBodies(ctx context.Context, ids []ID) (map[ID][]byte, error) {
-	out := map[ID][]byte{}
-	err := t.read(func(q querier) error {
-		if len(ids) == 0 {
-			return nil
-		}
-		list, args := t.idList(ids)
-		_, err := collect(ctx, q, func(row scanner) (struct{}, error) {
-			var id ID
-			var body []byte
-			err := row.Scan(&id, &body)
-			out[id] = body
-			return struct{}{}, err
-		}, `select id, body from evidence where tenant_id = $1 and withheld = 0 and truncated = 0
-			and length(body) <= `+strconv.Itoa(maxSmallBody)+` and id in (`+list+`)`, args...)
-		return err
-	})
-	return out, err
+	return byID[[]byte](ctx, t, ids, `select id, body from evidence where tenant_id = $1 and withheld = 0 and truncated = 0
+		and length(body) <= `+strconv.Itoa(maxSmallBody))
 }

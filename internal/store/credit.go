@@ -202,22 +202,7 @@ func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, 
 // InvoiceNumbers returns the numbers of invoices as they stand now. It is one query, however many are asked for; at most
 // 100 should be. What is no invoice of the company's is not in it.
 func (t *Tenant) InvoiceNumbers(ctx context.Context, ids []ID) (map[ID]string, error) {
-	out := map[ID]string{}
-	err := t.read(func(q querier) error {
-		if len(ids) == 0 {
-			return nil
-		}
-		list, args := t.idList(ids)
-		_, err := collect(ctx, q, func(row scanner) (struct{}, error) {
-			var id ID
-			var number string
-			err := row.Scan(&id, &number)
-			out[id] = number
-			return struct{}{}, err
-		}, `select id, number from invoices where tenant_id = $1 and id in (`+list+`)`, args...)
-		return err
-	})
-	return out, err
+	return byID[string](ctx, t, ids, `select id, number from invoices where tenant_id = $1`)
 }
 
 // VoidCreditNote ends a credit note for good and frees what it takes of its invoice. Of one that is void already it

@@ -165,6 +165,26 @@ func (t *Tenant) idList(ids []ID) (list string, args []any) {
 	return strings.Join(names, ", "), args
 }
 
+// byID reads something of the rows with some identifiers: query selects the identifier and it, and its condition goes on.
+func byID[V any](ctx context.Context, t *Tenant, ids []ID, query string) (map[ID]V, error) {
+	out := map[ID]V{}
+	err := t.read(func(q querier) error {
+		if len(ids) == 0 {
+			return nil
+		}
+		list, args := t.idList(ids)
+		_, err := collect(ctx, q, func(row scanner) (struct{}, error) {
+			var id ID
+			var value V
+			err := row.Scan(&id, &value)
+			out[id] = value
+			return struct{}{}, err
+		}, query+` and id in (`+list+`)`, args...)
+		return err
+	})
+	return out, err
+}
+
 // textFilter is an optional equality in a where clause.
 func textFilter(where *strings.Builder, args *[]any, column string, value any) {
 	if value == nil {

@@ -47,7 +47,7 @@ func (l *lookups) take() []*lookup {
 }
 
 // Authenticate returns the session of a live token. [ErrNotFound] says that the token is unknown, expired or revoked,
-// or that its account is suspended.
+// or its account suspended or its tenant frozen; callers learn no more.
 func (db *DB) Authenticate(ctx context.Context, digest [32]byte) (Session, error) {
 	asked := &lookup{digest: digest, ended: make(chan struct{})}
 	if db.lookups == nil {
