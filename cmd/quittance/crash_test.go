@@ -28,7 +28,7 @@ const envKills = "QUITTANCE_TEST_KILLS"
 // The size of the crash test. A document of which the provider never heard is sent again only a minute after the
 // provider has first denied it (contract, section 5); the long test waits that out, the short one does not.
 const (
-	killsShort, killsUsual       = 3, 25
+	killsShort, killsUsual       = 3, 8
 	patienceShort, crashPatience = time.Minute, 4 * time.Minute
 	loadWorkers                  = 3
 	longestLife                  = 2 * time.Second
