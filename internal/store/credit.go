@@ -191,7 +191,7 @@ func (t *Tenant) creditNotesOf(ctx context.Context, q querier, invoiceID ID, num
 	if err != nil || !ok {
 		return out, err
 	}
-	out.CreditNotes, err = t.creditNotesWhere(ctx, q, `invoice_id = $2 order by position desc`+limit, invoiceID)
+	out.CreditNotes, err = t.creditNotesWhere(ctx, q, `invoice_id = $2 order by position desc`+limit.clause, limit.args[1:]...)
 	return out, err
 }
 

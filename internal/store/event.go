@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -38,7 +39,7 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 	if err := tx.Later(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
 		return err
 	}
-	subscriptions, err := t.listening(ctx, tx)
+	last, subscriptions, err := t.listening(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 		if err != nil {
 			return fmt.Errorf("event: %w", err)
 		}
-		position := formula(fmt.Sprintf("(select events from tenants where id = $1) - %d", len(kinds)-1-n))
+		position := last - int64(len(kinds)-1-n)
 		events = append(events, []any{t.id, id, position, kind, resourceType, resource, micros(now), body})
 		for _, s := range subscriptions {
 			if !slices.Contains(s.kinds, kind) {
@@ -82,14 +83,19 @@ type listener struct {
 	kinds []api.EventKind
 }
 
-func (t *Tenant) listening(ctx context.Context, q querier) ([]listener, error) {
-	return collect(ctx, q, func(row scanner) (listener, error) {
-		var l listener
-		var kinds string
-		err := row.Scan(&l.id, &kinds)
-		l.kinds = splitKinds(kinds)
-		return l, err
-	}, `select id, events from subscriptions where tenant_id = $1 and active = 1 order by id`, t.id)
+// listening returns the position of the tenant's last event, and the active subscriptions.
+func (t *Tenant) listening(ctx context.Context, q querier) (last int64, active []listener, err error) {
+	_, err = collect(ctx, q, func(row scanner) (struct{}, error) {
+		var id sql.Null[ID]
+		var kinds sql.Null[string]
+		err := row.Scan(&last, &id, &kinds)
+		if id.Valid {
+			active = append(active, listener{id: id.V, kinds: splitKinds(kinds.V)})
+		}
+		return struct{}{}, err
+	}, `select t.events, s.id, s.events from tenants t left join subscriptions s on s.tenant_id = t.id and s.active = 1
+		where t.id = $1 order by s.id`, t.id)
+	return last, active, err
 }
 
 func splitKinds(text string) []api.EventKind {

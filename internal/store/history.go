@@ -75,7 +75,7 @@ func (t *Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, 
 			return err
 		}
 		out.Deliveries, err = collect(ctx, q, scanDelivery, `select `+deliveryColumns+` from deliveries
-			where tenant_id = $1`+where.String()+` order by created_at desc, id desc`+limit, args...)
+			where tenant_id = $1`+where.String()+` order by created_at desc, id desc`+limit.clause, limit.args...)
 		return err
 	})
 	return out, err

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,9 +82,9 @@ func (t *Tenant) filteredInvoices(ctx context.Context, q querier, filter Invoice
 	if page-1 > out.Total/perPage {
 		return out, nil
 	}
-	limit := fmt.Sprintf(" order by i.position desc limit %d offset %d", perPage, (page-1)*perPage)
+	limit, args := limited(1, args, page, perPage)
 	var err error
-	out.Invoices, err = t.invoicesWhere(ctx, q, `1 = 1`+where+limit, args...)
+	out.Invoices, err = t.invoicesWhere(ctx, q, `1 = 1`+where+` order by i.position desc`+limit, args...)
 	return out, err
 }
 
@@ -92,7 +92,7 @@ func (t *Tenant) filteredInvoices(ctx context.Context, q querier, filter Invoice
 func (f InvoiceFilter) conditions(used int, asJSON string) (where string, args []any) {
 	next := func(value any) string {
 		args = append(args, value)
-		return fmt.Sprintf("$%d", used+len(args))
+		return parameter(used + len(args))
 	}
 	const current = `exists (select 1 from submissions c where c.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and c.outcome <> 'not_sent')`
 	if f.Number != nil {
@@ -123,7 +123,7 @@ func (f InvoiceFilter) conditions(used int, asJSON string) (where string, args [
 	if f.Search != "" {
 		pattern := `lower(` + next(containing(f.Search)) + `)`
 		document := `(i.document` + asJSON + `)`
-		where += ` and (i.number = ` + next(f.Search) + ` or i.position > (select invoices from tenants where id = i.tenant_id) - ` + strconv.Itoa(SearchDepth) + ` and (
+		where += ` and (i.number = ` + next(f.Search) + ` or i.position > (select invoices from tenants where id = i.tenant_id) - ` + next(SearchDepth) + ` and (
 			lower(i.number) like ` + pattern + ` escape '\' or lower(` + document + ` ->> 'recipient_name') like ` + pattern + ` escape '\'
 			or lower(` + document + ` ->> 'recipient_network_id') like ` + pattern + ` escape '\'))`
 	}
@@ -154,16 +154,34 @@ func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, arg
 	return out, nil
 }
 
-// idList returns the parameters $2, $3, … for identifiers, and the arguments with the tenant as $1.
+// idList returns the parameters $2, $3, … for identifiers, at least one, and the arguments with the tenant as $1. The last
+// identifier is repeated until there is a power of two of them, so that few statements differ in the length of a list alone.
 func (t *Tenant) idList(ids []ID) (list string, args []any) {
+	ids = padded(ids)
 	names := make([]string, len(ids))
 	args = []any{t.id}
 	for n, id := range ids {
-		names[n] = fmt.Sprintf("$%d", n+2)
 		args = append(args, id)
+		names[n] = parameter(len(args))
 	}
 	return strings.Join(names, ", "), args
 }
+
+// padded repeats the last identifier until there is a power of two of them.
+func padded(ids []ID) []ID {
+	size := 1
+	for size < len(ids) {
+		size *= 2
+	}
+	out := make([]ID, size)
+	for n := range out {
+		out[n] = ids[min(n, len(ids)-1)]
+	}
+	return out
+}
+
+// parameter is the name of the n-th argument of a statement, from 1. Values reach a statement as arguments alone.
+func parameter(n int) string { return "$" + strconv.Itoa(n) }
 
 // byID reads something of the rows with some identifiers: query selects the identifier and it, and its condition goes on.
 func byID[V any](ctx context.Context, t *Tenant, ids []ID, query string) (map[ID]V, error) {
@@ -191,17 +209,31 @@ func textFilter(where *strings.Builder, args *[]any, column string, value any) {
 		return
 	}
 	*args = append(*args, value)
-	fmt.Fprintf(where, " and %s = $%d", column, len(*args))
+	where.WriteString(" and " + column + " = " + parameter(len(*args)))
+}
+
+// bounds are those of a page: the clause, and the arguments of the statement that it ends.
+type bounds struct {
+	clause string
+	args   []any
 }
 
 // page counts rows and returns the bounds of a page of them; ok is false past the end.
-func page(ctx context.Context, q querier, number, perPage int, count string, args ...any) (total int, limit string, ok bool, err error) {
+func page(ctx context.Context, q querier, number, perPage int, count string, args ...any) (total int, limit bounds, ok bool, err error) {
 	var n sql.Null[int]
 	if err := q.QueryRowContext(ctx, count, args...).Scan(&n); err != nil {
-		return 0, "", false, err
+		return 0, bounds{}, false, err
 	}
 	if number-1 > n.V/perPage {
-		return n.V, "", false, nil
+		return n.V, bounds{}, false, nil
 	}
-	return n.V, fmt.Sprintf(" limit %d offset %d", perPage, (number-1)*perPage), true, nil
+	limit.clause, limit.args = limited(0, args, number, perPage)
+	return n.V, limit, true, nil
+}
+
+// limited returns the clause that bounds a statement to a page, and its arguments with those of the clause. The statement
+// has used as many parameters before args.
+func limited(used int, args []any, number, perPage int) (clause string, all []any) {
+	all = append(slices.Clip(args), perPage, (number-1)*perPage)
+	return " limit " + parameter(used+len(all)-1) + " offset " + parameter(used+len(all)), all
 }

@@ -40,7 +40,7 @@ func sharedFacts() map[string]shards {
 func postgresRows(types ...string) string {
 	columns := make([]string, len(types))
 	for n, name := range types {
-		columns[n] = fmt.Sprintf("$%d::%s[]", n+1, name)
+		columns[n] = parameter(n+1) + "::" + name + "[]"
 	}
 	return "select * from unnest(" + strings.Join(columns, ", ") + ")"
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -74,10 +72,11 @@ func (t *Tenant) newestDeliveries(ctx context.Context, q querier, newest string,
 	where := ""
 	if state != "" {
 		args = append(args, state)
-		where = fmt.Sprintf(` where state = $%d`, len(args))
+		where = ` where state = ` + parameter(len(args))
 	}
+	limit, args := limited(0, args, number, perPage)
 	out.Deliveries, err = collect(ctx, q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and id in (
-		select id`+newest+where+fmt.Sprintf(" order by id desc limit %d offset %d", perPage, (number-1)*perPage)+`) order by id desc`, args...)
+		select id`+newest+where+` order by id desc`+limit+`) order by id desc`, args...)
 	return out, err
 }
 
@@ -93,18 +92,19 @@ func (t *Tenant) RecentStates(ctx context.Context, subscriptions []ID, each int)
 		if len(subscriptions) == 0 {
 			return nil
 		}
-		parts, args := make([]string, len(subscriptions)), []any{t.id}
+		subscriptions = padded(subscriptions) // the union drops what is read twice
+		parts, args := make([]string, len(subscriptions)), []any{t.id, each}
 		for n, subscription := range subscriptions {
 			args = append(args, subscription)
-			parts[n] = fmt.Sprintf(`select subscription_id, state, id from (select subscription_id, state, id from deliveries
-				where tenant_id = $1 and subscription_id = $%d order by id desc limit %d) newest%d`, n+2, each, n)
+			parts[n] = `select subscription_id, state, id from (select subscription_id, state, id from deliveries
+				where tenant_id = $1 and subscription_id = ` + parameter(len(args)) + ` order by id desc limit $2) newest`
 		}
 		rows, err := collect(ctx, q, func(row scanner) (recent, error) {
 			var r recent
 			var id ID
 			err := row.Scan(&r.subscription, &r.state, &id)
 			return r, err
-		}, strings.Join(parts, ` union all `)+` order by 1, 3 desc`, args...)
+		}, strings.Join(parts, ` union `)+` order by 1, 3 desc`, args...)
 		for _, r := range rows {
 			out[r.subscription] = append(out[r.subscription], r.state)
 		}
@@ -136,7 +136,7 @@ func (t *Tenant) RecentAttempts(ctx context.Context, subscription ID, since time
 	err := t.read(func(q querier) error {
 		var from int64
 		err := q.QueryRowContext(ctx, `select created_at from deliveries where tenant_id = $1 and subscription_id = $2
-			order by id desc limit 1 offset `+strconv.Itoa(attemptDeliveries), t.id, subscription).Scan(&from)
+			order by id desc limit 1 offset $3`, t.id, subscription, attemptDeliveries).Scan(&from)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -152,8 +152,8 @@ func (t *Tenant) RecentAttempts(ctx context.Context, subscription ID, since time
 			return a, err
 		}, `select a.started_at, a.duration, a.http_status, a.error_class, d.created_at
 			from (select id, created_at from deliveries where tenant_id = $1 and subscription_id = $2
-				order by id desc limit `+strconv.Itoa(attemptDeliveries)+`) d join attempts a on a.tenant_id = $1 and a.delivery_id = d.id
-			where a.started_at >= $3 order by d.id desc, a.ordinal desc limit `+strconv.Itoa(maxAttempts), t.id, subscription, micros(since))
+				order by id desc limit $4) d join attempts a on a.tenant_id = $1 and a.delivery_id = d.id
+			where a.started_at >= $3 order by d.id desc, a.ordinal desc limit $5`, t.id, subscription, micros(since), attemptDeliveries, maxAttempts)
 		if len(out.Attempts) == maxAttempts {
 			out.From = instant(oldest)
 		}
@@ -205,7 +205,7 @@ func (t *Tenant) SearchIncoming(ctx context.Context, text string, number, perPag
 		if err != nil || !ok {
 			return err
 		}
-		out.Invoices, err = collect(ctx, q, scanIncoming, `select `+revisionColumns+fromRevisions+matching+` order by i.position desc`+limit, args...)
+		out.Invoices, err = collect(ctx, q, scanIncoming, `select `+revisionColumns+fromRevisions+matching+` order by i.position desc`+limit.clause, limit.args...)
 		return err
 	})
 	return out, err

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 )
 
 // CreditNoteSearch narrows a list of credit notes; zero fields do not.
@@ -27,7 +25,7 @@ func (t *Tenant) SearchCreditNotes(ctx context.Context, search CreditNoteSearch,
 		if err != nil || !ok {
 			return err
 		}
-		out.CreditNotes, err = t.creditNotesWhere(ctx, q, where+` order by position desc`+limit, args[1:]...)
+		out.CreditNotes, err = t.creditNotesWhere(ctx, q, where+` order by position desc`+limit.clause, limit.args[1:]...)
 		return err
 	})
 	return out, err
@@ -38,7 +36,7 @@ func (search CreditNoteSearch) conditions(tenant ID, asJSON string) (where strin
 	args = []any{tenant}
 	next := func(value any) string {
 		args = append(args, value)
-		return fmt.Sprintf("$%d", len(args))
+		return parameter(len(args))
 	}
 	where = `1 = 1`
 	if search.Invoice != nil {
@@ -47,7 +45,7 @@ func (search CreditNoteSearch) conditions(tenant ID, asJSON string) (where strin
 	if search.Void != nil {
 		where += map[bool]string{true: ` and voided_at is not null`, false: ` and voided_at is null`}[*search.Void]
 	}
-	newest := `position > (select credit_notes from tenants where id = $1) - ` + strconv.Itoa(SearchDepth)
+	newest := `position > (select credit_notes from tenants where id = $1) - ` + next(SearchDepth)
 	if search.Text == "" {
 		return where + ` and ` + newest, args
 	}

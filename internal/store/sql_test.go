@@ -65,6 +65,70 @@ func TestStatementsNameTheirTenant(t *testing.T) {
 	}
 }
 
+// looksLikeSQL finds the parts of statements, complete or not.
+var looksLikeSQL = regexp.MustCompile(`(?i)\b(select|where|limit|offset|order by|insert into|values|update \w+ set|delete from)\b`)
+
+// TestStatementsHoldNoValues reads every expression in the source of this package that makes the text of a statement: values
+// reach it as arguments, so that there are as many texts as there are statements. Only the names of parameters are numbered.
+func TestStatementsHoldNoValues(t *testing.T) {
+	set := token.NewFileSet()
+	for _, text := range []string{
+		`package p; var q = "select 1 limit " + strconv.Itoa(n)`,
+		`package p; var q = fmt.Sprintf("select 1 where n = %d", n)`,
+		`package p; func f() { fmt.Fprintf(&where, " offset %d", n) }`,
+		`package p; func f() { q += " order by id limit " + strconv.FormatInt(n, 10) }`,
+	} {
+		file, err := parser.ParseFile(set, "", text, parser.SkipObjectResolution)
+		must(t, err)
+		if len(spliced(file)) != 1 {
+			t.Errorf("nothing is found in %s", text)
+		}
+	}
+	for _, file := range sources(t, set) {
+		for _, call := range spliced(file) {
+			t.Errorf("%s: a value becomes text of a statement", set.Position(call.Pos()))
+		}
+	}
+}
+
+// spliced returns the calls that format a value into the text of a statement.
+func spliced(file *ast.File) (found []*ast.CallExpr) {
+	formats := func(node ast.Node) (call *ast.CallExpr, ok bool) {
+		if call, ok = node.(*ast.CallExpr); !ok {
+			return nil, false
+		}
+		function, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return nil, false
+		}
+		of, ok := function.X.(*ast.Ident)
+		return call, ok && (of.Name == "strconv" || of.Name == "fmt" && function.Sel.Name != "Errorf")
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		if call, ok := formats(node); ok {
+			for _, argument := range call.Args {
+				if text := textOf(argument, nil); looksLikeSQL.MatchString(text) && strings.Contains(text, "%") {
+					found = append(found, call)
+				}
+			}
+			return true
+		}
+		sum, ok := node.(*ast.BinaryExpr)
+		if !ok || !looksLikeSQL.MatchString(textOf(sum, nil)) {
+			return true
+		}
+		ast.Inspect(sum, func(node ast.Node) bool {
+			if call, ok := formats(node); ok {
+				found = append(found, call)
+			}
+			_, inner := node.(*ast.FuncLit)
+			return !inner
+		})
+		return false
+	})
+	return found
+}
+
 type statement struct {
 	at, function, text string
 }
@@ -72,17 +136,9 @@ type statement struct {
 // statementsOf returns every SQL statement in the source of this package, with the text of named constants put in.
 func statementsOf(t *testing.T) (out []statement) {
 	t.Helper()
-	names, err := filepath.Glob("*.go")
-	must(t, err)
 	set, constants := token.NewFileSet(), map[string]string{}
-	var files []*ast.File
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
-		must(t, err)
-		files = append(files, file)
+	files := sources(t, set)
+	for _, file := range files {
 		ast.Inspect(file, func(node ast.Node) bool {
 			if spec, ok := node.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
 				constants[spec.Names[0].Name] = textOf(spec.Values[0], nil)
@@ -111,6 +167,22 @@ func statementsOf(t *testing.T) (out []statement) {
 		}
 	}
 	return out
+}
+
+// sources parses the source of this package.
+func sources(t *testing.T, set *token.FileSet) (files []*ast.File) {
+	t.Helper()
+	names, err := filepath.Glob("*.go")
+	must(t, err)
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		must(t, err)
+		files = append(files, file)
+	}
+	return files
 }
 
 // textOf returns the text of a string expression: literals and constants as they are, anything else as a blank.

@@ -92,7 +92,7 @@ func openSQLite(path string) (*engine, error) {
 func sqliteRow(types ...string) string {
 	columns := make([]string, len(types))
 	for n := range types {
-		columns[n] = fmt.Sprintf("$%d", n+1)
+		columns[n] = parameter(n + 1)
 	}
 	return "values (" + strings.Join(columns, ", ") + ")"
 }

@@ -139,7 +139,7 @@ func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (Subscr
 			return err
 		}
 		out.Subscriptions, err = collect(ctx, q, scanSubscription, `select `+subscriptionColumns+` from subscriptions
-			where tenant_id = $1 order by created_at desc, id desc`+limit, t.id)
+			where tenant_id = $1 order by created_at desc, id desc`+limit.clause, limit.args...)
 		return err
 	})
 	return out, err

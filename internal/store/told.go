@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"quittance/internal/invoice"
@@ -87,7 +86,7 @@ func (t *Tenant) ResourceEvents(ctx context.Context, resources []ID, limit int) 
 			return e, err
 		}, `select id, position, kind, occurred_at, body, resource_id from (
 				select id, position, kind, occurred_at, body, resource_id from events where tenant_id = $1 and resource_id in (`+list+`)
-				order by position desc limit `+strconv.Itoa(limit)+`) newest order by position`, args...)
+				order by position desc limit `+parameter(len(args)+1)+`) newest order by position`, append(args, limit)...)
 		if err != nil || len(out) == 0 {
 			return err
 		}
@@ -158,8 +157,8 @@ func (t *Tenant) StateWords(ctx context.Context) (map[invoice.Dimension][]string
 				select min(word), 1 from states where tenant_id = $1 and dimension = $2
 				union all
 				select (select min(s.word) from states s where s.tenant_id = $1 and s.dimension = $2 and s.word > words.word), n + 1
-				from words where words.word is not null and n < `+strconv.Itoa(maxWords)+`)
-				select word from words where word is not null`, t.id, dimension)
+				from words where words.word is not null and n < $3)
+				select word from words where word is not null`, t.id, dimension, maxWords)
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -38,9 +37,6 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 // rowsPerInsert bounds the rows of one statement, and so how many statements there are that differ in nothing else.
 const rowsPerInsert = 16
 
-// formula is a value that the database computes. Its $1 is the first value of the first row.
-type formula string
-
 // insert adds rows, later, with as few statements as it takes: into is one up to the word values, and then what follows it.
 func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string) error {
 	for chunk := range slices.Chunk(rows, rowsPerInsert) {
@@ -54,12 +50,8 @@ func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string)
 			for _, value := range row {
 				query.WriteString(separator)
 				separator = ", "
-				if computed, ok := value.(formula); ok {
-					query.WriteString(string(computed))
-					continue
-				}
 				args = append(args, value)
-				query.WriteString("$" + strconv.Itoa(len(args)))
+				query.WriteString(parameter(len(args)))
 			}
 			query.WriteString(")")
 		}
