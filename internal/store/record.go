@@ -23,6 +23,8 @@ type Decision struct {
 	Sequence     *int64
 	MissingSince *time.Time
 	MissingCount int
+	// Resend tells that an administrator's decision to send again stands. It is ignored when the lease is lost.
+	Resend bool
 	// SentAt is when the document was last handed to the provider; zero when that has not changed.
 	SentAt time.Time
 	// States are the merged states; Write names the dimensions whose rows change. A row names the new evidence.
@@ -107,6 +109,7 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	}
 	if leased && !d.Hold {
 		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
+		s.Resend, s.Resending = d.Resend, false
 		tx.wake(WorkSubmissions) // the workers have to know when it is due
 		s.lease++                // the work is handed back: a second answer under the same lease finds it lost
 	}
@@ -118,10 +121,10 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	if err := tx.Later(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
 		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
 		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
-		evidence_seal = coalesce($18, evidence_seal), sent_at = $19 where tenant_id = $1 and id = $2`,
+		evidence_seal = coalesce($18, evidence_seal), sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
 		t.id, s.ID, s.Outcome, s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
 		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
-		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt), s.seal, micros(s.SentAt)); err != nil {
+		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt), s.seal, micros(s.SentAt), s.resend()); err != nil {
 		return err
 	}
 	if changed {

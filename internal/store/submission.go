@@ -28,6 +28,7 @@ type Submission struct {
 	AttemptedAt   time.Time
 	SentAt        time.Time // when it was last handed to the provider; the same as AttemptedAt unless it was sent again
 	Resend        bool      // an administrator has decided that it is to be sent again
+	Resending     bool      // that decision is being carried out: no answer to the repeat has been recorded yet
 	Reference     *string   // the provider's own identifier
 	Sequence      *int64    // the highest provider sequence merged into States
 	LastCheckedAt *time.Time
@@ -51,6 +52,26 @@ type Submission struct {
 	version   int64
 	updatedAt time.Time
 	seal      []byte // of the chain's new end; nil until something was appended
+}
+
+// What stands in the column resend: nothing, an administrator's decision to send again, or that decision while the repeat has
+// no recorded answer. The last is kept apart, so that a repeat that was refused is not taken for one that the provider's own
+// answers had justified.
+const (
+	resendNone     = 0
+	resendOrdered  = 1
+	resendUnderWay = 2
+)
+
+// resend is what the column holds for a submission.
+func (s *Submission) resend() int64 {
+	switch {
+	case s.Resend:
+		return resendOrdered
+	case s.Resending:
+		return resendUnderWay
+	}
+	return resendNone
 }
 
 // Sent tells whether the submission may have reached the provider.
@@ -78,7 +99,7 @@ func scanSubmission(row scanner) (Submission, error) {
 		return Submission{}, err
 	}
 	s.Current, s.AttemptedAt, s.States = current == 1, instant(attempted), restoreStates(states.V)
-	s.SentAt, s.Resend = instant(sent), resend == 1
+	s.SentAt, s.Resend, s.Resending = instant(sent), resend == resendOrdered, resend == resendUnderWay
 	s.Reference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
 	if sequence.Valid {
 		s.Sequence = &sequence.V
@@ -377,7 +398,8 @@ func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
 }
 
 // BeginResend commits the intent to send a submission again under its reference, before any byte of it leaves. What
-// was heard about a missing document counts from anew. [ErrLeaseLost] says that it is somebody else's turn.
+// was heard about a missing document counts from anew, and an administrator's decision is used up unless the repeat turns out
+// not to have been taken. [ErrLeaseLost] says that it is somebody else's turn.
 func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error) {
 	t := c.Tenant
 	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {
@@ -392,11 +414,12 @@ func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error
 			return err
 		}
 		now := t.db.now()
-		s.SentAt, s.Resend, s.MissingSince, s.MissingCount, s.DueAt = now, false, nil, 0, new(now.Add(lease))
+		s.SentAt, s.MissingSince, s.MissingCount, s.DueAt = now, nil, 0, new(now.Add(lease))
+		s.Resend, s.Resending = false, s.Resend
 		s.lease++
 		c.Submission = s
-		_, err = tx.exec(ctx, `update submissions set sent_at = $3, resend = 0, missing_since = null, missing_count = 0, due_at = $4, lease = $5
-			where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now), micros(*s.DueAt), s.lease)
+		_, err = tx.exec(ctx, `update submissions set sent_at = $3, resend = $6, missing_since = null, missing_count = 0, due_at = $4, lease = $5
+			where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now), micros(*s.DueAt), s.lease, s.resend())
 		return err
 	})
 	return c, err

@@ -272,6 +272,39 @@ func TestRejectedNumber(t *testing.T) {
 	})
 }
 
+// TestOrderedResend: an administrator's decision is used up by the repeat, is remembered until the repeat has an answer, and
+// stands again when that answer says that nothing was taken.
+func TestOrderedResend(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		call := f.submit(t, "INV-1")
+		decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+			d := outcome(s, api.OutcomeUnknown)
+			d.Resend, d.DueAt = true, &now
+			return d
+		})
+		for _, taken := range []bool{false, true} {
+			again, err := f.claimSubmissions(t, 1)[0].BeginResend(ctx, time.Minute)
+			must(t, err)
+			kept, err := f.tenant.Submission(ctx, call.Submission.ID)
+			must(t, err)
+			if kept.Resend || !kept.Resending || again.Submission.Resend || !again.Submission.Resending {
+				t.Errorf("while it is sent again the decision stands: %v, and is being carried out: %v", kept.Resend, kept.Resending)
+			}
+			decide(t, again, func(s store.Submission, now time.Time) store.Decision {
+				d := outcome(s, api.OutcomeUnknown)
+				d.Resend, d.DueAt = s.Resending && !taken, &now
+				return d
+			})
+			kept, err = f.tenant.Submission(ctx, call.Submission.ID)
+			must(t, err)
+			if kept.Resend == taken || kept.Resending {
+				t.Errorf("taken %v: afterwards the decision stands: %v, and is being carried out: %v", taken, kept.Resend, kept.Resending)
+			}
+		}
+	})
+}
+
 // TestBeginResend: only the holder of the lease, and only of an unknown outcome, commits the intent to send again. What
 // was heard before counts from anew.
 func TestBeginResend(t *testing.T) {

@@ -45,13 +45,14 @@ func (h hearing) schedule(d *store.Decision, s store.Submission, changed bool, n
 	wait = max(wait, h.answer.RetryAfter)
 	due := now.Add(wait)
 	if d.Outcome == api.OutcomeUnknown && h.answer.Kind == provider.UnknownReference {
-		// The next answer that can count towards a resend should be asked for when it can.
-		settled := s.SentAt.Add(2 * h.timeout)
+		// The next answer that can count towards a resend is asked for when it can, where the pace would come later. It
+		// never comes later than the pace: the document may appear at any moment.
+		counts := s.SentAt.Add(2 * h.timeout)
 		if d.MissingSince != nil {
-			settled = d.MissingSince.Add(missingGap)
+			counts = d.MissingSince.Add(missingGap)
 		}
-		if settled.After(due) || due.Sub(settled) > h.polling.First {
-			due = later(settled, now.Add(max(h.polling.First, h.answer.RetryAfter)))
+		if d.MissingCount < provenMissing && counts.After(now) && due.After(counts) {
+			due = later(counts, now.Add(max(h.polling.First, h.answer.RetryAfter)))
 		}
 	}
 	d.DueAt = &due

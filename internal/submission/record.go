@@ -42,7 +42,7 @@ type hearing struct {
 // decide says what the answer changes. It is pure: a function of the submission as it stands, locked, and the answer.
 func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
 	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, Reference: s.Reference, Sequence: s.Sequence, MissingSince: s.MissingSince,
-		MissingCount: s.MissingCount, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
+		MissingCount: s.MissingCount, Resend: s.Resend, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
 	if h.call == callSubmit && h.answer.Kind != provider.NotSent {
 		s.SentAt = later(s.SentAt, h.began) // a process may stand still between its intent and its call
 		d.SentAt = s.SentAt
@@ -177,8 +177,11 @@ func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool) {
 		d.Outcome = api.OutcomeUnknown
 	}
 	if h.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && (h.answer.Kind == provider.NotSent || h.answer.Kind == provider.Refused) {
-		// Nothing was taken this time either: what the provider said of the missing document before still stands.
-		d.MissingSince, d.MissingCount = &h.began, provenMissing
+		// Nothing was taken this time either: what justified the repeat still does, be it an administrator's decision or what
+		// the provider had said twice.
+		if d.Resend = s.Resending; !s.Resending {
+			d.MissingSince, d.MissingCount = &h.began, provenMissing
+		}
 		return
 	}
 	if h.call == callSubmit {

@@ -218,8 +218,26 @@ func TestResendRule(t *testing.T) {
 	}
 }
 
-// TestRefusedResend: a resend that was refused unread, or never left, needs no new proof.
+// TestRefusedResend: a repeat that was refused unread, or never left, needs no new reason: the provider's two answers
+// still stand, and so does an administrator's decision. The decision is no answer of the provider.
 func TestRefusedResend(t *testing.T) {
+	idempotent := provider.Profile{Idempotent: true}
+	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
+		ordered := open()
+		ordered.Outcome, ordered.SentAt, ordered.Resending = api.OutcomeUnknown, began.Add(time.Hour), true
+		refused, d := judge(t, ordered, callSubmit, provider.Answer{Kind: kind}, true, began.Add(time.Hour))
+		if !d.Resend || refused.MissingCount != 0 || refused.MissingSince != nil || refused.DueAt == nil {
+			t.Errorf("%v: after a repeat that an administrator ordered, decision stands: %v, missing %d times", kind, d.Resend, refused.MissingCount)
+		}
+		missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+		refused.Resend, refused.Resending = false, false // what a crash leaves of the decision
+		if once, _ := judge(t, refused, callStatus, missing, true, began.Add(2*time.Hour)); once.MissingCount != 1 || mayResend(once, idempotent) {
+			t.Errorf("%v: one answer of the provider is taken for %d", kind, once.MissingCount)
+		}
+		if taken, d := judge(t, ordered, callSubmit, provider.Answer{Kind: provider.Unclear}, true, began.Add(time.Hour)); d.Resend || mayResend(taken, idempotent) {
+			t.Errorf("%v: the decision stands after a repeat that may have been taken", kind)
+		}
+	}
 	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
 		s := open()
 		s.Outcome, s.SentAt = api.OutcomeUnknown, began.Add(time.Hour)
@@ -264,6 +282,30 @@ func TestResendIsAskedForWhenItCounts(t *testing.T) {
 	}
 	if took := now.Sub(began); took > 2*timeout+missingGap+5*time.Second || questions > 12 {
 		t.Errorf("it took %v and %d questions", took, questions)
+	}
+}
+
+// TestUnknownKeepsItsPace: a provider that says that it has no such document is asked again no later than the pace says, so
+// that a document which appears late is soon known, and no oftener once nothing more can be learnt by asking sooner.
+func TestUnknownKeepsItsPace(t *testing.T) {
+	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	s, now := open(), began
+	s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear}, true, now)
+	pace := time.Second
+	for range 20 {
+		asked := *s.DueAt
+		if wait := asked.Sub(now); wait > pace || wait < time.Second {
+			t.Errorf("%v after the document was sent it is looked up after %v, the pace is %v", now.Sub(began), wait, pace)
+		}
+		if asked.Sub(began) >= 2*time.Second && now.Sub(began) < 2*time.Second && asked.Sub(began) > 5*time.Second {
+			t.Errorf("a document that appears after two seconds is found after %v", asked.Sub(began))
+		}
+		now = asked
+		s, _ = judge(t, s, callStatus, missing, true, now)
+		pace = min(2*pace, time.Hour)
+	}
+	if last := s.DueAt.Sub(now); last != time.Hour {
+		t.Errorf("after %d answers that prove nothing more it is looked up every %v", 20, last)
 	}
 }
 
