@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -16,8 +17,9 @@ const (
 )
 
 // Decimal is an exact decimal number: at most [MaxDigits] digits, at most [MaxScale] of them after the point. It is
-// a JSON number on the wire, read from its text and never through a float, and it keeps its scale: 10.00 stays 10.00.
-// The zero value is not a number; make one with [ParseDecimal].
+// written as a JSON number and read from one, or from a string that holds the text of one, because not every language
+// can write 10.00 as a number. It is never read through a float, and it keeps its scale: 10.00 stays 10.00. The zero
+// value is not a number; make one with [ParseDecimal].
 type Decimal struct{ text string }
 
 // ErrNotDecimal says that a text is not a JSON number, ErrDecimalRange that it has too many digits.
@@ -154,13 +156,19 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 	return []byte(d.text), nil
 }
 
-// UnmarshalJSON reads a JSON number; null leaves the zero value.
+// UnmarshalJSON reads a JSON number, or a JSON string that holds one; null leaves the zero value.
 func (d *Decimal) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
+	number := string(text)
+	if number == "null" {
 		*d = Decimal{}
 		return nil
 	}
-	parsed, err := ParseDecimal(string(text))
+	if strings.HasPrefix(number, `"`) {
+		if err := json.Unmarshal(text, &number); err != nil {
+			return err
+		}
+	}
+	parsed, err := ParseDecimal(number)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// Draft is the creation payload of an invoice (specification, parts 2.2 and 2.3). Optional fields are nil when absent.
-// Lengths are in Unicode code points.
+// Draft is the creation payload of an invoice (specification, parts 2.2 and 2.3; contract, section 4). Optional fields are
+// nil when absent. Lengths are in Unicode code points. What no rule here bounds is for the provider to judge.
 type Draft struct {
 	InvoiceNumber       *string  `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
 	RecipientName       *string  `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
@@ -19,10 +19,20 @@ type Draft struct {
 	IssueTime           *string  `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" doc:"Issue time, HH:MM." example:"09:30"`
 	DueDate             *string  `json:"due_date" format:"date" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
 	PaymentMeansCode    *string  `json:"payment_means_code" maxLength:"64" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
+	ExternalID          *string  `json:"external_id" maxLength:"64" doc:"Your own system's key of the invoice; it says nothing about the invoice and need not be unique." example:"ERP-0815"`
+	Note                *string  `json:"note" maxLength:"1024" text:"multi" doc:"Note on the invoice (BT-22); may hold TAB, LF and CR." example:"Delivered in two parts."`
+	BuyerTaxID          *string  `json:"buyer_tax_id" maxLength:"64" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
+	BuyerLegalID        *string  `json:"buyer_legal_id" maxLength:"64" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
+	BuyerLegalIDScheme  *string  `json:"buyer_legal_id_scheme" maxLength:"64" doc:"What the legal registration is: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD." example:"TL"`
+	BuyerReference      *string  `json:"buyer_reference" maxLength:"64" doc:"Reference that the buyer asked for (BT-10); the company profile's when absent." example:"COST-CENTRE-7"`
+	OrderReference      *string  `json:"order_reference" maxLength:"64" doc:"Purchase order (BT-13)." example:"PO-4711"`
+	ContractReference   *string  `json:"contract_reference" maxLength:"64" doc:"Contract (BT-12)." example:"FRAME-2026"`
+	TaxExchangeRate     *Decimal `json:"tax_exchange_rate" exclusiveMinimum:"0" doc:"Units of the tax authority's currency for one unit of the invoice's." example:"3.6725"`
+	TransactionFlags    *string  `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" doc:"What kind of supply it is, a digit for each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export." example:"00000001"`
 	Items               []Item   `json:"items" required:"true" nullable:"false" minItems:"1" maxItems:"1000" doc:"Invoice lines (BG-25)."`
 }
 
-// Item is one invoice line (specification, part 2.3).
+// Item is one invoice line (specification, part 2.3; contract, section 4).
 type Item struct {
 	ItemCode       *string  `json:"item_code" maxLength:"64" doc:"Seller's item identifier (BT-155)." example:"SKU-7"`
 	Name           *string  `json:"name" required:"true" minLength:"1" maxLength:"256" doc:"Item name (BT-153)." example:"Consulting"`
@@ -35,6 +45,12 @@ type Item struct {
 	DiscountAmount *Decimal `json:"discount_amount" doc:"Discount on the gross price (BT-147)." example:"10.00"`
 	VATCategory    *string  `json:"vat_category" maxLength:"64" doc:"Tax category (BT-151, UNCL5305)." example:"S"`
 	VATRate        *Decimal `json:"vat_rate" minimum:"0" doc:"Tax rate in per cent (BT-152)." example:"5"`
+
+	TaxExemptionCode   *string `json:"tax_exemption_code" maxLength:"64" doc:"Coded reason why no tax is charged (BT-121)." example:"DL8.46.1"`
+	TaxExemptionReason *string `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120)." example:"Certain financial services"`
+	CommodityCode      *string `json:"commodity_code" maxLength:"64" doc:"Classification of the item (BT-158), such as a customs tariff number." example:"84713000"`
+	CommodityScheme    *string `json:"commodity_scheme" maxLength:"64" doc:"Scheme of commodity_code (BT-158-1)." example:"HS"`
+	OrderLine          *string `json:"order_line_reference" maxLength:"64" doc:"Line of the purchase order (BT-132)." example:"10"`
 }
 
 // Invoice is an invoice as returned: every creation field, and what is known about its submission. The four states

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The fields of a form stand eleven to a line, so that Go writes them: a label, a control, and what is said of it.
+// The fields of a form stand sixteen to a line, so that Go writes them: a label, a control, and what is said of it.
 
 // markup writes HTML: what is given to raw is a constant of ours, or was escaped.
 type markup struct{ out strings.Builder }

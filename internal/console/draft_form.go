@@ -52,6 +52,16 @@ var draftFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "buyer_city"},
 	{name: "buyer_subdivision", codes: "emirates", optional: true},
 	{name: "buyer_country", codes: "countries"},
+	{name: "buyer_tax_id", optional: true},
+	{name: "buyer_legal_id", optional: true},
+	{name: "buyer_legal_id_scheme", optional: true},
+	{name: "buyer_reference", optional: true},
+	{name: "order_reference", optional: true},
+	{name: "contract_reference", optional: true},
+	{name: "tax_exchange_rate", kind: numberField, optional: true},
+	{name: "transaction_flags", optional: true},
+	{name: "external_id", optional: true},
+	{name: "note", kind: linesField, optional: true},
 	{name: "total_amount", kind: numberField, required: true},
 }
 
@@ -68,6 +78,11 @@ var itemFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "base_quantity", kind: numberField, optional: true},
 	{name: "gross_unit_price", kind: numberField, optional: true},
 	{name: "discount_amount", kind: numberField, optional: true},
+	{name: "tax_exemption_code", optional: true},
+	{name: "tax_exemption_reason", optional: true},
+	{name: "commodity_code", optional: true},
+	{name: "commodity_scheme", optional: true},
+	{name: "order_line_reference", optional: true},
 }
 
 // itemPrefix begins the names of a line's fields in the form, which are repeated for each line.
@@ -87,7 +102,7 @@ type draftForm struct {
 func readDraftForm(typed url.Values) draftForm {
 	f := draftForm{Fields: map[string]string{}}
 	for _, field := range draftFields {
-		f.Fields[field.name] = typed.Get(field.name)
+		f.Fields[field.name] = field.typed(typed.Get(field.name))
 	}
 	count := 0
 	for _, field := range itemFields {
@@ -97,15 +112,20 @@ func readDraftForm(typed url.Values) draftForm {
 		item := map[string]string{}
 		for _, field := range itemFields {
 			if values := typed[itemPrefix+field.name]; n < len(values) {
-				item[field.name] = values[n]
-			}
-			if field.kind == linesField { // a form sends CR LF for every line break
-				item[field.name] = strings.ReplaceAll(item[field.name], "\r\n", "\n")
+				item[field.name] = field.typed(values[n])
 			}
 		}
 		f.Items = append(f.Items, item)
 	}
 	return f
+}
+
+// typed is what somebody typed into the field: a form sends CR LF for every line break.
+func (spec fieldSpec) typed(value string) string {
+	if spec.kind == linesField {
+		return strings.ReplaceAll(value, "\r\n", "\n")
+	}
+	return value
 }
 
 // filled is the form without the lines at the end in which nothing stands, the first one excepted.
@@ -201,10 +221,17 @@ func (f draftForm) draft() (api.Draft, api.Faults, error) {
 // has changed is not to change.
 func keepBreaks(draft, before *api.Draft) {
 	known := map[string]*string{}
-	for n := range before.Items {
-		if text := before.Items[n].Description; text != nil {
+	know := func(text *string) {
+		if text != nil {
 			known[strings.ReplaceAll(*text, "\r\n", "\n")] = text
 		}
+	}
+	know(before.Note)
+	for n := range before.Items {
+		know(before.Items[n].Description)
+	}
+	if draft.Note != nil && known[*draft.Note] != nil {
+		draft.Note = known[*draft.Note]
 	}
 	for n := range draft.Items {
 		if text := draft.Items[n].Description; text != nil && known[*text] != nil {

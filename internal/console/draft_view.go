@@ -26,7 +26,9 @@ type draftPage struct {
 	Stale   bool
 	Differs []string
 	// Told tells that the fields say what they still need.
-	Told    bool
+	Told bool
+	// More tells that the fields of an invoice which few need are shown.
+	More    bool
 	Fields  map[string]formField
 	Lines   []formLine
 	LinesAt fieldNotes
@@ -214,6 +216,9 @@ func (j *judged) lines(told bool) []formLine {
 	return out
 }
 
+// mainDraftFields is how many of draftFields, the last one aside, every form shows.
+const mainDraftFields = 13
+
 // mainItemFields is how many of itemFields every line shows.
 const mainItemFields = 6
 
@@ -260,6 +265,10 @@ func (v *visit) sums(j *judged) (draftSums, error) {
 // show makes the page of a judged form.
 func (v *visit) show(j *judged, p draftPage, at focus) (draftPage, error) {
 	p.Fields = j.fields(draftFields, "", "", j.form.Fields, p.Told)
+	for _, spec := range draftFields[mainDraftFields : len(draftFields)-1] {
+		f := p.Fields[spec.name]
+		p.More = p.More || f.Value != "" || len(f.Faults)+len(f.Advice) > 0
+	}
 	p.Lines = j.lines(p.Told)
 	for n := range p.Lines {
 		p.Lines[n].Action = p.Action

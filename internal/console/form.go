@@ -19,7 +19,7 @@ import (
 // once. A field that is left empty is absent, as in that JSON.
 
 // maxFormFields bounds the fields of a form: a thousand lines of a draft, and what stands above them.
-const maxFormFields = 12_000
+const maxFormFields = 18_000
 
 // largeForm is how much more than MaxBody a large form may have: escapes make three bytes of one.
 const largeForm = 4

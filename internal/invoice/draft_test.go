@@ -142,7 +142,9 @@ func TestMissing(t *testing.T) {
 // TestEveryFieldIsConsidered clears one field after another by reflection, so that a field added to the contract is
 // either needed or stated here as optional.
 func TestEveryFieldIsConsidered(t *testing.T) {
-	optional := []string{"BuyerSubdivision", "IssueTime", "ItemCode", "Description", "BaseQuantity", "GrossUnitPrice", "DiscountAmount"}
+	optional := []string{"BuyerSubdivision", "IssueTime", "ItemCode", "Description", "BaseQuantity", "GrossUnitPrice", "DiscountAmount",
+		"ExternalID", "Note", "BuyerTaxID", "BuyerLegalID", "BuyerLegalIDScheme", "BuyerReference", "OrderReference", "ContractReference", "TaxExchangeRate", "TransactionFlags",
+		"TaxExemptionCode", "TaxExemptionReason", "CommodityCode", "CommodityScheme", "OrderLine"}
 	without := func(whole reflect.Value, d *api.Draft) {
 		for i := range whole.NumField() {
 			name := whole.Type().Field(i).Name

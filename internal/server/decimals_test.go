@@ -20,7 +20,8 @@ func TestNumbersKeepTheirText(t *testing.T) {
 			"123456789012345678": "123456789012345678", "123456789012.345678": "123456789012.345678", "999999999999999999": "999999999999999999", "9007199254740993": "9007199254740993",
 			"0.3": "0.3", "1e2": "100", "1E2": "100", "1e+2": "100", "1.5e1": "15", "1.50e1": "15.0", "150e-1": "15.0", "1e-6": "0.000001", "0e9": "0", "-0": "0", "-0.00": "0.00", "1e17": "100000000000000000",
 		} {
-			created := c.post(t, invoices, edit(edit(complete, "items[0].quantity", given), "items[0].vat_rate", given))
+			// As a number and as a string that holds it.
+			created := c.post(t, invoices, edit(edit(complete, "items[0].quantity", given), "items[0].vat_rate", `"`+given+`"`))
 			created.want(t, http.StatusCreated, "")
 			id := created.text1(t, "/data/id")
 			list := c.get(t, invoices+"?per_page=1")
@@ -38,7 +39,7 @@ func TestNumbersKeepTheirText(t *testing.T) {
 		for _, given := range []string{"1234567890123456789", "-1234567890123456789", "1.0000001", "0.0000000", "1e18", "1e-7", "1e400", "-1e400", "1e-400", "123456789012345678.0", "0.1234567", "1e99999999999"} {
 			c.post(t, invoices, edit(complete, "items[0].quantity", given)).wantFaults(t, api.CodeValidationFailed, map[string][]string{"items[0].quantity": {"decimal"}})
 		}
-		for _, given := range []string{`"10.00"`, `"NaN"`, `"Infinity"`, `"1e2"`, `""`, `{"value":1}`} {
+		for _, given := range []string{`"NaN"`, `"Infinity"`, `""`, `"10,00"`, `{"value":1}`} {
 			c.post(t, invoices, edit(complete, "items[0].quantity", given)).wantFaults(t, api.CodeValidationFailed, map[string][]string{"items[0].quantity": {"type"}})
 		}
 		wantSentNumbers(t, c)
@@ -48,7 +49,7 @@ func TestNumbersKeepTheirText(t *testing.T) {
 // wantSentNumbers looks at the document in the provider's ledger.
 func wantSentNumbers(t *testing.T, c *company) {
 	t.Helper()
-	a := c.post(t, invoices+"/"+c.draft(t, edit(complete, "items[0].quantity", "10.000000"))+"/submit", "")
+	a := c.post(t, invoices+"/"+c.draft(t, edit(complete, "items[0].quantity", `"10.000000"`))+"/submit", "")
 	a.want(t, http.StatusOK, "")
 	body, found, err := c.sandbox.Provider.Ledger().Body(a.text1(t, "/data/submission/id"))
 	if !found || err != nil {

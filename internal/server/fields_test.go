@@ -46,10 +46,17 @@ func decimalFaults(path string, required, negative bool) []fault {
 		below = ""
 	}
 	return []fault{
-		{path: path, value: "", rules: absent}, {path: path, value: "null", rules: absent}, {path: path, value: `"1"`, rules: "type"}, {path: path, value: "true", rules: "type"},
+		{path: path, value: "", rules: absent}, {path: path, value: "null", rules: absent}, {path: path, value: "true", rules: "type"},
 		{path: path, value: "[1]", rules: "type"}, {path: path, value: "{}", rules: "type"}, {path: path, value: "-0.01", rules: below}, {path: path, value: "-0"}, {path: path, value: "0"},
 		{path: path, value: "1234567890123456789", rules: "decimal"}, {path: path, value: "0.0000001", rules: "decimal"}, {path: path, value: "1e400", rules: "decimal"},
 		{path: path, value: "1e-400", rules: "decimal"}, {path: path, value: "1e999999999999999999999", rules: "decimal"},
+		// A string that holds a number is that number, and keeps every rule of it.
+		{path: path, value: `"1"`}, {path: path, value: `"1050.00"`}, {path: path, value: `"1.5e1"`}, {path: path, value: `"\u0031"`}, {path: path, value: `"-0.01"`, rules: below},
+		{path: path, value: `"1234567890123456789"`, rules: "decimal"}, {path: path, value: `"0.0000001"`, rules: "decimal"}, {path: path, value: `"1e400"`, rules: "decimal"},
+		{path: path, value: repeat(100_000, "9"), rules: "decimal"}, {path: path, value: `""`, rules: "type"}, {path: path, value: `" 1"`, rules: "type"}, {path: path, value: `"1 "`, rules: "type"},
+		{path: path, value: `"+1"`, rules: "type"}, {path: path, value: `"1,050.00"`, rules: "type"}, {path: path, value: `"1."`, rules: "type"}, {path: path, value: `".5"`, rules: "type"},
+		{path: path, value: `"01"`, rules: "type"}, {path: path, value: `"0x10"`, rules: "type"}, {path: path, value: `"NaN"`, rules: "type"}, {path: path, value: `"Infinity"`, rules: "type"},
+		{path: path, value: `"null"`, rules: "type"}, {path: path, value: `"1\n"`, rules: "type"}, {path: path, value: `"1\u0000"`, rules: "type"}, {path: path, value: `"١"`, rules: "type"}, {path: path, value: `"\"1\""`, rules: "type"},
 	}
 }
 
@@ -72,6 +79,14 @@ func fieldFaults() []fault {
 		{path: "id", value: `"x"`, rules: "unknown_field"}, {path: "submission_state", value: `"accepted"`, rules: "unknown_field"},
 		{path: "items[0].description", value: `"a\tb\r\nc"`}, {path: "items[0].description", value: `"a\u000bb"`, rules: "control_characters"}, {path: "items[0].description", value: repeat(1024, "ß")},
 		{path: "items[0].description", value: repeat(1025, "x"), rules: "max_length"}, {path: "items[0].description", value: "7", rules: "type"}, {path: "items[0].description", value: ""},
+		{path: "note", value: `"a\tb\r\nc"`}, {path: "note", value: `"a\u000bb"`, rules: "control_characters"}, {path: "note", value: repeat(1024, "ß")}, {path: "note", value: repeat(1025, "x"), rules: "max_length"},
+		{path: "note", value: "7", rules: "type"}, {path: "note", value: ""},
+		{path: "transaction_flags", value: `"00000000"`}, {path: "transaction_flags", value: `"10000001"`}, {path: "transaction_flags", value: ""}, {path: "transaction_flags", value: `"0000000"`, rules: "pattern"},
+		{path: "transaction_flags", value: `"000000000"`, rules: "pattern"}, {path: "transaction_flags", value: `"0000000X"`, rules: "pattern"}, {path: "transaction_flags", value: `""`, rules: "pattern"},
+		{path: "transaction_flags", value: "1", rules: "type"}, {path: "transaction_flags", value: `["00000000"]`, rules: "type"},
+		{path: "tax_exchange_rate", value: "3.6725"}, {path: "tax_exchange_rate", value: `"3.6725"`}, {path: "tax_exchange_rate", value: "0.000001"}, {path: "tax_exchange_rate", value: ""}, {path: "tax_exchange_rate", value: "0", rules: "exclusive_minimum"},
+		{path: "tax_exchange_rate", value: "0.000000", rules: "exclusive_minimum"}, {path: "tax_exchange_rate", value: "-0", rules: "exclusive_minimum"}, {path: "tax_exchange_rate", value: "-3.6725", rules: "exclusive_minimum"},
+		{path: "tax_exchange_rate", value: "3.67250001", rules: "decimal"}, {path: "tax_exchange_rate", value: `"x"`, rules: "type"},
 	}
 	for _, path := range []string{"issue_date", "due_date"} {
 		absent := ""
@@ -88,7 +103,9 @@ func fieldFaults() []fault {
 		faults = append(faults, fault{path: path, value: "20260101", rules: "type"})
 	}
 	for path, most := range map[string]int{"recipient_network_id": 64, "buyer_endpoint_scheme": 64, "buyer_street": 256, "buyer_city": 256, "buyer_subdivision": 64,
-		"payment_means_code": 64, "items[0].item_code": 64, "items[0].unit_code": 64, "items[0].vat_category": 64} {
+		"payment_means_code": 64, "external_id": 64, "buyer_tax_id": 64, "buyer_legal_id": 64, "buyer_legal_id_scheme": 64, "buyer_reference": 64,
+		"order_reference": 64, "contract_reference": 64, "items[0].tax_exemption_code": 64, "items[0].tax_exemption_reason": 1024, "items[0].commodity_code": 64,
+		"items[0].commodity_scheme": 64, "items[0].order_line_reference": 64, "items[0].item_code": 64, "items[0].unit_code": 64, "items[0].vat_category": 64} {
 		faults = append(faults, textFaults(path, most, false)...)
 	}
 	for path, most := range map[string]int{"invoice_number": 64, "recipient_name": 256, "items[0].name": 256} {
@@ -161,7 +178,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 			{path: "issue_date", value: `"2026-02-30"`, rules: "date"}, {path: "issue_time", value: `"25:00"`, rules: "pattern"}, {path: "due_date", value: `"soon"`, rules: "date"},
 			{path: "payment_means_code", value: "30", rules: "type"}, {path: "no_such", value: "1", rules: "unknown_field"},
 			{path: "items[0].item_code", value: "7", rules: "type"}, {path: "items[0].name", value: `""`, rules: "required"}, {path: "items[0].description", value: repeat(1025, "x"), rules: "max_length"},
-			{path: "items[0].unit_code", value: repeat(65, "x"), rules: "max_length"}, {path: "items[0].quantity", value: `"10"`, rules: "type"}, {path: "items[0].base_quantity", value: "-1", rules: "minimum"},
+			{path: "items[0].unit_code", value: repeat(65, "x"), rules: "max_length"}, {path: "items[0].quantity", value: `"ten"`, rules: "type"}, {path: "items[0].base_quantity", value: "-1", rules: "minimum"},
 			{path: "items[0].net_unit_price", value: "", rules: "required"}, {path: "items[0].gross_unit_price", value: "1e400", rules: "decimal"}, {path: "items[0].discount_amount", value: "0.0000001", rules: "decimal"},
 			{path: "items[0].vat_category", value: "5", rules: "type"}, {path: "items[0].vat_rate", value: "-5", rules: "minimum"}, {path: "items[0].no_such", value: "[]", rules: "unknown_field"},
 			{path: "items[1]", value: `{"name":"N","quantity":1,"net_unit_price":-1}`, rules: "minimum", at: "items[1].net_unit_price"}, {path: "items[2]", value: "7", rules: "type"},

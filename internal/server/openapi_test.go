@@ -210,6 +210,9 @@ func wantDraft(t *testing.T, d *document) {
 		if strings.HasPrefix(f.value, `" `) && f.rules == "required" || f.value == `"0000-01-01"` {
 			continue // blank is absent; and RFC 3339 has a year 0
 		}
+		if f.value == `"-0.01"` {
+			continue // the bounds of a number in a string are said by the description
+		}
 		body := edit(complete, f.path, f.value)
 		if faults := d.faults("draft", draft, jsontext.Value(body), true); len(faults) == 0 {
 			t.Errorf("%s = %.60s is refused with %s, and the schema takes it", f.path, f.value, f.rules)

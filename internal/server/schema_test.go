@@ -67,6 +67,7 @@ type schema struct {
 	Default     jsontext.Value     `json:"default"`
 	Enum        []jsontext.Value   `json:"enum"`
 	Minimum     jsontext.Value     `json:"minimum"`
+	Above       jsontext.Value     `json:"exclusiveMinimum"`
 	Maximum     jsontext.Value     `json:"maximum"`
 	MinLength   *int               `json:"minLength"`
 	MaxLength   *int               `json:"maxLength"`
@@ -163,6 +164,7 @@ func (s *schema) shallow(at string, value jsontext.Value) []string {
 		n, _ := new(big.Rat).SetString(string(value))
 		bound := func(v jsontext.Value) *big.Rat { b, _ := new(big.Rat).SetString(string(v)); return b }
 		breaks(s.Minimum != nil && n.Cmp(bound(s.Minimum)) < 0, "minimum")
+		breaks(s.Above != nil && n.Cmp(bound(s.Above)) <= 0, "exclusiveMinimum")
 		breaks(s.Maximum != nil && n.Cmp(bound(s.Maximum)) > 0, "maximum")
 	case '"':
 		var text string

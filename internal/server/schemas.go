@@ -96,8 +96,21 @@ func (s schemas) shape(schema *huma.Schema, t reflect.Type, request bool) {
 			optional = !required // null is absent
 		}
 		schema.Properties[name] = s.property(property, field, optional)
+		if t := field.Type; request && (t == reflect.TypeFor[api.Decimal]() || t == reflect.TypeFor[*api.Decimal]()) {
+			schema.Properties[name] = decimalInput(schema.Properties[name])
+		}
 	}
 	slices.Sort(schema.Required)
+}
+
+// decimalInput is the schema of a decimal that is sent: the number, or a string that holds the text of one. The bounds of
+// the number hold for the string too, which no keyword can say.
+func decimalInput(number *huma.Schema) *huma.Schema {
+	out := &huma.Schema{Description: number.Description + " A number, or a string that holds one.", Examples: number.Examples}
+	number.Description, number.Examples = "", nil
+	text := &huma.Schema{Type: huma.TypeString, Pattern: `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`}
+	out.AnyOf = []*huma.Schema{number, text}
+	return out
 }
 
 // property corrects the schema of one field.

@@ -24,6 +24,7 @@ type sample struct {
 	Any     *string       `json:"any" text:"any"`
 	Amount  *api.Decimal  `json:"amount" minimum:"-1.50" maximum:"10"`
 	Price   api.Decimal   `json:"price" minimum:"0"`
+	Above   api.Decimal   `json:"above" exclusiveMinimum:"0"`
 	Flag    *bool         `json:"flag"`
 	On      bool          `json:"on"`
 	Count   *int          `json:"count" minimum:"1" maximum:"100"`
@@ -81,10 +82,10 @@ func TestEveryRule(t *testing.T) {
 		{`"pointer":null,"inner":null,"plain":null,"price":null,"on":null,"size":null,"lines":null,"events":null,"amount":null`, ""},
 		// type
 		{`"must":1`, "must: type"}, {`"must":true`, "must: type"}, {`"must":[]`, "must: type"}, {`"must":{}`, "must: type"},
-		{`"plain":1`, "plain: type"}, {`"amount":"1.00"`, "amount: type"}, {`"amount":true`, "amount: type"}, {`"price":{}`, "price: type"},
+		{`"plain":1`, "plain: type"}, {`"amount":"1.00"`, ""}, {`"amount":"one"`, "amount: type"}, {`"amount":""`, "amount: type"}, {`"amount":" 1"`, "amount: type"}, {`"amount":"11"`, "amount: maximum"}, {`"amount":"1e-7"`, "amount: decimal"}, {`"amount":true`, "amount: type"}, {`"price":{}`, "price: type"},
 		{`"flag":"true"`, "flag: type"}, {`"on":1`, "on: type"}, {`"count":"1"`, "count: type"}, {`"count":1.0`, "count: type"}, {`"count":1e1`, "count: type"}, {`"size":1E0`, "size: type"},
 		{`"lines":{}`, "lines: type"}, {`"lines":"x"`, "lines: type"}, {`"lines":[1,null,"x",[]]`, "lines: max_items"}, {`"lines":[1,null,[]]`, "lines[0]: type; lines[1]: type; lines[2]: type"},
-		{`"events":["a",1]`, "events[1]: type"}, {`"events":[null]`, "events[0]: type"}, {`"numbers":[1,"2"]`, "numbers[1]: type"},
+		{`"events":["a",1]`, "events[1]: type"}, {`"events":[null]`, "events[0]: type"}, {`"numbers":[1,"2"]`, ""}, {`"numbers":[1,"two"]`, "numbers[1]: type"},
 		{`"inner":[]`, "inner: type"}, {`"pointer":"x"`, "pointer: type"}, {`"flat":1`, "flat: type"},
 		// unknown_field
 		{`"nope":1`, "nope: unknown_field"}, {`"nope":null`, "nope: unknown_field"}, {`"ignored":1,"Ignored":2,"hidden":3,"embedded":{},"-":4`, "-: unknown_field; Ignored: unknown_field; embedded: unknown_field; hidden: unknown_field; ignored: unknown_field"},
@@ -110,6 +111,7 @@ func TestEveryRule(t *testing.T) {
 		{`"count":1234567890123456789`, "count: decimal"}, {`"size":99999999999999999999999`, "size: decimal"}, {`"size":-123456789012345678`, ""}, {`"size":-0`, ""},
 		// minimum and maximum, by value
 		{`"amount":-1.5`, ""}, {`"amount":-1.50`, ""}, {`"amount":-1.500001`, "amount: minimum"}, {`"amount":-2`, "amount: minimum"}, {`"amount":-10`, "amount: minimum"}, {`"amount":-1.49`, ""}, {`"amount":10.000000`, ""}, {`"amount":10.000001`, "amount: maximum"}, {`"amount":11`, "amount: maximum"}, {`"amount":9.999999`, ""}, {`"amount":100`, "amount: maximum"},
+		{`"above":0.01`, ""}, {`"above":0.00`, "above: exclusive_minimum"}, {`"above":-1`, "above: exclusive_minimum"},
 		{`"price":-0.00`, ""}, {`"price":-0.01`, "price: minimum"}, {`"lines":[{"name":"a","rate":-1}]`, "lines[0].rate: minimum"},
 		{`"count":0`, "count: minimum"}, {`"count":1`, ""}, {`"count":100`, ""}, {`"count":101`, "count: maximum"}, {`"count":-5`, "count: minimum"},
 		// items
@@ -128,7 +130,7 @@ func TestEveryRule(t *testing.T) {
 }
 
 func TestEverythingWrongIsReportedAtOnce(t *testing.T) {
-	body := `{"plain":5,"country":"x","kind":"?","date":"x","amount":99,"flag":0,"count":0,"lines":[{"name":" "},{"rate":"1"}],"events":["z"],"inner":{"deep":"long"},"what is this":1}`
+	body := `{"plain":5,"country":"x","kind":"?","date":"x","amount":99,"flag":0,"count":0,"lines":[{"name":" "},{"rate":"one"}],"events":["z"],"inner":{"deep":"long"},"what is this":1}`
 	_, faults := sampleDecoder.Decode(parse(t, body))
 	want := `["what is this"]: unknown_field; amount: maximum; count: minimum; country: pattern; date: date; events[0]: enum; flag: type; inner.deep: max_length; kind: enum; ` +
 		`lines[0].name: required; lines[0].rate: required; lines[1].name: required; lines[1].rate: type; must: required; plain: type`
@@ -139,7 +141,7 @@ func TestEverythingWrongIsReportedAtOnce(t *testing.T) {
 
 func TestMessagesNameWhatIsWanted(t *testing.T) {
 	messages := map[string]string{
-		`"must":1`: "must be a string", `"amount":"1"`: "must be a number", `"flag":0`: "must be true or false", `"count":1.5`: "must be a whole number", `"lines":1`: "must be an array", `"inner":1`: "must be an object",
+		`"must":1`: "must be a string", `"amount":true`: "must be a number", `"amount":"one"`: "must be a number", `"above":0`: "must be above 0", `"flag":0`: "must be true or false", `"count":1.5`: "must be a whole number", `"lines":1`: "must be an array", `"inner":1`: "must be an object",
 		`"must":"a"`: "must have at least 2 characters", `"flat":"ab"`: "must have at most 1 character", `"country":"x"`: "must be two capital letters", `"kind":"x"`: "must be one of full, partial", `"date":"x"`: "must be a real date, YYYY-MM-DD",
 		`"plain":"\t"`: "must not contain control characters", `"multi":"\u0000"`: "must not contain control characters other than TAB, LF and CR", `"any":"\u0000"`: "must not contain the character NUL",
 		`"price":1e-7`: "must have at most 18 digits, at most 6 of them after the point", `"amount":11`: "must be at most 10", `"amount":-3`: "must be at least -1.50",

@@ -29,6 +29,7 @@ type Decoder[T any] struct{ plan *plan }
 //	format:"date"                date: a real calendar date YYYY-MM-DD, years 0001 to 9999
 //	text                         control_characters: none, but "multi" allows TAB, LF and CR, and "any" all but NUL
 //	minimum, maximum             minimum, maximum: of a number, inclusive
+//	exclusiveMinimum             exclusive_minimum: of a number
 //	minItems, maxItems           min_items, max_items: of a list
 //
 // Without any tag the rules are type, unknown_field, decimal (the bounds of [api.Decimal]) and control_characters.
@@ -243,7 +244,7 @@ func (r *tagReader) count(name string) int {
 	return int(n)
 }
 
-// bounds returns minimum and maximum.
+// bounds returns minimum, exclusiveMinimum and maximum.
 func (r *tagReader) bounds() bounds {
 	one := func(name string) api.Decimal {
 		text := r.text(name)
@@ -256,5 +257,5 @@ func (r *tagReader) bounds() bounds {
 		}
 		return d
 	}
-	return bounds{least: one("minimum"), most: one("maximum")}
+	return bounds{least: one("minimum"), above: one("exclusiveMinimum"), most: one("maximum")}
 }

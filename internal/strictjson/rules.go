@@ -28,6 +28,7 @@ const (
 	ruleControl   = "control_characters"
 	ruleDecimal   = "decimal"
 	ruleMinimum   = "minimum"
+	ruleAbove     = "exclusive_minimum"
 	ruleMaximum   = "maximum"
 	ruleMinItems  = "min_items"
 	ruleMaxItems  = "max_items"
@@ -139,13 +140,17 @@ func isDate(text string) bool {
 	return err == nil && date.Year() > 0
 }
 
-// bounds are the inclusive bounds of a number; the zero Decimal is no bound.
-type bounds struct{ least, most api.Decimal }
+// bounds are the bounds of a number, least and most inclusive and above exclusive; the zero Decimal is no bound.
+type bounds struct{ least, above, most api.Decimal }
 
 // check reports a number outside the bounds.
 func (b bounds) check(d *decoding, number api.Decimal) bool {
 	if !b.least.IsZero() && compare(number, b.least) < 0 {
 		d.fault(ruleMinimum, "must be at least "+b.least.String())
+		return false
+	}
+	if !b.above.IsZero() && compare(number, b.above) <= 0 {
+		d.fault(ruleAbove, "must be above "+b.above.String())
 		return false
 	}
 	if !b.most.IsZero() && compare(number, b.most) > 0 {
@@ -179,14 +184,19 @@ func compareDigits(a, b string) int {
 // decimalRule holds the rules of a decimal.
 type decimalRule struct{ bounds bounds }
 
-// read is the reader of decimals. It reads the text of the number, so that nothing passes through a float.
+// read is the reader of decimals: of numbers, and of strings that hold the text of one. It reads that text, so that
+// nothing passes through a float.
 func (rule decimalRule) read(d *decoding, v Value, into reflect.Value) bool {
-	if v.Kind() != '0' {
+	text := string(v.Raw())
+	if v.Kind() == '"' {
+		text = v.Text()
+	}
+	number, err := api.ParseDecimal(text)
+	if errors.Is(err, api.ErrNotDecimal) {
 		d.fault(ruleType, "must be a number")
 		return false
 	}
-	number, err := api.ParseDecimal(string(v.Raw()))
-	if err != nil { // of a valid JSON number this is always ErrDecimalRange
+	if err != nil {
 		d.fault(ruleDecimal, fmt.Sprintf("must have at most %d digits, at most %d of them after the point", api.MaxDigits, api.MaxScale))
 		return false
 	}
