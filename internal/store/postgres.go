@@ -165,7 +165,7 @@ func migrateOnce(ctx context.Context, config *pgx.ConnConfig, wait time.Duration
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
-	return migrate(ctx, goose.DialectPostgres, db, source, []string{"0004_append_only_sqlite.sql", "0007_attempts_sqlite.sql"}, goose.WithSessionLocker(locker))
+	return migrate(ctx, goose.DialectPostgres, db, source, "_sqlite.sql", goose.WithSessionLocker(locker))
 }
 
 // postgresListen listens on a connection of its own until ctx ends or the connection is lost.

@@ -107,7 +107,7 @@ func migrateSQLite(ctx context.Context, path string, db *sql.DB, source fs.FS) (
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
-	return migrate(ctx, goose.DialectSQLite3, db, source, []string{"0004_append_only_postgres.sql", "0009_compression_postgres.sql"})
+	return migrate(ctx, goose.DialectSQLite3, db, source, "_postgres.sql")
 }
 
 func sqliteFootprint(ctx context.Context, path string, reader *sql.DB) (found Footprint, err error) {

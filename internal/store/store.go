@@ -195,10 +195,14 @@ func (db *DB) Ping(ctx context.Context) error {
 	})
 }
 
-// migrate runs the migrations in the directory schema of source with goose, but for those that are written for the other
-// engine.
-func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, source fs.FS, others []string, options ...goose.ProviderOption) error {
+// migrate runs the migrations in the directory schema of source with goose, but for those whose names end as those of the
+// other engine do.
+func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, source fs.FS, other string, options ...goose.ProviderOption) error {
 	files, err := fs.Sub(source, "schema")
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	others, err := fs.Glob(files, "*"+other)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
