@@ -2,8 +2,11 @@ package client
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
+
+	"quittance/api"
 )
 
 // Whatever comes back, it is a success, a refusal with a code, or said to be unreadable.
@@ -16,7 +19,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(429, `{"error":{"code":"rate_limited"}}`, "99999999999999999999")
 	f.Add(503, `[`, "soon")
 	f.Fuzz(func(t *testing.T, status int, body, after string) {
-		wait := retryAfter(after, time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC))
+		wait := api.ParseRetryAfter(after, time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC), math.MaxInt64)
 		if wait < 0 {
 			t.Fatalf("Retry-After %q is %s", after, wait)
 		}

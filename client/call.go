@@ -11,7 +11,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -254,23 +253,11 @@ func (c *Client) exchange(ctx context.Context, r *request, s *session) (answer, 
 	}
 	defer func() { _ = response.Body.Close() }() // what matters of it has been read
 	a := answer{operation: r.method + " " + r.path, status: response.StatusCode, requestID: response.Header.Get(api.HeaderRequestID),
-		retryAfter: retryAfter(response.Header.Get("Retry-After"), c.now())}
+		retryAfter: api.ParseRetryAfter(response.Header.Get("Retry-After"), c.now(), math.MaxInt64)}
 	if a.body, err = io.ReadAll(io.LimitReader(response.Body, MaxResponse+1)); err != nil {
 		return answer{}, fmt.Errorf("client: %s: read the answer: %w", a.operation, err)
 	}
 	return a, a.check()
-}
-
-// retryAfter reads a Retry-After header, which holds seconds or a date (RFC 9110, section 10.2.3). What is neither
-// says nothing.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), math.MaxInt64/int64(time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }
 
 // answer is what came back for one attempt.

@@ -10,9 +10,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
 	"strings"
-	"time"
+
+	"quittance/api"
 )
 
 // call is one request of the protocol.
@@ -123,7 +123,7 @@ func (h *HTTP) read(ctx context.Context, c call, response *http.Response) Answer
 	answer := Answer{
 		HTTPStatus: response.StatusCode,
 		MediaType:  mediaType(response.Header.Get("Content-Type")),
-		RetryAfter: retryAfter(response.Header.Get("Retry-After"), h.clock()),
+		RetryAfter: api.ParseRetryAfter(response.Header.Get("Retry-After"), h.clock(), MaxRetryAfter),
 	}
 	var failure error
 	if response.StatusCode == http.StatusSwitchingProtocols {
@@ -222,19 +222,4 @@ func mediaType(value string) string {
 		return ""
 	}
 	return value
-}
-
-// retryAfter reads Retry-After (RFC 9110, section 10.2.3), in seconds or as a date, within [MaxRetryAfter].
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
-		return time.Duration(min(seconds, uint64(MaxRetryAfter/time.Second))) * time.Second
-	}
-	if strings.Trim(value, "0123456789") == "" && value != "" {
-		return MaxRetryAfter // more seconds than a number holds
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return min(max(at.Sub(now), 0), MaxRetryAfter)
 }

@@ -14,7 +14,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"quittance/api"
@@ -185,7 +184,7 @@ func (s *Sender) attempt(parent context.Context, r Request) Result {
 	result := judge(response.StatusCode)
 	result.HTTPStatus = response.StatusCode
 	if result.Verdict == Retry {
-		result.RetryAfter = retryAfter(response.Header.Get("Retry-After"), s.now())
+		result.RetryAfter = api.ParseRetryAfter(response.Header.Get("Retry-After"), s.now(), MaxWait)
 	}
 	// The body of 101 is the connection itself: it has no end, and the timeout does not reach it.
 	if response.StatusCode != http.StatusSwitchingProtocols {
@@ -257,21 +256,4 @@ func failure(parent context.Context, err error) Result {
 		return Result{Verdict: Retry, ErrorClass: ClassTLS}
 	}
 	return Result{Verdict: Retry, ErrorClass: ClassProtocol}
-}
-
-// retryAfter reads a Retry-After header, whole seconds or a date (RFC 9110, section 10.2.3), within 0 to MaxWait.
-// What cannot be read asks for nothing.
-func retryAfter(value string, now time.Time) time.Duration {
-	seconds, err := strconv.ParseUint(value, 10, 64)
-	switch {
-	case err == nil && seconds < uint64(MaxWait/time.Second):
-		return time.Duration(seconds) * time.Second
-	case err == nil, errors.Is(err, strconv.ErrRange):
-		return MaxWait
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return min(max(at.Sub(now), 0), MaxWait)
 }
