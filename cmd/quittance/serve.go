@@ -32,6 +32,7 @@ type tuning struct {
 	RetryAttempts    int            `default:"12" help:"Attempts of one webhook delivery, the first included."`
 	AttemptTimeout   time.Duration  `default:"10s" help:"The longest time one webhook attempt may take."`
 	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Addresses that webhooks may reach although they are not public. Not in production."`
+	WebhookDenyCIDR  []netip.Prefix `name:"webhook-deny-cidr" placeholder:"CIDR" help:"Addresses that webhooks may not reach although they are public: your own networks, and the prefix of a NAT64 of your own."`
 	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Certificate authorities (PEM) that webhook destinations may have besides the system's. Not in production."`
 	RetainEvents     time.Duration  `default:"0" help:"How long events and their deliveries are kept once these have ended; 0 is for ever."`
 	RetainAttempts   time.Duration  `default:"0" help:"How long the attempts of ended deliveries are kept; 0 is for ever."`
@@ -52,7 +53,7 @@ func (t tuning) config(env environment) (service.Config, error) {
 	if config.Checkpoint, err = checkpoint(); err != nil {
 		return config, err
 	}
-	config.Destinations.AllowCIDRs = t.WebhookAllowCIDR
+	config.Destinations.AllowCIDRs, config.Destinations.DenyCIDRs = t.WebhookAllowCIDR, t.WebhookDenyCIDR
 	if t.WebhookCA != "" {
 		text, err := os.ReadFile(t.WebhookCA)
 		if err != nil {

@@ -219,6 +219,12 @@ func (v *visit) subscribe() error {
 	switch {
 	case errors.Is(err, webhook.ErrUnsafeDestination):
 		form.Faults["url"] = []string{v.pages.words.either("webhooks.new.unsafe", "")}
+		if destination, ok := errors.AsType[*webhook.DestinationError](err); ok {
+			form.Faults["url"] = nil // the rules themselves, in place of the one text
+			for _, fault := range destination.Faults {
+				form.Faults["url"] = append(form.Faults["url"], fault.Message)
+			}
+		}
 		return v.answerSubscribe(http.StatusUnprocessableEntity, form)
 	case errors.Is(err, store.ErrLimit):
 		return &problem{status: http.StatusConflict, words: "limit", cause: err}

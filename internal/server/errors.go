@@ -80,6 +80,7 @@ func failures(err error) *refusal {
 	var incomplete *store.IncompleteError
 	var duplicate *store.DuplicateNumberError
 	var limited *account.LimitedError
+	var destination *webhook.DestinationError
 	switch {
 	case errors.As(err, &shown):
 		return shown
@@ -93,6 +94,8 @@ func failures(err error) *refusal {
 		return shown
 	case errors.As(err, &duplicate):
 		return &refusal{code: api.CodeDuplicateInvoiceNumber, details: map[string]any{"invoice_id": duplicate.Invoice.String()}}
+	case errors.As(err, &destination):
+		return &refusal{code: api.CodeUnsafeDestination, details: map[string]any{"url": destination.Faults}, cause: err}
 	case errors.As(err, &limited):
 		return &refusal{code: api.CodeRateLimited, header: map[string]string{"Retry-After": wholeSeconds(limited.Limit.Reset)}}
 	}

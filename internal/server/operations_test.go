@@ -326,13 +326,23 @@ var subscribeRows = []row{
 			c.post(t, subscriptions, r.body).want(t, http.StatusCreated, "")
 		}
 	}},
-	unsafeURL("http://hooks.example.com/"), unsafeURL("https://user@hooks.example.com/"), unsafeURL("https://hooks.example.com/?q"),
-	unsafeURL("https://hooks.example.com/#f"), unsafeURL("https://localhost/"), unsafeURL("https://127.0.0.1/"), unsafeURL("https://[::1]/"),
-	unsafeURL("https://169.254.169.254/latest"), unsafeURL("https://0x7f.1/"), unsafeURL("https://hooks.internal/"), unsafeURL("ftp://a.b"), unsafeURL("hooks"),
+	unsafeURL("http://hooks.example.com/", "scheme"), unsafeURL("https://user@hooks.example.com/", "user_info"), unsafeURL("https://hooks.example.com/?q", "query"),
+	unsafeURL("https://hooks.example.com/#f", "fragment"), unsafeURL("https://hooks.example.com:0/", "port"), unsafeURL("http://u@hooks.example.com/?q", "scheme", "user_info", "query"),
+	unsafeURL("https://localhost/"), unsafeURL("https://127.0.0.1/"), unsafeURL("https://[::1]/"),
+	unsafeURL("https://169.254.169.254/latest"), unsafeURL("https://0x7f.1/"), unsafeURL("https://hooks.internal/"), unsafeURL("ftp://a.b", "scheme"), unsafeURL("hooks", "scheme"),
 }
 
-func unsafeURL(url string) row {
+// unsafeURL is the refusal of a destination: the rules of form that it breaks are named, and nothing is said of one that is
+// refused for where it leads.
+func unsafeURL(url string, rules ...string) row {
 	return row{name: url, status: http.StatusUnprocessableEntity, code: api.CodeUnsafeDestination,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = edit(r.body, "url", fmt.Sprintf("%q", url)) },
-		check:   func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/error/details", "{}") }}
+		check: func(t *testing.T, _ *company, a answer) {
+			if len(rules) == 0 {
+				wantRaw(t, a, "/error/details", "{}")
+			}
+			for n, rule := range rules {
+				wantRaw(t, a, fmt.Sprintf("/error/details/url/%d/rule", n), fmt.Sprintf("%q", rule))
+			}
+		}}
 }

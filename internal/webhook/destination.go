@@ -20,8 +20,11 @@ const MaxURL = 2048
 var ErrUnsafeDestination = errors.New("not an https URL of a public host without user info, query or fragment")
 
 // Policy says where deliveries may go. The zero value is the policy of production: public addresses and the system's
-// certificate authorities. The fields only ever widen it and exist for the environments local and sandbox.
+// certificate authorities. DenyCIDRs narrows it; the other fields widen it and exist for the environments local and sandbox.
 type Policy struct {
+	// DenyCIDRs holds ranges that are refused although they are public, whatever else allows them: the operator's own
+	// networks, and the prefix of a NAT64 of its own (RFC 6052), behind which every IPv4 address can be reached.
+	DenyCIDRs []netip.Prefix
 	// AllowCIDRs holds ranges that are allowed although they are not public. Names such as localhost stay refused.
 	AllowCIDRs []netip.Prefix
 	// AllowAddrs holds single addresses with their port that are allowed although they are not public.
@@ -68,6 +71,15 @@ func (p Policy) ParseDestination(raw string) (Destination, error) {
 		return Destination{}, ErrUnsafeDestination
 	}
 	return d, nil
+}
+
+// CheckDestination is [Policy.ParseDestination] for a destination that a customer has just given: it says which rules of form
+// it breaks, with a [*DestinationError], and refuses ports that are known by another protocol.
+func (p Policy) CheckDestination(raw string) (Destination, error) {
+	if err := checkForm(raw); err != nil {
+		return Destination{}, err
+	}
+	return p.ParseDestination(raw)
 }
 
 // splitAuthority takes host[:port] apart. The host comes back in lower case and without brackets; brackets hold an
@@ -170,7 +182,9 @@ func (p Policy) permits(target netip.AddrPort) bool {
 	switch {
 	case !addr.IsValid(), addr.Zone() != "", addr.Is4In6(), isISATAP(addr), target.Port() == 0:
 		return false
-	case slices.Contains(p.AllowAddrs, target), p.allowsCIDR(addr):
+	case within(p.DenyCIDRs, addr):
+		return false
+	case slices.Contains(p.AllowAddrs, target), within(p.AllowCIDRs, addr):
 		return true
 	}
 	return publicOnly.SafeAddr(addr) == nil
@@ -191,6 +205,6 @@ func isISATAP(addr netip.Addr) bool {
 	return addr.Is6() && b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-func (p Policy) allowsCIDR(addr netip.Addr) bool {
-	return slices.ContainsFunc(p.AllowCIDRs, func(allowed netip.Prefix) bool { return allowed.Contains(addr) })
+func within(ranges []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(ranges, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
 }

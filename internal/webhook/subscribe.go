@@ -14,7 +14,7 @@ import (
 // never again. The form of the request has been checked. [ErrUnsafeDestination] says that it may not lead where it does,
 // [store.ErrLimit] that the company has enough of them.
 func (p Policy) Subscribe(ctx context.Context, tenant *store.Tenant, random io.Reader, request api.SubscriptionRequest) (created store.Subscription, key string, err error) {
-	destination, err := p.ParseDestination(*request.URL)
+	destination, err := p.CheckDestination(*request.URL)
 	if err != nil {
 		return store.Subscription{}, "", err
 	}
