@@ -83,6 +83,10 @@ func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, bo
 		return nil, 0, nil, &refusal{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": strings.Join(allowed, ", ")}}
 	}
 	c.path = path
+	if rt.deprecated() {
+		c.header.Set("Deprecation", "@"+strconv.FormatInt(rt.deprecatedSince.Unix(), 10)) // RFC 9745, section 2.1
+		c.header.Set("Link", "<"+rt.successor+`>; rel="successor-version"`) // RFC 5829, section 3.1
+	}
 	status, body, err = s.run(ctx, rt, c)
 	return rt, status, body, err
 }

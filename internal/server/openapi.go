@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -38,6 +37,7 @@ func document(routes []route, version string) ([]byte, error) {
 			doc.AddOperation(routes[n].document(components))
 		}
 	}
+	doc.Webhooks = documentWebhooks(components)
 	text, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("API document: %w", err)
@@ -50,7 +50,7 @@ var parameterName = regexp.MustCompile(`\{(\w+)\}`)
 // document describes one route.
 func (rt *route) document(components schemas) *huma.Operation {
 	operation := &huma.Operation{Method: rt.method, Path: rt.path, OperationID: rt.name, Tags: []string{rt.tag}, Summary: rt.summary,
-		Description: rt.text, Deprecated: rt.deprecated, Responses: map[string]*huma.Response{}}
+		Description: rt.text, Deprecated: rt.deprecated(), Responses: map[string]*huma.Response{}}
 	operation.Security = []map[string][]string{} // said, not left out: anyone may call
 	if !rt.public {
 		operation.Security = []map[string][]string{{"bearer": {}}}
@@ -139,10 +139,8 @@ func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
 
 // documentAnswers describes the successes and every refusal that the route can give, by status.
 func (rt *route) documentAnswers(operation *huma.Operation, components schemas) {
-	header := map[string]*huma.Param{api.HeaderRequestID: {Description: "Identifies the request to support.", Schema: &huma.Schema{Type: huma.TypeString}}}
-	successHeaders := rt.successHeaders(header)
 	success := func(status int, text string) {
-		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: successHeaders, Content: jsonContent(components.answer(rt.operation.out))}
+		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(status), Content: jsonContent(components.answer(rt.operation.out))}
 	}
 	if rt.status != 0 {
 		success(rt.status, http.StatusText(rt.status))
@@ -157,34 +155,41 @@ func (rt *route) documentAnswers(operation *huma.Operation, components schemas) 
 			known.Description += "\n\n" + text
 			continue
 		}
-		headers := header
-		if entry.status == http.StatusTooManyRequests || entry.status == http.StatusServiceUnavailable {
-			headers = maps.Clone(header)
-			headers["Retry-After"] = &huma.Param{Description: "Whole seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0)}}
-		}
-		operation.Responses[strconv.Itoa(entry.status)] = &huma.Response{Description: text, Headers: headers,
+		operation.Responses[strconv.Itoa(entry.status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(entry.status),
 			Content: jsonContent(components.answer(reflect.TypeFor[api.ErrorBody]()))}
 	}
 }
 
-// successHeaders adds to the headers of every answer those that the route's successes have.
-func (rt *route) successHeaders(every map[string]*huma.Param) map[string]*huma.Param {
-	headers := maps.Clone(every)
+// responseHeaders describes the header fields of the route's answers with a status.
+func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 	text := func(description string) *huma.Param {
 		return &huma.Param{Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
 	}
-	count := func(description string) *huma.Param {
-		return &huma.Param{Description: description, Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0)}}
+	count := func(description string, least float64) *huma.Param {
+		return &huma.Param{Description: description, Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least}}
 	}
-	if rt.operation.out == reflect.TypeFor[api.Data[api.Invoice]]() {
+	headers := map[string]*huma.Param{
+		api.HeaderRequestID:   text("Identifies the request to support."),
+		"RateLimit-Limit":     count("Calls allowed in a window; absent when there is no limit, or when it is not known who calls.", 0),
+		"RateLimit-Remaining": count("Calls left in the window.", 0),
+		"RateLimit-Reset":     count("Seconds until the window ends.", 0),
+	}
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		headers["Retry-After"] = count("Whole seconds to wait.", 1)
+	case http.StatusUnauthorized:
+		headers["WWW-Authenticate"] = text("`Bearer`, when a bearer token is missing or no longer valid (RFC 6750).")
+	}
+	if success := status < http.StatusMultipleChoices; success && rt.operation.out == reflect.TypeFor[api.Data[api.Invoice]]() {
 		headers["ETag"] = text("Version of the invoice: send it as If-Match to change no other one.")
 	}
-	if rt.keyed {
+	if rt.keyed && status < http.StatusMultipleChoices {
 		headers[headerIdempotencyReplayed] = text("true when this is the kept answer to an earlier call with the same Idempotency-Key; otherwise absent.")
 	}
-	headers["RateLimit-Limit"] = count("Calls allowed in a window; absent when there is no limit.")
-	headers["RateLimit-Remaining"] = count("Calls left in the window.")
-	headers["RateLimit-Reset"] = count("Seconds until the window ends.")
+	if rt.deprecated() {
+		headers["Deprecation"] = text("Since when the operation is deprecated (RFC 9745): `@` and a Unix time.")
+		headers["Link"] = text("The operation to use instead, with the relation `successor-version` (RFC 5829).")
+	}
 	return headers
 }
 

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -104,6 +105,47 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o spoken) {
 		t.Errorf("%s: body %+v", route.Name, o.Body)
 	}
 	d.checkResponses(t, route, o)
+}
+
+// TestDocumentedWebhooks: every event kind is described with its header fields, and what was recorded for delivery keeps
+// the schema that is said of it.
+func TestDocumentedWebhooks(t *testing.T) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
+		d := s.readDocument(t)
+		if len(d.Webhooks) != len(api.EventKinds) {
+			t.Errorf("%d webhooks are described, want %d", len(d.Webhooks), len(api.EventKinds))
+		}
+		for _, kind := range api.EventKinds {
+			o := d.Webhooks[string(kind)]["post"]
+			if o.ID == "" || o.Description == "" || o.Security == nil || len(o.Security) > 0 || o.Body == nil || !o.Body.Required || o.Responses["2XX"].Description == "" {
+				t.Errorf("%s is half described: %+v", kind, o)
+				continue
+			}
+			required := map[string]bool{}
+			for _, p := range o.Parameters {
+				required[p.Name] = p.Required && p.In == "header" && p.Description != "" && p.Schema != nil
+			}
+			for _, name := range []string{api.HeaderEvent, api.HeaderDelivery, api.HeaderTimestamp, api.HeaderSignature} {
+				if !required[name] {
+					t.Errorf("%s: the header field %s is not required", kind, name)
+				}
+			}
+		}
+		c := s.connected(t)
+		c.post(t, invoices+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
+		events := c.get(t, "/api/v1/webhooks/events?limit=100")
+		seen := 0
+		for ; events.raw(t, fmt.Sprintf("/data/%d", seen)) != ""; seen++ {
+			event := events.raw(t, fmt.Sprintf("/data/%d", seen))
+			schema := d.Webhooks[events.text1(t, fmt.Sprintf("/data/%d/event", seen))]["post"].Body.Content["application/json"].Schema
+			if faults := d.faults("event", schema, jsontext.Value(event), true); len(faults) > 0 {
+				t.Errorf("an event breaks its schema: %v\n%s", faults, event)
+			}
+		}
+		if seen == 0 {
+			t.Error("no event was recorded")
+		}
+	})
 }
 
 // checkResponses: the statuses of the route and no others, with every code named where its status is described.
@@ -231,6 +273,14 @@ func (d *document) check(t *testing.T, route server.Route, a answer) {
 	if !documented {
 		t.Errorf("%s answered %d, which is not documented: %s", route.Name, a.status, a.text)
 		return
+	}
+	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "WWW-Authenticate", "ETag", "Deprecation", "Link", "Idempotency-Replayed"} {
+		if a.header.Get(name) != "" && response.Headers[name] == nil {
+			t.Errorf("%s answered %d with %s, which is not documented", route.Name, a.status, name)
+		}
+	}
+	if alias := strings.HasSuffix(route.Path, "/submit-provider"); alias != o.Deprecated || alias != (a.header.Get("Deprecation") != "") || alias != (a.header.Get("Link") != "") {
+		t.Errorf("%s: documented as deprecated %v, answered with Deprecation %q and Link %q", route.Name, o.Deprecated, a.header.Get("Deprecation"), a.header.Get("Link"))
 	}
 	if faults := d.faults(strconv.Itoa(a.status), response.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.text)), true); len(faults) > 0 {
 		t.Errorf("%s: the answer breaks its schema: %v\n%s", route.Name, faults, a.text)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"quittance/api"
 )
@@ -28,8 +29,17 @@ type route struct {
 	status                   int
 	also                     map[int]string
 	codes                    []api.Code
-	deprecated               bool
+	// deprecatedSince is when the operation was deprecated; zero for one that is not. successor is the operation to use
+	// instead, as a reference that is relative to the path.
+	deprecatedSince time.Time
+	successor       string
 }
+
+// deprecated tells whether another operation should be used instead.
+func (rt *route) deprecated() bool { return !rt.deprecatedSince.IsZero() }
+
+// aliasDeprecated is when the alias of submit was deprecated: it has been since the first version of the API.
+var aliasDeprecated = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
 const (
 	client   = "/api/v1/client"
@@ -82,7 +92,8 @@ func invoiceRoutes(submit operation) []route {
 			also: map[int]string{202: submitUnknown}, codes: submitCodes},
 		{method: http.MethodPost, path: client + "/invoices/{invoice_id}/submit-provider", operation: submit,
 			name: "submitInvoiceProvider", tag: "Invoices", summary: "Submit a complete draft (deprecated alias)", status: 200,
-			text: "Deprecated alias of submit; it behaves the same.", also: map[int]string{202: submitUnknown}, codes: submitCodes, deprecated: true},
+			text: "Deprecated alias of submit; it behaves the same.", also: map[int]string{202: submitUnknown}, codes: submitCodes,
+			deprecatedSince: aliasDeprecated, successor: "submit"},
 		{method: http.MethodGet, path: client + "/invoices/{invoice_id}/submissions", operation: bare((*call).listSubmissions), query: paging,
 			name: "listSubmissions", tag: "Invoices", summary: "List the submissions of an invoice", status: 200, text: submissionsText},
 		{method: http.MethodGet, path: client + "/invoices/{invoice_id}/evidence", operation: bare((*call).listEvidence), query: paging,

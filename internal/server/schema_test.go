@@ -21,6 +21,7 @@ type document struct {
 	Servers    []map[string]string          `json:"servers"`
 	Tags       []map[string]string          `json:"tags"`
 	Paths      map[string]map[string]spoken `json:"paths"`
+	Webhooks   map[string]map[string]spoken `json:"webhooks"`
 	Components struct {
 		Schemas  map[string]*schema        `json:"schemas"`
 		Security map[string]jsontext.Value `json:"securitySchemes"`

@@ -32,8 +32,8 @@ func newSchemas(routes []route) schemas {
 		registry.RegisterTypeAlias(reflect.TypeFor[api.Amount](), reflect.TypeFor[float64]())
 	}
 	s.answers.Schema(reflect.TypeFor[api.ErrorBody](), true, "")
-	s.answers.Schema(reflect.TypeFor[api.SubmissionPayload](), true, "")
-	s.answers.Schema(reflect.TypeFor[api.IncomingPayload](), true, "")
+	s.answers.Schema(reflect.TypeFor[api.Event[api.SubmissionPayload]](), true, "")
+	s.answers.Schema(reflect.TypeFor[api.Event[api.IncomingPayload]](), true, "")
 	for n := range routes {
 		if operation := routes[n].operation; !routes[n].hidden {
 			if operation.in != reflect.TypeFor[none]() {
