@@ -65,8 +65,9 @@ type Invoice struct {
 	Warnings    Faults      `json:"warnings" nullable:"false" doc:"Advice by JSON path; warnings refuse nothing."`
 	Submission  *Submission `json:"submission" doc:"The current submission, or null."`
 	States
-	CreatedAt time.Time `json:"created_at" doc:"When the draft was created (UTC)."`
-	UpdatedAt time.Time `json:"updated_at" doc:"When the draft or what is known about it last changed (UTC)."`
+	Details   StateDetails `json:"states" doc:"What is known of each of the four states beside its word."`
+	CreatedAt time.Time    `json:"created_at" doc:"When the draft was created (UTC)."`
+	UpdatedAt time.Time    `json:"updated_at" doc:"When the draft or what is known about it last changed (UTC)."`
 }
 
 // States are the four independent dimensions (specification, part 2.5), in the provider's own words.
@@ -76,6 +77,37 @@ type States struct {
 	TaxAuthorityState    *string `json:"tax_authority_state" doc:"Tax-authority reporting state, verbatim; null when never reported." example:"accepted"`
 	ReceiverState        *string `json:"receiver_state" doc:"Receiver state, verbatim; null when never reported." example:"accepted"`
 }
+
+// StateDetails say more of each of the four states than its word; a dimension that was never reported is nil.
+type StateDetails struct {
+	SubmissionState      *StateDetail `json:"submission_state" doc:"Of the provider validation or submission result; null when never reported."`
+	ProviderInvoiceState *StateDetail `json:"provider_invoice_state" doc:"Of the top-level provider invoice state; null when never reported."`
+	TaxAuthorityState    *StateDetail `json:"tax_authority_state" doc:"Of the tax-authority reporting state; null when never reported."`
+	ReceiverState        *StateDetail `json:"receiver_state" doc:"Of the receiver state; null when never reported."`
+}
+
+// StateDetail is one state with what the provider, or its adapter's published table, says about the word. Nothing here is
+// our own reading of the word.
+type StateDetail struct {
+	Value      string    `json:"value" doc:"The word, verbatim." example:"accepted"`
+	Final      bool      `json:"final" doc:"True when the provider calls the word final."`
+	Meaning    *Meaning  `json:"meaning" enum:"positive,negative,waiting" doc:"What the provider says the word means; null when it does not say." example:"positive"`
+	ReportedAt time.Time `json:"reported_at" doc:"When the answer that says so was retained (UTC)."`
+	EvidenceID string    `json:"evidence_id" format:"uuid" doc:"The retained answer that it was read from."`
+}
+
+// Meaning is what a provider says one of its words means.
+type Meaning string
+
+// The meanings.
+const (
+	MeaningPositive Meaning = "positive"
+	MeaningNegative Meaning = "negative"
+	MeaningWaiting  Meaning = "waiting"
+)
+
+// Meanings lists every meaning.
+var Meanings = [...]Meaning{MeaningPositive, MeaningNegative, MeaningWaiting} //nolint:gochecknoglobals // a constant list
 
 // Submission is what the service itself knows about sending an invoice.
 type Submission struct {
@@ -131,6 +163,7 @@ type SubmissionRecord struct {
 	Current       bool   `json:"current" doc:"True for the submission that the invoice shows."`
 	InvoiceNumber string `json:"invoice_number" doc:"The number it was submitted with."`
 	States
+	Details StateDetails `json:"states" doc:"What is known of each of the four states beside its word."`
 }
 
 // Evidence is one answer of the provider, as it is retained. The list of an invoice's evidence is append-only.

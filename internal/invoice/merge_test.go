@@ -21,8 +21,8 @@ func testVocabulary() Vocabulary {
 		Submission:      Place{Word: "/states/submission_state/value", Terminal: "/states/submission_state/terminal"},
 		ProviderInvoice: Place{Word: "/states/provider_invoice_state/value", Terminal: "/states/provider_invoice_state/terminal"},
 		TaxAuthority:    Place{Word: "/states/tax_authority_state/value", Terminal: "/states/tax_authority_state/terminal"},
-		Receiver: Place{Word: "/states/receiver_state/value", Terminal: "/states/receiver_state/terminal",
-			TerminalWords: []string{"paid", "refused"}},
+		Receiver: Place{Word: "/states/receiver_state/value", Terminal: "/states/receiver_state/terminal", Meaning: "/states/receiver_state/meaning",
+			TerminalWords: []string{"paid", "refused"}, Meanings: map[string]api.Meaning{"paid": api.MeaningPositive, "refused": api.MeaningNegative}},
 	}
 }
 
@@ -37,7 +37,7 @@ func reportOf(t fataler, sequence int64, words map[Dimension]Word) Report {
 	t.Helper()
 	states := map[Dimension]any{}
 	for d, w := range words {
-		states[d] = map[string]any{"value": w.Value, "terminal": w.Terminal}
+		states[d] = map[string]any{"value": w.Value, "terminal": w.Terminal, "meaning": w.Meaning}
 	}
 	body, err := json.Marshal(map[string]any{"reference": "r", "status": "processing", "sequence": sequence, "states": states})
 	if err != nil {
@@ -55,7 +55,10 @@ func wordsOf(s States) map[Dimension]Word {
 	words := map[Dimension]Word{}
 	for _, d := range Dimensions {
 		if word, terminal, reported := s.Get(d); reported {
-			words[d] = Word{Value: word, Terminal: terminal}
+			words[d] = s.Word(d)
+			if words[d].Value != word || words[d].Terminal != terminal {
+				panic("Get and Word disagree")
+			}
 		}
 	}
 	return words
@@ -70,6 +73,23 @@ func subset(bits int, word func(Dimension) Word) map[Dimension]Word {
 		}
 	}
 	return words
+}
+
+// TestMeaningGoesWithItsWord: a meaning that changes is kept without an event, and a word that is reported without one has
+// none, whatever the word before it meant.
+func TestMeaningGoesWithItsWord(t *testing.T) {
+	before := RestoreStates(map[Dimension]Word{DimensionReceiver: {Value: "sent", Meaning: api.MeaningWaiting}})
+	for _, tt := range []struct {
+		news    Word
+		changed int
+	}{
+		{Word{Value: "sent", Meaning: api.MeaningPositive}, 0}, {Word{Value: "sent"}, 0}, {Word{Value: "seen"}, 1}, {Word{Value: "seen", Meaning: api.MeaningNegative}, 1},
+	} {
+		after, change := before.Merge(reportOf(t, 1, map[Dimension]Word{DimensionReceiver: tt.news}), 0)
+		if after.Word(DimensionReceiver) != tt.news || len(change.Changed) != tt.changed || change.TerminalChanged {
+			t.Errorf("after %+v: %+v, %+v", tt.news, after.Word(DimensionReceiver), change)
+		}
+	}
 }
 
 // TestMergeTouchesOnlyWhatIsReported holds the first promise of the specification, part 2.5: for each of the 16

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
 )
 
 // maxText is the largest length of a word or a reference, in code points.
@@ -57,6 +59,10 @@ type Place struct {
 	Terminal jsontext.Pointer
 	// TerminalWords are the words that are final when the report itself does not say; optional.
 	TerminalWords []string
+	// Meaning points at a text that tells what the word means; optional.
+	Meaning jsontext.Pointer
+	// Meanings tell what words mean when the report itself does not say; optional.
+	Meanings map[string]api.Meaning
 }
 
 // Report is what one retained body says.
@@ -195,12 +201,14 @@ func (r *reader) time(at jsontext.Pointer) time.Time {
 	return t
 }
 
-// readState reads one dimension. What the report itself says about a word's being final goes before the table.
+// readState reads one dimension. What the report itself says about a word, whether it is final and what it means, goes
+// before the table.
 func readState[D marker](r *reader, place Place) State[D] {
 	if r.value(place.Word) == nil {
 		return State[D]{}
 	}
 	state := State[D]{word: r.text(place.Word)}
+	state.meaning = r.meaning(place, state.word)
 	if flag := r.value(place.Terminal); flag != nil {
 		switch flag.Kind() {
 		case jsontext.KindTrue:
@@ -213,4 +221,19 @@ func readState[D marker](r *reader, place Place) State[D] {
 	}
 	state.terminal = slices.Contains(place.TerminalWords, state.word)
 	return state
+}
+
+// meaning reads what a word means. A meaning that is none of [api.Meanings], in whatever form, is none, like one that is
+// not said; as evidence it is kept all the same.
+func (r *reader) meaning(place Place, word string) api.Meaning {
+	said := r.value(place.Meaning)
+	if said == nil {
+		return place.Meanings[word]
+	}
+	for _, meaning := range api.Meanings {
+		if string(said) == strconv.Quote(string(meaning)) {
+			return meaning
+		}
+	}
+	return ""
 }

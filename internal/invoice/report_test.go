@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
 )
 
 const wholeReport = `{
@@ -36,7 +38,7 @@ func TestReadReport(t *testing.T) {
 		States: RestoreStates(map[Dimension]Word{
 			DimensionSubmission:      {Value: "accepted_by_provider", Terminal: true},
 			DimensionProviderInvoice: {Value: "accepted"},
-			DimensionReceiver:        {Value: "paid", Terminal: true},
+			DimensionReceiver:        {Value: "paid", Terminal: true, Meaning: api.MeaningPositive},
 		}),
 	}
 	if got != want {
@@ -136,9 +138,9 @@ func TestReadReportParts(t *testing.T) {
 
 		{"unknown word", word(`"Ünknown – wörd"`), receiver(Word{Value: "Ünknown – wörd"})},
 		{"word with escapes", word(`"\u0061\"\/"`), receiver(Word{Value: `a"/`})},
-		{"word in the table", word(`"refused"`), receiver(Word{Value: "refused", Terminal: true})},
-		{"the report before the table", word(`"refused","terminal":false`), receiver(Word{Value: "refused"})},
-		{"the report does not say", word(`"refused","terminal":null`), receiver(Word{Value: "refused", Terminal: true})},
+		{"word in the table", word(`"refused"`), receiver(Word{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
+		{"the report before the table", word(`"refused","terminal":false`), receiver(Word{Value: "refused", Meaning: api.MeaningNegative})},
+		{"the report does not say", word(`"refused","terminal":null`), receiver(Word{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
 		{"longest word", word(`"` + long + `"`), receiver(Word{Value: long})},
 		{"word too long", word(`"` + long + `a"`), nil},
 		{"empty word", word(`""`), nil},
@@ -218,6 +220,34 @@ func TestFind(t *testing.T) {
 		got, err := find([]byte(document), tt.at)
 		if string(got) != tt.want || (err != nil) != tt.fault {
 			t.Errorf("%s: %s, %v; want %s, fault %t", tt.at, got, err, tt.want, tt.fault)
+		}
+	}
+}
+
+// TestMeanings: what a word means is what the report says of it, and otherwise what the adapter's table says. A meaning that
+// is not in the list is none, whatever its form, and is no reason not to read the report; no word means anything by itself.
+func TestMeanings(t *testing.T) {
+	for _, tt := range []struct {
+		state string // of the receiver, whose words the table knows
+		want  api.Meaning
+	}{
+		{`{"value":"paid"}`, api.MeaningPositive}, {`{"value":"refused"}`, api.MeaningNegative}, {`{"value":"paid","meaning":null}`, api.MeaningPositive},
+		{`{"value":"paid","meaning":"negative"}`, api.MeaningNegative}, {`{"value":"on its way","meaning":"waiting"}`, api.MeaningWaiting},
+		{`{"value":"on its way","meaning":"positive","terminal":false}`, api.MeaningPositive},
+		{`{"value":"accepted"}`, ""}, {`{"value":"rejected"}`, ""}, {`{"value":"positive"}`, ""},
+		{`{"value":"paid","meaning":"good"}`, ""}, {`{"value":"paid","meaning":"POSITIVE"}`, ""}, {`{"value":"paid","meaning":""}`, ""}, {`{"value":"paid","meaning":" positive"}`, ""},
+		{`{"value":"paid","meaning":true}`, ""}, {`{"value":"paid","meaning":1}`, ""}, {`{"value":"paid","meaning":["positive"]}`, ""}, {`{"value":"paid","meaning":{"positive":true}}`, ""},
+	} {
+		report, err := ReadReport([]byte(`{"reference":"r","status":"accepted","states":{"receiver_state":`+tt.state+`,"tax_authority_state":{"value":"paid","meaning":"positive"}}}`), testVocabulary())
+		if err != nil {
+			t.Errorf("%s: %v", tt.state, err)
+			continue
+		}
+		if got := report.States.Receiver.Meaning(); got != tt.want {
+			t.Errorf("%s means %q, want %q", tt.state, got, tt.want)
+		}
+		if got := report.States.TaxAuthority.Meaning(); got != "" { // its place declares no meaning
+			t.Errorf("%s: the other dimension means %q", tt.state, got)
 		}
 	}
 }

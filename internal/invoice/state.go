@@ -40,6 +40,7 @@ type State[D marker] struct {
 	_        [0]D
 	word     string
 	terminal bool
+	meaning  api.Meaning
 }
 
 // Reported tells whether the provider has ever given a word in this dimension.
@@ -50,6 +51,9 @@ func (s State[D]) Word() string { return s.word }
 
 // Terminal tells whether the provider, or its adapter's published table, says that the word is final.
 func (s State[D]) Terminal() bool { return s.terminal }
+
+// Meaning returns what the provider, or its adapter's published table, says the word means; "" when neither says.
+func (s State[D]) Meaning() api.Meaning { return s.meaning }
 
 // wire returns the word as the API writes it: nil when nothing was reported.
 func (s State[D]) wire() *string {
@@ -82,6 +86,24 @@ func (s States) Get(d Dimension) (word string, terminal, reported bool) {
 	return "", false, false
 }
 
+// Word returns one dimension as the store keeps it; the zero Word when nothing was reported or d is none of [Dimensions].
+func (s States) Word(d Dimension) Word {
+	switch d {
+	case DimensionSubmission:
+		return s.Submission.kept()
+	case DimensionProviderInvoice:
+		return s.ProviderInvoice.kept()
+	case DimensionTaxAuthority:
+		return s.TaxAuthority.kept()
+	case DimensionReceiver:
+		return s.Receiver.kept()
+	}
+	return Word{}
+}
+
+// kept is the state as the store keeps it.
+func (s State[D]) kept() Word { return Word{Value: s.word, Terminal: s.terminal, Meaning: s.meaning} }
+
 // AllTerminal tells whether every one of the four dimensions was reported and is final.
 func (s States) AllTerminal() bool {
 	return s.Submission.terminal && s.ProviderInvoice.terminal && s.TaxAuthority.terminal && s.Receiver.terminal
@@ -103,6 +125,8 @@ type Word struct {
 	Value string
 	// Terminal tells whether the word was final when it was reported.
 	Terminal bool
+	// Meaning is what the word was said to mean when it was reported; "" when nothing said it.
+	Meaning api.Meaning
 }
 
 // RestoreStates rebuilds the states that were merged and stored earlier, from the store's one row per dimension. It
@@ -117,7 +141,10 @@ func RestoreStates(rows map[Dimension]Word) States {
 	}
 }
 
-// restore makes one state of its row: what has no word is not final either.
+// restore makes one state of its row: what has no word is not final and means nothing.
 func restore[D marker](w Word) State[D] {
-	return State[D]{word: w.Value, terminal: w.Terminal && w.Value != ""}
+	if w.Value == "" {
+		return State[D]{}
+	}
+	return State[D]{word: w.Value, terminal: w.Terminal, meaning: w.Meaning}
 }

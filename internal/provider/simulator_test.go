@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
@@ -42,6 +43,13 @@ func TestSimulatorMovesOneDimensionAStepAndClaimsNothingReal(t *testing.T) {
 		}
 		for i, d := range invoice.Dimensions {
 			word, terminal, _ := report.States.Get(d)
+			meaning := api.MeaningWaiting
+			if terminal {
+				meaning = api.MeaningPositive
+			}
+			if got := report.States.Word(d).Meaning; got != meaning {
+				t.Fatalf("round %d, %s: %q means %q", round, d, word, got)
+			}
 			if terminal != (i < round) || len(word) < 9 || word[:9] != "simulated" {
 				t.Fatalf("round %d, %s: %q, terminal %v", round, d, word, terminal)
 			}

@@ -1,9 +1,14 @@
 package provider
 
-import "quittance/internal/invoice"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
 
 // ProtocolVocabulary is the vocabulary of the provider protocol's document (contract, section 6): every state says
-// itself whether it is terminal.
+// itself whether it is terminal and, if it can, what it means.
 func ProtocolVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Reference:         "/reference",
@@ -16,11 +21,17 @@ func ProtocolVocabulary() invoice.Vocabulary {
 		},
 		Sequence:        "/sequence",
 		ReportedAt:      "/reported_at",
-		Submission:      invoice.Place{Word: "/states/submission_state/value", Terminal: "/states/submission_state/terminal"},
-		ProviderInvoice: invoice.Place{Word: "/states/provider_invoice_state/value", Terminal: "/states/provider_invoice_state/terminal"},
-		TaxAuthority:    invoice.Place{Word: "/states/tax_authority_state/value", Terminal: "/states/tax_authority_state/terminal"},
-		Receiver:        invoice.Place{Word: "/states/receiver_state/value", Terminal: "/states/receiver_state/terminal"},
+		Submission:      protocolPlace("submission_state"),
+		ProviderInvoice: protocolPlace("provider_invoice_state"),
+		TaxAuthority:    protocolPlace("tax_authority_state"),
+		Receiver:        protocolPlace("receiver_state"),
 	}
+}
+
+// protocolPlace is where a dimension stands in the protocol's document.
+func protocolPlace(dimension jsontext.Pointer) invoice.Place {
+	at := "/states/" + dimension
+	return invoice.Place{Word: at + "/value", Terminal: at + "/terminal", Meaning: at + "/meaning"}
 }
 
 // The words of the simulator. Each says of itself that nothing real happened.
@@ -33,7 +44,7 @@ const (
 	simulatedReceived = "simulated_received"
 )
 
-// simulatorVocabulary is the published table of the simulator: its documents carry no terminal flags.
+// simulatorVocabulary is the published table of the simulator: its documents carry neither terminal flags nor meanings.
 func simulatorVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Reference:         "/simulation/ref",
@@ -42,9 +53,16 @@ func simulatorVocabulary() invoice.Vocabulary {
 		Statuses:          map[string]invoice.Status{simulatedTaken: invoice.Accepted},
 		Sequence:          "/simulation/round",
 		ReportedAt:        "/simulation/at",
-		Submission:        invoice.Place{Word: "/dimensions/submission", TerminalWords: []string{simulatedValid}},
-		ProviderInvoice:   invoice.Place{Word: "/dimensions/invoice", TerminalWords: []string{simulatedIssued}},
-		TaxAuthority:      invoice.Place{Word: "/dimensions/authority", TerminalWords: []string{simulatedReported}},
-		Receiver:          invoice.Place{Word: "/dimensions/receiver", TerminalWords: []string{simulatedReceived}},
+		Submission:        simulatorPlace("/dimensions/submission", simulatedValid),
+		ProviderInvoice:   simulatorPlace("/dimensions/invoice", simulatedIssued),
+		TaxAuthority:      simulatorPlace("/dimensions/authority", simulatedReported),
+		Receiver:          simulatorPlace("/dimensions/receiver", simulatedReceived),
 	}
+}
+
+// simulatorPlace is where a dimension stands in a simulated document, and what its words mean: everything waits, and then
+// goes well.
+func simulatorPlace(word jsontext.Pointer, last string) invoice.Place {
+	return invoice.Place{Word: word, TerminalWords: []string{last},
+		Meanings: map[string]api.Meaning{simulatedPending: api.MeaningWaiting, last: api.MeaningPositive}}
 }

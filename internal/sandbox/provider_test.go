@@ -242,7 +242,7 @@ func TestEveryRefusalIsTheErrorEnvelope(t *testing.T) {
 		{"POST", "/v1/documents", `[]`, nil, 422, "invalid_document"},
 		{"POST", "/v1/documents", `{"reference":"ref-1"}`, nil, 422, "invalid_document"},
 		{"POST", "/v1/documents", `{"reference":"a b","invoice":{}}`, nil, 422, "invalid_document"},
-		{"POST", "/v1/documents", strings.Replace(doc, `1050`, `"1050"`, 1), nil, 422, "invalid_document"},
+		{"POST", "/v1/documents", strings.Replace(doc, `1050`, `"1,050"`, 1), nil, 422, "invalid_document"},
 		{"GET", "/v1/purchases?limit=0", "", nil, 400, "malformed_request"},
 		{"GET", "/v1/purchases?limit=101", "", nil, 400, "malformed_request"},
 		{"GET", "/v1/purchases?cursor=7", "", nil, 400, "unknown_cursor"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"quittance/api"
 	"quittance/internal/invoice"
 )
 
@@ -20,10 +21,12 @@ type Step struct {
 	After int64 `json:"after_us"`
 	// Status is the new status of the document.
 	Status invoice.Status `json:"status,omitempty"`
-	// Dimension gets the new word Word; Terminal tells whether it is final.
+	// Dimension gets the new word Word; Terminal tells whether it is final and Meaning what it means, "" for what is not
+	// said.
 	Dimension invoice.Dimension `json:"dimension,omitempty"`
 	Word      string            `json:"word,omitempty"`
 	Terminal  bool              `json:"terminal,omitempty"`
+	Meaning   api.Meaning       `json:"meaning,omitempty"`
 	// Discovery is the result of receiver discovery: found, not_found or timed_out.
 	Discovery string `json:"discovery,omitempty"`
 	// Messages are added to the document.
@@ -56,6 +59,8 @@ type Reported struct {
 	Value string `json:"value"`
 	// Terminal tells whether it is final.
 	Terminal bool `json:"terminal"`
+	// Meaning is what the word means, "" when that is not said.
+	Meaning api.Meaning `json:"meaning,omitempty"`
 }
 
 // Discovery is what receiver discovery found.
@@ -95,7 +100,7 @@ func (s Step) apply(report *Report) {
 		report.Status = s.Status
 	}
 	if s.Dimension != "" {
-		report.States[s.Dimension] = Reported{Value: s.Word, Terminal: s.Terminal}
+		report.States[s.Dimension] = Reported{Value: s.Word, Terminal: s.Terminal, Meaning: s.Meaning}
 	}
 	if s.Discovery != "" {
 		report.Discovery = &Discovery{Result: s.Discovery}
@@ -110,6 +115,13 @@ const (
 	atAuthority
 	atReceiver
 )
+
+// meanings are what the provider sandbox says its words mean; of a word that is not here it says nothing.
+var meanings = map[string]api.Meaning{ //nolint:gochecknoglobals // a constant table
+	"validating": api.MeaningWaiting, "accepted_by_provider": api.MeaningPositive, "rejected_by_provider": api.MeaningNegative,
+	"processing": api.MeaningWaiting, "pending": api.MeaningWaiting, "sent": api.MeaningWaiting, "under_review": api.MeaningWaiting,
+	"waiting_for_receiver": api.MeaningWaiting, "accepted": api.MeaningPositive, wordRejected: api.MeaningNegative, "undeliverable": api.MeaningNegative,
+}
 
 // wordRejected is the final word of a dimension that refused.
 const wordRejected = "rejected"
@@ -210,11 +222,11 @@ func (c *course) plan(reference string, pace time.Duration) Plan {
 			if i == atSubmission {
 				first = 0 // something is known at once
 			}
-			plan = append(plan, Step{After: after(first * final), Dimension: invoice.Dimensions[i], Word: m.first})
+			plan = append(plan, Step{After: after(first * final), Dimension: invoice.Dimensions[i], Word: m.first, Meaning: meanings[m.first]})
 		}
-		plan = append(plan, Step{After: after(final), Dimension: invoice.Dimensions[i], Word: m.final, Terminal: !m.open})
+		plan = append(plan, Step{After: after(final), Dimension: invoice.Dimensions[i], Word: m.final, Terminal: !m.open, Meaning: meanings[m.final]})
 		for _, l := range m.then {
-			plan = append(plan, Step{After: after(l.at), Dimension: invoice.Dimensions[i], Word: l.word, Terminal: !l.open})
+			plan = append(plan, Step{After: after(l.at), Dimension: invoice.Dimensions[i], Word: l.word, Terminal: !l.open, Meaning: meanings[l.word]})
 		}
 	}
 	slices.SortStableFunc(plan, func(a, b Step) int { return cmp.Compare(a.After, b.After) })

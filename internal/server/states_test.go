@@ -69,7 +69,7 @@ func (p *partialProvider) report(w io.Writer, reference string) {
 	var states []string
 	for n, dimension := range dimensions {
 		if p.subsets[reference]&(1<<n) != 0 {
-			states = append(states, fmt.Sprintf(`%q:{"value":"word_%d","terminal":true}`, dimension, n))
+			states = append(states, fmt.Sprintf(`%q:{"value":"word_%d","terminal":true%s}`, dimension, n, meaningOf[n]))
 		}
 	}
 	fmt.Fprintf(w, `{"reference":%q,"provider_reference":"X","status":"accepted","sequence":%d,"reported_at":"2026-03-01T09:00:00Z","states":{%s},"messages":[]}`,
@@ -83,7 +83,7 @@ func (p *partialProvider) times(reference string) int {
 }
 
 // TestEverySubsetOfStates: the provider may report any of the sixteen subsets of the four dimensions. However often it
-// does, what it has not reported stays null: in the invoice, in the lists, in the history and in every event. Only all
+// does, what it has not reported stays null, and what it says of its words is told as it says it: in the invoice, in the lists, in the history and in every event. Only all
 // four make the terminal event, once.
 func TestEverySubsetOfStates(t *testing.T) {
 	often := func(c *service.Config) { c.PollMax = 200 * time.Millisecond }
@@ -97,6 +97,7 @@ func TestEverySubsetOfStates(t *testing.T) {
 			a := c.post(t, invoices+"/"+ids[subset]+"/submit", "")
 			a.want(t, http.StatusOK, "")
 			wantStates(t, a, "/data", subset)
+			wantDetails(t, c, a, "/data", subset)
 			references[subset] = a.text1(t, "/data/submission/id")
 		}
 		for subset := range 15 { // of all four nothing is left to ask
@@ -107,8 +108,11 @@ func TestEverySubsetOfStates(t *testing.T) {
 		}
 		list := c.get(t, invoices+"?per_page=100")
 		for subset := range 16 {
-			wantStates(t, c.get(t, invoices+"/"+ids[subset]), "/data", subset)
-			wantStates(t, c.get(t, invoices+"/"+ids[subset]+"/submissions"), "/data/0", subset)
+			read, history := c.get(t, invoices+"/"+ids[subset]), c.get(t, invoices+"/"+ids[subset]+"/submissions")
+			wantStates(t, read, "/data", subset)
+			wantDetails(t, c, read, "/data", subset)
+			wantStates(t, history, "/data/0", subset)
+			wantDetails(t, c, history, "/data/0", subset)
 			wantStates(t, list, fmt.Sprintf("/data/%d", 15-subset), subset)
 		}
 		if n := provider.times(references[15]); n != 1 {
@@ -117,6 +121,12 @@ func TestEverySubsetOfStates(t *testing.T) {
 		wantSubsetEvents(t, c, references)
 	})
 }
+
+// meaningOf is what the provider says its words mean, one kind for each dimension: in the list, not in the list, not said.
+var meaningOf = [...]string{`,"meaning":"positive"`, `,"meaning":"negative"`, `,"meaning":"splendid"`, ``}
+
+// publishedMeaning is what the API says of that.
+var publishedMeaning = [...]string{`"positive"`, `"negative"`, "null", "null"}
 
 // wantStates compares the four states at a pointer with a subset.
 func wantStates(t *testing.T, a answer, pointer string, subset int) {
@@ -127,6 +137,25 @@ func wantStates(t *testing.T, a answer, pointer string, subset int) {
 			want = fmt.Sprintf(`"word_%d"`, n)
 		}
 		wantRaw(t, a, pointer+"/"+dimension, want)
+	}
+}
+
+// wantDetails compares what is known of the four states beside their words, and finds their evidence.
+func wantDetails(t *testing.T, c *company, a answer, pointer string, subset int) {
+	t.Helper()
+	for n, dimension := range dimensions {
+		at := pointer + "/states/" + dimension
+		if subset&(1<<n) == 0 {
+			wantRaw(t, a, at, "null")
+			continue
+		}
+		wantRaw(t, a, at+"/value", fmt.Sprintf(`"word_%d"`, n))
+		wantRaw(t, a, at+"/final", "true")
+		wantRaw(t, a, at+"/meaning", publishedMeaning[n])
+		invoice, _, _ := strings.Cut(a.request.path, "/submi")
+		evidence := c.get(t, invoice+"/evidence")
+		wantRaw(t, evidence, "/data/0/id", a.raw(t, at+"/evidence_id"))
+		wantRaw(t, evidence, "/data/0/words/"+dimension, fmt.Sprintf(`"word_%d"`, n))
 	}
 }
 

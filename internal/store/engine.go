@@ -25,6 +25,8 @@ type engine struct {
 	// among compares the column before it with what a query finds, which is little, whatever the planner thinks: for as many
 	// rows as it expects of a limit that it does not know, PostgreSQL would rather read the whole table.
 	among func(query string) string
+	// stateEvidence is an expression: the column evidence_id of states w, as hexadecimal digits.
+	stateEvidence string
 	// asJSON is appended to a column of JSON text whose members are read.
 	asJSON string
 	// begin begins a write transaction.

@@ -158,7 +158,7 @@ func (db *DB) ExportEvidence(ctx context.Context, id ID) (text []byte, digest [3
 // meanwhile belongs to the next export.
 func (t *Tenant) exportInvoice(ctx context.Context, q querier, id ID, out *export) error {
 	out.InvoiceID = &id
-	submissions, err := collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions where tenant_id = $1 and invoice_id = $2 order by ordinal`, t.id, id)
+	submissions, err := collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and invoice_id = $2 order by ordinal`, t.id, id)
 	if err != nil {
 		return err
 	}

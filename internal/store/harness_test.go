@@ -228,8 +228,8 @@ func allFour(word string, terminal bool) words {
 func told(s store.Submission, now time.Time, report words, kinds ...api.EventKind) store.Decision {
 	merged := words{}
 	for _, d := range invoice.Dimensions {
-		if word, terminal, reported := s.States.Get(d); reported {
-			merged[d] = invoice.Word{Value: word, Terminal: terminal}
+		if word := s.States.Word(d); word.Value != "" {
+			merged[d] = word
 		}
 	}
 	carried := map[string]string{}

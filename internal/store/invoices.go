@@ -143,7 +143,7 @@ func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, arg
 		ids[n], byInvoice[i.ID] = i.ID, n
 	}
 	list, idArgs := t.idList(ids)
-	submissions, err := collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions
+	submissions, err := collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+` from submissions
 		where tenant_id = $1 and invoice_id in (`+list+`) and current = 1 and outcome <> 'not_sent'`, idArgs...)
 	if err != nil {
 		return nil, err

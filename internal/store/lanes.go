@@ -183,7 +183,7 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+l.db.claim+`)
 			update submissions set lease = lease + 1, due_at = $5
 				where tenant_id `+l.db.among(`select tenant_id from due`)+` and id `+l.db.among(`select id from due`)+`
-			returning `+submissionColumns, l.account, l.id, micros(now), limit, micros(now.Add(lease)))
+			returning `+l.db.submissionColumns(), l.account, l.id, micros(now), limit, micros(now.Add(lease)))
 		if err != nil || len(calls) == 0 {
 			return err
 		}

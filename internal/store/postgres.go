@@ -81,7 +81,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		shared: sharedFacts(), lookups: newLookups(),
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.
-		claim: " for no key update skip locked", lock: " for no key update", rows: postgresRows, asJSON: "::json",
+		claim: " for no key update skip locked", lock: " for no key update", rows: postgresRows, asJSON: "::json", stateEvidence: "encode(w.evidence_id, 'hex')",
 		among:       func(query string) string { return "= any(array(" + query + "))" },
 		begin:       func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
 		serve:       func() (func() error, error) { return func() error { return nil }, nil },

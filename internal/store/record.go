@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"quittance/api"
@@ -96,7 +97,7 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 			return err
 		}
 	}
-	if err := t.writeStates(ctx, tx, s, d, evidence); err != nil {
+	if err := t.writeStates(ctx, tx, s, d, evidence, now); err != nil {
 		return err
 	}
 	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
@@ -137,16 +138,29 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	return appendEvents(ctx, tx, t, d.Events, api.ResourceSubmission, s.ID, payload)
 }
 
-func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decision, evidence ID) error {
+// writeStates writes the rows of the dimensions that changed, and notes in s where their words come from.
+func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decision, evidence ID, now time.Time) error {
 	var rows [][]any
-	for _, dimension := range d.Write {
-		if word, terminal, reported := d.States.Get(dimension); reported { // what was never reported has no row
-			rows = append(rows, []any{t.id, s.ID, dimension, word, flag(terminal), evidence, micros(t.db.now())})
-		}
+	origins := maps.Clone(s.origins)
+	if origins == nil {
+		origins = map[invoice.Dimension]origin{}
 	}
-	return tx.insert(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at) values`, rows,
+	for _, dimension := range d.Write {
+		word := d.States.Word(dimension)
+		if word.Value == "" {
+			continue // what was never reported has no row
+		}
+		var meaning any
+		if word.Meaning != "" {
+			meaning = string(word.Meaning)
+		}
+		rows = append(rows, []any{t.id, s.ID, dimension, word.Value, flag(word.Terminal), meaning, evidence, micros(now)})
+		origins[dimension] = origin{evidence: evidence, reportedAt: now}
+	}
+	s.origins = origins
+	return tx.insert(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, meaning, evidence_id, changed_at) values`, rows,
 		` on conflict (tenant_id, submission_id, dimension) do update set word = excluded.word, terminal = excluded.terminal,
-			evidence_id = excluded.evidence_id, changed_at = excluded.changed_at`)
+			meaning = excluded.meaning, evidence_id = excluded.evidence_id, changed_at = excluded.changed_at`)
 }
 
 func microsOrNil(at *time.Time) any {

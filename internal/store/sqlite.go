@@ -62,13 +62,14 @@ func openSQLite(path string) (*engine, error) {
 	}
 	return &engine{
 		name: "sqlite", writer: writer, reader: reader, exclusive: true, patient: true, rows: sqliteRow, single: true,
-		among:       func(query string) string { return "in (" + query + ")" },
-		begin:       func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
-		everything:  newGroup(true),
-		serve:       func() (func() error, error) { return lockFile(path + ".lock") },
-		constraint:  sqliteConstraint,
-		retry:       func(error) bool { return false },
-		unavailable: sqliteUnavailable,
+		stateEvidence: "hex(w.evidence_id)",
+		among:         func(query string) string { return "in (" + query + ")" },
+		begin:         func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
+		everything:    newGroup(true),
+		serve:         func() (func() error, error) { return lockFile(path + ".lock") },
+		constraint:    sqliteConstraint,
+		retry:         func(error) bool { return false },
+		unavailable:   sqliteUnavailable,
 		migrate: func(ctx context.Context, source fs.FS) (err error) {
 			// A write transaction begins immediate: an upgrade from read to write ends in a BUSY that no timeout heals.
 			own, err := open(url.Values{"_txlock": {"immediate"}}, 1)

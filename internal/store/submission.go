@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +45,9 @@ type Submission struct {
 	NextCheckAt   *time.Time // when the provider is asked next, as it was decided; a claim does not move it
 	States        invoice.States
 
+	// origins say where the words of States come from, by dimension.
+	origins map[invoice.Dimension]origin
+
 	tenant ID
 	lease  int64
 	head   []byte
@@ -78,14 +83,16 @@ func (s *Submission) resend() int64 {
 func (s *Submission) Sent() bool { return s.Outcome != OutcomeNotSent }
 
 // submissionColumns are a submission and what belongs to it: a line for each dimension of which the provider has said
-// something (no word holds a control character), and until when its connection is held. The document, the largest part by far,
+// something (no word holds a control character; see [restoreStates]), and until when its connection is held. The document, the largest part by far,
 // is read by [Tenant.document] where it is sent.
-const submissionColumns = `tenant_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
+func (e *engine) submissionColumns() string {
+	return `tenant_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
 	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease,
-	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || w.word, '
+	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || coalesce(w.meaning, '') || ' ' || w.changed_at || ' ' || ` + e.stateEvidence + ` || ' ' || w.word, '
 ') from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id),
 	(select retry_at from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id)`
+}
 
 func scanSubmission(row scanner) (Submission, error) {
 	var s Submission
@@ -98,7 +105,11 @@ func scanSubmission(row scanner) (Submission, error) {
 		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease, &states, &retry); err != nil {
 		return Submission{}, err
 	}
-	s.Current, s.AttemptedAt, s.States = current == 1, instant(attempted), restoreStates(states.V)
+	s.Current, s.AttemptedAt = current == 1, instant(attempted)
+	var err error
+	if s.States, s.origins, err = restoreStates(states.V); err != nil {
+		return Submission{}, fmt.Errorf("stored states of submission %s: %w", s.ID, err)
+	}
 	s.SentAt, s.Resend, s.Resending = instant(sent), resend == resendOrdered, resend == resendUnderWay
 	s.Reference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
 	if sequence.Valid {
@@ -111,23 +122,42 @@ func scanSubmission(row scanner) (Submission, error) {
 	return s, nil
 }
 
-// restoreStates reads the states in the form of submissionColumns.
-func restoreStates(text string) invoice.States {
+// origin is where a word comes from: the retained answer, and when that was.
+type origin struct {
+	evidence   ID
+	reportedAt time.Time
+}
+
+// restoreStates reads the states in the form of submissionColumns: dimension, terminal, meaning, time, evidence and word.
+func restoreStates(text string) (invoice.States, map[invoice.Dimension]origin, error) {
 	if text == "" {
-		return invoice.States{}
+		return invoice.States{}, nil, nil
 	}
 	words := make(map[invoice.Dimension]invoice.Word, len(invoice.Dimensions))
+	origins := make(map[invoice.Dimension]origin, len(invoice.Dimensions))
 	for line := range strings.SplitSeq(text, "\n") {
-		dimension, rest, _ := strings.Cut(line, " ")
-		terminal, word, _ := strings.Cut(rest, " ")
-		words[invoice.Dimension(dimension)] = invoice.Word{Value: word, Terminal: terminal == "1"}
+		parts := strings.SplitN(line, " ", 6)
+		if len(parts) < 6 {
+			return invoice.States{}, nil, fmt.Errorf("%d parts", len(parts))
+		}
+		at, err := strconv.ParseInt(parts[3], 10, 64)
+		if err != nil {
+			return invoice.States{}, nil, err
+		}
+		from := origin{reportedAt: instant(at)}
+		if _, err := hex.Decode(from.evidence[:], []byte(parts[4])); err != nil {
+			return invoice.States{}, nil, err
+		}
+		dimension := invoice.Dimension(parts[0])
+		words[dimension] = invoice.Word{Value: parts[5], Terminal: parts[1] == "1", Meaning: api.Meaning(parts[2])}
+		origins[dimension] = from
 	}
-	return invoice.RestoreStates(words)
+	return invoice.RestoreStates(words), origins, nil
 }
 
 // submission reads a submission.
 func (t *Tenant) submission(ctx context.Context, q querier, id ID, lock string) (Submission, error) {
-	return scanSubmission(q.QueryRowContext(ctx, `select `+submissionColumns+` from submissions where tenant_id = $1 and id = $2`+lock, t.id, id))
+	return scanSubmission(q.QueryRowContext(ctx, `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and id = $2`+lock, t.id, id))
 }
 
 // document reads what is sent, or was.
@@ -138,7 +168,7 @@ func (t *Tenant) document(ctx context.Context, q querier, submission ID) ([]byte
 }
 
 func (t *Tenant) currentSubmission(ctx context.Context, q querier, invoiceID ID) (*Submission, error) {
-	s, err := scanSubmission(q.QueryRowContext(ctx, `select `+submissionColumns+`
+	s, err := scanSubmission(q.QueryRowContext(ctx, `select `+t.db.submissionColumns()+`
 		from submissions where tenant_id = $1 and invoice_id = $2 and current = 1`, t.id, invoiceID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -168,7 +198,7 @@ func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, e
 			return err
 		}
 		var err error
-		out, err = collect(ctx, q, scanSubmission, `select `+submissionColumns+` from submissions
+		out, err = collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+` from submissions
 			where tenant_id = $1 and invoice_id = $2 and outcome <> 'not_sent' order by ordinal desc`, t.id, invoiceID)
 		return err
 	})

@@ -16,7 +16,7 @@ func (i Invoice) Wire(profile *api.Profile) api.Invoice {
 		Warnings: invoice.Warnings(&i.Draft, profile), States: i.States().Wire(), CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}
 	if i.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &i.Submission.AttemptedAt
-		out.Submission = new(i.Submission.Wire())
+		out.Submission, out.Details = new(i.Submission.Wire()), i.Submission.details()
 	}
 	return out
 }
@@ -44,7 +44,25 @@ func (s Subscription) Wire() api.Subscription {
 
 // WireRecord is the submission as the history of its invoice shows it.
 func (s Submission) WireRecord() api.SubmissionRecord {
-	return api.SubmissionRecord{Submission: s.Wire(), Current: s.Current, InvoiceNumber: s.Number, States: s.States.Wire()}
+	return api.SubmissionRecord{Submission: s.Wire(), Current: s.Current, InvoiceNumber: s.Number, States: s.States.Wire(), Details: s.details()}
+}
+
+// details say more of each state than its word.
+func (s Submission) details() api.StateDetails {
+	detail := func(dimension invoice.Dimension) *api.StateDetail {
+		word := s.States.Word(dimension)
+		if word.Value == "" {
+			return nil
+		}
+		from := s.origins[dimension]
+		out := &api.StateDetail{Value: word.Value, Final: word.Terminal, ReportedAt: from.reportedAt, EvidenceID: from.evidence.String()}
+		if word.Meaning != "" {
+			out.Meaning = &word.Meaning
+		}
+		return out
+	}
+	return api.StateDetails{SubmissionState: detail(invoice.DimensionSubmission), ProviderInvoiceState: detail(invoice.DimensionProviderInvoice),
+		TaxAuthorityState: detail(invoice.DimensionTaxAuthority), ReceiverState: detail(invoice.DimensionReceiver)}
 }
 
 // Wire is the entry as the API shows it.

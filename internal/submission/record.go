@@ -147,8 +147,7 @@ func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Rep
 		return change
 	}
 	for _, dimension := range invoice.Dimensions {
-		word, terminal, _ := merged.Get(dimension)
-		if before, final, _ := s.States.Get(dimension); word != before || terminal != final {
+		if merged.Word(dimension) != s.States.Word(dimension) {
 			d.Write = append(d.Write, dimension)
 		}
 	}
