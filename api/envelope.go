@@ -56,7 +56,8 @@ type Error struct {
 	Code Code `json:"code" doc:"Stable code for programs."`
 	// Message is one English sentence for people; it may change.
 	Message string `json:"message" doc:"One English sentence for people; may change."`
-	// Details holds the faults of a payload by JSON path, or facts such as invoice_id; {} when there is nothing to add.
+	// Details holds the faults of a payload by JSON path, or facts such as invoice_id, or the line and the column of a
+	// malformed body; {} when there is nothing to add.
 	Details map[string]any `json:"details" nullable:"false" doc:"On validation failures: JSON field path to a list of faults. Otherwise facts, or {}."`
 }
 

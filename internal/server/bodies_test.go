@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -53,7 +54,7 @@ func bodyRows(route server.Route, op *operation) []row {
 		bodies, media = malformed[:12], otherMedia[:4]
 	}
 	for _, body := range bodies {
-		rows = append(rows, refusedBody("malformed "+body[:min(len(body), 20)], body, http.StatusBadRequest, api.CodeMalformedRequest))
+		rows = append(rows, malformedBody("malformed "+body[:min(len(body), 20)], body))
 	}
 	for _, body := range []string{`[]`, `null`, `"{}"`, `1`, `true`, ` [{}] `} {
 		rows = append(rows, refusedFields("no object: "+body, body, "body", "type"))
@@ -72,7 +73,7 @@ func bodyRows(route server.Route, op *operation) []row {
 		rows = append(rows, goodMedia(route, "application/merge-patch+json"))
 	}
 	if route.HasBody {
-		return append(rows, refusedBody("no body", "", http.StatusBadRequest, api.CodeMalformedRequest), goodMedia(route, `application/json; charset=UTF-8`),
+		return append(rows, malformedBody("no body", ""), goodMedia(route, `application/json; charset=UTF-8`),
 			goodMedia(route, `APPLICATION/JSON`))
 	}
 	success := row{status: route.Status}
@@ -91,6 +92,21 @@ func goodMedia(route server.Route, value string) row {
 
 func refusedBody(name, body string, status int, code api.Code) row {
 	return row{name: name, status: status, code: code, prepare: func(_ *testing.T, _ *company, r *request) { r.body = body }}
+}
+
+// malformedBody is a body that is no JSON text: the answer says where.
+func malformedBody(name, body string) row {
+	one := refusedBody(name, body, http.StatusBadRequest, api.CodeMalformedRequest)
+	one.check = func(t *testing.T, _ *company, a answer) {
+		var line, column int
+		if _, err := fmt.Sscan(a.raw(t, "/error/details/line")+" "+a.raw(t, "/error/details/column"), &line, &column); err != nil {
+			t.Fatalf("%v: %s", err, a.text)
+		}
+		if lines := strings.Count(body, "\n") + 1; line < 1 || line > lines || column < 1 || column > len(body)+1 {
+			t.Errorf("line %d, column %d of %q", line, column, body)
+		}
+	}
+	return one
 }
 
 // refusedFields is a body with one fault, among others perhaps.

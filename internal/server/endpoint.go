@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"reflect"
@@ -185,7 +186,8 @@ func (c *call) readBody(rt *route) error {
 	n, err := io.ReadFull(body, first[:])
 	if n == 0 && (err == nil || errors.Is(err, io.EOF)) {
 		if wanted {
-			return refuse(api.CodeMalformedRequest)
+			_, err := strictjson.Parse(nil)
+			return malformedBody(err)
 		}
 		return c.stay.enter()
 	}
@@ -210,7 +212,7 @@ func (c *call) readBody(rt *route) error {
 	}
 	c.raw = raw
 	if c.body, err = strictjson.Parse(c.raw); err != nil {
-		return refuse(api.CodeMalformedRequest)
+		return malformedBody(err)
 	}
 	c.hasBody = true
 	return nil
@@ -240,15 +242,14 @@ func checkQuery(r *http.Request, known []string) error {
 	}
 	values, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
-		return refuse(api.CodeMalformedRequest)
+		return err
 	}
-	for name, list := range values {
-		ok := false
-		for _, want := range known {
-			ok = ok || name == want
-		}
-		if !ok || len(list) != 1 {
-			return refuse(api.CodeMalformedRequest)
+	for _, name := range slices.Sorted(maps.Keys(values)) { // of several the same one is named each time
+		switch {
+		case !slices.Contains(known, name):
+			return malformedQuery(name, "unknown_parameter", "is not a parameter of this operation")
+		case len(values[name]) != 1:
+			return malformedQuery(name, "repeated", "must be given once")
 		}
 	}
 	return nil
@@ -263,7 +264,7 @@ func (c *call) positive(name string, absent int) (int, error) {
 	text := values.Get(name)
 	for _, digit := range text {
 		if digit < '0' || digit > '9' {
-			return 0, refuse(api.CodeMalformedRequest)
+			return 0, malformedQuery(name, "minimum", "must be an integer from 1")
 		}
 	}
 	n, err := strconv.Atoi(text)
@@ -271,7 +272,7 @@ func (c *call) positive(name string, absent int) (int, error) {
 		return int(^uint(0) >> 1), nil // a page far past the end is an empty page
 	}
 	if err != nil || n < 1 {
-		return 0, refuse(api.CodeMalformedRequest)
+		return 0, malformedQuery(name, "minimum", "must be an integer from 1")
 	}
 	return n, nil
 }

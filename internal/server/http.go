@@ -7,13 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -85,7 +82,7 @@ func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, bo
 	c.path = path
 	if rt.deprecated() {
 		c.header.Set("Deprecation", "@"+strconv.FormatInt(rt.deprecatedSince.Unix(), 10)) // RFC 9745, section 2.1
-		c.header.Set("Link", "<"+rt.successor+`>; rel="successor-version"`) // RFC 5829, section 3.1
+		c.header.Set("Link", "<"+rt.successor+`>; rel="successor-version"`)               // RFC 5829, section 3.1
 	}
 	status, body, err = s.run(ctx, rt, c)
 	return rt, status, body, err
@@ -208,20 +205,4 @@ func (s *Server) trusted(host string) bool {
 		}
 	}
 	return false
-}
-
-// parseQuery reads a query string whose names and values are all UTF-8 text without NUL.
-func parseQuery(raw string) (url.Values, error) {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, fmt.Errorf("query: %w", err)
-	}
-	for name, list := range values {
-		for _, text := range append(slices.Clip(list), name) {
-			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-				return nil, refuse(api.CodeMalformedRequest)
-			}
-		}
-	}
-	return values, nil
 }

@@ -29,11 +29,11 @@ func (c *call) idempotencyKey() (string, error) {
 	}
 	key := values[0]
 	if len(values) > 1 || key == "" || len(key) > maxIdempotencyKey {
-		return "", refuse(api.CodeMalformedRequest)
+		return "", malformedQuery(headerIdempotencyKey, "idempotency_key", "must be one header field of 1 to 255 visible ASCII characters")
 	}
 	for _, character := range []byte(key) {
 		if character <= ' ' || character > '~' {
-			return "", refuse(api.CodeMalformedRequest)
+			return "", malformedQuery(headerIdempotencyKey, "idempotency_key", "must be one header field of 1 to 255 visible ASCII characters")
 		}
 	}
 	return key, nil

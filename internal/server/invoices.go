@@ -84,7 +84,7 @@ func (c *call) invoiceFilter() (store.InvoiceFilter, error) {
 		filter.Submitted = new(false)
 	default:
 		if query.Has("submitted") {
-			return filter, refuse(api.CodeMalformedRequest)
+			return filter, malformedQuery("submitted", "enum", "must be true or false")
 		}
 	}
 	for _, dimension := range invoice.Dimensions {

@@ -178,7 +178,13 @@ func checkRefusal(t testing.TB, a answer) {
 		t.Errorf("%.200s: %d %s is not in the catalogue", name, a.status, a.text)
 	}
 	for path, detail := range body.Error.Details {
-		if path != "invoice_id" {
+		switch {
+		case path == "invoice_id":
+		case *body.Error.Code == api.CodeMalformedRequest && (path == "line" || path == "column"):
+			if !wholeSeconds.Match(detail) {
+				t.Errorf("%.200s: the %s of a malformed body is %s", name, path, detail)
+			}
+		default:
 			checkFaults(t, name, path, detail)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"quittance/api"
@@ -196,7 +197,25 @@ var listRows = []row{
 
 func badPage(query string) row {
 	return row{name: query, status: http.StatusBadRequest, code: api.CodeMalformedRequest,
-		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?" + query }}
+		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?" + query },
+		check: func(t *testing.T, _ *company, a answer) {
+			name, _, _ := strings.Cut(query, "=")
+			wantFault(t, a, name)
+		}}
+}
+
+// wantFault looks for one fault that is explained at a name in the details of an answer.
+func wantFault(t *testing.T, a answer, name string) {
+	t.Helper()
+	var out struct {
+		Error struct {
+			Details map[string][]api.Fault `json:"details"`
+		} `json:"error"`
+	}
+	a.decode(t, &out)
+	if faults := out.Error.Details[name]; len(out.Error.Details) != 1 || len(faults) != 1 || faults[0].Rule == "" || faults[0].Message == "" {
+		t.Errorf("no fault at %q: %s", name, a.text)
+	}
 }
 
 var submitRows = []row{

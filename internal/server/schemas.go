@@ -141,7 +141,8 @@ func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bo
 	if t == reflect.TypeFor[map[string]any]() { // the details of an error
 		p.AdditionalProperties = &huma.Schema{AnyOf: []*huma.Schema{
 			{Type: huma.TypeArray, Description: "The faults of a field.", Items: s.answer(reflect.TypeFor[api.Fault]())},
-			{Type: huma.TypeString, Description: "A fact, such as invoice_id."}}}
+			{Type: huma.TypeString, Description: "A fact, such as invoice_id."},
+			{Type: huma.TypeInteger, Description: "A number, such as the line of a malformed body."}}}
 	}
 	if values, ok := p.AdditionalProperties.(*huma.Schema); ok && values.Type == huma.TypeArray {
 		values.Nullable = false

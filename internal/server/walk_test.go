@@ -168,14 +168,16 @@ func (w *world) common(t *testing.T, route server.Route, op *operation) []row {
 
 // queryRows: a query that cannot be read is refused, and so is a parameter that the route does not have.
 func queryRows(route server.Route) []row {
-	queries := []string{"?no_such=1", "?%70age_=1", "?a=%zz", "?%", "?a=%00", "?a=%ff", "?a;b", "?=", "?&&x", "?page[]=1"}
+	queries := map[string]string{"?no_such=1": "no_such", "?%70age_=1": "page_", "?a=%zz": "a", "?%": "%", "?a=%00": "a", "?a=%ff": "a", "?a;b": "a;b", "?=": "query",
+		"?&&x": "x", "?page[]=1": "page[]", "?" + strings.Repeat("a", 100) + "=1": strings.Repeat("a", 64) + "…"}
 	for _, name := range route.Query {
-		queries = append(queries, "?"+name+"=1&"+name+"=1", "?"+name+"=%00", "?"+strings.ToUpper(name)+"=1")
+		queries["?"+name+"=1&"+name+"=1"], queries["?"+name+"=%00"], queries["?"+strings.ToUpper(name)+"=1"] = name, name, strings.ToUpper(name)
 	}
 	var rows []row
-	for _, query := range queries {
+	for query, name := range queries {
 		rows = append(rows, row{name: "query " + query, status: http.StatusBadRequest, code: api.CodeMalformedRequest,
-			prepare: func(_ *testing.T, _ *company, r *request) { r.path += query }})
+			prepare: func(_ *testing.T, _ *company, r *request) { r.path += query },
+			check:   func(t *testing.T, _ *company, a answer) { wantFault(t, a, name) }})
 	}
 	return rows
 }

@@ -88,13 +88,13 @@ func (c *call) deliveryFilter() (filter store.DeliveryFilter, known bool, err er
 	}
 	filter.Kind, filter.State = api.EventKind(query.Get("event")), api.DeliveryState(query.Get("state"))
 	if query.Has("event") && !slices.Contains(api.EventKinds[:], filter.Kind) {
-		return filter, known, refuse(api.CodeMalformedRequest)
+		return filter, known, malformedQuery("event", "enum", "must be the name of an event")
 	}
 	switch filter.State {
 	case api.DeliveryPending, api.DeliveryDelivered, api.DeliveryFailed, api.DeliveryBlocked:
 	default:
 		if query.Has("state") {
-			return filter, known, refuse(api.CodeMalformedRequest)
+			return filter, known, malformedQuery("state", "enum", "must be pending, delivered, failed or blocked")
 		}
 	}
 	return filter, known, nil
@@ -159,7 +159,7 @@ func (c *call) cursor() (int64, error) {
 	}
 	after, err := strconv.ParseInt(query.Get("after"), 10, 64)
 	if err != nil || after < 0 || strconv.FormatInt(after, 10) != query.Get("after") {
-		return 0, refuse(api.CodeMalformedRequest)
+		return 0, malformedQuery("after", "cursor", "must be the next_cursor of an earlier answer")
 	}
 	return after, nil
 }

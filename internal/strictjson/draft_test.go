@@ -1,7 +1,9 @@
 package strictjson_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -126,6 +128,10 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		v, err := strictjson.Parse(body)
 		if err != nil {
+			if at, ok := errors.AsType[*strictjson.MalformedError](err); !ok || at.Line < 1 || at.Column < 1 ||
+				at.Line > bytes.Count(body, []byte{'\n'})+1 || at.Column > len(body)+1 {
+				t.Fatalf("%q: %v", body, err)
+			}
 			return
 		}
 		if !json.Valid(body) {

@@ -11,29 +11,32 @@ import (
 // MaxDepth is the deepest nesting of a body: an array or object at the top is depth 1 (contract, section 1).
 const MaxDepth = 32
 
-// ErrMalformed says that a body is not one JSON text as the contract wants it. It does not say why: the parser's own
-// words do not belong into an answer.
+// ErrMalformed says that a body is not one JSON text as the contract wants it; [MalformedError] says where.
 var ErrMalformed = errors.New("strictjson: malformed JSON")
 
 // Value is a part of a body that [Parse] has accepted: valid JSON text without white space around it. It is read in
 // place and copies nothing, so the body must not be changed while it is in use. The zero value is no JSON value.
 type Value struct{ text []byte }
 
-// Parse reads a body: one JSON text (RFC 8259) within the limits of RFC 7493. It returns [ErrMalformed] for an empty body,
+// Parse reads a body: one JSON text (RFC 8259) within the limits of RFC 7493. It returns a [*MalformedError] for an empty body,
 // anything after the text, a byte order mark, invalid UTF-8, an unpaired surrogate escape, two members of one name
 // (compared without their escapes), and nesting deeper than [MaxDepth].
 func Parse(body []byte) (Value, error) {
 	// Depth first: it needs no memory, and a body of brackets is refused before the parser descends into it.
-	if tooDeep(body) || !jsontext.Value(body).IsValid() {
-		return Value{}, ErrMalformed
+	if deep := tooDeep(body); deep >= 0 {
+		return Value{}, malformedAt(body, deep)
+	}
+	if !jsontext.Value(body).IsValid() {
+		return Value{}, malformedAt(body, offence(body))
 	}
 	return Value{text: bytes.Trim(body, " \t\r\n")}, nil
 }
 
-// tooDeep tells whether arrays and objects are nested deeper than MaxDepth. Any answer is right for what is not JSON.
-func tooDeep(body []byte) bool {
+// tooDeep returns the offset of the first array or object that is nested deeper than MaxDepth, -1 when there is none. Any
+// answer is right for what is not JSON.
+func tooDeep(body []byte) int {
 	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= MaxDepth {
-		return false // as most bodies: counting is many times faster than the walk
+		return -1 // as most bodies: counting is many times faster than the walk
 	}
 	depth, quoted := 0, false
 	for i := 0; i < len(body); i++ {
@@ -45,13 +48,13 @@ func tooDeep(body []byte) bool {
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				return true
+				return i
 			}
 		case c == '}' || c == ']':
 			depth--
 		}
 	}
-	return false
+	return -1
 }
 
 // Kind returns the first byte of the value, with '0' for every number: n, f, t, ", 0, { or [; 0 for the zero Value.
