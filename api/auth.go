@@ -14,6 +14,8 @@ type Login struct {
 	ExpiresAt time.Time    `json:"expires_at" doc:"When the token expires; log in again then."`
 	User      LoginUser    `json:"user"`
 	Account   LoginAccount `json:"account"`
+	// PasswordChangeRequired is told, and nothing is refused for it here: the console asks for a new password first.
+	PasswordChangeRequired bool `json:"password_change_required" doc:"Whether an administrator gave this password and the user has not changed it yet. The token works all the same; change the password with POST /api/v1/client/auth/password." example:"false"`
 }
 
 // LoginUser is the user who logged in.

@@ -59,7 +59,7 @@ func (c accountCreateCmd) Run(env environment) error {
 		return err
 	}
 	return c.with(env, func(db *store.DB) error {
-		user, password, err := newUser(env, c.Email, c.Name)
+		user, password, err := newUser(c.Email, c.Name)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (c accountCreateCmd) Run(env environment) error {
 }
 
 // newUser makes a user with a password of its own.
-func newUser(env environment, email, name string) (store.NewUser, secret.Text, error) {
+func newUser(email, name string) (store.NewUser, secret.Text, error) {
 	email = account.NormalizeEmail(email)
 	if at := strings.LastIndexByte(email, '@'); at < 1 || at == len(email)-1 || strings.ContainsAny(email, " \t\r\n") {
 		return store.NewUser{}, secret.Text{}, errors.New("--email: not an e-mail address")
@@ -86,16 +86,16 @@ func newUser(env environment, email, name string) (store.NewUser, secret.Text, e
 	if err := checkLine("--name", name); err != nil {
 		return store.NewUser{}, secret.Text{}, err
 	}
-	password, hash, err := newPassword(env)
-	return store.NewUser{Email: email, Name: name, PasswordHash: hash}, password, err
+	password, hash, err := newPassword()
+	return store.NewUser{Email: email, Name: name, PasswordHash: hash, PasswordChangeRequired: true}, password, err
 }
 
-func newPassword(env environment) (secret.Text, string, error) {
+func newPassword() (secret.Text, string, error) {
 	password, err := secret.NewPassword(rand.Reader)
 	if err != nil {
 		return secret.Text{}, "", err
 	}
-	hash, err := account.NewHasher(1).Hash(env.ctx, password.Reveal())
+	hash, err := account.DefaultCost().Hash(password.Reveal())
 	return password, hash, err
 }
 
@@ -303,7 +303,7 @@ func (c userAddCmd) Run(env environment) error {
 		return err
 	}
 	return c.with(env, func(db *store.DB) error {
-		user, password, err := newUser(env, c.Email, c.Name)
+		user, password, err := newUser(c.Email, c.Name)
 		if err != nil {
 			return err
 		}
@@ -338,11 +338,11 @@ func (c userResetCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		password, hash, err := newPassword(env)
+		password, hash, err := newPassword()
 		if err != nil {
 			return err
 		}
-		if err := db.SetPassword(env.ctx, id, user.ID, hash, nil); err != nil {
+		if err := db.ResetPassword(env.ctx, id, user.ID, hash); err != nil {
 			return err
 		}
 		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"password", password.Reveal()}})

@@ -23,7 +23,7 @@ type tale struct {
 func stories() map[string]tale {
 	never := []string{"--purchase-interval", "1h"}
 	return map[string]tale{
-		"desk":      {never, desk},
+		"desk":      {append([]string{"--password-cost", "m=20480,t=2,p=1"}, never...), desk}, // a cost that has risen
 		"sale":      {never, sale},
 		"doubt":     {never, doubt},
 		"purchases": {[]string{"--purchase-interval", "200ms"}, purchases},

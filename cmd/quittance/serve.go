@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"quittance/internal/account"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
@@ -22,6 +23,7 @@ type tuning struct {
 	MaxRequests      int            `default:"2048" help:"Requests that are worked on at a time; further ones are answered 503."`
 	TokenTTL         time.Duration  `default:"12h" help:"How long a bearer token lives."`
 	LoginRate        int64          `default:"10" help:"Logins a minute that one source may try for one e-mail address; 0 for no login limits."`
+	PasswordCost     account.Cost   `default:"m=19456,t=2,p=1" help:"Cost of a password hash: argon2id memory in KiB, passes and lanes. Hashes of a lower cost are made anew at the next login."`
 	RateLimit        int64          `default:"600" help:"Calls a minute that one token may make at one replica; 0 for no limit."`
 	IdempotencyTTL   time.Duration  `name:"idempotency-ttl" default:"24h" help:"How long the answer to an Idempotency-Key is kept."`
 	PollFirst        time.Duration  `default:"1s" help:"When the provider is asked again after a change; then doubling."`
@@ -43,7 +45,7 @@ type tuning struct {
 // config is the part of a service's configuration that the shared flags give.
 func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
-		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate,
+		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
 		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval,
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},

@@ -1,15 +1,15 @@
 // Package account is who may use the service: login, bearer tokens, sessions, passwords and their limits.
 //
-// Its invariants: limits are counted before a password is hashed and shared by all replicas; an unknown e-mail address
-// and a wrong password differ in nothing, time included; a token is kept only as its digest; a suspended account gets
-// no token (specification, part 5; contract, section 3).
+// Its invariants: every limit is spent before a password is hashed, atomically and shared by all replicas, and what a right
+// password needs not count is given back; hashes are computed by turns; an unknown e-mail address and a wrong password
+// differ in nothing, time included; a token is kept only as its digest; a suspended account gets no token (specification,
+// part 5; contract, section 3).
 //
 // Start reading at [Service.Login].
 package account
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +27,14 @@ var ErrInvalidCredentials = errors.New("invalid credentials")
 type LimitedError struct{ Limit Limit }
 
 func (e *LimitedError) Error() string { return "too many calls" }
+
+// limitOf is the limit that an error names, the zero Limit when it names none.
+func limitOf(err error) Limit {
+	if limited, ok := errors.AsType[*LimitedError](err); ok {
+		return limited.Limit
+	}
+	return Limit{}
+}
 
 // Limit is how a caller stands with the limit that is nearest to its end.
 type Limit struct {
@@ -49,15 +57,6 @@ type Service struct {
 	Hasher *Hasher
 }
 
-// The fixed login limits beside Service.LoginRate (contract, section 3).
-const (
-	sourceRate     = 100 // logins a minute from one source
-	failureRate    = 100 // failures an hour for one e-mail address
-	failureWindow  = time.Hour
-	loginWindow    = time.Minute
-	trustedForDays = 30 * 24 * time.Hour // a source that succeeded for an e-mail address is exempt from its failure limit
-)
-
 // Login is a successful login.
 type Login struct {
 	Token   secret.Text
@@ -70,112 +69,88 @@ type Login struct {
 // lower case.
 func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// Login checks a password and makes a bearer token. source is the caller's address. It returns the limit in any case, and
-// [*LimitedError], [ErrInvalidCredentials] or [store.ErrSuspended] (with the right password only).
-func (s *Service) Login(ctx context.Context, source, email, password string) (Login, Limit, error) {
-	return s.login(ctx, source, email, password, secret.NewToken, secret.Digest)
+// Login checks a password and makes a bearer token. from is the caller's address. It returns the limit in any case, and
+// [*LimitedError], [ErrInvalidCredentials], [ErrBusy] or [store.ErrSuspended] (with the right password only).
+func (s *Service) Login(ctx context.Context, from, email, password string) (Login, Limit, error) {
+	return s.login(ctx, from, email, password, secret.NewToken, secret.Digest)
 }
 
 // StartSession is [Service.Login] for a browser: under the same limits, with the same answers, and what it makes is the
 // secret of a session, which is no bearer token. It ends when tokens do: at logout, a change of the password, a
 // suspension, a reset, or after TokenTTL.
-func (s *Service) StartSession(ctx context.Context, source, email, password string) (Login, Limit, error) {
-	return s.login(ctx, source, email, password, secret.NewSession, secret.SessionDigest)
+func (s *Service) StartSession(ctx context.Context, from, email, password string) (Login, Limit, error) {
+	return s.login(ctx, from, email, password, secret.NewSession, secret.SessionDigest)
 }
 
-func (s *Service) login(ctx context.Context, source, email, password string, draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
+func (s *Service) login(ctx context.Context, from, email, password string, draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
 	email = NormalizeEmail(email)
-	limit, err := s.spend(ctx, source, email)
+	a, err := s.begin(ctx, from, email)
 	if err != nil {
-		return Login{}, limit, err
-	}
-	user, err := s.DB.UserByEmail(ctx, email)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return Login{}, limit, err
-	}
-	// Without a user the same work is done on a hash that no password has, so that time tells nothing.
-	right, err := s.Hasher.Matches(ctx, user.PasswordHash, password)
-	if err != nil {
-		return Login{}, limit, err
-	}
-	if !right {
-		return Login{}, limit, errors.Join(ErrInvalidCredentials, s.failed(ctx, email))
+		return Login{}, limitOf(err), err
 	}
 	token, err := draw(s.Random)
 	if err != nil {
-		return Login{}, limit, fmt.Errorf("make a token: %w", err)
+		return Login{}, a.limit, errors.Join(fmt.Errorf("make a token: %w", err), a.cancel(ctx))
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	account, err := s.DB.CreateToken(ctx, user, digest(token), expires)
-	if errors.Is(err, store.ErrNotFound) { // the password was changed since it was compared
-		return Login{}, limit, ErrInvalidCredentials
+	user, account, err := a.enter(ctx, password, digest(token), expires)
+	switch {
+	case errors.Is(err, ErrInvalidCredentials):
+		return Login{}, a.limit, err
+	case errors.Is(err, store.ErrSuspended): // only the right password learns this
+		return Login{}, a.limit, errors.Join(err, a.notFailed(ctx))
+	case err != nil:
+		return Login{}, a.limit, errors.Join(err, a.cancel(ctx))
 	}
-	if err != nil {
-		return Login{}, limit, err
+	if err := a.strengthen(ctx, user, password); err != nil {
+		return Login{}, a.limit, err
 	}
-	return Login{Token: token, Expires: expires, User: user, Account: account}, limit, s.succeeded(ctx, source, email)
+	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit, a.notFailed(ctx, a.trust())
 }
 
-// spend counts a login against its limits before anything else is done for it.
-func (s *Service) spend(ctx context.Context, source, email string) (Limit, error) {
-	if s.LoginRate == 0 {
-		return Limit{}, nil
+// looks is how often a password is compared at one attempt: a second time only where the hash was made anew, or changed,
+// between the comparison and its use.
+const looks = 2
+
+// enter compares the password and makes the token. It returns [ErrInvalidCredentials], [store.ErrSuspended], or why the
+// password could not be compared.
+func (a *attempt) enter(ctx context.Context, password string, digest [32]byte, expires time.Time) (store.User, store.Account, error) {
+	for range looks {
+		user, err := a.DB.UserByEmail(ctx, a.email)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return store.User{}, store.Account{}, err
+		}
+		// Without a user the same work is done on a hash that no password has, so that time tells nothing.
+		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, password)
+		if err != nil {
+			return store.User{}, store.Account{}, err
+		}
+		if !right {
+			break
+		}
+		account, err := a.DB.CreateToken(ctx, user, digest, expires)
+		if !errors.Is(err, store.ErrNotFound) {
+			return user, account, err
+		}
 	}
-	own, err := s.count(ctx, s.LoginRate, loginWindow, "login", source, email)
-	if err != nil {
-		return own, err
-	}
-	if all, err := s.count(ctx, sourceRate, loginWindow, "source", source); err != nil {
-		return all, err
-	}
-	trusted, _, err := s.DB.Spent(ctx, limitKey("trusted", source, email))
-	if err != nil || trusted > 0 {
-		return own, err
-	}
-	failures, end, err := s.DB.Spent(ctx, limitKey("failures", email))
-	if err != nil {
-		return own, err
-	}
-	if failures >= failureRate {
-		limit := Limit{Max: failureRate, Reset: max(0, end.Sub(s.Now()))}
-		return limit, &LimitedError{Limit: limit}
-	}
-	return own, nil
+	return store.User{}, store.Account{}, ErrInvalidCredentials
 }
 
-// count spends one of rate uses in a window of the limit that parts name.
-func (s *Service) count(ctx context.Context, rate int64, window time.Duration, parts ...string) (Limit, error) {
-	used, end, err := s.DB.Spend(ctx, limitKey(parts...), window)
-	if err != nil {
-		return Limit{}, err
-	}
-	limit := Limit{Max: rate, Remaining: max(0, rate-used), Reset: max(0, end.Sub(s.Now()))}
-	if used > rate {
-		return limit, &LimitedError{Limit: limit}
-	}
-	return limit, nil
-}
-
-func (s *Service) failed(ctx context.Context, email string) error {
-	if s.LoginRate == 0 {
+// strengthen makes the hash of a right password anew where it costs less than is configured. When there is no turn for
+// that, the next login does it.
+func (a *attempt) strengthen(ctx context.Context, user store.User, password string) error {
+	if !a.Hasher.Outdated(user.PasswordHash) {
 		return nil
 	}
-	_, _, err := s.DB.Spend(ctx, limitKey("failures", email), failureWindow)
-	return err
-}
-
-func (s *Service) succeeded(ctx context.Context, source, email string) error {
-	if s.LoginRate == 0 {
+	hash, err := a.Hasher.Hash(ctx, a.turn, password)
+	if errors.Is(err, ErrBusy) {
 		return nil
 	}
-	return s.DB.Renew(ctx, limitKey("trusted", source, email), trustedForDays)
-}
-
-// limitKey names a limit by a digest, so that no address stands in the database in clear.
-func limitKey(parts ...string) [32]byte {
-	hash := sha256.New()
-	for _, part := range parts {
-		fmt.Fprintf(hash, "%d:%s", len(part), part)
+	if err != nil {
+		return err
 	}
-	return [32]byte(hash.Sum(nil))
+	if err := a.DB.Rehash(ctx, user, hash); !errors.Is(err, store.ErrPasswordChanged) {
+		return err
+	}
+	return nil // it has another password, or another login was quicker
 }

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
@@ -20,15 +19,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	email    = "owner@example.com"
 	password = "correct horse battery staple"
-	source   = "192.0.2.1"
+	home     = "192.0.2.1"
 )
 
 // newService makes a service with one account. Each hash takes its real time, so tests make few.
 func newService(t *testing.T) (*Service, *storetest.Store, store.Account) {
 	t.Helper()
 	s := storetest.Open(t, storetest.SQLite)
-	service := &Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: 12 * time.Hour, LoginRate: 10, Hasher: NewHasher(2)}
-	hash, err := service.Hasher.Hash(t.Context(), password)
+	service := &Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: 12 * time.Hour, LoginRate: 10, Hasher: NewHasher(2, DefaultCost())}
+	hash, err := DefaultCost().Hash(password)
 	must(t, err)
 	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner", PasswordHash: hash})
 	must(t, err)
@@ -57,7 +56,7 @@ func limited(err error) bool {
 // TestLogin: the right password brings a token that speaks for the account until it expires, and is kept as its digest.
 func TestLogin(t *testing.T) {
 	s, db, account := newService(t)
-	login, limit, err := s.Login(t.Context(), source, "  OWNER@example.com ", password)
+	login, limit, err := s.Login(t.Context(), home, "  OWNER@example.com ", password)
 	must(t, err)
 	if login.User.Email != email || login.Account.ID != account.ID || login.Account.Company != account.Company || !login.Expires.Equal(db.Clock.Now().Add(12*time.Hour)) {
 		t.Errorf("login %+v", login)
@@ -76,7 +75,7 @@ func TestLogin(t *testing.T) {
 	db.Clock.Advance(12 * time.Hour)
 	_, err = db.Authenticate(t.Context(), secret.Digest(login.Token))
 	wantErr(t, err, store.ErrNotFound)
-	second, _, err := s.Login(t.Context(), source, email, password)
+	second, _, err := s.Login(t.Context(), home, email, password)
 	must(t, err)
 	if second.Token.Equal(login.Token) {
 		t.Error("two logins have one token")
@@ -88,22 +87,18 @@ func TestLogin(t *testing.T) {
 func TestEqualAnswers(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	_, wrong, wrongErr := s.Login(ctx, source, email, "wrong")
-	_, unknown, unknownErr := s.Login(ctx, source, "nobody@example.com", password)
+	_, wrong, wrongErr := s.Login(ctx, home, email, "wrong")
+	_, unknown, unknownErr := s.Login(ctx, home, "nobody@example.com", password)
 	wantErr(t, wrongErr, ErrInvalidCredentials)
 	if wrongErr.Error() != unknownErr.Error() || wrong != unknown {
 		t.Errorf("wrong: %v %+v, unknown: %v %+v", wrongErr, wrong, unknownErr, unknown)
 	}
 	for _, address := range []string{email, "nobody@example.com"} {
-		failures, _, err := db.Spent(ctx, limitKey("failures", address))
-		must(t, err)
-		if failures != 1 {
-			t.Errorf("%d failures of %s are counted, want 1", failures, address)
-		}
+		wantUsed(t, db, 1, "failures", address)
 	}
 	// A hash that cannot be read shows that it is looked at: for an unknown address that is the decoy.
 	s.Hasher.decoy = "unreadable"
-	_, _, err := s.Login(ctx, source, "nobody@example.com", password)
+	_, _, err := s.Login(ctx, home, "nobody@example.com", password)
 	wantErr(t, err, errForm)
 }
 
@@ -111,12 +106,12 @@ func TestEqualAnswers(t *testing.T) {
 func TestSuspended(t *testing.T) {
 	s, db, account := newService(t)
 	must(t, db.SuspendAccount(t.Context(), account.ID))
-	_, _, err := s.Login(t.Context(), source, email, "wrong")
+	_, _, err := s.Login(t.Context(), home, email, "wrong")
 	wantErr(t, err, ErrInvalidCredentials)
 	if errors.Is(err, store.ErrSuspended) {
 		t.Error("a wrong password learns that the account is suspended")
 	}
-	_, _, err = s.Login(t.Context(), source, email, password)
+	_, _, err = s.Login(t.Context(), home, email, password)
 	wantErr(t, err, store.ErrSuspended)
 }
 
@@ -124,30 +119,31 @@ func TestSuspended(t *testing.T) {
 func TestLimitBeforeHash(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	_, err := db.CreateAccount(ctx, "Other", store.NewUser{Email: "other@example.com", PasswordHash: "unreadable"})
-	must(t, err)
+	hashes := counted(s.Hasher)
+	try := func(from string, want error, hashed int64) Limit {
+		t.Helper()
+		before := hashes.Load()
+		_, limit, err := s.Login(ctx, from, email, password)
+		if want == nil && !limited(err) || want != nil && !errors.Is(err, want) || hashes.Load()-before != hashed {
+			t.Errorf("%v after %d passwords were compared", err, hashes.Load()-before)
+		}
+		return limit
+	}
 	for n := range s.LoginRate {
-		_, limit, err := s.Login(ctx, source, "other@example.com", password)
-		wantErr(t, err, errForm) // the hash is looked at
-		if limit.Remaining != s.LoginRate-1-n {
+		if limit := try(home, ErrInvalidCredentials, 1); limit.Remaining != s.LoginRate-1-n {
 			t.Errorf("after %d logins %d remain", n+1, limit.Remaining)
 		}
 	}
 	db.Clock.Advance(20 * time.Second)
-	_, limit, err := s.Login(ctx, source, "other@example.com", password)
-	if !limited(err) || limit != (Limit{Max: 10, Remaining: 0, Reset: 40 * time.Second}) {
-		t.Errorf("error %v with limit %+v", err, limit)
+	if limit := try(home, nil, 0); limit != (Limit{Max: 10, Remaining: 0, Reset: 40 * time.Second}) {
+		t.Errorf("limit %+v", limit)
 	}
-	_, _, err = s.Login(ctx, "192.0.2.2", "other@example.com", password) // another source has its own limit
-	wantErr(t, err, errForm)
+	try("192.0.2.2", ErrInvalidCredentials, 1) // another source has its own limit
 	db.Clock.Advance(40 * time.Second)
-	_, _, err = s.Login(ctx, source, "other@example.com", password)
-	wantErr(t, err, errForm)
-
+	try(home, ErrInvalidCredentials, 1)
 	s.LoginRate = 0 // switched off
 	for range 12 {
-		_, _, err = s.Login(ctx, source, "other@example.com", password)
-		wantErr(t, err, errForm)
+		try(home, ErrInvalidCredentials, 1)
 	}
 }
 
@@ -155,16 +151,26 @@ func TestLimitBeforeHash(t *testing.T) {
 func spendLogins(t *testing.T, db *store.DB, n int, window time.Duration, parts ...string) {
 	t.Helper()
 	for range n {
-		_, _, err := db.Spend(t.Context(), limitKey(parts...), window)
+		_, err := db.Spend(t.Context(), store.Use{Key: limitKey(parts...), Most: 1 << 30, Window: window})
 		must(t, err)
 	}
 }
 
-// TestSourceLimit: one source tries at most a hundred logins a minute, whatever the addresses.
+// wantUsed compares how many uses of a limit are counted.
+func wantUsed(t *testing.T, db *storetest.Store, want int64, parts ...string) {
+	t.Helper()
+	used, _, err := db.Spent(t.Context(), limitKey(parts...))
+	must(t, err)
+	if used != want {
+		t.Errorf("%v: %d uses are counted, want %d", parts, used, want)
+	}
+}
+
+// TestSourceLimit: one source tries at most a hundred logins a minute, whatever the e-mail addresses.
 func TestSourceLimit(t *testing.T) {
 	s, db, _ := newService(t)
-	spendLogins(t, db.DB, sourceRate, loginWindow, "source", source)
-	_, limit, err := s.Login(t.Context(), source, email, password)
+	spendLogins(t, db.DB, sourceRate, loginWindow, "source", home)
+	_, limit, err := s.Login(t.Context(), home, email, password)
 	if !limited(err) || limit.Max != sourceRate {
 		t.Errorf("error %v with limit %+v", err, limit)
 	}
@@ -177,10 +183,10 @@ func TestSourceLimit(t *testing.T) {
 func TestFailureLimit(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	_, _, err := s.Login(ctx, source, email, password)
+	_, _, err := s.Login(ctx, home, email, password)
 	must(t, err)
 	db.Clock.Advance(29 * 24 * time.Hour)
-	_, _, err = s.Login(ctx, source, email, password)
+	_, _, err = s.Login(ctx, home, email, password)
 	must(t, err)
 	db.Clock.Advance(29 * 24 * time.Hour) // within thirty days of the last success, not of the first
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
@@ -188,7 +194,7 @@ func TestFailureLimit(t *testing.T) {
 	if !limited(err) || limit != (Limit{Max: failureRate, Reset: failureWindow}) {
 		t.Errorf("a stranger gets error %v with limit %+v", err, limit)
 	}
-	_, _, err = s.Login(ctx, source, email, password)
+	_, _, err = s.Login(ctx, home, email, password)
 	must(t, err)
 	db.Clock.Advance(failureWindow)
 	_, _, err = s.Login(ctx, "198.51.100.9", email, password)
@@ -200,67 +206,4 @@ func TestLimitKeys(t *testing.T) {
 	if limitKey("login", "ab", "c") == limitKey("login", "a", "bc") || limitKey("a") == limitKey("a", "") {
 		t.Error("two limits have one key")
 	}
-}
-
-// TestChangedPassword: a login that compared the old password while it was being changed gets no token.
-func TestChangedPassword(t *testing.T) {
-	s, db, account := newService(t)
-	users, err := db.Users(t.Context(), account.ID)
-	must(t, err)
-	s.Random = readFunc(func(p []byte) (int, error) { // between the comparison and the token
-		must(t, db.SetPassword(t.Context(), account.ID, users[0].ID, "$changed", nil))
-		return rand.Read(p)
-	})
-	_, _, err = s.Login(t.Context(), source, email, password)
-	wantErr(t, err, ErrInvalidCredentials)
-}
-
-type readFunc func(p []byte) (int, error)
-
-func (f readFunc) Read(p []byte) (int, error) { return f(p) }
-
-// TestHasher: a hash is a PHC string with a salt of its own that matches its password and no other.
-func TestHasher(t *testing.T) {
-	h, ctx := NewHasher(2), t.Context()
-	hash, err := h.Hash(ctx, password)
-	must(t, err)
-	if again, err := h.Hash(ctx, password); err != nil || again == hash {
-		t.Errorf("two hashes of one password are %q and %q, error %v", hash, again, err)
-	}
-	for given, want := range map[string]bool{password: true, password + " ": false, "": false} {
-		if right, err := h.Matches(ctx, hash, given); err != nil || right != want {
-			t.Errorf("%q matches: %v, error %v", given, right, err)
-		}
-	}
-	salt, key, err := decodeHash(hash)
-	must(t, err)
-	if len(salt) != argonSalt || len(key) != argonKey || encodeHash(salt, key) != hash || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
-		t.Errorf("hash %q of a salt of %d and a key of %d bytes", hash, len(salt), len(key))
-	}
-	// Computed with Argon2id of the Python package cryptography 48.0.0, for a salt of sixteen times 's'.
-	const known = hashPrefix + "c3Nzc3Nzc3Nzc3Nzc3Nzcw$seQ2T+K2WQIrX5WXyZmfiU3zDNMX5R9noIQQbEs8mzE"
-	if right, err := h.Matches(ctx, known, password); err != nil || !right {
-		t.Errorf("the known hash matches: %v, error %v", right, err)
-	}
-	for _, hash := range []string{"plain", "$argon2i$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA", hashPrefix, hashPrefix + "c2FsdA", hashPrefix + "!$!", hashPrefix + "c2FsdA$!", hashPrefix + "c2FsdA$aGFzaA"} {
-		if right, err := h.Matches(ctx, hash, password); err == nil || right {
-			t.Errorf("%q: matches %v, error %v", hash, right, err)
-		}
-	}
-	if right, err := h.Matches(ctx, "", ""); err != nil || right {
-		t.Errorf("nobody's hash matches: %v, error %v", right, err)
-	}
-}
-
-// TestHasherSlots: who cannot wait for a turn is told so, and takes none.
-func TestHasherSlots(t *testing.T) {
-	h := NewHasher(1)
-	must(t, h.slots.Acquire(t.Context(), 1))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := h.Hash(ctx, password)
-	wantErr(t, err, context.Canceled)
-	h.slots.Release(1)
-	_, err = h.Hash(t.Context(), password)
-	must(t, err)
 }

@@ -21,58 +21,59 @@ var (
 	ErrSamePassword   = errors.New("the password is the old one")
 )
 
-// ChangePassword replaces the password of a session's user and revokes the user's other tokens. A wrong current
-// password counts as a failed login, so that a stolen token is no way to guess it. The caller has checked the length of
-// the new one. It returns the limit in any case, and [*LimitedError], [ErrWrongPassword], [ErrCommonPassword] or
-// [ErrSamePassword].
-func (s *Service) ChangePassword(ctx context.Context, session store.Session, source, current, chosen string) (Limit, error) {
+// ChangePassword replaces the password of a session's user and revokes the user's other tokens. It is an attempt under
+// every limit of a login, and a wrong current password counts as a failed one, so that a stolen token is no way to guess
+// it. The caller has checked the length of the new one. It returns the limit in any case, and [*LimitedError],
+// [ErrWrongPassword], [ErrCommonPassword], [ErrSamePassword], [ErrBusy], or [store.ErrSessionEnded] when the session was
+// revoked meanwhile, for instance by an operator's reset, which a change never undoes.
+func (s *Service) ChangePassword(ctx context.Context, session store.Session, from, current, chosen string) (Limit, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
 		return Limit{}, err
 	}
-	limit, err := s.stand(ctx, source, user.Email)
+	a, err := s.begin(ctx, from, user.Email)
 	if err != nil {
-		return limit, err
+		return limitOf(err), err
 	}
-	right, err := s.Hasher.Matches(ctx, user.PasswordHash, current)
-	if err != nil {
-		return limit, err
+	a.turn = Turn{Holder: "company " + session.Account.ID.String(), Known: true}
+	err = a.change(ctx, session, user, current, chosen)
+	switch {
+	case err == nil:
+		a.limit.Remaining++ // given back with the change
+	case !errors.Is(err, ErrWrongPassword):
+		err = errors.Join(err, a.cancel(ctx))
 	}
-	if !right {
-		limit, err := s.spend(ctx, source, user.Email)
-		if _, limited := errors.AsType[*LimitedError](err); err != nil && !limited {
-			return limit, err
-		}
-		return limit, errors.Join(ErrWrongPassword, s.failed(ctx, user.Email))
-	}
-	if chosen == current {
-		return limit, ErrSamePassword
-	}
-	if Common(chosen) {
-		return limit, ErrCommonPassword
-	}
-	hash, err := s.Hasher.Hash(ctx, chosen)
-	if err != nil {
-		return limit, err
-	}
-	return limit, s.DB.SetPassword(ctx, session.Account.ID, user.ID, hash, &session.Digest)
+	return a.limit, err
 }
 
-// stand tells how a source stands with the logins for an e-mail address, without counting one: a right password is no
-// failed login.
-func (s *Service) stand(ctx context.Context, source, email string) (Limit, error) {
-	if s.LoginRate == 0 {
-		return Limit{}, nil
+// change compares the current password and stores the new one.
+func (a *attempt) change(ctx context.Context, session store.Session, user store.User, current, chosen string) error {
+	for range looks {
+		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, current)
+		if err != nil {
+			return err
+		}
+		if !right {
+			break
+		}
+		if chosen == current {
+			return ErrSamePassword
+		}
+		if Common(chosen) {
+			return ErrCommonPassword
+		}
+		hash, err := a.Hasher.Hash(ctx, a.turn, chosen)
+		if err != nil {
+			return err
+		}
+		if err := a.DB.ChangePassword(ctx, session, user.PasswordHash, hash, a.spent...); !errors.Is(err, store.ErrPasswordChanged) {
+			return err
+		}
+		if user, err = a.DB.User(ctx, session); err != nil {
+			return err
+		}
 	}
-	used, end, err := s.DB.Spent(ctx, limitKey("login", source, email))
-	if err != nil || used == 0 {
-		return Limit{}, err
-	}
-	limit := Limit{Max: s.LoginRate, Remaining: max(0, s.LoginRate-used), Reset: max(0, end.Sub(s.Now()))}
-	if used >= s.LoginRate {
-		return limit, &LimitedError{Limit: limit}
-	}
-	return limit, nil
+	return ErrWrongPassword
 }
 
 // Common tells whether a password is on the list of common ones, whatever its case, or one character over and over.

@@ -254,7 +254,7 @@ func (s *Sandbox) makeAccount(ctx context.Context, saved *state) (password strin
 	if err != nil {
 		return "", err
 	}
-	hash, err := account.NewHasher(1).Hash(ctx, text.Reveal())
+	hash, err := account.DefaultCost().Hash(text.Reveal())
 	if err != nil {
 		return "", err
 	}

@@ -169,7 +169,7 @@ func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential se
 	}
 	made := &company{name: "bench-" + hex.EncodeToString(tag[:]), password: password}
 	made.email = made.name + "@bench.example"
-	hash, err := account.NewHasher(1).Hash(ctx, password.Reveal())
+	hash, err := account.DefaultCost().Hash(password.Reveal())
 	if err != nil {
 		return err
 	}

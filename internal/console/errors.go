@@ -66,6 +66,7 @@ func problemOf(err error) *problem {
 	}{
 		{store.ErrNotFound, http.StatusNotFound},
 		{store.ErrUnavailable, http.StatusServiceUnavailable},
+		{account.ErrBusy, http.StatusServiceUnavailable},
 		{context.Canceled, http.StatusServiceUnavailable},
 		{context.DeadlineExceeded, http.StatusServiceUnavailable},
 	} {

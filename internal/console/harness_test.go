@@ -91,7 +91,7 @@ func (s *system) tenant(t testing.TB) *store.Tenant {
 // company makes another account with a user of the given password.
 func (s *system) company(t testing.TB, email, password string) store.Account {
 	t.Helper()
-	hash, err := account.NewHasher(1).Hash(t.Context(), password)
+	hash, err := account.DefaultCost().Hash(password)
 	must(t, err)
 	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another", PasswordHash: hash})
 	must(t, err)

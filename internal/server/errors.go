@@ -106,6 +106,8 @@ func failures(err error) *refusal {
 	}{
 		{store.ErrNotFound, api.CodeNotFound},
 		{account.ErrInvalidCredentials, api.CodeInvalidCredentials},
+		{account.ErrBusy, api.CodeUnavailable},
+		{store.ErrSessionEnded, api.CodeUnauthenticated},
 		{store.ErrSuspended, api.CodeAccountSuspended},
 		{store.ErrConnectionRequired, api.CodeProviderConnectionRequired},
 		{store.ErrNotApproved, api.CodeProductionNotApproved},

@@ -31,8 +31,9 @@ func (c *call) login(ctx context.Context, in func() (api.LoginRequest, error)) (
 		return 0, out, err
 	}
 	out.Data = api.Login{Token: login.Token.Reveal(), ExpiresAt: login.Expires,
-		User:    api.LoginUser{Name: login.User.Name, Email: login.User.Email},
-		Account: api.LoginAccount{CompanyName: login.Account.Company, Status: login.Account.Status}}
+		User:                   api.LoginUser{Name: login.User.Name, Email: login.User.Email},
+		Account:                api.LoginAccount{CompanyName: login.Account.Company, Status: login.Account.Status},
+		PasswordChangeRequired: login.User.PasswordChangeRequired}
 	return http.StatusOK, out, nil
 }
 

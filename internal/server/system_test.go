@@ -103,7 +103,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 		ended <- nil
 		t.Fatalf("run: %v", err)
 	}
-	if s.hash, err = account.NewHasher(1).Hash(t.Context(), password); err != nil {
+	if s.hash, err = account.DefaultCost().Hash(password); err != nil {
 		t.Fatal(err)
 	}
 	return s

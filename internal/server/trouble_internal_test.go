@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func troubled(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *st
 	t.Helper()
 	db := storetest.Open(t, storetest.Engines()[0])
 	s, err := New(Config{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, MaxBody: 1 << 20, RateLimit: 2, Version: "test",
-		Accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, TokenTTL: time.Hour, LoginRate: 1, Hasher: account.NewHasher(0)},
+		Accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, TokenTTL: time.Hour, LoginRate: 1, Hasher: account.NewHasher(0, account.DefaultCost())},
 		Log:      slog.New(slog.NewJSONHandler(log, nil)), Observe: func(string, string, int, time.Duration) {},
 		Ready: func(context.Context) error { return errors.New(inside) }})
 	if err != nil {
@@ -104,30 +105,42 @@ func TestTrouble(t *testing.T) {
 }
 
 // TestLimitBeforeHash: a login that its limit refuses costs no hash. Here no hash ever ends, because the hasher works on
-// no password at a time: the first login waits until its caller gives up, and the second is refused at once.
+// no password at a time: of two logins one waits until its caller gives up, and the other is refused at once.
 func TestLimitBeforeHash(t *testing.T) {
 	running, _ := troubled(t, io.Discard)
-	login := func(ctx context.Context) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	answers := make(chan *http.Response, 2)
+	login := func() {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, running.URL+client+"/auth/login", strings.NewReader(`{"email":"a@b.c","password":"p"}`))
 		if err != nil {
-			return nil, err
+			t.Error(err)
+		} else {
+			request.Header.Set("Content-Type", "application/json")
+			response, err := running.Client().Do(request)
+			if err == nil {
+				answers <- response
+				return
+			}
 		}
-		request.Header.Set("Content-Type", "application/json")
-		return running.Client().Do(request)
+		answers <- nil
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if response, err := login(ctx); err == nil {
-		response.Body.Close()
-		t.Fatalf("the first login answered %d: something was hashed", response.StatusCode)
+	var both sync.WaitGroup
+	both.Go(login)
+	both.Go(login)
+	refused := <-answers
+	cancel()
+	both.Wait()
+	if waited := <-answers; waited != nil {
+		waited.Body.Close()
+		t.Errorf("both logins were answered, the second %d", waited.StatusCode)
 	}
-	response, err := login(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	if refused == nil {
+		t.Fatal("no login was answered")
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" || response.Header.Get("RateLimit-Remaining") != "0" {
-		t.Errorf("the second login answered %d with %v", response.StatusCode, response.Header)
+	defer refused.Body.Close()
+	if refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" || refused.Header.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("a login answered %d with %v", refused.StatusCode, refused.Header)
 	}
 }
 

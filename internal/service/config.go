@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"quittance/internal/account"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
@@ -45,6 +46,8 @@ type Config struct {
 	TokenTTL time.Duration
 	// LoginRate is how many logins a minute one source may try for one e-mail address; 0 for no login limits.
 	LoginRate int64
+	// PasswordCost is that of new password hashes; the zero value for [account.DefaultCost].
+	PasswordCost account.Cost
 	// MaxRequests is how many requests the API works on at a time; 0 for 2048.
 	MaxRequests int
 	// RateLimit is how many calls a minute one token may make at this process; 0 for no limit.
@@ -103,6 +106,11 @@ func (c *Config) check() error {
 	}
 	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 {
 		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --login-rate, --rate-limit, --retain-events and --retain-attempts at least 0")
+	}
+	if c.PasswordCost != (account.Cost{}) {
+		if err := c.PasswordCost.Check(); err != nil {
+			return fmt.Errorf("--password-cost: %w", err)
+		}
 	}
 	if c.API && c.TLSCert == "" && !c.BehindProxy {
 		return requireLoopback(c.Listen)

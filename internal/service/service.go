@@ -9,6 +9,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -160,7 +161,7 @@ func (s *Service) serverConfig() server.Config {
 	return server.Config{
 		DB: s.db,
 		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
-			Hasher: account.NewHasher(int64(runtime.GOMAXPROCS(0)))},
+			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))}, // one processor is left for everybody else
 		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
 		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
 	}

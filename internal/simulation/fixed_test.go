@@ -83,12 +83,11 @@ func (f *fixed) populate(path string) (err error) {
 			err = closed
 		}
 	}()
-	hasher := account.NewHasher(1)
 	for _, c := range []fixedCompany{
 		{name: "alpha", password: "canary-alpha-password-1", credential: "canary-alpha-credential-1", baseURL: "http://127.0.0.1:7001"},
 		{name: "bravo", password: "canary-bravo-password-1", credential: "canary-bravo-credential-1", baseURL: "http://127.0.0.1:7002"},
 	} {
-		hash, err := hasher.Hash(ctx, c.password)
+		hash, err := account.DefaultCost().Hash(c.password)
 		if err != nil {
 			return err
 		}

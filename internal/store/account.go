@@ -36,7 +36,9 @@ type User struct {
 	Email        string
 	Name         string
 	PasswordHash string
-	CreatedAt    time.Time
+	// PasswordChangeRequired tells that an administrator gave the password, and the user has not changed it yet.
+	PasswordChangeRequired bool
+	CreatedAt              time.Time
 }
 
 // NewUser is what a user is made from. Email is compared exactly: the caller normalises it.
@@ -44,6 +46,8 @@ type NewUser struct {
 	Email        string
 	Name         string
 	PasswordHash string
+	// PasswordChangeRequired has the user change the password at its first use in the console.
+	PasswordChangeRequired bool
 }
 
 // CreateAccount makes an account with its first tenant and its first user. [ErrExists] says that the e-mail address
@@ -91,8 +95,8 @@ func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, erro
 	if err != nil {
 		return ID{}, err
 	}
-	_, err = t.exec(ctx, `insert into users (account_id, id, email, name, password_hash, created_at, password_changed_at)
-		values ($1, $2, $3, $4, $5, $6, $6)`, account, id, user.Email, user.Name, user.PasswordHash, micros(t.db.now()))
+	_, err = t.exec(ctx, `insert into users (account_id, id, email, name, password_hash, password_change_required, created_at, password_changed_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $7)`, account, id, user.Email, user.Name, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.db.now()))
 	return id, err
 }
 
@@ -193,13 +197,13 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 	})
 }
 
-const userColumns = `account_id, id, email, name, password_hash, created_at`
+const userColumns = `account_id, id, email, name, password_hash, password_change_required, created_at`
 
 func scanUser(row scanner) (User, error) {
 	var user User
-	var created int64
-	err := row.Scan(&user.Account, &user.ID, &user.Email, &user.Name, &user.PasswordHash, &created)
-	user.CreatedAt = instant(created)
+	var created, required int64
+	err := row.Scan(&user.Account, &user.ID, &user.Email, &user.Name, &user.PasswordHash, &required, &created)
+	user.PasswordChangeRequired, user.CreatedAt = required != 0, instant(created)
 	return user, err
 }
 
@@ -207,30 +211,6 @@ func scanUser(row scanner) (User, error) {
 func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
 	user, err := scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where email = $1`, email))
 	return user, db.fail(err)
-}
-
-// SetPassword stores a new password hash and revokes the user's tokens, except the one whose digest is given.
-func (db *DB) SetPassword(ctx context.Context, account, user ID, hash string, keep *[32]byte) error {
-	return db.write(ctx, "set password", func(ctx context.Context, t *tx) error {
-		now := micros(db.now())
-		changed, err := t.exec(ctx, `update users set password_hash = $3, password_changed_at = $4 where account_id = $1 and id = $2`,
-			account, user, hash, now)
-		if err != nil {
-			return err
-		}
-		if changed == 0 {
-			return ErrNotFound
-		}
-		var kept []byte
-		if keep != nil {
-			kept = keep[:]
-		} else {
-			kept = []byte{}
-		}
-		_, err = t.exec(ctx, `update tokens set revoked_at = $3
-			where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $4`, account, user, now, kept)
-		return err
-	})
 }
 
 // ErrSuspended says that the account is suspended.
@@ -249,17 +229,17 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 		if account.Status != AccountActive {
 			return ErrSuspended
 		}
-		var unchanged ID
-		if err := t.QueryRowContext(ctx, `select id from users where account_id = $1 and id = $2 and password_hash = $3`+db.lock,
-			user.Account, user.ID, user.PasswordHash).Scan(&unchanged); err != nil {
+		var required int64
+		if err := t.QueryRowContext(ctx, `select password_change_required from users where account_id = $1 and id = $2 and password_hash = $3`+db.lock,
+			user.Account, user.ID, user.PasswordHash).Scan(&required); err != nil {
 			return err
 		}
 		tenant, err := db.currentTenant(ctx, t, user.Account)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, created_at, expires_at)
-			values ($1, $2, $3, $4, $5, $6)`, digest[:], user.Account, tenant.id, user.ID, micros(db.now()), micros(expires))
+		_, err = t.exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at)
+			values ($1, $2, $3, $4, $5, $6, $7)`, digest[:], user.Account, tenant.id, user.ID, required, micros(db.now()), micros(expires))
 		return err
 	})
 	return account, err
@@ -271,6 +251,9 @@ type Session struct {
 	Account Account
 	User    ID
 	Digest  [32]byte
+	// PasswordChangeRequired tells that it began with a password that its user has to change before anything else in the
+	// console.
+	PasswordChangeRequired bool
 }
 
 // RevokeToken ends a token.

@@ -183,36 +183,6 @@ func TestUsers(t *testing.T) {
 	})
 }
 
-// TestSetPassword: a new password revokes every other token of the user, and of nobody else. A token for the old
-// password cannot be made any more.
-func TestSetPassword(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, f *fixture) {
-		ctx := t.Context()
-		id, err := f.AddUser(ctx, f.account.ID, store.NewUser{Email: "second@example.com", PasswordHash: "$2"})
-		must(t, err)
-		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: id, PasswordHash: "$2"}, digest(30), f.Clock.Now().Add(time.Hour))
-		must(t, err)
-		keep, drop := f.token(t, 10, time.Hour), f.token(t, 11, time.Hour)
-		must(t, f.SetPassword(ctx, f.account.ID, f.user.ID, "$new", &keep))
-		for token, want := range map[[32]byte]error{keep: nil, drop: store.ErrNotFound, digest(30): nil} {
-			_, err := f.Authenticate(ctx, token)
-			wantErr(t, err, want)
-		}
-		_, err = f.CreateToken(ctx, f.user, digest(12), f.Clock.Now().Add(time.Hour))
-		wantErr(t, err, store.ErrNotFound)
-		f.user, err = f.UserByEmail(ctx, f.user.Email)
-		must(t, err)
-		if f.user.PasswordHash != "$new" {
-			t.Errorf("password hash %q", f.user.PasswordHash)
-		}
-		must(t, f.SetPassword(ctx, f.account.ID, f.user.ID, "$newer", nil))
-		_, err = f.Authenticate(ctx, keep)
-		wantErr(t, err, store.ErrNotFound)
-		wantErr(t, f.SetPassword(ctx, f.account.ID, f.decoy.user.ID, "$stolen", nil), store.ErrNotFound)
-		wantErr(t, f.SetPassword(ctx, f.decoy.account.ID, f.user.ID, "$stolen", nil), store.ErrNotFound)
-	})
-}
-
 // TestProfile: the profile is replaced whole and shown with the session; an unknown account has none.
 func TestProfile(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {

@@ -1,72 +1,146 @@
 package store_test
 
 import (
+	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"quittance/internal/store"
 )
 
+// use is one use of the n-th limit, of which a minute has so many.
+func use(n byte, most int64) store.Use {
+	return store.Use{Key: digest(n), Most: most, Window: time.Minute}
+}
+
+// wantSpent compares how often a limit has been used.
+func wantSpent(t *testing.T, db *store.DB, n byte, want int64) {
+	t.Helper()
+	used, _, err := db.Spent(t.Context(), digest(n))
+	must(t, err)
+	if used != want {
+		t.Errorf("limit %d has %d uses, want %d", n, used, want)
+	}
+}
+
+// wantExhausted wants the limit at a place to have been used up.
+func wantExhausted(t *testing.T, err error, place int, used int64) {
+	t.Helper()
+	exhausted, ok := errors.AsType[*store.ExhaustedError](err)
+	if !ok || exhausted.Limit != place || exhausted.Spent.Used != used {
+		t.Errorf("error %#v, want limit %d to be exhausted at %d", err, place, used)
+	}
+}
+
 // TestSpend: uses are counted in windows that begin with a use, by all replicas together.
 func TestSpend(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		ctx, key := t.Context(), digest(1)
-		spent := func(db *store.DB, key [32]byte, want int64) {
-			t.Helper()
-			used, _, err := db.Spent(ctx, key)
-			must(t, err)
-			if used != want {
-				t.Errorf("%d uses, want %d", used, want)
-			}
-		}
+		ctx := t.Context()
 		replica, end := f.Again(t), f.Clock.Now().Add(time.Minute)
-		spent(f.DB, key, 0)
+		wantSpent(t, f.DB, 1, 0)
 		for n, db := range []*store.DB{f.DB, replica, f.DB} {
-			used, until, err := db.Spend(ctx, key, time.Minute)
+			spent, err := db.Spend(ctx, use(1, 3))
 			must(t, err)
-			if used != int64(n+1) || !until.Equal(end) {
-				t.Errorf("use %d counts as %d until %v, want %d until %v", n+1, used, until, n+1, end)
+			if want := (store.Spent{Key: digest(1), Used: int64(n + 1), End: end}); len(spent) != 1 || spent[0] != want {
+				t.Errorf("use %d counts as %+v, want %+v", n+1, spent, want)
 			}
 			f.Clock.Advance(10 * time.Second)
 		}
-		spent(replica, key, 3)
-		spent(f.DB, digest(2), 0)
+		_, err := replica.Spend(ctx, use(1, 3))
+		wantExhausted(t, err, 0, 3)
+		wantSpent(t, replica, 1, 3)
+		wantSpent(t, f.DB, 2, 0)
 		f.Clock.Advance(30*time.Second - time.Microsecond) // a microsecond before the end
-		spent(f.DB, key, 3)
+		wantSpent(t, f.DB, 1, 3)
 		f.Clock.Advance(time.Microsecond)
-		spent(f.DB, key, 0)
-		used, until, err := f.Spend(ctx, key, time.Minute)
+		wantSpent(t, f.DB, 1, 0)
+		spent, err := f.Spend(ctx, use(1, 3))
 		must(t, err)
-		if used != 1 || !until.Equal(f.Clock.Now().Add(time.Minute)) {
-			t.Errorf("the first use of a new window counts as %d until %v", used, until)
+		if spent[0].Used != 1 || !spent[0].End.Equal(f.Clock.Now().Add(time.Minute)) {
+			t.Errorf("the first use of a new window counts as %+v", spent)
 		}
+	})
+}
 
-		race(20, func(int) {
-			_, _, err := f.Spend(ctx, digest(3), time.Minute)
+// TestSpendAllOrNone: a use that one limit refuses is counted by none of the others.
+func TestSpendAllOrNone(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		for range 2 {
+			_, err := f.Spend(t.Context(), use(1, 9), use(2, 2), use(3, 9))
+			must(t, err)
+		}
+		_, err := f.Spend(t.Context(), use(1, 9), use(2, 2), use(3, 9))
+		wantExhausted(t, err, 1, 2)
+		for n := byte(1); n <= 3; n++ {
+			wantSpent(t, f.DB, n, 2)
+		}
+	})
+}
+
+// TestSpendAtOnce: however many uses race for a limit, from however many replicas, exactly as many as it has are counted,
+// and those that were refused left no trace in the others.
+func TestSpendAtOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		replica := f.Again(t)
+		var counted atomic.Int64
+		race(60, func(n int) {
+			db := f.DB
+			if n%2 == 0 {
+				db = replica
+			}
+			_, err := db.Spend(t.Context(), use(100+byte(n), 1), use(1, 20))
+			if _, exhausted := errors.AsType[*store.ExhaustedError](err); exhausted {
+				return
+			}
 			must2(t, err)
+			counted.Add(1)
 		})
-		spent(f.DB, digest(3), 20)
+		if counted.Load() != 20 {
+			t.Errorf("%d of 60 uses were counted, want 20", counted.Load())
+		}
+		wantSpent(t, f.DB, 1, 20)
+		if n := f.number(t, `select count(*) from limits`); n != 21 {
+			t.Errorf("%d limits have a use, want 21", n)
+		}
+	})
+}
+
+// TestSettleLimits: a use is given back in the window it was counted in, and in no later one.
+func TestSettleLimits(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		first, err := f.Spend(ctx, use(1, 5), use(2, 5))
+		must(t, err)
+		_, err = f.Spend(ctx, use(1, 5), use(2, 5))
+		must(t, err)
+		must(t, f.Settle(ctx, first[1:]))
+		wantSpent(t, f.DB, 1, 2)
+		wantSpent(t, f.DB, 2, 1)
+		f.Clock.Advance(time.Minute)
+		_, err = f.Spend(ctx, use(1, 5))
+		must(t, err)
+		must(t, f.Settle(ctx, first))
+		wantSpent(t, f.DB, 1, 1)
 	})
 }
 
 // TestRenew: a renewed window lasts from the last use, not from the first.
 func TestRenew(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		ctx, key := t.Context(), digest(1)
+		ctx, renewed := t.Context(), use(1, 0)
 		for range 3 {
-			must(t, f.Renew(ctx, key, time.Minute))
+			must(t, f.Settle(ctx, nil, renewed))
 			f.Clock.Advance(40 * time.Second)
 		}
-		used, end, err := f.Spent(ctx, key)
+		used, end, err := f.Spent(ctx, renewed.Key)
 		must(t, err)
 		if want := f.Clock.Now().Add(20 * time.Second); used != 3 || !end.Equal(want) {
 			t.Errorf("%d uses until %v, want 3 until %v", used, end, want)
 		}
 		f.Clock.Advance(20 * time.Second)
-		must(t, f.Renew(ctx, key, time.Minute))
-		if used, _, err = f.Spent(ctx, key); err != nil || used != 1 {
-			t.Errorf("%d uses after the end, error %v", used, err)
-		}
+		must(t, f.Settle(ctx, nil, renewed))
+		wantSpent(t, f.DB, 1, 1)
 	})
 }
 
@@ -74,9 +148,7 @@ func TestRenew(t *testing.T) {
 func TestSweep(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		_, _, err := f.Spend(ctx, digest(1), time.Minute)
-		must(t, err)
-		_, _, err = f.Spend(ctx, digest(2), time.Hour)
+		_, err := f.Spend(ctx, use(1, 1), store.Use{Key: digest(2), Most: 1, Window: time.Hour})
 		must(t, err)
 		f.token(t, 10, time.Minute)
 		f.token(t, 11, 2*time.Hour)

@@ -90,12 +90,13 @@ func (db *DB) answer(ctx context.Context, all []*lookup) {
 		digest  []byte
 		profile string
 		created int64
+		change  int64
 	}
 	found, err := collect(ctx, db.reader, func(row scanner) (live, error) {
 		l := live{session: Session{Tenant: &Tenant{db: db}}}
 		s := &l.session
-		return l, row.Scan(&l.digest, &s.Tenant.id, &s.Tenant.account, &s.User, &s.Account.Company, &s.Account.Status, &l.profile, &l.created)
-	}, `select t.digest, t.tenant_id, t.account_id, t.user_id, a.company, a.status, a.profile, a.created_at
+		return l, row.Scan(&l.digest, &s.Tenant.id, &s.Tenant.account, &s.User, &s.Account.Company, &s.Account.Status, &l.profile, &l.created, &l.change)
+	}, `select t.digest, t.tenant_id, t.account_id, t.user_id, a.company, a.status, a.profile, a.created_at, t.password_change_required
 		from tokens t
 		join accounts a on a.id = t.account_id
 		join tenants n on n.id = t.tenant_id
@@ -116,6 +117,7 @@ func (db *DB) answer(ctx context.Context, all []*lookup) {
 			continue
 		}
 		asked.session = l.session
+		asked.session.PasswordChangeRequired = l.change != 0
 		asked.session.Digest, asked.session.Account.ID, asked.session.Account.CreatedAt = asked.digest, l.session.Tenant.account, instant(l.created)
 		if err := jsonv2.Unmarshal([]byte(l.profile), &asked.session.Account.Profile); err != nil {
 			asked.session, asked.err = Session{}, fmt.Errorf("stored profile: %w", err)

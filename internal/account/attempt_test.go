@@ -1,0 +1,265 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/internal/store"
+)
+
+// counted has a hasher count the passwords that reach it, and makes them cheap: every comparison says no.
+func counted(h *Hasher) *atomic.Int64 {
+	var hashes atomic.Int64
+	h.derive = func(_ Cost, _ string, _ []byte, length uint32) []byte {
+		hashes.Add(1)
+		return make([]byte, length)
+	}
+	return &hashes
+}
+
+// TestBurstOfLogins: however many sources try a password of one address at once, no more than the limit are compared.
+func TestBurstOfLogins(t *testing.T) {
+	s, _, _ := newService(t)
+	hashes := counted(s.Hasher)
+	var wrong, refused atomic.Int64
+	var all sync.WaitGroup
+	for n := range 200 {
+		all.Go(func() {
+			_, _, err := s.Login(t.Context(), fmt.Sprintf("192.0.2.%d", n), email, "wrong")
+			switch {
+			case limited(err):
+				refused.Add(1)
+			case errors.Is(err, ErrInvalidCredentials):
+				wrong.Add(1)
+			case !errors.Is(err, ErrBusy):
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if hashes.Load() > failureRate || wrong.Load() != hashes.Load() || refused.Load() == 0 {
+		t.Errorf("%d passwords were compared, %d answered, %d refused: want at most %d", hashes.Load(), wrong.Load(), refused.Load(), failureRate)
+	}
+}
+
+// TestBurstOfChanges: however many changes of a password are tried at once, no more than the limit of their source are
+// compared.
+func TestBurstOfChanges(t *testing.T) {
+	s, db, _ := newService(t)
+	session := newSession(t, s, db)
+	wantUsed(t, db, 1, "login", home, email)
+	hashes := counted(s.Hasher)
+	var wrong atomic.Int64
+	var all sync.WaitGroup
+	for range 400 {
+		all.Go(func() {
+			_, err := s.ChangePassword(t.Context(), session, home, "wrong", chosen)
+			if errors.Is(err, ErrWrongPassword) {
+				wrong.Add(1)
+			} else if !limited(err) && !errors.Is(err, ErrBusy) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if most := s.LoginRate - 1; hashes.Load() > most || wrong.Load() != hashes.Load() {
+		t.Errorf("%d passwords were compared, %d answered: want at most %d", hashes.Load(), wrong.Load(), most)
+	}
+}
+
+// TestEveryLimitOnEveryPath: a login and a change of the password ask for every limit, and where one is used up, nothing
+// is compared, nothing is counted by another, and the right password is told what a wrong one is.
+func TestEveryLimitOnEveryPath(t *testing.T) {
+	const from = "2001:db8:1:2::1"
+	for _, exhausted := range []struct {
+		most   int64
+		window time.Duration
+		parts  []string
+	}{
+		{10, loginWindow, []string{"login", "2001:db8:1:2::/64", email}},
+		{sourceRate, loginWindow, []string{"source", "2001:db8:1:2::/64"}},
+		{wideRate, loginWindow, []string{"wide", "2001:db8:1::/48"}},
+		{failureRate, failureWindow, []string{"failures", email}},
+	} {
+		t.Run(exhausted.parts[0], func(t *testing.T) {
+			s, db, _ := newService(t)
+			session := newSession(t, s, db)
+			hashes := counted(s.Hasher)
+			spendLogins(t, db.DB, int(exhausted.most), exhausted.window, exhausted.parts...)
+			for _, given := range []string{password, "wrong"} {
+				for path, try := range map[string]func() (Limit, error){
+					"login": func() (Limit, error) { _, limit, err := s.Login(t.Context(), from, email, given); return limit, err },
+					"session": func() (Limit, error) {
+						_, limit, err := s.StartSession(t.Context(), from, email, given)
+						return limit, err
+					},
+					"change": func() (Limit, error) { return s.ChangePassword(t.Context(), session, from, given, chosen) },
+				} {
+					limit, err := try()
+					if want := (Limit{Max: exhausted.most, Reset: exhausted.window}); !limited(err) || limit != want || errors.Is(err, ErrInvalidCredentials) {
+						t.Errorf("%s with %q: %v with limit %+v, want %+v", path, given, err, limit, want)
+					}
+				}
+			}
+			if hashes.Load() != 0 {
+				t.Errorf("%d passwords were compared", hashes.Load())
+			}
+			for _, other := range [][]string{{"login", "2001:db8:1:2::/64", email}, {"source", "2001:db8:1:2::/64"}, {"wide", "2001:db8:1::/48"}, {"failures", email}} {
+				if other[0] != exhausted.parts[0] {
+					wantUsed(t, db, 0, other...)
+				}
+			}
+		})
+	}
+}
+
+// TestSources: the addresses of one IPv6 network are one source, and are known together; those of another are not.
+func TestSources(t *testing.T) {
+	s, db, _ := newService(t)
+	ctx := t.Context()
+	_, _, err := s.Login(ctx, "2001:db8:1:2::1", email, password)
+	must(t, err)
+	wantUsed(t, db, 1, "trusted", "2001:db8:1:2::/64", email)
+	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
+	hashes := counted(s.Hasher)
+	for n := range s.LoginRate - 1 {
+		_, limit, err := s.Login(ctx, fmt.Sprintf("[2001:db8:1:2::%x]:443", 10+n), email, "wrong")
+		wantErr(t, err, ErrInvalidCredentials)
+		if want := s.LoginRate - 2 - n; limit.Remaining != want {
+			t.Errorf("%d remain, want %d", limit.Remaining, want)
+		}
+	}
+	for _, from := range []string{"2001:db8:1:2:ffff::1", "2001:db8:1:3::1", "2001:db8:2::1"} { // its own limit, then no known source
+		if _, _, err := s.Login(ctx, from, email, "wrong"); !limited(err) {
+			t.Errorf("%s: %v", from, err)
+		}
+	}
+	if hashes.Load() != s.LoginRate-1 {
+		t.Errorf("%d passwords were compared", hashes.Load())
+	}
+}
+
+// TestGivenBack: a login counts as one and as no failure; a change of the password with the right one counts as nothing;
+// nor does an attempt whose password was never compared.
+func TestGivenBack(t *testing.T) {
+	s, db, _ := newService(t)
+	ctx := t.Context()
+	want := func(login, failures int64) {
+		t.Helper()
+		wantUsed(t, db, login, "login", home, email)
+		wantUsed(t, db, login, "source", home)
+		wantUsed(t, db, failures, "failures", email)
+	}
+	session := newSession(t, s, db)
+	want(1, 0)
+	db.Clock.Advance(trusted + time.Minute) // the source is known no longer: failures count again
+	_, _, err := s.Login(ctx, home, email, "wrong")
+	wantErr(t, err, ErrInvalidCredentials)
+	want(1, 1)
+	session = newSession(t, s, db)
+	want(2, 1)
+	db.Clock.Advance(failureWindow)
+	limit, err := s.ChangePassword(ctx, session, "192.0.2.9", password, password)
+	wantErr(t, err, ErrSamePassword)
+	if limit.Remaining != s.LoginRate {
+		t.Errorf("%d remain, want %d", limit.Remaining, s.LoginRate)
+	}
+	_, err = s.ChangePassword(ctx, session, "192.0.2.9", password, strings.Repeat("a", 20))
+	wantErr(t, err, ErrCommonPassword)
+	limit, err = s.ChangePassword(ctx, session, "192.0.2.9", password, chosen)
+	must(t, err)
+	if limit.Remaining != s.LoginRate {
+		t.Errorf("%d remain after the change, want %d", limit.Remaining, s.LoginRate)
+	}
+	wantUsed(t, db, 0, "login", "192.0.2.9", email)
+	want(0, 0)
+
+	s.Hasher.turns = newTurns(0, 0, time.Minute) // nobody can wait
+	_, _, err = s.Login(ctx, "192.0.2.9", email, "wrong")
+	wantErr(t, err, ErrBusy)
+	_, err = s.ChangePassword(ctx, session, "192.0.2.9", "wrong", chosen)
+	wantErr(t, err, ErrBusy)
+	s.Hasher.turns = newTurns(0, 1, time.Minute) // nobody gets a turn
+	gone, cancel := context.WithCancel(ctx)
+	time.AfterFunc(10*time.Millisecond, cancel)
+	_, _, err = s.Login(gone, "192.0.2.9", email, "wrong")
+	wantErr(t, err, context.Canceled)
+	wantUsed(t, db, 0, "login", "192.0.2.9", email)
+	want(0, 0)
+}
+
+// TestSuspendedIsNoFailure: the right password of a suspended account is no failed login.
+func TestSuspendedIsNoFailure(t *testing.T) {
+	s, db, account := newService(t)
+	must(t, db.SuspendAccount(t.Context(), account.ID))
+	_, _, err := s.Login(t.Context(), home, email, password)
+	wantErr(t, err, store.ErrSuspended)
+	wantUsed(t, db, 1, "login", home, email)
+	wantUsed(t, db, 0, "failures", email)
+	wantUsed(t, db, 0, "trusted", home, email)
+}
+
+// TestOneCompanysBurst: while the changes of one company's passwords wait to be hashed, the login of another waits for a
+// few hashes, however many they are.
+func TestOneCompanysBurst(t *testing.T) {
+	s, db, account := newService(t)
+	s.LoginRate = 0 // the turns alone
+	session := newSession(t, s, db)
+	hash, err := DefaultCost().Hash(password)
+	must(t, err)
+	_, err = db.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", PasswordHash: hash})
+	must(t, err)
+	const burst = 400
+	var hashes, compared atomic.Int64
+	queued := make(chan struct{})
+	s.Hasher.derive = func(c Cost, given string, salt []byte, length uint32) []byte {
+		<-queued
+		n := hashes.Add(1)
+		if given == password {
+			compared.Store(n)
+			return derive(c, given, salt, length)
+		}
+		return make([]byte, length)
+	}
+	var all sync.WaitGroup
+	var busy atomic.Int64
+	for range burst {
+		all.Go(func() {
+			if _, err := s.ChangePassword(t.Context(), session, home, "wrong", chosen); errors.Is(err, ErrBusy) {
+				busy.Add(1)
+			}
+		})
+	}
+	eventually(t, func() bool { return busy.Load() == burst-mostWaiting-2 }) // all have come: two are hashed, the others wait
+	all.Go(func() {
+		_, _, err := s.Login(t.Context(), "192.0.2.7", "other@example.com", password)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, func() bool { return s.Hasher.turns.waitingNow() == mostWaiting+1 })
+	close(queued)
+	all.Wait()
+	if n := compared.Load(); n < 1 || n > 5 {
+		t.Errorf("the other company's password was hash %d of %d", n, hashes.Load())
+	}
+	if account.ID != session.Account.ID {
+		t.Error("the burst is another company's")
+	}
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never did")
+		}
+	}
+}

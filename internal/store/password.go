@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// Why a password was not changed.
+var (
+	// ErrSessionEnded says that the session is revoked or expired by now.
+	ErrSessionEnded = errors.New("the session has ended")
+	// ErrPasswordChanged says that the user has another password hash than the one that was compared.
+	ErrPasswordChanged = errors.New("the password was changed meanwhile")
+)
+
+// ChangePassword replaces the password hash of a session's user, and revokes the user's other tokens. compared is the hash
+// that the user's current password was compared with: [ErrPasswordChanged] says that it is another by now, and
+// [ErrSessionEnded] that the session is no longer live. Both are checked in the transaction that changes it, so that
+// nobody undoes an operator's reset, which replaces the hash and ends every session. The uses that the attempt has spent
+// are given back with the change.
+func (db *DB) ChangePassword(ctx context.Context, session Session, compared, hash string, spent ...Spent) error {
+	return db.write(ctx, "change password", func(ctx context.Context, t *tx) error {
+		now := micros(db.now())
+		if _, err := t.account(ctx, session.Account.ID); err != nil { // locked first, as by a suspension and a reset
+			return err
+		}
+		live, err := t.exec(ctx, `update tokens set password_change_required = 0
+			where digest = $1 and account_id = $2 and user_id = $3 and revoked_at is null and expires_at > $4`,
+			session.Digest[:], session.Account.ID, session.User, now)
+		if err != nil {
+			return err
+		}
+		if live == 0 {
+			return ErrSessionEnded
+		}
+		changed, err := t.exec(ctx, `update users set password_hash = $4, password_changed_at = $5, password_change_required = 0
+			where account_id = $1 and id = $2 and password_hash = $3`, session.Account.ID, session.User, compared, hash, now)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return ErrPasswordChanged
+		}
+		if err := t.revokeTokens(ctx, session.Account.ID, session.User, session.Digest[:], now); err != nil {
+			return err
+		}
+		return t.giveBack(ctx, spent)
+	})
+}
+
+// ResetPassword gives a user another password hash, whatever it was, and revokes all tokens of the user. The user has to
+// change the password at its first use in the console. [ErrNotFound] says that the account has no such user.
+func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) error {
+	return db.write(ctx, "reset password", func(ctx context.Context, t *tx) error {
+		now := micros(db.now())
+		if _, err := t.account(ctx, account); err != nil {
+			return err
+		}
+		changed, err := t.exec(ctx, `update users set password_hash = $3, password_changed_at = $4, password_change_required = 1
+			where account_id = $1 and id = $2`, account, user, hash, now)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return ErrNotFound
+		}
+		return t.revokeTokens(ctx, account, user, []byte{}, now)
+	})
+}
+
+// revokeTokens revokes the tokens of a user except the one with the digest kept, which may be empty.
+func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, now int64) error {
+	_, err := t.exec(ctx, `update tokens set revoked_at = $3
+		where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $4`, account, user, now, kept)
+	return err
+}
+
+// Rehash replaces the hash of an unchanged password by one of another cost. It ends no session. [ErrPasswordChanged] says
+// that user has another hash by now.
+func (db *DB) Rehash(ctx context.Context, user User, hash string) error {
+	return db.write(ctx, "rehash password", func(ctx context.Context, t *tx) error {
+		changed, err := t.exec(ctx, `update users set password_hash = $4 where account_id = $1 and id = $2 and password_hash = $3`,
+			user.Account, user.ID, user.PasswordHash, hash)
+		if err == nil && changed == 0 {
+			return ErrPasswordChanged
+		}
+		return err
+	})
+}
