@@ -111,12 +111,23 @@ var Meanings = [...]Meaning{MeaningPositive, MeaningNegative, MeaningWaiting} //
 
 // Submission is what the service itself knows about sending an invoice.
 type Submission struct {
-	ID                string     `json:"id" format:"uuid" doc:"The permanent reference the provider knows the document by."`
-	Outcome           Outcome    `json:"outcome" enum:"in_progress,acknowledged,rejected,unknown" doc:"Our own knowledge of the call; no fifth state."`
-	AttemptedAt       time.Time  `json:"attempted_at" doc:"When the intent was committed."`
-	ProviderReference *string    `json:"provider_reference" doc:"The provider's own identifier of the document, or null."`
-	LastCheckedAt     *time.Time `json:"last_checked_at" doc:"When the provider last answered about it."`
-	NextCheckAt       *time.Time `json:"next_check_at" doc:"When the provider is asked next, at the earliest while its connection is in trouble; null once everything is terminal."`
+	ID                string      `json:"id" format:"uuid" doc:"The permanent reference the provider knows the document by."`
+	Outcome           Outcome     `json:"outcome" enum:"in_progress,acknowledged,rejected,resolved_rejected,unknown" doc:"Our own knowledge of the call; no fifth state. rejected is the provider's own decision; resolved_rejected is that of an administrator of this service about an unknown outcome."`
+	AttemptedAt       time.Time   `json:"attempted_at" doc:"When the intent was committed."`
+	ProviderReference *string     `json:"provider_reference" doc:"The provider's own identifier of the document, or null."`
+	LastCheckedAt     *time.Time  `json:"last_checked_at" doc:"When the provider last answered about it."`
+	NextCheckAt       *time.Time  `json:"next_check_at" doc:"When the provider is asked next, at the earliest while its connection is in trouble; null once everything is terminal."`
+	Resolved          *Resolution `json:"resolved" doc:"What an administrator of this service has decided about an unknown outcome; null when nothing had to be decided."`
+}
+
+// Resolution is what an administrator of the service has decided about a submission of unknown outcome.
+type Resolution struct {
+	By       string    `json:"by" doc:"The administrator."`
+	At       time.Time `json:"at" doc:"When it was decided (UTC)."`
+	Decision string    `json:"decision" enum:"resend,reject" doc:"resend: sent again under its reference. reject: counted as rejected, so that the invoice can be corrected and submitted anew."`
+	Reason   string    `json:"reason" doc:"Why, in the administrator's words."`
+	// ContradictedAt tells of two documents where there should be one.
+	ContradictedAt *time.Time `json:"contradicted_at" doc:"When the provider reported the document after it had been resolved by rejecting it; null when it has not. Two documents may then have been accepted for one invoice."`
 }
 
 // Outcome is what the service knows about its own call to the provider. It is not a state of the invoice.
@@ -128,7 +139,13 @@ const (
 	OutcomeAcknowledged Outcome = "acknowledged"
 	OutcomeRejected     Outcome = "rejected"
 	OutcomeUnknown      Outcome = "unknown"
+	// OutcomeResolvedRejected is an administrator's decision about an unknown outcome, never the provider's.
+	OutcomeResolvedRejected Outcome = "resolved_rejected"
 )
+
+// Rejected tells whether the invoice may be corrected and submitted anew: the provider has rejected the document, or an
+// administrator has decided that it counts as rejected.
+func (o Outcome) Rejected() bool { return o == OutcomeRejected || o == OutcomeResolvedRejected }
 
 // Preflight is what would be said of a draft; nothing is stored.
 type Preflight struct {

@@ -61,9 +61,9 @@ func allReported(i api.Invoice) bool {
 	return i.SubmissionState != nil && i.ProviderInvoiceState != nil && i.TaxAuthorityState != nil && i.ReceiverState != nil
 }
 
-// settled tells whether an invoice will not change by itself any more: the provider rejected it, and then it reports
+// settled tells whether an invoice will not change by itself any more: it was rejected, and then the provider reports
 // nothing more on the other dimensions, or the service has nothing left to ask.
 func settled(i api.Invoice) bool {
 	s := i.Submission
-	return s != nil && (s.Outcome == api.OutcomeRejected || s.Outcome != api.OutcomeInProgress && s.NextCheckAt == nil)
+	return s != nil && (s.Outcome.Rejected() || s.Outcome != api.OutcomeInProgress && s.NextCheckAt == nil)
 }

@@ -107,6 +107,16 @@ func checkLine(flag, text string) error {
 	return nil
 }
 
+// checkText refuses a text that is not 1 to 1024 characters, in lines or not.
+func checkText(flag, text string) error {
+	if strings.TrimSpace(text) == "" || len([]rune(text)) > 1024 || strings.ContainsFunc(text, func(r rune) bool {
+		return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffd
+	}) {
+		return fmt.Errorf("%s: want a text of 1 to 1024 characters", flag)
+	}
+	return nil
+}
+
 func emailTaken(err error) error {
 	if errors.Is(err, store.ErrExists) {
 		return errors.New("--email: a user with this address exists")

@@ -219,7 +219,7 @@ func (s *canaryStory) commands() {
 			s.t.Fatal(err)
 		}
 		if submission := invoice.Data.Submission; !resolved && submission != nil && submission.Outcome == "unknown" {
-			s.must("submission", "resolve", submission.ID, "--reject", "--json")
+			s.must("submission", "resolve", submission.ID, "--reject", "--reason", "the provider has no such document", "--json")
 			resolved = true
 		}
 	}

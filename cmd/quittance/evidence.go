@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"quittance/api"
 	"quittance/internal/store"
 )
 
@@ -16,7 +15,7 @@ type submissionCmd struct {
 // Help is shown by --help.
 func (submissionCmd) Help() string {
 	return `Example:
-  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --data ./sandbox`
+  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --reason "the provider has no such document" --data ./sandbox`
 }
 
 type submissionResolveCmd struct {
@@ -24,11 +23,17 @@ type submissionResolveCmd struct {
 	ID     string `arg:"" help:"Identifier of the submission."`
 	Resend bool   `xor:"decision" required:"" help:"Send it again under its reference: the provider certainly does not have it, or knows the reference."`
 	Reject bool   `xor:"decision" required:"" help:"Count it as rejected: the customer may correct the invoice and submit it anew."`
+	Reason string `required:"" help:"Why, for the audit log and the customer."`
 }
 
 // Help is shown by --help.
 func (submissionResolveCmd) Help() string {
-	return "Example:\n  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --data ./sandbox"
+	return `Example:
+  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --reason "the provider has no such document" --data ./sandbox
+  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --reject --reason "the provider confirmed by telephone" --data ./sandbox
+
+The decision is kept in the submission and in the audit log. A submission that was rejected in this way has the outcome
+resolved_rejected, which is never shown as the provider's own. The provider is still asked about it.`
 }
 
 // Run records the decision.
@@ -37,8 +42,15 @@ func (c submissionResolveCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
+	if err := checkText("--reason", c.Reason); err != nil {
+		return err
+	}
+	decision, next := store.DecisionReject, "counted as rejected; the provider is still asked"
+	if c.Resend {
+		decision, next = store.DecisionResend, "sent again after one more look-up"
+	}
 	return c.with(env, func(db *store.DB) error {
-		resolved, err := db.ResolveSubmission(env.ctx, id, c.Resend)
+		resolved, err := db.ResolveSubmission(env.ctx, id, decision, c.Reason)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return errors.New("there is no submission with this identifier")
@@ -47,11 +59,8 @@ func (c submissionResolveCmd) Run(env environment) error {
 		case err != nil:
 			return err
 		}
-		next := "kept as rejected"
-		if resolved.Outcome == api.OutcomeUnknown {
-			next = "sent again after one more look-up"
-		}
-		return c.print(env, []field{{"submission_id", resolved.ID}, {"outcome", resolved.Outcome}, {"next", next}})
+		return c.print(env, []field{{"submission_id", resolved.ID}, {"outcome", resolved.Outcome}, {"decision", decision},
+			{"by", resolved.Resolved.By}, {"reason", c.Reason}, {"next", next}})
 	})
 }
 

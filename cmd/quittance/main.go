@@ -11,17 +11,22 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"os/user"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"quittance/internal/store"
 )
 
 // cli is the command line (contract, section 12).
 type cli struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged, to standard error: ${enum}."`
 	LogFormat string `enum:"text,json" default:"text" help:"Form of the log: ${enum}."`
+	Actor     string `placeholder:"NAME" help:"Who acts, for the audit log; user@host of the operating system when absent."`
 
 	Sandbox         sandboxCmd         `cmd:"" help:"Run everything on this machine: service, provider sandbox, webhook receiver, and an account made for the run."`
 	Serve           serveCmd           `cmd:"" help:"Run the deployable server."`
@@ -65,7 +70,12 @@ func run() int {
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	env := environment{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}
+	actor, err := root.actor()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "quittance:", err)
+		return 2
+	}
+	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}
 	if err := command.Run(env); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return 0 // told to end before it had begun
@@ -74,6 +84,24 @@ func run() int {
 		return 1
 	}
 	return 0
+}
+
+// actor is who gives the command.
+func (c *cli) actor() (store.Actor, error) {
+	actor := store.Actor{Kind: store.ActorAdministrator, Name: c.Actor, Means: store.MeansCommandLine}
+	if c.Actor != "" {
+		return actor, checkLine("--actor", c.Actor)
+	}
+	name := "uid " + strconv.Itoa(os.Getuid())
+	if known, err := user.Current(); err == nil { // there may be no entry for it, as in a container
+		name = known.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return actor, fmt.Errorf("the name of this host, for the audit log (or name yourself with --actor): %w", err)
+	}
+	actor.Name = name + "@" + host
+	return actor, nil
 }
 
 // parser reads command lines into c.

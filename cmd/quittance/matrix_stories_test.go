@@ -264,7 +264,7 @@ func (c *customer) auditApart(t *testing.T, second *customer) {
 func (c *customer) resolve(t *testing.T, id string) {
 	t.Helper()
 	got := c.do(t, http.MethodGet, atInvoices+"/"+id, "", "", http.StatusOK)
-	_, again, err := c.attempt(t, "", "submission", "resolve", valueAt(t, got, "/data/submission/id"), "--resend")
+	_, again, err := c.attempt(t, "", "submission", "resolve", valueAt(t, got, "/data/submission/id"), "--resend", "--reason", "the provider has no such document")
 	if err != nil && !again {
 		t.Fatal(err)
 	}

@@ -122,13 +122,13 @@ func (v *visit) editDraft() error {
 
 // editable tells whether the API's PATCH would change an invoice.
 func editable(found store.Invoice, live []invoice.Credit) bool {
-	return len(live) == 0 && (outcomeOf(found) == "draft" || outcomeOf(found) == string(api.OutcomeRejected))
+	return len(live) == 0 && (found.Submission == nil || found.Submission.Correctable())
 }
 
 // editPage is the page of an edit, of the version that was read.
 func editPage(found store.Invoice, version int64) draftPage {
 	path := "/invoices/" + found.ID.String()
-	return draftPage{Action: path + "/edit", Back: path, Saved: optional(found.Draft.InvoiceNumber), Version: version, Rejected: outcomeOf(found) == string(api.OutcomeRejected)}
+	return draftPage{Action: path + "/edit", Back: path, Saved: optional(found.Draft.InvoiceNumber), Version: version, Rejected: api.Outcome(outcomeOf(found)).Rejected()}
 }
 
 // errFaults says that a form has faults.

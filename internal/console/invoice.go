@@ -24,8 +24,10 @@ type invoicePage struct {
 	Invoice api.Invoice
 	// Outcome is ours: draft, or that of the submission.
 	Outcome string
-	Lanes   laneChart
-	Totals  invoice.Totals
+	// Correctable tells that the document was rejected and may be corrected.
+	Correctable bool
+	Lanes       laneChart
+	Totals      invoice.Totals
 	// Warnings are advice by field, in the order of the fields' names.
 	Warnings []advice
 	Evidence []evidenceRow
@@ -45,7 +47,24 @@ func (p invoicePage) Draft() bool { return p.Outcome == "draft" }
 
 // Editable tells that the document can be changed.
 func (p invoicePage) Editable() bool {
-	return (p.Draft() || p.Outcome == string(api.OutcomeRejected)) && !slices.ContainsFunc(p.Credits, creditRow.Live)
+	return (p.Draft() || p.Correctable) && !slices.ContainsFunc(p.Credits, creditRow.Live)
+}
+
+// Contradicted are the submissions that were resolved by rejecting them and that the provider reported all the same.
+func (p invoicePage) Contradicted() []submissionRow {
+	return slices.DeleteFunc(slices.Clone(p.Submissions), func(s submissionRow) bool { return s.Resolved == nil || s.Resolved.ContradictedAt == nil })
+}
+
+// Accepted is how many submissions of the invoice the provider has: those that it acknowledged, and those that it reported
+// after they had been resolved by rejecting them.
+func (p invoicePage) Accepted() int {
+	acknowledged := 0
+	for _, s := range p.Submissions {
+		if s.Outcome == api.OutcomeAcknowledged {
+			acknowledged++
+		}
+	}
+	return acknowledged + len(p.Contradicted())
 }
 
 // advice is what is advised about one field.
@@ -164,6 +183,7 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	tenant := v.session.Tenant
 	p := invoicePage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
 		Means: codeLists["payment-means"].name(optional(found.Draft.PaymentMeansCode))}
+	p.Correctable = found.Submission != nil && found.Submission.Correctable()
 	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {
 		p.Warnings = append(p.Warnings, advice{Path: path, Faults: p.Invoice.Warnings[path]})
 	}

@@ -157,7 +157,7 @@ const (
 )
 
 // stages are the choices of the stage, in the order in which they are shown.
-var stages = []string{"draft", "submitted", "in_progress", "acknowledged", "rejected", "unknown"} //nolint:gochecknoglobals // a constant list
+var stages = []string{"draft", "submitted", "in_progress", "acknowledged", "rejected", "resolved_rejected", "unknown"} //nolint:gochecknoglobals // a constant list
 
 // Stages are the stages that can be chosen.
 func (f invoiceFilters) Stages() []string { return stages }

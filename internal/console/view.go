@@ -287,7 +287,7 @@ func (c catalogue) told(t store.Told) (template.HTML, error) {
 	return m.html(), nil
 }
 
-// outcome shows what we know of our own call: draft, in_progress, acknowledged, rejected or unknown.
+// outcome shows what we know of our own call: draft, in_progress, acknowledged, rejected, resolved_rejected or unknown.
 func (c catalogue) outcome(name string) template.HTML {
 	shape := "unknown"
 	switch name {
@@ -297,7 +297,7 @@ func (c catalogue) outcome(name string) template.HTML {
 		shape = "wait"
 	case string(api.OutcomeAcknowledged):
 		shape = "good"
-	case string(api.OutcomeRejected):
+	case string(api.OutcomeRejected), string(api.OutcomeResolvedRejected):
 		shape = "bad"
 	}
 	return shaped("outcome "+name, shape, c.either("outcome."+name, name))

@@ -250,7 +250,8 @@ func (s *Service) DB() *store.DB { return s.db }
 // work and is not ready, answers for config.ShutdownDelay more, and then closes its listeners. Requests and work
 // under way have config.Grace to finish; what is cut off then is found again by its lease.
 func (s *Service) Run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
+	// Whoever started the process does not do what it does from now on.
+	ctx, stop := context.WithCancel(store.WithActor(ctx, store.SystemActor()))
 	defer stop()
 	var failed error
 	var once sync.Once

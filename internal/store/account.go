@@ -67,8 +67,10 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 		if err := t.insertTenant(ctx, id); err != nil {
 			return err
 		}
-		_, err = t.insertUser(ctx, id, user)
-		return err
+		if _, err = t.insertUser(ctx, id, user); err != nil {
+			return err
+		}
+		return t.audit(ctx, accountAct("account.create", id, map[string]string{"company": company, "email": user.Email}))
 	})
 	return account, db.exists(err, "users_email_key")
 }
@@ -100,6 +102,14 @@ func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, erro
 	return id, err
 }
 
+func accountAct(name string, account ID, details map[string]string) Act {
+	return Act{Name: name, Account: account, SubjectType: "account", Subject: account.String(), Details: details}
+}
+
+func userAct(name string, account, user ID, email string) Act {
+	return Act{Name: name, Account: account, SubjectType: "user", Subject: user.String(), Details: map[string]string{"email": email}}
+}
+
 // AddUser adds a user to an account; [ErrExists] says that the e-mail address is taken.
 func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error) {
 	var id ID
@@ -108,8 +118,10 @@ func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error)
 			return err
 		}
 		var err error
-		id, err = t.insertUser(ctx, account, user)
-		return err
+		if id, err = t.insertUser(ctx, account, user); err != nil {
+			return err
+		}
+		return t.audit(ctx, userAct("user.add", account, id, user.Email))
 	})
 	return id, db.exists(err, "users_email_key")
 }
@@ -166,8 +178,10 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 		if _, err := t.exec(ctx, `update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `update tokens set revoked_at = $2 where account_id = $1 and revoked_at is null`, id, now)
-		return err
+		if _, err = t.exec(ctx, `update tokens set revoked_at = $2 where account_id = $1 and revoked_at is null`, id, now); err != nil {
+			return err
+		}
+		return t.audit(ctx, accountAct("account.suspend", id, nil))
 	})
 }
 
@@ -177,8 +191,10 @@ func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
 		if _, err := t.account(ctx, id); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive)
-		return err
+		if _, err := t.exec(ctx, `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive); err != nil {
+			return err
+		}
+		return t.audit(ctx, accountAct("account.reactivate", id, nil))
 	})
 }
 
@@ -189,11 +205,18 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 		return fmt.Errorf("profile: %w", err)
 	}
 	return db.write(ctx, "set profile", func(ctx context.Context, t *tx) error {
-		if _, err := t.account(ctx, id); err != nil {
+		before, err := t.account(ctx, id)
+		if err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, `update accounts set profile = $2 where id = $1`, id, string(text))
-		return err
+		if _, err := t.exec(ctx, `update accounts set profile = $2 where id = $1`, id, string(text)); err != nil {
+			return err
+		}
+		old, err := json.Marshal(before.Profile)
+		if err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		return t.audit(ctx, accountAct("account.profile", id, map[string]string{"before": string(old), "after": string(text)}))
 	})
 }
 

@@ -73,7 +73,7 @@ func columnsOf(t *testing.T, name string) []string {
 // disarm removes what keeps evidence from being changed, as somebody can who owns the database.
 func (f *fixture) disarm(t *testing.T) {
 	t.Helper()
-	statements := []string{`drop trigger evidence_append_only on evidence`, `drop trigger revisions_append_only on revisions`}
+	statements := []string{`drop trigger evidence_append_only on evidence`, `drop trigger revisions_append_only on revisions`, `drop trigger audit_append_only on audit`}
 	if f.Path != "" {
 		statements = nil
 		for _, row := range f.rows(t, `select name from sqlite_master where type = 'trigger'`) {

@@ -108,9 +108,17 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 		_, err = t.exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`, account, id, add.Kind, add.Environment, add.BaseURL,
 			ConnectionPending, sealed, connection.Fingerprint, micros(connection.CreatedAt))
-		return err
+		if err != nil {
+			return err
+		}
+		return t.audit(ctx, connectionAct("connection.add", connection, map[string]string{"kind": add.Kind, "environment": add.Environment,
+			"base_url": add.BaseURL, "fingerprint": connection.Fingerprint}))
 	})
 	return connection, err
+}
+
+func connectionAct(name string, c Connection, details map[string]string) Act {
+	return Act{Name: name, Account: c.Account, SubjectType: "connection", Subject: c.ID.String(), Details: details}
 }
 
 const connectionColumns = `account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at,
@@ -154,15 +162,17 @@ func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error
 	return own, db.fail(err)
 }
 
-// changeConnection locks a connection and sets what change says.
-func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connection) error) (Connection, error) {
+// changeConnection locks a connection and sets what change says. The act of that name is audited with the details that
+// change returns; "" is the name of what is no act of its own.
+func (db *DB) changeConnection(ctx context.Context, id ID, act string, change func(c *Connection) (map[string]string, error)) (Connection, error) {
 	var c Connection
 	err := db.write(ctx, "change connection", func(ctx context.Context, t *tx) error {
 		var err error
 		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.lock, id)); err != nil {
 			return err
 		}
-		if err := change(&c); err != nil {
+		details, err := change(&c)
+		if err != nil {
 			return err
 		}
 		if c.State == ConnectionActive {
@@ -188,7 +198,10 @@ func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connec
 		}
 		t.wake(WorkSubmissions)
 		t.wake(WorkPurchases)
-		return nil
+		if act == "" {
+			return nil
+		}
+		return t.audit(ctx, connectionAct(act, c, details))
 	})
 	return c, db.exists(err, "connections_active")
 }
@@ -196,42 +209,51 @@ func (db *DB) changeConnection(ctx context.Context, id ID, change func(c *Connec
 // ActivateConnection makes a connection the account's active one. [ErrExists] says that another is active: it has to
 // be disabled first, so that nobody changes a company's provider by accident.
 func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error) {
-	return db.changeConnection(ctx, id, func(c *Connection) error {
+	return db.changeConnection(ctx, id, "connection.activate", func(c *Connection) (map[string]string, error) {
+		before := c.State
 		c.State = ConnectionActive
-		return nil
+		return map[string]string{"before": before}, nil
 	})
 }
 
 // DisableConnection stops new submissions over a connection. What was submitted over it is still reconciled.
 func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) {
-	return db.changeConnection(ctx, id, func(c *Connection) error {
+	return db.changeConnection(ctx, id, "connection.disable", func(c *Connection) (map[string]string, error) {
+		before := c.State
 		c.State = ConnectionDisabled
-		return nil
+		return map[string]string{"before": before}, nil
 	})
 }
 
 // ErrNotProduction says that an approval was recorded for a connection that is not a production one.
 var ErrNotProduction = errors.New("not a production connection")
 
-// ApproveConnection records the approval that lets a production connection submit.
+// ApproveConnection records the approval that lets a production connection submit. It takes the place of an earlier one,
+// which stays in the audit log.
 func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, release string) (Connection, error) {
-	return db.changeConnection(ctx, id, func(c *Connection) error {
+	return db.changeConnection(ctx, id, "connection.approve", func(c *Connection) (map[string]string, error) {
 		if c.Environment != "production" {
-			return ErrNotProduction
+			return nil, ErrNotProduction
+		}
+		details := map[string]string{"by": by, "contract": contract, "release": release}
+		if before := c.Approval; before != nil {
+			details["before_at"], details["before_by"] = before.At.Format(time.RFC3339Nano), before.By
+			details["before_contract"], details["before_release"] = before.Contract, before.Release
 		}
 		c.Approval = &Approval{At: db.now(), By: by, Contract: contract, Release: release}
-		return nil
+		return details, nil
 	})
 }
 
 // ReplaceCredential seals a new credential into the connection; the connection and its open submissions stay.
 func (db *DB) ReplaceCredential(ctx context.Context, id ID, credential secret.Text) (Connection, error) {
-	return db.changeConnection(ctx, id, func(c *Connection) error {
+	return db.changeConnection(ctx, id, "connection.replace-credential", func(c *Connection) (map[string]string, error) {
 		sealed, err := db.keys.SealText(credential, credentialPlace(c.Account, c.ID))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		c.sealed, c.Fingerprint = sealed, secret.Fingerprint(credential)
-		return nil
+		details := map[string]string{"before": c.Fingerprint, "after": secret.Fingerprint(credential)}
+		c.sealed, c.Fingerprint = sealed, details["after"]
+		return details, nil
 	})
 }

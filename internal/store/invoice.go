@@ -179,7 +179,7 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		if err != nil {
 			return err
 		}
-		if credited || found.Submission != nil && found.Submission.Outcome != api.OutcomeRejected {
+		if credited || found.Submission != nil && !found.Submission.Correctable() {
 			return ErrNotEditable
 		}
 		text, err := marshalDraft(&draft)

@@ -118,7 +118,14 @@ func (f InvoiceFilter) conditions(used int, asJSON string) (where string, args [
 			where w.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and w.dimension = ` + next(string(dimension)) + `)`
 	}
 	if f.Outcome != nil {
-		where += ` and exists (select 1 from submissions c where c.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and c.outcome = ` + next(string(*f.Outcome)) + `)`
+		where += ` and exists (select 1 from submissions c where c.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and c.outcome = ` + next(string(storedOutcome(*f.Outcome)))
+		switch *f.Outcome {
+		case api.OutcomeRejected:
+			where += ` and coalesce(c.resolved_decision, '') <> 'reject'`
+		case api.OutcomeResolvedRejected:
+			where += ` and c.resolved_decision = 'reject'`
+		}
+		where += `)`
 	}
 	if f.Search != "" {
 		pattern := `lower(` + next(containing(f.Search)) + `)`

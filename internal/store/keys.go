@@ -97,12 +97,12 @@ func (db *DB) Reseal(ctx context.Context) (int, error) {
 		if !keys.NeedsReseal(c.sealed) {
 			continue
 		}
-		if _, err := db.changeConnection(ctx, c.ID, func(c *Connection) error {
+		if _, err := db.changeConnection(ctx, c.ID, "", func(c *Connection) (map[string]string, error) {
 			credential, err := db.Credential(*c)
 			if err == nil {
 				c.sealed, err = db.keys.SealText(credential, credentialPlace(c.Account, c.ID))
 			}
-			return err
+			return nil, err
 		}); err != nil {
 			return resealed, err
 		}
@@ -122,7 +122,8 @@ func (db *DB) Reseal(ctx context.Context) (int, error) {
 		resealed += more
 		errs = append(errs, err)
 	}
-	return resealed, errors.Join(errs...)
+	more, err := db.resealAudit(ctx, keys)
+	return resealed + more, errors.Join(append(errs, err)...)
 }
 
 // sealedRows is a column of tenants' rows that holds sealed values.

@@ -64,7 +64,14 @@ func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) 
 		if changed == 0 {
 			return ErrNotFound
 		}
-		return t.revokeTokens(ctx, account, user, []byte{}, now)
+		if err := t.revokeTokens(ctx, account, user, []byte{}, now); err != nil {
+			return err
+		}
+		var email string
+		if err := t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account, user).Scan(&email); err != nil {
+			return err
+		}
+		return t.audit(ctx, userAct("user.reset-password", account, user, email))
 	})
 }
 

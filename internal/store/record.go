@@ -42,6 +42,8 @@ type Decision struct {
 	RetryAfter time.Duration
 	// Events are recorded in this order, each with a delivery for every active subscription to its kind.
 	Events []api.EventKind
+	// Contradicts tells that the provider has a document that an administrator resolved by rejecting it.
+	Contradicts bool
 }
 
 // Record locks a submission, has decide make a decision from it, and commits that in the same transaction: evidence,
@@ -123,10 +125,16 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
 		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
 		evidence_seal = coalesce($18, evidence_seal), sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, s.Outcome, s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
+		t.id, s.ID, storedOutcome(s.Outcome), s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
 		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
 		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt), s.seal, micros(s.SentAt), s.resend()); err != nil {
 		return err
+	}
+	if d.Contradicts {
+		changed = true
+		if err := t.contradicted(ctx, tx, s, now); err != nil {
+			return err
+		}
 	}
 	if changed {
 		s.version, s.updatedAt = s.version+1, now

@@ -76,8 +76,10 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 		if err := t.insertTenant(ctx, account); err != nil {
 			return err
 		}
-		fresh, err = db.currentTenant(ctx, t, account)
-		return err
+		if fresh, err = db.currentTenant(ctx, t, account); err != nil {
+			return err
+		}
+		return t.audit(ctx, accountAct("sandbox.reset", account, map[string]string{"before": old.id.String(), "after": fresh.id.String()}))
 	})
 	return fresh, err
 }

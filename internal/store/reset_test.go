@@ -119,30 +119,3 @@ func TestKeyRotation(t *testing.T) {
 		}
 	})
 }
-
-// TestResolve: an administrator decides only about what is unknown.
-func TestResolve(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, f *fixture) {
-		call := f.submit(t, "INV-9")
-		_, err := f.ResolveSubmission(t.Context(), call.Submission.ID, true)
-		wantErr(t, err, store.ErrNotUnknown)
-		decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
-		resolved, err := f.ResolveSubmission(t.Context(), call.Submission.ID, true)
-		must(t, err)
-		claimed := f.claimSubmissions(t, 1)
-		if !resolved.Resend || len(claimed) != 1 || !claimed[0].Submission.Resend {
-			t.Errorf("resend: %+v, claimed %+v", resolved, claimed)
-		}
-		resolved, err = f.ResolveSubmission(t.Context(), call.Submission.ID, false)
-		must(t, err)
-		if resolved.Outcome != api.OutcomeRejected {
-			t.Errorf("reject: %s", resolved.Outcome)
-		}
-		// The number is free again, and the invoice may be corrected.
-		f.begin(t, f.create(t, "INV-9").ID)
-		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-10"), nil })
-		must(t, err)
-		_, err = f.ResolveSubmission(t.Context(), f.account.ID, true)
-		wantErr(t, err, store.ErrNotFound)
-	})
-}

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"time"
 
 	"quittance/api"
 )
@@ -10,10 +12,34 @@ import (
 // ErrNotUnknown says that the outcome of a submission is known, so that there is nothing to decide.
 var ErrNotUnknown = errors.New("the outcome of the submission is not unknown")
 
-// ResolveSubmission records what an administrator has decided about a submission of unknown outcome: to send it again
-// under its reference, or to count it as rejected, which lets the customer correct the invoice. Reconciliation goes on
-// either way.
-func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submission, error) {
+// The decisions about a submission of unknown outcome.
+const (
+	// DecisionResend has it sent again under its reference.
+	DecisionResend = "resend"
+	// DecisionReject counts it as rejected by us, which lets the customer correct the invoice and submit it anew.
+	DecisionReject = "reject"
+)
+
+// Resolution is what an administrator has decided about a submission of unknown outcome.
+type Resolution struct {
+	// Decision is [DecisionResend] or [DecisionReject].
+	Decision string
+	// Reason is why, in the administrator's words.
+	Reason string
+	// By is the name of the administrator, and At when it was decided.
+	By string
+	At time.Time
+	// ContradictedAt is when the provider reported a document that was resolved by rejecting it after all; nil while it has
+	// not.
+	ContradictedAt *time.Time
+}
+
+// ResolveSubmission records what the actor of ctx has decided about a submission of unknown outcome, one of the
+// decisions, and why. Reconciliation goes on either way. [ErrNotUnknown] says that there is nothing to decide.
+func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
+	if decision != DecisionResend && decision != DecisionReject || reason == "" {
+		return Submission{}, errors.New("resolve submission: want a decision and a reason")
+	}
 	var resolved Submission
 	tenant, err := db.holder(ctx, func(t *Tenant) error {
 		var err error
@@ -35,18 +61,85 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, resend bool) (Submis
 			return ErrNotUnknown
 		}
 		now := db.now()
-		if resend {
+		s.Resolved = &Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
+		if decision == DecisionResend {
 			s.Resend, s.DueAt, s.NextCheckAt = true, &now, &now
 		} else {
-			s.Outcome = api.OutcomeRejected
+			s.Outcome, s.Resend, s.Resending = api.OutcomeResolvedRejected, false, false
 		}
-		if _, err := tx.exec(ctx, `update submissions set resend = $3, outcome = $4, due_at = $5, next_check_at = $6 where tenant_id = $1 and id = $2`,
-			tenant.id, id, flag(s.Resend), s.Outcome, microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt)); err != nil {
+		if _, err := tx.exec(ctx, `update submissions set resend = $3, outcome = $4, due_at = $5, next_check_at = $6,
+			resolved_at = $7, resolved_by = $8, resolved_decision = $9, resolved_reason = $10 where tenant_id = $1 and id = $2`,
+			tenant.id, id, s.resend(), storedOutcome(s.Outcome), microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt),
+			micros(now), s.Resolved.By, decision, reason); err != nil {
 			return err
 		}
 		tx.wake(WorkSubmissions)
 		resolved = s
-		return tenant.touchInvoice(ctx, tx, s.Invoice, now)
+		if err := tenant.touchInvoice(ctx, tx, s.Invoice, now); err != nil {
+			return err
+		}
+		return tx.audit(ctx, Act{Name: "submission.resolve", Account: tenant.account, SubjectType: "submission", Subject: id.String(), Reason: reason,
+			Details: map[string]string{"decision": decision, "invoice": s.Invoice.String(), "number": s.Number, "reference": id.String()}})
 	})
 	return resolved, err
+}
+
+// Correctable tells whether the invoice may be changed and submitted anew: the provider has rejected the document, or an
+// administrator has decided that it counts as rejected and the provider has not reported it since.
+func (s *Submission) Correctable() bool {
+	return s.Outcome.Rejected() && (s.Resolved == nil || s.Resolved.ContradictedAt == nil)
+}
+
+// storedOutcome is an outcome as its column has it: one that is ours alone stands there as a rejection, beside the
+// decision that tells it from the provider's own.
+func storedOutcome(outcome api.Outcome) api.Outcome {
+	if outcome == api.OutcomeResolvedRejected {
+		return api.OutcomeRejected
+	}
+	return outcome
+}
+
+// resolution is what the columns of a resolution hold.
+type resolution struct {
+	at, contradicted     sql.Null[int64]
+	by, decision, reason sql.Null[string]
+}
+
+const resolutionColumns = `resolved_at, resolved_by, resolved_decision, resolved_reason, contradicted_at`
+
+func (r *resolution) fields() []any {
+	return []any{&r.at, &r.by, &r.decision, &r.reason, &r.contradicted}
+}
+
+// restore gives a submission its resolution, and the outcome that follows from it.
+func (r *resolution) restore(s *Submission) {
+	if !r.at.Valid {
+		return
+	}
+	s.Resolved = &Resolution{Decision: r.decision.V, Reason: r.reason.V, By: r.by.V, At: instant(r.at.V), ContradictedAt: instantOrNil(r.contradicted)}
+	if s.Outcome == api.OutcomeRejected && r.decision.V == DecisionReject {
+		s.Outcome = api.OutcomeResolvedRejected
+	}
+}
+
+// contradicted records that the provider has reported a document that was resolved by rejecting it.
+func (t *Tenant) contradicted(ctx context.Context, tx *tx, s *Submission, now time.Time) error {
+	resolved := *s.Resolved
+	resolved.ContradictedAt = &now
+	s.Resolved = &resolved
+	if _, err := tx.exec(ctx, `update submissions set contradicted_at = $3 where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now)); err != nil {
+		return err
+	}
+	details := map[string]string{"invoice": s.Invoice.String(), "number": s.Number, "resolved_by": resolved.By, "resolved_at": resolved.At.Format(time.RFC3339Nano)}
+	if s.Reference != nil {
+		details["provider_reference"] = *s.Reference
+	}
+	return tx.audit(ctx, Act{Name: "submission.contradicted", Account: t.account, SubjectType: "submission", Subject: s.ID.String(), Details: details})
+}
+
+// Contradicted returns how many submissions that were resolved by rejecting them the provider has reported after all.
+func (db *DB) Contradicted(ctx context.Context) (int64, error) {
+	var count int64
+	err := db.reader.QueryRowContext(ctx, `select count(*) from submissions where contradicted_at is not null`).Scan(&count)
+	return count, db.fail(err)
 }

@@ -38,7 +38,7 @@ func (db *DB) Restored(ctx context.Context) (open int64, err error) {
 			return err
 		}
 		t.wake(WorkSubmissions)
-		return nil
+		return t.audit(ctx, Act{Name: "database.restored", SubjectType: "database", Details: map[string]string{"open_submissions": strconv.FormatInt(open, 10)}})
 	})
 	return open, err
 }

@@ -52,7 +52,7 @@ func TestRestored(t *testing.T) {
 			d.MissingSince, d.MissingCount, d.DueAt = &now, 2, new(now.Add(time.Hour))
 			return d
 		})
-		_, err = f.ResolveSubmission(ctx, open.Submission.ID, true)
+		_, err = f.ResolveSubmission(ctx, open.Submission.ID, store.DecisionResend, because)
 		must(t, err)
 		at := f.Clock.Advance(time.Minute)
 		count, err := f.Restored(ctx)

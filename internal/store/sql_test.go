@@ -21,6 +21,7 @@ var unscoped = map[string]string{
 	"Restored":         "a restored database: every open submission is asked about, every token is revoked",
 	"Staleness":        "numbers for the operator: it opens no row",
 	"Sweep":            "idempotency keys past their time, whoever's they are",
+	"Contradicted":     "a number for the operator: it opens no row",
 }
 
 var (

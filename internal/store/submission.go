@@ -43,7 +43,9 @@ type Submission struct {
 	Evidence      int64      // number of evidence entries
 	DueAt         *time.Time // when it is work, or its lease ends
 	NextCheckAt   *time.Time // when the provider is asked next, as it was decided; a claim does not move it
-	States        invoice.States
+	// Resolved is what an administrator has decided while the outcome was unknown; nil when nobody had to.
+	Resolved *Resolution
+	States   invoice.States
 
 	// origins say where the words of States come from, by dimension.
 	origins map[invoice.Dimension]origin
@@ -88,7 +90,7 @@ func (s *Submission) Sent() bool { return s.Outcome != OutcomeNotSent }
 func (e *engine) submissionColumns() string {
 	return `tenant_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
-	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease,
+	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease, ` + resolutionColumns + `,
 	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || coalesce(w.meaning, '') || ' ' || w.changed_at || ' ' || ` + e.stateEvidence + ` || ' ' || w.word, '
 ') from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id),
 	(select retry_at from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id)`
@@ -100,11 +102,14 @@ func scanSubmission(row scanner) (Submission, error) {
 	var reference, states sql.Null[string]
 	var sequence, checked, status, missing, terminal, due, next, retry sql.Null[int64]
 	var sum []byte
-	if err := row.Scan(&s.tenant, &s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &s.Outcome, &attempted,
+	var resolved resolution
+	into := []any{&s.tenant, &s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &s.Outcome, &attempted,
 		&sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
-		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease, &states, &retry); err != nil {
+		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease}
+	if err := row.Scan(append(append(into, resolved.fields()...), &states, &retry)...); err != nil {
 		return Submission{}, err
 	}
+	resolved.restore(&s)
 	s.Current, s.AttemptedAt = current == 1, instant(attempted)
 	var err error
 	if s.States, s.origins, err = restoreStates(states.V); err != nil {
@@ -359,7 +364,9 @@ type grounds struct {
 	last     int64 // ordinal of the invoice's last submission, 0 before the first
 	reserved bool  // of the last one nothing was sent
 	restored restoredAt
-	holder   ID // the invoice that was submitted with the same number, if any
+	// holder is the invoice that was submitted with the same number, if any; or this one itself, when the provider has a
+	// document of it that had been resolved by rejecting it.
+	holder ID
 }
 
 // grounds reads them, for an invoice that is locked. A frozen tenant begins nothing new, even for a request that was under
@@ -371,7 +378,8 @@ func (t *Tenant) grounds(ctx context.Context, q querier, found Invoice) (grounds
 			(select coalesce(max(ordinal), 0) from submissions where tenant_id = $2 and invoice_id = $3),
 			exists (select 1 from submissions where tenant_id = $2 and invoice_id = $3 and current = 1),
 			(select value from settings where key = 'restored_at'),
-			(select invoice_id from submissions where tenant_id = $2 and number = $4 and outcome in ('in_progress', 'acknowledged', 'unknown'))
+			coalesce((select invoice_id from submissions where tenant_id = $2 and number = $4 and outcome in ('in_progress', 'acknowledged', 'unknown')),
+			(select invoice_id from submissions where tenant_id = $2 and contradicted_at is not null and (number = $4 or invoice_id = $3) limit 1))
 		from accounts where id = $1 and exists (select 1 from tenants where id = $2 and account_id = $1 and frozen_at is null)`,
 		t.account, t.id, found.ID, *found.Draft.InvoiceNumber), &g.last, &g.reserved, &g.restored.Null, &holder)
 	g.account, g.holder = account, holder.V

@@ -19,6 +19,7 @@ type querier interface {
 type tx struct {
 	transaction
 	db    *DB
+	actor Actor // whose act it is
 	woken map[Work]bool
 }
 
@@ -67,6 +68,12 @@ func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string)
 // run more than once: it keeps its results in variables it sets anew each time and touches nothing outside the
 // transaction. It and [writeShared] are the only ways to write, so that how transactions are committed is decided here alone.
 func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) error {
+	// Writes that are committed together run with the context of one of them, so each names its own actor.
+	actor, run := ActorOf(ctx), fn
+	fn = func(ctx context.Context, t *tx) error {
+		t.actor = actor
+		return run(ctx, t)
+	}
 	if db.everything != nil {
 		return db.writeTogether(ctx, db.everything, &proposal{fact: fact, fn: fn})
 	}

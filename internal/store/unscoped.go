@@ -13,6 +13,7 @@ package store
 //   - A submission that an administrator decides about: named alone, the look-up makes the *Tenant (resolve.go).
 //   - The environment the database is served in, and the reset of an account (reset.go).
 //   - That the database was restored from a backup: every open submission is due (restored.go).
+//   - The audit log: an account's entries, and those of what belongs to no account (audit.go).
 //   - The sweep of what has ended by itself (limit.go).
 //
 // Everything else is a method of *Tenant.

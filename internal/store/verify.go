@@ -27,6 +27,12 @@ type EvidenceError struct {
 
 func (f EvidenceError) Error() string {
 	where := fmt.Sprintf("evidence of %s %s", f.Kind, f.Of)
+	if f.Kind == kindAudit {
+		where = "audit log of account " + f.Of.String()
+		if f.Of.IsZero() {
+			where = "audit log of the installation"
+		}
+	}
 	if !f.Tenant.IsZero() {
 		where += fmt.Sprintf(" (tenant %s)", f.Tenant)
 	}
@@ -90,7 +96,7 @@ func incomingChains() chainKind {
 	}
 }
 
-// VerifyEvidence verifies the evidence of every tenant.
+// VerifyEvidence verifies the evidence of every tenant, and the audit log.
 func (db *DB) VerifyEvidence(ctx context.Context) (Verified, error) {
 	var out Verified
 	tenants, err := db.tenants(ctx)
@@ -105,7 +111,7 @@ func (db *DB) VerifyEvidence(ctx context.Context) (Verified, error) {
 		out.Chains, out.Entries, out.Unsealed = out.Chains+found.Chains, out.Entries+found.Entries, out.Unsealed+found.Unsealed
 		out.Faults = append(out.Faults, found.Faults...)
 	}
-	return out, nil
+	return out, db.verifyAudit(ctx, &out)
 }
 
 // VerifyEvidence recomputes every digest of the tenant's evidence, of submissions and of incoming e-invoices: bodies,

@@ -386,8 +386,8 @@ func TestSealsFollowTheKeys(t *testing.T) {
 		again := *f.Store
 		again.Options.Keys = rotated
 		fresh := again.Again(t)
-		if resealed, err := fresh.Reseal(t.Context()); resealed != 3 || err == nil || !strings.Contains(err.Error(), bad.String()) {
-			t.Errorf("%d sealed anew, want the connection and two seals; %v", resealed, err)
+		if resealed, err := fresh.Reseal(t.Context()); resealed != 5 || err == nil || !strings.Contains(err.Error(), bad.String()) {
+			t.Errorf("%d sealed anew, want the connection, two seals of evidence and two of the audit log; %v", resealed, err)
 		}
 		f.exec(t, `update submissions set evidence_seal = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), bad, intact)
 		if resealed, err := fresh.Reseal(t.Context()); resealed != 1 || err != nil {
@@ -404,7 +404,7 @@ func TestSealsFollowTheKeys(t *testing.T) {
 			}
 		}
 		found, err := fresh.VerifyEvidence(t.Context())
-		if err != nil || len(found.Faults) != 0 || found.Chains != 3 || found.Unsealed != 0 {
+		if err != nil || len(found.Faults) != 0 || found.Chains != 5 || found.Unsealed != 0 {
 			t.Errorf("after the rotation: %+v, %v", found, err)
 		}
 	})

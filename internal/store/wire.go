@@ -29,7 +29,14 @@ func (s Submission) Wire() api.Submission {
 		next = s.heldUntil
 	}
 	return api.Submission{ID: s.ID.String(), Outcome: s.Outcome, AttemptedAt: s.AttemptedAt, ProviderReference: s.Reference,
-		LastCheckedAt: s.LastCheckedAt, NextCheckAt: next}
+		LastCheckedAt: s.LastCheckedAt, NextCheckAt: next, Resolved: s.Resolved.wire()}
+}
+
+func (r *Resolution) wire() *api.Resolution {
+	if r == nil {
+		return nil
+	}
+	return &api.Resolution{By: r.By, At: r.At, Decision: r.Decision, Reason: r.Reason, ContradictedAt: r.ContradictedAt}
 }
 
 // Wire is the subscription as the API shows it, without its secret.

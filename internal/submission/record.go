@@ -156,9 +156,11 @@ func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Rep
 		d.Reference = &report.ProviderReference
 	}
 	d.MissingSince, d.MissingCount = nil, 0
-	// A rejection is final for us: the customer may have corrected the invoice since.
-	if s.Outcome != api.OutcomeRejected {
-		d.Outcome = invoice.Outcome(report.Status)
+	// A rejection is final for us, an administrator's too: the customer may have corrected the invoice since.
+	if outcome := invoice.Outcome(report.Status); !s.Outcome.Rejected() {
+		d.Outcome = outcome
+	} else if s.Outcome == api.OutcomeResolvedRejected && outcome != api.OutcomeRejected {
+		d.Contradicts = s.Resolved.ContradictedAt == nil
 	}
 	d.Events = invoice.Events(change, invoice.Occasion{First: s.Sequence == nil, OutcomeChanged: d.Outcome != s.Outcome,
 		TerminalAnnounced: s.TerminalAt != nil})

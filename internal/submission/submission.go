@@ -170,6 +170,15 @@ func (s *Service) note(ctx context.Context, call store.Call, heard hearing, reco
 	s.Log.InfoContext(ctx, "provider call", "call", heard.call, "tenant", call.Tenant.Key(), "connection", call.Connection.ID,
 		"submission", call.Submission.ID, "kind", heard.answer.Kind.String(), "status", heard.answer.HTTPStatus, "class", string(heard.answer.ErrorClass),
 		"duration_ms", heard.answer.Duration.Milliseconds(), "outcome", string(recorded.Outcome), "error", err)
+	if contradicted(recorded) && !contradicted(call.Submission) {
+		s.Log.ErrorContext(ctx, "the provider has a document that was resolved by rejecting it: there may be two for one invoice",
+			"tenant", call.Tenant.Key(), "submission", recorded.ID, "invoice", recorded.Invoice, "resolved_by", recorded.Resolved.By, "resolved_at", recorded.Resolved.At)
+	}
+}
+
+// contradicted tells whether the provider has reported a submission that was resolved by rejecting it.
+func contradicted(s store.Submission) bool {
+	return s.Resolved != nil && s.Resolved.ContradictedAt != nil
 }
 
 // adapter opens the adapter of a connection. The reason why it cannot is the operator's, not the customer's.

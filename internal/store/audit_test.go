@@ -1,0 +1,207 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// administrate does one of every act of an administrator that this package knows, and returns their names in order; that of
+// no account comes before them.
+func (f *fixture) administrate(t *testing.T) []string {
+	t.Helper()
+	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
+	made, err := f.CreateAccount(ctx, "Audited LLC", store.NewUser{Email: "first@example.com", PasswordHash: "$hash"})
+	must(t, err)
+	user, err := f.AddUser(ctx, made.ID, store.NewUser{Email: "second@example.com", PasswordHash: "$hash"})
+	must(t, err)
+	must(t, f.ResetPassword(ctx, made.ID, user, "$other"))
+	must(t, f.SetProfile(ctx, made.ID, api.Profile{}))
+	c, err := f.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: providerURL, Credential: secret.New(credential)})
+	must(t, err)
+	for _, change := range []func() error{
+		func() error { _, err := f.ApproveConnection(ctx, c.ID, "Ada", "C-1", "1.0.0"); return err },
+		func() error { _, err := f.ApproveConnection(ctx, c.ID, "Bob", "C-2", "2.0.0"); return err },
+		func() error { _, err := f.ActivateConnection(ctx, c.ID); return err },
+		func() error { _, err := f.ReplaceCredential(ctx, c.ID, secret.New(credential+"2")); return err },
+		func() error { _, err := f.DisableConnection(ctx, c.ID); return err },
+		func() error { return f.SuspendAccount(ctx, made.ID) },
+		func() error { return f.ReactivateAccount(ctx, made.ID) },
+		func() error { _, err := f.Restored(ctx); return err },
+		func() error { return f.RecordAudit(ctx, store.Act{Name: "evidence.export", Account: made.ID}) },
+	} {
+		must(t, change())
+	}
+	return []string{"database.restored", "account.create", "user.add", "user.reset-password", "account.profile", "connection.add", "connection.approve", "connection.approve",
+		"connection.activate", "connection.replace-credential", "connection.disable", "account.suspend", "account.reactivate", "evidence.export"}
+}
+
+// TestAudit: every act of an administrator stands in the audit log: who, when, what, to whom and why, without a secret. An
+// act that fails leaves nothing there.
+func TestAudit(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		began := f.Clock.Advance(time.Minute)
+		want := f.administrate(t)
+		if _, err := f.CreateAccount(t.Context(), "Twice", store.NewUser{Email: "first@example.com"}); err == nil {
+			t.Error("an e-mail address was taken twice")
+		}
+		entries, err := f.Audit(t.Context(), store.AuditFilter{Since: began, Limit: 100})
+		must(t, err)
+		var got []string
+		for _, e := range entries {
+			got = append(got, e.Act)
+			if e.Kind != store.ActorAdministrator || e.Name != "ada@desk" || e.Means != store.MeansCommandLine || e.Reason != "ticket 7" || !e.At.Equal(began) {
+				t.Errorf("%+v", e)
+			}
+			if !json.Valid([]byte(e.Details)) || strings.Contains(e.Details, credential) || strings.Contains(e.Details, "$other") {
+				t.Errorf("details of %s: %s", e.Act, e.Details)
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("audited %v, want %v", got, want)
+		}
+		if approved := f.audited(t, "connection.approve"); !strings.Contains(approved[1].Details, `"before_release":"1.0.0"`) || !strings.Contains(approved[1].Details, `"before_by":"Ada"`) {
+			t.Errorf("the earlier approval is lost: %s", approved[1].Details)
+		}
+		account := entries[1].Account
+		own, err := f.Audit(t.Context(), store.AuditFilter{Account: account, Act: "connection", Limit: 2})
+		must(t, err)
+		if len(own) != 2 || own[0].Act != "connection.replace-credential" || own[1].Act != "connection.disable" {
+			t.Errorf("the last two about connections: %+v", own)
+		}
+	})
+}
+
+// TestAuditIsProven: whoever may do anything to the database but has no key alters, cuts, removes or adds nothing of the audit
+// log unseen, and what comes afterwards heals nothing.
+func TestAuditIsProven(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.administrate(t)
+		clean := func() []store.EvidenceError {
+			found, err := f.VerifyEvidence(t.Context())
+			must(t, err)
+			return found.Faults
+		}
+		if faults := clean(); len(faults) > 0 {
+			t.Fatalf("a clean audit log: %v", faults)
+		}
+		a := f.attacker(t)
+		var attacks []string
+		for _, column := range columnsOf(t, "audit") {
+			attacks = append(attacks, altered("audit", column)...)
+		}
+		for _, column := range columnsOf(t, "audit_heads") {
+			attacks = append(attacks, altered("audit_heads", column)...)
+		}
+		attacks = append(attacks,
+			`delete from audit where ordinal = 2`, `delete from audit where ordinal = (select max(ordinal) from audit)`, `delete from audit`,
+			`delete from audit_heads`, `delete from audit_heads where chain = (select chain from audit_heads order by chain desc limit 1)`,
+			`delete from audit_heads where chain = (select chain from audit_heads order by chain limit 1)`, `update audit_heads set seal = null`,
+			`update audit_heads set count = count - 1`,
+			// A chain with everything of it, and a cut with the head of that time.
+			`delete from audit where chain = (select chain from audit_heads order by chain desc limit 1); delete from audit_heads where chain = (select chain from audit_heads order by chain desc limit 1)`,
+			`delete from audit where ordinal > 2; update audit_heads set count = 2, head = (select digest from audit a where a.chain = audit_heads.chain and ordinal = 2) where count > 2`,
+			`delete from audit; delete from audit_heads`,
+			`update audit_heads set seal = (select seal from audit_heads order by chain desc limit 1)`,
+		)
+		for _, attack := range attacks {
+			f.undone(t, a, func() {
+				for statement := range strings.SplitSeq(attack, "; ") {
+					a.do(t, statement)
+				}
+				if len(clean()) == 0 {
+					t.Errorf("not noticed: %s", attack)
+				}
+				if _, err := f.CreateAccount(t.Context(), "After", store.NewUser{Email: "after@example.com"}); err != nil && !strings.Contains(attack, "audit set") {
+					t.Errorf("after %s nothing can be done: %v", attack, err)
+				}
+				if _, err := f.Restored(t.Context()); err == nil && len(clean()) == 0 {
+					t.Errorf("healed by another act: %s", attack)
+				}
+			})
+		}
+	})
+}
+
+// altered returns statements that alter a column of every row of a table, where its type allows it.
+func altered(table, column string) []string {
+	switch column {
+	case "ordinal", "at", "count", "chains":
+		return []string{fmt.Sprintf(`update %s set %s = %[2]s + 1000`, table, column)}
+	case "chain", "id", "account_id", "previous", "digest", "head", "seal":
+		length := 16
+		if column == "previous" || column == "digest" || column == "head" {
+			length = 32
+		}
+		return []string{fmt.Sprintf(`update %s set %s = '\x%s' where %[2]s = (select %[2]s from %[1]s where %[2]s is not null order by %[2]s desc limit 1)`, table, column, strings.Repeat("7f", length)),
+			fmt.Sprintf(`update %s set %s = '\x7f' where %[2]s = (select %[2]s from %[1]s where %[2]s is not null order by %[2]s desc limit 1)`, table, column)}
+	case "actor_kind":
+		return []string{`update audit set actor_kind = 'system'`}
+	}
+	return []string{fmt.Sprintf(`update %s set %s = %[2]s || ' '`, table, column)}
+}
+
+// undone runs something and puts the database back as it was.
+func (f *fixture) undone(t *testing.T, a attacker, do func()) {
+	t.Helper()
+	tables := []string{"audit", "audit_heads", "settings"}
+	for _, table := range tables {
+		a.exec(t, fmt.Sprintf(`create table kept_%s as select * from %[1]s`, table))
+	}
+	do()
+	for _, table := range tables {
+		a.exec(t, fmt.Sprintf(`delete from %s`, table))
+		a.exec(t, fmt.Sprintf(`insert into %s select * from kept_%[1]s`, table))
+		a.exec(t, fmt.Sprintf(`drop table kept_%s`, table))
+	}
+	a.exec(t, `delete from tokens`)
+	a.exec(t, `delete from users where email = 'after@example.com'`)
+}
+
+// exec runs a statement that may change nothing.
+func (a attacker) exec(t *testing.T, statement string) {
+	t.Helper()
+	_, err := a.conn.ExecContext(t.Context(), statement)
+	must(t, err)
+}
+
+// TestAuditReseal: after a rotation the ends of the audit log's chains stand under the new key.
+func TestAuditReseal(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.administrate(t)
+		rotated, err := f.Options.Keys.Rotate()
+		must(t, err)
+		options := f.Options
+		options.Keys = rotated
+		after, err := store.Open(t.Context(), f.Address, options)
+		must(t, err)
+		defer func() { must(t, after.Close()) }()
+		_, err = after.Reseal(t.Context())
+		must(t, err)
+		rows, err := f.raw.QueryContext(t.Context(), `select seal from audit_heads`)
+		must(t, err)
+		defer func() { must(t, rows.Close()) }()
+		seals := 0
+		for ; rows.Next(); seals++ {
+			var seal []byte
+			must(t, rows.Scan(&seal))
+			if rotated.NeedsReseal(seal) {
+				t.Error("a seal still stands under the old key")
+			}
+		}
+		if seals != 3 { // of no account, of the fixture's and of the audited one
+			t.Errorf("%d seals", seals)
+		}
+		found, err := after.VerifyEvidence(t.Context())
+		must(t, err)
+		if len(found.Faults) > 0 {
+			t.Errorf("after the rotation: %v", found.Faults)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+const because = "the provider said so by telephone"
+
+func asAdministrator(ctx context.Context) context.Context {
+	return store.WithActor(ctx, store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine})
+}
+
+// unknown is a submission whose outcome is not known.
+func (f *fixture) unknown(t *testing.T, number string) store.Call {
+	t.Helper()
+	call := f.submit(t, number)
+	decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
+	return call
+}
+
+// audited returns the entries of an act, with an actor each.
+func (f *fixture) audited(t *testing.T, act string) []store.AuditEntry {
+	t.Helper()
+	entries, err := f.Audit(t.Context(), store.AuditFilter{Act: act, Limit: 100})
+	must(t, err)
+	return entries
+}
+
+// TestResolve: an administrator decides only about what is unknown, with a reason; the decision stands in the submission
+// and in the audit log; and a rejection of ours is never the provider's.
+func TestResolve(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := asAdministrator(t.Context())
+		call := f.submit(t, "INV-9")
+		id := call.Submission.ID
+		_, err := f.ResolveSubmission(ctx, id, store.DecisionResend, because)
+		wantErr(t, err, store.ErrNotUnknown)
+		decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
+		for _, wrong := range [][2]string{{store.DecisionReject, ""}, {"accept", because}} {
+			if _, err := f.ResolveSubmission(ctx, id, wrong[0], wrong[1]); err == nil {
+				t.Errorf("decision %q with reason %q was taken", wrong[0], wrong[1])
+			}
+		}
+		resolved, err := f.ResolveSubmission(ctx, id, store.DecisionResend, because)
+		must(t, err)
+		claimed := f.claimSubmissions(t, 1)
+		if !resolved.Resend || len(claimed) != 1 || !claimed[0].Submission.Resend {
+			t.Errorf("resend: %+v, claimed %+v", resolved, claimed)
+		}
+		if _, err = f.ResolveSubmission(ctx, id, store.DecisionReject, because+" twice"); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := f.tenant.Submission(t.Context(), id)
+		must(t, err)
+		r := stored.Resolved
+		if stored.Outcome != api.OutcomeResolvedRejected || r == nil || r.By != "ada@desk" || r.Reason != because+" twice" || r.Decision != store.DecisionReject || !r.At.Equal(f.Now()) || r.ContradictedAt != nil {
+			t.Errorf("outcome %s, resolved %+v", stored.Outcome, r)
+		}
+		if wire := stored.Wire(); wire.Outcome != "resolved_rejected" || wire.Resolved == nil || wire.Resolved.By != "ada@desk" || wire.Resolved.Reason != r.Reason {
+			t.Errorf("the API shows %+v", wire)
+		}
+		entries := f.audited(t, "submission.resolve")
+		if len(entries) != 2 || entries[1].Reason != r.Reason || entries[1].Subject != id.String() || *entries[1].Account != f.account.ID || entries[1].Kind != store.ActorAdministrator {
+			t.Errorf("audited: %+v", entries)
+		}
+		// The number is free again, and the invoice may be corrected.
+		f.begin(t, f.create(t, "INV-9").ID)
+		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-10"), nil })
+		must(t, err)
+		_, err = f.ResolveSubmission(ctx, f.account.ID, store.DecisionResend, because)
+		wantErr(t, err, store.ErrNotFound)
+	})
+}
+
+// TestOutcomeFilters: the list tells our rejections from the provider's.
+func TestOutcomeFilters(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ours := f.unknown(t, "INV-OURS").Submission
+		_, err := f.ResolveSubmission(t.Context(), ours.ID, store.DecisionReject, because)
+		must(t, err)
+		// The provider itself rejects another one, which an administrator had sent again.
+		theirs := f.unknown(t, "INV-THEIRS")
+		_, err = f.ResolveSubmission(t.Context(), theirs.Submission.ID, store.DecisionResend, because)
+		must(t, err)
+		decide(t, theirs, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
+		for wanted, number := range map[api.Outcome]string{api.OutcomeRejected: "INV-THEIRS", api.OutcomeResolvedRejected: "INV-OURS"} {
+			page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{Outcome: &wanted}, 1, 10)
+			must(t, err)
+			if len(page.Invoices) != 1 || *page.Invoices[0].Draft.InvoiceNumber != number || page.Invoices[0].Submission.Outcome != wanted {
+				t.Errorf("%s: %+v", wanted, page.Invoices)
+			}
+		}
+	})
+}
+
+// TestContradiction: the provider has a document after all that was resolved by rejecting it. That is recorded once, in the
+// submission and in the audit log, the words are recorded as always, and no second document of the invoice goes out.
+func TestContradiction(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.unknown(t, "INV-1")
+		_, err := f.ResolveSubmission(asAdministrator(t.Context()), call.Submission.ID, store.DecisionReject, because)
+		must(t, err)
+		// The invoice is corrected before the provider says anything.
+		change := func(number string) error {
+			_, err := f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft(number), nil })
+			return err
+		}
+		must(t, change("INV-2"))
+		for range 2 {
+			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+				d := told(s, now, allFour("accepted", false))
+				d.Outcome, d.Contradicts = s.Outcome, s.Resolved.ContradictedAt == nil
+				return d
+			})
+			f.Clock.Advance(time.Minute)
+		}
+		stored, err := f.tenant.Submission(t.Context(), call.Submission.ID)
+		must(t, err)
+		word, _, reported := stored.States.Get(invoice.DimensionReceiver)
+		if stored.Outcome != api.OutcomeResolvedRejected || stored.Resolved.ContradictedAt == nil || !stored.Resolved.ContradictedAt.Equal(f.Now().Add(-2*time.Minute)) || !reported || word != "accepted" {
+			t.Errorf("%s, %+v, %q", stored.Outcome, stored.Resolved, word)
+		}
+		count, err := f.Contradicted(t.Context())
+		must(t, err)
+		entries := f.audited(t, "submission.contradicted")
+		if count != 1 || len(entries) != 1 || entries[0].Kind != store.ActorSystem || entries[0].Subject != stored.ID.String() {
+			t.Errorf("%d contradictions, audited %+v", count, entries)
+		}
+		var details map[string]string
+		must(t, json.Unmarshal([]byte(entries[0].Details), &details))
+		if details["resolved_by"] != "ada@desk" || details["number"] != "INV-1" {
+			t.Errorf("details %v", details)
+		}
+		// The draft that was made of it is not sent: the provider has a document of this invoice.
+		_, _, err = f.tenant.BeginSubmission(t.Context(), call.Submission.Invoice, intent())
+		var duplicate *store.DuplicateNumberError
+		if !errors.As(err, &duplicate) || duplicate.Invoice != call.Submission.Invoice {
+			t.Errorf("submitted anew: %v", err)
+		}
+	})
+}
+
+// TestContradictedInvoiceStays: an invoice whose document the provider has cannot be changed, although it was resolved by
+// rejecting it.
+func TestContradictedInvoiceStays(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.unknown(t, "INV-1")
+		_, err := f.ResolveSubmission(t.Context(), call.Submission.ID, store.DecisionReject, because)
+		must(t, err)
+		decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+			d := told(s, now, allFour("accepted", true))
+			d.Outcome, d.Contradicts = s.Outcome, true
+			return d
+		})
+		_, err = f.tenant.UpdateInvoice(t.Context(), call.Submission.Invoice, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-2"), nil })
+		wantErr(t, err, store.ErrNotEditable)
+	})
+}
