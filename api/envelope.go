@@ -24,8 +24,10 @@ type Pagination struct {
 	LastPage int `json:"last_page" minimum:"1" doc:"Number of the last page; an empty list has 1."`
 	// HasMore is true while CurrentPage is before LastPage.
 	HasMore bool `json:"has_more" doc:"True while there are pages behind this one."`
-	// Total is the number of entries in the whole list.
-	Total int `json:"total" minimum:"0" doc:"Entries in the whole list."`
+	// Total is the number of entries in the whole list; of a list that is Truncated, among those that were looked through.
+	Total int `json:"total" minimum:"0" doc:"Entries in the whole list; of a truncated list, among those that were looked through."`
+	// Truncated is true when a list had more candidates than it looks through, 20,000.
+	Truncated bool `json:"truncated,omitempty,omitzero" doc:"True, and there only then, when a filtered or sorted list has more candidates than the 20,000 that it looks through: narrow the filter."`
 }
 
 // Feed is the envelope of a list that is read by cursor.

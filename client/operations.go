@@ -58,9 +58,9 @@ func (c *Client) Preflight(ctx context.Context, draft api.Draft) (api.Preflight,
 	return one[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight", body: draft, repeatable: true})
 }
 
-// Invoices returns one page of the invoices, newest first.
-func (c *Client) Invoices(ctx context.Context, query InvoiceQuery) (api.List[api.Invoice], error) {
-	return list[api.Invoice](ctx, c, get(clientPath+"/invoices", query.values()))
+// Invoices returns one page of the invoices, newest first unless the query says otherwise, each without its items.
+func (c *Client) Invoices(ctx context.Context, query InvoiceQuery) (api.List[api.InvoiceSummary], error) {
+	return list[api.InvoiceSummary](ctx, c, get(clientPath+"/invoices", query.values()))
 }
 
 // Invoice returns an invoice as it stands.

@@ -96,9 +96,9 @@ func (q DeliveryQuery) values() url.Values {
 //
 // Beware of changing what the query filters by while you read: an invoice that leaves the list pulls another one over
 // the edge of a page, where it is missed. Collect the identifiers first.
-func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[api.Invoice, error] {
-	return all(query.PerPage, func(i *api.Invoice) string { return i.ID },
-		func(page Paging) (api.List[api.Invoice], error) {
+func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[api.InvoiceSummary, error] {
+	return all(query.PerPage, func(i *api.InvoiceSummary) string { return i.ID },
+		func(page Paging) (api.List[api.InvoiceSummary], error) {
 			query := query
 			query.Paging = page
 			return c.Invoices(ctx, query)

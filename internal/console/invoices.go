@@ -95,7 +95,7 @@ func (v *visit) listInvoices() error {
 }
 
 // invoiceRows makes the rows of a page: two queries for all of them.
-func (v *visit) invoiceRows(invoices []store.Invoice) ([]invoiceRow, error) {
+func (v *visit) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, error) {
 	var submissions []store.ID
 	for _, i := range invoices {
 		if i.Submission != nil {
@@ -110,14 +110,14 @@ func (v *visit) invoiceRows(invoices []store.Invoice) ([]invoiceRow, error) {
 	for n, i := range invoices {
 		d := &i.Draft
 		row := invoiceRow{ID: i.ID.String(), Number: optional(d.InvoiceNumber), Recipient: optional(d.RecipientName),
-			IssueDate: optional(d.IssueDate), Currency: optional(d.Currency), Outcome: outcomeOf(i), States: stateViews(i.States())}
+			IssueDate: optional(d.IssueDate), Currency: optional(d.Currency), Outcome: outcomeOf(i.Invoice), States: stateViews(i.States())}
 		if d.TotalAmount != nil {
 			row.Total = grouped(d.TotalAmount.String())
 		}
 		if i.Submission != nil {
 			row.Told = told[i.Submission.ID]
 		} else {
-			row.Missing = len(invoice.Missing(d))
+			row.Missing = i.MissingCount
 		}
 		rows[n] = row
 	}

@@ -29,7 +29,7 @@ func TestNumbersKeepTheirText(t *testing.T) {
 				wantRaw(t, read, "/data/items/0/quantity", want)
 				wantRaw(t, read, "/data/items/0/vat_rate", want)
 			}
-			wantRaw(t, list, "/data/0/items/0/quantity", want)
+			wantRaw(t, list, "/data/0/total_amount", "1050.00")
 		}
 		for given, want := range map[string]string{"-1": "-1", "-1.50": "-1.50", "-999999999999999999": "-999999999999999999"} {
 			created := c.post(t, invoices, edit(complete, "items[0].discount_amount", given))

@@ -117,8 +117,8 @@ func paginated(page, perPage, total int) api.Pagination {
 	return api.Pagination{CurrentPage: page, PerPage: perPage, LastPage: last, HasMore: page < last, Total: total}
 }
 
-func (c *call) listInvoices(ctx context.Context) (int, api.List[api.Invoice], error) {
-	var out api.List[api.Invoice]
+func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSummary], error) {
+	var out api.List[api.InvoiceSummary]
 	page, perPage, err := c.page(defaultPerPage)
 	if err != nil {
 		return 0, out, err
@@ -132,8 +132,9 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.Invoice], er
 		return 0, out, err
 	}
 	out.Pagination = paginated(page, perPage, found.Total)
-	for _, i := range found.Invoices {
-		out.Data = append(out.Data, i.Wire(&c.session.Account.Profile))
+	out.Pagination.Truncated = found.Truncated
+	for n := range found.Invoices {
+		out.Data = append(out.Data, found.Invoices[n].WireSummary(&c.session.Account.Profile))
 	}
 	return http.StatusOK, out, nil
 }

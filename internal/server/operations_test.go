@@ -180,6 +180,8 @@ var listRows = []row{
 		},
 		check: func(t *testing.T, c *company, a answer) {
 			wantRaw(t, a, "/data/0/invoice_number", `"A"`)
+			wantRaw(t, a, "/data/0/item_count", "1")
+			wantRaw(t, a, "/data/0/items", "")
 			wantRaw(t, a, "/pagination", `{"current_page":2,"per_page":2,"last_page":2,"has_more":false,"total":3}`)
 			first := c.get(t, invoices+"?per_page=2")
 			wantRaw(t, first, "/data/0/invoice_number", `"C"`)

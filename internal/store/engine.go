@@ -13,6 +13,11 @@ type engine struct {
 	name string
 	// writer runs write transactions; reader runs queries beside them. On PostgreSQL they are the same pool.
 	writer, reader *sql.DB
+	// lists runs lists and searches, in transactions of the isolation snapshotLevel that see one moment; listLimit bounds how
+	// many there are at a time. What reads single rows never waits for them.
+	lists         *sql.DB
+	snapshotLevel sql.IsolationLevel
+	listLimit     *listLimiter
 	// claim is appended to the select of a claim, so that two workers never wait for one row. That select is a
 	// materialized expression: PostgreSQL may run a plain sub-select more than once and claim more than its limit.
 	claim string
@@ -27,8 +32,8 @@ type engine struct {
 	among func(query string) string
 	// stateEvidence is an expression: the column evidence_id of states w, as hexadecimal digits.
 	stateEvidence string
-	// asJSON is appended to a column of JSON text whose members are read.
-	asJSON string
+	// inBytes is appended to a column of text that is sorted by: the order is that of its bytes.
+	inBytes string
 	// begin begins a write transaction.
 	begin func(ctx context.Context) (transaction, error)
 	// everything commits all writes, in savepoints; nil where most are committed alone.

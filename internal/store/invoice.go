@@ -53,18 +53,25 @@ type newInvoice struct {
 	tenant  *Tenant
 	draft   *api.Draft
 	text    string
+	summary invoiceSummary
 	nth     int64 // of the company's drafts that are stored together, from 1
 	created Invoice
 }
 
 // CreateInvoice stores a draft. The caller has checked its form.
 func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, error) {
+	if t == nil || t.db == nil {
+		return Invoice{}, ErrNoTenant
+	}
 	text, err := marshalDraft(draft)
 	if err != nil {
 		return Invoice{}, err
 	}
 	add := &newInvoice{tenant: t, draft: draft, text: string(text)}
-	err = writeShared(ctx, t, t.Key(), factCreateInvoice, add, len(text), createInvoices)
+	if add.summary, err = summarize(draft); err != nil {
+		return Invoice{}, err
+	}
+	err = writeShared(ctx, t, t.Key(), factCreateInvoice, add, len(text)+len(add.summary.text), createInvoices)
 	return add.created, err
 }
 
@@ -85,8 +92,8 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	// an order of their own, so that two replicas do not wait for each other.
 	inserted, err := tx.exec(ctx, `with drafts (tenant, id, nth, number, document) as (`+db.rows("bytea", "bytea", "bigint", "text", "text")+`),
 		numbered as materialized (select id, invoices from tenants where id in (select tenant from drafts) and frozen_at is null order by id`+db.lock+`)
-		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at)
-		select d.tenant, d.id, n.invoices + d.nth, d.number, d.document, 1, $6, $6 from drafts d join numbered n on n.id = d.tenant`,
+		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
+		select d.tenant, d.id, n.invoices + d.nth, d.number, d.document, 1, $6, $6, 1 from drafts d join numbered n on n.id = d.tenant`,
 		column(db, add, func(a *newInvoice) ID { return a.tenant.id }), column(db, add, func(a *newInvoice) ID { return a.created.ID }),
 		column(db, add, func(a *newInvoice) int64 { return a.nth }), column(db, add, func(a *newInvoice) string { return *a.draft.InvoiceNumber }),
 		column(db, add, func(a *newInvoice) string { return a.text }), micros(now))
@@ -95,6 +102,9 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	}
 	if inserted < int64(len(add)) {
 		return sql.ErrNoRows // a company was reset
+	}
+	if err := insertSummaries(ctx, tx, add); err != nil {
+		return err
 	}
 	tenants := slices.Collect(maps.Keys(counts))
 	_, err = tx.exec(ctx, `with added (tenant, n) as (`+db.rows("bytea", "bigint")+`)
@@ -195,7 +205,10 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 			return err
 		}
 		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: t.db.now()}
-		_, err = tx.exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6 where tenant_id = $1 and id = $2`,
+		if err := t.insertSummary(ctx, tx, &updated); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6, summarized = summarized + 1 where tenant_id = $1 and id = $2`,
 			t.id, id, string(text), *draft.InvoiceNumber, updated.Version, micros(updated.UpdatedAt))
 		return err
 	})

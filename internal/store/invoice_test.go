@@ -130,8 +130,12 @@ func TestListedSubmissions(t *testing.T) {
 		for _, i := range listed.Invoices {
 			single, err := f.tenant.Invoice(ctx, i.ID)
 			must(t, err)
-			if !reflect.DeepEqual(single, i) {
-				t.Errorf("listed %+v, alone %+v", i, single)
+			if i.Items != len(single.Draft.Items) || i.Draft.Items != nil {
+				t.Errorf("listed with %d items, alone with %d", i.Items, len(single.Draft.Items))
+			}
+			single.Draft.Items = nil
+			if !reflect.DeepEqual(single, i.Invoice) {
+				t.Errorf("listed %+v, alone %+v", i.Invoice, single)
 			}
 			submitted = append(submitted, i.Submission != nil)
 		}

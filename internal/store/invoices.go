@@ -4,17 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"quittance/api"
 	"quittance/internal/invoice"
 )
 
-// InvoiceFilter narrows a list of invoices; nil fields and absent dimensions do not.
+// InvoiceFilter narrows and orders a list of invoices; nil and empty fields, and absent dimensions, do neither.
 type InvoiceFilter struct {
-	// Number is the exact invoice number.
-	Number *string
+	// Number is the exact invoice number, and ExternalID the exact key of the company's own system.
+	Number, ExternalID *string
 	// Submitted tells drafts from submitted invoices.
 	Submitted *bool
 	// States are exact words by dimension.
@@ -23,40 +22,78 @@ type InvoiceFilter struct {
 	Unreported []invoice.Dimension
 	// Outcome is the exact outcome of the current submission.
 	Outcome *api.Outcome
-	// Search is text that the number, the recipient's name or its network identifier holds, whatever the case of its
-	// letters (on SQLite of the Latin ones). It is looked for in the newest [SearchDepth] invoices; the exact number is found anywhere.
+	// Attention tells what needs a person: see [AttentionAfter].
+	Attention *bool
+	// IssuedFrom and IssuedTo bound the issue date, both inclusive: YYYY-MM-DD.
+	IssuedFrom, IssuedTo string
+	// UpdatedSince is the earliest time of the last change.
+	UpdatedSince *time.Time
+	// Recipient is text that the recipient's name holds, whatever the case of its letters.
+	Recipient string
+	// Search is text that the number, the recipient's name or its network identifier holds, whatever the case of its letters.
 	Search string
+	// Order is what the list is sorted by, descending unless Ascending; entries that are equal in it are in the order of their
+	// creation, and then of their identifiers.
+	Order     InvoiceOrder
+	Ascending bool
 }
 
-// SearchDepth is how many invoices a search looks through, newest first: the work of a search has a bound.
+// InvoiceOrder is what a list of invoices is sorted by.
+type InvoiceOrder string
+
+// The orders of a list of invoices.
+const (
+	OrderCreated   InvoiceOrder = ""
+	OrderIssueDate InvoiceOrder = "issue_date"
+	OrderTotal     InvoiceOrder = "total_amount"
+	OrderRecipient InvoiceOrder = "recipient_name"
+)
+
+// SearchDepth is how many candidates a filtered or sorted list looks through at most: the work of a list has a bound. They
+// are the invoices with the number, the external identifier or the word that the filter wants, those that were changed since the wanted time,
+// or those of the wanted issue dates; else the newest ones.
 const SearchDepth = 20_000
 
-// empty tells that the filter lets everything pass.
-func (f InvoiceFilter) empty() bool {
-	return f.Number == nil && f.Submitted == nil && len(f.States) == 0 && len(f.Unreported) == 0 && f.Outcome == nil && f.Search == ""
+// AttentionAfter is how long an outcome may be unknown before an invoice needs a person. One whose current submission was
+// rejected needs one at once, and so does one with a word that its publisher calls negative.
+const AttentionAfter = 10 * time.Minute
+
+// narrows tells that the filter does not let everything pass.
+func (f *InvoiceFilter) narrows() bool {
+	return f.Number != nil || f.ExternalID != nil || f.Submitted != nil || len(f.States) > 0 || len(f.Unreported) > 0 || f.Outcome != nil ||
+		f.Attention != nil || f.IssuedFrom != "" || f.IssuedTo != "" || f.UpdatedSince != nil || f.Recipient != "" || f.Search != ""
 }
 
-// InvoicePage is one page of a list of invoices, newest first.
+// InvoicePage is one page of a list of invoices.
 type InvoicePage struct {
-	Invoices []Invoice
-	Total    int
+	Invoices []InvoiceRow
+	// Total is how many invoices the list holds; of a filtered or sorted one, among those that were looked through.
+	Total int
+	// Truncated tells that there were more candidates than [SearchDepth].
+	Truncated bool
 }
 
 // Invoices returns the page of the given number (from 1) with perPage entries (from 1). Invoices are numbered without
-// gaps, so a page of the unfiltered list is a range of an index: it costs the same at any page of any number of
-// invoices. A filtered list is counted.
+// gaps, so a page of the unfiltered list in the order of creation is a range of an index: it costs the same at any page
+// of any number of invoices. Any other list looks through at most [SearchDepth] candidates.
 func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPage int) (InvoicePage, error) {
 	var out InvoicePage
-	err := t.read(func(q querier) (err error) {
-		if !filter.empty() {
-			out, err = t.filteredInvoices(ctx, q, filter, page, perPage)
+	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
+		if filter.narrows() || filter.Order != OrderCreated {
+			out, err = t.searchInvoices(ctx, q, &filter, page, perPage)
 			return err
 		}
 		if err := q.QueryRowContext(ctx, `select invoices from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
 			return err
 		}
 		high, low := pageRange(out.Total, page, perPage)
-		out.Invoices, err = t.invoicesWhere(ctx, q, `i.position <= $2 and i.position > $3 order by i.position desc`, high, low)
+		if filter.Ascending {
+			high, low = int64(out.Total)-low, int64(out.Total)-high
+		}
+		out.Invoices, err = t.invoiceRows(ctx, q, `i.position <= $2 and i.position > $3 order by i.position desc`, high, low)
+		if filter.Ascending {
+			slices.Reverse(out.Invoices)
+		}
 		return err
 	})
 	return out, err
@@ -72,82 +109,21 @@ func pageRange(total, page, perPage int) (high, low int64) {
 	return high, max(0, high-int64(perPage))
 }
 
-// filteredInvoices counts and reads the invoices that a filter lets pass.
-func (t *Tenant) filteredInvoices(ctx context.Context, q querier, filter InvoiceFilter, page, perPage int) (InvoicePage, error) {
-	where, args := filter.conditions(1, t.db.asJSON)
-	var out InvoicePage
-	if err := q.QueryRowContext(ctx, `select count(*) from invoices i where i.tenant_id = $1`+where, append([]any{t.id}, args...)...).Scan(&out.Total); err != nil {
-		return out, err
-	}
-	if page-1 > out.Total/perPage {
-		return out, nil
-	}
-	limit, args := limited(1, args, page, perPage)
-	var err error
-	out.Invoices, err = t.invoicesWhere(ctx, q, `1 = 1`+where+` order by i.position desc`+limit, args...)
-	return out, err
-}
-
-// conditions returns the filter as SQL whose parameters come after the first used ones.
-func (f InvoiceFilter) conditions(used int, asJSON string) (where string, args []any) {
-	next := func(value any) string {
-		args = append(args, value)
-		return parameter(used + len(args))
-	}
-	const current = `exists (select 1 from submissions c where c.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and c.outcome <> 'not_sent')`
-	if f.Number != nil {
-		where += ` and i.number = ` + next(*f.Number)
-	}
-	if f.Submitted != nil {
-		if *f.Submitted {
-			where += ` and ` + current
-		} else {
-			where += ` and not ` + current
-		}
-	}
-	for _, dimension := range invoice.Dimensions {
-		word, ok := f.States[dimension]
-		if !ok {
-			continue
-		}
-		where += ` and exists (select 1 from states w join submissions c on c.tenant_id = w.tenant_id and c.id = w.submission_id
-			where w.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and w.dimension = ` + next(string(dimension)) + ` and w.word = ` + next(word) + `)`
-	}
-	for _, dimension := range f.Unreported {
-		where += ` and ` + current + ` and not exists (select 1 from states w join submissions c on c.tenant_id = w.tenant_id and c.id = w.submission_id
-			where w.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and w.dimension = ` + next(string(dimension)) + `)`
-	}
-	if f.Outcome != nil {
-		where += ` and exists (select 1 from submissions c where c.tenant_id = i.tenant_id and c.invoice_id = i.id and c.current = 1 and c.outcome = ` + next(string(storedOutcome(*f.Outcome)))
-		switch *f.Outcome {
-		case api.OutcomeRejected:
-			where += ` and coalesce(c.resolved_decision, '') <> 'reject'`
-		case api.OutcomeResolvedRejected:
-			where += ` and c.resolved_decision = 'reject'`
-		}
-		where += `)`
-	}
-	if f.Search != "" {
-		pattern := `lower(` + next(containing(f.Search)) + `)`
-		document := `(i.document` + asJSON + `)`
-		where += ` and (i.number = ` + next(f.Search) + ` or i.position > (select invoices from tenants where id = i.tenant_id) - ` + next(SearchDepth) + ` and (
-			lower(i.number) like ` + pattern + ` escape '\' or lower(` + document + ` ->> 'recipient_name') like ` + pattern + ` escape '\'
-			or lower(` + document + ` ->> 'recipient_network_id') like ` + pattern + ` escape '\'))`
-	}
-	return where, args
-}
-
-// invoicesWhere reads invoices with their current submissions and states: two queries, however many there are.
-func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, args ...any) ([]Invoice, error) {
-	out, err := collect(ctx, q, scanInvoice,
-		`select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
+// invoiceRows reads invoices with their current submissions and states: two queries, however many there are.
+func (t *Tenant) invoiceRows(ctx context.Context, q querier, where string, args ...any) ([]InvoiceRow, error) {
+	out, err := collect(ctx, q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, s.item_count, s.summary
+		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id
+		where i.tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
 	if err != nil || len(out) == 0 {
 		return out, err
 	}
 	byInvoice := make(map[ID]int, len(out))
 	ids := make([]ID, len(out))
-	for n, i := range out {
-		ids[n], byInvoice[i.ID] = i.ID, n
+	for n := range out {
+		if err := t.completeRow(ctx, q, &out[n]); err != nil {
+			return nil, err
+		}
+		ids[n], byInvoice[out[n].ID] = out[n].ID, n
 	}
 	list, idArgs := t.idList(ids)
 	submissions, err := collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+` from submissions
@@ -161,86 +137,43 @@ func (t *Tenant) invoicesWhere(ctx context.Context, q querier, where string, arg
 	return out, nil
 }
 
-// idList returns the parameters $2, $3, … for identifiers, at least one, and the arguments with the tenant as $1. The last
-// identifier is repeated until there is a power of two of them, so that few statements differ in the length of a list alone.
-func (t *Tenant) idList(ids []ID) (list string, args []any) {
-	ids = padded(ids)
-	names := make([]string, len(ids))
-	args = []any{t.id}
-	for n, id := range ids {
-		args = append(args, id)
-		names[n] = parameter(len(args))
+// scanInvoiceRow reads a row without its submission; one without a summary has no draft.
+func scanInvoiceRow(row scanner) (InvoiceRow, error) {
+	var i Invoice
+	var created, updated int64
+	var items sql.Null[int]
+	var text sql.Null[string]
+	if err := row.Scan(&i.ID, &i.Version, &created, &updated, &items, &text); err != nil {
+		return InvoiceRow{}, err
 	}
-	return strings.Join(names, ", "), args
-}
-
-// padded repeats the last identifier until there is a power of two of them.
-func padded(ids []ID) []ID {
-	size := 1
-	for size < len(ids) {
-		size *= 2
-	}
-	out := make([]ID, size)
-	for n := range out {
-		out[n] = ids[min(n, len(ids)-1)]
-	}
-	return out
-}
-
-// parameter is the name of the n-th argument of a statement, from 1. Values reach a statement as arguments alone.
-func parameter(n int) string { return "$" + strconv.Itoa(n) }
-
-// byID reads something of the rows with some identifiers: query selects the identifier and it, and its condition goes on.
-func byID[V any](ctx context.Context, t *Tenant, ids []ID, query string) (map[ID]V, error) {
-	out := map[ID]V{}
-	err := t.read(func(q querier) error {
-		if len(ids) == 0 {
-			return nil
+	var out InvoiceRow
+	if text.Valid {
+		var err error
+		if out, err = (&invoiceSummary{items: items.V, text: text.V}).row(); err != nil {
+			return InvoiceRow{}, err
 		}
-		list, args := t.idList(ids)
-		_, err := collect(ctx, q, func(row scanner) (struct{}, error) {
-			var id ID
-			var value V
-			err := row.Scan(&id, &value)
-			out[id] = value
-			return struct{}{}, err
-		}, query+` and id in (`+list+`)`, args...)
+	}
+	i.Draft, i.CreatedAt, i.UpdatedAt = out.Draft, instant(created), instant(updated)
+	out.Invoice = i
+	return out, nil
+}
+
+// completeRow reads the document of an invoice that has no summary yet: see [DB.Summarize].
+func (t *Tenant) completeRow(ctx context.Context, q querier, row *InvoiceRow) error {
+	if row.Draft.InvoiceNumber != nil {
+		return nil
+	}
+	found, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, row.ID))
+	if err != nil {
 		return err
-	})
-	return out, err
-}
-
-// textFilter is an optional equality in a where clause.
-func textFilter(where *strings.Builder, args *[]any, column string, value any) {
-	if value == nil {
-		return
 	}
-	*args = append(*args, value)
-	where.WriteString(" and " + column + " = " + parameter(len(*args)))
-}
-
-// bounds are those of a page: the clause, and the arguments of the statement that it ends.
-type bounds struct {
-	clause string
-	args   []any
-}
-
-// page counts rows and returns the bounds of a page of them; ok is false past the end.
-func page(ctx context.Context, q querier, number, perPage int, count string, args ...any) (total int, limit bounds, ok bool, err error) {
-	var n sql.Null[int]
-	if err := q.QueryRowContext(ctx, count, args...).Scan(&n); err != nil {
-		return 0, bounds{}, false, err
+	summary, err := summarize(&found.Draft)
+	if err != nil {
+		return err
 	}
-	if number-1 > n.V/perPage {
-		return n.V, bounds{}, false, nil
-	}
-	limit.clause, limit.args = limited(0, args, number, perPage)
-	return n.V, limit, true, nil
-}
-
-// limited returns the clause that bounds a statement to a page, and its arguments with those of the clause. The statement
-// has used as many parameters before args.
-func limited(used int, args []any, number, perPage int) (clause string, all []any) {
-	all = append(slices.Clip(args), perPage, (number-1)*perPage)
-	return " limit " + parameter(used+len(all)-1) + " offset " + parameter(used+len(all)), all
+	whole, err := summary.row()
+	found.Draft = whole.Draft
+	whole.Invoice = found
+	*row = whole
+	return err
 }

@@ -25,6 +25,9 @@ import (
 // replicas on one server.
 const postgresConns = 24
 
+// postgresLists is how many of these connections lists and searches have at most.
+const postgresLists = 8
+
 // draftShards is how many groups of drafts commit beside each other: a company whose counter is held for long keeps those
 // waiting whose drafts come to the same one.
 const draftShards = 4
@@ -77,11 +80,12 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	db := stdlib.OpenDBFromPool(pool)
 	db.SetMaxIdleConns(0) // the pool keeps the connections
 	return &engine{
+		lists: db, snapshotLevel: sql.LevelRepeatableRead, listLimit: newListLimiter(postgresLists),
 		name: "postgres", writer: db, reader: db, places: make(chan struct{}, postgresConns-4),
 		shared: sharedFacts(), lookups: newLookups(),
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.
-		claim: " for no key update skip locked", lock: " for no key update", rows: postgresRows, asJSON: "::json", stateEvidence: "encode(w.evidence_id, 'hex')",
+		claim: " for no key update skip locked", lock: " for no key update", rows: postgresRows, inBytes: ` collate "C"`, stateEvidence: "encode(w.evidence_id, 'hex')",
 		among:       func(query string) string { return "= any(array(" + query + "))" },
 		begin:       func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
 		serve:       func() (func() error, error) { return func() error { return nil }, nil },

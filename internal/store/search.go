@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 )
 
 // CreditNoteSearch narrows a list of credit notes; zero fields do not.
@@ -9,8 +10,8 @@ type CreditNoteSearch struct {
 	CreditNoteFilter
 	// Void tells those that are void from those that count.
 	Void *bool
-	// Text is text that the number or the reason holds, or the number or the recipient's name of the invoice that is
-	// credited, whatever the case of its letters (on SQLite of the Latin ones).
+	// Text is text that the number or the reason holds (on SQLite whatever the case of its Latin letters, on PostgreSQL of
+	// all), or the number, the recipient's name or its network identifier in the invoice that is credited, whatever their case.
 	Text string
 }
 
@@ -18,8 +19,8 @@ type CreditNoteSearch struct {
 // exact number is found anywhere.
 func (t *Tenant) SearchCreditNotes(ctx context.Context, search CreditNoteSearch, number, perPage int) (CreditNotePage, error) {
 	var out CreditNotePage
-	err := t.read(func(q querier) error {
-		where, args := search.conditions(t.id, t.db.asJSON)
+	err := t.list(ctx, func(ctx context.Context, q querier) error {
+		where, args := search.conditions(t.id)
 		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where, args...)
 		out.Total = total
 		if err != nil || !ok {
@@ -32,7 +33,7 @@ func (t *Tenant) SearchCreditNotes(ctx context.Context, search CreditNoteSearch,
 }
 
 // conditions returns the search as SQL, and its parameters after that of the tenant.
-func (search CreditNoteSearch) conditions(tenant ID, asJSON string) (where string, args []any) {
+func (search CreditNoteSearch) conditions(tenant ID) (where string, args []any) {
 	args = []any{tenant}
 	next := func(value any) string {
 		args = append(args, value)
@@ -49,8 +50,8 @@ func (search CreditNoteSearch) conditions(tenant ID, asJSON string) (where strin
 	if search.Text == "" {
 		return where + ` and ` + newest, args
 	}
-	pattern := `lower(` + next(containing(search.Text)) + `)`
+	pattern, lower := `lower(`+next(containing(search.Text))+`)`, next(containing(strings.ToLower(search.Text)))
 	return where + ` and (number = ` + next(search.Text) + ` or ` + newest + ` and (lower(number) like ` + pattern + ` escape '\' or lower(reason) like ` + pattern + ` escape '\'
-		or exists (select 1 from invoices i where i.tenant_id = $1 and i.id = credit_notes.invoice_id and (lower(i.number) like ` + pattern + ` escape '\'
-			or lower((i.document` + asJSON + `) ->> 'recipient_name') like ` + pattern + ` escape '\'))))`, args
+		or exists (select 1 from invoice_summaries s where s.tenant_id = $1 and s.invoice_id = credit_notes.invoice_id and (s.terms like ` + lower + ` escape '\'
+			or s.recipient like ` + lower + ` escape '\'))))`, args
 }

@@ -34,12 +34,16 @@ func TestSeedDrafts(t *testing.T) {
 				t.Errorf("invoice %d has the identifier %s, which is no UUID of version 7", n, found.ID)
 			}
 			seen[found.ID] = true
-			if same := draft(want[n]); *found.Draft.RecipientName != *same.RecipientName || len(found.Draft.Items) != len(same.Items) {
+			if same := draft(want[n]); *found.Draft.RecipientName != *same.RecipientName || found.Items != len(same.Items) {
 				t.Errorf("invoice %d is %+v, want the draft that was given", n, found.Draft)
 			}
 		}
 		if len(seen) != len(want) {
 			t.Errorf("%d identifiers for %d drafts", len(seen), len(want))
+		}
+		searched, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{Search: "s-3"}, 1, 25)
+		if err != nil || searched.Total != 1 || *searched.Invoices[0].Draft.InvoiceNumber != "S-3" {
+			t.Errorf("searched for: %+v, %v", searched, err)
 		}
 		if err := f.tenant.SeedDrafts(t.Context(), *draft("unused"), `"`, 1); err == nil {
 			t.Error("a prefix that breaks the JSON was taken")

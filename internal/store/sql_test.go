@@ -20,6 +20,7 @@ var unscoped = map[string]string{
 	"Reseal":           "keys are the installation's: every sealed value, each written back to its own row",
 	"Restored":         "a restored database: every open submission is asked about, every token is revoked",
 	"Staleness":        "numbers for the operator: it opens no row",
+	"Summarize":        "summaries are made after a migration, of whatever invoices lack them",
 	"Sweep":            "idempotency keys past their time, whoever's they are",
 	"Contradicted":     "a number for the operator: it opens no row",
 }

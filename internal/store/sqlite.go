@@ -18,8 +18,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteReaders is how many queries run beside the writer. More only makes them compete for two cores.
-const sqliteReaders = 4
+// sqliteReaders is how many queries run beside the writer, and sqliteLists how many of lists and searches beside those. More
+// only makes them compete for two cores.
+const (
+	sqliteReaders = 4
+	sqliteLists   = 4
+)
 
 // openSQLite opens the database file at path, creating it (mode 0600) when it does not exist.
 func openSQLite(path string) (*engine, error) {
@@ -60,7 +64,12 @@ func openSQLite(path string) (*engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
+	lists, err := open(url.Values{"_pragma": {"query_only(1)"}}, sqliteLists)
+	if err != nil {
+		return nil, errors.Join(err, reader.Close(), writer.Close())
+	}
 	return &engine{
+		lists: lists, listLimit: newListLimiter(sqliteLists),
 		name: "sqlite", writer: writer, reader: reader, exclusive: true, patient: true, rows: sqliteRow, single: true,
 		stateEvidence: "hex(w.evidence_id)",
 		among:         func(query string) string { return "in (" + query + ")" },
@@ -85,7 +94,7 @@ func openSQLite(path string) (*engine, error) {
 		},
 		footprint:  func(ctx context.Context) (Footprint, error) { return sqliteFootprint(ctx, path, reader) },
 		numberedID: "unhex($7 || printf('%015x', n.i))",
-		close:      func() error { return errors.Join(reader.Close(), writer.Close()) },
+		close:      func() error { return errors.Join(lists.Close(), reader.Close(), writer.Close()) },
 	}, nil
 }
 

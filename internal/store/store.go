@@ -162,8 +162,14 @@ func (db *DB) Close() error {
 	return db.close()
 }
 
-// Migrate brings the schema up to date; it is a no-op when it is.
-func (db *DB) Migrate(ctx context.Context) error { return db.migrate(ctx, schema) }
+// Migrate brings the schema up to date, and what is derived from other columns; it is a no-op when they are.
+func (db *DB) Migrate(ctx context.Context) error {
+	if err := db.migrate(ctx, schema); err != nil {
+		return err
+	}
+	_, err := db.Summarize(ctx)
+	return err
+}
 
 // Engine returns "sqlite" or "postgres", for logs and metrics.
 func (db *DB) Engine() string { return db.name }

@@ -123,8 +123,10 @@ func TestInvoiceSearch(t *testing.T) {
 		add("A-100%", `Palm "Trading" \ LLC`, "0012")
 		add("A_200", "شركة النخيل", "0034")
 		add("AX300", "recipient_name", "9999")
+		f.Clock.Advance(time.Second)
 		known := f.submit(t, "SUB-1")
 		record(t, known, words{invoice.DimensionReceiver: {Value: "sent"}})
+		f.Clock.Advance(time.Second)
 		unknown := f.submit(t, "SUB-2")
 		decide(t, unknown, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
 

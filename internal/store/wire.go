@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/hex"
+	"maps"
 	"strings"
 	"time"
 
@@ -17,6 +18,28 @@ func (i Invoice) Wire(profile *api.Profile) api.Invoice {
 	if i.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &i.Submission.AttemptedAt
 		out.Submission, out.Details = new(i.Submission.Wire()), i.Submission.details()
+	}
+	return out
+}
+
+// WireSummary is the invoice as lists of the API show it. profile is the seller's, for the advice that depends on it.
+func (r *InvoiceRow) WireSummary(profile *api.Profile) api.InvoiceSummary {
+	d, warnings := &r.Draft, invoice.SellerWarnings(&r.Draft, profile)
+	count := r.WarningCount + len(warnings)
+	maps.Copy(warnings, r.Warnings)
+	missing := r.Missing
+	if missing == nil {
+		missing = []string{}
+	}
+	out := api.InvoiceSummary{ID: r.ID.String(), InvoiceNumber: d.InvoiceNumber, RecipientName: d.RecipientName, RecipientNetworkID: d.RecipientNetworkID,
+		BuyerEndpointScheme: d.BuyerEndpointScheme, BuyerStreet: d.BuyerStreet, BuyerCity: d.BuyerCity, BuyerSubdivision: d.BuyerSubdivision,
+		BuyerCountry: d.BuyerCountry, TotalAmount: d.TotalAmount, Currency: d.Currency, IssueDate: d.IssueDate, IssueTime: d.IssueTime, DueDate: d.DueDate,
+		PaymentMeansCode: d.PaymentMeansCode, ExternalID: d.ExternalID, Note: d.Note, BuyerTaxID: d.BuyerTaxID, BuyerLegalID: d.BuyerLegalID,
+		BuyerLegalIDScheme: d.BuyerLegalIDScheme, BuyerReference: d.BuyerReference, OrderReference: d.OrderReference, ContractReference: d.ContractReference,
+		TaxExchangeRate: d.TaxExchangeRate, TransactionFlags: d.TransactionFlags, ItemCount: r.Items, Complete: r.MissingCount == 0, Missing: missing,
+		MissingCount: r.MissingCount, Warnings: warnings, WarningCount: count, States: r.States().Wire(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	if r.Submission != nil {
+		out.Submitted, out.SubmittedAt, out.Submission, out.Details = true, &r.Submission.AttemptedAt, new(r.Submission.Wire()), r.Submission.details()
 	}
 	return out
 }

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// InvoiceRow is an invoice as a list reads it: its Draft has no Items.
+type InvoiceRow struct {
+	Invoice
+	// Items is the number of invoice lines.
+	Items int
+	// Missing and Warnings are the first [api.MaxSummaryPaths] paths of what submission needs and of the advice on the draft,
+	// without what depends on the company's profile. MissingCount and WarningCount are how many there are.
+	Missing                    []string
+	Warnings                   api.Faults
+	MissingCount, WarningCount int
+}
+
+// summaryText is what the column summary holds, as JSON.
+type summaryText struct {
+	api.Draft               // without items
+	Missing      []string   `json:"missing"`
+	MissingCount int        `json:"missing_count"`
+	Warnings     api.Faults `json:"warnings"`
+	WarningCount int        `json:"warning_count"`
+}
+
+// invoiceSummary is a row of invoice_summaries without its key.
+type invoiceSummary struct {
+	externalID *string
+	issueDate  string
+	total      []byte
+	recipient  string
+	terms      string
+	items      int
+	text       string
+}
+
+// summarize returns the summary of a draft.
+func summarize(d *api.Draft) (invoiceSummary, error) {
+	missing, warnings := invoice.Missing(d), draftWarnings(d)
+	text := summaryText{Draft: *d, Missing: missing[:min(len(missing), api.MaxSummaryPaths)], MissingCount: len(missing),
+		Warnings: firstPaths(warnings, api.MaxSummaryPaths), WarningCount: len(warnings)}
+	text.Items = nil
+	written, err := jsonv2.Marshal(&text, jsonv2.OmitZeroStructFields(true), jsonv2.Deterministic(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		return invoiceSummary{}, fmt.Errorf("summary: %w", err)
+	}
+	given := func(text *string) string {
+		if text == nil {
+			return ""
+		}
+		return *text
+	}
+	return invoiceSummary{externalID: d.ExternalID, issueDate: given(d.IssueDate), total: amountKey(d.TotalAmount), recipient: strings.ToLower(given(d.RecipientName)),
+		terms: strings.ToLower(given(d.InvoiceNumber) + "\n" + given(d.RecipientNetworkID)), items: len(d.Items), text: string(written)}, nil
+}
+
+// draftWarnings returns the advice on a draft that does not depend on the company's profile.
+func draftWarnings(d *api.Draft) api.Faults {
+	warnings := invoice.Warnings(d, nil)
+	maps.DeleteFunc(warnings, func(path string, _ []api.Fault) bool { return strings.HasPrefix(path, invoice.SellerPath) })
+	return warnings
+}
+
+// firstPaths returns at most so many paths: those of the invoice itself before those of its items.
+func firstPaths(faults api.Faults, most int) api.Faults {
+	if len(faults) <= most {
+		return faults
+	}
+	paths := slices.SortedFunc(maps.Keys(faults), func(a, b string) int {
+		ofItem := func(path string) int { return strings.Count(path, "[") }
+		if order := ofItem(a) - ofItem(b); order != 0 {
+			return order
+		}
+		if order := len(a) - len(b); order != 0 && ofItem(a) > 0 {
+			return order // items[9] before items[10]
+		}
+		return strings.Compare(a, b)
+	})
+	out := make(api.Faults, most)
+	for _, path := range paths[:most] {
+		out[path] = faults[path]
+	}
+	return out
+}
+
+// amountKey returns a form of an amount that sorts as bytes in the order of the numbers: millionths, which every
+// [api.Decimal] is a whole number of, above the smallest one.
+func amountKey(amount *api.Decimal) []byte {
+	const bits = 88 // 10^18 · 10^6 and its negative take 81
+	value := new(big.Int)
+	if amount != nil {
+		whole, fraction, _ := strings.Cut(amount.String(), ".")
+		value.SetString(whole+fraction+strings.Repeat("0", api.MaxScale-len(fraction)), 10)
+	}
+	value.Add(value, new(big.Int).Lsh(big.NewInt(1), bits-1))
+	return value.FillBytes(make([]byte, bits/8))
+}
+
+const summaryColumns = `tenant_id, invoice_id, created_at, external_id, issue_date, total, recipient, terms, item_count, summary`
+
+// insertSummary stores the summary of an invoice, or replaces it.
+func (t *Tenant) insertSummary(ctx context.Context, tx *tx, i *Invoice) error {
+	s, err := summarize(&i.Draft)
+	if err != nil {
+		return err
+	}
+	return tx.Later(ctx, `insert into invoice_summaries (`+summaryColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		on conflict (tenant_id, invoice_id) do update set external_id = excluded.external_id, issue_date = excluded.issue_date, total = excluded.total,
+			recipient = excluded.recipient, terms = excluded.terms, item_count = excluded.item_count, summary = excluded.summary`,
+		t.id, i.ID, micros(i.CreatedAt), s.externalID, s.issueDate, s.total, s.recipient, s.terms, s.items, s.text)
+}
+
+// insertSummaries stores the summaries of new invoices with one statement.
+func insertSummaries(ctx context.Context, tx *tx, add []*newInvoice) error {
+	db := tx.db
+	return tx.Later(ctx, `insert into invoice_summaries (`+summaryColumns+`) `+
+		db.rows("bytea", "bytea", "bigint", "text", "text", "bytea", "text", "text", "bigint", "text"),
+		column(db, add, func(a *newInvoice) ID { return a.tenant.id }), column(db, add, func(a *newInvoice) ID { return a.created.ID }),
+		column(db, add, func(a *newInvoice) int64 { return micros(a.created.CreatedAt) }), column(db, add, func(a *newInvoice) *string { return a.summary.externalID }),
+		column(db, add, func(a *newInvoice) string { return a.summary.issueDate }), column(db, add, func(a *newInvoice) []byte { return a.summary.total }),
+		column(db, add, func(a *newInvoice) string { return a.summary.recipient }), column(db, add, func(a *newInvoice) string { return a.summary.terms }),
+		column(db, add, func(a *newInvoice) int64 { return int64(a.summary.items) }), column(db, add, func(a *newInvoice) string { return a.summary.text }))
+}
+
+// row returns the row of a list that a summary is of; its [Invoice] has only the draft.
+func (s *invoiceSummary) row() (InvoiceRow, error) {
+	var text summaryText
+	if err := jsonv2.Unmarshal([]byte(s.text), &text); err != nil {
+		return InvoiceRow{}, fmt.Errorf("stored summary: %w", err)
+	}
+	return InvoiceRow{Invoice: Invoice{Draft: text.Draft}, Items: s.items, Missing: text.Missing, MissingCount: text.MissingCount,
+		Warnings: text.Warnings, WarningCount: text.WarningCount}, nil
+}
+
+// summarizeBatch is how many invoices one transaction summarizes, so that none holds up others for long.
+const summarizeBatch = 20
+
+// Summarize makes the summaries that are missing: of the invoices that a version without them stored or changed. It goes
+// through them in small transactions and returns how many there were.
+func (db *DB) Summarize(ctx context.Context) (int, error) {
+	done := 0
+	for {
+		type unsummarized struct{ tenant, id ID }
+		found, err := collect(ctx, db.reader, func(row scanner) (unsummarized, error) {
+			var u unsummarized
+			return u, row.Scan(&u.tenant, &u.id)
+		}, `select tenant_id, id from invoices where summarized = 0 order by tenant_id, id limit $1`, summarizeBatch)
+		if err != nil || len(found) == 0 {
+			return done, db.fail(err)
+		}
+		err = db.write(ctx, "summarize", func(ctx context.Context, tx *tx) error {
+			for _, u := range found {
+				if err := (&Tenant{db: db, id: u.tenant}).summarizeOne(ctx, tx, u.id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return done, err
+		}
+		done += len(found)
+	}
+}
+
+func (t *Tenant) summarizeOne(ctx context.Context, tx *tx, id ID) error {
+	found, err := scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2 and i.summarized = 0`+t.db.lock, t.id, id))
+	if errors.Is(t.db.fail(err), ErrNotFound) {
+		return nil // somebody else has, or it is gone
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.insertSummary(ctx, tx, &found); err != nil {
+		return err
+	}
+	return tx.Later(ctx, `update invoices set summarized = 1 where tenant_id = $1 and id = $2`, t.id, id)
+}
