@@ -1,12 +1,9 @@
 package console
 
 import (
-	"errors"
 	"net/http"
-	"unicode/utf8"
 
 	"quittance/api"
-	"quittance/internal/account"
 	"quittance/internal/store"
 )
 
@@ -76,41 +73,7 @@ func (v *visit) answerAccount(status int, fault string) error {
 	return v.page(status, "account", shown{Title: title, Section: "account", Body: p})
 }
 
-// The length of a new password in characters (contract, section 3).
-const (
-	leastPassword = 15
-	mostPassword  = 256
-)
-
-// changePassword changes the password, which ends every other session and token of the user, and goes on in a new session.
+// changePassword changes the password of whoever is at the page of the account.
 func (v *visit) changePassword() error {
-	current, chosen := v.r.PostFormValue("current"), v.r.PostFormValue("new")
-	if length := utf8.RuneCountInString(chosen); length < leastPassword || length > mostPassword || !utf8.ValidString(chosen) {
-		return v.answerAccount(http.StatusUnprocessableEntity, "length")
-	}
-	ctx := v.r.Context()
-	user, err := v.DB.User(ctx, v.session)
-	if err != nil {
-		return err
-	}
-	_, err = v.Accounts.ChangePassword(ctx, v.session, v.source, current, chosen)
-	for _, fault := range [...]struct {
-		err error
-		key string
-	}{{account.ErrWrongPassword, "wrong"}, {account.ErrCommonPassword, "common"}, {account.ErrSamePassword, "unchanged"}} {
-		if errors.Is(err, fault.err) {
-			return v.answerAccount(http.StatusUnprocessableEntity, fault.key)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := v.start(user.Email, chosen); err != nil {
-		// The password is changed, whatever became of the new session: this one ends, and its owner logs in again.
-		if revoked := v.DB.RevokeToken(ctx, v.session.Digest); revoked != nil {
-			return revoked
-		}
-		return v.redirect(said("/login", "good.password_changed"))
-	}
-	return v.redirect(said("/account", "good.password_changed"))
+	return v.replacePassword(v.answerAccount, said("/account", "good.password_changed"))
 }

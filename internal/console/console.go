@@ -120,7 +120,8 @@ func (c *Console) guarded(v *visit, found *route, known bool) (err error) {
 	return nil
 }
 
-// run refuses in this order: another site's form, nobody logged in, too many requests, nothing there.
+// run refuses in this order: another site's form, nothing there, nobody logged in, too many requests, a password that has
+// to be changed first.
 func (c *Console) run(v *visit, found *route, known bool) error {
 	if err := c.origins.Check(v.r); err != nil {
 		return &problem{status: http.StatusForbidden, cause: err}
@@ -145,6 +146,9 @@ func (c *Console) run(v *visit, found *route, known bool) error {
 		if _, err := c.calls.Spend(v.session.Digest); err != nil {
 			return err
 		}
+	}
+	if v.session.PasswordChangeRequired && !found.public && !found.always {
+		return v.toPassword()
 	}
 	if err := v.readForm(found.large); err != nil {
 		return err

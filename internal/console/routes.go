@@ -12,6 +12,8 @@ type route struct {
 	serve        func(v *visit) error
 	// public routes need nobody logged in.
 	public bool
+	// always routes are open also to a session whose user has to change the password first.
+	always bool
 	// large routes take forms with many fields. What was typed into them survives the end of a session.
 	large bool
 }
@@ -28,6 +30,7 @@ func routes() []route {
 		webhookRoutes(),
 		lostRoutes(),
 		accountRoutes(),
+		passwordRoutes(),
 	)
 }
 

@@ -23,7 +23,7 @@ func sessionRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/login", public: true, serve: (*visit).showLogin},
 		{method: http.MethodPost, path: "/login", public: true, serve: (*visit).login},
-		{method: http.MethodPost, path: "/logout", serve: (*visit).logout},
+		{method: http.MethodPost, path: "/logout", always: true, serve: (*visit).logout},
 	}
 }
 

@@ -70,7 +70,7 @@ func (s shown) Synthetic() bool { return s.Environment != "production" }
 
 // page answers with a page: the file of this name in templates, in the layout of all.
 func (v *visit) page(status int, name string, p shown) error {
-	p.Company, p.LoggedIn, p.Environment = v.session.Account.Company, v.session.Tenant != nil, v.Environment
+	p.Company, p.LoggedIn, p.Environment = v.session.Account.Company, v.session.Tenant != nil && !v.session.PasswordChangeRequired, v.Environment
 	p.Sections = sections
 	if p.Notice == nil {
 		p.Notice = v.pages.notice(v.r.URL.Query().Get("said"))

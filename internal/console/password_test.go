@@ -1,0 +1,129 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+const given = "given by an administrator"
+
+// newcomer makes an account whose user has a password of an administrator's.
+func (s *system) newcomer(t *testing.T, email string) store.User {
+	t.Helper()
+	hash, err := account.DefaultCost().Hash(given)
+	must(t, err)
+	_, err = s.DB().CreateAccount(t.Context(), "New LLC", store.NewUser{Email: email, Name: "New", PasswordHash: hash, PasswordChangeRequired: true})
+	must(t, err)
+	user, err := s.DB().UserByEmail(t.Context(), email)
+	must(t, err)
+	return user
+}
+
+// wantTo wants to be sent to a page.
+func (a answer) wantTo(t *testing.T, want string) {
+	t.Helper()
+	if a.status != http.StatusSeeOther || a.header.Get("Location") != want {
+		t.Errorf("%d to %q, want to %q", a.status, a.header.Get("Location"), want)
+	}
+}
+
+// loginAnswer is what the API answers to a login.
+func (s *system) loginAnswer(t *testing.T, email, password string) (login api.Login) {
+	t.Helper()
+	if status := s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &email, Password: &password}, &login); status != http.StatusOK {
+		t.Fatalf("login: %d", status)
+	}
+	return login
+}
+
+// TestFirstPassword: whoever logs in with a password of an administrator's gets to no page before it is changed, and goes
+// on from there; the API says so and works. A reset does it again.
+func TestFirstPassword(t *testing.T) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, engine, true, time.Millisecond)
+			const email = "new@example.com"
+			user := s.newcomer(t, email)
+			login := s.loginAnswer(t, email, given)
+			if !login.PasswordChangeRequired {
+				t.Error("the API does not say that the password has to be changed")
+			}
+			if status := s.api(t, login.Token, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusOK {
+				t.Errorf("the API answers %d", status)
+			}
+
+			v := s.visitor(t)
+			v.post("/login", "email", email, "password", given, "next", "/invoices?stage=draft").wantTo(t, "/invoices?stage=draft")
+			for path, want := range map[string]string{
+				"/": "/password", "/invoices?stage=draft": "/password?next=%2Finvoices%3Fstage%3Ddraft", "/account": "/password?next=%2Faccount", "/login": "/invoices",
+				"/invoices/new": "/password?next=%2Finvoices%2Fnew", "/webhooks": "/password?next=%2Fwebhooks", "/incoming": "/password?next=%2Fincoming",
+			} {
+				v.get(path).wantTo(t, want)
+			}
+			for _, path := range []string{"/invoices/new", "/webhooks/new", "/account/password"} {
+				v.post(path, "current", given, "new", strong).wantTo(t, "/password")
+			}
+			if got := v.get("/invoices", "HX-Request", "true"); got.status != http.StatusOK || got.header.Get("HX-Redirect") != "/password" || got.body != "" {
+				t.Errorf("a live part: %d %v", got.status, got.header)
+			}
+			page := v.get("/password?next=%2Finvoices%3Fstage%3Ddraft")
+			if page.status != http.StatusOK || strings.Contains(page.body, "<nav") || !strings.Contains(page.body, `value="/invoices?stage=draft"`) || !strings.Contains(page.body, `action="/logout"`) {
+				t.Errorf("the page: %d %s", page.status, page.body)
+			}
+			elements(parse(t, page.body), func(node *html.Node) { wantNothingInline(t, "/password", node, map[string]bool{}) })
+			for _, fault := range []struct{ current, chosen, shown string }{
+				{"not it at all, no", strong, "current-fault"}, {given, given, "new-fault"}, {given, "short", "new-fault"}, {given, "aaaaaaaaaaaaaaaa", "new-fault"},
+			} {
+				if got := v.post("/password", "current", fault.current, "new", fault.chosen); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="`+fault.shown+`"`) {
+					t.Errorf("%q to %q: %d", fault.current, fault.chosen, got.status)
+				}
+			}
+			v.get("/invoices").wantTo(t, "/password?next=%2Finvoices")
+
+			v.post("/password", "current", given, "new", strong, "next", "/invoices?stage=draft").wantTo(t, "/invoices?said=good.password_changed&stage=draft")
+			if got := v.get("/invoices?said=good.password_changed&stage=draft"); got.status != http.StatusOK || !strings.Contains(got.body, "The password is changed.") {
+				t.Errorf("after the change: %d", got.status)
+			}
+			v.get("/password").wantTo(t, "/account")
+			if s.loginAnswer(t, email, strong).PasswordChangeRequired {
+				t.Error("the API still says that the password has to be changed")
+			}
+			hash, err := account.DefaultCost().Hash(given)
+			must(t, err)
+			must(t, s.DB().ResetPassword(t.Context(), user.Account, user.ID, hash))
+			v.get("/account").wantTo(t, "/login?next=%2Faccount")
+			v.login(email, given)
+			v.get("/account").wantTo(t, "/password?next=%2Faccount")
+			v.post("/logout").wantTo(t, "/login?said=good.logged_out")
+		})
+	}
+}
+
+// TestFirstPasswordByAPI: a password that is changed with the API is nobody's but the user's, in the console too.
+func TestFirstPasswordByAPI(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Millisecond)
+	const email = "new@example.com"
+	s.newcomer(t, email)
+	v := s.visitor(t)
+	v.login(email, given)
+	token := s.loginAnswer(t, email, given).Token
+	if status := s.api(t, token, http.MethodPost, "/api/v1/client/auth/password", api.PasswordRequest{CurrentPassword: new(given), NewPassword: new(strong)}, nil); status != http.StatusOK {
+		t.Fatalf("the change: %d", status)
+	}
+	v.get("/account").wantTo(t, "/login?next=%2Faccount")
+	v.login(email, strong)
+	if got := v.get("/account"); got.status != http.StatusOK {
+		t.Errorf("after the change: %d to %q", got.status, got.header.Get("Location"))
+	}
+}

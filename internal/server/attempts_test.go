@@ -1,0 +1,172 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/service"
+)
+
+const passwordAPI = "/api/v1/client/auth/password"
+
+// burst sends requests all at once and counts the answers by status.
+func (s *system) burst(t *testing.T, n int, make func(n int) request) map[int]int {
+	t.Helper()
+	got := map[int]int{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for n := range n {
+		all.Go(func() {
+			a, err := s.try(t.Context(), make(n))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			got[a.status]++
+			if (a.status == http.StatusServiceUnavailable || a.status == http.StatusTooManyRequests) && !wholeSeconds.MatchString(a.header.Get("Retry-After")) {
+				t.Errorf("%d with Retry-After %q", a.status, a.header.Get("Retry-After"))
+			}
+		})
+	}
+	all.Wait()
+	return got
+}
+
+// TestBurstOfLogins: tries of one address's password that come at once, each from a source of its own, learn no more about
+// it than the limit of failures allows.
+func TestBurstOfLogins(t *testing.T) {
+	onEngines(t, walkConfig, func(t *testing.T, s *system) {
+		c := s.company(t)
+		got := s.burst(t, 200, func(int) request {
+			return request{method: http.MethodPost, path: loginPath, body: credentials(c.email, "wrong"), header: http.Header{"X-Forwarded-For": {s.source()}}}
+		})
+		if learnt := got[http.StatusUnauthorized]; learnt > 100 || got[http.StatusTooManyRequests] == 0 || learnt+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != 200 {
+			t.Errorf("answers %v: want at most 100 of 401", got)
+		}
+	})
+}
+
+// TestBurstOfPasswordChanges: changes of a password that come at once with a stolen token learn no more about the current
+// one than the limit of their source allows.
+func TestBurstOfPasswordChanges(t *testing.T) {
+	onEngines(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
+		c := s.company(t)
+		token, from := c.token(t), s.source()
+		got := s.burst(t, 400, func(int) request {
+			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword), header: http.Header{"X-Forwarded-For": {from}}}
+		})
+		if learnt := got[http.StatusUnprocessableEntity]; learnt > loginsAMinute || got[http.StatusTooManyRequests] == 0 || learnt+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != 400 {
+			t.Errorf("answers %v: want at most %d of 422", got, loginsAMinute)
+		}
+		// Whoever is limited is not told whether the password is right.
+		right := s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(password, newPassword), header: http.Header{"X-Forwarded-For": {from}}})
+		right.want(t, http.StatusTooManyRequests, api.CodeRateLimited)
+	})
+}
+
+// TestFailuresFromEverywhere: guesses by changes of the password and by logins, each from another network, are the same
+// failures of one address.
+func TestFailuresFromEverywhere(t *testing.T) {
+	onFirst(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
+		c := s.company(t)
+		token := c.token(t)
+		got := s.burst(t, 110, func(n int) request {
+			header := http.Header{"X-Forwarded-For": {fmt.Sprintf("2001:db8:%x::1", n)}}
+			if n%2 == 0 {
+				return request{method: http.MethodPost, path: loginPath, body: credentials(c.email, "wrong"), header: header}
+			}
+			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword), header: header}
+		})
+		if learnt := got[http.StatusUnauthorized] + got[http.StatusUnprocessableEntity]; learnt > 100 || got[http.StatusTooManyRequests] == 0 {
+			t.Errorf("answers %v: want at most 100 of 401 and 422", got)
+		}
+	})
+}
+
+// TestLoginsOfANetwork: all addresses of an IPv6 network are one source.
+func TestLoginsOfANetwork(t *testing.T) {
+	onEngines(t, walkConfig, func(t *testing.T, s *system) {
+		c := s.company(t)
+		for n := range loginsAMinute {
+			s.login(t, c.email, "wrong", fmt.Sprintf("2001:db8:77:1::%x", n)).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+		}
+		s.login(t, c.email, password, "2001:db8:77:1:ffff::1").want(t, http.StatusTooManyRequests, api.CodeRateLimited)
+		s.login(t, c.email, password, "2001:db8:77:2::1").want(t, http.StatusOK, "")
+	})
+}
+
+// TestTooManyHashes: when more passwords wait to be hashed than may, callers are told so, and another company logs in all
+// the same.
+func TestTooManyHashes(t *testing.T) {
+	onFirst(t, func(c *service.Config) { walkConfig(c); c.LoginRate, c.RateLimit = 0, 0 }, func(t *testing.T, s *system) {
+		c, other := s.company(t), s.company(t)
+		token := c.token(t)
+		got := s.burst(t, 401, func(n int) request {
+			if n == 400 {
+				return request{method: http.MethodPost, path: loginPath, body: credentials(other.email, password)}
+			}
+			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword)}
+		})
+		if got[http.StatusOK] != 1 || got[http.StatusServiceUnavailable] == 0 || got[http.StatusUnprocessableEntity] == 0 || got[http.StatusUnprocessableEntity]+got[http.StatusServiceUnavailable] != 400 {
+			t.Errorf("answers %v", got)
+		}
+	})
+}
+
+// TestResetWins: an operator's reset beside changes of the same password by whoever knows it: the operator's password is
+// the one that logs in, and the session that changed it has ended.
+func TestResetWins(t *testing.T) {
+	onEngines(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
+		c := s.company(t)
+		const reset = "given by the operator"
+		hash, err := account.DefaultCost().Hash(reset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, from := c.token(t), s.source()
+		known, next := password, newPassword
+		changed, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for n := 0; ; n++ {
+				a, err := s.try(t.Context(), request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(known, next), header: http.Header{"X-Forwarded-For": {from}}})
+				if err != nil || a.status != http.StatusOK {
+					if err != nil || a.status != http.StatusUnauthorized {
+						t.Errorf("a change: %d %s, %v", a.status, a.text, err)
+					}
+					return
+				}
+				known, next = next, known
+				if n == 2 {
+					close(changed)
+				}
+			}
+		}()
+		select {
+		case <-changed:
+		case <-ended:
+			t.Fatal("nothing was changed")
+		}
+		if err := s.db.ResetPassword(t.Context(), c.id, c.user.ID, hash); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		for _, old := range []string{password, newPassword} {
+			s.login(t, c.email, old, s.source()).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+		}
+		a := s.login(t, c.email, reset, s.source())
+		a.want(t, http.StatusOK, "")
+		wantRaw(t, a, "/data/password_change_required", "true")
+		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(reset, newPassword)}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+		token = a.text1(t, "/data/token")
+		s.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
+		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(reset, "my own pass phrase")}).want(t, http.StatusOK, "")
+		wantRaw(t, s.login(t, c.email, "my own pass phrase", s.source()), "/data/password_change_required", "false")
+	})
+}
