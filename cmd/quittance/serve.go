@@ -17,6 +17,7 @@ import (
 
 // tuning are the flags that serve and sandbox share: the numbers of the contract.
 type tuning struct {
+	transport
 	MetricsListen    string         `placeholder:"ADDR" help:"Address of the Prometheus metrics, at /metrics; none when absent."`
 	TrustedProxy     []netip.Prefix `placeholder:"CIDR" help:"Peers whose X-Forwarded-For counts."`
 	MaxBody          int64          `default:"1048576" help:"Largest request body in bytes."`
@@ -51,6 +52,7 @@ func (t tuning) config(env environment) (service.Config, error) {
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
 		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: version(), Log: env.log,
 	}
+	t.transport.configure(&config)
 	var err error
 	if config.Checkpoint, err = checkpoint(); err != nil {
 		return config, err

@@ -37,5 +37,5 @@ func RunProvider(ctx context.Context, listen string, options ProviderOptions, re
 
 // NewServer returns an HTTP server of one of the sandbox's parties, with bounds.
 func NewServer(handler http.Handler) *http.Server {
-	return &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	return &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }

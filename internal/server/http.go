@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/api"
+	"quittance/internal/source"
 	"quittance/internal/store"
 )
 
@@ -172,35 +172,27 @@ func (s *Server) newRequestID() string {
 }
 
 // source is the address the request came from: the peer's, or the last untrusted one of X-Forwarded-For when the peer
-// is a trusted proxy.
+// is a trusted proxy. Some proxies write ports behind the addresses.
 func (s *Server) source(r *http.Request) string {
-	host := hostOf(r.RemoteAddr)
+	host, known := source.ParseAddr(r.RemoteAddr)
+	if !known {
+		return r.RemoteAddr
+	}
 	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for n := len(forwarded) - 1; n >= 0 && s.trusted(host); n-- {
-		next, err := netip.ParseAddr(strings.TrimSpace(forwarded[n]))
-		if err != nil {
+	for n := len(forwarded) - 1; n >= 0 && trusted(s.TrustedProxies, host); n-- {
+		next, ok := source.ParseAddr(strings.TrimSpace(forwarded[n]))
+		if !ok {
 			break
 		}
-		host = next.Unmap().String()
+		host = next
 	}
-	return host
+	return host.String()
 }
 
-// hostOf is the address of a peer without its port.
-func hostOf(peer string) string {
-	if host, _, err := net.SplitHostPort(peer); err == nil {
-		return host
-	}
-	return peer
-}
-
-func (s *Server) trusted(host string) bool {
-	address, err := netip.ParseAddr(host)
-	if err != nil {
-		return false
-	}
-	for _, prefix := range s.TrustedProxies {
-		if prefix.Contains(address.Unmap()) {
+// trusted tells whether an address is a trusted proxy's.
+func trusted(proxies []netip.Prefix, address netip.Addr) bool {
+	for _, prefix := range proxies {
+		if prefix.Contains(address) {
 			return true
 		}
 	}

@@ -94,25 +94,31 @@ func TestSlowClientsTakeNoRoom(t *testing.T) {
 	})
 }
 
-// TestConnectionsAreBounded: a connection beyond the bound is closed, and one that ends makes room for another.
+// TestConnectionsAreBounded: a connection beyond the bound takes the place of the one that has been idle for longest, and a
+// source beyond its own bound takes its own.
 func TestConnectionsAreBounded(t *testing.T) {
-	onFirst(t, func(c *service.Config) { c.MaxRequests = 2 }, func(t *testing.T, s *system) {
-		s.http.CloseIdleConnections()
-		var open []net.Conn
-		patiently(t, "as many connections as there may be", func() bool {
-			for {
-				conn := s.dial(t)
-				if !answersOn(conn) {
-					return len(open) == 16
+	for name, change := range map[string]func(*service.Config){
+		"in all":       func(c *service.Config) { c.MaxRequests = 2 },
+		"for a source": func(c *service.Config) { c.ConnectionsPerSource, c.TrustedProxies = 16, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onFirst(t, change, func(t *testing.T, s *system) {
+				s.http.CloseIdleConnections()
+				var open []net.Conn
+				for range 3 * 16 {
+					open = append(open, s.dial(t))
+					if !answersOn(open[len(open)-1]) {
+						t.Fatal("a new connection is not answered")
+					}
 				}
-				open = append(open, conn)
-			}
+				for n, conn := range open {
+					if stays := n >= len(open)-16; answersOn(conn) != stays {
+						t.Errorf("connection %d of %d is answered: %t", n, len(open), !stays)
+					}
+				}
+			})
 		})
-		if err := open[0].Close(); err != nil {
-			t.Fatal(err)
-		}
-		patiently(t, "room for another connection", func() bool { return answersOn(s.dial(t)) })
-	})
+	}
 }
 
 // dial opens a connection to a system until the end of the test.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/connlimit"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
@@ -35,8 +36,14 @@ type Config struct {
 	Now func() time.Time
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
-	// MaxRequests is how many requests are worked on at a time, eight times as many connections being open; 0 for 2048.
+	// MaxRequests is how many requests are worked on at a time; 0 for 2048. At most eight times as many connections are open,
+	// fewer when the process may not open so many files.
 	MaxRequests int
+	// ConnectionsPerSource is how many connections may be open from one source, an IPv4 address or the /64 of an IPv6 address,
+	// and four times as many from a /48; 0 for a sixteenth of all, at least 64. It does not hold for trusted proxies.
+	ConnectionsPerSource int
+	// ConnectionClosed is told of each connection that is closed for want of room, for metrics; nil for nobody.
+	ConnectionClosed func(connlimit.Reason)
 	// RateLimit is how many calls a minute one token may make here; 0 for no limit.
 	RateLimit int64
 	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
@@ -76,6 +83,8 @@ type Server struct {
 	openapi []byte
 	calls   *account.CallLimiter
 	room    *room
+	// connections bounds those of every listener.
+	connections *connlimit.Limiter
 }
 
 // New returns a server.
@@ -84,31 +93,8 @@ func New(config Config) (*Server, error) {
 		config.MaxRequests = defaultMaxRequests
 	}
 	s := &Server{Config: config, routes: routes(), calls: account.NewCallLimiter(config.RateLimit, config.Now), room: newRoom(config.MaxRequests, config.MaxBody)}
+	s.connections = newConnections(&s.Config)
 	var err error
 	s.openapi, err = document(s.routes, config.Version)
 	return s, err
-}
-
-// The bounds of a connection: slow clients lose it, and a provider call still fits into an answer.
-const (
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 60 * time.Second
-	writeTimeout      = 120 * time.Second
-	idleTimeout       = 120 * time.Second
-	maxHeaderBytes    = 64 << 10
-)
-
-// HTTP returns an http.Server with this server's handler and bounds.
-func (s *Server) HTTP() *http.Server {
-	return &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		// net/http would answer "OPTIONS *" by itself, without an envelope.
-		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
-	}
 }

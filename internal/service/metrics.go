@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"quittance/internal/connlimit"
 	"quittance/internal/job"
 	"quittance/internal/webhook"
 )
@@ -22,6 +23,9 @@ type metrics struct {
 	eventAges prometheus.Histogram
 	workers   *prometheus.GaugeVec
 	waiting   *prometheus.GaugeVec
+	closed    *prometheus.CounterVec
+	// connections bounds those to the metrics themselves.
+	connections *connlimit.Limiter
 }
 
 func newMetrics() *metrics {
@@ -41,15 +45,33 @@ func newMetrics() *metrics {
 		Help: "Workers that are taken, by work and pace of the lane."}, []string{"work", "pace"})
 	m.waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_lanes_waiting",
 		Help: "Destinations and connections with due work that wait for a worker, by work."}, []string{"work"})
-	m.registry.MustRegister(m.requests, m.calls, m.attempts, m.eventAges, m.workers, m.waiting,
+	m.closed = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_http_connections_closed_total",
+		Help: "Connections to the API that were closed for want of room, by reason: new ones that were refused, and idle ones that gave way."}, []string{"reason"})
+	m.connections = connlimit.New(connlimit.Config{Total: connlimit.Within(metricsConnections, connlimit.Files())})
+	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-func (m *metrics) handler() http.Handler {
+// The bounds of the listener of the metrics: those who read them are few and near.
+const (
+	metricsConnections = 64
+	metricsTimeout     = 30 * time.Second
+	metricsIdleTimeout = 2 * time.Minute
+	metricsHeaderBytes = 16 << 10
+)
+
+// server serves the metrics. A connection that stays silent, or takes its answer slowly, ends.
+func (m *metrics) server() *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	return mux
+	return &http.Server{Handler: mux, ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: metricsIdleTimeout,
+		MaxHeaderBytes: metricsHeaderBytes, ConnState: m.connections.ConnState}
+}
+
+// connectionClosed counts a connection that was closed for want of room.
+func (m *metrics) connectionClosed(reason connlimit.Reason) {
+	m.closed.WithLabelValues(string(reason)).Inc()
 }
 
 func (m *metrics) request(route, method string, status int, duration time.Duration) {
@@ -70,8 +92,10 @@ func (m *metrics) attempt(verdict webhook.Verdict, duration, age time.Duration) 
 	m.eventAges.Observe(age.Seconds())
 }
 
-// inside has the metrics tell how many requests are being worked on.
-func (m *metrics) inside(count func() int) {
+// inside has the metrics tell how many requests are being worked on, and how many connections are open.
+func (m *metrics) inside(count, connections func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_http_connections",
+		Help: "Open connections to the API."}, func() float64 { return float64(connections()) }))
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_http_requests_inside",
 		Help: "Requests to the API that are being worked on."}, func() float64 { return float64(count()) }))
 }

@@ -89,7 +89,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.api, err = server.New(serving); err != nil {
 		return nil, err
 	}
-	s.metrics.inside(s.api.Inside)
+	s.metrics.inside(s.api.Inside, s.api.Connections)
 	if err := s.listen(ctx); err != nil {
 		return nil, err
 	}
@@ -164,6 +164,7 @@ func (s *Service) serverConfig() server.Config {
 			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))}, // one processor is left for everybody else
 		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
 		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
+		ConnectionsPerSource: c.ConnectionsPerSource, ConnectionClosed: s.metrics.connectionClosed,
 	}
 }
 
@@ -211,6 +212,7 @@ func (s *Service) listen(ctx context.Context) (err error) {
 		if s.metricsAt, err = listening.Listen(ctx, "tcp", s.config.MetricsListen); err != nil {
 			return fmt.Errorf("listen for metrics: %w", err)
 		}
+		s.metricsAt = s.metrics.connections.Listener(s.metricsAt)
 	}
 	return nil
 }
@@ -279,7 +281,7 @@ func (s *Service) Run(ctx context.Context) error {
 		serve(api, s.listener)
 	}
 	if s.metricsAt != nil {
-		serve(&http.Server{Handler: s.metrics.handler(), ReadHeaderTimeout: 5 * time.Second}, s.metricsAt)
+		serve(s.metrics.server(), s.metricsAt)
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()

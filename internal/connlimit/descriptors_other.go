@@ -1,0 +1,6 @@
+//go:build !unix
+
+package connlimit
+
+// Files is how many files this process may have open, 0 when there is no limit.
+func Files() int { return 0 }
