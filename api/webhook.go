@@ -125,6 +125,6 @@ type Attempt struct {
 	StartedAt  time.Time `json:"started_at" doc:"When it began (UTC)."`
 	DurationMS float64   `json:"duration_ms" minimum:"0" doc:"How long it took, in milliseconds."`
 	HTTPStatus *int      `json:"http_status" doc:"Status of the answer; null when there was none."`
-	ErrorClass *string   `json:"error_class" doc:"Why there was no answer: dns, connect, tls, timeout, unsafe_address, protocol." example:"timeout"`
+	ErrorClass *string   `json:"error_class" doc:"Why there was no answer: dns, connect, tls, timeout, unsafe_address, protocol, canceled; abandoned when the service ended before it could record the answer." example:"timeout"`
 	Answer     string    `json:"answer" doc:"The first 1024 bytes of the answer's body, bytes that are not UTF-8 replaced; empty when they hold the signing secret."`
 }

@@ -34,7 +34,7 @@ var matrix = []point{
 	{"serve", "set environment", "desk", []int{1}, ""},
 	{"serve", "free abandoned work", "desk", []int{1}, storetest.SQLite},
 	{"serve", "sweep", "desk", []int{1}, ""},
-	{"serve", "prune history", "purchases", []int{1, 3}, ""},
+	{"serve", "prune history", "purchases", []int{1, 2}, ""},
 	{"serve", "spend limits", "desk", []int{1, 4}, ""},
 	{"serve", "settle limits", "desk", []int{1, 3}, ""},
 	{"serve", "rehash password", "desk", []int{1}, ""},

@@ -79,26 +79,7 @@ func lanesOf(s *store.Submission, events []store.ToldEvent, records []store.Stat
 	for n, dimension := range invoice.Dimensions {
 		chart.Lanes = append(chart.Lanes, drawLane(views[n], dimension, before[dimension], s.AttemptedAt, changes, findEvidence(s.ID, evidence)))
 	}
-	chart.nameEvidence(records, evidence)
 	return chart, nil
-}
-
-// nameEvidence gives a word that stands the entry that its row names, where none was found by its time: the clock of the
-// database is followed, and may go back a little between an answer and the event about it.
-func (c *laneChart) nameEvidence(records []store.StateRecord, evidence []store.Evidence) {
-	for _, r := range records {
-		at := slices.Index(invoice.Dimensions[:], r.Dimension)
-		if at < 0 || len(c.Lanes[at].Segments) == 0 {
-			continue
-		}
-		last := &c.Lanes[at].Segments[len(c.Lanes[at].Segments)-1]
-		if last.Evidence != 0 || last.Word != r.Word {
-			continue
-		}
-		if n := slices.IndexFunc(evidence, func(e store.Evidence) bool { return e.ID == r.Evidence }); n >= 0 {
-			last.Evidence = evidence[n].Ordinal
-		}
-	}
 }
 
 func emptyLanes() []lane {

@@ -136,32 +136,3 @@ func TestLanesWithoutEvents(t *testing.T) {
 		t.Errorf("a draft: %+v, %v", draft, err)
 	}
 }
-
-// TestLanesNameTheirEvidence: a word that stands leads to the entry its row names, also when the clock says that the entry came
-// after the event about it; a word that has passed, or whose entry is not there, leads to none then.
-func TestLanesNameTheirEvidence(t *testing.T) {
-	s := standing([4]string{"b", "c", "", "x"})
-	events := history(t, s.ID, [4]string{"a", "", "", "x"}, [4]string{"b", "c", "", "x"})
-	late := began.Add(2*time.Minute + time.Microsecond)
-	evidence := []store.Evidence{
-		{ID: store.ID{11}, Submission: s.ID, Ordinal: 1, ReceivedAt: late, NewEvidence: store.NewEvidence{Words: map[string]string{"submission_state": "a"}}},
-		{ID: store.ID{12}, Submission: s.ID, Ordinal: 2, ReceivedAt: late, NewEvidence: store.NewEvidence{Words: map[string]string{"submission_state": "b"}}},
-	}
-	records := []store.StateRecord{
-		{Dimension: invoice.DimensionSubmission, Word: "b", Evidence: store.ID{12}, ChangedAt: late},
-		{Dimension: invoice.DimensionProviderInvoice, Word: "c", Evidence: store.ID{13}, ChangedAt: late},
-		{Dimension: invoice.DimensionReceiver, Word: "y", Evidence: store.ID{12}, ChangedAt: late},
-	}
-	chart, err := lanesOf(s, events, records, evidence)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, want := range []int64{2, 0, 0, 2} {
-		if segments := chart.Lanes[n].Segments; len(segments) > 0 && segments[len(segments)-1].Evidence != want {
-			t.Errorf("lane %d leads to entry %d, want %d", n, segments[len(segments)-1].Evidence, want)
-		}
-	}
-	if first := chart.Lanes[0].Segments[0]; first.Word != "a" || first.Evidence != 0 {
-		t.Errorf("the word before: %+v", first)
-	}
-}

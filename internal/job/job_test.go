@@ -3,6 +3,8 @@ package job_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -173,22 +175,50 @@ func TestStopWaits(t *testing.T) {
 	}
 }
 
-// TestPanic: a piece that panics costs itself: its worker goes on with the rest.
+// breaksDown is what the stack of a panic has to name.
+func breaksDown() { panic("a bad piece") }
+
+// lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// TestPanic: a piece that panics costs itself: its worker goes on with the rest, and the log says where it was.
 func TestPanic(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
 	f.tell(t, 9)
 	done := make(chan struct{}, 9)
 	var pieces atomic.Int32
-	start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.Delivery) job.Outcome {
+	var log lockedBuffer
+	options := f.options(never)
+	options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.Delivery) job.Outcome {
 		if pieces.Add(1)%3 == 1 {
-			panic("a bad piece")
+			breaksDown()
 		}
 		done <- struct{}{}
 		return answered
-	}), f.options(never))
+	}), options)
 	for range 6 {
 		await(t, done, "the pieces that do not panic")
+	}
+	stop()
+	if text := log.String(); strings.Count(text, "panic in work") != 3 || strings.Count(text, "job_test.breaksDown") < 3 {
+		t.Errorf("the log is %s", text)
 	}
 }
 

@@ -2,6 +2,8 @@ package job
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"quittance/internal/store"
@@ -232,7 +234,7 @@ func (r *runner[W]) do(ctx context.Context, p *piece, work W) {
 func (r *runner[W]) attempt(ctx context.Context, l *lane, work W) (o Outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.Log.ErrorContext(ctx, "panic in work", "work", r.Name, "lane", l.Key(), "panic", cause)
+			r.Log.ErrorContext(ctx, "panic in work", "work", r.Name, "lane", l.Key(), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 		}
 	}()
 	return r.Do(ctx, work)

@@ -104,6 +104,35 @@ func TestTrouble(t *testing.T) {
 	})
 }
 
+// failsInside is what the stack of a panic has to name.
+func failsInside() { panic(inside) }
+
+// TestPanicInTransaction: the log of a panic inside a transaction, which another request's goroutine may have run, says where it
+// was.
+func TestPanicInTransaction(t *testing.T) {
+	var log bytes.Buffer
+	var tenant *store.Tenant
+	running, db := troubled(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{
+		serve: func(ctx context.Context, _ *call) (int, any, error) {
+			_, _, err := tenant.Idempotent(ctx, "key", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.Reply, error) {
+				failsInside()
+				return store.Reply{}, nil
+			})
+			return 200, nil, err
+		}}})
+	created, err := db.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tenant, err = db.Tenant(t.Context(), created.ID); err != nil {
+		t.Fatal(err)
+	}
+	wantTrouble(t, running.URL+"/trouble", http.StatusInternalServerError, api.CodeInternal)
+	if !strings.Contains(log.String(), "server.failsInside") {
+		t.Errorf("the log does not say where the panic was: %s", log.String())
+	}
+}
+
 // TestLimitBeforeHash: a login that its limit refuses costs no hash. Here no hash ever ends, because the hasher works on
 // no password at a time: of two logins one waits until its caller gives up, and the other is refused at once.
 func TestLimitBeforeHash(t *testing.T) {

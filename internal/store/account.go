@@ -55,11 +55,11 @@ type NewUser struct {
 func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create account", func(ctx context.Context, t *tx) error {
-		id, err := newID(db.now(), db.random)
+		id, err := newID(t.now(), db.random)
 		if err != nil {
 			return err
 		}
-		account = Account{ID: id, Company: company, Status: AccountActive, CreatedAt: db.now()}
+		account = Account{ID: id, Company: company, Status: AccountActive, CreatedAt: t.now()}
 		if _, err := t.exec(ctx, `insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
 			id, company, AccountActive, "{}", micros(account.CreatedAt)); err != nil {
 			return err
@@ -84,21 +84,21 @@ func (db *DB) exists(err error, index string) error {
 }
 
 func (t *tx) insertTenant(ctx context.Context, account ID) error {
-	id, err := newID(t.db.now(), t.db.random)
+	id, err := newID(t.now(), t.db.random)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `insert into tenants (id, account_id, created_at) values ($1, $2, $3)`, id, account, micros(t.db.now()))
+	_, err = t.exec(ctx, `insert into tenants (id, account_id, created_at) values ($1, $2, $3)`, id, account, micros(t.now()))
 	return err
 }
 
 func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, error) {
-	id, err := newID(t.db.now(), t.db.random)
+	id, err := newID(t.now(), t.db.random)
 	if err != nil {
 		return ID{}, err
 	}
 	_, err = t.exec(ctx, `insert into users (account_id, id, email, name, password_hash, password_change_required, created_at, password_changed_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $7)`, account, id, user.Email, user.Name, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.db.now()))
+		values ($1, $2, $3, $4, $5, $6, $7, $7)`, account, id, user.Email, user.Name, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.now()))
 	return id, err
 }
 
@@ -174,7 +174,7 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 		if err != nil || account.Status == AccountSuspended {
 			return err
 		}
-		now := micros(db.now())
+		now := micros(t.now())
 		if _, err := t.exec(ctx, `update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
 			return err
 		}
@@ -262,7 +262,7 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 			return err
 		}
 		_, err = t.exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at)
-			values ($1, $2, $3, $4, $5, $6, $7)`, digest[:], user.Account, tenant.id, user.ID, required, micros(db.now()), micros(expires))
+			values ($1, $2, $3, $4, $5, $6, $7)`, digest[:], user.Account, tenant.id, user.ID, required, micros(t.now()), micros(expires))
 		return err
 	})
 	return account, err
@@ -282,7 +282,7 @@ type Session struct {
 // RevokeToken ends a token.
 func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 	return db.write(ctx, "revoke token", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null`, digest[:], micros(db.now()))
+		_, err := t.exec(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null`, digest[:], micros(t.now()))
 		return err
 	})
 }

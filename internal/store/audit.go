@@ -156,7 +156,7 @@ func (t *tx) audit(ctx context.Context, act Act) error {
 	if act.Details == nil {
 		details = []byte("{}")
 	}
-	e := AuditEntry{Actor: t.actor, At: t.db.now(), Act: act.Name, SubjectType: act.SubjectType, Subject: act.Subject, Details: string(details), chain: act.Account}
+	e := AuditEntry{Actor: t.actor, At: t.now(), Act: act.Name, SubjectType: act.SubjectType, Subject: act.Subject, Details: string(details), chain: act.Account}
 	if e.Kind == "" {
 		e.Actor = ActorOf(ctx)
 	}
@@ -276,7 +276,7 @@ const settingAuditBegun = "audit_begun_at"
 // beginAuditChain counts a chain that is new. It is not intact when the audit log had begun before and is gone.
 func (t *tx) beginAuditChain(ctx context.Context, chain ID) (intact bool, err error) {
 	if chain.IsZero() {
-		begun, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingAuditBegun, strconv.FormatInt(micros(t.db.now()), 10))
+		begun, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingAuditBegun, strconv.FormatInt(micros(t.now()), 10))
 		return begun == 1, err
 	}
 	all, intact, err := t.auditEnd(ctx, ID{})

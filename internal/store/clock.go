@@ -70,6 +70,30 @@ func (c *databaseClock) keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
+// maxHeld is how far a clock may go back and be held where it was. A clock that is set back by more was wrong by more than
+// anybody should wait for: it is followed.
+const maxHeld = time.Minute
+
+// steadyClock is a clock that does not go back by a little, as one that follows another does when it is set: it stands still until it is
+// that late again.
+type steadyClock struct {
+	ask  func() time.Time
+	last atomic.Int64 // microseconds since 1970
+}
+
+func (c *steadyClock) now() time.Time {
+	at := micros(c.ask())
+	for {
+		last := c.last.Load()
+		if at <= last && last-at <= maxHeld.Microseconds() {
+			return instant(last)
+		}
+		if c.last.CompareAndSwap(last, at) {
+			return instant(at)
+		}
+	}
+}
+
 // Now is the clock of this store, the one that its leases, expiries and due times are of: that of the database on
 // PostgreSQL, which all replicas share, and that of this machine on SQLite, unless [Options.Now] says otherwise.
 func (db *DB) Now() time.Time { return db.clock().UTC() }

@@ -95,7 +95,7 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 		if err := t.allowedHere(ctx, add.Kind); err != nil {
 			return err
 		}
-		id, err := newID(db.now(), db.random)
+		id, err := newID(t.now(), db.random)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 			return err
 		}
 		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
-			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: db.now(), UpdatedAt: db.now(), sealed: sealed}
+			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.now(), UpdatedAt: t.now(), sealed: sealed}
 		_, err = t.exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`, account, id, add.Kind, add.Environment, add.BaseURL,
 			ConnectionPending, sealed, connection.Fingerprint, micros(connection.CreatedAt))
@@ -180,7 +180,10 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 				return err
 			}
 		}
-		c.UpdatedAt = db.now()
+		c.UpdatedAt = t.now()
+		if c.Approval != nil && c.Approval.At.IsZero() {
+			c.Approval.At = c.UpdatedAt
+		}
 		var at, by, contract, release any
 		if c.Approval != nil {
 			at, by, contract, release = micros(c.Approval.At), c.Approval.By, c.Approval.Contract, c.Approval.Release
@@ -240,7 +243,7 @@ func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, releas
 			details["before_at"], details["before_by"] = before.At.Format(time.RFC3339Nano), before.By
 			details["before_contract"], details["before_release"] = before.Contract, before.Release
 		}
-		c.Approval = &Approval{At: db.now(), By: by, Contract: contract, Release: release}
+		c.Approval = &Approval{By: by, Contract: contract, Release: release}
 		return details, nil
 	})
 }

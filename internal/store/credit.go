@@ -51,11 +51,11 @@ func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 		if err != nil {
 			return err
 		}
-		id, err := newID(t.db.now(), t.db.random)
+		id, err := newID(tx.now(), t.db.random)
 		if err != nil {
 			return err
 		}
-		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, CreatedAt: t.db.now()}
+		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, CreatedAt: tx.now()}
 		return t.insertCreditNote(ctx, tx, &created)
 	})
 	return created, err
@@ -221,7 +221,7 @@ func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) 
 		if n, err = t.creditNote(ctx, tx, id); err != nil || n.VoidedAt != nil {
 			return err
 		}
-		n.VoidedAt = new(t.db.now())
+		n.VoidedAt = new(tx.now())
 		_, err = tx.exec(ctx, `update credit_notes set voided_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(*n.VoidedAt))
 		return err
 	})

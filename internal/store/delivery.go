@@ -31,32 +31,36 @@ type Delivery struct {
 	Body         []byte
 	// Attempts is how many were made before, Round how many of them since it was last asked for.
 	Attempts, Round int
+	// Abandoned says that the attempt before was never settled: its worker panicked, or its process ended. It counts as one that
+	// had no answer, and the caller settles it as such before it makes another.
+	Abandoned bool
 
 	lease int64
 }
 
 // ClaimDeliveries leases up to limit due deliveries of a lane until lease has passed: nobody else works on them
-// meanwhile, and after it they are due again. Deliveries of a subscription that is no longer active end here.
+// meanwhile, and after it they are due again. Nothing is leased of a subscription that is no longer active: a batch of its
+// pending deliveries ends here.
 func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
 	t := l.tenant
 	var claimed []Delivery
 	err := t.write(ctx, "claim deliveries", func(ctx context.Context, tx *tx) error {
-		now := t.db.now()
+		now := tx.now()
 		leased, err := collect(ctx, tx, func(row scanner) (Delivery, error) {
 			d := Delivery{Tenant: t, Subscription: l.id}
-			var occurred int64
-			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.lease, &d.Kind, &occurred, &d.Body)
-			d.OccurredAt = instant(occurred)
+			var occurred, claims int64
+			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.lease, &claims, &d.Kind, &occurred, &d.Body)
+			d.OccurredAt, d.Abandoned = instant(occurred), claims > 1
 			return d, err
 		}, `with due as materialized (select id from deliveries
-				where tenant_id = $1 and subscription_id = $2 and due_at <= $3 order by due_at limit $4`+t.db.claim+`)
-			update deliveries set lease = lease + 1, leased = 1, due_at = $5 where tenant_id = $1 and id `+t.db.among(`select id from due`)+`
-			returning id, event_id, attempts, round, lease, kind,
+				where tenant_id = $1 and subscription_id = $2 and due_at <= $3
+					and exists (select 1 from subscriptions where tenant_id = $1 and id = $2 and active = 1) order by due_at limit $4`+t.db.claim+`)
+			update deliveries set lease = lease + 1, leased = leased + 1, due_at = $5 where tenant_id = $1 and id `+t.db.among(`select id from due`)+`
+			returning id, event_id, attempts, round, lease, leased, kind,
 				(select occurred_at from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id),
 				(select body from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id)`,
 			t.id, l.id, micros(now), limit, micros(now.Add(lease)))
-		if err != nil || len(leased) == 0 {
-			claimed = nil
+		if err != nil {
 			return err
 		}
 		claimed, err = t.fill(ctx, tx, l.id, leased)
@@ -77,10 +81,10 @@ func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Del
 		return nil, err
 	}
 	if active == 0 {
-		// An event that committed beside the deactivation: it ends like those that were pending then.
-		_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $3, due_at = null, updated_at = $4
-			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonInactive, micros(t.db.now()))
-		return nil, err
+		return nil, t.endPending(ctx, tx, subscription)
+	}
+	if len(leased) == 0 {
+		return nil, nil
 	}
 	key, err := t.db.keys.OpenText(sealed, subscriptionPlace(t.id, subscription))
 	if err != nil {
@@ -135,7 +139,7 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 	if s.Deactivate == "" {
 		err = writeShared(ctx, d.Tenant, d.ID, factSettle, e, len(attempt.Answer), settle)
 	} else {
-		// Alone: it ends everything that is pending, which may be much.
+		// Alone: it ends a batch of what is pending.
 		err = d.Tenant.write(ctx, factSettle, func(ctx context.Context, tx *tx) error {
 			// The subscription is locked before any delivery of it: two attempts that deactivate it would wait for each other.
 			// Where the destination leads is true however late it is seen.
@@ -155,7 +159,7 @@ func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) err
 func settle(ctx context.Context, tx *tx, ends []*ending) error {
 	// Deliveries are locked in the order of their identifiers, so that no two who lock several wait for each other.
 	slices.SortStableFunc(ends, func(a, b *ending) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	now := micros(tx.db.now())
+	now := micros(tx.now())
 	for rest := ends; len(rest) > 0; {
 		// One statement changes a row once: another attempt at the same delivery comes after it.
 		var apart, again []*ending

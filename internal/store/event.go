@@ -43,7 +43,7 @@ func appendEvents[P any](ctx context.Context, tx *tx, t *Tenant, kinds []api.Eve
 	if err != nil {
 		return err
 	}
-	now := t.db.now()
+	now := tx.now()
 	var events, deliveries [][]any
 	for n, kind := range kinds {
 		id, err := newID(now, t.db.random)

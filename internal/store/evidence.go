@@ -66,11 +66,11 @@ func evidencePlace(tenant, id ID) secret.Place {
 
 // appendEvidence adds an entry to the chain of a submission and moves the chain's head, which stands outside the table.
 func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add NewEvidence) (ID, error) {
-	id, err := newID(t.db.now(), t.db.random)
+	id, err := newID(tx.now(), t.db.random)
 	if err != nil {
 		return ID{}, err
 	}
-	e := Evidence{ID: id, Submission: s.ID, Ordinal: s.Evidence + 1, ReceivedAt: t.db.now(), NewEvidence: add, SHA256: sha256.Sum256(add.Body)}
+	e := Evidence{ID: id, Submission: s.ID, Ordinal: s.Evidence + 1, ReceivedAt: tx.now(), NewEvidence: add, SHA256: sha256.Sum256(add.Body)}
 	copy(e.Previous[:], s.head)
 	words, err := json.Marshal(add.Words)
 	if err != nil {

@@ -37,3 +37,6 @@ func (c DatabaseClock) Look(ctx context.Context) error { return c.look(ctx) }
 
 // Local returns the local time at which it was last set.
 func (c DatabaseClock) Local() time.Time { return c.last.Load().local }
+
+// NewSteadyClock makes a clock that does not go back by a little.
+func NewSteadyClock(ask func() time.Time) func() time.Time { return (&steadyClock{ask: ask}).now }

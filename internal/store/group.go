@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // groupMost is how many transactions are committed together at most: enough that the cost of a commit, which is its
@@ -66,7 +69,7 @@ type proposal struct {
 	shared func(ctx context.Context, t *tx, batch []*proposal) error
 	woken  map[Work]bool
 	err    error
-	cause  any           // what fn panicked with
+	cause  *Panic        // what fn panicked with
 	ended  chan struct{} // closed when err and cause are final
 	closed bool
 }
@@ -89,6 +92,29 @@ func (p *proposal) end() {
 		p.closed = true
 		close(p.ended)
 	}
+}
+
+// Panic is what a panic becomes that is carried from the goroutine in which it came up to the one whose write it was.
+type Panic struct {
+	// Value is what was passed to panic.
+	Value any
+	// Stack is where that was.
+	Stack []byte
+}
+
+// String returns the value and the stack.
+func (p *Panic) String() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
+// caught keeps what recover has returned, with the stack that led to it; nil when there was no panic. It is called by the
+// function that recovers.
+func caught(value any) *Panic {
+	if value == nil {
+		return nil
+	}
+	if carried, ok := value.(*Panic); ok {
+		return carried
+	}
+	return &Panic{Value: value, Stack: debug.Stack()}
 }
 
 // propose queues a write.
@@ -208,7 +234,7 @@ func (db *DB) commitTogether(g *group, batch []*proposal) {
 // commitAlone runs one write in a transaction of its own.
 func (db *DB) commitAlone(p *proposal) {
 	p.err, p.cause, p.woken = errUnfinished, nil, nil
-	defer func() { p.cause = recover() }()
+	defer func() { p.cause = caught(recover()) }()
 	p.woken, p.err = db.writeAlone(p.ctx, p.fact, p.fn)
 }
 
@@ -240,7 +266,9 @@ func (db *DB) commitBatch(ctx context.Context, g *group, batch []*proposal) (err
 			db.Checkpoint(Before, p.fact)
 		}
 	}
-	if err := begun.Commit(); err != nil {
+	if err := begun.Commit(); errors.Is(err, pgx.ErrTxCommitRollback) {
+		return fmt.Errorf("%w: %w", errTransactionGone, err) // one of them has gone on after a failure: alone, only that one fails
+	} else if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	committed = true
@@ -254,10 +282,10 @@ func (db *DB) commitBatch(ctx context.Context, g *group, batch []*proposal) (err
 
 // run runs the closure of a write.
 func (p *proposal) run(ctx context.Context, db *DB, begun transaction) {
-	t := &tx{transaction: begun, db: db, woken: map[Work]bool{}}
+	t := db.newTx(begun)
 	p.err = errUnfinished
-	defer func() { p.cause = recover() }()
-	p.err = begun.Cause(p.fn(ctx, t))
+	defer func() { p.cause = caught(recover()) }()
+	p.err = t.ended(p.fn(ctx, t))
 	p.woken = t.woken
 }
 

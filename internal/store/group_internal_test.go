@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -138,16 +139,21 @@ func TestTogether(t *testing.T) {
 				case 4:
 					return wrong
 				case 6:
-					panic("out of paper")
+					runOutOfPaper()
 				}
 				return nil
 			})
 		})
 		for n := range ends {
 			switch {
-			case n == 4 && !errors.Is(ends[n], wrong), n == 6 && causes[n] != "out of paper":
-				t.Errorf("write %d: error %v, panic %v", n, ends[n], causes[n])
-			case n == 4, n == 6:
+			case n == 4 && !errors.Is(ends[n], wrong):
+				t.Errorf("write %d: error %v", n, ends[n])
+			case n == 6:
+				carried, ok := causes[n].(*Panic)
+				if !ok || carried.Value != "out of paper" || !strings.Contains(carried.String(), "runOutOfPaper") {
+					t.Errorf("write %d: panic %v", n, causes[n])
+				}
+			case n == 4:
 			case n%2 == 0 || n == 5 || n == 7: // 5 and 7 repeat a number whose first writer failed
 				if ends[n] != nil || g.group().savepoints && runs[n] != 1 {
 					t.Errorf("write %d: error %v, run %d times", n, ends[n], runs[n])
@@ -161,6 +167,9 @@ func TestTogether(t *testing.T) {
 		}
 	})
 }
+
+// runOutOfPaper is what the stack of a panic has to name.
+func runOutOfPaper() { panic("out of paper") }
 
 // TestWokenTogether: whom one write of a commit gives work is told.
 func TestWokenTogether(t *testing.T) {

@@ -36,7 +36,7 @@ func (c Call) assess(ctx context.Context, tx *tx, s *Submission, failures int64,
 		return err
 	}
 	failures++
-	now := tx.db.now()
+	now := tx.now()
 	// Only the first and the probes move the time of the next probe: a customer who goes on submitting to a provider
 	// that is down must not push it away for ever.
 	if failures >= troubleAfter && (!retry.Valid || c.probe) {

@@ -39,15 +39,20 @@ type DeliveryPage struct {
 	Total      int
 }
 
-const deliveryColumns = `id, event_id, kind, subscription_id, state, reason, attempts, due_at, created_at, updated_at`
+// deliveryColumns are a delivery, and when its subscription was deactivated.
+const deliveryColumns = `id, event_id, kind, subscription_id, state, reason, attempts, due_at, created_at, updated_at,
+	(select s.deactivated_at from subscriptions s where s.tenant_id = deliveries.tenant_id and s.id = deliveries.subscription_id)`
 
 func scanDelivery(row scanner) (DeliveryRecord, error) {
 	var d DeliveryRecord
 	var reason sql.Null[string]
-	var due sql.Null[int64]
+	var due, deactivated sql.Null[int64]
 	var created, updated int64
-	err := row.Scan(&d.ID, &d.Event, &d.Kind, &d.Subscription, &d.State, &reason, &d.Attempts, &due, &created, &updated)
+	err := row.Scan(&d.ID, &d.Event, &d.Kind, &d.Subscription, &d.State, &reason, &d.Attempts, &due, &created, &updated, &deactivated)
 	d.Reason, d.NextAt, d.CreatedAt, d.UpdatedAt = textOrNil(reason), instantOrNil(due), instant(created), instant(updated)
+	if deactivated.Valid && d.State == DeliveryPending { // its batch has not come yet; see [Tenant.deactivate]
+		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryFailed, new(reasonInactive), nil, instant(max(deactivated.V, updated))
+	}
 	return d, err
 }
 
@@ -126,7 +131,7 @@ func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
 		if active == 0 {
 			return ErrInactive
 		}
-		now := t.db.now()
+		now := tx.now()
 		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryPending, nil, &now, now
 		tx.wake(WorkDeliveries)
 		// An attempt under way loses its lease: it is recorded, and the new round decides what follows.

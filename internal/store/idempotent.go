@@ -24,7 +24,7 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 	act func(ctx context.Context, t *Tenant) (Reply, error)) (reply Reply, replayed bool, err error) {
 	err = t.write(ctx, "idempotent call", func(ctx context.Context, tx *tx) error {
 		reply, replayed = Reply{}, false
-		now := t.db.now()
+		now := tx.now()
 		// The insert waits for a transaction that is using the same key; an expired key is taken over.
 		taken, err := tx.exec(ctx, `insert into idempotency (tenant_id, key, fingerprint, status, entity_tag, body, expires_at)
 			values ($1, $2, $3, 0, '', $4, $5)

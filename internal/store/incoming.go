@@ -307,7 +307,7 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 	if !first && doc.unchanged(&latest) {
 		return false, nil
 	}
-	now := t.db.now()
+	now := tx.now()
 	r := Revision{NewIncoming: *doc, Incoming: latest.Incoming, Revision: latest.Revision + 1, RetainedAt: now, Previous: latest.Digest}
 	r.SHA256, r.MetadataSHA256 = doc.digests()
 	if doc.Retained {

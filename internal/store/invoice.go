@@ -77,7 +77,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 
 // createInvoices stores drafts of any companies, each company's in their order.
 func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
-	db, now, counts := tx.db, tx.db.now(), map[ID]int64{}
+	db, now, counts := tx.db, tx.now(), map[ID]int64{}
 	for _, a := range add {
 		id, err := newID(now, db.random)
 		if err != nil {
@@ -204,7 +204,7 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		if _, err := tx.exec(ctx, `update submissions set current = 0 where tenant_id = $1 and invoice_id = $2 and current = 1`, t.id, id); err != nil {
 			return err
 		}
-		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: t.db.now()}
+		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: tx.now()}
 		if err := t.insertSummary(ctx, tx, &updated); err != nil {
 			return err
 		}

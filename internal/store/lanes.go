@@ -56,7 +56,7 @@ const companiesPerLook = 256
 // DeliveryLanes looks for the subscriptions with deliveries due.
 //
 // It jumps from company to company and from lane to lane of the index deliveries_due, which holds pending deliveries
-// alone, and takes the first entry of each lane. So neither a million deliveries that wait behind a destination cost
+// alone, and takes the first entry of each lane. The lane of a deactivated subscription is due as long as it has any. So neither a million deliveries that wait behind a destination cost
 // anything, nor a hundred thousand subscriptions that have nothing to do. "group by" and "distinct" read every entry on both
 // engines; a join of the lanes with their tenants made PostgreSQL read all tenants.
 func (db *DB) DeliveryLanes(ctx context.Context, from Place) (Look, error) {
@@ -78,8 +78,10 @@ func (db *DB) DeliveryLanes(ctx context.Context, from Place) (Look, error) {
 				order by d.subscription_id limit 1) from lane where lane.id is not null
 		)
 		select lane.tenant_id, (select t.account_id from tenants t where t.id = lane.tenant_id), lane.id,
-			case when (select t.frozen_at from tenants t where t.id = lane.tenant_id) is null then (select d.due_at from deliveries d
-				where d.due_at is not null and d.tenant_id = lane.tenant_id and d.subscription_id = lane.id order by d.due_at limit 1) end
+			case when (select t.frozen_at from tenants t where t.id = lane.tenant_id) is not null then null
+				when (select s.active from subscriptions s where s.tenant_id = lane.tenant_id and s.id = lane.id) = 0 then 0
+				else (select d.due_at from deliveries d
+					where d.due_at is not null and d.tenant_id = lane.tenant_id and d.subscription_id = lane.id order by d.due_at limit 1) end
 			from lane where lane.id is not null`, from.company[:], companiesPerLook)
 }
 
@@ -165,7 +167,7 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 	var calls []Call
 	err := l.db.write(ctx, "claim submissions", func(ctx context.Context, tx *tx) error {
 		calls = nil
-		now := l.db.now()
+		now := tx.now()
 		connection, err := scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, l.account, l.id))
 		if err != nil {
 			return err
@@ -210,16 +212,17 @@ func (l Lane) ClaimSubmissions(ctx context.Context, limit int, lease time.Durati
 
 // Abandoned makes all work due at once whose lease was cut off by the end of the process: submissions, deliveries and
 // purchase syncs. It is for the start of a process that serves the database alone; elsewhere the lease decides. What
-// waits for its own time goes on waiting, except for a purchase sync, of which a question too many does no harm.
+// waits for its own time goes on waiting, except for a purchase sync, of which a question too many does no harm. The attempt of a
+// delivery that was cut off counts when the delivery is claimed next.
 func (db *DB) Abandoned(ctx context.Context) error {
 	return db.write(ctx, "free abandoned work", func(ctx context.Context, t *tx) error {
-		now := micros(db.now())
+		now := micros(t.now())
 		// A claim moves due_at and leaves next_check_at; only the first call, whose lease is both, has its own outcome.
 		if _, err := t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1
 			where due_at is not null and (outcome = 'in_progress' or due_at <> next_check_at)`, now); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update deliveries set due_at = $1, lease = lease + 1, leased = 0 where due_at is not null and leased = 1`, now); err != nil {
+		if _, err := t.exec(ctx, `update deliveries set due_at = $1, lease = lease + 1 where due_at is not null and leased > 0`, now); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `update connections set retry_at = $1 where retry_at is not null`, now); err != nil {

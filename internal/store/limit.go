@@ -43,7 +43,7 @@ func (db *DB) Spend(ctx context.Context, uses ...Use) ([]Spent, error) {
 	var out []Spent
 	err := db.write(ctx, "spend limits", func(ctx context.Context, t *tx) error {
 		out = out[:0]
-		now := db.now()
+		now := t.now()
 		for n, use := range uses {
 			spent, err := t.spend(ctx, use, now)
 			if errors.Is(err, sql.ErrNoRows) {
@@ -90,7 +90,7 @@ func (db *DB) Settle(ctx context.Context, back []Spent, renew ...Use) error {
 		if err := t.giveBack(ctx, back); err != nil {
 			return err
 		}
-		now := db.now()
+		now := t.now()
 		for _, use := range renew {
 			if _, err := t.exec(ctx, `
 				insert into limits (key, window_end, used) values ($1, $2, 1)
@@ -126,13 +126,13 @@ func (db *DB) Spent(ctx context.Context, key [32]byte) (used int64, end time.Tim
 // week after they expired.
 func (db *DB) Sweep(ctx context.Context) error {
 	return db.write(ctx, "sweep", func(ctx context.Context, t *tx) error {
-		if _, err := t.exec(ctx, `delete from limits where window_end < $1`, micros(db.now())); err != nil {
+		if _, err := t.exec(ctx, `delete from limits where window_end < $1`, micros(t.now())); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `delete from idempotency where expires_at < $1`, micros(db.now())); err != nil {
+		if _, err := t.exec(ctx, `delete from idempotency where expires_at < $1`, micros(t.now())); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, `delete from tokens where expires_at < $1`, micros(db.now().Add(-7*24*time.Hour)))
+		_, err := t.exec(ctx, `delete from tokens where expires_at < $1`, micros(t.now().Add(-7*24*time.Hour)))
 		return err
 	})
 }

@@ -20,7 +20,7 @@ var (
 // are given back with the change.
 func (db *DB) ChangePassword(ctx context.Context, session Session, compared, hash string, spent ...Spent) error {
 	return db.write(ctx, "change password", func(ctx context.Context, t *tx) error {
-		now := micros(db.now())
+		now := micros(t.now())
 		if _, err := t.account(ctx, session.Account.ID); err != nil { // locked first, as by a suspension and a reset
 			return err
 		}
@@ -52,7 +52,7 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 // change the password at its first use in the console. [ErrNotFound] says that the account has no such user.
 func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) error {
 	return db.write(ctx, "reset password", func(ctx context.Context, t *tx) error {
-		now := micros(db.now())
+		now := micros(t.now())
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}

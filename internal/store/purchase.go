@@ -54,7 +54,7 @@ func (l Lane) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncCl
 	var claims []SyncClaim
 	err := l.db.write(ctx, "claim purchases", func(ctx context.Context, tx *tx) error {
 		claims = nil
-		now := l.db.now()
+		now := tx.now()
 		rows, err := collect(ctx, tx, func(row scanner) (SyncClaim, error) {
 			var c SyncClaim
 			var cursor []byte
@@ -103,7 +103,7 @@ type SyncStep struct {
 func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step SyncStep) (after SyncClaim, stored int, err error) {
 	t := c.Tenant
 	err = t.write(ctx, "retain purchases", func(ctx context.Context, tx *tx) error {
-		now := t.db.now()
+		now := tx.now()
 		after = c
 		after.Cursor, after.Failures, after.Wait = step.Cursor, step.Failures, step.Wait
 		if !step.Hold {
@@ -163,6 +163,6 @@ func (t *tx) schedulePurchases(ctx context.Context, c *Connection) error {
 		return err
 	}
 	_, err := t.exec(ctx, `insert into purchase_syncs (account_id, connection_id, cursor, due_at) values ($1, $2, $3, $4)
-		on conflict (account_id, connection_id) do update set due_at = excluded.due_at, wait = 0`, c.Account, c.ID, []byte{}, micros(t.db.now()))
+		on conflict (account_id, connection_id) do update set due_at = excluded.due_at, wait = 0`, c.Account, c.ID, []byte{}, micros(t.now()))
 	return err
 }

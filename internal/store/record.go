@@ -66,7 +66,7 @@ func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool,
 		}
 		s.version, s.updatedAt = version, instant(updated)
 		leased := s.lease == c.Submission.lease
-		decision, err := decide(s, leased, t.db.now())
+		decision, err := decide(s, leased, tx.now())
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 
 // apply writes a decision and brings s up to date with it.
 func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
-	now := t.db.now()
+	now := tx.now()
 	changed := s.Outcome != d.Outcome || len(d.Write) > 0
 	var evidence ID
 	if d.Evidence != nil {

@@ -58,7 +58,7 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 		if err != nil {
 			return err
 		}
-		now := micros(db.now())
+		now := micros(t.now())
 		for _, statement := range []string{
 			`update tenants set frozen_at = $2 where id = $1`,
 			`update tokens set revoked_at = $2 where tenant_id = $1 and revoked_at is null`,

@@ -60,7 +60,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		if s.Outcome != api.OutcomeUnknown {
 			return ErrNotUnknown
 		}
-		now := db.now()
+		now := tx.now()
 		s.Resolved = &Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
 		if decision == DecisionResend {
 			s.Resend, s.DueAt, s.NextCheckAt = true, &now, &now

@@ -25,7 +25,7 @@ const settingRestored = "restored_at"
 // submissions are open.
 func (db *DB) Restored(ctx context.Context) (open int64, err error) {
 	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
-		now := micros(db.now())
+		now := micros(t.now())
 		if _, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
 			settingRestored, strconv.FormatInt(now, 10)); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (c Call) Adopt(ctx context.Context, known Successor, lease time.Duration) (
 		if err != nil {
 			return err
 		}
-		now := t.db.now()
+		now := tx.now()
 		due := now.Add(lease)
 		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, Connection: s.Connection, Number: s.Number,
 			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, lease: 1}

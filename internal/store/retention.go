@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -13,26 +16,28 @@ type Retention struct {
 	Attempts time.Duration
 }
 
-// retentionBatch is how many rows one transaction removes, so that none holds up the others for long.
-const retentionBatch = 1000
+const (
+	// retentionBatch is how many events or deliveries one transaction deals with, so that none holds up the others for long.
+	retentionBatch = 256
+	// retentionTenants is how many tenants are looked at with one statement.
+	retentionTenants = 256
+)
 
-// Retain removes the history that is older than r wants, a batch a transaction, and returns how many rows it removed.
+// Retain removes the history that is older than r wants, a batch a transaction, and returns how many rows of attempts and
+// events it removed.
+//
+// Identifiers begin with the time they were made at, so what is old enough is the beginning of a primary key: it is found
+// outside of the writer, tenant by tenant, and removed by key. What is younger is not read. Of what is old enough only that is
+// passed over again the next time which is still on its way, or was attempted since.
 func (db *DB) Retain(ctx context.Context, r Retention) (removed int64, err error) {
 	if r.Attempts > 0 {
-		n, err := db.prune(ctx, r.Attempts, `delete from attempts where (tenant_id, delivery_id, ordinal) in (
-			select a.tenant_id, a.delivery_id, a.ordinal from attempts a join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-			where a.started_at < $1 and d.state <> 'pending' limit $2)`)
+		n, err := db.prune(ctx, r.Attempts, oldAttempts, (*Tenant).pruneAttempts)
 		if removed += n; err != nil {
 			return removed, err
 		}
 	}
 	if r.Events > 0 {
-		const ended = `select e.tenant_id, e.id from events e where e.occurred_at < $1 and not exists (
-			select 1 from deliveries p where p.tenant_id = e.tenant_id and p.event_id = e.id and p.state = 'pending') order by e.tenant_id, e.id limit $2`
-		n, err := db.prune(ctx, r.Events,
-			`delete from attempts where (tenant_id, delivery_id) in (select d.tenant_id, d.id from deliveries d where (d.tenant_id, d.event_id) in (`+ended+`))`,
-			`delete from deliveries where (tenant_id, event_id) in (`+ended+`)`,
-			`delete from events where (tenant_id, id) in (`+ended+`)`)
+		n, err := db.prune(ctx, r.Events, oldEvents, (*Tenant).pruneEvents)
 		if removed += n; err != nil {
 			return removed, err
 		}
@@ -40,26 +45,148 @@ func (db *DB) Retain(ctx context.Context, r Retention) (removed int64, err error
 	return removed, nil
 }
 
-// prune runs statements on rows older than age, batch by batch, until the last of them finds none. Each statement sees
-// the same batch: nothing older appears meanwhile, and rows go in the order of their references.
-func (db *DB) prune(ctx context.Context, age time.Duration, statements ...string) (removed int64, err error) {
-	before := micros(db.now().Add(-age))
+// oldest returns the smallest identifier that is made at an instant.
+func oldest(at time.Time) ID {
+	var stamp [8]byte
+	binary.BigEndian.PutUint64(stamp[:], uint64(at.UnixMilli())) //nolint:gosec // instants are after 1970
+	var id ID
+	copy(id[:6], stamp[2:])
+	return id
+}
+
+// The statements that look through $3 tenants after $1 for those that have something older than the identifier $2. The
+// sub-select is a scalar, so that it is one step into an index for each tenant, whatever the planner thinks of it.
+const (
+	oldAttempts = `select t.id, t.account_id, (select a.delivery_id from attempts a where a.tenant_id = t.id and a.delivery_id < $2 order by a.delivery_id limit 1)
+		from (select id, account_id from tenants where id > $1 order by id limit $3) t order by t.id`
+	oldEvents = `select t.id, t.account_id, (select e.id from events e where e.tenant_id = t.id and e.id < $2 order by e.id limit 1)
+		from (select id, account_id from tenants where id > $1 order by id limit $3) t order by t.id`
+)
+
+// prune removes what is older than age, for each tenant that the statement look finds.
+func (db *DB) prune(ctx context.Context, age time.Duration, look string, remove func(*Tenant, context.Context, time.Time) (int64, error)) (removed int64, err error) {
+	before, after := db.now().Add(-age), ID{}
 	for ctx.Err() == nil {
-		var last int64
-		err := db.write(ctx, "prune history", func(ctx context.Context, t *tx) error {
-			for _, statement := range statements {
-				n, err := t.exec(ctx, statement, before, retentionBatch)
-				if err != nil {
-					return err
-				}
-				last = n
-			}
-			return nil
-		})
-		if err != nil || last == 0 {
-			return removed, err
+		type candidate struct {
+			tenant *Tenant
+			oldest []byte
 		}
-		removed += last
+		found, err := collect(ctx, db.reader, func(row scanner) (candidate, error) {
+			c := candidate{tenant: &Tenant{db: db}}
+			return c, row.Scan(&c.tenant.id, &c.tenant.account, &c.oldest)
+		}, look, after[:], oldest(before), retentionTenants)
+		if err != nil {
+			return removed, db.fail(err)
+		}
+		for _, c := range found {
+			if after = c.tenant.id; c.oldest == nil {
+				continue
+			}
+			n, err := remove(c.tenant, ctx, before)
+			if removed += n; err != nil {
+				return removed, err
+			}
+		}
+		if len(found) < retentionTenants {
+			return removed, nil
+		}
 	}
 	return removed, ctx.Err()
+}
+
+// batches calls remove with the identifiers that find returns, a batch at a time, each after the last one of the batch
+// before.
+func (t *Tenant) batches(ctx context.Context, find string, before time.Time, args []any, remove func(ids []ID) (int64, error)) (removed int64, err error) {
+	var after ID
+	for ctx.Err() == nil {
+		ids, err := collect(ctx, t.db.reader, func(row scanner) (id ID, err error) { return id, row.Scan(&id) },
+			find, append([]any{t.id, after[:], oldest(before), retentionBatch}, args...)...)
+		if err != nil {
+			return removed, t.db.fail(err)
+		}
+		if len(ids) == 0 {
+			return removed, nil
+		}
+		after = ids[len(ids)-1]
+		n, err := remove(slices.Compact(ids))
+		if removed += n; err != nil {
+			return removed, err
+		}
+	}
+	return removed, ctx.Err()
+}
+
+// pruneAttempts removes the attempts made before an instant, of deliveries that are not on their way.
+func (t *Tenant) pruneAttempts(ctx context.Context, before time.Time) (int64, error) {
+	return t.batches(ctx, `select delivery_id from attempts where tenant_id = $1 and delivery_id > $2 and delivery_id < $3 and started_at < $5
+			order by delivery_id limit $4`, before, []any{micros(before)}, func(deliveries []ID) (removed int64, err error) {
+		err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
+			list, args := t.idList(deliveries)
+			args = append(args, micros(before))
+			removed, err = tx.exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`) and started_at < `+parameter(len(args))+`
+				and not exists (select 1 from deliveries d where d.tenant_id = attempts.tenant_id and d.id = attempts.delivery_id and d.due_at is not null)`, args...)
+			return err
+		})
+		return removed, err
+	})
+}
+
+// pruneEvents removes the events that occurred before an instant, with their deliveries, of which none is on its way.
+func (t *Tenant) pruneEvents(ctx context.Context, before time.Time) (int64, error) {
+	return t.batches(ctx, `select id from events where tenant_id = $1 and id > $2 and id < $3 order by id limit $4`, before, nil, func(events []ID) (removed int64, err error) {
+		err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
+			removed, err = t.removeEvents(ctx, tx, events)
+			return err
+		})
+		return removed, err
+	})
+}
+
+// removeEvents removes those of some events that have no delivery on its way, and their deliveries and attempts. The deliveries
+// are locked first, in the order in which everybody locks them: whoever wants one delivered again has done so before, and its event
+// stays, or finds it gone.
+func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed int64, err error) {
+	type delivery struct {
+		id, event ID
+		due       bool
+	}
+	list, args := t.idList(events)
+	found, err := collect(ctx, tx, func(row scanner) (d delivery, err error) {
+		var due *int64
+		err = row.Scan(&d.id, &d.event, &due)
+		d.due = due != nil
+		return d, err
+	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+list+`) order by id`+t.db.lock, args...)
+	if err != nil {
+		return 0, err
+	}
+	ended := make(map[ID]bool, len(events))
+	for _, id := range events {
+		ended[id] = true
+	}
+	for _, d := range found {
+		if d.due {
+			delete(ended, d.event)
+		}
+	}
+	var deliveries []ID
+	for _, d := range found {
+		if ended[d.event] {
+			deliveries = append(deliveries, d.id)
+		}
+	}
+	for chunk := range slices.Chunk(deliveries, retentionBatch) {
+		list, args := t.idList(chunk)
+		if _, err := tx.exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`)`, args...); err != nil {
+			return 0, err
+		}
+		if _, err := tx.exec(ctx, `delete from deliveries where tenant_id = $1 and id in (`+list+`)`, args...); err != nil {
+			return 0, err
+		}
+	}
+	if len(ended) == 0 {
+		return 0, nil
+	}
+	list, args = t.idList(slices.Collect(maps.Keys(ended)))
+	return tx.exec(ctx, `delete from events where tenant_id = $1 and id in (`+list+`)`, args...)
 }

@@ -32,7 +32,7 @@ func (t *Tenant) SeedDrafts(ctx context.Context, draft api.Draft, prefix string,
 	}
 	summaryHead, summaryTail, _ := strings.Cut(summary.text, seededNumber)
 	return t.write(ctx, "seed drafts", func(ctx context.Context, tx *tx) error {
-		now := t.db.now()
+		now := tx.now()
 		// In the order of their making, as those of calls are: the version stands in the first half, the variant in the "a".
 		id, err := newID(now, t.db.random)
 		if err != nil {

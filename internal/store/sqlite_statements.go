@@ -1,13 +1,14 @@
 package store
 
 import (
+	"container/list"
 	"context"
 	"database/sql/driver"
 	"errors"
 )
 
-// maxRemembered bounds the prepared statements of one connection. The statements of this package are far fewer; a list of
-// parameters whose length varies could make more.
+// maxRemembered bounds the prepared statements of one connection. The statements of this package are fewer; where a filter is
+// put together from parts there could be more, and then the one that was not used for the longest time is closed.
 const maxRemembered = 500
 
 // remembering is a connector whose connections prepare a statement once, by its text: compiling a statement takes SQLite
@@ -24,7 +25,7 @@ func (r remembering) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("the database driver lacks what statements are remembered with"), conn.Close())
 	}
-	return &rememberingConn{wholeConn: whole, statements: map[string]*remembered{}}, nil
+	return &rememberingConn{wholeConn: whole, statements: map[string]*remembered{}, capacity: maxRemembered}, nil
 }
 
 // wholeConn is what database/sql asks of a connection and the driver has.
@@ -47,12 +48,15 @@ type remembered struct {
 		driver.StmtQueryContext
 	}
 	busy bool
+	used *list.Element // of [rememberingConn.recent]
 }
 
 // rememberingConn is one connection; database/sql lets one goroutine at a time use it.
 type rememberingConn struct {
 	wholeConn
 	statements map[string]*remembered
+	recent     list.List // of the texts in statements, the one used last in front
+	capacity   int
 }
 
 // find returns the prepared statement of a text, or nil when it is to be run without one.
@@ -61,10 +65,8 @@ func (c *rememberingConn) find(ctx context.Context, query string) (*remembered, 
 		if found.busy {
 			return nil, nil
 		}
+		c.recent.MoveToFront(found.used)
 		return found, nil
-	}
-	if len(c.statements) == maxRemembered {
-		return nil, nil
 	}
 	prepared, err := c.PrepareContext(ctx, query)
 	if err != nil {
@@ -79,8 +81,26 @@ func (c *rememberingConn) find(ctx context.Context, query string) (*remembered, 
 	}); !ok {
 		return nil, errors.Join(errors.New("the database driver lacks statements with contexts"), prepared.Close())
 	}
+	made.used = c.recent.PushFront(query)
 	c.statements[query] = made
-	return made, nil
+	return made, c.evict()
+}
+
+// evict closes the statement that was not used for the longest time when there are too many. One whose rows are open stays
+// until another time.
+func (c *rememberingConn) evict() error {
+	if len(c.statements) <= c.capacity {
+		return nil
+	}
+	for oldest := c.recent.Back(); oldest != nil; oldest = oldest.Prev() {
+		query, _ := oldest.Value.(string)
+		if one := c.statements[query]; !one.busy && oldest != c.recent.Front() {
+			c.recent.Remove(oldest)
+			delete(c.statements, query)
+			return one.statement.Close()
+		}
+	}
+	return nil
 }
 
 // ExecContext implements [driver.ExecerContext].
@@ -126,6 +146,7 @@ func (c *rememberingConn) Close() error {
 		failures = append(failures, one.statement.Close())
 	}
 	clear(c.statements)
+	c.recent.Init()
 	return errors.Join(append(failures, c.wholeConn.Close())...)
 }
 

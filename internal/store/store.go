@@ -143,13 +143,13 @@ func (db *DB) startClock(ctx, background context.Context, options Options) error
 	case options.Now != nil:
 		db.clock = options.Now
 	case db.time == nil:
-		db.clock = local
+		db.clock = (&steadyClock{ask: local}).now
 	default:
 		shared := &databaseClock{local: local, ask: db.time}
 		if err := shared.look(ctx); err != nil {
 			return db.fail(err)
 		}
-		db.clock = shared.now
+		db.clock = (&steadyClock{ask: shared.now}).now
 		db.done.Go(func() { shared.keep(background, db.log) })
 	}
 	return nil
@@ -196,7 +196,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	}
 	return db.write(ctx, "try to write", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `insert into settings (key, value) values ('written_at', $1) on conflict (key) do update set value = excluded.value`,
-			strconv.FormatInt(micros(db.now()), 10))
+			strconv.FormatInt(micros(t.now()), 10))
 		return err
 	})
 }

@@ -321,7 +321,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if g.holder != (ID{}) {
 		return &DuplicateNumberError{Invoice: g.holder}
 	}
-	now := t.db.now()
+	now := tx.now()
 	s.Invoice, s.Connection, s.Number = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
 	lease := intent.Lease
@@ -451,7 +451,7 @@ func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error
 		if c.Document, err = t.document(ctx, tx, s.ID); err != nil {
 			return err
 		}
-		now := t.db.now()
+		now := tx.now()
 		s.SentAt, s.MissingSince, s.MissingCount, s.DueAt = now, nil, 0, new(now.Add(lease))
 		s.Resend, s.Resending = false, s.Resend
 		s.lease++

@@ -64,7 +64,7 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		if active >= MaxSubscriptions {
 			return ErrLimit
 		}
-		id, err := newID(t.db.now(), t.db.random)
+		id, err := newID(tx.now(), t.db.random)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		if err != nil {
 			return err
 		}
-		s = Subscription{ID: id, URL: add.URL, Events: add.Events, Description: add.Description, Active: true, CreatedAt: t.db.now()}
+		s = Subscription{ID: id, URL: add.URL, Events: add.Events, Description: add.Description, Active: true, CreatedAt: tx.now()}
 		_, err = tx.exec(ctx, `insert into subscriptions (tenant_id, id, url, events, description, secret, active, created_at)
 			values ($1, $2, $3, $4, $5, $6, 1, $7)`, t.id, id, s.URL, joinKinds(s.Events), s.Description, sealed, micros(s.CreatedAt))
 		return err
@@ -107,19 +107,32 @@ func (t *Tenant) Subscription(ctx context.Context, id ID) (Subscription, error) 
 	return s, err
 }
 
+// endBatch is how many deliveries of a deactivated subscription end in one transaction, so that a subscription with a million
+// pending ones keeps nobody else waiting.
+const endBatch = 500
+
 // deactivate ends a subscription for good. It and its deliveries stay; those still pending end as failed, except that
-// an attempt under way is recorded as it ends.
+// an attempt under way is recorded as it ends. The first [endBatch] of them end here. The subscription's lane is due at once as long
+// as there are others, and each claim ends a batch of them; until then they are read as what they are going to be.
 func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) error {
-	now := micros(t.db.now())
+	now := micros(tx.now())
 	if _, err := tx.exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4
 		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason); err != nil {
 		return err
 	}
-	// In the order in which the ends of deliveries lock them.
-	_, err := tx.exec(ctx, `with pending as materialized (select id from deliveries
-			where tenant_id = $1 and subscription_id = $2 and state = 'pending' order by id`+t.db.lock+`)
+	return t.endPending(ctx, tx, id)
+}
+
+// endPending ends a batch of the pending deliveries of a deactivated subscription. What somebody else holds at the moment is
+// left to a later batch: an attempt is being settled, and may end otherwise.
+func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error {
+	ended, err := tx.exec(ctx, `with pending as materialized (select id from deliveries
+			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.claim+`)
 		update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
-		where tenant_id = $1 and id in (select id from pending)`, t.id, id, now, reasonInactive)
+		where tenant_id = $1 and state = 'pending' and id `+t.db.among(`select id from pending`), t.id, subscription, micros(tx.now()), reasonInactive, endBatch)
+	if ended == endBatch {
+		tx.wake(WorkDeliveries) // there may be more
+	}
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -21,7 +22,8 @@ type transaction interface {
 	// Cause returns what err, an error of the transaction, comes from: a statement may fail for one that failed later than it
 	// was asked for.
 	Cause(err error) error
-	// Commit commits the transaction. When it fails, nothing has happened, or it is unknown whether everything has.
+	// Commit commits the transaction. When it fails, nothing has happened, or it is unknown whether everything has. The error is
+	// [pgx.ErrTxCommitRollback] when the database has answered the commit with a rollback.
 	Commit() error
 	// Rollback undoes the transaction. It returns [sql.ErrTxDone] after a Commit.
 	Rollback() error
@@ -184,10 +186,16 @@ func (t *pipelinedTx) ExecContext(ctx context.Context, query string, args ...any
 	return t.connTx.ExecContext(ctx, query, args...)
 }
 
-// Commit implements [transaction].
+// Commit implements [transaction]. PostgreSQL answers the commit of a transaction in which a statement has failed with a
+// rollback, and with no error.
 func (t *pipelinedTx) Commit() error {
 	return t.end(func() error {
-		t.queued.Queue(commit)
+		t.queued.Queue(commit).Exec(func(tag pgconn.CommandTag) error {
+			if tag.String() != "COMMIT" {
+				return pgx.ErrTxCommitRollback
+			}
+			return nil
+		})
 		return t.flush(t.ctx)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 const insertNumber = "insert into numbers (n) values ($1)"
@@ -123,6 +125,25 @@ func TestLaterFails(t *testing.T) {
 			if count, sum := g.numbers(t); count != 1 || sum != 1 {
 				t.Errorf("%s: %d numbers, their sum %d", name, count, sum)
 			}
+		}
+	})
+}
+
+// TestCommitRolledBack: PostgreSQL answers the commit of a transaction in which a statement has failed with a rollback; that is no
+// commit. SQLite goes on after such a statement, which is why [tx] refuses it.
+func TestCommitRolledBack(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		begun := g.begun(t)
+		for range 2 {
+			_, _ = begun.ExecContext(t.Context(), insertNumber, 1) // the second one fails
+		}
+		err := begun.Commit()
+		count, _ := g.numbers(t)
+		if rolledBack := errors.Is(err, pgx.ErrTxCommitRollback); rolledBack != (g.backendPID != nil) || rolledBack != (count == 0) {
+			t.Errorf("the commit ends with %v, and %d numbers are there", err, count)
+		}
+		if err := g.begun(t).Commit(); err != nil {
+			t.Errorf("the next commit: %v", err)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // querier is what a query needs; the reader pool and a transaction both are one.
@@ -15,12 +16,74 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// tx is one write transaction.
+// tx is one write transaction. A statement of it that has failed fails it: a closure that goes on after an error has
+// committed nothing, on either database.
 type tx struct {
 	transaction
-	db    *DB
-	actor Actor // whose act it is
-	woken map[Work]bool
+	db     *DB
+	actor  Actor // whose act it is
+	woken  map[Work]bool
+	failed error // of the first statement that has failed
+	at     time.Time
+}
+
+// now is the instant of the transaction: the time at which it was first asked for, mostly under the locks that it takes first.
+// Everything that is written in the transaction bears it, so that no event is dated before the evidence it tells of. Writes that share
+// their statements share it.
+func (t *tx) now() time.Time {
+	if t.at.IsZero() {
+		t.at = t.db.now()
+	}
+	return t.at
+}
+
+func (db *DB) newTx(begun transaction) *tx {
+	return &tx{transaction: begun, db: db, woken: map[Work]bool{}}
+}
+
+// errStatementFailed says that a closure has returned no error although one of its statements had failed.
+var errStatementFailed = errors.New("a statement of the transaction has failed")
+
+// ended returns what a closure that has returned err ends with.
+func (t *tx) ended(err error) error {
+	if err == nil && t.failed != nil {
+		err = fmt.Errorf("%w: %w", errStatementFailed, t.failed)
+	}
+	if err == nil {
+		return nil
+	}
+	return t.Cause(err)
+}
+
+func (t *tx) note(err error) error {
+	if err != nil && t.failed == nil {
+		t.failed = err
+	}
+	return err
+}
+
+// ExecContext implements [transaction].
+func (t *tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	result, err := t.transaction.ExecContext(ctx, query, args...)
+	return result, t.note(err)
+}
+
+// QueryContext implements [transaction].
+func (t *tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := t.transaction.QueryContext(ctx, query, args...)
+	return rows, t.note(err)
+}
+
+// QueryRowContext implements [transaction].
+func (t *tx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	row := t.transaction.QueryRowContext(ctx, query, args...)
+	_ = t.note(row.Err()) // the caller meets it again when it scans the row
+	return row
+}
+
+// Later implements [transaction].
+func (t *tx) Later(ctx context.Context, query string, args ...any) error {
+	return t.note(t.transaction.Later(ctx, query, args...))
 }
 
 // wake tells the workers of a kind, once the transaction has committed.
@@ -188,9 +251,9 @@ func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Co
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 		}
 	}()
-	t := &tx{transaction: begun, db: db, woken: map[Work]bool{}}
-	if err := fn(ctx, t); err != nil {
-		return nil, begun.Cause(err)
+	t := db.newTx(begun)
+	if err := t.ended(fn(ctx, t)); err != nil {
+		return nil, err
 	}
 	db.Checkpoint(Before, fact)
 	if err := begun.Commit(); err != nil {

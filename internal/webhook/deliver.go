@@ -48,6 +48,9 @@ func (d *Deliverer) Work() job.Source[store.Delivery] {
 
 // deliver makes one attempt and records what came of it.
 func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) job.Outcome {
+	if delivery.Abandoned {
+		return d.charge(ctx, delivery)
+	}
 	timestamp := FormatTimestamp(delivery.OccurredAt)
 	started := d.Now()
 	d.DB.Checkpoint(store.Before, "webhook attempt")
@@ -75,6 +78,21 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) job.Ou
 		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts+1, "verdict", string(result.Verdict),
 		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(settlement.State), "withheld", withheld, "error", err)
 	return job.Outcome{Waited: result.Duration, Answered: result.HTTPStatus != 0}
+}
+
+// charge records an attempt that was never settled, because its worker panicked or its process ended, as one without an
+// answer: it counts, and the next one waits like after any other failure. Whoever brings the process down is tried as often as
+// anybody else.
+func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) job.Outcome {
+	result := Result{Verdict: Retry, ErrorClass: ClassAbandoned}
+	settlement := d.settle(delivery, result)
+	err := delivery.Settle(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, settlement)
+	if errors.Is(err, store.ErrLeaseLost) {
+		err = nil // asked for again since
+	}
+	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription,
+		"delivery", delivery.ID, "event", delivery.Event, "attempt", delivery.Attempts+1, "state", string(settlement.State), "error", err)
+	return job.Outcome{}
 }
 
 // settle says what an attempt makes of its delivery.

@@ -75,6 +75,8 @@ const (
 	ClassProtocol = "protocol"
 	// ClassCanceled: the caller gave up; the destination is not to blame.
 	ClassCanceled = "canceled"
+	// ClassAbandoned: the process ended, or failed, before it recorded what came of the attempt; the destination may have got it.
+	ClassAbandoned = "abandoned"
 )
 
 // Config says how a [Sender] works. Zero fields take the defaults.

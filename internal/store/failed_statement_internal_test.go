@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// TestFailedStatement: a write that goes on after one of its statements has failed, and returns no error, fails, and nothing of
+// it is kept; alone and in one commit with others, which succeed.
+func TestFailedStatement(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		goesOn := func(ctx context.Context, tx *tx) error {
+			if _, err := tx.exec(ctx, "insert into numbers (n) values ($1)", 1); err == nil {
+				return errors.New("a number stands twice")
+			}
+			var n int
+			_ = tx.QueryRowContext(ctx, "select count(*) from numbers").Scan(&n)
+			return nil
+		}
+		if err := g.write(t.Context(), "numbers", func(ctx context.Context, tx *tx) error {
+			if _, err := tx.exec(ctx, "insert into numbers (n) values ($1), ($2)", 1, 2); err != nil {
+				return err
+			}
+			return goesOn(ctx, tx)
+		}); !errors.Is(err, errStatementFailed) || g.constraint(err) != g.repeats() {
+			t.Errorf("alone it ends with %v", err)
+		}
+		if kept := g.kept(t); len(kept) != 0 {
+			t.Errorf("kept %v", kept)
+		}
+		ends := make([]error, 4)
+		g.batch(4, func(n int) {
+			ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
+				if n != 3 {
+					return nil
+				}
+				if _, err := tx.exec(ctx, "insert into numbers (n) values ($1)", 10); err != nil {
+					return err
+				}
+				return goesOn(ctx, tx)
+			})
+		})
+		for n, err := range ends {
+			if (n == 3) != errors.Is(err, errStatementFailed) || n != 3 && err != nil {
+				t.Errorf("write %d ends with %v", n, err)
+			}
+		}
+		if got := g.kept(t); !slices.Equal(got, []int{0, 1, 2}) {
+			t.Errorf("kept %v", got)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package store_test
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// TestOneInstant: what a transaction writes bears one time, although the clock goes back whenever it is looked at: an event is never
+// dated before its evidence.
+func TestOneInstant(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		start, looks := f.Clock.Now(), atomic.Int64{}
+		f.Options.Now = func() time.Time { return start.Add(-time.Duration(looks.Add(1)) * time.Second) }
+		f.Store.DB = f.Again(t)
+		var err error
+		f.tenant, err = f.Tenant(t.Context(), f.account.ID)
+		must(t, err)
+		s := f.subscribe(t, api.EventKinds[:]...)
+		if same := f.number(t, `select count(*) from subscriptions where id = $1`, s.ID); same != 1 {
+			t.Fatal("no subscription")
+		}
+		after := record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
+		at := after.LastCheckedAt.UnixMicro()
+		for name, query := range map[string]string{
+			"evidence":   `select count(*) from evidence where received_at <> $1`,
+			"states":     `select count(*) from states where changed_at <> $1`,
+			"submission": `select count(*) from submissions where terminal_at <> $1 or last_checked_at <> $1`,
+			"events":     `select count(*) from events where occurred_at <> $1`,
+			"deliveries": `select count(*) from deliveries where created_at <> $1 or due_at <> $1 or updated_at <> $1`,
+			"invoice":    `select count(*) from invoices where updated_at <> $1`,
+		} {
+			if others := f.number(t, query, at); others != 0 {
+				t.Errorf("%s: %d rows bear another time than the rest", name, others)
+			}
+		}
+		if events := f.number(t, `select count(*) from events where occurred_at = $1`, at); events != 3 {
+			t.Errorf("%d events bear the time of the evidence, want 3", events)
+		}
+	})
+}
+
+// TestTransactionsAskTheirOwnClock reads the source of this package: what runs in a transaction asks it for the time, not the
+// clock, which may have moved since.
+func TestTransactionsAskTheirOwnClock(t *testing.T) {
+	set := token.NewFileSet()
+	transactions := 0
+	for _, file := range sources(t, set) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			var of *ast.FuncType
+			var body *ast.BlockStmt
+			switch function := node.(type) {
+			case *ast.FuncDecl:
+				of, body = function.Type, function.Body
+				if function.Name.Name == "now" || function.Recv != nil && !isTransaction(function.Recv.List[0].Type) && !takesTransaction(of) {
+					return true
+				}
+				if function.Recv == nil && !takesTransaction(of) {
+					return true
+				}
+			case *ast.FuncLit:
+				if of, body = function.Type, function.Body; !takesTransaction(of) {
+					return true
+				}
+			default:
+				return true
+			}
+			transactions++
+			ast.Inspect(body, func(node ast.Node) bool {
+				call, ok := node.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				if asked, ok := call.Fun.(*ast.SelectorExpr); ok && (asked.Sel.Name == "now" || asked.Sel.Name == "Now") && namesDB(asked.X) {
+					t.Errorf("%s: a transaction asks the clock itself", set.Position(call.Pos()))
+				}
+				return true
+			})
+			return false
+		})
+	}
+	if transactions < 30 {
+		t.Errorf("only %d transactions were found", transactions)
+	}
+}
+
+func isTransaction(expr ast.Expr) bool {
+	pointer, ok := expr.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	name, ok := pointer.X.(*ast.Ident)
+	return ok && name.Name == "tx"
+}
+
+func takesTransaction(of *ast.FuncType) bool {
+	for _, parameter := range of.Params.List {
+		if isTransaction(parameter.Type) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesDB tells whether an expression is a store: db, or something's db.
+func namesDB(expr ast.Expr) bool {
+	switch e := expr.(type) {
+	case *ast.Ident:
+		return strings.EqualFold(e.Name, "db")
+	case *ast.SelectorExpr:
+		return strings.EqualFold(e.Sel.Name, "db")
+	}
+	return false
+}
+
+// TestSteadyClock: a clock that is set back by a little stands still until it is that late again, for everybody who asks; one that is set
+// back by much is followed.
+func TestSteadyClock(t *testing.T) {
+	t.Parallel()
+	local := storetest.NewClock().Now()
+	clock := store.NewSteadyClock(func() time.Time { return local })
+	start := clock()
+	for _, step := range []struct{ by, want time.Duration }{
+		{-time.Second, 0}, {500 * time.Millisecond, 0}, {time.Second, 500 * time.Millisecond}, {-time.Minute, 500 * time.Millisecond},
+		{2 * time.Minute, 60500 * time.Millisecond}, {-time.Hour, 60500*time.Millisecond - time.Hour}, {time.Second, 61500*time.Millisecond - time.Hour},
+	} {
+		local = local.Add(step.by)
+		if got := clock().Sub(start); got != step.want {
+			t.Errorf("after a step of %s it stands at %s, want %s", step.by, got, step.want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// statementsOfWriter runs fn on the one connection of the writer, past database/sql.
+func statementsOfWriter(t *testing.T, db *DB, fn func(c *rememberingConn)) {
+	t.Helper()
+	conn, err := db.writer.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := conn.Raw(func(raw any) error {
+		remembering, ok := raw.(*rememberingConn)
+		if !ok {
+			return fmt.Errorf("the connection is a %T", raw)
+		}
+		fn(remembering)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs a statement and reads its one number.
+func (c *rememberingConn) run(ctx context.Context, t *testing.T, query string) int64 {
+	t.Helper()
+	rows, err := c.QueryContext(ctx, query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := make([]driver.Value, 1)
+	if err := rows.Next(value); err != nil {
+		t.Fatal(err)
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n, _ := value[0].(int64)
+	return n
+}
+
+// TestStatementsAreReplaced: a connection that has met as many statements as it keeps goes on preparing new ones once, in the place
+// of those that were not used for the longest time; one whose rows are open is left alone.
+func TestStatementsAreReplaced(t *testing.T) {
+	t.Parallel()
+	g := newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "statements.db"))
+	statementsOfWriter(t, g.DB, func(c *rememberingConn) {
+		ctx := t.Context()
+		c.capacity = len(c.statements) + 3
+		open, err := c.QueryContext(ctx, "select 1000", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 10 {
+			if got := c.run(ctx, t, fmt.Sprintf("select %d", n)); got != int64(n) {
+				t.Errorf("statement %d answers %d", n, got)
+			}
+			c.run(ctx, t, "select 2000") // used all the time
+		}
+		if len(c.statements) != c.capacity || c.recent.Len() != c.capacity {
+			t.Errorf("%d statements and %d uses are kept, want %d", len(c.statements), c.recent.Len(), c.capacity)
+		}
+		for query, want := range map[string]bool{"select 9": true, "select 2000": true, "select 1000": true, "select 0": false} {
+			if _, kept := c.statements[query]; kept != want {
+				t.Errorf("%q is kept: %t", query, kept)
+			}
+		}
+		value := make([]driver.Value, 1)
+		if err := open.Next(value); err != nil || value[0] != int64(1000) {
+			t.Errorf("the open rows give %v, %v", value, err)
+		}
+		if err := open.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := c.run(ctx, t, "select 0"); got != 0 {
+			t.Errorf("a statement that was closed answers %d", got)
+		}
+	})
+}

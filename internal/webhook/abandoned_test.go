@@ -1,0 +1,111 @@
+package webhook_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/job"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+	"quittance/internal/webhook"
+)
+
+// TestPanickingAttempt: attempts that panic count: each is followed by the wait that any other failure is followed by, and after the
+// last one the delivery has failed. One that succeeds in between ends it.
+func TestPanickingAttempt(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		for name, panics := range map[string]int32{"always": 100, "twice": 2} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				t.Parallel()
+				s := storetest.Open(t, engine)
+				var begun atomic.Int32
+				s.Options.Checkpoint = func(moment store.Moment, name string) {
+					if name == "webhook attempt" && moment == store.Before && begun.Add(1) <= panics {
+						panic("the sender fails")
+					}
+				}
+				s.DB = s.Again(t)
+				_, destination := newServer(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+				c := newCompany(t, s, "a@example.com")
+				subscription := c.subscribe(t, destination.url("/"))
+				c.tell(t, 1)
+				const attempts, timeout = 4, 10 * time.Second
+				backoff := webhook.Backoff{First: time.Minute, Attempts: attempts}
+				d := &webhook.Deliverer{DB: s.DB, Sender: newSender(t, webhook.Config{Policy: destination.policy}), Backoff: backoff, Timeout: timeout,
+					Jitter: func() float64 { return 0.5 }, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler), Observe: func(webhook.Verdict, time.Duration, time.Duration) {}}
+				waits := stepUntilEnded(t, c, d.Work(), subscription)
+				found := ended(t, c, subscription)
+				wantState, wantAttempts := store.DeliveryFailed, attempts
+				if name == "twice" {
+					wantState, wantAttempts = store.DeliveryDelivered, 3
+				}
+				if found.State != wantState || found.Attempts != wantAttempts || int(begun.Load()) != wantAttempts {
+					t.Fatalf("%+v after %d attempts were begun, want %s after %d", found, begun.Load(), wantState, wantAttempts)
+				}
+				for n, a := range found.History {
+					if abandoned := a.ErrorClass == webhook.ClassAbandoned; abandoned != (int32(n) < panics) {
+						t.Errorf("attempt %d is %+v", n+1, a)
+					}
+				}
+				for n, wait := range waits {
+					if want := time.Minute * time.Duration([]int{1, 3, 9}[n]); wait != want {
+						t.Errorf("wait %d is %s, want %s", n+1, wait, want)
+					}
+				}
+				if len(waits) != wantAttempts-1 {
+					t.Errorf("%d waits: %v", len(waits), waits)
+				}
+			})
+		}
+	}
+}
+
+// ended returns the one delivery of a subscription.
+func ended(t *testing.T, c *company, subscription store.ID) store.DeliveryRecord {
+	t.Helper()
+	page, err := c.tenant.Deliveries(t.Context(), store.DeliveryFilter{Subscription: subscription}, 1, 1)
+	must(t, err)
+	found, err := c.tenant.Delivery(t.Context(), page.Deliveries[0].ID)
+	must(t, err)
+	return found
+}
+
+// stepUntilEnded does what is due of one delivery, and moves the clock to when it is due next, until it is no longer on its way. It
+// returns how long was waited after each attempt that counted.
+func stepUntilEnded(t *testing.T, c *company, work job.Source[store.Delivery], subscription store.ID) (waits []time.Duration) {
+	t.Helper()
+	attempts := 0
+	for range 100 {
+		found := ended(t, c, subscription)
+		if found.State != api.DeliveryPending {
+			return waits
+		}
+		if now := c.Clock.Now(); found.NextAt.After(now) {
+			if found.Attempts > attempts {
+				attempts = found.Attempts
+				waits = append(waits, found.NextAt.Sub(now))
+			}
+			c.Clock.Advance(found.NextAt.Sub(now))
+		}
+		look, err := work.Lanes(t.Context(), store.Place{})
+		must(t, err)
+		for _, lane := range look.Lanes {
+			claimed, err := work.Claim(t.Context(), lane, 10)
+			must(t, err)
+			for _, d := range claimed {
+				func() {
+					defer func() { _ = recover() }() // as the workers do
+					work.Do(t.Context(), d)
+				}()
+			}
+		}
+	}
+	t.Fatalf("the delivery is still on its way after %v", waits)
+	return nil
+}
