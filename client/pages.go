@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/url"
 	"strconv"
+	"time"
 
 	"quittance/api"
 )
@@ -33,6 +34,20 @@ type InvoiceQuery struct {
 	Submitted *bool
 	// The states are the provider's own words, exactly.
 	SubmissionState, ProviderInvoiceState, TaxAuthorityState, ReceiverState string
+	// ExternalID is your own system's key, exactly.
+	ExternalID string
+	// RecipientName is text that the recipient's name holds, whatever the case of its letters.
+	RecipientName string
+	// IssueDateFrom and IssueDateTo bound the issue date, both inclusive: YYYY-MM-DD.
+	IssueDateFrom, IssueDateTo string
+	// UpdatedSince chooses invoices that changed then or later; zero chooses them all.
+	UpdatedSince time.Time
+	// Attention chooses invoices that need a person, or the others: an outcome unknown for over ten minutes, a rejected submission, or
+	// a word that the provider calls negative.
+	Attention *bool
+	// Sort is created_at, issue_date, total_amount or recipient_name, with a hyphen before it for descending; newest first when
+	// it is empty.
+	Sort string
 }
 
 // CreditNoteQuery chooses credit notes of a list. What is empty chooses them all.
@@ -73,13 +88,23 @@ func (p Paging) values(filters map[string]string) url.Values {
 }
 
 func (q InvoiceQuery) values() url.Values {
-	submitted := ""
-	if q.Submitted != nil {
-		submitted = strconv.FormatBool(*q.Submitted)
+	since := ""
+	if !q.UpdatedSince.IsZero() {
+		since = q.UpdatedSince.UTC().Format(time.RFC3339Nano)
 	}
-	return q.Paging.values(map[string]string{"invoice_number": q.InvoiceNumber, "submitted": submitted,
+	return q.Paging.values(map[string]string{"invoice_number": q.InvoiceNumber, "submitted": flag(q.Submitted), "attention": flag(q.Attention),
+		"external_id": q.ExternalID, "recipient_name": q.RecipientName, "issue_date_from": q.IssueDateFrom, "issue_date_to": q.IssueDateTo,
+		"updated_since": since, "sort": q.Sort,
 		"submission_state": q.SubmissionState, "provider_invoice_state": q.ProviderInvoiceState,
 		"tax_authority_state": q.TaxAuthorityState, "receiver_state": q.ReceiverState})
+}
+
+// flag is an optional flag as a query parameter, "" for nil.
+func flag(on *bool) string {
+	if on == nil {
+		return ""
+	}
+	return strconv.FormatBool(*on)
 }
 
 func (q CreditNoteQuery) values() url.Values {

@@ -117,28 +117,6 @@ func paginated(page, perPage, total int) api.Pagination {
 	return api.Pagination{CurrentPage: page, PerPage: perPage, LastPage: last, HasMore: page < last, Total: total}
 }
 
-func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSummary], error) {
-	var out api.List[api.InvoiceSummary]
-	page, perPage, err := c.page(defaultPerPage)
-	if err != nil {
-		return 0, out, err
-	}
-	filter, err := c.invoiceFilter()
-	if err != nil {
-		return 0, out, err
-	}
-	found, err := c.session.Tenant.Invoices(ctx, filter, page, perPage)
-	if err != nil {
-		return 0, out, err
-	}
-	out.Pagination = paginated(page, perPage, found.Total)
-	out.Pagination.Truncated = found.Truncated
-	for n := range found.Invoices {
-		out.Data = append(out.Data, found.Invoices[n].WireSummary(&c.session.Account.Profile))
-	}
-	return http.StatusOK, out, nil
-}
-
 func (c *call) readInvoice(ctx context.Context) (int, api.Data[api.Invoice], error) {
 	id, err := c.id("invoice_id")
 	if err != nil {

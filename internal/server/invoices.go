@@ -70,31 +70,6 @@ func (c *call) matches(version int64) bool {
 	return false
 }
 
-// invoiceFilter reads the filters of the list of invoices.
-func (c *call) invoiceFilter() (store.InvoiceFilter, error) {
-	filter := store.InvoiceFilter{States: map[invoice.Dimension]string{}}
-	query := c.request.URL.Query()
-	if query.Has("invoice_number") {
-		filter.Number = new(query.Get("invoice_number"))
-	}
-	switch query.Get("submitted") {
-	case "true":
-		filter.Submitted = new(true)
-	case "false":
-		filter.Submitted = new(false)
-	default:
-		if query.Has("submitted") {
-			return filter, malformedQuery("submitted", "enum", "must be true or false")
-		}
-	}
-	for _, dimension := range invoice.Dimensions {
-		if query.Has(string(dimension)) {
-			filter.States[dimension] = query.Get(string(dimension))
-		}
-	}
-	return filter, nil
-}
-
 // historyPerPage is the page size of the histories of one invoice: most are read whole.
 const historyPerPage = maxPerPage
 

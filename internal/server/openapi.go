@@ -3,9 +3,11 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -108,6 +110,29 @@ func queryParameter(name string) *huma.Param {
 		return text("The `next_cursor` of the previous call; absent for the beginning.")
 	case "submitted":
 		return oneOf("Only submitted invoices, or only drafts.", "true", "false")
+	case "attention":
+		return oneOf("Only invoices that need a person, or only the others: the outcome has been unknown for over ten minutes, the submission was rejected and is not "+
+			"corrected yet, or the provider publishes that one of its words is negative.", "true", "false")
+	case "recipient_name":
+		param := text("Only invoices whose recipient's name holds this text, whatever the case of its letters.")
+		param.Schema.MinLength, param.Schema.MaxLength = new(1), new(maxRecipientName)
+		return param
+	case "issue_date_from", "issue_date_to":
+		param := text("Only invoices issued on this date or " + map[string]string{"issue_date_from": "later.", "issue_date_to": "earlier."}[name])
+		param.Schema.Format = "date"
+		return param
+	case "updated_since":
+		param := text("Only invoices that changed at this time or later (RFC 3339; encode a plus sign as %2B).")
+		param.Schema.Format = "date-time"
+		return param
+	case "sort":
+		var values []any
+		for _, by := range slices.Sorted(maps.Keys(sorts)) {
+			values = append(values, by, "-"+by)
+		}
+		param := oneOf("The order of the list; a hyphen means descending. Entries that are equal in it are in the order of their creation, then of their identifiers.", values...)
+		param.Schema.Default = "-created_at"
+		return param
 	case "event":
 		kinds := make([]any, len(api.EventKinds))
 		for n, kind := range api.EventKinds {

@@ -194,6 +194,26 @@ var listRows = []row{
 		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?page=99999999999999999999" },
 		check:   func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
 	badPage("page=0"), badPage("page=-1"), badPage("page="), badPage("page=1.0"), badPage("page=%2B1"), badPage("page=0x1"),
+	{name: "filtered and sorted", status: http.StatusOK,
+		prepare: func(t *testing.T, c *company, r *request) {
+			for n, total := range []string{"9.00", "100.00", "20.00"} {
+				body := edit(edit(least, "total_amount", total), "issue_date", fmt.Sprintf(`"2026-03-0%d"`, n+1))
+				c.draft(t, edit(edit(body, "recipient_name", `"ÖZ `+total+`"`), "external_id", fmt.Sprintf(`"erp-%d"`, n)))
+			}
+			r.path += "?recipient_name=%C3%B6z&issue_date_from=2026-03-01&issue_date_to=2026-03-03&updated_since=2026-01-01T00:00:00%2B02:00&submitted=false&attention=false&sort=-total_amount"
+		},
+		check: func(t *testing.T, c *company, a answer) {
+			wantRaw(t, a, "/pagination/total", "3")
+			wantRaw(t, a, "/data/0/external_id", `"erp-1"`)
+			wantRaw(t, a, "/data/2/external_id", `"erp-0"`)
+			wantRaw(t, c.get(t, invoices+"?external_id=erp-2"), "/data/0/issue_date", `"2026-03-03"`)
+			wantRaw(t, c.get(t, invoices+"?sort=issue_date"), "/data/0/external_id", `"erp-0"`)
+			for _, query := range []string{"?attention=true", "?recipient_name=%25", "?external_id=erp", "?updated_since=2999-01-01T00:00:00Z", "?issue_date_to=2026-02-28"} {
+				wantRaw(t, c.get(t, invoices+query), "/pagination", `{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
+			}
+		}},
+	badPage("attention=yes"), badPage("recipient_name="), badPage("recipient_name=" + strings.Repeat("x", 257)), badPage("issue_date_from=2026-02-30"),
+	badPage("issue_date_to=01.02.2026"), badPage("updated_since=2026-01-01"), badPage("sort="), badPage("sort=number"), badPage("sort=--issue_date"),
 	badPage("page=%EF%BC%91"), badPage("per_page=0"), badPage("per_page=all"), badPage("per_page=%20"),
 }
 

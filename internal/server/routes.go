@@ -78,7 +78,7 @@ func invoiceRoutes(submit operation) []route {
 		{method: http.MethodPost, path: client + "/invoices", operation: endpoint((*call).createInvoice), keyed: true,
 			name: "createInvoice", tag: "Invoices", summary: "Create a draft", status: 201, text: createText},
 		{method: http.MethodGet, path: client + "/invoices", operation: bare((*call).listInvoices),
-			query: append(paging[:2:2], "invoice_number", "submitted", "submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state"),
+			query: append(paging[:2:2], invoiceQuery...),
 			name:  "listInvoices", tag: "Invoices", summary: "List invoices", status: 200, text: listText},
 		{method: http.MethodPost, path: client + "/invoices/preflight", operation: endpoint((*call).preflight), keyed: true,
 			name: "preflightInvoice", tag: "Invoices", summary: "Check a draft without storing it", status: 200, text: preflightText},

@@ -8,7 +8,12 @@ const (
 		"when a limit is exceeded the answer is 429 with `Retry-After`. There is no refresh: log in again when a call answers 401."
 	createText = "Stores an invoice draft. Nothing is sent anywhere: `submitted` is false and the four states are null. A draft may be " +
 		"incomplete; `missing` says what submission still needs and `warnings` what we advise. All faults of a payload are reported at once."
-	listText = "Newest first. A page past the end is an empty list. Values of `page` and `per_page` below 1 are refused; a `per_page` above 100 is served as 100."
+	listText = "Newest first unless `sort` says otherwise. Entries have no `items` but `item_count`, and the first 20 paths of `missing` and `warnings` with their counts: read the invoice for the rest. " +
+		"A page past the end is an empty list. Values of `page` and `per_page` below 1 are refused; a `per_page` above 100 is served as 100.\n\n" +
+		"The plain list in the order of creation costs the same at any page. A filtered or sorted list looks through at most 20,000 invoices: those with the number, `external_id` or state that is asked for, " +
+		"those that changed last since `updated_since`, those of the issue dates or first in the order of the issue date, otherwise the newest ones. Where there are more, `pagination.truncated` is true, " +
+		"and `total` counts among those that were looked through: narrow the filter. A company reads two lists at a time; a third waits for two seconds, and is refused with `unavailable` and `Retry-After` after that. " +
+		"So is a list that takes longer than five seconds."
 	readText = "Returns the invoice with its four states, each in the provider's own words or null when never reported. None is derived from another, " +
 		"from `outcome`, or from an HTTP status."
 	submitText = "Submits a complete draft to the provider, once. The intent is durable before a byte leaves. Repeating the call is safe: it returns what is " +

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+// invoiceQuery are the query parameters of the list of invoices, beside those of its pages.
+var invoiceQuery = []string{ //nolint:gochecknoglobals // a constant table
+	"invoice_number", "external_id", "recipient_name", "issue_date_from", "issue_date_to", "updated_since", "submitted",
+	"submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state", "attention", "sort"}
+
+// sorts are the values of the query parameter sort, each of them also after a hyphen, which means descending.
+var sorts = map[string]store.InvoiceOrder{ //nolint:gochecknoglobals // a constant table
+	"created_at": store.OrderCreated, "issue_date": store.OrderIssueDate, "total_amount": store.OrderTotal, "recipient_name": store.OrderRecipient}
+
+// maxRecipientName is the largest length of a recipient's name, and so of a part of one, in characters.
+const maxRecipientName = 256
+
+func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSummary], error) {
+	var out api.List[api.InvoiceSummary]
+	page, perPage, err := c.page(defaultPerPage)
+	if err != nil {
+		return 0, out, err
+	}
+	filter, err := c.invoiceFilter()
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := c.session.Tenant.Invoices(ctx, filter, page, perPage)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination.Truncated = found.Truncated
+	for n := range found.Invoices {
+		out.Data = append(out.Data, found.Invoices[n].WireSummary(&c.session.Account.Profile))
+	}
+	return http.StatusOK, out, nil
+}
+
+// invoiceFilter reads the filters and the order of the list of invoices (contract, section 4).
+func (c *call) invoiceFilter() (store.InvoiceFilter, error) {
+	query := c.request.URL.Query()
+	filter := store.InvoiceFilter{States: map[invoice.Dimension]string{}, Recipient: query.Get("recipient_name")}
+	for name, into := range map[string]**string{"invoice_number": &filter.Number, "external_id": &filter.ExternalID} {
+		if query.Has(name) {
+			*into = new(query.Get(name))
+		}
+	}
+	for _, dimension := range invoice.Dimensions {
+		if query.Has(string(dimension)) {
+			filter.States[dimension] = query.Get(string(dimension))
+		}
+	}
+	if length := utf8.RuneCountInString(filter.Recipient); query.Has("recipient_name") && (length < 1 || length > maxRecipientName) {
+		return filter, malformedQuery("recipient_name", "max_length", "must have 1 to 256 characters")
+	}
+	for name, into := range map[string]**bool{"submitted": &filter.Submitted, "attention": &filter.Attention} {
+		if err := readFlag(query, name, into); err != nil {
+			return filter, err
+		}
+	}
+	for name, into := range map[string]*string{"issue_date_from": &filter.IssuedFrom, "issue_date_to": &filter.IssuedTo} {
+		if !query.Has(name) {
+			continue
+		}
+		*into = query.Get(name)
+		if _, err := time.Parse(time.DateOnly, *into); err != nil {
+			return filter, malformedQuery(name, "date", "must be a date YYYY-MM-DD")
+		}
+	}
+	if query.Has("updated_since") {
+		since, err := time.Parse(time.RFC3339, query.Get("updated_since"))
+		if err != nil {
+			return filter, malformedQuery("updated_since", "date-time", "must be a time of RFC 3339, such as 2026-03-01T09:30:00Z")
+		}
+		filter.UpdatedSince = &since
+	}
+	return filter, readOrder(query, &filter)
+}
+
+// readFlag reads an optional parameter that is true or false.
+func readFlag(query url.Values, name string, into **bool) error {
+	switch {
+	case !query.Has(name):
+	case query.Get(name) == "true":
+		*into = new(true)
+	case query.Get(name) == "false":
+		*into = new(false)
+	default:
+		return malformedQuery(name, "enum", "must be true or false")
+	}
+	return nil
+}
+
+// readOrder reads the order of the list: newest first when it is not given.
+func readOrder(query url.Values, filter *store.InvoiceFilter) error {
+	if !query.Has("sort") {
+		return nil
+	}
+	name, descending := strings.CutPrefix(query.Get("sort"), "-")
+	order, known := sorts[name]
+	if !known {
+		return malformedQuery("sort", "enum", "must be created_at, issue_date, total_amount or recipient_name, with - before it for descending")
+	}
+	filter.Order, filter.Ascending = order, !descending
+	return nil
+}

@@ -1,0 +1,236 @@
+package store_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+// listed is what the test of filters knows of an invoice.
+type listed struct {
+	number, external, recipient, issued, total string
+	created                                    time.Time
+	id                                         store.ID
+	updated                                    time.Time
+	outcome                                    api.Outcome // "" for a draft
+	attempted                                  time.Time
+	negative                                   bool
+}
+
+// fillList makes invoices of every kind, at different times.
+func fillList(t *testing.T, f *fixture) []listed {
+	t.Helper()
+	names := []string{"Palm Trading LLC", "palm & Sons", "ÖZGÜR Gıda", "zürich AG", "Ärzte 100%", "plain_name"}
+	totals := []string{"10.00", "9.99", "-5.00", "999999999999999999", "100", "100.00", "0", "-999999999999999999", "0.01"}
+	var out []listed
+	for n := range 36 {
+		f.Clock.Advance(time.Minute)
+		l := listed{number: fmt.Sprintf("N-%d", n%30), recipient: names[n%len(names)], issued: fmt.Sprintf("2026-0%d-1%d", 1+n%4, n%7), total: totals[n%len(totals)]}
+		d := draft(l.number)
+		d.RecipientName, d.IssueDate, d.TotalAmount = &l.recipient, &l.issued, dec(l.total)
+		if n%3 == 0 {
+			l.external = fmt.Sprintf("erp-%d", n%9)
+			d.ExternalID = &l.external
+		}
+		created, err := f.tenant.CreateInvoice(t.Context(), d)
+		must(t, err)
+		l.id, l.created = created.ID, created.CreatedAt
+		if n < 12 {
+			f.Clock.Advance(time.Minute)
+			call := f.begin(t, created.ID)
+			l.outcome, l.attempted = call.Submission.Outcome, call.Submission.AttemptedAt
+			switch n % 4 {
+			case 0:
+				decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
+				l.outcome = api.OutcomeUnknown
+			case 1:
+				decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
+				l.outcome = api.OutcomeRejected
+			case 2:
+				l.negative = n > 4
+				word := invoice.Word{Value: "refused", Terminal: true, Meaning: api.MeaningPositive}
+				if l.negative {
+					word.Meaning = api.MeaningNegative
+				}
+				record(t, call, words{invoice.DimensionTaxAuthority: word})
+				l.outcome = api.OutcomeAcknowledged
+			}
+		}
+		found, err := f.tenant.Invoice(t.Context(), created.ID)
+		must(t, err)
+		l.updated = found.UpdatedAt
+		out = append(out, l)
+	}
+	return out
+}
+
+// attends tells what the filter "attention" has to.
+func (l listed) attends(now time.Time) bool {
+	return l.outcome == api.OutcomeRejected || l.outcome == api.OutcomeUnknown && !l.attempted.After(now.Add(-10*time.Minute)) || l.negative
+}
+
+func amountOf(text string) *big.Rat {
+	r, _ := new(big.Rat).SetString(text)
+	return r
+}
+
+// TestInvoiceFilters: every filter and order shows what a look through all invoices would, page by page.
+func TestInvoiceFilters(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		all := fillList(t, f)
+		now := f.Clock.Now()
+		since := all[20].updated
+		contains := func(part string) func(listed) bool {
+			return func(l listed) bool { return strings.Contains(strings.ToLower(l.recipient), strings.ToLower(part)) }
+		}
+		filters := []struct {
+			name   string
+			filter store.InvoiceFilter
+			lets   func(listed) bool
+		}{
+			{"all", store.InvoiceFilter{}, func(listed) bool { return true }},
+			{"number", store.InvoiceFilter{Number: new("N-3")}, func(l listed) bool { return l.number == "N-3" }},
+			{"external", store.InvoiceFilter{ExternalID: new("erp-3")}, func(l listed) bool { return l.external == "erp-3" }},
+			{"no external", store.InvoiceFilter{ExternalID: new("")}, func(listed) bool { return false }},
+			{"recipient", store.InvoiceFilter{Recipient: "PALM"}, contains("palm")},
+			{"recipient beyond Latin letters", store.InvoiceFilter{Recipient: "ärz"}, contains("ärz")},
+			{"a per cent sign is text", store.InvoiceFilter{Recipient: "0%"}, contains("0%")},
+			{"an underscore is text", store.InvoiceFilter{Recipient: "n_n"}, contains("n_n")},
+			{"from", store.InvoiceFilter{IssuedFrom: "2026-02-13"}, func(l listed) bool { return l.issued >= "2026-02-13" }},
+			{"to", store.InvoiceFilter{IssuedTo: "2026-02-13"}, func(l listed) bool { return l.issued <= "2026-02-13" }},
+			{"between", store.InvoiceFilter{IssuedFrom: "2026-02-11", IssuedTo: "2026-03-14"}, func(l listed) bool { return l.issued >= "2026-02-11" && l.issued <= "2026-03-14" }},
+			{"updated", store.InvoiceFilter{UpdatedSince: &since}, func(l listed) bool { return !l.updated.Before(since) }},
+			{"submitted", store.InvoiceFilter{Submitted: new(true)}, func(l listed) bool { return l.outcome != "" }},
+			{"drafts", store.InvoiceFilter{Submitted: new(false)}, func(l listed) bool { return l.outcome == "" }},
+			{"attention", store.InvoiceFilter{Attention: new(true)}, func(l listed) bool { return l.attends(now) }},
+			{"no attention", store.InvoiceFilter{Attention: new(false)}, func(l listed) bool { return !l.attends(now) }},
+			{"word", store.InvoiceFilter{States: map[invoice.Dimension]string{invoice.DimensionTaxAuthority: "refused"}}, func(l listed) bool { return l.outcome == api.OutcomeAcknowledged }},
+			{"recipient, dates and submitted", store.InvoiceFilter{Recipient: "palm", IssuedTo: "2026-03-01", Submitted: new(true)},
+				func(l listed) bool { return contains("palm")(l) && l.issued <= "2026-03-01" && l.outcome != "" }},
+			{"attention since", store.InvoiceFilter{Attention: new(true), UpdatedSince: &all[4].updated},
+				func(l listed) bool { return l.attends(now) && !l.updated.Before(all[4].updated) }},
+		}
+		for _, order := range []store.InvoiceOrder{store.OrderCreated, store.OrderIssueDate, store.OrderTotal, store.OrderRecipient} {
+			for _, ascending := range []bool{false, true} {
+				for _, test := range filters {
+					test.filter.Order, test.filter.Ascending = order, ascending
+					var want []store.ID
+					for _, l := range sortedList(all, order, ascending) {
+						if test.lets(l) {
+							want = append(want, l.id)
+						}
+					}
+					if got := f.pagesOf(t, test.filter, len(want)); !slices.Equal(got, want) {
+						t.Errorf("%s by %q, ascending %t: %d invoices %v\nwant %d: %v", test.name, order, ascending, len(got), got, len(want), want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// sortedList is the list in an order, by the values themselves.
+func sortedList(all []listed, order store.InvoiceOrder, ascending bool) []listed {
+	sorted := slices.Clone(all)
+	slices.SortFunc(sorted, func(a, b listed) int {
+		n := 0
+		switch order {
+		case store.OrderIssueDate:
+			n = strings.Compare(a.issued, b.issued)
+		case store.OrderTotal:
+			n = amountOf(a.total).Cmp(amountOf(b.total))
+		case store.OrderRecipient:
+			n = strings.Compare(strings.ToLower(a.recipient), strings.ToLower(b.recipient))
+		}
+		return cmp.Or(n, a.created.Compare(b.created))
+	})
+	if !ascending {
+		slices.Reverse(sorted)
+	}
+	return sorted
+}
+
+// pagesOf puts the pages of a list together.
+func (f *fixture) pagesOf(t *testing.T, filter store.InvoiceFilter, want int) []store.ID {
+	t.Helper()
+	const perPage = 7
+	var out []store.ID
+	for page := 1; page <= want/perPage+2; page++ {
+		found, err := f.tenant.Invoices(t.Context(), filter, page, perPage)
+		must(t, err)
+		if found.Total != want || found.Truncated {
+			t.Errorf("page %d of %+v: total %d, truncated %t; want %d", page, filter, found.Total, found.Truncated, want)
+		}
+		for _, i := range found.Invoices {
+			out = append(out, i.ID)
+		}
+	}
+	return out
+}
+
+// TestChangedSummary: a list shows and finds what a draft was changed to, and no more what it was.
+func TestChangedSummary(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		created := f.create(t, "INV-1")
+		_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true }, func([]byte) (api.Draft, error) {
+			d := *draft("INV-9")
+			d.RecipientName, d.ExternalID, d.IssueDate, d.TotalAmount = new("New Name"), new("key"), new("2027-01-01"), dec("7.00")
+			d.Items = append(d.Items, d.Items...)
+			return d, nil
+		})
+		must(t, err)
+		for _, filter := range []store.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")}, {IssuedFrom: "2027-01-01"}, {Search: "inv-9"}, {Number: new("INV-9")}} {
+			found, err := f.tenant.Invoices(t.Context(), filter, 1, 10)
+			must(t, err)
+			if len(found.Invoices) != 1 || found.Invoices[0].Items != 2 || *found.Invoices[0].Draft.RecipientName != "New Name" {
+				t.Errorf("%+v finds %+v", filter, found)
+			}
+		}
+		for _, filter := range []store.InvoiceFilter{{Recipient: "Söhne"}, {IssuedTo: "2026-12-31"}, {Search: "inv-1"}, {Number: new("INV-1")}} {
+			if found, err := f.tenant.Invoices(t.Context(), filter, 1, 10); err != nil || found.Total != 0 {
+				t.Errorf("%+v still finds %+v, %v", filter, found, err)
+			}
+		}
+	})
+}
+
+// TestSummarize: invoices that a version without summaries stored or changed are listed as they are, and found by every
+// filter once they are summarized, which opening the database does.
+func TestSummarize(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		stored := f.create(t, "INV-1")
+		f.Clock.Advance(time.Second)
+		changed := f.create(t, "INV-2")
+		// What the version before does.
+		f.exec(t, `delete from invoice_summaries where tenant_id = $1 and invoice_id = $2`, f.tenant.Key(), stored.ID)
+		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1 and id = $2`, f.tenant.Key(), stored.ID)
+		f.exec(t, `update invoices set document = replace(document, 'Dubai', 'Sharjah'), version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), changed.ID)
+		before, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
+		must(t, err)
+		if row := before.Invoices[1]; row.ID != stored.ID || row.Items != 1 || *row.Draft.InvoiceNumber != "INV-1" || row.Draft.Items != nil {
+			t.Errorf("without its summary it is listed as %+v", row)
+		}
+		f.DB = f.Again(t)
+		tenant, err := f.DB.Tenant(t.Context(), f.account.ID)
+		must(t, err)
+		if left := f.number(t, `select count(*) from invoices where summarized = 0`); left != 0 {
+			t.Errorf("%d invoices are not summarized", left)
+		}
+		after, err := tenant.Invoices(t.Context(), store.InvoiceFilter{Recipient: "söhne", Order: store.OrderIssueDate, Ascending: true}, 1, 10)
+		must(t, err)
+		if len(after.Invoices) != 2 || after.Invoices[0].ID != stored.ID || *after.Invoices[1].Draft.BuyerCity != "Sharjah" {
+			t.Errorf("afterwards %+v", after.Invoices)
+		}
+		if again, err := f.DB.Summarize(t.Context()); err != nil || again != 0 {
+			t.Errorf("summarized again: %d, %v", again, err)
+		}
+	})
+}
