@@ -8,6 +8,7 @@ type CreditNoteRequest struct {
 	CreditNoteNumber *string             `json:"credit_note_number" required:"true" minLength:"1" maxLength:"64" doc:"Number of the credit note (EN 16931 BT-1). Credit notes may share a number." example:"CN-2026-0001"`
 	IssueDate        *string             `json:"issue_date" required:"true" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-15"`
 	Reason           *string             `json:"reason" required:"true" minLength:"1" maxLength:"1024" text:"multi" doc:"Why the invoice is credited (BT-22); may hold TAB, LF and CR." example:"Two hours were not worked."`
+	ReasonCode       *string             `json:"reason_code" maxLength:"64" doc:"Coded reason, where the document format has a list of them; in the UAE DL8.61.1.A to E, or VD for a volume discount." example:"DL8.61.1.C"`
 	Kind             *CreditKind         `json:"kind" required:"true" enum:"full,partial" doc:"full takes all lines and the total of the invoice, partial the given items."`
 	Items            []CreditItemRequest `json:"items" nullable:"true" minItems:"1" maxItems:"1000" doc:"What a partial credit note takes; absent when kind is full."`
 }
@@ -17,6 +18,14 @@ type CreditItemRequest struct {
 	Position  *int     `json:"position" required:"true" minimum:"0" doc:"Place of the line in the items of the invoice, from 0." example:"0"`
 	Quantity  *Decimal `json:"quantity" doc:"Credited quantity, not 0, with the sign of the line's; its net amount is computed with the price of the line." example:"2"`
 	NetAmount *Decimal `json:"net_amount" doc:"Credited amount without tax, not 0, with the sign of the line's, within the currency's minor unit."`
+}
+
+// CreditNoteChange is what can be changed of a credit note that was never submitted. It is the target of a merge patch:
+// what a patch does not name stays, and null takes ReasonCode away.
+type CreditNoteChange struct {
+	IssueDate  *string `json:"issue_date" required:"true" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-15"`
+	Reason     *string `json:"reason" required:"true" minLength:"1" maxLength:"1024" text:"multi" doc:"Why the invoice is credited (BT-22); may hold TAB, LF and CR." example:"Two hours were not worked."`
+	ReasonCode *string `json:"reason_code" maxLength:"64" doc:"Coded reason, where the document format has a list of them." example:"DL8.61.1.C"`
 }
 
 // CreditKind says how much of an invoice a credit note takes.
@@ -38,6 +47,7 @@ type CreditNote struct {
 	CreditNoteNumber string           `json:"credit_note_number" doc:"Number of the credit note (BT-1)." example:"CN-2026-0001"`
 	IssueDate        string           `json:"issue_date" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-15"`
 	Reason           string           `json:"reason" doc:"Why the invoice is credited (BT-22)."`
+	ReasonCode       *string          `json:"reason_code" doc:"Coded reason, or null." example:"DL8.61.1.C"`
 	Kind             CreditKind       `json:"kind" enum:"full,partial" doc:"full takes all lines and the total of the invoice."`
 	Currency         string           `json:"currency" doc:"Currency of the invoice (BT-5, ISO 4217)." example:"AED"`
 	TotalAmount      Amount           `json:"total_amount" doc:"Credited total with tax (BT-112). full: the invoice's own total_amount; partial: the items and their tax, rounded per category and rate." example:"210.00"`

@@ -147,6 +147,12 @@ const (
 // administrator has decided that it counts as rejected.
 func (o Outcome) Rejected() bool { return o == OutcomeRejected || o == OutcomeResolvedRejected }
 
+// Deleted confirms a deletion.
+type Deleted struct {
+	ID      string `json:"id" format:"uuid" doc:"Identifier of what was deleted."`
+	Deleted bool   `json:"deleted" doc:"Always true. It is gone for good."`
+}
+
 // Preflight is what would be said of a draft; nothing is stored.
 type Preflight struct {
 	Complete bool     `json:"complete" doc:"True when nothing is missing for submission."`

@@ -74,6 +74,12 @@ func (c *Client) PatchInvoice(ctx context.Context, id string, patch map[string]a
 	return one[api.Invoice](ctx, c, request{method: http.MethodPatch, path: invoicePath(id), body: patch}, options...)
 }
 
+// DeleteInvoice deletes a draft for good. A draft that was deleted by an earlier call is not found: so is one of which the
+// answer got lost and the call was repeated.
+func (c *Client) DeleteInvoice(ctx context.Context, id string) (api.Deleted, error) {
+	return one[api.Deleted](ctx, c, request{method: http.MethodDelete, path: invoicePath(id), repeatable: true})
+}
+
 // Submit submits a complete draft, once: repeating the call returns what is recorded. What came of it is in the
 // invoice's Submission.Outcome. [api.OutcomeUnknown], and [api.OutcomeInProgress], are no errors: the service does not
 // know yet whether the provider has the document, and goes on asking (specification, part 4; contract, section 5).
@@ -112,6 +118,12 @@ func (c *Client) CreditNotes(ctx context.Context, query CreditNoteQuery) (api.Li
 // CreditNote returns a credit note.
 func (c *Client) CreditNote(ctx context.Context, id string) (api.CreditNote, error) {
 	return one[api.CreditNote](ctx, c, get(creditNotePath(id), nil))
+}
+
+// PatchCreditNote changes the issue_date, reason and reason_code of a credit note. The patch is a JSON merge patch (RFC
+// 7396): nil takes reason_code away (contract, section 7).
+func (c *Client) PatchCreditNote(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.CreditNote, error) {
+	return one[api.CreditNote](ctx, c, request{method: http.MethodPatch, path: creditNotePath(id), body: patch}, options...)
 }
 
 // VoidCreditNote frees the amount of a credit note for another one.

@@ -54,6 +54,8 @@ func TestOperations(t *testing.T) {
 		"patch": {func(ctx context.Context, c *client.Client) (any, error) {
 			return c.PatchInvoice(ctx, "x", map[string]any{"due_date": nil, "total_amount": api.MustDecimal("10.50")})
 		}, one, exchange{method: "PATCH", path: v1 + "/invoices/x", key: random, body: `{"due_date":null,"total_amount":10.50}`}},
+		"delete": {func(ctx context.Context, c *client.Client) (any, error) { return c.DeleteInvoice(ctx, "x") }, one,
+			exchange{method: "DELETE", path: v1 + "/invoices/x"}},
 		"submit": {func(ctx context.Context, c *client.Client) (any, error) { return c.Submit(ctx, "x") }, one,
 			exchange{method: "POST", path: v1 + "/invoices/x/submit"}},
 		"submissions": {func(ctx context.Context, c *client.Client) (any, error) { return c.Submissions(ctx, "x", page) }, many,
@@ -70,6 +72,9 @@ func TestOperations(t *testing.T) {
 		}, many, exchange{method: "GET", path: v1 + "/credit-notes", query: "invoice_id=x&page=3&per_page=10"}},
 		"read a credit note": {func(ctx context.Context, c *client.Client) (any, error) { return c.CreditNote(ctx, "x") }, one,
 			exchange{method: "GET", path: v1 + "/credit-notes/x"}},
+		"change a credit note": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.PatchCreditNote(ctx, "x", map[string]any{"reason_code": nil})
+		}, one, exchange{method: "PATCH", path: v1 + "/credit-notes/x", key: random, body: `{"reason_code":null}`}},
 		"void a credit note": {func(ctx context.Context, c *client.Client) (any, error) { return c.VoidCreditNote(ctx, "x", key) }, one,
 			exchange{method: "POST", path: v1 + "/credit-notes/x/void", key: "order-4711"}},
 		"list incoming": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingInvoices(ctx, page) }, many,

@@ -35,15 +35,17 @@ type customer struct {
 	keyed       []string          // numbers that were created under a key: there is one invoice of each
 	recipients  map[string]string // invoice identifier to what it was changed to
 	submitted   []string
-	creditNotes map[string]bool // identifier to whether it was voided
-	subscribed  map[string]bool // identifier to whether it is active
-	revisions   map[string]int  // provider document to how many revisions it has
+	removed     []string          // invoice identifiers
+	creditNotes map[string]bool   // identifier to whether it was voided
+	reasons     map[string]string // credit note identifier to the coded reason it was given
+	subscribed  map[string]bool   // identifier to whether it is active
+	revisions   map[string]int    // provider document to how many revisions it has
 }
 
 func newCustomer(s *site) *customer {
 	return &customer{site: s, account: s.original.account, email: s.original.email, password: s.original.password,
 		created: map[string]string{}, recipients: map[string]string{},
-		creditNotes: map[string]bool{}, subscribed: map[string]bool{}, revisions: map[string]int{}}
+		creditNotes: map[string]bool{}, reasons: map[string]string{}, subscribed: map[string]bool{}, revisions: map[string]int{}}
 }
 
 // do makes a call that is to have one of these statuses, and returns its answer.
@@ -171,6 +173,23 @@ func (c *customer) void(t *testing.T, id string) {
 	c.creditNotes[id] = true
 }
 
+// explain gives a credit note a coded reason.
+func (c *customer) explain(t *testing.T, id, code string) {
+	t.Helper()
+	c.do(t, http.MethodPatch, atCreditNotes+"/"+id, "", fmt.Sprintf(`{"reason_code":%q}`, code), http.StatusOK)
+	c.reasons[id] = code
+}
+
+// remove deletes a draft. When the answer was lost, it may be gone already.
+func (c *customer) remove(t *testing.T, id string) {
+	t.Helper()
+	if got := c.do(t, http.MethodDelete, atInvoices+"/"+id, "", "", http.StatusOK, http.StatusNotFound); got.status != http.StatusOK && !c.fired {
+		t.Fatalf("deletion of a draft: %s", got.body)
+	}
+	delete(c.created, id)
+	c.removed = append(c.removed, id)
+}
+
 // changePassword changes the password. When the answer was lost, the old one may be wrong already: then the new one has
 // to be right.
 func (c *customer) changePassword(t *testing.T, to string) {
@@ -260,6 +279,11 @@ func (c *customer) auditInvoices(t *testing.T, invoices []api.Invoice) {
 			t.Errorf("the draft %s (%s) was acknowledged and is lost", number, id)
 		}
 	}
+	for _, id := range c.removed {
+		if invoice, ok := found[id]; ok {
+			t.Errorf("the draft %s was deleted and is there", *invoice.InvoiceNumber)
+		}
+	}
 	for _, number := range c.keyed {
 		if numbers[number] != 1 {
 			t.Errorf("there are %d invoices %s of one idempotency key", numbers[number], number)
@@ -283,6 +307,9 @@ func (c *customer) auditCreditNotes(t *testing.T) {
 		got := c.do(t, http.MethodGet, atCreditNotes+"/"+id, "", "", http.StatusOK)
 		if at := valueAt(t, got, "/data/voided_at"); (at != "null") != voided {
 			t.Errorf("voided %v was acknowledged of a credit note: %s", voided, got.body)
+		}
+		if code, given := c.reasons[id]; given && valueAt(t, got, "/data/reason_code") != code {
+			t.Errorf("the reason %s was acknowledged of a credit note: %s", code, got.body)
 		}
 	}
 }

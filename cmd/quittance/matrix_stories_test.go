@@ -48,7 +48,8 @@ func desk(t *testing.T, c *customer) {
 	c.redirect(t, c.create(t, "INV-1", ordinary, ""), "1000000002", "")
 	c.redirect(t, invoice, "1000000003", "patch-1")
 	c.void(t, c.credit(t, c.create(t, "INV-2", ordinary, ""), "CN-1", ""))
-	c.credit(t, c.create(t, "INV-3", ordinary, ""), "CN-2", "credit-1")
+	c.explain(t, c.credit(t, c.create(t, "INV-3", ordinary, ""), "CN-2", "credit-1"), "VD")
+	c.remove(t, c.create(t, "INV-4", ordinary, ""))
 
 	got := c.do(t, http.MethodPost, atSubscriptions, "hook-2", fmt.Sprintf(`{"url":%q}`, c.hooks+"/other"), http.StatusCreated)
 	id := valueAt(t, got, "/data/id")

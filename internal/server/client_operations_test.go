@@ -95,6 +95,7 @@ var invoiceOperations = []operation{
 	}, body: func(_ *testing.T, c *company) string { return c.numbered("") }},
 	{route: "PATCH /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: patchRows,
 		body: func(*testing.T, *company) string { return `{"buyer_city":"Sharjah"}` }},
+	{route: "DELETE /api/v1/client/invoices/{invoice_id}", ids: anInvoice, alone: true, rows: deleteRows},
 	{route: "GET /api/v1/client/invoices/{invoice_id}/submissions", ids: anInvoice, rows: []row{
 		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
 		{name: "of a submitted invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "") + "/submissions" },
@@ -164,7 +165,7 @@ var patchRows = []row{
 	}},
 	{name: "a required field removed", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, _ *company, r *request) {
-			r.body = `{"currency":null,"no_such":null,"total_amount":"1"}`
+			r.body = `{"currency":null,"no_such":null,"total_amount":"one"}`
 		},
 		check: func(t *testing.T, _ *company, a answer) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"currency": {"required"}, "no_such": {"unknown_field"}, "total_amount": {"type"}})
@@ -189,6 +190,100 @@ var patchRows = []row{
 		}},
 	{name: "an invoice with a live credit note", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
 		c.post(t, creditNotes, credit(r.path[len(invoices)+1:])).want(t, http.StatusCreated, "")
+	}},
+}
+
+var deleteRows = []row{
+	{name: "a draft", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		wantRaw(t, a, "/data", fmt.Sprintf(`{"id":%q,"deleted":true}`, a.request.path[len(invoices)+1:]))
+		c.get(t, a.request.path).want(t, http.StatusNotFound, api.CodeNotFound)
+		c.send(t, request{method: http.MethodDelete, path: a.request.path, token: c.token(t)}).want(t, http.StatusNotFound, api.CodeNotFound)
+		list := c.get(t, invoices)
+		wantRaw(t, list, "/data", "[]")
+		wantRaw(t, list, "/pagination/total", "0")
+	}},
+	{name: "the middle one of three", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { c.draft(t, complete); c.draft(t, least) },
+		check: func(t *testing.T, c *company, _ answer) {
+			first, second := c.get(t, invoices+"?per_page=1"), c.get(t, invoices+"?per_page=1&page=2")
+			wantRaw(t, first, "/pagination/total", "2")
+			wantRaw(t, second, "/pagination/last_page", "2")
+			if first.text1(t, "/data/0/id") == second.text1(t, "/data/0/id") || c.get(t, invoices+"?per_page=1&page=3").raw(t, "/data") != "[]" {
+				t.Errorf("%s\n%s", first.text, second.text)
+			}
+		}},
+	{name: "the version that was read", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+		r.header.Set("If-Match", c.get(t, r.path).header.Get("ETag"))
+	}},
+	{name: "another version", status: http.StatusPreconditionFailed, code: api.CodePreconditionFailed, prepare: func(t *testing.T, c *company, r *request) {
+		r.header.Set("If-Match", c.get(t, r.path).header.Get("ETag"))
+		c.send(t, request{method: http.MethodPatch, path: r.path, body: `{"buyer_city":"Ajman"}`, token: c.token(t)}).want(t, http.StatusOK, "")
+	}, check: stillThere},
+	{name: "a submitted invoice", status: http.StatusConflict, code: api.CodeInvoiceNotEditable,
+		prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "") }, check: stillThere},
+	{name: "a rejected invoice", status: http.StatusConflict, code: api.CodeInvoiceNotEditable,
+		prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "sandbox-rejected-validation") }, check: stillThere},
+	{name: "a rejected invoice that was changed", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
+		r.path = submitted(t, c, "sandbox-rejected-validation")
+		c.send(t, request{method: http.MethodPatch, path: r.path, body: `{"buyer_city":"Ajman"}`, token: c.token(t)}).want(t, http.StatusOK, "")
+	}, check: stillThere},
+	{name: "a draft that the provider did not take", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
+		submitTo("sandbox-429-once")(t, c, r)
+		c.post(t, r.path+"/submit", "").want(t, http.StatusBadGateway, api.CodeProviderError)
+	}, check: stillThere},
+	{name: "an invoice with a live credit note", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
+		c.post(t, creditNotes, credit(r.path[len(invoices)+1:])).want(t, http.StatusCreated, "")
+	}, check: stillThere},
+	{name: "an invoice with a void credit note", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
+		made := c.post(t, creditNotes, credit(r.path[len(invoices)+1:]))
+		c.post(t, creditNotes+"/"+made.text1(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
+	}, check: stillThere},
+}
+
+// stillThere: what was not deleted can be read.
+func stillThere(t *testing.T, c *company, a answer) {
+	c.get(t, a.request.path).want(t, http.StatusOK, "")
+}
+
+var patchCreditRows = []row{
+	{name: "all that can be changed", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		wantRaw(t, a, "/data/issue_date", `"2026-03-16"`)
+		wantRaw(t, a, "/data/reason", `"Goods\treturned"`)
+		wantRaw(t, a, "/data/reason_code", `"DL8.61.1.D"`)
+		wantRaw(t, a, "/data/total_amount", "1050.00")
+		read := c.get(t, a.request.path)
+		wantRaw(t, read, "/data", a.raw(t, "/data"))
+		if tag := a.header.Get("ETag"); tag == "" || read.header.Get("ETag") != tag {
+			t.Errorf("changed under the tag %q, read under %q", tag, read.header.Get("ETag"))
+		}
+	}},
+	{name: "one field, and nothing twice", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.body = `{"reason_code":"VD"}` },
+		check: func(t *testing.T, c *company, a answer) {
+			wantRaw(t, a, "/data/issue_date", `"2026-03-15"`)
+			again := c.send(t, request{method: http.MethodPatch, path: a.request.path, body: a.request.body, token: c.token(t)})
+			again.want(t, http.StatusOK, "")
+			if again.header.Get("ETag") != a.header.Get("ETag") || again.text != a.text {
+				t.Errorf("a patch that changes nothing made %s of %s", again.text, a.text)
+			}
+			removed := c.send(t, request{method: http.MethodPatch, path: a.request.path, body: `{"reason_code":null}`, token: c.token(t)})
+			wantRaw(t, removed, "/data/reason_code", "null")
+		}},
+	{name: "a void one", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+		c.post(t, r.path+"/void", "").want(t, http.StatusOK, "")
+	}},
+	{name: "what cannot be changed, and faults", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+		prepare: func(_ *testing.T, _ *company, r *request) {
+			r.body = `{"kind":"partial","items":[],"credit_note_number":"CN-2","reason":null,"issue_date":"2026-02-30","reason_code":7}`
+		},
+		check: func(t *testing.T, _ *company, a answer) {
+			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"kind": {"unknown_field"}, "items": {"unknown_field"}, "credit_note_number": {"unknown_field"},
+				"reason": {"required"}, "issue_date": {"date"}, "reason_code": {"type"}})
+		}},
+	{name: "the version that was read", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+		r.header.Set("If-Match", c.get(t, r.path).header.Get("ETag"))
+	}},
+	{name: "another version", status: http.StatusPreconditionFailed, code: api.CodePreconditionFailed, prepare: func(t *testing.T, c *company, r *request) {
+		r.header.Set("If-Match", c.get(t, r.path).header.Get("ETag"))
+		c.post(t, r.path+"/void", "").want(t, http.StatusOK, "")
 	}},
 }
 
@@ -224,6 +319,10 @@ var creditNoteOperations = []operation{
 			wantRaw(t, a, "/data/voided_at", "null")
 		}},
 	}},
+	{route: "PATCH /api/v1/client/credit-notes/{credit_note_id}", ids: aCreditNote, rows: patchCreditRows,
+		body: func(*testing.T, *company) string {
+			return `{"issue_date":"2026-03-16","reason":"Goods\treturned","reason_code":"DL8.61.1.D"}`
+		}},
 	{route: "POST /api/v1/client/credit-notes/{credit_note_id}/void", ids: aCreditNote, rows: []row{
 		{name: "its amount is free again", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
 			invoice := a.text1(t, "/data/invoice_id")
@@ -248,6 +347,16 @@ var creditRows = []row{
 	{name: "part of it", status: http.StatusCreated, prepare: func(_ *testing.T, _ *company, r *request) {
 		r.body = edit(edit(r.body, "kind", `"partial"`), "items", `[{"position":0,"quantity":2}]`)
 	}, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data/total_amount", "210.00") }},
+	{name: "a quantity in a string, and a coded reason", status: http.StatusCreated, prepare: func(_ *testing.T, _ *company, r *request) {
+		r.body = edit(edit(edit(r.body, "kind", `"partial"`), "items", `[{"position":0,"quantity":"2.00"}]`), "reason_code", `"DL8.61.1.C"`)
+	}, check: func(t *testing.T, c *company, a answer) {
+		wantRaw(t, a, "/data/items/0/quantity", "2.00")
+		wantRaw(t, a, "/data/reason_code", `"DL8.61.1.C"`)
+		wantRaw(t, c.get(t, creditNotes+"/"+a.text1(t, "/data/id")), "/data/reason_code", `"DL8.61.1.C"`)
+		if a.header.Get("ETag") == "" {
+			t.Error("no ETag")
+		}
+	}},
 	{name: "more than there is", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
 		c.post(t, creditNotes, r.body).want(t, http.StatusCreated, "")
 	}, check: func(t *testing.T, _ *company, a answer) {
@@ -264,7 +373,7 @@ var creditRows = []row{
 		r.body = edit(edit(r.body, "invoice_id", fmt.Sprintf("%q", other.draft(t, complete))), "reason", "7")
 	}},
 	{name: "every fault at once", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(_ *testing.T, _ *company, r *request) {
-		r.body = edit(edit(edit(edit(r.body, "reason", `""`), "issue_date", `"x"`), "kind", `"none"`), "items", `[{"position":-1,"quantity":"1"},7]`)
+		r.body = edit(edit(edit(edit(r.body, "reason", `""`), "issue_date", `"x"`), "kind", `"none"`), "items", `[{"position":-1,"quantity":"one"},7]`)
 	}, check: func(t *testing.T, _ *company, a answer) {
 		a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"reason": {"required"}, "issue_date": {"date"}, "kind": {"enum"},
 			"items[0].position": {"minimum"}, "items[0].quantity": {"type"}, "items[1]": {"type"}})

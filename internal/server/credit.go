@@ -2,11 +2,15 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+
+	"github.com/go-json-experiment/json"
 
 	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/strictjson"
 )
 
 func (c *call) createCreditNote(ctx context.Context, in func() (api.CreditNoteRequest, error)) (int, api.Data[api.CreditNote], error) {
@@ -30,13 +34,12 @@ func (c *call) createCreditNote(ctx context.Context, in func() (api.CreditNoteRe
 		if len(faults) > 0 {
 			return store.NewCreditNote{}, invalid(api.CodeValidationFailed, faults)
 		}
-		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason, Credit: credit}, nil
+		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason, ReasonCode: body.ReasonCode, Credit: credit}, nil
 	})
 	if err != nil {
 		return 0, out, err
 	}
-	out.Data = created.Wire()
-	return http.StatusCreated, out, nil
+	return http.StatusCreated, c.answeredCreditNote(created), nil
 }
 
 func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNote], error) {
@@ -75,7 +78,7 @@ func (c *call) voidCreditNote(ctx context.Context) (int, api.Data[api.CreditNote
 
 // submitCreditNote refuses: regulated submission of credit notes is disabled (specification, part 2.6).
 func (c *call) submitCreditNote(ctx context.Context) (int, none, error) {
-	if _, _, err := c.readCreditNote(ctx); err != nil {
+	if err := c.find(ctx); err != nil {
 		return 0, none{}, err
 	}
 	return 0, none{}, refuse(api.CodeCreditNoteSubmissionDisabled)
@@ -91,5 +94,30 @@ func (c *call) creditNote(ctx context.Context, do func(*store.Tenant, context.Co
 	if err != nil {
 		return 0, api.Data[api.CreditNote]{}, err
 	}
-	return http.StatusOK, api.Data[api.CreditNote]{Data: n.Wire()}, nil
+	return http.StatusOK, c.answeredCreditNote(n), nil
+}
+
+// answeredCreditNote is a credit note as it is answered, with its entity tag.
+func (c *call) answeredCreditNote(n store.CreditNote) api.Data[api.CreditNote] {
+	c.header.Set("ETag", entityTag(n.Version))
+	return api.Data[api.CreditNote]{Data: n.Wire()}
+}
+
+// creditNoteChanges reads a merge patch against what can be changed of a credit note.
+var creditNoteChanges = strictjson.For[api.CreditNoteChange]() //nolint:gochecknoglobals // a plan of a type, read only
+
+func (c *call) patchCreditNote(ctx context.Context) (int, api.Data[api.CreditNote], error) {
+	return c.creditNote(ctx, func(t *store.Tenant, ctx context.Context, id store.ID) (store.CreditNote, error) {
+		return t.UpdateCreditNote(ctx, id, c.matches, func(present api.CreditNoteChange) (api.CreditNoteChange, error) {
+			target, err := json.Marshal(present)
+			if err != nil {
+				return present, fmt.Errorf("credit note: %w", err)
+			}
+			changed, faults, err := creditNoteChanges.Patch(target, c.body)
+			if err != nil {
+				return present, err
+			}
+			return changed, invalid(api.CodeValidationFailed, faults)
+		})
+	})
 }

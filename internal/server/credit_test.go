@@ -74,6 +74,7 @@ func TestCreditNoteFaults(t *testing.T) {
 	c := s.company(t)
 	body := part(c.draft(t, c.numbered("")), `[{"position":0,"net_amount":0.01}]`)
 	faults := append(textFaults("credit_note_number", 64, true), reasonFaults()...)
+	faults = append(faults, textFaults("reason_code", 64, false)...)
 	faults = append(faults,
 		fault{path: "invoice_id", value: "", rules: "required"}, fault{path: "invoice_id", value: "null", rules: "required"}, fault{path: "invoice_id", value: `" "`, rules: "required"},
 		fault{path: "invoice_id", value: "7", rules: "type"}, fault{path: "invoice_id", value: `"a\u0000"`, rules: "control_characters"},
@@ -87,7 +88,8 @@ func TestCreditNoteFaults(t *testing.T) {
 		fault{path: "items[0].position", value: "999999999999999999", rules: "position"},
 		fault{path: "items[0].net_amount", value: "", rules: "one_of", at: "items[0]"}, fault{path: "items[0].net_amount", value: "0", rules: "sign"},
 		fault{path: "items[0].net_amount", value: "-1", rules: "sign"}, fault{path: "items[0].net_amount", value: "0.001", rules: "minor_unit"}, fault{path: "items[0].net_amount", value: "0.010"},
-		fault{path: "items[0].net_amount", value: "1000.01", rules: "exceeds_line"}, fault{path: "items[0].net_amount", value: `"1"`, rules: "type"},
+		fault{path: "items[0].net_amount", value: "1000.01", rules: "exceeds_line"}, fault{path: "items[0].net_amount", value: `"1"`}, fault{path: "items[0].net_amount", value: `"1000.01"`, rules: "exceeds_line"},
+		fault{path: "items[0].net_amount", value: `"one"`, rules: "type"}, fault{path: "items[0].net_amount", value: `"0.001"`, rules: "minor_unit"},
 		fault{path: "items[0]", value: `{"position":0,"quantity":1,"net_amount":1}`, rules: "one_of"}, fault{path: "items[0]", value: `{"position":0,"quantity":0.001}`},
 		fault{path: "items[0]", value: `{"position":0,"quantity":10.01}`, rules: "exceeds_line", at: "items[0].quantity"},
 		fault{path: "items[0]", value: `{"position":0,"quantity":-1}`, rules: "sign", at: "items[0].quantity"},

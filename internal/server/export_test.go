@@ -16,7 +16,9 @@ type Route struct {
 	HasBody bool
 	// Patch tells that the body is a merge patch, Keyed that the route takes an Idempotency-Key.
 	Patch, Keyed bool
-	Query        []string
+	// Conditional tells that the route honours If-Match.
+	Conditional bool
+	Query       []string
 	// Status is the ordinary success, 0 for a route that always refuses; Also are the others.
 	Status int
 	Also   []int
@@ -29,7 +31,7 @@ func Routes() []Route {
 	var out []Route
 	for _, rt := range routes() {
 		known := Route{Name: rt.name, Method: rt.method, Path: rt.path, Public: rt.public, Hidden: rt.hidden,
-			HasBody: rt.operation.in != reflect.TypeFor[none](), Patch: rt.operation.patch, Keyed: rt.keyed, Query: rt.query, Status: rt.status,
+			HasBody: rt.operation.in != reflect.TypeFor[none](), Patch: rt.operation.patch, Keyed: rt.keyed, Conditional: rt.conditional, Query: rt.query, Status: rt.status,
 			Codes: append(rt.commonCodes(), rt.codes...)}
 		for status := range rt.also {
 			known.Also = append(known.Also, status)

@@ -94,11 +94,12 @@ func formFaults(err error) (faults api.Faults, ok bool) {
 
 // invoice is an invoice as it is answered, with its entity tag.
 func (c *call) invoice(i store.Invoice) api.Data[api.Invoice] {
-	c.header.Set("ETag", entityTag(i))
+	c.header.Set("ETag", entityTag(i.Version))
 	return api.Data[api.Invoice]{Data: i.Wire(&c.session.Account.Profile)}
 }
 
-func entityTag(i store.Invoice) string { return `"` + strconv.FormatInt(i.Version, 10) + `"` }
+// entityTag is the tag of a version.
+func entityTag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
 // page returns the page that the query asks for.
 func (c *call) page(absent int) (page, perPage int, err error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"quittance/api"
@@ -55,13 +54,26 @@ func (c *call) patchInvoice(ctx context.Context) (int, api.Data[api.Invoice], er
 	return http.StatusOK, c.invoice(updated), nil
 }
 
+func (c *call) deleteInvoice(ctx context.Context) (int, api.Data[api.Deleted], error) {
+	var out api.Data[api.Deleted]
+	id, err := c.id("invoice_id")
+	if err != nil {
+		return 0, out, err
+	}
+	if err := c.session.Tenant.DeleteInvoice(ctx, id, c.matches); err != nil {
+		return 0, out, err
+	}
+	out.Data = api.Deleted{ID: id.String(), Deleted: true}
+	return http.StatusOK, out, nil
+}
+
 // matches evaluates If-Match (RFC 9110, section 13.1.1) against a version; without the header every version matches.
 func (c *call) matches(version int64) bool {
 	values := c.request.Header.Values("If-Match")
 	if len(values) == 0 {
 		return true
 	}
-	tag := `"` + strconv.FormatInt(version, 10) + `"`
+	tag := entityTag(version)
 	for candidate := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		if candidate = strings.TrimSpace(candidate); candidate == "*" || candidate == tag {
 			return true

@@ -74,7 +74,7 @@ func (rt *route) document(components schemas) *huma.Operation {
 		operation.Parameters = append(operation.Parameters, &huma.Param{Name: headerIdempotencyKey, In: "header", Description: idempotencyText,
 			Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxIdempotencyKey), Pattern: "^[!-~]+$"}})
 	}
-	if rt.operation.patch {
+	if rt.conditional {
 		operation.Parameters = append(operation.Parameters, &huma.Param{Name: "If-Match", In: "header",
 			Description: "ETag of the version to change.", Schema: &huma.Schema{Type: huma.TypeString}})
 	}
@@ -205,8 +205,8 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 	case http.StatusUnauthorized:
 		headers["WWW-Authenticate"] = text("`Bearer`, when a bearer token is missing or no longer valid (RFC 6750).")
 	}
-	if success := status < http.StatusMultipleChoices; success && rt.operation.out == reflect.TypeFor[api.Data[api.Invoice]]() {
-		headers["ETag"] = text("Version of the invoice: send it as If-Match to change no other one.")
+	if success := status < http.StatusMultipleChoices; success && rt.operation.out == reflect.TypeFor[api.Data[api.Invoice]]() || rt.operation.out == reflect.TypeFor[api.Data[api.CreditNote]]() {
+		headers["ETag"] = text("Version: send it as If-Match to change no other one.")
 	}
 	if rt.keyed && status < http.StatusMultipleChoices {
 		headers[headerIdempotencyReplayed] = text("true when this is the kept answer to an earlier call with the same Idempotency-Key; otherwise absent.")

@@ -88,7 +88,7 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o spoken) {
 	if route.Keyed {
 		want["Idempotency-Key"] = "header"
 	}
-	if route.Patch {
+	if route.Conditional {
 		want["If-Match"] = "header"
 	}
 	got := map[string]string{}

@@ -21,6 +21,8 @@ type route struct {
 	mediaTypes []string
 	// keyed routes honour an Idempotency-Key.
 	keyed bool
+	// conditional routes honour If-Match.
+	conditional bool
 	// hidden routes are no part of the API document.
 	hidden bool
 	// The rest is the API document: a name for generated clients, one line, a paragraph, the success status with what
@@ -84,9 +86,12 @@ func invoiceRoutes(submit operation) []route {
 			name: "preflightInvoice", tag: "Invoices", summary: "Check a draft without storing it", status: 200, text: preflightText},
 		{method: http.MethodGet, path: client + "/invoices/{invoice_id}", operation: bare((*call).readInvoice),
 			name: "readInvoice", tag: "Invoices", summary: "Read an invoice", status: 200, text: readText},
-		{method: http.MethodPatch, path: client + "/invoices/{invoice_id}", operation: patch[api.Draft]((*call).patchInvoice), keyed: true,
+		{method: http.MethodPatch, path: client + "/invoices/{invoice_id}", operation: patch[api.Draft]((*call).patchInvoice), keyed: true, conditional: true,
 			mediaTypes: []string{"application/merge-patch+json"}, name: "patchInvoice", tag: "Invoices", summary: "Change a draft",
 			status: 200, text: patchText, codes: []api.Code{api.CodeInvoiceNotEditable, api.CodePreconditionFailed}},
+		{method: http.MethodDelete, path: client + "/invoices/{invoice_id}", operation: bare((*call).deleteInvoice), conditional: true,
+			name: "deleteInvoice", tag: "Invoices", summary: "Delete a draft", status: 200, text: deleteText,
+			codes: []api.Code{api.CodeInvoiceNotEditable, api.CodePreconditionFailed}},
 		{method: http.MethodPost, path: client + "/invoices/{invoice_id}/submit", operation: submit,
 			name: "submitInvoice", tag: "Invoices", summary: "Submit a complete draft", status: 200, text: submitText,
 			also: map[int]string{202: submitUnknown}, codes: submitCodes},
@@ -111,6 +116,9 @@ func creditNoteRoutes() []route {
 			name: "listCreditNotes", tag: "Credit notes", summary: "List credit notes", status: 200, text: "Newest first, the void ones included."},
 		{method: http.MethodGet, path: client + "/credit-notes/{credit_note_id}", operation: bare((*call).readCreditNote),
 			name: "readCreditNote", tag: "Credit notes", summary: "Read a credit note", status: 200, text: "Returns the credit note."},
+		{method: http.MethodPatch, path: client + "/credit-notes/{credit_note_id}", operation: patch[api.CreditNoteChange]((*call).patchCreditNote), keyed: true, conditional: true,
+			mediaTypes: []string{"application/merge-patch+json"}, name: "patchCreditNote", tag: "Credit notes", summary: "Change a credit note",
+			status: 200, text: patchCreditText, codes: []api.Code{api.CodePreconditionFailed}},
 		{method: http.MethodPost, path: client + "/credit-notes/{credit_note_id}/void", operation: bare((*call).voidCreditNote), keyed: true,
 			name: "voidCreditNote", tag: "Credit notes", summary: "Void a credit note", status: 200, text: voidText},
 		{method: http.MethodPost, path: client + "/credit-notes/{credit_note_id}/submit", operation: bare((*call).submitCreditNote),

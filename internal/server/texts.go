@@ -24,6 +24,10 @@ const (
 	preflightText = "Takes the payload of a creation and says what would be said of it: what is missing, what we advise, and the totals by the server's own rules. Nothing is stored."
 	patchText     = "A JSON merge patch (RFC 7396): members that are null are removed, `items` is replaced whole. Only a draft can be changed, or an invoice that the provider has rejected, " +
 		"which is then a draft again: its submission stays in the history, the next one has a new id. With `If-Match`, only the version with that ETag is changed."
+	deleteText = "Deletes a draft for good. An invoice that was ever submitted stays, if only in an attempt of which the provider took nothing, and so does one that has credit notes, " +
+		"void ones included: 409 `invoice_not_editable`. With `If-Match`, only the version with that ETag is deleted. The operation takes no `Idempotency-Key`: a repeat answers 404."
+	patchCreditText = "A JSON merge patch (RFC 7396) of `issue_date`, `reason` and `reason_code`; what a credit note takes of its invoice cannot be changed. " +
+		"With `If-Match`, only the version with that ETag is changed."
 	submissionsText = "Every submission of the invoice, newest first, each with its own four states. `per_page` is 100 when absent."
 	evidenceText    = "What the provider returned about the invoice, oldest first: an append-only chain of digests per submission. An answer to the byte like the one before is not kept twice. " +
 		"`per_page` is 100 when absent."

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -18,16 +19,21 @@ type NewCreditNote struct {
 	Number    string
 	IssueDate string
 	Reason    string
-	Credit    invoice.Credit
+	// ReasonCode is the coded reason; nil when there is none.
+	ReasonCode *string
+	Credit     invoice.Credit
 }
 
 // CreditNote is an internal draft that credits an invoice. It is live until it is voided.
 type CreditNote struct {
 	NewCreditNote
-	ID        ID
-	Invoice   ID
-	Currency  string
+	ID       ID
+	Invoice  ID
+	Currency string
+	// Version counts the changes, from 1.
+	Version   int64
 	CreatedAt time.Time
+	UpdatedAt time.Time
 	// VoidedAt is nil while the credit note counts against its invoice.
 	VoidedAt *time.Time
 }
@@ -55,7 +61,8 @@ func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 		if err != nil {
 			return err
 		}
-		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, CreatedAt: tx.now()}
+		now := tx.now()
+		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, Version: 1, CreatedAt: now, UpdatedAt: now}
 		return t.insertCreditNote(ctx, tx, &created)
 	})
 	return created, err
@@ -76,9 +83,9 @@ func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) er
 		returning credit_notes`, t.id).Scan(&position); err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, t.id, n.ID, position, n.Invoice, n.Number, n.IssueDate, n.Reason,
-		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), micros(n.CreatedAt))
+	_, err = tx.exec(ctx, `insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, reason_code, updated_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $12)`, t.id, n.ID, position, n.Invoice, n.Number, n.IssueDate, n.Reason,
+		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), micros(n.CreatedAt), n.ReasonCode)
 	return err
 }
 
@@ -122,18 +129,20 @@ func unmarshalItems(text string, c *invoice.Credit) error {
 	return nil
 }
 
-const creditNoteColumns = `id, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, voided_at`
+const creditNoteColumns = `id, invoice_id, number, issue_date, reason, reason_code, kind, currency, total, items, version, created_at,
+	coalesce(updated_at, voided_at, created_at), voided_at`
 
 func scanCreditNote(row scanner) (CreditNote, error) {
 	var n CreditNote
 	var items string
-	var created int64
+	var created, updated int64
+	var code sql.Null[string]
 	var voided sql.Null[int64]
-	if err := row.Scan(&n.ID, &n.Invoice, &n.Number, &n.IssueDate, &n.Reason, &n.Credit.Kind, &n.Currency, &n.Credit.Total, &items,
-		&created, &voided); err != nil {
+	if err := row.Scan(&n.ID, &n.Invoice, &n.Number, &n.IssueDate, &n.Reason, &code, &n.Credit.Kind, &n.Currency, &n.Credit.Total, &items,
+		&n.Version, &created, &updated, &voided); err != nil {
 		return CreditNote{}, err
 	}
-	n.CreatedAt, n.VoidedAt = instant(created), instantOrNil(voided)
+	n.ReasonCode, n.CreatedAt, n.UpdatedAt, n.VoidedAt = textOrNil(code), instant(created), instant(updated), instantOrNil(voided)
 	return n, unmarshalItems(items, &n.Credit)
 }
 
@@ -211,30 +220,64 @@ func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) 
 	var n CreditNote
 	err := t.write(ctx, "void credit note", func(ctx context.Context, tx *tx) error {
 		var err error
-		if n, err = t.creditNote(ctx, tx, id); err != nil {
+		if n, err = t.lockedCreditNote(ctx, tx, id); err != nil || n.VoidedAt != nil {
 			return err
 		}
-		if _, err = t.creditedInvoice(ctx, tx, n.Invoice); err != nil {
-			return err
-		}
-		// Only under the lock is it known whether somebody else has voided it meanwhile.
-		if n, err = t.creditNote(ctx, tx, id); err != nil || n.VoidedAt != nil {
-			return err
-		}
-		n.VoidedAt = new(tx.now())
-		_, err = tx.exec(ctx, `update credit_notes set voided_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(*n.VoidedAt))
+		n.Version, n.UpdatedAt = n.Version+1, tx.now()
+		n.VoidedAt = &n.UpdatedAt
+		_, err = tx.exec(ctx, `update credit_notes set voided_at = $3, updated_at = $3, version = $4 where tenant_id = $1 and id = $2`,
+			t.id, id, micros(n.UpdatedAt), n.Version)
 		return err
 	})
 	return n, err
 }
 
+// UpdateCreditNote changes the date and the reasons of a credit note. unchanged tells whether the version is the one the
+// caller means, else [ErrVersion]; change makes the new values of the present ones, and its error is returned as it is.
+func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(version int64) bool,
+	change func(present api.CreditNoteChange) (api.CreditNoteChange, error)) (CreditNote, error) {
+	var n CreditNote
+	err := t.write(ctx, "update credit note", func(ctx context.Context, tx *tx) error {
+		var err error
+		if n, err = t.lockedCreditNote(ctx, tx, id); err != nil {
+			return err
+		}
+		if !unchanged(n.Version) {
+			return ErrVersion
+		}
+		present := api.CreditNoteChange{IssueDate: &n.IssueDate, Reason: &n.Reason, ReasonCode: n.ReasonCode}
+		changed, err := change(present)
+		if err != nil {
+			return err
+		}
+		if reflect.DeepEqual(changed, present) {
+			return nil
+		}
+		n.IssueDate, n.Reason, n.ReasonCode = *changed.IssueDate, *changed.Reason, changed.ReasonCode
+		n.Version, n.UpdatedAt = n.Version+1, tx.now()
+		_, err = tx.exec(ctx, `update credit_notes set issue_date = $3, reason = $4, reason_code = $5, version = $6, updated_at = $7 where tenant_id = $1 and id = $2`,
+			t.id, id, n.IssueDate, n.Reason, n.ReasonCode, n.Version, micros(n.UpdatedAt))
+		return err
+	})
+	return n, err
+}
+
+// lockedCreditNote reads a credit note and keeps every other writer from it, and from its invoice, until the transaction
+// ends.
+func (t *Tenant) lockedCreditNote(ctx context.Context, tx *tx, id ID) (CreditNote, error) {
+	n, err := t.creditNote(ctx, tx, id)
+	if err != nil {
+		return CreditNote{}, err
+	}
+	if _, err = t.creditedInvoice(ctx, tx, n.Invoice); err != nil {
+		return CreditNote{}, err
+	}
+	return t.creditNote(ctx, tx, id) // only under the lock is it known as it stands
+}
+
 // Wire is the credit note as the API and the pages show it.
 func (n CreditNote) Wire() api.CreditNote {
-	out := api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
-		Kind: n.Credit.Kind, Currency: n.Currency, TotalAmount: n.Credit.Total, Items: n.Credit.Items,
-		VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.CreatedAt}
-	if n.VoidedAt != nil {
-		out.UpdatedAt = *n.VoidedAt
-	}
-	return out
+	return api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
+		ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, Currency: n.Currency, TotalAmount: n.Credit.Total, Items: n.Credit.Items,
+		VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
 }

@@ -159,7 +159,7 @@ func TestCreditNote(t *testing.T) {
 		if !reflect.DeepEqual(kept, made) {
 			t.Errorf("made %+v, kept %+v", made, kept)
 		}
-		want := store.CreditNote{ID: made.ID, Invoice: credited.ID, Currency: "AED", CreatedAt: f.Clock.Now(), NewCreditNote: store.NewCreditNote{Number: "CN-1",
+		want := store.CreditNote{ID: made.ID, Invoice: credited.ID, Currency: "AED", Version: 1, CreatedAt: f.Clock.Now(), UpdatedAt: f.Clock.Now(), NewCreditNote: store.NewCreditNote{Number: "CN-1",
 			IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.", Credit: invoice.Credit{Kind: api.CreditPartial, Total: "262.50",
 				Items: []api.CreditNoteItem{{Name: "Consulting", UnitCode: new("HUR"), Quantity: dec("2.50"), NetAmount: new(api.Amount("250.00")), VATCategory: new("S"), VATRate: dec("5")}}}}}
 		if !reflect.DeepEqual(kept, want) {
@@ -173,6 +173,44 @@ func TestCreditNote(t *testing.T) {
 		must(t, err)
 		if !reflect.DeepEqual(after, credited) {
 			t.Errorf("the invoice was %+v and is %+v", credited, after)
+		}
+	})
+}
+
+// TestUpdateCreditNote: the date and the reasons of a credit note change, in the version that the caller has read, and what
+// it takes of its invoice stays. A change to what it is already is none. Rows of the version before have no time of their own.
+func TestUpdateCreditNote(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		made := f.credit(t, f.create(t, "INV-1").ID, byQuantity(0, "1"))
+		_, err := f.raw.ExecContext(ctx, `update credit_notes set updated_at = null where tenant_id = $1`, f.tenant.Key())
+		must(t, err)
+		f.Clock.Advance(time.Hour)
+		give := func(code *string) func(api.CreditNoteChange) (api.CreditNoteChange, error) {
+			return func(present api.CreditNoteChange) (api.CreditNoteChange, error) {
+				return api.CreditNoteChange{IssueDate: present.IssueDate, Reason: present.Reason, ReasonCode: code}, nil
+			}
+		}
+		same, err := f.tenant.UpdateCreditNote(ctx, made.ID, anyVersion, give(nil))
+		must(t, err)
+		if !reflect.DeepEqual(same, made) {
+			t.Errorf("unchanged it is %+v, want %+v", same, made)
+		}
+		_, err = f.tenant.UpdateCreditNote(ctx, made.ID, func(version int64) bool { return version != 1 }, give(new("VD")))
+		wantErr(t, err, store.ErrVersion)
+		_, err = f.decoy.tenant.UpdateCreditNote(ctx, made.ID, anyVersion, give(new("VD")))
+		wantErr(t, err, store.ErrNotFound)
+		want := made
+		want.ReasonCode, want.Version, want.UpdatedAt = new("VD"), 2, f.Clock.Now()
+		changed, err := f.tenant.UpdateCreditNote(ctx, made.ID, func(version int64) bool { return version == 1 }, give(new("VD")))
+		must(t, err)
+		kept, err := f.tenant.CreditNote(ctx, made.ID)
+		must(t, err)
+		if !reflect.DeepEqual(changed, want) || !reflect.DeepEqual(kept, want) {
+			t.Errorf("changed to %+v, kept %+v, want %+v", changed, kept, want)
+		}
+		if voided := f.voidCredit(t, made.ID); voided.Version != 3 || !voided.UpdatedAt.Equal(*voided.VoidedAt) || *voided.ReasonCode != "VD" {
+			t.Errorf("voided as %+v", voided)
 		}
 	})
 }

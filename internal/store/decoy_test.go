@@ -26,6 +26,7 @@ func (f *fixture) fillDecoy(t *testing.T) {
 	c := f.decoy
 	_, err := f.CreateToken(ctx, c.user, [32]byte{1}, f.Clock.Now().AddDate(10, 0, 0))
 	must(t, err)
+	must(t, c.tenant.DeleteInvoice(ctx, c.create(t, "INV-0").ID, anyVersion))
 	s := c.subscribe(t, api.EventKinds[:]...)
 	_, err = c.tenant.VoidCreditNote(ctx, c.credit(t, c.create(t, "INV-2").ID, byQuantity(0, "1")).ID)
 	must(t, err)

@@ -73,9 +73,9 @@ type InvoicePage struct {
 	Truncated bool
 }
 
-// Invoices returns the page of the given number (from 1) with perPage entries (from 1). Invoices are numbered without
-// gaps, so a page of the unfiltered list in the order of creation is a range of an index: it costs the same at any page
-// of any number of invoices. Any other list looks through at most [SearchDepth] candidates.
+// Invoices returns the page of the given number (from 1) with perPage entries (from 1). A page of the unfiltered list in the
+// order of creation is a range of an index, whose ends follow from counters of what the company has created and deleted: it
+// costs the same at any page of any number of invoices. Any other list looks through at most [SearchDepth] candidates.
 func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPage int) (InvoicePage, error) {
 	var out InvoicePage
 	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
@@ -83,12 +83,17 @@ func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPa
 			out, err = t.searchInvoices(ctx, q, &filter, page, perPage)
 			return err
 		}
-		if err := q.QueryRowContext(ctx, `select invoices from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
+		p, err := t.positions(ctx, q)
+		if err != nil {
 			return err
 		}
+		out.Total = p.total()
 		high, low := pageRange(out.Total, page, perPage)
 		if filter.Ascending {
 			high, low = int64(out.Total)-low, int64(out.Total)-high
+		}
+		if low, high, err = t.between(ctx, q, p, low, high); err != nil {
+			return err
 		}
 		out.Invoices, err = t.invoiceRows(ctx, q, `i.position <= $2 and i.position > $3 order by i.position desc`, high, low)
 		if filter.Ascending {
@@ -99,8 +104,8 @@ func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPa
 	return out, err
 }
 
-// pageRange returns the gapless positions of a page, newest first: from high down to above low. A page past the end is
-// an empty range, whatever its number.
+// pageRange returns the ranks of a page, newest first: from high down to above low. A page past the end is an empty range,
+// whatever its number.
 func pageRange(total, page, perPage int) (high, low int64) {
 	if page-1 > total/perPage {
 		return 0, 0
