@@ -19,7 +19,7 @@ import (
 )
 
 type accountCmd struct {
-	Create     accountCreateCmd     `cmd:"" help:"Create an account with its first user, whose password is shown once."`
+	Create     accountCreateCmd     `cmd:"" help:"Create an account with its first user, whose password is shown once and has to be changed in the console."`
 	List       accountListCmd       `cmd:"" help:"List the accounts."`
 	Show       accountShowCmd       `cmd:"" help:"Show one account, its users and its profile."`
 	Suspend    accountSuspendCmd    `cmd:"" help:"Stop logins and revoke every token of an account."`
@@ -286,7 +286,7 @@ func (e faultsError) Error() string {
 
 type accountUserCmd struct {
 	Add           userAddCmd   `cmd:"" help:"Add a user, whose password is shown once."`
-	ResetPassword userResetCmd `cmd:"" help:"Give a user a new password, shown once; all tokens of the user are revoked."`
+	ResetPassword userResetCmd `cmd:"" help:"Give a user a new password, shown once, to be changed in the console; all tokens of the user are revoked."`
 }
 
 // Help is shown by --help.

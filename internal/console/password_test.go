@@ -127,3 +127,29 @@ func TestFirstPasswordByAPI(t *testing.T) {
 		t.Errorf("after the change: %d to %q", got.status, got.header.Get("Location"))
 	}
 }
+
+// TestFirstPasswordLooks: the page of a first password, with and without a fault, is as accessible as the others.
+func TestFirstPasswordLooks(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), true, time.Millisecond)
+		s.newcomer(t, "new@example.com")
+		b := newBrowser(t, s.base)
+		b.open("/account")
+		b.until(`location.pathname === "/login"`)
+		b.fill("#email", "new@example.com")
+		b.fill("#password", given)
+		b.click("form button")
+		b.until(`location.pathname === "/password"`)
+		b.inspect("password")
+		b.fill("#current", given)
+		b.fill("#new", given)
+		b.click("form button")
+		b.until(`document.querySelector("#new-fault")`)
+		b.refused("422")
+		b.inspect("password-fault")
+		b.fill("#current", given)
+		b.fill("#new", strong)
+		b.click("form button")
+		b.until(`location.pathname === "/account" && document.querySelector(".notice.good")`)
+	})
+}

@@ -5,7 +5,8 @@ import "quittance/api"
 // The paragraphs of the API document.
 const (
 	loginText = "Returns a bearer token. Unknown e-mail addresses and wrong passwords get the same answer. Logins are limited; " +
-		"when a limit is exceeded the answer is 429 with `Retry-After`. There is no refresh: log in again when a call answers 401."
+		"when a limit is exceeded the answer is 429 with `Retry-After`. There is no refresh: log in again when a call answers 401. " +
+		"`password_change_required` is true while the password is one that an administrator gave; the token works all the same."
 	createText = "Stores an invoice draft. Nothing is sent anywhere: `submitted` is false and the four states are null. A draft may be " +
 		"incomplete; `missing` says what submission still needs and `warnings` what we advise. All faults of a payload are reported at once."
 	listText = "Newest first unless `sort` says otherwise. Entries have no `items` but `item_count`, and the first 20 paths of `missing` and `warnings` with their counts: read the invoice for the rest. " +
@@ -19,7 +20,8 @@ const (
 	submitText = "Submits a complete draft to the provider, once. The intent is durable before a byte leaves. Repeating the call is safe: it returns what is " +
 		"recorded without network traffic. 200 means that the provider answered about the document; what it said is in `submission.outcome` and the four states."
 	submitUnknown = "It is not known whether the provider has the document. The service keeps asking; do not create a new invoice. Read the invoice, or wait for the webhook."
-	passwordText  = "Every other token of the user is revoked within a second. A wrong current password is a fault of `current_password` and counts as a failed login."
+	passwordText  = "Every other token of the user is revoked within a second. A wrong current password is a fault of `current_password` and counts as a failed login: " +
+		"the limits of logins hold here too. 401 when the token was revoked meanwhile: an administrator's reset of the password always stands."
 	accountText   = "The company, its profile and its provider connection, whose credential is never shown."
 	preflightText = "Takes the payload of a creation and says what would be said of it: what is missing, what we advise, and the totals by the server's own rules. Nothing is stored."
 	patchText     = "A JSON merge patch (RFC 7396): members that are null are removed, `items` is replaced whole. Only a draft can be changed, or an invoice that the provider has rejected, " +

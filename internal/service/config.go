@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -118,6 +119,19 @@ func (c *Config) check() error {
 		return requireLoopback(c.Listen)
 	}
 	return nil
+}
+
+// warn logs what a production server is allowed to do without, and should not.
+func (c *Config) warn(ctx context.Context) {
+	if c.Environment != Production || !c.API {
+		return
+	}
+	if c.LoginRate == 0 {
+		c.Log.WarnContext(ctx, "--login-rate 0: login limits are off in production, and passwords can be guessed without end")
+	}
+	if c.RateLimit == 0 {
+		c.Log.WarnContext(ctx, "--rate-limit 0: the limit of calls is off in production, and one token can keep this server busy")
+	}
 }
 
 // requireLoopback refuses an address that bearer tokens would cross a network in clear to.

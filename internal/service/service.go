@@ -58,6 +58,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
+	config.warn(ctx)
 	s := &Service{config: config, metrics: newMetrics(), release: func() error { return nil }}
 	defer func() {
 		if err != nil {
