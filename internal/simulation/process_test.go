@@ -162,6 +162,9 @@ func (p *process) alive(step func()) (survived bool) {
 	defer func() {
 		p.w.current = before
 		if cause := recover(); cause != nil {
+			if carried, ok := cause.(*store.Panic); ok {
+				cause = carried.Value
+			}
 			if _, crash := cause.(died); !crash {
 				panic(cause)
 			}
