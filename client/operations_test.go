@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"quittance/api"
 	"quittance/client"
@@ -46,9 +47,11 @@ func TestOperations(t *testing.T) {
 			exchange{method: "GET", path: v1 + "/invoices"}},
 		"list, filtered": {func(ctx context.Context, c *client.Client) (any, error) {
 			return c.Invoices(ctx, client.InvoiceQuery{Paging: page, InvoiceNumber: "A&B", Submitted: new(false), SubmissionState: "a",
-				ProviderInvoiceState: "b", TaxAuthorityState: "c", ReceiverState: "d"})
-		}, many, exchange{method: "GET", path: v1 + "/invoices", query: "invoice_number=A%26B&page=3&per_page=10&provider_invoice_state=b" +
-			"&receiver_state=d&submission_state=a&submitted=false&tax_authority_state=c"}},
+				ProviderInvoiceState: "b", TaxAuthorityState: "c", ReceiverState: "d", ExternalID: "k", RecipientName: "Ö", IssueDateFrom: "2026-01-01",
+				IssueDateTo: "2026-01-31", UpdatedSince: time.Unix(0, 1000).In(time.FixedZone("", 3600)), Attention: new(true), Sort: "-total_amount"})
+		}, many, exchange{method: "GET", path: v1 + "/invoices", query: "attention=true&external_id=k&invoice_number=A%26B&issue_date_from=2026-01-01" +
+			"&issue_date_to=2026-01-31&page=3&per_page=10&provider_invoice_state=b&receiver_state=d&recipient_name=%C3%96&sort=-total_amount" +
+			"&submission_state=a&submitted=false&tax_authority_state=c&updated_since=1970-01-01T00%3A00%3A00.000001Z"}},
 		"read": {func(ctx context.Context, c *client.Client) (any, error) { return c.Invoice(ctx, "a/b?c") }, one,
 			exchange{method: "GET", path: v1 + "/invoices/a%2Fb%3Fc"}},
 		"patch": {func(ctx context.Context, c *client.Client) (any, error) {

@@ -67,6 +67,7 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 		}
 	}
 	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination.Truncated = found.Truncated
 	for _, d := range found.Deliveries {
 		out.Data = append(out.Data, d.Wire())
 	}

@@ -178,7 +178,7 @@ type CreditNotePage struct {
 // [Tenant.Invoices]. A filtered list is counted.
 func (t *Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number, perPage int) (CreditNotePage, error) {
 	var out CreditNotePage
-	err := t.read(func(q querier) (err error) {
+	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
 		if filter.Invoice != nil {
 			out, err = t.creditNotesOf(ctx, q, *filter.Invoice, number, perPage)
 			return err

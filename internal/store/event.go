@@ -126,7 +126,7 @@ func scanEvent(row scanner) (Event, error) {
 // position it was given misses none.
 func (t *Tenant) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
 	var out []Event
-	err := t.read(func(q querier) error {
+	err := t.list(ctx, func(ctx context.Context, q querier) error {
 		var err error
 		out, err = collect(ctx, q, scanEvent, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit)
 		return err

@@ -40,3 +40,31 @@ func (c DatabaseClock) Local() time.Time { return c.last.Load().local }
 
 // NewSteadyClock makes a clock that does not go back by a little.
 func NewSteadyClock(ask func() time.Time) func() time.Time { return (&steadyClock{ask: ask}).now }
+
+// watchedQuerier tells of each statement before it runs.
+type watchedQuerier struct {
+	querier
+	watch func(query string, args []any)
+}
+
+func (w watchedQuerier) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	w.watch(query, args)
+	return w.querier.QueryContext(ctx, query, args...)
+}
+
+func (w watchedQuerier) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	w.watch(query, args)
+	return w.querier.QueryRowContext(ctx, query, args...)
+}
+
+// WatchDeliveries is [Tenant.Deliveries], and tells of each of its statements.
+func (t *Tenant) WatchDeliveries(ctx context.Context, filter DeliveryFilter, page int, watch func(query string, args []any)) error {
+	_, err := t.deliveries(ctx, watchedQuerier{t.db.reader, watch}, filter, page, 25)
+	return err
+}
+
+// WatchInvoices is [Tenant.Invoices] for a list that is filtered or sorted, and tells of each of its statements.
+func (t *Tenant) WatchInvoices(ctx context.Context, filter InvoiceFilter, page int, watch func(query string, args []any)) error {
+	_, err := t.searchInvoices(ctx, watchedQuerier{t.db.reader, watch}, &filter, page, 25)
+	return err
+}

@@ -157,7 +157,7 @@ type IncomingPage struct {
 // move an e-invoice in the list. As with [Tenant.Invoices], a page is a range of an index.
 func (t *Tenant) IncomingInvoices(ctx context.Context, page, perPage int) (IncomingPage, error) {
 	var out IncomingPage
-	err := t.read(func(q querier) error {
+	err := t.list(ctx, func(ctx context.Context, q querier) error {
 		if err := q.QueryRowContext(ctx, `select incoming from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ type RevisionPage struct {
 // Revisions returns the page of the given number (from 1) with perPage entries (from 1).
 func (t *Tenant) Revisions(ctx context.Context, id ID, page, perPage int) (RevisionPage, error) {
 	var out RevisionPage
-	err := t.read(func(q querier) error {
+	err := t.list(ctx, func(ctx context.Context, q querier) error {
 		latest, err := t.incoming(ctx, q, id)
 		if err != nil {
 			return err

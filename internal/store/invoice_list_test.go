@@ -234,3 +234,43 @@ func TestSummarize(t *testing.T) {
 		}
 	})
 }
+
+// TestSearchDepth: a list that has more candidates than it looks through says so, and is bounded; what an index finds is found
+// however old it is; the plain list has everything.
+func TestSearchDepth(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		oldest := f.create(t, "OLDEST")
+		f.Clock.Advance(time.Second)
+		rejected := f.submit(t, "REJECTED")
+		decide(t, rejected, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
+		f.Clock.Advance(time.Second)
+		must(t, f.tenant.SeedDrafts(t.Context(), *draft("unused"), "S-", store.SearchDepth))
+		for _, test := range []struct {
+			filter           store.InvoiceFilter
+			page, total, len int
+			truncated        bool
+		}{
+			{store.InvoiceFilter{}, (store.SearchDepth + 2) / 25, store.SearchDepth + 2, 25, false},
+			{store.InvoiceFilter{Submitted: new(false)}, 1, store.SearchDepth, 25, true},
+			{store.InvoiceFilter{Order: store.OrderTotal}, store.SearchDepth / 25, store.SearchDepth, 25, true},
+			{store.InvoiceFilter{Order: store.OrderTotal}, store.SearchDepth/25 + 1, store.SearchDepth, 0, true},
+			{store.InvoiceFilter{Order: store.OrderTotal}, 1 << 60, store.SearchDepth, 0, true},
+			{store.InvoiceFilter{Search: "oldest"}, 1, 0, 0, true},
+			{store.InvoiceFilter{Search: "OLDEST"}, 1, 1, 1, true},
+			{store.InvoiceFilter{Number: new("OLDEST")}, 1, 1, 1, false},
+			{store.InvoiceFilter{Attention: new(true)}, 1, 1, 1, false},
+		} {
+			found, err := f.tenant.Invoices(t.Context(), test.filter, test.page, 25)
+			must(t, err)
+			if found.Total != test.total || len(found.Invoices) != test.len || found.Truncated != test.truncated {
+				t.Errorf("%+v page %d: %d of %d, truncated %t; want %d of %d, %t", test.filter, test.page, len(found.Invoices), found.Total, found.Truncated,
+					test.len, test.total, test.truncated)
+			}
+		}
+		first, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{Ascending: true}, 1, 1)
+		must(t, err)
+		if first.Invoices[0].ID != oldest.ID {
+			t.Errorf("the oldest is %s, want %s", first.Invoices[0].ID, oldest.ID)
+		}
+	})
+}

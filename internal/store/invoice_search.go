@@ -31,10 +31,11 @@ func (t *Tenant) searchInvoices(ctx context.Context, q querier, filter *InvoiceF
 		direction = ""
 	}
 	order := " order by sorted" + direction + ", created_at" + direction + ", invoice_id" + direction
-	if page-1 > SearchDepth/perPage {
-		page = SearchDepth/perPage + 2 // past the end, and no overflow
+	offset := SearchDepth // past the end, and no overflow
+	if page-1 <= SearchDepth/perPage {
+		offset = min(offset, (page-1)*perPage)
 	}
-	limit, args := limited(0, s.args, page, perPage)
+	limit := ` limit ` + s.value(min(perPage, SearchDepth-offset)) + ` offset ` + s.value(offset)
 	type found struct {
 		looked, total int
 		id            sql.Null[ID]
@@ -47,7 +48,7 @@ func (t *Tenant) searchInvoices(ctx context.Context, q querier, filter *InvoiceF
 		matched as materialized (select s.invoice_id, s.created_at, `+filter.sortedBy(t.db)+` as sorted from invoice_summaries s
 			where s.tenant_id = $1 and s.invoice_id `+t.db.among(`select id from looked where id is not null`)+where+`)
 		select (select count(*) from looked), (select count(*) from matched), p.invoice_id
-		from (select 1 as one) one left join (select invoice_id, created_at, sorted from matched`+order+limit+`) p on one.one = 1`+order, args...)
+		from (select 1 as one) one left join (select invoice_id, created_at, sorted from matched`+order+limit+`) p on one.one = 1`+order, s.args...)
 	if err != nil {
 		return InvoicePage{}, err
 	}

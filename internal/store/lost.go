@@ -14,7 +14,7 @@ const newestLost = ` from (select id, state from deliveries where tenant_id = $1
 // deliveries that failed or were blocked, whatever their subscription: those of one of these states or, with "", of both.
 func (t *Tenant) LostDeliveries(ctx context.Context, state api.DeliveryState, number, perPage int) (NewestDeliveries, error) {
 	var out NewestDeliveries
-	err := t.read(func(q querier) (err error) {
+	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
 		out, err = t.newestDeliveries(ctx, q, newestLost, []any{t.id, DeliveryDepth}, state, number, perPage)
 		return err
 	})

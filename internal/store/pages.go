@@ -57,15 +57,6 @@ func byID[V any](ctx context.Context, t *Tenant, ids []ID, query string) (map[ID
 	return out, err
 }
 
-// textFilter is an optional equality in a where clause.
-func textFilter(where *strings.Builder, args *[]any, column string, value any) {
-	if value == nil {
-		return
-	}
-	*args = append(*args, value)
-	where.WriteString(" and " + column + " = " + parameter(len(*args)))
-}
-
 // bounds are those of a page: the clause, and the arguments of the statement that it ends.
 type bounds struct {
 	clause string

@@ -41,7 +41,7 @@ func (t *Tenant) SubscriptionDeliveries(ctx context.Context, subscription ID, st
 	if _, err := t.Subscription(ctx, subscription); err != nil {
 		return out, err
 	}
-	err := t.read(func(q querier) (err error) {
+	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
 		out, err = t.newestDeliveries(ctx, q, newestOf, []any{t.id, subscription, DeliveryDepth}, state, number, perPage)
 		return err
 	})
@@ -88,7 +88,7 @@ func (t *Tenant) RecentStates(ctx context.Context, subscriptions []ID, each int)
 		subscription ID
 		state        api.DeliveryState
 	}
-	err := t.read(func(q querier) error {
+	err := t.list(ctx, func(ctx context.Context, q querier) error {
 		if len(subscriptions) == 0 {
 			return nil
 		}
@@ -133,7 +133,7 @@ func (t *Tenant) RecentAttempts(ctx context.Context, subscription ID, since time
 	if _, err := t.Subscription(ctx, subscription); err != nil {
 		return out, err
 	}
-	err := t.read(func(q querier) error {
+	err := t.list(ctx, func(ctx context.Context, q querier) error {
 		var from int64
 		err := q.QueryRowContext(ctx, `select created_at from deliveries where tenant_id = $1 and subscription_id = $2
 			order by id desc limit 1 offset $3`, t.id, subscription, attemptDeliveries).Scan(&from)
@@ -198,7 +198,7 @@ func (t *Tenant) SearchIncoming(ctx context.Context, text string, number, perPag
 	const matching = `r.revision = i.revision and i.position > (select incoming from tenants where id = $1) - $3 and (
 		lower(r.invoice_number) like lower($2) escape '\' or lower(r.supplier_name) like lower($2) escape '\'
 		or lower(r.supplier_network_id) like lower($2) escape '\' or lower(i.provider_document_id) like lower($2) escape '\')`
-	err := t.read(func(q querier) error {
+	err := t.list(ctx, func(ctx context.Context, q querier) error {
 		args := []any{t.id, containing(text), SearchDepth}
 		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*)`+fromRevisions+matching, args...)
 		out.Total = total

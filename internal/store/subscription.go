@@ -145,14 +145,14 @@ type SubscriptionPage struct {
 // Subscriptions returns a page of all subscriptions, the deactivated ones included.
 func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (SubscriptionPage, error) {
 	var out SubscriptionPage
-	err := t.read(func(q querier) error {
+	err := t.list(ctx, func(ctx context.Context, q querier) error {
 		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from subscriptions where tenant_id = $1`, t.id)
 		out.Total = total
 		if err != nil || !ok {
 			return err
 		}
 		out.Subscriptions, err = collect(ctx, q, scanSubscription, `select `+subscriptionColumns+` from subscriptions
-			where tenant_id = $1 order by created_at desc, id desc`+limit.clause, limit.args...)
+			where tenant_id = $1 order by id desc`+limit.clause, limit.args...)
 		return err
 	})
 	return out, err
