@@ -96,7 +96,7 @@ type Delivery struct {
 	Event          EventKind     `json:"event" doc:"Event kind."`
 	SubscriptionID string        `json:"subscription_id" format:"uuid" doc:"The subscription."`
 	State          DeliveryState `json:"state" enum:"pending,delivered,failed,blocked" doc:"Where it stands; blocked: its subscription was deactivated by this delivery."`
-	Reason         *string       `json:"reason" doc:"Why it failed or was blocked: refused, attempts_exhausted, subscription_inactive, redirect, unsafe_address." example:"refused"`
+	Reason         *string       `json:"reason" doc:"Why it failed or was blocked: refused, attempts_exhausted, subscription_inactive, subscription_changed, redirect, unsafe_address." example:"refused"`
 	AttemptCount   int           `json:"attempt_count" minimum:"0" doc:"Attempts so far."`
 	NextAttemptAt  *time.Time    `json:"next_attempt_at" doc:"When it is tried next; null when it is not."`
 	CreatedAt      time.Time     `json:"created_at" doc:"When the event was recorded (UTC)."`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -132,8 +133,41 @@ func newSite(t *testing.T, o original, flags []string, v victim) *site {
 			t.Error(err)
 		}
 	})
-	s.exec(t, `update connections set base_url = $1`, s.providerURL)
+	s.reach(t)
 	return s
+}
+
+// reach gives the company of the copy a connection to the site's own provider.
+func (s *site) reach(t *testing.T) {
+	t.Helper()
+	keys, err := secret.ReadKeyFile(s.keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), s.address, store.Options{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := store.ParseID(s.connected)
+	var before store.Connection
+	if err == nil {
+		before, err = db.Connection(t.Context(), id)
+	}
+	if err == nil {
+		_, err = db.DisableConnection(t.Context(), before.ID)
+	}
+	var added store.Connection
+	if err == nil {
+		added, err = db.AddConnection(t.Context(), before.Account, store.NewConnection{Kind: "http", Environment: before.Environment,
+			BaseURL: s.providerURL, Credential: secret.New(siteCredential)})
+	}
+	if err == nil {
+		_, err = db.ActivateConnection(t.Context(), added.ID)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.connected = added.ID.String()
 }
 
 // connect lets the site have a database.

@@ -32,6 +32,8 @@ type point struct {
 var matrix = []point{
 	// What a server comes to.
 	{"serve", "set environment", "desk", []int{1}, ""},
+	{"serve", "announce server", "desk", []int{1}, ""},
+	{"serve", "withdraw server", "desk", []int{1}, ""},
 	{"serve", "free abandoned work", "desk", []int{1}, storetest.SQLite},
 	{"serve", "sweep", "desk", []int{1}, ""},
 	{"serve", "prune history", "purchases", []int{1, 2}, ""},
@@ -80,8 +82,9 @@ var matrix = []point{
 	{"connection activate", "change connection", "office", []int{1}, ""},
 	{"connection replace-credential", "change connection", "office", []int{1}, ""},
 	{"submission resolve", "resolve submission", "office", []int{1}, ""},
-	{"key rotate", "change connection", "office", []int{1, 2}, ""},
-	{"key rotate", "reseal", "office", []int{1}, ""},
+	{"key rotate", "record audit", "office", []int{1, 2}, ""},
+	{"key rotate", "record keys", "office", []int{1}, ""},
+	{"key rotate", "reseal", "office", []int{1, 3}, ""},
 	{"restored", "record restore", "restored", []int{1}, ""},
 	{"sandbox reset", "reset tenant", "reset", []int{1}, ""},
 	{"sandbox reset", "create subscription", "reset", []int{1, 2}, ""},

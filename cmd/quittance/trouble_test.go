@@ -86,7 +86,7 @@ func terminate(t *testing.T, admin string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = conn.Exec(t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quittance'")
+	_, err = conn.Exec(t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'quittance%'")
 	if err := errors.Join(err, conn.Close(t.Context())); err != nil {
 		t.Error(err)
 	}

@@ -187,7 +187,7 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	if config.Keys, err = s.layout.Keys(); err != nil {
 		return err
 	}
-	config.ReloadKeys = s.layout.Keys
+	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(s.layout.KeyFile()) }
 	at, err := netip.ParseAddrPort(s.listeners[1].Addr().String())
 	if err != nil {
 		return fmt.Errorf("receiver address: %w", err)

@@ -56,6 +56,7 @@ func ReadKeyFile(path string) (*Keyring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read key file %s: %w", path, err)
 	}
+	ring.file = path
 	return ring, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/aead/aesgcm"
@@ -16,7 +17,7 @@ var (
 	// ErrSealed says that a value does not open: it was altered, truncated, or sealed for another place.
 	ErrSealed = errors.New("secret: sealed value does not open")
 	// ErrUnknownKey says that a value stands under a key which this keyring does not hold enabled, for instance because the
-	// key file was rotated after it was read.
+	// key file was changed after it was read.
 	ErrUnknownKey = errors.New("secret: sealed value stands under an unknown key")
 	// ErrPlace says that a place has no table, no column or no row, and so would bind a value to nothing.
 	ErrPlace = errors.New("secret: place is not complete")
@@ -32,10 +33,16 @@ type Place struct {
 	Table, Column string
 	// Row identifies the row within its table.
 	Row []byte
+	// Bound are other values of the row, in a fixed order. A value that was sealed with them opens only while they are what
+	// they were, for instance a credential only with the address that it was meant for. Nil binds to the row alone.
+	Bound []string
 }
 
-// placeLabel begins the associated data, so that no other use of the same keys can produce it.
-const placeLabel = "quittance/secret/place/v1"
+// Each label begins associated data, so that no other use of the same keys can produce it.
+const (
+	placeLabel = "quittance/secret/place/v1"
+	boundLabel = "quittance/secret/place/v2"
+)
 
 // associatedData encodes the place. Every part is preceded by its length in eight bytes, so that no two places have the
 // same encoding.
@@ -44,9 +51,16 @@ func (p Place) associatedData() ([]byte, error) {
 		return nil, ErrPlace
 	}
 	out := []byte(placeLabel)
+	if p.Bound != nil {
+		out = []byte(boundLabel)
+	}
 	for _, part := range [...][]byte{p.Tenant, []byte(p.Table), []byte(p.Column), p.Row} {
 		out = binary.BigEndian.AppendUint64(out, uint64(len(part)))
 		out = append(out, part...)
+	}
+	for _, value := range p.Bound {
+		out = binary.BigEndian.AppendUint64(out, uint64(len(value)))
+		out = append(out, value...)
 	}
 	return out, nil
 }
@@ -61,6 +75,7 @@ type Keyring struct {
 	aead    tink.AEAD
 	keys    []Key
 	primary uint32
+	file    string // it was read from; "" for one that was made
 }
 
 // Key describes a key of a keyring without its material.
@@ -124,21 +139,67 @@ func statusName(status keyset.KeyStatus) string {
 	}
 }
 
-// Rotate returns a keyring that holds all keys of k and a new one, which is the primary. k stays as it is.
-func (k *Keyring) Rotate() (*Keyring, error) {
+// ErrNoKey says that a keyring has no enabled key of a number, or that the key is the primary one and has to stay.
+var ErrNoKey = errors.New("secret: no such key")
+
+// Add returns a keyring that holds all keys of k and a new one, which does not seal until it is promoted, and its number.
+// k stays as it is.
+func (k *Keyring) Add() (*Keyring, uint32, error) {
 	manager := keyset.NewManagerFromHandle(k.handle)
 	id, err := manager.Add(aead.AES256GCMKeyTemplate())
 	if err != nil {
-		return nil, fmt.Errorf("secret: rotate: %w", err)
+		return nil, 0, fmt.Errorf("secret: add key: %w", err)
 	}
+	added, err := k.from(manager)
+	return added, id, err
+}
+
+// Promote returns a keyring with the same keys, of which the one with this number is the primary. It returns [ErrNoKey]
+// when k does not hold it enabled. k stays as it is.
+func (k *Keyring) Promote(id uint32) (*Keyring, error) {
+	if !k.Holds(id) {
+		return nil, fmt.Errorf("%w: %d", ErrNoKey, id)
+	}
+	manager := keyset.NewManagerFromHandle(k.handle)
 	if err := manager.SetPrimary(id); err != nil {
-		return nil, fmt.Errorf("secret: rotate: %w", err)
+		return nil, fmt.Errorf("secret: promote key %d: %w", id, err)
 	}
+	return k.from(manager)
+}
+
+// Disable returns a keyring in which the key with this number opens nothing any more. It returns [ErrNoKey] when k does not
+// hold it enabled, or when it is the primary. k stays as it is.
+func (k *Keyring) Disable(id uint32) (*Keyring, error) {
+	if !k.Holds(id) || id == k.primary {
+		return nil, fmt.Errorf("%w: %d", ErrNoKey, id)
+	}
+	manager := keyset.NewManagerFromHandle(k.handle)
+	if err := manager.Disable(id); err != nil {
+		return nil, fmt.Errorf("secret: disable key %d: %w", id, err)
+	}
+	return k.from(manager)
+}
+
+// from returns the keyring that a manager has made of k.
+func (k *Keyring) from(manager *keyset.Manager) (*Keyring, error) {
 	handle, err := manager.Handle()
 	if err != nil {
-		return nil, fmt.Errorf("secret: rotate: %w", err)
+		return nil, fmt.Errorf("secret: change keys: %w", err)
 	}
-	return newKeyring(handle)
+	made, err := newKeyring(handle)
+	if err != nil {
+		return nil, err
+	}
+	made.file = k.file
+	return made, nil
+}
+
+// File returns the path of the key file that the keyring was read from, "" for one that was made.
+func (k *Keyring) File() string { return k.file }
+
+// Same tells whether two keyrings have the same keys with the same states and the same primary.
+func (k *Keyring) Same(other *Keyring) bool {
+	return slices.Equal(k.keys, other.keys) && k.contains(other)
 }
 
 // List describes the keys, oldest first.
@@ -171,7 +232,7 @@ func (k *Keyring) Open(sealed []byte, at Place) ([]byte, error) {
 	if !ok {
 		return nil, ErrSealed
 	}
-	if !k.holds(id) {
+	if !k.Holds(id) {
 		return nil, ErrUnknownKey
 	}
 	plain, err := k.aead.Decrypt(sealed, data)
@@ -195,8 +256,8 @@ func (k *Keyring) OpenText(sealed []byte, at Place) (Text, error) {
 	return New(string(plain)), nil
 }
 
-// holds tells whether the keyring has an enabled key of this number.
-func (k *Keyring) holds(id uint32) bool {
+// Holds tells whether the keyring has an enabled key of this number.
+func (k *Keyring) Holds(id uint32) bool {
 	for _, key := range k.keys {
 		if key.ID == id && key.Status == statusName(keyset.Enabled) {
 			return true
@@ -219,6 +280,14 @@ func KeyID(sealed []byte) (id uint32, ok bool) {
 		return 0, false
 	}
 	return binary.BigEndian.Uint32(sealed[1:sealedKeyEnd]), true
+}
+
+// KeyIDOfPrefix is [KeyID] for the first bytes of a sealed value, at least five.
+func KeyIDOfPrefix(begin []byte) (id uint32, ok bool) {
+	if len(begin) < sealedKeyEnd || begin[0] != sealedVersion {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(begin[1:sealedKeyEnd]), true
 }
 
 // NeedsReseal tells whether a value stands under another key than the primary. It is also true for bytes that are no

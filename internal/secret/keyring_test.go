@@ -25,7 +25,11 @@ func generate(t testing.TB) *secret.Keyring {
 
 func rotate(t testing.TB, ring *secret.Keyring) *secret.Keyring {
 	t.Helper()
-	next, err := ring.Rotate()
+	added, id, err := ring.Add()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := added.Promote(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +183,7 @@ func TestRotationKeepsOldValuesReadable(t *testing.T) {
 		t.Error("List gives its own memory away")
 	}
 	if len(old.List()) != 1 {
-		t.Error("Rotate changed the keyring it was called on")
+		t.Error("Add or Promote changed the keyring it was called on")
 	}
 }
 
@@ -211,7 +215,7 @@ func TestKeyringIsSafeForConcurrentUse(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if _, err := ring.Rotate(); err != nil {
+			if _, _, err := ring.Add(); err != nil {
 				t.Error(err)
 			}
 			if opened, err := ring.Open(sealed, at); err != nil || !bytes.Equal(opened, plain) {

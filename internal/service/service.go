@@ -1,8 +1,8 @@
 // Package service wires one Quittance process together: the store, the API, the workers and the metrics. Everything is
 // made here, top to bottom, and handed down; nothing finds its dependencies by itself.
 //
-// Its invariants: a process that cannot keep its promises does not start (a second server on one SQLite file, sandbox
-// flags in production, a transport simulator outside local, plain HTTP to the outside); it stops in order, listeners
+// Its invariants: a process that cannot keep its promises does not start (a second server on one SQLite file, the wrong
+// keys, sandbox flags in production, a transport simulator outside local, plain HTTP to the outside); it stops in order, listeners
 // first, then the work under way, then the store.
 //
 // Start reading at [Open], then [Service.Run].
@@ -47,6 +47,7 @@ type Service struct {
 	submissions *submission.Service
 	purchases   *purchase.Service
 	metrics     *metrics
+	keys        *keyKeeper
 	api         *server.Server
 	listener    net.Listener
 	metricsAt   net.Listener
@@ -77,6 +78,9 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 		return nil, err
 	}
 	if err := s.db.Environment(ctx, config.Environment); err != nil {
+		return nil, err
+	}
+	if s.keys, err = s.newKeyKeeper(ctx); err != nil {
 		return nil, err
 	}
 	s.wire()
@@ -187,14 +191,18 @@ func (s *Service) console(serving server.Config) (func(http.ResponseWriter, *htt
 // errStopping is why a process that has been told to stop is not ready.
 var errStopping = errors.New("told to stop")
 
-// ready tells whether this process can serve: the store answers, and it has not been told to stop.
+// ready tells whether this process can serve: the store answers, the key file opens what is sealed there, and the process
+// has not been told to stop.
 func (s *Service) ready(ctx context.Context) error {
 	if s.stopping.Load() {
 		return errStopping
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	return s.db.Ping(ctx)
+	if err := s.db.Ping(ctx); err != nil {
+		return err
+	}
+	return s.keys.ready()
 }
 
 func (s *Service) listen(ctx context.Context) (err error) {
@@ -286,6 +294,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
+	running.Go(func() { s.keys.run(work) })
 	if s.config.Workers {
 		s.work(work, &running)
 	}
@@ -395,6 +404,10 @@ func (s *Service) Close() error {
 	}
 	if s.sender != nil {
 		s.sender.Close()
+	}
+	if s.keys != nil {
+		s.keys.end(context.Background())
+		s.keys = nil
 	}
 	if s.db != nil {
 		errs = append(errs, s.release(), s.db.Close())

@@ -175,8 +175,7 @@ func (a attacker) exec(t *testing.T, statement string) {
 func TestAuditReseal(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.administrate(t)
-		rotated, err := f.Options.Keys.Rotate()
-		must(t, err)
+		rotated := f.Rotated(t)
 		options := f.Options
 		options.Keys = rotated
 		after, err := store.Open(t.Context(), f.Address, options)

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-
-	"quittance/internal/secret"
 )
 
 // kindAudit is the kind of an [EvidenceError] about the audit log; what it is about is an account, or zero for the chain of
@@ -137,41 +135,4 @@ func (db *DB) verifyAuditChains(ctx context.Context, out *Verified) error {
 		out.auditFault(ID{}, 0, fmt.Sprintf("%d chains were begun and %d are here", begun, chains))
 	}
 	return nil
-}
-
-// resealAudit seals anew the ends of the audit log's chains that stand under an older key, and returns how many.
-func (db *DB) resealAudit(ctx context.Context, keys *secret.Keyring) (resealed int, err error) {
-	chains, err := collect(ctx, db.reader, scanChain, `select chain from audit_heads order by chain`)
-	if err != nil {
-		return 0, db.fail(err)
-	}
-	var failed []error
-	for _, chain := range chains {
-		anew := false
-		err := db.write(ctx, "reseal", func(ctx context.Context, t *tx) error {
-			anew = false
-			var seal []byte
-			if err := t.QueryRowContext(ctx, `select seal from audit_heads where chain = $1`+db.lock, chain[:]).Scan(&seal); err != nil {
-				return err
-			}
-			if seal == nil || !keys.NeedsReseal(seal) {
-				return nil
-			}
-			sealed, err := unsealAuditEnd(db.keys, seal, chain)
-			if err != nil {
-				return fmt.Errorf("audit log of account %s: %w", chain, err)
-			}
-			anew = true
-			if seal, err = sealed.seal(db.keys, chain); err != nil {
-				return err
-			}
-			_, err = t.exec(ctx, `update audit_heads set seal = $2 where chain = $1`, chain[:], seal)
-			return err
-		})
-		if anew && err == nil {
-			resealed++
-		}
-		failed = append(failed, err)
-	}
-	return resealed, errors.Join(failed...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
 	"time"
 
 	"quittance/internal/secret"
@@ -66,6 +67,16 @@ func credentialPlace(account, id ID) secret.Place {
 	return secret.Place{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]}
 }
 
+// bound is what the credential is sealed with: where it is sent, and whether it may be. A connection in which somebody has
+// changed any of it does not open.
+func (c *Connection) bound() []string {
+	out := []string{c.Kind, c.Environment, c.BaseURL, c.State, c.Fingerprint}
+	if a := c.Approval; a != nil {
+		out = append(out, strconv.FormatInt(micros(a.At), 10), a.By, a.Contract, a.Release)
+	}
+	return out
+}
+
 // ErrSimulator says that the transport simulator was asked for on a database that is served outside the environment
 // local.
 var ErrSimulator = errors.New("the transport simulator exists in the environment local alone")
@@ -99,15 +110,14 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 		if err != nil {
 			return err
 		}
-		sealed, err := db.keys.SealText(add.Credential, credentialPlace(account, id))
-		if err != nil {
+		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
+			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.now(), UpdatedAt: t.now()}
+		if connection.sealed, err = t.sealBound(ctx, add.Credential, credentialPlace(account, id), connection.bound()); err != nil {
 			return err
 		}
-		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
-			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.now(), UpdatedAt: t.now(), sealed: sealed}
 		_, err = t.exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`, account, id, add.Kind, add.Environment, add.BaseURL,
-			ConnectionPending, sealed, connection.Fingerprint, micros(connection.CreatedAt))
+			ConnectionPending, connection.sealed, connection.Fingerprint, micros(connection.CreatedAt))
 		if err != nil {
 			return err
 		}
@@ -141,9 +151,10 @@ func scanConnection(row scanner) (Connection, error) {
 	return c, nil
 }
 
-// Credential opens the connection's sealed credential.
+// Credential opens the connection's sealed credential. It returns [ErrChangedRow] when kind, environment, address, state,
+// fingerprint or approval are not what this program has recorded.
 func (db *DB) Credential(c Connection) (secret.Text, error) {
-	return db.keys.OpenText(c.sealed, credentialPlace(c.Account, c.ID))
+	return db.keys.openBound(c.sealed, credentialPlace(c.Account, c.ID), c.bound())
 }
 
 // Connection returns one connection.
@@ -162,18 +173,27 @@ func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error
 	return own, db.fail(err)
 }
 
-// changeConnection locks a connection and sets what change says. The act of that name is audited with the details that
-// change returns; "" is the name of what is no act of its own.
-func (db *DB) changeConnection(ctx context.Context, id ID, act string, change func(c *Connection) (map[string]string, error)) (Connection, error) {
+// changeConnection locks a connection, sets what change says, and seals its credential anew with that. change gets the
+// credential, and may replace it. The act of that name is audited with the details that change returns.
+func (db *DB) changeConnection(ctx context.Context, id ID, act string, change func(c *Connection, credential *secret.Text) (map[string]string, error)) (Connection, error) {
 	var c Connection
 	err := db.write(ctx, "change connection", func(ctx context.Context, t *tx) error {
 		var err error
 		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.lock, id)); err != nil {
 			return err
 		}
-		details, err := change(&c)
+		credential, broken := db.Credential(c)
+		details, err := change(&c, &credential)
 		if err != nil {
 			return err
+		}
+		switch {
+		case broken == nil:
+			if c.sealed, err = t.sealBound(ctx, credential, credentialPlace(c.Account, c.ID), c.bound()); err != nil {
+				return err
+			}
+		case c.State != ConnectionDisabled:
+			return broken // whatever it says now would be sealed as if it were right; to disable it is always possible
 		}
 		if c.State == ConnectionActive {
 			if err := t.allowedHere(ctx, c.Kind); err != nil {
@@ -201,9 +221,6 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		}
 		t.wake(WorkSubmissions)
 		t.wake(WorkPurchases)
-		if act == "" {
-			return nil
-		}
 		return t.audit(ctx, connectionAct(act, c, details))
 	})
 	return c, db.exists(err, "connections_active")
@@ -212,7 +229,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 // ActivateConnection makes a connection the account's active one. [ErrExists] says that another is active: it has to
 // be disabled first, so that nobody changes a company's provider by accident.
 func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.activate", func(c *Connection) (map[string]string, error) {
+	return db.changeConnection(ctx, id, "connection.activate", func(c *Connection, _ *secret.Text) (map[string]string, error) {
 		before := c.State
 		c.State = ConnectionActive
 		return map[string]string{"before": before}, nil
@@ -221,7 +238,7 @@ func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error)
 
 // DisableConnection stops new submissions over a connection. What was submitted over it is still reconciled.
 func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.disable", func(c *Connection) (map[string]string, error) {
+	return db.changeConnection(ctx, id, "connection.disable", func(c *Connection, _ *secret.Text) (map[string]string, error) {
 		before := c.State
 		c.State = ConnectionDisabled
 		return map[string]string{"before": before}, nil
@@ -234,7 +251,7 @@ var ErrNotProduction = errors.New("not a production connection")
 // ApproveConnection records the approval that lets a production connection submit. It takes the place of an earlier one,
 // which stays in the audit log.
 func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, release string) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.approve", func(c *Connection) (map[string]string, error) {
+	return db.changeConnection(ctx, id, "connection.approve", func(c *Connection, _ *secret.Text) (map[string]string, error) {
 		if c.Environment != "production" {
 			return nil, ErrNotProduction
 		}
@@ -250,13 +267,9 @@ func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, releas
 
 // ReplaceCredential seals a new credential into the connection; the connection and its open submissions stay.
 func (db *DB) ReplaceCredential(ctx context.Context, id ID, credential secret.Text) (Connection, error) {
-	return db.changeConnection(ctx, id, "connection.replace-credential", func(c *Connection) (map[string]string, error) {
-		sealed, err := db.keys.SealText(credential, credentialPlace(c.Account, c.ID))
-		if err != nil {
-			return nil, err
-		}
+	return db.changeConnection(ctx, id, "connection.replace-credential", func(c *Connection, sealed *secret.Text) (map[string]string, error) {
 		details := map[string]string{"before": c.Fingerprint, "after": secret.Fingerprint(credential)}
-		c.sealed, c.Fingerprint = sealed, details["after"]
+		*sealed, c.Fingerprint = credential, details["after"]
 		return details, nil
 	})
 }

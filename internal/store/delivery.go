@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -86,7 +87,15 @@ func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Del
 	if len(leased) == 0 {
 		return nil, nil
 	}
-	key, err := t.db.keys.OpenText(sealed, subscriptionPlace(t.id, subscription))
+	key, err := t.db.keys.openBound(sealed, subscriptionPlace(t.id, subscription), boundURL(url))
+	if errors.Is(err, ErrChangedRow) {
+		// Nothing goes to an address that nobody has given us, and nothing waits for one: the events stay, and their deliveries can
+		// be asked for again once the row is right.
+		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "tenant", t.id, "subscription", subscription, "error", err)
+		_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $3, due_at = null, updated_at = $4
+			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonChanged, micros(t.db.now()))
+		return nil, err
+	}
 	if err != nil {
 		return nil, err
 	}

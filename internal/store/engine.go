@@ -51,6 +51,8 @@ type engine struct {
 	exclusive bool
 	// serve takes the right to serve this database; see [DB.Serve].
 	serve func() (release func() error, err error)
+	// older tells whether a server of a version that knows no bound secrets runs on this database; see [DB.BindSecrets].
+	older func(ctx context.Context) (bool, error)
 	// constraint returns the name of the constraint or index that err violates, or "".
 	constraint func(err error) string
 	// retry tells that a transaction failed only because of its neighbours and may be run again.

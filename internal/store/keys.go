@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"quittance/internal/secret"
 )
@@ -12,13 +13,33 @@ import (
 // errNoKeys says that the store was opened without keys, to migrate it and no more.
 var errNoKeys = errors.New("store opened without keys")
 
-// sealer seals and opens with the process's keys. Keys that were rotated by another process are read anew when a value
-// stands under one that is not known yet.
+// sealer seals and opens with the process's keys. The key file is read again when a value stands under a key that is not
+// known yet.
 type sealer struct {
 	reload func() (*secret.Keyring, error)
+	// bound is set once every credential and signing secret of the database is bound to what it is for: from then on none that
+	// is not bound opens. It is never reset.
+	bound atomic.Bool
 
-	mu   sync.RWMutex
-	keys *secret.Keyring
+	mu      sync.RWMutex
+	keys    *secret.Keyring
+	records keyRecords // of the database, as they were when they were last read
+}
+
+// use checks keys against the records of the database and takes them into use. When they do not fit, the keys before
+// them stay.
+func (s *sealer) use(keys *secret.Keyring, records keyRecords) error {
+	fitting, bound, err := records.fit(keys)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys, s.records = fitting, records
+	if bound {
+		s.bound.Store(true)
+	}
+	return nil
 }
 
 func (s *sealer) current() (*secret.Keyring, error) {
@@ -28,6 +49,15 @@ func (s *sealer) current() (*secret.Keyring, error) {
 		return nil, errNoKeys
 	}
 	return s.keys, nil
+}
+
+// Keys returns the keys in use, nil in a store that was opened without.
+func (db *DB) Keys() *secret.Keyring {
+	keys, err := db.keys.current()
+	if err != nil {
+		return nil
+	}
+	return keys
 }
 
 // Seal seals bytes for a place under the primary key.
@@ -69,143 +99,61 @@ func opened[T any](s *sealer, open func(*secret.Keyring) (T, error)) (T, error) 
 	if !errors.Is(err, secret.ErrUnknownKey) || s.reload == nil {
 		return out, err
 	}
-	fresh, reloadErr := s.reload()
-	if reloadErr != nil {
+	if reloadErr := s.readAgain(); reloadErr != nil {
 		return none, errors.Join(err, reloadErr)
 	}
-	s.mu.Lock()
-	s.keys = fresh
-	s.mu.Unlock()
-	return open(fresh)
-}
-
-// Reseal seals anew, under the primary key, the credentials, signing secrets and seals of evidence that stand under an
-// older one, and returns how many. It can be interrupted and run again at any time, beside running servers. Withheld
-// evidence is never written again: it stays under its key, which therefore stays in the key file. What does not open
-// is left as it is and told of in the end; a chain without a seal gets none.
-func (db *DB) Reseal(ctx context.Context) (int, error) {
-	keys, err := db.keys.current()
-	if err != nil {
-		return 0, err
+	if keys, err = s.current(); err != nil {
+		return none, err
 	}
-	connections, err := db.Connections(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	resealed := 0
-	for _, c := range connections {
-		if !keys.NeedsReseal(c.sealed) {
-			continue
-		}
-		if _, err := db.changeConnection(ctx, c.ID, "", func(c *Connection) (map[string]string, error) {
-			credential, err := db.Credential(*c)
-			if err == nil {
-				c.sealed, err = db.keys.SealText(credential, credentialPlace(c.Account, c.ID))
-			}
-			return nil, err
-		}); err != nil {
-			return resealed, err
-		}
-		resealed++
-	}
-	var errs []error
-	for _, rows := range []sealedRows{
-		{subscriptionPlace, `select tenant_id, id, secret from subscriptions where (tenant_id, id) > ($1, $2) order by tenant_id, id limit $3`,
-			`update subscriptions set secret = $3 where tenant_id = $1 and id = $2 and secret = $4`},
-		{submissionSealPlace, `select tenant_id, id, evidence_seal from submissions where (tenant_id, id) > ($1, $2) and evidence_seal is not null
-			order by tenant_id, id limit $3`,
-			`update submissions set evidence_seal = $3 where tenant_id = $1 and id = $2 and evidence_seal = $4`},
-		{incomingSealPlace, `select tenant_id, id, seal from incoming where (tenant_id, id) > ($1, $2) and seal is not null order by tenant_id, id limit $3`,
-			`update incoming set seal = $3 where tenant_id = $1 and id = $2 and seal = $4`},
-	} {
-		more, err := db.resealRows(ctx, keys, rows)
-		resealed += more
-		errs = append(errs, err)
-	}
-	more, err := db.resealAudit(ctx, keys)
-	return resealed + more, errors.Join(append(errs, err)...)
+	return open(keys)
 }
 
-// sealedRows is a column of tenants' rows that holds sealed values.
-type sealedRows struct {
-	place func(tenant, id ID) secret.Place
-	// page selects tenant, identifier and value of the rows behind a tenant and an identifier, in their order.
-	page string
-	// replace puts a new value where the old one still stands: a server may have written another one meanwhile.
-	replace string
-}
-
-// sealedRow is one of these rows, and its value sealed anew.
-type sealedRow struct {
-	tenant, id    ID
-	sealed, fresh []byte
-}
-
-func scanSealedRow(row scanner) (sealedRow, error) {
-	var out sealedRow
-	err := row.Scan(&out.tenant, &out.id, &out.sealed)
-	return out, err
-}
-
-// resealBatch is how many rows one transaction seals anew, so that none holds up the others for long.
-const resealBatch = 500
-
-// resealRows seals a column anew, batch by batch, and returns how many rows of it.
-func (db *DB) resealRows(ctx context.Context, keys *secret.Keyring, rows sealedRows) (resealed int, err error) {
-	var last sealedRow
-	var failed []error
-	for {
-		page, err := collect(ctx, db.reader, scanSealedRow, rows.page, last.tenant[:], last.id[:], resealBatch)
-		if err != nil || len(page) == 0 {
-			return resealed, errors.Join(append(failed, db.fail(err))...)
-		}
-		last = page[len(page)-1]
-		var stale []sealedRow
-		for _, r := range page {
-			if !keys.NeedsReseal(r.sealed) {
-				continue
-			}
-			if err := db.sealAnew(&r, rows.place(r.tenant, r.id)); err != nil {
-				failed = append(failed, fmt.Errorf("row %s of tenant %s: %w", r.id, r.tenant, err))
-				continue
-			}
-			stale = append(stale, r)
-		}
-		replaced, err := db.replaceSealed(ctx, rows.replace, stale)
-		resealed += replaced
-		if err != nil {
-			return resealed, errors.Join(append(failed, err)...)
-		}
-	}
-}
-
-func (db *DB) sealAnew(r *sealedRow, at secret.Place) error {
-	plain, err := db.keys.OpenText(r.sealed, at)
+// readAgain takes the keys of the file into use. A primary key that the database does not record yet does not seal before
+// it does: other servers may not have it.
+func (s *sealer) readAgain() error {
+	fresh, err := s.reload()
 	if err != nil {
 		return err
 	}
-	r.fresh, err = db.keys.SealText(plain, at)
-	return err
+	s.mu.RLock()
+	records, before := s.records, s.keys
+	s.mu.RUnlock()
+	if !records.has(fresh.PrimaryID()) && fresh.Holds(before.PrimaryID()) {
+		if fresh, err = fresh.Promote(before.PrimaryID()); err != nil {
+			return err
+		}
+	}
+	return s.use(fresh, records)
 }
 
-// replaceSealed writes rows that were sealed anew, in one transaction, and returns how many still stood as they were.
-func (db *DB) replaceSealed(ctx context.Context, replace string, stale []sealedRow) (replaced int, err error) {
-	if len(stale) == 0 {
-		return 0, nil
+// ErrChangedRow says that a credential or signing secret does not open, because the row in which it stands is not what
+// it was when the secret was sealed: somebody has changed it other than through this program.
+var ErrChangedRow = errors.New("the row was changed outside of quittance")
+
+// openBound opens a secret that tx.sealBound sealed. It returns [ErrChangedRow] when place or bound are not those it was
+// sealed with.
+func (s *sealer) openBound(sealed []byte, at secret.Place, bound []string) (secret.Text, error) {
+	at.Bound = bound
+	text, err := s.OpenText(sealed, at)
+	if errors.Is(err, secret.ErrSealed) && !s.bound.Load() {
+		at.Bound = nil
+		text, err = s.OpenText(sealed, at)
 	}
-	err = db.write(ctx, "reseal", func(ctx context.Context, t *tx) error {
-		replaced = 0
-		for _, r := range stale {
-			n, err := t.exec(ctx, replace, r.tenant, r.id, r.fresh, r.sealed)
-			if err != nil {
-				return err
-			}
-			replaced += int(n)
-		}
-		return nil
-	})
+	if errors.Is(err, secret.ErrSealed) {
+		err = fmt.Errorf("%w: %w", ErrChangedRow, err)
+	}
+	return text, err
+}
+
+// sealBound seals a secret for a place and for other values of its row: it opens only while these are what they are. In a
+// database that the version before may still serve it seals in the form which that version opens.
+func (t *tx) sealBound(ctx context.Context, plain secret.Text, at secret.Place, bound []string) ([]byte, error) {
+	binds, err := t.bindsSecrets(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return replaced, nil
+	if binds {
+		at.Bound = bound
+	}
+	return t.db.keys.SealText(plain, at)
 }

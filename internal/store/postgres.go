@@ -48,6 +48,13 @@ func postgresRows(types ...string) string {
 	return "select * from unnest(" + strings.Join(columns, ", ") + ")"
 }
 
+// applicationName is how sessions of this version are named, olderApplicationName how those of versions were that know no
+// bound secrets: every server keeps one session at least, on which it listens.
+const (
+	applicationName      = "quittance-2"
+	olderApplicationName = "quittance"
+)
+
 // notifyChannel is the channel on which replicas tell each other of work.
 const notifyChannel = "quittance_work"
 
@@ -59,7 +66,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		return nil, errors.New("open database: not a valid postgres:// URL")
 	}
 	config.MaxConns = postgresConns
-	config.ConnConfig.RuntimeParams["application_name"] = "quittance"
+	config.ConnConfig.RuntimeParams["application_name"] = applicationName
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
@@ -89,6 +96,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 		among:       func(query string) string { return "= any(array(" + query + "))" },
 		begin:       func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
 		serve:       func() (func() error, error) { return func() error { return nil }, nil },
+		older:       func(ctx context.Context) (bool, error) { return olderSessions(ctx, pool) },
 		constraint:  postgresConstraint,
 		retry:       postgresRetry,
 		unavailable: postgresUnavailable,
@@ -125,6 +133,13 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 			return err
 		},
 	}, nil
+}
+
+// olderSessions tells whether sessions of a version that knows no bound secrets are open.
+func olderSessions(ctx context.Context, pool *pgxpool.Pool) (older bool, err error) {
+	err = pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1",
+		olderApplicationName).Scan(&older)
+	return older, err
 }
 
 // The patience of a migration beside servers at work. While a statement waits for the lock of a table, everybody who comes

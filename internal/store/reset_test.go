@@ -81,8 +81,7 @@ func TestKeyRotation(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 1)
-		rotated, err := f.Options.Keys.Rotate()
-		must(t, err)
+		rotated := f.Rotated(t)
 		reloads := 0
 		again := *f.Store
 		again.Options.ReloadKeys = func() (*secret.Keyring, error) { reloads++; return rotated, nil }

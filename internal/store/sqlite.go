@@ -79,6 +79,7 @@ func openSQLite(path string) (*engine, error) {
 		constraint:    sqliteConstraint,
 		retry:         func(error) bool { return false },
 		unavailable:   sqliteUnavailable,
+		older:         func(context.Context) (bool, error) { return servedElsewhere(path + ".lock") },
 		migrate: func(ctx context.Context, source fs.FS) (err error) {
 			// A write transaction begins immediate: an upgrade from read to write ends in a BUSY that no timeout heals.
 			own, err := open(url.Values{"_txlock": {"immediate"}}, 1)
@@ -182,6 +183,16 @@ func sqliteUnavailable(err error) bool {
 // writeTimeout bounds the wait for the turn to write, and on PostgreSQL the transaction too. It is not the request's
 // deadline: a cancelled statement on SQLite can roll back its neighbours with it.
 const writeTimeout = 30 * time.Second
+
+// servedElsewhere tells whether a server runs on a file. One of this version binds secrets before it serves, so whoever serves
+// a file where that has not happened is older.
+func servedElsewhere(path string) (bool, error) {
+	release, err := lockFile(path)
+	if err != nil {
+		return errors.Is(err, ErrServed), nil
+	}
+	return false, release()
+}
 
 // lockFile takes an exclusive lock that ends with the process, however it ends. The file stays: removing it would let
 // two processes lock two files of one name.

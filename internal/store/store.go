@@ -85,13 +85,17 @@ type DB struct {
 	done       sync.WaitGroup
 }
 
-// Open opens the database at address, sqlite:PATH or postgres://…, and brings its schema up to date.
+// Open opens the database at address, sqlite:PATH or postgres://…, brings its schema up to date, and makes sure that the keys
+// are those under which it is sealed: a [*KeyError] names one that is missing or another.
 func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	db, err := OpenUnmigrated(ctx, address, options)
 	if err != nil {
 		return nil, err
 	}
 	if err := db.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if err := db.openKeys(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

@@ -22,6 +22,9 @@ const reasonRequested = "requested"
 // reasonInactive is why a pending delivery of a deactivated subscription ends.
 const reasonInactive = "subscription_inactive"
 
+// reasonChanged is why a delivery ends whose subscription was changed outside of this program; see [ErrChangedRow].
+const reasonChanged = "subscription_changed"
+
 // Subscription is a company's webhook destination.
 type Subscription struct {
 	ID                 ID
@@ -46,6 +49,9 @@ func subscriptionPlace(tenant, id ID) secret.Place {
 	return secret.Place{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: id[:]}
 }
 
+// boundURL is what a signing secret is sealed with: where what it signs is sent.
+func boundURL(url string) []string { return []string{url} }
+
 // CreateSubscription stores an active subscription with its signing secret sealed; [ErrLimit] after
 // [MaxSubscriptions] active ones.
 func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (Subscription, error) {
@@ -68,7 +74,7 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		if err != nil {
 			return err
 		}
-		sealed, err := t.db.keys.SealText(add.Secret, subscriptionPlace(t.id, id))
+		sealed, err := tx.sealBound(ctx, add.Secret, subscriptionPlace(t.id, id), boundURL(add.URL))
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,9 @@ package store
 //   - Lanes of due work: the workers', who get a *Tenant with every piece (lanes.go).
 //   - How far reconciliation is behind: numbers for the operator (health.go).
 //   - What the database takes up: numbers for a load test (footprint.go).
-//   - Keys: sealing everything anew after a rotation is the installation's (keys.go).
+//   - Keys: which of them the database is sealed under, and sealing everything anew, are the installation's (keyrecords.go,
+//     reseal.go, bind.go).
+//   - Running servers: processes, not a tenant's (servers.go).
 //   - A submission that an administrator decides about: named alone, the look-up makes the *Tenant (resolve.go).
 //   - The environment the database is served in, and the reset of an account (reset.go).
 //   - That the database was restored from a backup: every open submission is due (restored.go).

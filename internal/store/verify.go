@@ -79,7 +79,7 @@ func submissionChains() chainKind {
 		lost: `select submission_id from evidence where tenant_id = $1
 			union select resource_id from events where tenant_id = $1 and resource_type = 'submission'
 			except select id from submissions where tenant_id = $1`,
-		entries: `select ` + evidenceColumns + `, body from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`,
+		entries: `select ` + evidenceColumns + `, ` + withheldBody + ` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`,
 		read:    (*Tenant).readEvidence, place: submissionSealPlace,
 	}
 }
@@ -91,7 +91,7 @@ func incomingChains() chainKind {
 		lost: `select incoming_id from revisions where tenant_id = $1
 			union select resource_id from events where tenant_id = $1 and resource_type = 'incoming_invoice'
 			except select id from incoming where tenant_id = $1`,
-		entries: `select ` + revisionColumns + `, r.body, r.metadata` + fromRevisions + `i.id = $2 order by r.revision`,
+		entries: `select ` + revisionColumns + `, ` + withheldDocument + `, ` + withheldMetadata + fromRevisions + `i.id = $2 order by r.revision`,
 		read:    (*Tenant).readRevision, place: incomingSealPlace,
 	}
 }

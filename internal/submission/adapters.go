@@ -42,8 +42,15 @@ func NewAdapters(db *store.DB, connect func(store.Connection, secret.Text) (prov
 var ErrNoAdapter = errors.New("no adapter for the connection")
 
 // For returns the adapter of a connection. A replaced credential gets a new adapter. Calls under way keep the one they have,
-// and what is no longer kept here ends its idle connections by itself.
+// and what is no longer kept here ends its idle connections by itself. An error wraps [store.ErrChangedRow] when the
+// connection was changed other than through this program.
 func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
+	// Opened each time, for a kept adapter too: that the credential opens is what shows that the connection, its approval
+	// included, is what was recorded.
+	credential, err := a.db.Credential(c)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoAdapter, err)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	kept := a.open[c.ID]
@@ -52,10 +59,6 @@ func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
 			a.used.MoveToFront(kept)
 			return o.adapter, nil
 		}
-	}
-	credential, err := a.db.Credential(c)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoAdapter, err)
 	}
 	adapter, err := a.connect(c, credential)
 	if err != nil {

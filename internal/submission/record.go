@@ -32,6 +32,8 @@ type hearing struct {
 	// still before it could record it.
 	began   time.Time
 	profile provider.Profile
+	// changed tells that there was no call, because the connection was changed outside of this program.
+	changed bool
 	timeout time.Duration
 	polling Polling
 	// hold keeps the lease when a repeat of the submission follows; first tells that nothing was sent yet, and keeps it
@@ -227,6 +229,8 @@ func (h hearing) trouble(readable bool) string {
 		return ""
 	case h.answer.ErrorClass != provider.ClassNone:
 		return string(h.answer.ErrorClass)
+	case h.changed:
+		return "changed"
 	case status == 0:
 		return "unusable" // there is no adapter for the connection
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:

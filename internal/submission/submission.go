@@ -157,6 +157,7 @@ func (s *Service) speak(ctx context.Context, call store.Call, heard hearing, do 
 	adapter, profile, err := s.adapter(ctx, call.Connection)
 	heard.profile, heard.timeout, heard.polling = profile, s.CallTimeout, s.Polling
 	heard.answer.Kind, heard.began = provider.NotSent, s.db.Now() // nothing can have been sent without an adapter
+	heard.changed = errors.Is(err, store.ErrChangedRow)
 	if err == nil {
 		heard.answer, heard.began = s.exchange(ctx, heard.call, func(ctx context.Context) provider.Answer { return do(ctx, adapter) })
 	}

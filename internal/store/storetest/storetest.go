@@ -106,3 +106,17 @@ func (s *Store) Again(t testing.TB) *store.DB {
 	})
 	return db
 }
+
+// Rotated returns the store's keys with a new one, which is the primary.
+func (s *Store) Rotated(t testing.TB) *secret.Keyring {
+	t.Helper()
+	added, id, err := s.Options.Keys.Add()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated, err := added.Promote(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rotated
+}

@@ -1,0 +1,260 @@
+package store_test
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// boundSetting records that the keys of a database are known; it stands here for what somebody may remove.
+const boundSetting = `delete from settings where key = 'sealing_keys'`
+
+// changes are what somebody who can write the database may do to a connection to have the credential sent elsewhere, or
+// to have it used without approval.
+var changes = map[string]string{
+	"address":     `update connections set base_url = 'http://127.0.0.1:9' where id = $1`,
+	"kind":        `update connections set kind = 'simulator' where id = $1`,
+	"environment": `update connections set environment = 'sandbox' where id = $1`,
+	"state":       `update connections set state = 'pending' where id = $1`,
+	"fingerprint": `update connections set fingerprint = '000000000000' where id = $1`,
+	"approver":    `update connections set approved_by = 'Mallory' where id = $1`,
+	"approved at": `update connections set approved_at = approved_at + 1 where id = $1`,
+	"contract":    `update connections set approved_contract = 'C-9' where id = $1`,
+	"release":     `update connections set approved_release = '9' where id = $1`,
+	"no approval": `update connections set approved_at = null, approved_by = null, approved_contract = null, approved_release = null where id = $1`,
+}
+
+// TestChangedConnectionDoesNotOpen: whatever of a connection is changed past the store, its credential does not open, no
+// operation seals the change as if it were right, and the connection can still be disabled.
+func TestChangedConnectionDoesNotOpen(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		_, err := f.DisableConnection(ctx, f.connection.ID)
+		must(t, err)
+		for name, statement := range changes {
+			add := sandboxConnection()
+			add.Environment = "production"
+			c, err := f.AddConnection(ctx, f.account.ID, add)
+			must(t, err)
+			_, err = f.ApproveConnection(ctx, c.ID, "Ann", "C-1", "1.0.0")
+			must(t, err)
+			_, err = f.ActivateConnection(ctx, c.ID)
+			must(t, err)
+			_, err = f.ReplaceCredential(ctx, c.ID, secret.New("another-canary-11d0"))
+			must(t, err)
+			c, err = f.Connection(ctx, c.ID)
+			must(t, err)
+			if text, err := f.Credential(c); err != nil || text.Reveal() != "another-canary-11d0" {
+				t.Fatalf("%s: before the change: %v", name, err)
+			}
+			f.exec(t, statement, c.ID)
+			c, err = f.Connection(ctx, c.ID)
+			must(t, err)
+			_, err = f.Credential(c)
+			wantErr(t, err, store.ErrChangedRow)
+			_, err = f.ActivateConnection(ctx, c.ID)
+			wantErr(t, err, store.ErrChangedRow)
+			_, err = f.ReplaceCredential(ctx, c.ID, secret.New(credential))
+			wantErr(t, err, store.ErrChangedRow)
+			if c.Environment == "production" {
+				_, err = f.ApproveConnection(ctx, c.ID, "Ann", "C-1", "1.0.0")
+				wantErr(t, err, store.ErrChangedRow)
+			}
+			c, err = f.DisableConnection(ctx, c.ID)
+			must(t, err)
+			_, err = f.Credential(c)
+			wantErr(t, err, store.ErrChangedRow)
+		}
+	})
+}
+
+// TestApprovalCannotBeWritten: an approval that was written past the store lets nothing be submitted.
+func TestApprovalCannotBeWritten(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		add := sandboxConnection()
+		add.Environment = "production"
+		c, err := f.AddConnection(t.Context(), f.account.ID, add)
+		must(t, err)
+		f.exec(t, `update connections set approved_at = 1, approved_by = 'Mallory', approved_contract = 'C', approved_release = '1' where id = $1`, c.ID)
+		c, err = f.Connection(t.Context(), c.ID)
+		must(t, err)
+		_, err = f.Credential(c)
+		wantErr(t, err, store.ErrChangedRow)
+	})
+}
+
+// TestChangedDestinationGetsNothing: the deliveries of a subscription whose address was changed past the store end as failed,
+// and say why; once the address is right again they can be asked for again.
+func TestChangedDestinationGetsNothing(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		s := f.subscribe(t, api.EventSubmissionUpdated)
+		record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated)
+		f.exec(t, `update subscriptions set url = 'https://elsewhere.example.com/' where id = $1`, s.ID)
+		if claimed := f.claimDeliveries(t, s.ID, 10); len(claimed) != 0 {
+			t.Fatalf("%d deliveries go to %s", len(claimed), claimed[0].URL)
+		}
+		page, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1, 10)
+		must(t, err)
+		if len(page.Deliveries) != 1 || page.Deliveries[0].State != store.DeliveryFailed || *page.Deliveries[0].Reason != "subscription_changed" {
+			t.Fatalf("deliveries %+v", page.Deliveries)
+		}
+		f.exec(t, `update subscriptions set url = $2 where id = $1`, s.ID, s.URL)
+		_, err = f.tenant.Redeliver(t.Context(), page.Deliveries[0].ID)
+		must(t, err)
+		if claimed := f.claimDeliveries(t, s.ID, 10); len(claimed) != 1 || claimed[0].URL != s.URL {
+			t.Errorf("%d deliveries once the address is right again", len(claimed))
+		}
+	})
+}
+
+// unbind brings a database into the form of a version that knows no bound secrets: everything is sealed for its row alone, and
+// no key is recorded.
+func (f *fixture) unbind(t *testing.T, c company, subscription store.ID) (credentialSealed, secretSealed []byte) {
+	t.Helper()
+	account, connection, tenant := c.account.ID, c.connection.ID, c.tenant.Key()
+	var err error
+	credentialSealed, err = f.Options.Keys.Seal([]byte(credential), secret.Place{Tenant: account[:], Table: "connections", Column: "credential", Row: connection[:]})
+	must(t, err)
+	secretSealed, err = f.Options.Keys.Seal([]byte(signingSecret), secret.Place{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: subscription[:]})
+	must(t, err)
+	f.exec(t, `update connections set credential = $2 where id = $1`, connection, credentialSealed)
+	f.exec(t, `update subscriptions set secret = $2 where id = $1`, subscription, secretSealed)
+	f.exec(t, `delete from sealing_keys`)
+	f.exec(t, boundSetting)
+	return credentialSealed, secretSealed
+}
+
+// TestUpgradeBindsSecrets: opening a database of the version before seals everything anew, once. What is put back in the
+// form of before does not open from then on, and the records that say so cannot be removed.
+func TestUpgradeBindsSecrets(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		s := f.subscribe(t, api.EventSubmissionUpdated)
+		oldCredential, oldSecret := f.unbind(t, f.company, s.ID)
+		db := f.Again(t)
+		c, err := db.Connection(ctx, f.connection.ID)
+		must(t, err)
+		if text, err := db.Credential(c); err != nil || text.Reveal() != credential {
+			t.Fatalf("after the upgrade: %v", err)
+		}
+		if n := f.number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.number(t, `select count(*) from subscriptions where secret = $1`, oldSecret); n != 0 {
+			t.Fatalf("%d secrets are not bound", n)
+		}
+		f.exec(t, `update connections set credential = $2, base_url = 'http://127.0.0.1:9' where id = $1`, f.connection.ID, oldCredential)
+		for _, db := range []*store.DB{db, f.Again(t)} {
+			c, err = db.Connection(ctx, f.connection.ID)
+			must(t, err)
+			_, err = db.Credential(c)
+			wantErr(t, err, store.ErrChangedRow)
+		}
+		// Without the records of the keys the database would look as it did before the upgrade.
+		f.exec(t, `delete from sealing_keys`)
+		if _, err := store.Open(ctx, f.Address, f.Options); err == nil {
+			t.Error("a database opens whose records of keys were removed")
+		}
+		f.exec(t, boundSetting)
+		if _, err := store.Open(ctx, f.Address, f.Options); err == nil {
+			t.Error("a database opens with bound secrets and without the records of its keys")
+		}
+	})
+}
+
+// TestUpgradeWaitsForOlderServers: while a server of the version before runs, secrets stay in the form that it opens, new ones
+// too; they are bound by the first process that opens the database after it has ended.
+func TestUpgradeWaitsForOlderServers(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		first := f.subscribe(t, api.EventSubmissionUpdated)
+		older := f.olderServer(t)
+		oldCredential, oldSecret := f.unbind(t, f.company, first.ID)
+		db := f.Again(t)
+		tenant, err := db.Tenant(ctx, f.account.ID)
+		must(t, err)
+		second, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
+		must(t, err)
+		var sealed []byte
+		must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, second.ID).Scan(&sealed))
+		key, id := tenant.Key(), second.ID
+		if _, err := f.Options.Keys.Open(sealed, secret.Place{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err != nil {
+			t.Errorf("the older server does not open a new secret: %v", err)
+		}
+		if n := f.number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.number(t, `select count(*) from subscriptions where secret = $1`, oldSecret); n != 2 {
+			t.Errorf("%d of 2 secrets are as the older server opens them", n)
+		}
+		older()
+		f.Again(t)
+		if n := f.number(t, `select count(*) from subscriptions where secret = $1 or secret = $2`, oldSecret, sealed); n != 0 {
+			t.Errorf("%d secrets are not bound after the older server has ended", n)
+		}
+		// The process that was there before learns of it when it seals the next time.
+		third, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
+		must(t, err)
+		id = third.ID
+		must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, third.ID).Scan(&sealed))
+		if _, err := f.Options.Keys.Open(sealed, secret.Place{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err == nil {
+			t.Error("a secret was sealed in the form of before after the upgrade")
+		}
+	})
+}
+
+// olderServer stands for a running server of the version before: the lock of a file, or a session under the old name.
+func (f *fixture) olderServer(t *testing.T) (end func()) {
+	t.Helper()
+	if f.Exclusive() {
+		release, err := f.Serve()
+		must(t, err)
+		return func() { must(t, release()) }
+	}
+	conn, err := f.raw.Conn(t.Context())
+	must(t, err)
+	_, err = conn.ExecContext(t.Context(), `set application_name = 'quittance'`)
+	must(t, err)
+	return func() {
+		_, err := conn.ExecContext(t.Context(), `set application_name = 'ended'`)
+		must(t, err)
+		must(t, conn.Close())
+	}
+}
+
+// TestWrongKeysDoNotOpen: a database opens with its own keys alone, and the error names the key and the file.
+func TestWrongKeysDoNotOpen(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		right := f.Options.Keys.PrimaryID()
+		wrong, err := secret.Generate()
+		must(t, err)
+		file := t.TempDir() + "/wrong.json"
+		must(t, wrong.WriteKeyFile(file))
+		wrong, err = secret.ReadKeyFile(file)
+		must(t, err)
+		refused := func() {
+			t.Helper()
+			options := f.Options
+			options.Keys = wrong
+			db, err := store.Open(ctx, f.Address, options)
+			if err == nil {
+				must(t, db.Close())
+				t.Fatal("it opens")
+			}
+			var fault *store.KeyError
+			if !errors.As(err, &fault) || fault.ID != right || fault.File != file {
+				t.Fatalf("error %v", err)
+			}
+		}
+		refused()
+		// A database of before, which records no keys: what is sealed in it says so.
+		f.unbind(t, f.company, f.subscribe(t, api.EventSubmissionUpdated).ID)
+		refused()
+		if n := f.number(t, `select count(*) from sealing_keys`); n != 0 {
+			t.Error("a wrong key was recorded")
+		}
+		f.Again(t)
+		if n := f.number(t, `select count(*) from sealing_keys where id = `+strconv.FormatUint(uint64(right), 10)); n != 1 {
+			t.Errorf("%d records of the key", n)
+		}
+	})
+}

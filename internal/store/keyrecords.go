@@ -1,0 +1,409 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quittance/internal/secret"
+)
+
+// The forms in which credentials and signing secrets are sealed: for their row alone, as versions before 0015_sealing_keys did, or
+// bound to what they are for as well.
+const (
+	formRow   = 1
+	formBound = 2
+)
+
+// keyRecord is what the database keeps of a key: a value that the key has sealed.
+type keyRecord struct {
+	id      uint32
+	check   []byte
+	retired bool
+}
+
+// keyRecords are the keys under which a database is sealed.
+type keyRecords []keyRecord
+
+func checkPlace(id uint32) secret.Place {
+	return secret.Place{Table: "sealing_keys", Column: "check_value", Row: binary.BigEndian.AppendUint32(nil, id)}
+}
+
+// checkValue returns what the database keeps of a key of ring.
+func checkValue(ring *secret.Keyring, id uint32, form byte) ([]byte, error) {
+	sealing, err := ring.Promote(id)
+	if err != nil {
+		return nil, err
+	}
+	return sealing.Seal([]byte{form}, checkPlace(id))
+}
+
+// KeyError says that the keys at hand are not those of the database.
+type KeyError struct {
+	// ID is the number of the key.
+	ID uint32
+	// File is where the keys at hand were read from, "" when they were not.
+	File string
+	// Problem says what is wrong with the key.
+	Problem string
+}
+
+func (e *KeyError) Error() string {
+	file := "the keyring"
+	if e.File != "" {
+		file = "key file " + e.File
+	}
+	return fmt.Sprintf("%s is not that of this database: key %d %s", file, e.ID, e.Problem)
+}
+
+const (
+	keyMissing = "is missing or disabled there, and values in the database are sealed under it"
+	keyOther   = "is another key under the same number"
+	keyRetired = "is the primary one there, and was retired"
+)
+
+// fit returns ring as it may be used with the database: without retired keys. bound tells that all secrets are bound. It
+// returns a [*KeyError] when ring lacks a key.
+func (r keyRecords) fit(ring *secret.Keyring) (fitting *secret.Keyring, bound bool, err error) {
+	fitting = ring
+	for _, record := range r {
+		switch {
+		case record.retired && fitting.PrimaryID() == record.id:
+			return nil, false, &KeyError{record.id, ring.File(), keyRetired}
+		case record.retired && fitting.Holds(record.id):
+			if fitting, err = fitting.Disable(record.id); err != nil {
+				return nil, false, err
+			}
+		case record.retired:
+		case !ring.Holds(record.id):
+			return nil, false, &KeyError{record.id, ring.File(), keyMissing}
+		default:
+			form, err := ring.Open(record.check, checkPlace(record.id))
+			if err != nil || len(form) != 1 {
+				return nil, false, &KeyError{record.id, ring.File(), keyOther}
+			}
+			bound = bound || form[0] >= formBound
+		}
+	}
+	return fitting, bound, nil
+}
+
+// has tells whether a key is recorded.
+func (r keyRecords) has(id uint32) bool {
+	return slices.ContainsFunc(r, func(record keyRecord) bool { return record.id == id })
+}
+
+const keyRecordColumns = `select id, check_value, retired_at from sealing_keys order by id`
+
+func scanKeyRecord(row scanner) (keyRecord, error) {
+	var id int64
+	var record keyRecord
+	var retired sql.Null[int64]
+	err := row.Scan(&id, &record.check, &retired)
+	record.id, record.retired = uint32(id), retired.Valid //nolint:gosec // it was written from one
+	return record, err
+}
+
+// keyRecords reads the records.
+func (db *DB) keyRecords(ctx context.Context) (keyRecords, error) {
+	records, err := collect(ctx, db.reader, scanKeyRecord, keyRecordColumns)
+	return records, db.fail(err)
+}
+
+// lockedKeyRecords reads the records so that nobody changes them before the transaction ends.
+func (t *tx) lockedKeyRecords(ctx context.Context) (keyRecords, error) {
+	return collect(ctx, t, scanKeyRecord, keyRecordColumns+t.db.lock)
+}
+
+// bindsSecrets tells whether credentials and signing secrets are sealed in the bound form. While they are not, the answer
+// holds until the transaction ends.
+func (t *tx) bindsSecrets(ctx context.Context) (bool, error) {
+	if t.db.keys.bound.Load() {
+		return true, nil
+	}
+	keys, err := t.db.keys.current()
+	if err != nil {
+		return false, err
+	}
+	records, err := t.lockedKeyRecords(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, bound, err := records.fit(keys); err != nil || !bound {
+		return false, err
+	}
+	t.db.keys.bound.Store(true)
+	return true, nil
+}
+
+// CheckKeys compares the keys in use with those under which the database is sealed. It returns a [*KeyError] when one is missing or
+// another.
+func (db *DB) CheckKeys(ctx context.Context) error {
+	keys, err := db.keys.current()
+	if err != nil {
+		return err
+	}
+	return db.useKeys(ctx, keys)
+}
+
+// useKeys reads the records and takes keys into use if they fit.
+func (db *DB) useKeys(ctx context.Context, keys *secret.Keyring) error {
+	records, err := db.keyRecords(ctx)
+	if err != nil {
+		return err
+	}
+	return db.keys.use(keys, records)
+}
+
+// openKeys makes sure, before anything is sealed or opened, that the keys are those of the database. A new database gets
+// to know its key here.
+func (db *DB) openKeys(ctx context.Context) error {
+	keys, err := db.keys.current()
+	if err != nil {
+		return nil //nolint:nilerr // it was opened without keys, to do nothing with them
+	}
+	records, err := db.keyRecords(ctx)
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		if err := db.adoptKeys(ctx, keys); err != nil {
+			return err
+		}
+	}
+	if err := db.useKeys(ctx, keys); err != nil {
+		return err
+	}
+	if err := db.RecordKey(ctx, keys); err != nil {
+		return err
+	}
+	return db.BindSecrets(ctx)
+}
+
+// settingKeys is set once the keys of a database are recorded.
+const settingKeys = "sealing_keys"
+
+// errNoRecords says that somebody has removed the records of the keys.
+var errNoRecords = errors.New("the records of the keys under which this database is sealed are gone: it was changed outside of quittance. Restore it from a backup")
+
+// adoptKeys records the keys of a database that has no records yet: its primary key when it is new, and otherwise every
+// key that something is sealed under.
+func (db *DB) adoptKeys(ctx context.Context, keys *secret.Keyring) error {
+	used, err := db.KeysInUse(ctx)
+	if err != nil {
+		return err
+	}
+	ids, form := map[uint32]bool{keys.PrimaryID(): true}, byte(formBound)
+	for id := range used {
+		if !keys.Holds(id) {
+			return &KeyError{id, keys.File(), keyMissing}
+		}
+		ids[id], form = true, formRow
+	}
+	return db.write(ctx, "record keys", func(ctx context.Context, t *tx) error {
+		first, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingKeys, strconv.FormatInt(micros(t.now()), 10))
+		if err != nil {
+			return err
+		}
+		records, err := t.lockedKeyRecords(ctx)
+		switch {
+		case err != nil:
+			return err
+		case len(records) > 0:
+			return nil // another process has just done it
+		case first == 0:
+			return errNoRecords
+		}
+		if form == formRow {
+			if err := t.refuseBound(ctx, keys); err != nil {
+				return err
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(ids)) {
+			if err := t.insertKeyRecord(ctx, keys, id, form); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) insertKeyRecord(ctx context.Context, keys *secret.Keyring, id uint32, form byte) error {
+	check, err := checkValue(keys, id, form)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(id), check, micros(t.now()))
+	return err
+}
+
+func keyAct(name string, id uint32) Act {
+	return Act{Name: name, SubjectType: "key", Subject: strconv.FormatUint(uint64(id), 10)}
+}
+
+// AddedKey records in the audit log that a key was added to a key file.
+func (db *DB) AddedKey(ctx context.Context, id uint32) error {
+	return db.RecordAudit(ctx, keyAct("key.add", id))
+}
+
+// KeyNotLoadedError says that running servers have not loaded a key yet, so that they could not open what it seals.
+type KeyNotLoadedError struct {
+	ID      uint32
+	Servers []Server
+}
+
+func (e *KeyNotLoadedError) Error() string {
+	names := make([]string, len(e.Servers))
+	for n, s := range e.Servers {
+		names[n] = s.Name
+	}
+	return fmt.Sprintf("key %d is not loaded by the running servers %s: give them the key file that holds it, or wait until they have read it",
+		e.ID, strings.Join(names, ", "))
+}
+
+// RecordKey records the primary key of a keyring, so that servers and commands without it are refused from now on; a
+// no-op when it is recorded. It returns a [*KeyNotLoadedError] when a running server has not loaded the key.
+func (db *DB) RecordKey(ctx context.Context, keys *secret.Keyring) error {
+	id := keys.PrimaryID()
+	db.keys.mu.RLock()
+	known := db.keys.records.has(id)
+	db.keys.mu.RUnlock()
+	if known {
+		return nil
+	}
+	err := db.write(ctx, "record keys", func(ctx context.Context, t *tx) error {
+		records, err := t.lockedKeyRecords(ctx)
+		if err != nil || records.has(id) {
+			return err
+		}
+		_, bound, err := records.fit(keys)
+		if err != nil {
+			return err
+		}
+		alive, err := t.servers(ctx)
+		if err != nil {
+			return err
+		}
+		if without := slices.DeleteFunc(alive, func(s Server) bool { return slices.Contains(s.Keys, id) }); len(without) > 0 {
+			return &KeyNotLoadedError{ID: id, Servers: without}
+		}
+		form := byte(formRow)
+		if bound {
+			form = formBound
+		}
+		if err := t.insertKeyRecord(ctx, keys, id, form); err != nil {
+			return err
+		}
+		return t.audit(ctx, keyAct("key.promote", id))
+	})
+	if err != nil {
+		return err
+	}
+	return db.useKeys(ctx, keys)
+}
+
+// RefreshKeys reads the key file again and takes its keys into use, if they are those of the database; otherwise it returns
+// what is wrong with them, and the keys in memory stay. It also learns of keys that were retired.
+func (db *DB) RefreshKeys(ctx context.Context) error {
+	if db.keys.reload == nil {
+		return db.CheckKeys(ctx)
+	}
+	fresh, err := db.keys.reload()
+	if err != nil {
+		return err
+	}
+	records, err := db.keyRecords(ctx)
+	if err != nil {
+		return err
+	}
+	if records.has(fresh.PrimaryID()) {
+		return db.keys.use(fresh, records)
+	}
+	// Its primary key is not recorded yet: it is loaded, and the one before goes on sealing until every server has loaded it.
+	before, err := db.keys.current()
+	if err != nil {
+		return err
+	}
+	if !fresh.Holds(before.PrimaryID()) {
+		return &KeyError{before.PrimaryID(), fresh.File(), keyMissing}
+	}
+	waiting, err := fresh.Promote(before.PrimaryID())
+	if err != nil {
+		return err
+	}
+	if err := db.keys.use(waiting, records); err != nil {
+		return err
+	}
+	if err := db.RecordKey(ctx, fresh); !errors.As(err, new(*KeyNotLoadedError)) {
+		return err
+	}
+	return nil
+}
+
+// KeyRecorded tells whether a key is, or was, one of the database.
+func (db *DB) KeyRecorded(ctx context.Context, id uint32) (bool, error) {
+	records, err := db.keyRecords(ctx)
+	return records.has(id), err
+}
+
+// KeyInUseError says why a key cannot be retired.
+type KeyInUseError struct {
+	ID uint32
+	// Values are what is sealed under it, Servers the running servers that seal with it.
+	Values  []string
+	Servers []string
+}
+
+func (e *KeyInUseError) Error() string {
+	if len(e.Servers) > 0 {
+		return fmt.Sprintf("key %d is in use: the running servers %s seal with it; give them the key file in which another key is the primary one",
+			e.ID, strings.Join(e.Servers, ", "))
+	}
+	return fmt.Sprintf("key %d is in use: sealed under it is %s; run quittance key reseal first", e.ID, strings.Join(e.Values, ", "))
+}
+
+// RetireKey records that a key opens nothing any more; running servers learn of it within a second or two. It returns a
+// [*KeyInUseError] while anything is sealed under the key or a running server seals with it.
+func (db *DB) RetireKey(ctx context.Context, id uint32) error {
+	used, err := db.KeysInUse(ctx)
+	if err != nil {
+		return err
+	}
+	if values := used[id]; len(values) > 0 {
+		return &KeyInUseError{ID: id, Values: values}
+	}
+	err = db.write(ctx, "retire key", func(ctx context.Context, t *tx) error {
+		if _, err := t.lockedKeyRecords(ctx); err != nil {
+			return err
+		}
+		alive, err := t.servers(ctx)
+		if err != nil {
+			return err
+		}
+		inUse := &KeyInUseError{ID: id}
+		for _, s := range alive {
+			if s.PrimaryKey == id {
+				inUse.Servers = append(inUse.Servers, s.Name)
+			}
+		}
+		if len(inUse.Servers) > 0 {
+			return inUse
+		}
+		now := micros(t.now())
+		if _, err := t.exec(ctx, `insert into sealing_keys (id, check_value, recorded_at, retired_at) values ($1, $2, $3, $3)
+			on conflict (id) do update set retired_at = coalesce(sealing_keys.retired_at, excluded.retired_at)`, int64(id), []byte{}, now); err != nil {
+			return err
+		}
+		return t.audit(ctx, keyAct("key.retire", id))
+	})
+	if err != nil {
+		return err
+	}
+	return db.CheckKeys(ctx)
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ServerTimeout is how long after its last announcement a server counts as ended.
+const ServerTimeout = 35 * time.Second
+
+// Server is a running server as it has announced itself.
+type Server struct {
+	// ID is made anew at each start.
+	ID ID
+	// Name tells people which process it is.
+	Name, Version string
+	// Role is all, api or worker.
+	Role string
+	// Keys are the numbers of the keys that it opens values with, PrimaryKey the one that it seals with.
+	Keys       []uint32
+	PrimaryKey uint32
+	StartedAt  time.Time
+	SeenAt     time.Time
+}
+
+// NewServer returns the entry of a server that starts now, for [DB.Announce].
+func (db *DB) NewServer(name, version, role string) (Server, error) {
+	id, err := newID(db.now(), db.random)
+	return Server{ID: id, Name: name, Version: version, Role: role, StartedAt: db.now()}, err
+}
+
+// Announce tells other processes that a server is running, and which keys it has loaded. It is to be repeated well within
+// [ServerTimeout], and at once when the keys change. It returns a [*KeyError] when the server lacks a key of the database.
+func (db *DB) Announce(ctx context.Context, s Server) error {
+	return db.write(ctx, "announce server", func(ctx context.Context, t *tx) error {
+		// Locked, so that no key is promoted meanwhile that this server lacks.
+		records, err := t.lockedKeyRecords(ctx)
+		if err != nil {
+			return err
+		}
+		keys, err := db.keys.current()
+		if err != nil {
+			return err
+		}
+		if _, _, err := records.fit(keys); err != nil {
+			return err
+		}
+		var loaded []string
+		for _, key := range keys.List() {
+			if keys.Holds(key.ID) {
+				loaded = append(loaded, strconv.FormatUint(uint64(key.ID), 10))
+			}
+		}
+		_, err = t.exec(ctx, `insert into servers (id, name, version, role, keys, primary_key, started_at, seen_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
+			on conflict (id) do update set keys = excluded.keys, primary_key = excluded.primary_key, seen_at = excluded.seen_at`,
+			s.ID, s.Name, s.Version, s.Role, strings.Join(loaded, ","), int64(keys.PrimaryID()), micros(s.StartedAt), micros(t.now()))
+		return err
+	})
+}
+
+// Withdraw removes the announcement of a server that ends, and those of servers that have ended long ago.
+func (db *DB) Withdraw(ctx context.Context, s Server) error {
+	return db.write(ctx, "withdraw server", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `delete from servers where id = $1 or seen_at < $2`, s.ID, micros(t.now().Add(-24*time.Hour)))
+		return err
+	})
+}
+
+// Servers returns the servers that are running on this database, by name.
+func (db *DB) Servers(ctx context.Context) ([]Server, error) {
+	found, err := db.servers(ctx, db.reader)
+	return found, db.fail(err)
+}
+
+func (t *tx) servers(ctx context.Context) ([]Server, error) { return t.db.servers(ctx, t) }
+
+func (db *DB) servers(ctx context.Context, q querier) ([]Server, error) {
+	return collect(ctx, q, func(row scanner) (Server, error) {
+		var s Server
+		var keys string
+		var primary, started, seen int64
+		if err := row.Scan(&s.ID, &s.Name, &s.Version, &s.Role, &keys, &primary, &started, &seen); err != nil {
+			return Server{}, err
+		}
+		s.PrimaryKey, s.StartedAt, s.SeenAt = uint32(primary), instant(started), instant(seen) //nolint:gosec // it was written from one
+		for text := range strings.SplitSeq(keys, ",") {
+			id, err := strconv.ParseUint(text, 10, 32)
+			if err != nil {
+				return Server{}, err
+			}
+			s.Keys = append(s.Keys, uint32(id))
+		}
+		slices.Sort(s.Keys)
+		return s, nil
+	}, `select id, name, version, role, keys, primary_key, started_at, seen_at from servers where seen_at > $1 order by name, id`,
+		micros(db.now().Add(-ServerTimeout)))
+}
