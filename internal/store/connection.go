@@ -187,14 +187,6 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		if err != nil {
 			return err
 		}
-		switch {
-		case broken == nil:
-			if c.sealed, err = t.sealBound(ctx, credential, credentialPlace(c.Account, c.ID), c.bound()); err != nil {
-				return err
-			}
-		case c.State != ConnectionDisabled:
-			return broken // whatever it says now would be sealed as if it were right; to disable it is always possible
-		}
 		if c.State == ConnectionActive {
 			if err := t.allowedHere(ctx, c.Kind); err != nil {
 				return err
@@ -204,16 +196,15 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		if c.Approval != nil && c.Approval.At.IsZero() {
 			c.Approval.At = c.UpdatedAt
 		}
-		var at, by, contract, release any
-		if c.Approval != nil {
-			at, by, contract, release = micros(c.Approval.At), c.Approval.By, c.Approval.Contract, c.Approval.Release
+		switch {
+		case broken == nil:
+			if c.sealed, err = t.sealBound(ctx, credential, credentialPlace(c.Account, c.ID), c.bound()); err != nil {
+				return err
+			}
+		case c.State != ConnectionDisabled:
+			return broken // whatever it says now would be sealed as if it were right; to disable it is always possible
 		}
-		if c.RetryAt != nil {
-			c.RetryAt = &c.UpdatedAt // whoever changes a connection in trouble wants to know whether it helps
-		}
-		if _, err := t.exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
-			approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11 where account_id = $1 and id = $2`,
-			c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release, microsOrNil(c.RetryAt)); err != nil {
+		if err := t.updateConnection(ctx, &c); err != nil {
 			return err
 		}
 		if err := t.schedulePurchases(ctx, &c); err != nil {
@@ -224,6 +215,21 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		return t.audit(ctx, connectionAct(act, c, details))
 	})
 	return c, db.exists(err, "connections_active")
+}
+
+// updateConnection writes what a change has made of a connection.
+func (t *tx) updateConnection(ctx context.Context, c *Connection) error {
+	var at, by, contract, release any
+	if c.Approval != nil {
+		at, by, contract, release = micros(c.Approval.At), c.Approval.By, c.Approval.Contract, c.Approval.Release
+	}
+	if c.RetryAt != nil {
+		c.RetryAt = &c.UpdatedAt // whoever changes a connection in trouble wants to know whether it helps
+	}
+	_, err := t.exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
+		approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11 where account_id = $1 and id = $2`,
+		c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release, microsOrNil(c.RetryAt))
+	return err
 }
 
 // ActivateConnection makes a connection the account's active one. [ErrExists] says that another is active: it has to

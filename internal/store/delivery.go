@@ -93,7 +93,7 @@ func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Del
 		// be asked for again once the row is right.
 		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "tenant", t.id, "subscription", subscription, "error", err)
 		_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $3, due_at = null, updated_at = $4
-			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonChanged, micros(t.db.now()))
+			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonChanged, micros(tx.now()))
 		return nil, err
 	}
 	if err != nil {
