@@ -25,7 +25,7 @@ func (c *call) createCreditNote(ctx context.Context, in func() (api.CreditNoteRe
 	}
 	// An unknown invoice is refused before a malformed payload, and what the invoice has to say to the payload is reported
 	// with the rest of its faults: so even a malformed one is taken to its invoice.
-	created, err := c.session.Tenant.CreateCreditNote(ctx, invoiceID, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+	build := func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
 		form, ok := formFaults(malformed)
 		if !ok {
 			return store.NewCreditNote{}, malformed
@@ -35,11 +35,14 @@ func (c *call) createCreditNote(ctx context.Context, in func() (api.CreditNoteRe
 			return store.NewCreditNote{}, invalid(api.CodeValidationFailed, faults)
 		}
 		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason, ReasonCode: body.ReasonCode, Credit: credit}, nil
-	})
-	if err != nil {
-		return 0, out, err
 	}
-	return http.StatusCreated, c.answeredCreditNote(created), nil
+	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.CreditNote], error) {
+		created, err := t.CreateCreditNote(ctx, invoiceID, build)
+		if err != nil {
+			return 0, api.Data[api.CreditNote]{}, err
+		}
+		return http.StatusCreated, c.answeredCreditNote(created), nil
+	})
 }
 
 func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNote], error) {
@@ -90,11 +93,13 @@ func (c *call) creditNote(ctx context.Context, do func(*store.Tenant, context.Co
 	if err != nil {
 		return 0, api.Data[api.CreditNote]{}, err
 	}
-	n, err := do(c.session.Tenant, ctx, id)
-	if err != nil {
-		return 0, api.Data[api.CreditNote]{}, err
-	}
-	return http.StatusOK, c.answeredCreditNote(n), nil
+	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.CreditNote], error) {
+		n, err := do(t, ctx, id)
+		if err != nil {
+			return 0, api.Data[api.CreditNote]{}, err
+		}
+		return http.StatusOK, c.answeredCreditNote(n), nil
+	})
 }
 
 // answeredCreditNote is a credit note as it is answered, with its entity tag.

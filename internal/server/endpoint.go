@@ -31,6 +31,8 @@ type call struct {
 	body    strictjson.Value
 	raw     []byte
 	hasBody bool
+	// idempotent is set when the call has an idempotency key.
+	idempotent *idempotent
 	// header is sent with the answer.
 	header http.Header
 	// stay is what the request has of the room.

@@ -52,11 +52,13 @@ func (c *call) createInvoice(ctx context.Context, in func() (api.Draft, error)) 
 	if err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}
-	created, err := c.session.Tenant.CreateInvoice(ctx, &draft)
-	if err != nil {
-		return 0, api.Data[api.Invoice]{}, err
-	}
-	return http.StatusCreated, c.invoice(created), nil
+	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invoice], error) {
+		created, err := t.CreateInvoice(ctx, &draft)
+		if err != nil {
+			return 0, api.Data[api.Invoice]{}, err
+		}
+		return http.StatusCreated, c.invoice(created), nil
+	})
 }
 
 // draft reads a draft and adds the faults that only the domain knows.
@@ -147,17 +149,17 @@ func (c *call) submit(ctx context.Context) (int, api.Data[api.Invoice], error) {
 }
 
 func (c *call) createSubscription(ctx context.Context, in func() (api.SubscriptionRequest, error)) (int, api.Data[api.NewSubscription], error) {
-	var out api.Data[api.NewSubscription]
 	body, err := in()
 	if err != nil {
-		return 0, out, err
+		return 0, api.Data[api.NewSubscription]{}, err
 	}
-	created, key, err := c.Destinations.Subscribe(ctx, c.session.Tenant, c.Random, body)
-	if err != nil {
-		return 0, out, err
-	}
-	out.Data = api.NewSubscription{Subscription: created.Wire(), Secret: key}
-	return http.StatusCreated, out, nil
+	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewSubscription], error) {
+		created, key, err := c.Destinations.Subscribe(ctx, t, c.Random, body)
+		if err != nil {
+			return 0, api.Data[api.NewSubscription]{}, err
+		}
+		return http.StatusCreated, api.Data[api.NewSubscription]{Data: api.NewSubscription{Subscription: created.Wire(), Secret: key}}, nil
+	})
 }
 
 // alive is the answer of the health checks.

@@ -39,39 +39,67 @@ func (c *call) idempotencyKey() (string, error) {
 	return key, nil
 }
 
-// once serves an operation under an idempotency key: its effect and its answer are one transaction.
+// idempotent is what a call with an idempotency key carries.
+type idempotent struct {
+	key         string
+	fingerprint [32]byte
+	// replayed is the answer of the call that has acted; nil when this one has.
+	replayed *store.Reply
+}
+
+// once serves an operation under an idempotency key. An answer that is kept is given again before anything else is done. Otherwise the
+// operation is prepared outside of any transaction, and its effect and its answer are one: see [act].
 func (c *call) once(ctx context.Context, rt *route, key string) (status int, body any, err error) {
 	hash := sha256.New()
 	for _, part := range [][]byte{[]byte(c.request.Method), []byte(c.request.URL.Path), c.raw} {
 		fmt.Fprintf(hash, "%d:%s", len(part), part)
 	}
-	var fresh any
-	reply, replayed, err := c.session.Tenant.Idempotent(ctx, key, [32]byte(hash.Sum(nil)), c.IdempotencyTTL,
-		func(ctx context.Context, t *store.Tenant) (store.Reply, error) {
-			joined := *c
-			joined.session.Tenant = t
-			status, body, err := rt.operation.serve(ctx, &joined)
-			if err != nil {
-				return store.Reply{}, err
-			}
-			fresh = body
-			text, err := json.Marshal(keepable(body), asJSON)
-			if err != nil {
-				return store.Reply{}, fmt.Errorf("answer: %w", err)
-			}
-			return store.Reply{Status: status, EntityTag: c.header.Get("ETag"), Body: text}, nil
-		})
-	if err != nil {
+	c.idempotent = &idempotent{key: key, fingerprint: [32]byte(hash.Sum(nil))}
+	if c.idempotent.replayed, err = c.session.Tenant.Replay(ctx, key, c.idempotent.fingerprint); err != nil {
 		return 0, nil, err
 	}
-	if !replayed {
-		return reply.Status, fresh, nil
+	if c.idempotent.replayed == nil {
+		if status, body, err = rt.operation.serve(ctx, c); err != nil {
+			return 0, nil, err
+		}
+	}
+	reply := c.idempotent.replayed
+	if reply == nil {
+		return status, body, nil
 	}
 	c.header.Set(headerIdempotencyReplayed, "true")
 	if reply.EntityTag != "" {
 		c.header.Set("ETag", reply.EntityTag)
 	}
 	return reply.Status, jsontext.Value(reply.Body), nil
+}
+
+// act does the effect of an operation, which has checked and computed before what it can. With an idempotency key that is one
+// transaction with the answer that is kept: do gets a tenant whose operations join it, and writes in no other way. When another call
+// with the key has acted meanwhile, do is not called and its answer is given instead of what act returns.
+func act[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *store.Tenant) (status int, out Out, err error)) (status int, out Out, err error) {
+	if c.idempotent == nil {
+		return do(ctx, c.session.Tenant)
+	}
+	reply, replayed, err := c.session.Tenant.Idempotent(ctx, c.idempotent.key, c.idempotent.fingerprint, c.IdempotencyTTL,
+		func(ctx context.Context, t *store.Tenant) (store.Reply, error) {
+			if status, out, err = do(ctx, t); err != nil {
+				return store.Reply{}, err
+			}
+			text, err := json.Marshal(keepable(out), asJSON)
+			if err != nil {
+				return store.Reply{}, fmt.Errorf("answer: %w", err)
+			}
+			return store.Reply{Status: status, EntityTag: c.header.Get("ETag"), Body: text}, nil
+		})
+	if err != nil {
+		var zero Out
+		return 0, zero, err
+	}
+	if replayed {
+		c.idempotent.replayed = &reply
+	}
+	return status, out, nil
 }
 
 // keepable is an answer without what is shown once: a signing secret is not kept in clear, so that a repeat has none.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -41,17 +42,33 @@ func (c *call) patchInvoice(ctx context.Context) (int, api.Data[api.Invoice], er
 	if err != nil {
 		return 0, out, err
 	}
-	updated, err := c.session.Tenant.UpdateInvoice(ctx, id, c.matches, func(current []byte) (api.Draft, error) {
-		draft, faults, err := drafts.Patch(current, c.body)
-		if err != nil {
-			return draft, err
-		}
-		return draft, withFaults(invalid(api.CodeValidationFailed, faults), invoice.Faults(&draft))
-	})
+	// The patch is applied to the draft as it stands, before anything is locked; if the draft is another by then, once more.
+	before, err := c.session.Tenant.DraftText(ctx, id)
 	if err != nil {
 		return 0, out, err
 	}
-	return http.StatusOK, c.invoice(updated), nil
+	patched, refused := c.patched(before)
+	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invoice], error) {
+		updated, err := t.UpdateInvoice(ctx, id, c.matches, func(current []byte) (api.Draft, error) {
+			if bytes.Equal(current, before) {
+				return patched, refused
+			}
+			return c.patched(current)
+		})
+		if err != nil {
+			return 0, api.Data[api.Invoice]{}, err
+		}
+		return http.StatusOK, c.invoice(updated), nil
+	})
+}
+
+// patched applies the body to the text of a draft.
+func (c *call) patched(current []byte) (api.Draft, error) {
+	draft, faults, err := drafts.Patch(current, c.body)
+	if err != nil {
+		return draft, err
+	}
+	return draft, withFaults(invalid(api.CodeValidationFailed, faults), invoice.Faults(&draft))
 }
 
 func (c *call) deleteInvoice(ctx context.Context) (int, api.Data[api.Deleted], error) {

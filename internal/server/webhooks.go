@@ -43,11 +43,13 @@ func (c *call) subscription(ctx context.Context, do func(*store.Tenant, context.
 	if err != nil {
 		return 0, api.Data[api.Subscription]{}, err
 	}
-	s, err := do(c.session.Tenant, ctx, id)
-	if err != nil {
-		return 0, api.Data[api.Subscription]{}, err
-	}
-	return http.StatusOK, api.Data[api.Subscription]{Data: s.Wire()}, nil
+	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Subscription], error) {
+		s, err := do(t, ctx, id)
+		if err != nil {
+			return 0, api.Data[api.Subscription]{}, err
+		}
+		return http.StatusOK, api.Data[api.Subscription]{Data: s.Wire()}, nil
+	})
 }
 
 func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery], error) {
@@ -115,11 +117,13 @@ func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Cont
 	if err != nil {
 		return 0, api.Data[api.DeliveryDetail]{}, err
 	}
-	d, err := do(c.session.Tenant, ctx, id)
-	if err != nil {
-		return 0, api.Data[api.DeliveryDetail]{}, err
-	}
-	return http.StatusOK, api.Data[api.DeliveryDetail]{Data: d.WireDetail()}, nil
+	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.DeliveryDetail], error) {
+		d, err := do(t, ctx, id)
+		if err != nil {
+			return 0, api.Data[api.DeliveryDetail]{}, err
+		}
+		return http.StatusOK, api.Data[api.DeliveryDetail]{Data: d.WireDetail()}, nil
+	})
 }
 
 func (c *call) listEvents(ctx context.Context) (int, api.Feed[api.Event[jsontext.Value]], error) {

@@ -19,7 +19,8 @@ var ErrKeyReused = errors.New("idempotency key reused")
 
 // Idempotent runs act once for a key: in one transaction with its effect, the answer is kept until ttl has passed, and
 // a repeat with the same fingerprint is given that answer. Of two at the same time one acts and the other waits for
-// it. An error of act undoes everything, the key included. act gets a tenant whose operations join the transaction.
+// it. An error of act undoes everything, the key included. act gets a tenant whose operations join the transaction; any other write
+// inside it is refused.
 func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byte, ttl time.Duration,
 	act func(ctx context.Context, t *Tenant) (Reply, error)) (reply Reply, replayed bool, err error) {
 	err = t.write(ctx, "idempotent call", func(ctx context.Context, tx *tx) error {
@@ -36,7 +37,9 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 		}
 		if taken == 0 {
 			replayed = true
-			reply, err = t.kept(ctx, tx, key, fingerprint)
+			if reply, err = t.kept(ctx, tx, key, fingerprint, now); errors.Is(err, sql.ErrNoRows) {
+				err = ErrUnavailable // swept between two statements: the caller repeats the call
+			}
 			return err
 		}
 		joined := *t
@@ -51,16 +54,29 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 	return reply, replayed, err
 }
 
-// kept reads the answer that is kept for a key.
-func (t *Tenant) kept(ctx context.Context, q querier, key string, fingerprint [32]byte) (Reply, error) {
+// Replay returns the answer that is kept for a key, nil when there is none. It waits for nobody: what [Tenant.Idempotent] is doing at
+// the moment, it does not see. [ErrKeyReused] says that the key was used for another request.
+func (t *Tenant) Replay(ctx context.Context, key string, fingerprint [32]byte) (reply *Reply, err error) {
+	err = t.read(func(q querier) error {
+		found, err := t.kept(ctx, q, key, fingerprint, t.db.now())
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		reply = &found
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+// kept reads the answer that is kept for a key beyond an instant.
+func (t *Tenant) kept(ctx context.Context, q querier, key string, fingerprint [32]byte, now time.Time) (Reply, error) {
 	var reply Reply
 	var first []byte
-	err := q.QueryRowContext(ctx, `select fingerprint, status, entity_tag, body from idempotency where tenant_id = $1 and key = $2`, t.id, key).
-		Scan(&first, &reply.Status, &reply.EntityTag, &reply.Body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Reply{}, ErrUnavailable // swept between two statements: the caller repeats the call
-	}
-	if err != nil {
+	if err := q.QueryRowContext(ctx, `select fingerprint, status, entity_tag, body from idempotency where tenant_id = $1 and key = $2 and expires_at > $3`,
+		t.id, key, micros(now)).Scan(&first, &reply.Status, &reply.EntityTag, &reply.Body); err != nil {
 		return Reply{}, err
 	}
 	if [32]byte(first) != fingerprint {

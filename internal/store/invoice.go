@@ -156,6 +156,15 @@ func (t *Tenant) invoice(ctx context.Context, q querier, id ID, lock string) (In
 	return found, nil
 }
 
+// DraftText returns the document of an invoice as [Tenant.UpdateInvoice] hands it to change.
+func (t *Tenant) DraftText(ctx context.Context, id ID) ([]byte, error) {
+	found, err := t.Invoice(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return marshalDraft(&found.Draft)
+}
+
 // ErrNotEditable says that an invoice is submitted and not rejected, or has live credit notes, so that its document is
 // fixed.
 var ErrNotEditable = errors.New("invoice not editable")

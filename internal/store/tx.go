@@ -131,6 +131,9 @@ func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string)
 // run more than once: it keeps its results in variables it sets anew each time and touches nothing outside the
 // transaction. It and [writeShared] are the only ways to write, so that how transactions are committed is decided here alone.
 func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) error {
+	if err := outside(ctx); err != nil {
+		return err
+	}
 	// Writes that are committed together run with the context of one of them, so each names its own actor.
 	actor, run := ActorOf(ctx), fn
 	fn = func(ctx context.Context, t *tx) error {
@@ -144,6 +147,22 @@ func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Contex
 	return db.told(woken, err)
 }
 
+// errInside says that a write was begun inside a transaction, which would wait for itself.
+var errInside = errors.New("a write inside another one")
+
+type insideKey struct{}
+
+// inside is the context of what runs in a transaction.
+func inside(ctx context.Context) context.Context { return context.WithValue(ctx, insideKey{}, true) }
+
+// outside returns [errInside] for the context of what runs in a transaction.
+func outside(ctx context.Context) error {
+	if ctx.Value(insideKey{}) != nil {
+		return errInside
+	}
+	return nil
+}
+
 // writeShared is write for a fact of which many are committed at once: run does for all members what each of them asks
 // for, with one statement where that is possible, and tells each in itself what came of it. It also gets members alone:
 // on SQLite, in a transaction that t has joined, and after it has returned an error for several, which then is about only some of them.
@@ -152,6 +171,9 @@ func writeShared[M any](ctx context.Context, t *Tenant, owner ID, fact string, m
 	alone := func(ctx context.Context, tx *tx) error { return run(ctx, tx, []M{member}) }
 	if t == nil || t.db == nil || t.tx != nil || t.db.shared == nil {
 		return t.write(ctx, fact, alone)
+	}
+	if err := outside(ctx); err != nil {
+		return err
 	}
 	return t.db.writeTogether(ctx, t.db.shared[fact].of(owner), &proposal{fact: fact, fn: alone, member: member, size: size,
 		shared: func(ctx context.Context, tx *tx, batch []*proposal) error {
@@ -252,7 +274,7 @@ func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Co
 		}
 	}()
 	t := db.newTx(begun)
-	if err := t.ended(fn(ctx, t)); err != nil {
+	if err := t.ended(fn(inside(ctx), t)); err != nil {
 		return nil, err
 	}
 	db.Checkpoint(Before, fact)

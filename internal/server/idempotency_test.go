@@ -1,0 +1,63 @@
+package server_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestKeyedCallsHoldNobodyUp: while a write of another company does not end, calls with an idempotency key that have no effect are
+// answered: those that are refused, preflight, and a repeat. One that has an effect waits for its turn, and has it.
+func TestKeyedCallsHoldNobodyUp(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		c, other := s.company(t), s.company(t)
+		token := c.token(t)
+		send := func(path, key, body string) answer {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second) // a call that waits for the writer gives up after more
+			defer cancel()
+			a, err := s.try(ctx, request{method: http.MethodPost, path: path, body: body, token: token, header: http.Header{"Idempotency-Key": {key}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		first := send(invoices, "first", least)
+		first.want(t, http.StatusCreated, "")
+		tenant, err := s.db.Tenant(t.Context(), other.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holding, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, _, err := tenant.Idempotent(context.WithoutCancel(t.Context()), "held", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.Reply, error) {
+				close(holding)
+				<-release
+				return store.Reply{Status: http.StatusOK, Body: []byte("{}")}, nil
+			})
+			ended <- err
+		}()
+		<-holding
+		send(invoices, "refused", `{"invoice_number":7}`).want(t, http.StatusUnprocessableEntity, api.CodeValidationFailed)
+		send(invoices+"/preflight", "preflight", least).want(t, http.StatusOK, "")
+		send(invoices, "first", least+" ").want(t, http.StatusConflict, api.CodeIdempotencyKeyReused)
+		if again := send(invoices, "first", least); again.header.Get("Idempotency-Replayed") != "true" || again.text != first.text {
+			t.Errorf("the repeat is answered %s, the first call %s", again.text, first.text)
+		}
+		waiting := make(chan answer, 1)
+		go func() { waiting <- send(invoices, "preflight", least) }() // nothing was stored for the preflight: its key is free
+		close(release)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		a := <-waiting
+		a.want(t, http.StatusCreated, "")
+		if a.header.Get("Idempotency-Replayed") != "" {
+			t.Error("an answer to a preflight was kept")
+		}
+	})
+}
