@@ -112,10 +112,10 @@ func (t *Tenant) liveCredits(ctx context.Context, q querier, invoiceID ID) ([]in
 
 // CreditedInvoice returns an invoice with what its live credit notes take of it.
 func (t *Tenant) CreditedInvoice(ctx context.Context, id ID) (found Invoice, live []invoice.Credit, err error) {
-	err = t.read(func(q querier) (err error) {
-		if found, err = t.invoice(ctx, q, id, ""); err != nil {
-			return err
-		}
+	if found, err = t.Invoice(ctx, id); err != nil {
+		return found, nil, err
+	}
+	err = t.read(func(q querier) error {
 		live, err = t.liveCredits(ctx, q, id)
 		return err
 	})

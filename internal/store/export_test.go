@@ -58,13 +58,13 @@ func (w watchedQuerier) QueryRowContext(ctx context.Context, query string, args 
 }
 
 // WatchDeliveries is [Tenant.Deliveries], and tells of each of its statements.
-func (t *Tenant) WatchDeliveries(ctx context.Context, filter DeliveryFilter, page int, watch func(query string, args []any)) error {
+func WatchDeliveries(ctx context.Context, t *Tenant, filter DeliveryFilter, page int, watch func(query string, args []any)) error {
 	_, err := t.deliveries(ctx, watchedQuerier{t.db.reader, watch}, filter, page, 25)
 	return err
 }
 
 // WatchInvoices is [Tenant.Invoices] for a list that is filtered or sorted, and tells of each of its statements.
-func (t *Tenant) WatchInvoices(ctx context.Context, filter InvoiceFilter, page int, watch func(query string, args []any)) error {
+func WatchInvoices(ctx context.Context, t *Tenant, filter InvoiceFilter, page int, watch func(query string, args []any)) error {
 	_, err := t.searchInvoices(ctx, watchedQuerier{t.db.reader, watch}, &filter, page, 25)
 	return err
 }

@@ -116,31 +116,15 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 const invoiceColumns = `i.id, i.document, i.version, i.created_at, i.updated_at`
 
 func scanInvoice(row scanner) (Invoice, error) {
-	var i Invoice
-	var document string
-	var created, updated int64
-	if err := row.Scan(&i.ID, &document, &i.Version, &created, &updated); err != nil {
+	var r rawInvoice
+	if err := row.Scan(r.columns()...); err != nil {
 		return Invoice{}, err
 	}
-	i.CreatedAt, i.UpdatedAt = instant(created), instant(updated)
-	if err := jsonv2.Unmarshal([]byte(document), &i.Draft); err != nil {
-		return Invoice{}, fmt.Errorf("stored draft %s: %w", i.ID, err)
-	}
-	return i, nil
+	return r.parse()
 }
 
-// Invoice returns one invoice.
-func (t *Tenant) Invoice(ctx context.Context, id ID) (Invoice, error) {
-	var found Invoice
-	err := t.read(func(q querier) error {
-		var err error
-		found, err = t.invoice(ctx, q, id, "")
-		return err
-	})
-	return found, err
-}
-
-// invoice reads an invoice with its current submission; lock is the engine's lock suffix or "".
+// invoice reads an invoice with its current submission in a transaction, in which lock, the engine's lock suffix, keeps both
+// as they are.
 func (t *Tenant) invoice(ctx context.Context, q querier, id ID, lock string) (Invoice, error) {
 	found, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+lock, t.id, id))
 	if err != nil {

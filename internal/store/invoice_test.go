@@ -162,3 +162,54 @@ func TestConcurrentCreation(t *testing.T) {
 		}
 	})
 }
+
+// TestInvoiceSnapshot: an invoice is read and listed with the submission of the same moment, while it is corrected and
+// submitted again and again.
+func TestInvoiceSnapshot(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		created := f.create(t, "INV-0")
+		rounds, reads := 40, 0
+		if testing.Short() {
+			rounds = 10
+		}
+		ended := make(chan struct{})
+		race(3, func(n int) {
+			if n == 0 {
+				defer close(ended)
+				for round := range rounds {
+					decide(t, f.begin(t, created.ID), func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
+					_, err := f.tenant.UpdateInvoice(t.Context(), created.ID, func(int64) bool { return true }, func([]byte) (api.Draft, error) {
+						return *draft(fmt.Sprintf("INV-%d", round+1)), nil
+					})
+					must2(t, err)
+				}
+				return
+			}
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				read, err := f.tenant.Invoice(t.Context(), created.ID)
+				must2(t, err)
+				listed, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 1)
+				must2(t, err)
+				if err != nil {
+					return
+				}
+				for _, i := range []store.Invoice{read, listed.Invoices[0].Invoice} {
+					if i.Submission != nil && i.Submission.Number != *i.Draft.InvoiceNumber {
+						t.Errorf("%s is shown with the submission of %s", *i.Draft.InvoiceNumber, i.Submission.Number)
+					}
+				}
+				if n == 1 {
+					reads++
+				}
+			}
+		})
+		if reads == 0 {
+			t.Error("nothing was read meanwhile")
+		}
+	})
+}

@@ -59,7 +59,7 @@ func TestDeliveryPlans(t *testing.T) {
 			{}, {State: store.DeliveryPending}, {State: store.DeliveryFailed}, {State: store.DeliveryBlocked}, {Kind: api.EventTerminal}, {Subscription: s.ID},
 			{Subscription: s.ID, State: store.DeliveryFailed, Kind: api.EventTerminal}, {Event: all.Deliveries[0].Event}, {Event: all.Deliveries[0].Event, Subscription: s.ID},
 		} {
-			must(t, f.tenant.WatchDeliveries(t.Context(), filter, 1, func(query string, args []any) {
+			must(t, store.WatchDeliveries(t.Context(), f.tenant, filter, 1, func(query string, args []any) {
 				statements++
 				steps := f.plan(t, query, args)
 				wantIndexed(t, query, steps)
@@ -90,7 +90,7 @@ func TestInvoicePlans(t *testing.T) {
 			{Attention: new(true)}, {Attention: new(false)}, {IssuedFrom: "2026-01-01"}, {IssuedTo: "2026-01-01", Order: store.OrderIssueDate, Ascending: true},
 			{UpdatedSince: &now, Submitted: new(false)}, {Recipient: "x"}, {Search: "x"},
 		} {
-			must(t, f.tenant.WatchInvoices(t.Context(), filter, 1, func(query string, args []any) {
+			must(t, store.WatchInvoices(t.Context(), f.tenant, filter, 1, func(query string, args []any) {
 				statements++
 				wantIndexed(t, query, f.plan(t, query, args))
 				if strings.Contains(query, "document") {

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	jsonv2 "github.com/go-json-experiment/json"
+)
+
+// rawInvoice is an invoice whose document is not parsed yet: parsed, it takes many times as much memory.
+type rawInvoice struct {
+	id                        ID
+	document                  string
+	version, created, updated int64
+	submission                *Submission
+}
+
+// columns are where the columns of invoiceColumns go.
+func (r *rawInvoice) columns() []any {
+	return []any{&r.id, &r.document, &r.version, &r.created, &r.updated}
+}
+
+func (r *rawInvoice) parse() (Invoice, error) {
+	i := Invoice{ID: r.id, Version: r.version, CreatedAt: instant(r.created), UpdatedAt: instant(r.updated), Submission: r.submission}
+	if err := jsonv2.Unmarshal([]byte(r.document), &i.Draft); err != nil {
+		return Invoice{}, fmt.Errorf("stored draft %s: %w", r.id, err)
+	}
+	return i, nil
+}
+
+// Invoice returns one invoice, with the submission of the same moment.
+func (t *Tenant) Invoice(ctx context.Context, id ID) (Invoice, error) {
+	return t.InvoiceWithin(ctx, id, func(int) error { return nil })
+}
+
+// InvoiceWithin is [Tenant.Invoice] for a caller whose memory has a bound: charge is told how many bytes the document has
+// before it is parsed, and its error is returned as it is.
+func (t *Tenant) InvoiceWithin(ctx context.Context, id ID, charge func(bytes int) error) (Invoice, error) {
+	var raw rawInvoice
+	err := t.read(func(q querier) (err error) {
+		raw, err = t.readInvoice(ctx, q, id)
+		return err
+	})
+	if err != nil {
+		return Invoice{}, err
+	}
+	if err := charge(len(raw.document)); err != nil {
+		return Invoice{}, err
+	}
+	return raw.parse()
+}
+
+// readInvoice reads an invoice with its current submission as both were at one moment, outside of a transaction. The one
+// statement finds an invoice with a submission, the other one without; between them an invoice may go from one to the other.
+func (t *Tenant) readInvoice(ctx context.Context, q querier, id ID) (rawInvoice, error) {
+	const tries = 5
+	for range tries {
+		raw, err := t.readSubmitted(ctx, q, id)
+		if err == nil || !errors.Is(err, sql.ErrNoRows) {
+			return raw, err
+		}
+		var submitted bool
+		err = q.QueryRowContext(ctx, `select `+invoiceColumns+`, exists (select 1 from submissions c where c.tenant_id = $1 and c.invoice_id = i.id and c.current = 1)
+			from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, id).Scan(append(raw.columns(), &submitted)...)
+		if err != nil || !submitted {
+			return raw, err
+		}
+	}
+	return rawInvoice{}, fmt.Errorf("%w: invoice %s keeps changing", ErrUnavailable, id)
+}
+
+// readSubmitted reads an invoice that has a current submission.
+func (t *Tenant) readSubmitted(ctx context.Context, q querier, id ID) (rawInvoice, error) {
+	var raw rawInvoice
+	row := q.QueryRowContext(ctx, `select `+invoiceColumns+`, s.* from invoices i
+		join (select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and invoice_id = $2 and current = 1) s on 1 = 1
+		where i.tenant_id = $1 and i.id = $2`, t.id, id)
+	current, err := scanSubmission(behind{row, raw.columns()})
+	if err != nil {
+		return rawInvoice{}, err
+	}
+	if current.Sent() {
+		raw.submission = &current
+	}
+	return raw, nil
+}
+
+// behind is a row whose first columns go elsewhere.
+type behind struct {
+	row   scanner
+	first []any
+}
+
+// Scan scans the first columns too.
+func (b behind) Scan(dest ...any) error { return b.row.Scan(append(b.first, dest...)...) }
