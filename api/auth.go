@@ -32,18 +32,21 @@ type LoginAccount struct {
 
 // Profile is what an invoice says about its seller; every field is optional.
 type Profile struct {
-	LegalName             *string `json:"legal_name" maxLength:"256" doc:"Seller name (BT-27)."`
-	Street                *string `json:"street" maxLength:"256" doc:"Seller address line 1 (BT-35)."`
-	City                  *string `json:"city" maxLength:"256" doc:"Seller city (BT-37)."`
-	Subdivision           *string `json:"subdivision" maxLength:"64" doc:"Seller country subdivision (BT-39)."`
-	Country               *string `json:"country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Seller country (BT-40)."`
-	EndpointScheme        *string `json:"endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the seller (BT-34-1)."`
-	EndpointID            *string `json:"endpoint_id" maxLength:"64" doc:"Electronic address of the seller (BT-34)."`
-	TaxRegistrationNumber *string `json:"tax_registration_number" maxLength:"64" doc:"Seller tax registration (BT-31)."`
-	LegalRegistration     *string `json:"legal_registration_number" maxLength:"64" doc:"Seller legal registration (BT-30)."`
-	LegalRegistrationType *string `json:"legal_registration_type" maxLength:"64" doc:"Kind of the legal registration (PINT-AE BTAE-15)."`
-	PayeeAccount          *string `json:"payee_account" maxLength:"64" doc:"Payment account (BT-84)."`
-	BuyerReference        *string `json:"buyer_reference" maxLength:"64" doc:"Default buyer reference (BT-10)."`
+	LegalName                  *string `json:"legal_name" maxLength:"256" doc:"Seller name (BT-27)."`
+	Street                     *string `json:"street" maxLength:"256" doc:"Seller address line 1 (BT-35)."`
+	City                       *string `json:"city" maxLength:"256" doc:"Seller city (BT-37)."`
+	Subdivision                *string `json:"subdivision" maxLength:"64" doc:"Seller country subdivision (BT-39)."`
+	Country                    *string `json:"country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Seller country (BT-40)."`
+	EndpointScheme             *string `json:"endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the seller (BT-34-1)."`
+	EndpointID                 *string `json:"endpoint_id" maxLength:"64" doc:"Electronic address of the seller (BT-34)."`
+	TaxRegistrationNumber      *string `json:"tax_registration_number" maxLength:"64" doc:"Seller tax registration (BT-31)."`
+	LegalRegistration          *string `json:"legal_registration_number" maxLength:"64" doc:"Seller legal registration (BT-30)."`
+	LegalRegistrationType      *string `json:"legal_registration_type" maxLength:"64" doc:"Kind of the legal registration (PINT-AE BTAE-15)."`
+	LegalRegistrationAuthority *string `json:"legal_registration_authority" maxLength:"256" doc:"Who issued the legal registration, which some types of it need: of a trade licence in the UAE the authority (PINT-AE BTAE-12), of a passport the country." example:"Department of Economy and Tourism"`
+	Currency                   *string `json:"currency" maxLength:"64" codelist:"currency" doc:"Currency in which the company mostly invoices (ISO 4217)." example:"AED"`
+	Logo                       *string `json:"logo" maxLength:"90000" doc:"Logo for printed documents: a PNG or JPEG image as a data URL in base64, at most 65536 bytes, 2048 pixels wide and high. It is not sent to the provider."`
+	PayeeAccount               *string `json:"payee_account" maxLength:"64" doc:"Payment account (BT-84)."`
+	BuyerReference             *string `json:"buyer_reference" maxLength:"64" doc:"Default buyer reference (BT-10)."`
 }
 
 // PasswordRequest is the body of a password change.

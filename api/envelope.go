@@ -68,8 +68,10 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // Fault is one broken rule of one field of a payload.
 type Fault struct {
-	// Rule names the rule: required, type, max_length, … or the official identifier of a business rule.
-	Rule string `json:"rule" doc:"The rule that is broken: required, type, max_length … or the official id of a business rule."`
+	// Rule is this API's word for the rule: required, type, max_length, country_unknown, …
+	Rule string `json:"rule" doc:"This API's word for the rule that is broken: required, type, max_length, country_unknown …" example:"base_quantity_not_positive"`
+	// RuleID is the official identifier of a business rule, where there is one.
+	RuleID string `json:"rule_id,omitempty" doc:"Official identifier of the business rule; absent where there is none." example:"BR-CL-14"`
 	// Message says in English what the rule wants.
 	Message string `json:"message" doc:"What the rule wants."`
 }
@@ -80,6 +82,11 @@ type Faults map[string][]Fault
 // Add appends a fault at path.
 func (f Faults) Add(path, rule, message string) {
 	f[path] = append(f[path], Fault{Rule: rule, Message: message})
+}
+
+// AddOfficial appends a fault at path that has an official identifier.
+func (f Faults) AddOfficial(path, rule, ruleID, message string) {
+	f[path] = append(f[path], Fault{Rule: rule, RuleID: ruleID, Message: message})
 }
 
 // Has tells whether a fault was reported at path.

@@ -13,6 +13,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
+	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
@@ -261,7 +262,7 @@ func (c accountProfileCmd) Run(env environment) error {
 		return fmt.Errorf("%s: not one JSON document", c.File)
 	}
 	profile, faults := strictjson.For[api.Profile]().Decode(value)
-	if len(faults) > 0 {
+	if faults = faults.With(invoice.ProfileFaults(&profile)); len(faults) > 0 {
 		return faultsError{file: c.File, faults: faults}
 	}
 	return c.change(env, func(db *store.DB, ctx context.Context, id store.ID) error { return db.SetProfile(ctx, id, profile) })

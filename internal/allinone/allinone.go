@@ -282,7 +282,7 @@ func (s *Sandbox) makeAccount(ctx context.Context, saved *state) (password strin
 func syntheticProfile(company string) api.Profile {
 	return api.Profile{LegalName: &company, Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
 		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
-		LegalRegistration: new("EX-000001"), LegalRegistrationType: new("TL"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("SANDBOX")}
+		LegalRegistration: new("EX-000001"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("SANDBOX")}
 }
 
 func (s *Sandbox) describe(saved *state) {

@@ -17,7 +17,7 @@ import (
 func syntheticProfile() api.Profile {
 	return api.Profile{LegalName: new("Bench Trading LLC"), Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
 		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
-		LegalRegistration: new("EX-000002"), LegalRegistrationType: new("TL"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("BENCH")}
+		LegalRegistration: new("EX-000002"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("BENCH")}
 }
 
 // syntheticDraft is a complete draft with a number of items.

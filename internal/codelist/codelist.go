@@ -7,7 +7,8 @@
 // The files of data come from the published artefacts: endpoint schemes from the EAS list with the states of the
 // Peppol list v9.7, currencies from ISO 4217 with their minor units, countries from ISO 3166-1 (1A and XI are
 // accepted by the rules, not by ISO), emirates from PINT-AE, payment means from UNCL4461, tax categories from
-// UNCL5305 and units from UN/ECE Recommendations 20 and 21 (packaging with an X in front). Columns en, bis3, pint
+// UNCL5305, units from UN/ECE Recommendations 20 and 21 (packaging with an X in front), types of legal registrations and reasons
+// of tax exemption from PINT-AE. Columns en, bis3, pint
 // and pint_ae hold y where that rule set accepts the code. The published UAE list writes the tax category N with a
 // Greek letter; the rules compare with the Latin one, and so does the file.
 //
@@ -106,6 +107,13 @@ func TaxCategories() *List[Entry] { return taxCategories() }
 // Units returns the units of measure and of packaging (EN 16931 BT-130, rule BR-CL-23).
 func Units() *List[Entry] { return units() }
 
+// LegalRegistrationTypes returns the types of a legal registration in the United Arab Emirates (PINT-AE BTAE-15 and BTAE-16, rules
+// ibr-173-ae and ibr-183-ae).
+func LegalRegistrationTypes() *List[Entry] { return legalRegistrationTypes() }
+
+// TaxExemptions returns the reasons for which the United Arab Emirates exempt a supply (EN 16931 BT-121, rule ibr-167-ae).
+func TaxExemptions() *List[Entry] { return taxExemptions() }
+
 // Each list is read once, when it is first asked for: a command that needs none pays for none.
 var (
 	currencies = lazy("iso4217.csv", func(r row) (Currency, error) {
@@ -122,6 +130,9 @@ var (
 	paymentMeans  = lazy("uncl4461_payment_means.csv", plain)
 	taxCategories = lazy("uncl5305_tax_category.csv", plain)
 	units         = lazy("unece_rec20_21_units.csv", plain)
+
+	legalRegistrationTypes = lazy("ae_legal_id_type.csv", plain)
+	taxExemptions          = lazy("ae_tax_exemption.csv", plain)
 )
 
 // plain reads a row of a list that says no more than code and name.

@@ -17,6 +17,8 @@ func TestMembership(t *testing.T) {
 		{"currencies", Currencies().Has, []string{"AED", "JPY", "BHD", "XAU", "STD", "CNH"}, []string{"", "aed", "AED ", "ABC", "HRK", "BGN", "784"}},
 		{"endpoint schemes", EndpointSchemes().Has, []string{"0235", "0088", "0193", "EM"}, []string{"", "235", "9901", "0000"}},
 		{"countries", Countries().Has, []string{"AE", "DE", "XI", "1A"}, []string{"", "ae", "ARE", "UK", "ZZ"}},
+		{"types of legal registration", LegalRegistrationTypes().Has, []string{"TL", "EID", "PAS", "CD"}, []string{"", "tl", "CL", "CRN"}},
+		{"tax exemptions", TaxExemptions().Has, []string{"DL8.46.1", "DL8.46.4"}, []string{"", "DL8.46.5", "VATEX-EU-O"}},
 		{"emirates", Emirates().Has, []string{"AUH", "DXB", "SHJ", "UAQ", "FUJ", "AJM", "RAK"}, []string{"", "AE-DU", "dxb", "Dubai"}},
 		{"payment means", PaymentMeans().Has, []string{"1", "10", "30", "58", "Z01", "ZZZ", "69"}, []string{"", "0", "030", "71"}},
 		{"tax categories", TaxCategories().Has, []string{"S", "Z", "E", "O", "AE", "K", "G", "L", "M", "B"}, []string{"", "s", "A", "X"}},

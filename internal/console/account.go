@@ -31,14 +31,15 @@ func (p accountPage) OfNew() bool { return p.Fault != "" && p.Fault != "wrong" }
 type profileField struct{ Name, Value string }
 
 func profileFields(p *api.Profile) []profileField {
-	out := make([]profileField, 0, 12)
+	out := make([]profileField, 0, 14)
 	for _, field := range []struct {
 		name  string
 		value *string
 	}{
 		{"legal_name", p.LegalName}, {"street", p.Street}, {"city", p.City}, {"subdivision", p.Subdivision}, {"country", p.Country},
 		{"endpoint_scheme", p.EndpointScheme}, {"endpoint_id", p.EndpointID}, {"tax_registration_number", p.TaxRegistrationNumber},
-		{"legal_registration_number", p.LegalRegistration}, {"legal_registration_type", p.LegalRegistrationType},
+		{"legal_registration_number", p.LegalRegistration}, {"legal_registration_type", p.LegalRegistrationType}, {"legal_registration_authority", p.LegalRegistrationAuthority},
+		{"currency", p.Currency},
 		{"payee_account", p.PayeeAccount}, {"buyer_reference", p.BuyerReference},
 	} {
 		shown := profileField{Name: field.name}

@@ -1,11 +1,14 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
 	"strconv"
 	"strings"
+
+	"quittance/api"
 )
 
 // The fields of a form stand sixteen to a line, so that Go writes them: a label, a control, and what is said of it.
@@ -159,6 +162,9 @@ func (c catalogue) notes(n fieldNotes) template.HTML {
 	return m.html()
 }
 
+// ruleName is what people can look a rule up by: its official identifier, or the API's own word.
+func ruleName(f api.Fault) string { return cmp.Or(f.RuleID, f.Rule) }
+
 // writeNotes writes what is said at a field.
 func (c catalogue) writeNotes(m *markup, n *fieldNotes) {
 	m.raw(`<div class="notes" id="`, n.NoteID(), `"`)
@@ -179,7 +185,7 @@ func (c catalogue) writeNotes(m *markup, n *fieldNotes) {
 		m.raw(`<p class="warned">`, string(icon("warn")), `<span>`)
 		m.text(advice.Message)
 		m.raw(` <span class="quiet">`)
-		m.text(advice.Rule)
+		m.text(ruleName(advice))
 		m.raw(`</span></span></p>`)
 	}
 	if n.Missing {

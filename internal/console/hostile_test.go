@@ -89,7 +89,7 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 	id, err := store.ParseID(s.Info.AccountID)
 	must(t, err)
 	must(t, s.DB().SetProfile(t.Context(), id, api.Profile{LegalName: &text, Street: &text, City: &text, Subdivision: &text, Country: &text, EndpointScheme: &text,
-		EndpointID: &text, TaxRegistrationNumber: &text, LegalRegistration: &text, LegalRegistrationType: &text, PayeeAccount: &text, BuyerReference: &text}))
+		EndpointID: &text, TaxRegistrationNumber: &text, LegalRegistration: &text, LegalRegistrationType: &text, LegalRegistrationAuthority: &text, PayeeAccount: &text, BuyerReference: &text}))
 	out := map[string]string{}
 	for page, path := range map[string]string{
 		"the list": "/invoices?per=2", "a draft": "/invoices/" + drafted.ID, "an invoice": "/invoices/" + sent.ID, "the account": "/account",

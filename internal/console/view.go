@@ -50,6 +50,7 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		"label":        words.field,
 		"unit":         unitName,
 		"moves":        words.moves,
+		"rule":         ruleName,
 		"inc":          func(n int) int { return n + 1 },
 	}
 }

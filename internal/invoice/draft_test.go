@@ -36,7 +36,7 @@ func completeProfile() *api.Profile {
 	return &api.Profile{
 		LegalName: new("Quay LLC"), Street: new("1 Quay"), City: new("Abu Dhabi"), Subdivision: new("AUH"), Country: new("AE"),
 		EndpointScheme: new("0235"), EndpointID: new("1987654321"), TaxRegistrationNumber: new("198765432100003"),
-		LegalRegistration: new("CN-1"), LegalRegistrationType: new("TL"), PayeeAccount: new("AE070331234567890123456"),
+		LegalRegistration: new("CN-1"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE070331234567890123456"),
 		BuyerReference: new("REF-1"),
 	}
 }

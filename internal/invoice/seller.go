@@ -9,7 +9,7 @@ const emiratiScheme = "0235"
 type gap struct {
 	path    string
 	value   *string
-	rule    string
+	ruleID  string // "" when no rule set has one for it
 	message string
 }
 
@@ -18,9 +18,10 @@ func warnSeller(warnings api.Faults, p *api.Profile, d *api.Draft) {
 	warnEmirate(warnings, "seller.subdivision", p.Country, p.Subdivision)
 	warnCountry(warnings, "seller.country", p.Country)
 	warnEndpointScheme(warnings, "seller.endpoint_scheme", p.EndpointScheme)
+	warnLegalType(warnings, "seller.legal_registration_type", p.Country, p.LegalRegistrationType, "ibr-173-ae")
 	for _, g := range sellerNeeds(p, d) {
 		if blank(g.value) {
-			warnings.Add(g.path, g.rule, g.message)
+			warnings.AddOfficial(g.path, ruleProfile, g.ruleID, g.message)
 		}
 	}
 }
@@ -29,7 +30,7 @@ func warnSeller(warnings api.Faults, p *api.Profile, d *api.Draft) {
 // address, electronic address and tax registration; the rest depends on the country and on the means of payment.
 func sellerNeeds(p *api.Profile, d *api.Draft) []gap {
 	emirati := text(p.Country) == unitedArabEmirates
-	address, tax := ruleProfile, ruleProfile
+	address, tax := "", ""
 	switch {
 	case emirati:
 		address, tax = "ibr-143-ae", "ibr-134-ae"
@@ -44,7 +45,9 @@ func sellerNeeds(p *api.Profile, d *api.Draft) []gap {
 		{"seller.endpoint_scheme", p.EndpointScheme, "BR-62", "the seller's electronic address needs its scheme"},
 		{"seller.endpoint_id", p.EndpointID, "PEPPOL-EN16931-R020", "an invoice carries the seller's electronic address"},
 		{"seller.tax_registration_number", p.TaxRegistrationNumber, tax, "an invoice carries the seller's tax registration"},
-		{"seller.buyer_reference", p.BuyerReference, "PEPPOL-EN16931-R003", "an invoice carries a buyer reference or an order reference"},
+	}
+	if blank(d.BuyerReference) && blank(d.OrderReference) {
+		needs = append(needs, gap{"seller.buyer_reference", p.BuyerReference, "PEPPOL-EN16931-R003", "an invoice carries a buyer reference or an order reference"})
 	}
 	if emirati {
 		needs = append(needs, gap{"seller.subdivision", p.Subdivision, address, "a seller in the UAE gives its emirate"})
@@ -56,6 +59,14 @@ func sellerNeeds(p *api.Profile, d *api.Draft) []gap {
 		if !blank(p.LegalRegistration) {
 			needs = append(needs, gap{"seller.legal_registration_type", p.LegalRegistrationType, "ibr-173-ae",
 				"a legal registration in the UAE needs its type: TL, EID, PAS or CD"})
+		}
+		switch text(p.LegalRegistrationType) {
+		case "TL":
+			needs = append(needs, gap{"seller.legal_registration_authority", p.LegalRegistrationAuthority, "ibr-172-ae",
+				"a trade licence needs the name of the authority that issued it"})
+		case "PAS":
+			needs = append(needs, gap{"seller.legal_registration_authority", p.LegalRegistrationAuthority, "ibr-012-ae",
+				"a passport needs the country that issued it"})
 		}
 	case blank(p.TaxRegistrationNumber):
 		needs = append(needs, gap{"seller.legal_registration_number", p.LegalRegistration, "BR-CO-26",

@@ -3,6 +3,7 @@ package invoice
 import (
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 
 	"quittance/api"
@@ -12,16 +13,31 @@ import (
 // unitedArabEmirates is the country whose subdivisions PINT-AE lists.
 const unitedArabEmirates = "AE"
 
-// Our own rule names, where no rule set has an identifier for what we advise.
+// The rules of our advice, in the API's own words: they name no network. What a rule set calls them is said beside them.
 const (
-	ruleDueDate = "due_date_before_issue_date"
-	ruleProfile = "incomplete_profile"
+	ruleSchemeUnknown  = "endpoint_scheme_unknown"
+	ruleSchemeInactive = "endpoint_scheme_inactive"
+	ruleCountry        = "country_unknown"
+	ruleEmirate        = "emirate_unknown"
+	ruleTotal          = "total_mismatch"
+	ruleDueDate        = "due_date_before_issue_date"
+	rulePaymentMeans   = "payment_means_unknown"
+	ruleUnit           = "unit_unknown"
+	ruleTaxCategory    = "tax_category_unknown"
+	ruleTaxExemption   = "tax_exemption_unknown"
+	ruleBaseQuantity   = "base_quantity_not_positive"
+	ruleNetPrice       = "net_price_mismatch"
+	ruleLegalType      = "legal_registration_type_unknown"
+	ruleProfile        = "incomplete_profile"
 )
 
+// vatexPrefix begins the exemption codes of the CEF list VATEX, which is not among the lists here.
+const vatexPrefix = "VATEX-"
+
 // Warnings returns our advice on a draft and on the seller's profile (contract, section 4), by JSON path; gaps of the
-// profile stand under seller., such as seller.legal_name. A rule is named by its official identifier in EN 16931
-// (BR-…), Peppol BIS Billing 3 (PEPPOL-EN16931-…) or PINT-AE (ibr-…-ae) where it has one. Warnings refuse nothing:
-// the provider owns regulated validation. An absent field of the draft is [Missing], not advice. A nil profile is an
+// profile stand under seller., such as seller.legal_name. A rule has this API's own word and, where it has one, the
+// official identifier of EN 16931 (BR-…), BIS Billing 3 or PINT-AE (ibr-…-ae). Warnings refuse nothing: the provider
+// owns regulated validation. An absent field of the draft is [Missing], not advice. A nil profile is an
 // empty one. The result is never nil.
 func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	warnings := api.Faults{}
@@ -34,8 +50,9 @@ func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	warnTotal(warnings, d)
 	warnDueDate(warnings, d)
 	if !blank(d.PaymentMeansCode) && !codelist.PaymentMeans().Has(*d.PaymentMeansCode) {
-		warnings.Add("payment_means_code", "BR-CL-16", "is not a payment means of UNCL4461")
+		warnings.AddOfficial("payment_means_code", rulePaymentMeans, "BR-CL-16", "is not a payment means of UNCL4461")
 	}
+	warnLegalType(warnings, "buyer_legal_id_scheme", d.BuyerCountry, d.BuyerLegalIDScheme, "ibr-183-ae")
 	for i := range d.Items {
 		warnItem(warnings, i, &d.Items[i])
 	}
@@ -51,16 +68,16 @@ func warnEndpointScheme(warnings api.Faults, path string, code *string) {
 	scheme, ok := codelist.EndpointSchemes().Lookup(*code)
 	switch {
 	case !ok:
-		warnings.Add(path, "BR-CL-25", "is not an electronic address scheme of the EAS list")
+		warnings.AddOfficial(path, ruleSchemeUnknown, "BR-CL-25", "is not an electronic address scheme of the EAS list")
 	case !scheme.Active:
-		warnings.Add(path, "PEPPOL-EN16931-CL008", "is not an active scheme of the Peppol list: do not use it for new data")
+		warnings.AddOfficial(path, ruleSchemeInactive, "PEPPOL-EN16931-CL008", "is not an active scheme of the EAS list: do not use it for new data")
 	}
 }
 
 // warnCountry advises on a country code (BT-40, BT-55).
 func warnCountry(warnings api.Faults, path string, code *string) {
 	if !blank(code) && !codelist.Countries().Has(*code) {
-		warnings.Add(path, "BR-CL-14", "is not a country of ISO 3166-1")
+		warnings.AddOfficial(path, ruleCountry, "BR-CL-14", "is not a country of ISO 3166-1")
 	}
 }
 
@@ -71,11 +88,19 @@ func warnEmirate(warnings api.Faults, path string, country, subdivision *string)
 	}
 	for emirate := range codelist.Emirates().All() {
 		if emirate.ISO == *subdivision {
-			warnings.Add(path, "ibr-128-ae", "is the ISO 3166-2 code of the emirate; the UAE rules want "+emirate.Code)
+			warnings.AddOfficial(path, ruleEmirate, "ibr-128-ae", "is the ISO 3166-2 code of the emirate; the UAE rules want "+emirate.Code)
 			return
 		}
 	}
-	warnings.Add(path, "ibr-128-ae", "is not an emirate: AUH, DXB, SHJ, UAQ, FUJ, AJM or RAK")
+	warnings.AddOfficial(path, ruleEmirate, "ibr-128-ae", "is not an emirate: AUH, DXB, SHJ, UAQ, FUJ, AJM or RAK")
+}
+
+// warnLegalType advises on the type of a legal registration in the United Arab Emirates (BTAE-15, BTAE-16); elsewhere it is
+// the scheme of an identifier, of which there is no list here.
+func warnLegalType(warnings api.Faults, path string, country, kind *string, ruleID string) {
+	if text(country) == unitedArabEmirates && !blank(kind) && !codelist.LegalRegistrationTypes().Has(*kind) {
+		warnings.AddOfficial(path, ruleLegalType, ruleID, "is not a type of registration in the UAE: TL, EID, PAS or CD")
+	}
 }
 
 // warnTotal advises when total_amount is away from the computed total by more than one minor unit per item.
@@ -89,7 +114,7 @@ func warnTotal(warnings api.Faults, d *api.Draft) {
 	away := computed.Sub(parse(d.TotalAmount.String()).at(api.MaxScale), computed)
 	tolerance := unit.Mul(unit, big.NewInt(int64(len(d.Items))))
 	if away.CmpAbs(tolerance) > 0 {
-		warnings.Add("total_amount", "BR-CO-15",
+		warnings.AddOfficial("total_amount", ruleTotal, "BR-CO-15",
 			fmt.Sprintf("is away from the computed total %s by more than one minor unit per item", s.amount(s.total())))
 	}
 }
@@ -109,13 +134,16 @@ func warnDueDate(warnings api.Faults, d *api.Draft) {
 // warnItem advises on one invoice line.
 func warnItem(warnings api.Faults, i int, item *api.Item) {
 	if !blank(item.UnitCode) && !codelist.Units().Has(*item.UnitCode) {
-		warnings.Add(itemPath(i, "unit_code"), "BR-CL-23", "is not a unit of UN/ECE Recommendation 20 or 21")
+		warnings.AddOfficial(itemPath(i, "unit_code"), ruleUnit, "BR-CL-23", "is not a unit of UN/ECE Recommendation 20 or 21")
 	}
 	if !blank(item.VATCategory) && !codelist.TaxCategories().Has(*item.VATCategory) {
-		warnings.Add(itemPath(i, "vat_category"), "BR-CL-18", "is not a tax category of UNCL5305")
+		warnings.AddOfficial(itemPath(i, "vat_category"), ruleTaxCategory, "BR-CL-18", "is not a tax category of UNCL5305")
+	}
+	if code := text(item.TaxExemptionCode); !blank(item.TaxExemptionCode) && !strings.HasPrefix(code, vatexPrefix) && !codelist.TaxExemptions().Has(code) {
+		warnings.Add(itemPath(i, "tax_exemption_code"), ruleTaxExemption, "is neither a VATEX code nor one of the UAE's reasons of exemption")
 	}
 	if given(item.BaseQuantity) && parse(item.BaseQuantity.String()).coefficient <= 0 {
-		warnings.Add(itemPath(i, "base_quantity"), "PEPPOL-EN16931-R121", "must be above zero: no line amount can be computed")
+		warnings.AddOfficial(itemPath(i, "base_quantity"), ruleBaseQuantity, "PEPPOL-EN16931-R121", "must be above zero: no line amount can be computed")
 	}
 	if !given(item.GrossUnitPrice) || !given(item.NetUnitPrice) {
 		return
@@ -125,7 +153,7 @@ func warnItem(warnings api.Faults, i int, item *api.Item) {
 		discount = parse(item.DiscountAmount.String())
 	}
 	if !isDifference(net, gross, discount) {
-		warnings.Add(itemPath(i, "net_unit_price"), "PEPPOL-EN16931-R046", "is not gross_unit_price less discount_amount")
+		warnings.AddOfficial(itemPath(i, "net_unit_price"), ruleNetPrice, "PEPPOL-EN16931-R046", "is not gross_unit_price less discount_amount")
 	}
 }
 

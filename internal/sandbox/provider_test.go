@@ -311,11 +311,11 @@ func TestTheProviderValidates(t *testing.T) {
 		edit func(map[string]any)
 		code string
 	}{
-		{field("buyer_country", "ZZ"), "BR-CL-14"},
-		{field("buyer_endpoint_scheme", "9999x"), "BR-CL-25"},
-		{field("total_amount", 1050.02), "BR-CO-15"},
+		{field("buyer_country", "ZZ"), "country_unknown"},
+		{field("buyer_endpoint_scheme", "9999x"), "endpoint_scheme_unknown"},
+		{field("total_amount", 1050.02), "total_mismatch"},
 		{field("due_date", nil), "SANDBOX-MISSING"},
-		{item("vat_category", "Q"), "BR-CL-18"},
+		{item("vat_category", "Q"), "tax_category_unknown"},
 		{field("total_amount", 1050.01), ""},
 		{field("due_date", "2025-01-01"), ""},
 		{nil, ""},

@@ -9,7 +9,7 @@ import (
 	"quittance/internal/invoice"
 )
 
-// validate is the provider sandbox's regulated validation: a few rules of EN 16931 and Peppol, as verdicts. What the
+// validate is the provider sandbox's regulated validation: a few rules of EN 16931, as verdicts. What the
 // service only advises on, a provider refuses, so the rules are the ones behind that advice; gaps of the seller's
 // profile and rules of taste are left out. The messages are in the order of the fields' paths; none means accepted.
 func validate(d *api.Draft) []Message {
@@ -34,11 +34,11 @@ func validate(d *api.Draft) []Message {
 // fatal tells whether a broken rule makes the provider sandbox refuse a document.
 func fatal(rule string) bool {
 	switch rule {
-	case "BR-CL-14", // country (BT-55)
-		"BR-CL-18",            // tax category (BT-151)
-		"BR-CL-25",            // electronic address scheme (BT-49-1)
-		"BR-CO-15",            // total with tax (BT-112), away by more than one minor unit per item
-		"PEPPOL-EN16931-R121": // base quantity (BT-149) above zero
+	case "country_unknown", // BT-55
+		"tax_category_unknown",       // BT-151
+		"endpoint_scheme_unknown",    // BT-49-1
+		"total_mismatch",             // total with tax (BT-112), away by more than one minor unit per item
+		"base_quantity_not_positive": // BT-149
 		return true
 	default:
 		return false

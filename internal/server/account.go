@@ -58,6 +58,9 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 	}
 	a := c.session.Account
 	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, Profile: a.Profile, CreatedAt: a.CreatedAt}
+	if out.Data.Profile.Logo, err = c.session.Tenant.Logo(ctx); err != nil {
+		return 0, out, err
+	}
 	for _, connection := range connections {
 		if out.Data.Connection == nil || connection.State == store.ConnectionActive || out.Data.Connection.State != store.ConnectionActive {
 			out.Data.Connection = new(connection.Wire())

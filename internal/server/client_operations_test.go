@@ -90,7 +90,9 @@ var invoiceOperations = []operation{
 			check: func(t *testing.T, _ *company, a answer) {
 				wantRaw(t, a, "/data/complete", "false")
 				wantRaw(t, a, "/data/missing", `["due_date"]`)
-				wantRaw(t, a, "/data/warnings/total_amount/0/rule", `"BR-CO-15"`)
+				wantRaw(t, a, "/data/warnings/total_amount/0/rule", `"total_mismatch"`)
+				wantRaw(t, a, "/data/warnings/total_amount/0/rule_id", `"BR-CO-15"`)
+				wantRaw(t, a, "/data/warnings/due_date", "")
 			}},
 	}, body: func(_ *testing.T, c *company) string { return c.numbered("") }},
 	{route: "PATCH /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: patchRows,

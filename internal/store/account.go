@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -198,8 +199,10 @@ func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
 	})
 }
 
-// SetProfile replaces the company profile.
+// SetProfile replaces the company profile. Its logo is kept apart: see [Tenant.Logo].
 func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error {
+	logo := profile.Logo
+	profile.Logo = nil
 	text, err := json.Marshal(profile)
 	if err != nil {
 		return fmt.Errorf("profile: %w", err)
@@ -209,14 +212,18 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update accounts set profile = $2 where id = $1`, id, string(text)); err != nil {
+		if _, err := t.exec(ctx, `update accounts set profile = $2, logo = $3 where id = $1`, id, string(text), logo); err != nil {
 			return err
 		}
 		old, err := json.Marshal(before.Profile)
 		if err != nil {
 			return fmt.Errorf("profile: %w", err)
 		}
-		return t.audit(ctx, accountAct("account.profile", id, map[string]string{"before": string(old), "after": string(text)}))
+		details := map[string]string{"before": string(old), "after": string(text)}
+		if logo != nil {
+			details["logo_sha256"] = fmt.Sprintf("%x", sha256.Sum256([]byte(*logo)))
+		}
+		return t.audit(ctx, accountAct("account.profile", id, details))
 	})
 }
 

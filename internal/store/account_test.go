@@ -194,6 +194,17 @@ func TestProfile(t *testing.T) {
 		if p := session.Account.Profile; p.LegalName == nil || *p.LegalName != "Palm <Trading> LLC" || p.City != nil {
 			t.Errorf("profile %+v", p)
 		}
+		if logo, err := f.tenant.Logo(ctx); err != nil || logo != nil {
+			t.Errorf("a logo without one: %v, %v", logo, err)
+		}
+		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm"), Logo: new("data:image/png;base64,AAAA")}))
+		logo, err := f.tenant.Logo(ctx)
+		must(t, err)
+		found, err := f.Account(ctx, f.account.ID)
+		must(t, err)
+		if logo == nil || *logo != "data:image/png;base64,AAAA" || found.Profile.Logo != nil || *found.Profile.LegalName != "Palm" {
+			t.Errorf("logo %v, profile %+v", logo, found.Profile)
+		}
 		wantErr(t, f.SetProfile(ctx, store.ID{1}, api.Profile{}), store.ErrNotFound)
 		for _, change := range []func() error{
 			func() error { return f.SuspendAccount(ctx, store.ID{1}) },
