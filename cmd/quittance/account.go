@@ -25,8 +25,9 @@ type accountCmd struct {
 	Show       accountShowCmd       `cmd:"" help:"Show one account, its users and its profile."`
 	Suspend    accountSuspendCmd    `cmd:"" help:"Stop logins and revoke every token of an account."`
 	Reactivate accountReactivateCmd `cmd:"" help:"Let the users of a suspended account log in again."`
+	Rename     accountRenameCmd     `cmd:"" help:"Change the name of the company."`
 	Profile    accountProfileCmd    `cmd:"" help:"Replace the company profile of an account."`
-	User       accountUserCmd       `cmd:"" help:"Add users and reset passwords."`
+	User       accountUserCmd       `cmd:"" help:"Add, disable and enable users, and reset passwords."`
 }
 
 // Help is shown by --help.
@@ -37,12 +38,12 @@ func (accountCmd) Help() string {
 
 // one are the flags of a command about one account.
 type one struct {
-	admin
+	act
 	ID string `arg:"" help:"Identifier of the account."`
 }
 
 type accountCreateCmd struct {
-	admin
+	act
 	Company string `required:"" help:"Name of the company."`
 	Email   string `required:"" help:"E-mail address of the first user."`
 	Name    string `help:"Name of the first user; the e-mail address when absent."`
@@ -59,7 +60,7 @@ func (c accountCreateCmd) Run(env environment) error {
 	if err := checkLine("--company", c.Company); err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB) error {
 		user, password, err := newUser(c.Email, c.Name)
 		if err != nil {
 			return err
@@ -156,7 +157,10 @@ func accountRecord(a store.Account) []field {
 	return []field{{"account_id", a.ID}, {"status", a.Status}, {"company", a.Company}, {"created_at", a.CreatedAt.Format(time.RFC3339)}}
 }
 
-type accountShowCmd struct{ one }
+type accountShowCmd struct {
+	admin
+	ID string `arg:"" help:"Identifier of the account."`
+}
 
 // Help is shown by --help.
 func (accountShowCmd) Help() string {
@@ -178,13 +182,25 @@ func (c accountShowCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		emails := make([]string, len(users))
-		for n, user := range users {
-			emails[n] = user.Email
+		var emails, disabled []string
+		for _, user := range users {
+			emails = append(emails, user.Email)
+			if user.DisabledAt != nil {
+				disabled = append(disabled, user.Email)
+			}
 		}
-		return c.print(env, append(accountRecord(found), field{"users", emails}, field{"profile", profileRecord(found.Profile)}))
+		return c.print(env, append(accountRecord(found), field{"users", list(emails)}, field{"disabled_users", list(disabled)},
+			field{"profile", profileRecord(found.Profile)}))
 	})
 }
+
+// list prints as a JSON array, also when it is empty, or separated by blanks.
+type list []string
+
+func (l list) String() string { return strings.Join(l, " ") }
+
+// MarshalJSON writes the array.
+func (l list) MarshalJSON() ([]byte, error) { return json.Marshal(append([]string{}, l...)) }
 
 // profileRecord prints as JSON in either form.
 type profileRecord api.Profile
@@ -227,7 +243,7 @@ func (o one) change(env environment, do func(*store.DB, context.Context, store.I
 	if err != nil {
 		return err
 	}
-	return o.with(env, func(db *store.DB) error {
+	return o.with(env, func(env environment, db *store.DB) error {
 		if err := do(db, env.ctx, id); err != nil {
 			return unknownAccount(err)
 		}
@@ -236,6 +252,26 @@ func (o one) change(env environment, do func(*store.DB, context.Context, store.I
 			return err
 		}
 		return o.print(env, accountRecord(changed))
+	})
+}
+
+type accountRenameCmd struct {
+	one
+	Company string `required:"" help:"The new name of the company."`
+}
+
+// Help is shown by --help.
+func (accountRenameCmd) Help() string {
+	return "Example:\n  quittance account rename 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --company \"Palm Trading FZE\""
+}
+
+// Run renames a company.
+func (c accountRenameCmd) Run(env environment) error {
+	if err := checkLine("--company", c.Company); err != nil {
+		return err
+	}
+	return c.change(env, func(db *store.DB, ctx context.Context, id store.ID) error {
+		return db.RenameAccount(ctx, id, c.Company)
 	})
 }
 
@@ -286,8 +322,10 @@ func (e faultsError) Error() string {
 }
 
 type accountUserCmd struct {
-	Add           userAddCmd   `cmd:"" help:"Add a user, whose password is shown once."`
-	ResetPassword userResetCmd `cmd:"" help:"Give a user a new password, shown once, to be changed in the console; all tokens of the user are revoked."`
+	Add           userAddCmd     `cmd:"" help:"Add a user, whose password is shown once."`
+	Disable       userDisableCmd `cmd:"" help:"Let a user no longer log in; all tokens of the user are revoked."`
+	Enable        userEnableCmd  `cmd:"" help:"Let a disabled user log in again."`
+	ResetPassword userResetCmd   `cmd:"" help:"Give a user a new password, shown once, to be changed in the console; all tokens of the user are revoked."`
 }
 
 // Help is shown by --help.
@@ -313,7 +351,7 @@ func (c userAddCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB) error {
 		user, password, err := newUser(c.Email, c.Name)
 		if err != nil {
 			return err
@@ -323,6 +361,79 @@ func (c userAddCmd) Run(env environment) error {
 		}
 		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"password", password.Reveal()}})
 	})
+}
+
+type userDisableCmd struct {
+	one
+	Email string `required:"" help:"E-mail address of the user."`
+	Force bool   `help:"Disable the last user of an account that can log in, too."`
+}
+
+// Help is shown by --help.
+func (userDisableCmd) Help() string {
+	return "Example:\n  quittance account user disable 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --email books@palm.example --reason \"has left\""
+}
+
+// Run disables a user.
+func (c userDisableCmd) Run(env environment) error {
+	err := c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
+		return db.DisableUser(ctx, account, user, c.Force)
+	})
+	if errors.Is(err, store.ErrLastUser) {
+		return fmt.Errorf("%w; --force disables it all the same", err)
+	}
+	return err
+}
+
+type userEnableCmd struct {
+	one
+	Email string `required:"" help:"E-mail address of the user."`
+}
+
+// Help is shown by --help.
+func (userEnableCmd) Help() string {
+	return "Example:\n  quittance account user enable 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox --email books@palm.example"
+}
+
+// Run enables a user.
+func (c userEnableCmd) Run(env environment) error {
+	return c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
+		return db.EnableUser(ctx, account, user)
+	})
+}
+
+// changeUser applies an operation to a user of the account that the command names.
+func (o one) changeUser(env environment, email string, do func(ctx context.Context, db *store.DB, account, user store.ID) error) error {
+	id, err := parseID(o.ID)
+	if err != nil {
+		return err
+	}
+	return o.with(env, func(env environment, db *store.DB) error {
+		user, err := userOf(env, db, id, email)
+		if err != nil {
+			return err
+		}
+		if err := do(env.ctx, db, id, user.ID); err != nil {
+			return err
+		}
+		if user, err = userOf(env, db, id, email); err != nil {
+			return err
+		}
+		status := "active"
+		if user.DisabledAt != nil {
+			status = "disabled"
+		}
+		return o.print(env, []field{{"account_id", id}, {"email", user.Email}, {"status", status}})
+	})
+}
+
+// userOf finds the user of an account with an e-mail address.
+func userOf(env environment, db *store.DB, id store.ID, email string) (store.User, error) {
+	user, err := db.UserByEmail(env.ctx, account.NormalizeEmail(email))
+	if errors.Is(err, store.ErrNotFound) || err == nil && user.Account != id {
+		return store.User{}, errors.New("the account has no user with this e-mail address")
+	}
+	return user, err
 }
 
 type userResetCmd struct {
@@ -341,11 +452,8 @@ func (c userResetCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
-		user, err := db.UserByEmail(env.ctx, account.NormalizeEmail(c.Email))
-		if errors.Is(err, store.ErrNotFound) || err == nil && user.Account != id {
-			return errors.New("the account has no user with this e-mail address")
-		}
+	return c.with(env, func(env environment, db *store.DB) error {
+		user, err := userOf(env, db, id, c.Email)
 		if err != nil {
 			return err
 		}

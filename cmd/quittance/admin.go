@@ -2,9 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -18,6 +22,42 @@ type admin struct {
 	JSON     bool   `help:"Print the record as JSON."`
 }
 
+// Validate refuses two databases at once.
+func (a admin) Validate() error {
+	if a.Data != "" && (a.Database != "" || a.KeyFile != "") {
+		return errors.New("--data names the database and the keys of a sandbox: it does not go together with --database or --key-file")
+	}
+	return nil
+}
+
+// act are the flags of a command that changes something.
+type act struct {
+	admin
+	Reason string `placeholder:"TEXT" help:"Why, for the audit log."`
+}
+
+// by is env with the reason of the command.
+func (a act) by(env environment) (environment, error) {
+	if a.Reason != "" {
+		if err := checkText("--reason", a.Reason); err != nil {
+			return env, err
+		}
+	}
+	actor := store.ActorOf(env.ctx)
+	actor.Reason = a.Reason
+	env.ctx = store.WithActor(env.ctx, actor)
+	return env, nil
+}
+
+// with runs do for the reason of the command on the store that the flags name.
+func (a act) with(env environment, do func(env environment, db *store.DB) error) error {
+	env, err := a.by(env)
+	if err != nil {
+		return err
+	}
+	return a.admin.with(env, func(db *store.DB) error { return do(env, db) })
+}
+
 // address returns the database and the key file that the flags name; "" for what they do not.
 func (a admin) address() (database, keyFile string, err error) {
 	if a.Data != "" {
@@ -26,14 +66,19 @@ func (a admin) address() (database, keyFile string, err error) {
 	return a.Database, a.KeyFile, nil
 }
 
-// open opens the store that the flags name.
-func (a admin) open(env environment) (*store.DB, error) {
+// open opens the store that the flags name. It has to be there, unless create says that it may be made.
+func (a admin) open(env environment, create bool) (*store.DB, error) {
 	database, keyFile, err := a.address()
 	if err != nil {
 		return nil, err
 	}
 	if database == "" || keyFile == "" {
 		return nil, errNoDatabase
+	}
+	if !create {
+		if err := existing(database); err != nil {
+			return nil, err
+		}
 	}
 	keys, err := secret.ReadKeyFile(keyFile)
 	if err != nil {
@@ -43,12 +88,20 @@ func (a admin) open(env environment) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(env.ctx, database, store.Options{Keys: keys, Log: env.log, Checkpoint: observe})
+	db, err := store.Open(env.ctx, database, store.Options{Keys: keys, Log: env.log, Checkpoint: observe, Existing: !create})
+	if errors.Is(err, store.ErrNoSchema) {
+		return nil, fmt.Errorf("%w (to make one: quittance migrate --create, or start a server)", err)
+	}
+	return db, err
 }
 
 // with runs do on the store that the flags name, and closes it.
-func (a admin) with(env environment, do func(db *store.DB) error) (err error) {
-	db, err := a.open(env)
+func (a admin) with(env environment, do func(db *store.DB) error) error {
+	return a.withDatabase(env, false, do)
+}
+
+func (a admin) withDatabase(env environment, create bool, do func(db *store.DB) error) (err error) {
+	db, err := a.open(env, create)
 	if err != nil {
 		return err
 	}
@@ -86,23 +139,45 @@ func (a admin) printAll(env environment, records [][]field) error {
 		}
 		return printJSON(env, objects)
 	}
+	return printTable(env, records)
+}
+
+// printTable prints records as a table with a header. A field that a record does not have, or has without a value, is a
+// dash.
+func printTable(env environment, records [][]field) error {
+	if len(records) == 0 {
+		return nil
+	}
+	var columns []string
 	for _, record := range records {
-		for n, f := range record {
-			if n > 0 {
-				if _, err := fmt.Fprint(env.stdout, "  "); err != nil {
-					return err
-				}
-			}
-			if _, err := fmt.Fprint(env.stdout, f.value); err != nil {
-				return err
+		for _, f := range record {
+			if !slices.Contains(columns, f.name) {
+				columns = append(columns, f.name)
 			}
 		}
-		if _, err := fmt.Fprintln(env.stdout); err != nil {
+	}
+	table := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+	lines := []string{strings.ToUpper(strings.Join(columns, "\t"))}
+	for _, record := range records {
+		cells := make([]string, len(columns))
+		for n, column := range columns {
+			cells[n] = "-"
+			if at := slices.IndexFunc(record, func(f field) bool { return f.name == column }); at >= 0 && record[at].value != nil && record[at].value != "" {
+				cells[n] = oneLine.Replace(fmt.Sprint(record[at].value))
+			}
+		}
+		lines = append(lines, strings.Join(cells, "\t"))
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(table, line); err != nil {
 			return err
 		}
 	}
-	return nil
+	return table.Flush()
 }
+
+// oneLine keeps the cells of a table on their lines.
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ") //nolint:gochecknoglobals // a constant
 
 // field is one named value of a record.
 type field struct {
@@ -162,16 +237,31 @@ func parseID(text string) (store.ID, error) {
 	return id, nil
 }
 
-type migrateCmd struct{ admin }
+type migrateCmd struct {
+	act
+	Create bool `help:"Make the schema in a database that has none, and the file of a SQLite database that is not there."`
+}
 
 // Help is shown by --help.
 func (migrateCmd) Help() string {
-	return "Example:\n  quittance migrate --database postgres://quittance@db/quittance --key-file key.json\n\nserve and every administration command do it too."
+	return `Example:
+  quittance migrate --create --database postgres://quittance@db/quittance --key-file key.json
+  quittance migrate --database postgres://quittance@db/quittance --key-file key.json
+
+A database that has a schema is brought up to date by serve and by every administration command, too. Only serve and
+migrate --create make one.`
 }
 
 // Run opens the store, which migrates it.
 func (c migrateCmd) Run(env environment) error {
-	return c.with(env, func(*store.DB) error {
+	env, err := c.by(env)
+	if err != nil {
+		return err
+	}
+	return c.withDatabase(env, c.Create, func(db *store.DB) error {
+		if err := db.RecordAudit(env.ctx, store.Act{Name: "database.migrate", SubjectType: "database", Details: map[string]string{"version": version()}}); err != nil {
+			return err
+		}
 		_, err := fmt.Fprintln(env.stdout, "the schema is up to date")
 		return err
 	})

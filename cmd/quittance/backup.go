@@ -47,7 +47,7 @@ func (c backupCmd) Run(env environment) (err error) {
 	return c.print(env, []field{{"file", c.Out}, {"bytes", written.Size()}})
 }
 
-type restoredCmd struct{ admin }
+type restoredCmd struct{ act }
 
 // Help is shown by --help.
 func (restoredCmd) Help() string {
@@ -60,14 +60,7 @@ now is sent before the provider was asked whether it has it; every token is revo
 
 // Run records the restore.
 func (c restoredCmd) Run(env environment) error {
-	database, _, err := c.address()
-	if err != nil {
-		return err
-	}
-	if err := existing(database); err != nil {
-		return err
-	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB) error {
 		open, err := db.Restored(env.ctx)
 		if err != nil {
 			return err

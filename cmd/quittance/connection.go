@@ -26,7 +26,7 @@ func (connectionCmd) Help() string {
 }
 
 type connectionAddCmd struct {
-	admin
+	act
 	Account        string `required:"" placeholder:"ID" help:"Identifier of the account."`
 	Kind           string `enum:"http,simulator" default:"http" help:"How the provider is spoken to: ${enum}. The simulator exists in local alone."`
 	BaseURL        string `name:"base-url" placeholder:"URL" help:"Address of the provider: https, or http on a loopback address."`
@@ -66,7 +66,7 @@ func (c connectionAddCmd) Run(env environment) error {
 	} else if c.Environment == "production" {
 		return errors.New("the transport simulator is no production connection")
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB) error {
 		added, err := db.AddConnection(env.ctx, id, add)
 		if err != nil {
 			return unknownAccount(err)
@@ -79,7 +79,8 @@ func connectionRecord(c store.Connection) []field {
 	record := []field{{"connection_id", c.ID}, {"state", c.State}, {"fingerprint", c.Fingerprint}, {"account_id", c.Account},
 		{"kind", c.Kind}, {"environment", c.Environment}, {"base_url", c.BaseURL}}
 	if c.Approval != nil {
-		record = append(record, field{"approved_by", c.Approval.By}, field{"approval_contract", c.Approval.Contract}, field{"approval_release", c.Approval.Release})
+		record = append(record, field{"approved_at", c.Approval.At.Format(time.RFC3339)}, field{"approved_by", c.Approval.By},
+			field{"approval_contract", c.Approval.Contract}, field{"approval_release", c.Approval.Release})
 	}
 	record = append(record, field{"failures", c.Failures})
 	if c.FailingSince != nil {
@@ -93,7 +94,7 @@ func connectionRecord(c store.Connection) []field {
 
 // connectionOne are the flags of a command about one connection.
 type connectionOne struct {
-	admin
+	act
 	ID string `arg:"" help:"Identifier of the connection."`
 }
 
@@ -103,7 +104,7 @@ func (c connectionOne) change(env environment, do func(ctx context.Context, db *
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB) error {
 		changed, err := do(env.ctx, db, id)
 		switch {
 		case errors.Is(err, store.ErrNotFound):

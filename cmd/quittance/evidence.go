@@ -8,62 +8,6 @@ import (
 	"quittance/internal/store"
 )
 
-type submissionCmd struct {
-	Resolve submissionResolveCmd `cmd:"" help:"Decide about a submission of unknown outcome."`
-}
-
-// Help is shown by --help.
-func (submissionCmd) Help() string {
-	return `Example:
-  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --reason "the provider has no such document" --data ./sandbox`
-}
-
-type submissionResolveCmd struct {
-	admin
-	ID     string `arg:"" help:"Identifier of the submission."`
-	Resend bool   `xor:"decision" required:"" help:"Send it again under its reference: the provider certainly does not have it, or knows the reference."`
-	Reject bool   `xor:"decision" required:"" help:"Count it as rejected: the customer may correct the invoice and submit it anew."`
-	Reason string `required:"" help:"Why, for the audit log and the customer."`
-}
-
-// Help is shown by --help.
-func (submissionResolveCmd) Help() string {
-	return `Example:
-  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --reason "the provider has no such document" --data ./sandbox
-  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --reject --reason "the provider confirmed by telephone" --data ./sandbox
-
-The decision is kept in the submission and in the audit log. A submission that was rejected in this way has the outcome
-resolved_rejected, which is never shown as the provider's own. The provider is still asked about it.`
-}
-
-// Run records the decision.
-func (c submissionResolveCmd) Run(env environment) error {
-	id, err := parseID(c.ID)
-	if err != nil {
-		return err
-	}
-	if err := checkText("--reason", c.Reason); err != nil {
-		return err
-	}
-	decision, next := store.DecisionReject, "counted as rejected; the provider is still asked"
-	if c.Resend {
-		decision, next = store.DecisionResend, "sent again after one more look-up"
-	}
-	return c.with(env, func(db *store.DB) error {
-		resolved, err := db.ResolveSubmission(env.ctx, id, decision, c.Reason)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return errors.New("there is no submission with this identifier")
-		case errors.Is(err, store.ErrNotUnknown):
-			return errors.New("the outcome of this submission is known: there is nothing to decide")
-		case err != nil:
-			return err
-		}
-		return c.print(env, []field{{"submission_id", resolved.ID}, {"outcome", resolved.Outcome}, {"decision", decision},
-			{"by", resolved.Resolved.By}, {"reason", c.Reason}, {"next", next}})
-	})
-}
-
 type evidenceCmd struct {
 	Verify evidenceVerifyCmd `cmd:"" help:"Recompute every digest of the retained evidence."`
 	Export evidenceExportCmd `cmd:"" help:"Export the evidence of one invoice, or of one incoming e-invoice, as a file that verifies by itself."`
@@ -125,7 +69,7 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 }
 
 type evidenceExportCmd struct {
-	admin
+	act
 	ID string `arg:"" help:"Identifier of the invoice, or of the incoming e-invoice."`
 }
 
@@ -140,12 +84,16 @@ func (c evidenceExportCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB) error {
 		text, digest, err := db.ExportEvidence(env.ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return errors.New("there is no invoice and no incoming e-invoice with this identifier")
 		}
 		if err != nil {
+			return err
+		}
+		if err := db.RecordAudit(env.ctx, store.Act{Name: "evidence.export", SubjectType: "invoice", Subject: id.String(),
+			Details: map[string]string{"digest": hex.EncodeToString(digest[:])}}); err != nil {
 			return err
 		}
 		env.log.InfoContext(env.ctx, "evidence exported", "id", id, "digest", hex.EncodeToString(digest[:]))

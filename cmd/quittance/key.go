@@ -76,10 +76,10 @@ func (c keyListCmd) Run(env environment) error {
 }
 
 // keyChange are the flags of a command that changes the key file of a database.
-type keyChange struct{ admin }
+type keyChange struct{ act }
 
 // change reads the key file, opens the database with it, and runs do on both.
-func (c keyChange) change(env environment, do func(db *store.DB, keys *secret.Keyring, file string) error) error {
+func (c keyChange) change(env environment, do func(env environment, db *store.DB, keys *secret.Keyring, file string) error) error {
 	_, file, err := c.address()
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c keyChange) change(env environment, do func(db *store.DB, keys *secret.Ke
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error { return do(db, keys, file) })
+	return c.with(env, func(env environment, db *store.DB) error { return do(env, db, keys, file) })
 }
 
 type keyAddCmd struct{ keyChange }
@@ -107,7 +107,7 @@ it within a second or two. Then: quittance key promote ID.`
 
 // Run adds a key to the key file.
 func (c keyAddCmd) Run(env environment) error {
-	return c.change(env, func(db *store.DB, keys *secret.Keyring, file string) error {
+	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
 		_, id, err := addKey(env.ctx, db, keys, file)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ every machine again afterwards: until then its servers go on sealing under the k
 
 // Run promotes a key.
 func (c keyPromoteCmd) Run(env environment) error {
-	return c.change(env, func(db *store.DB, keys *secret.Keyring, file string) error {
+	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
 		if err := promote(env.ctx, db, keys, c.ID, file, c.Wait); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ still seal under the key before; servers_behind counts them. Run it once more wh
 
 // Run seals everything anew under the primary key.
 func (c keyResealCmd) Run(env environment) error {
-	return c.change(env, func(db *store.DB, _ *secret.Keyring, _ string) error { return c.reseal(env, db) })
+	return c.change(env, func(env environment, db *store.DB, _ *secret.Keyring, _ string) error { return c.reseal(env, db) })
 }
 
 // reseal seals everything anew and prints how much there was.
@@ -240,7 +240,7 @@ this key file. With key files on several machines use key add, key promote and k
 
 // Run rotates the keys.
 func (c keyRotateCmd) Run(env environment) error {
-	return c.change(env, func(db *store.DB, keys *secret.Keyring, file string) error {
+	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
 		if c.Resume {
 			return c.reseal(env, db)
 		}
@@ -290,7 +290,7 @@ machine again afterwards. Backups from before the last key reseal need the key: 
 
 // Run retires a key.
 func (c keyRetireCmd) Run(env environment) error {
-	return c.change(env, func(db *store.DB, keys *secret.Keyring, file string) error {
+	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
 		if c.ID == keys.PrimaryID() {
 			return fmt.Errorf("key %d is the primary one: promote another key first", c.ID)
 		}

@@ -33,7 +33,9 @@ type cli struct {
 	ProviderSandbox providerSandboxCmd `cmd:"" help:"Run the provider sandbox alone."`
 	Account         accountCmd         `cmd:"" help:"Create, show, suspend and reactivate accounts and their users."`
 	Connection      connectionCmd      `cmd:"" help:"Add, activate, approve and disable provider connections."`
-	Submission      submissionCmd      `cmd:"" help:"Decide about submissions of unknown outcome."`
+	Submission      submissionCmd      `cmd:"" help:"List submissions, and decide about those of unknown outcome."`
+	Delivery        deliveryCmd        `cmd:"" help:"List webhook deliveries."`
+	Audit           auditCmd           `cmd:"" help:"List who did what, when and why."`
 	Evidence        evidenceCmd        `cmd:"" help:"Verify and export what the provider returned."`
 	Key             keyCmd             `cmd:"" help:"Generate and list the keys that seal secrets in the database."`
 	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database beside a running server."`
@@ -41,6 +43,8 @@ type cli struct {
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
 	Bench           benchCmd           `cmd:"" help:"Measure a deployment under load on this machine."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`
+
+	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 }
 
 // environment is what every command gets: its context, its streams and its log.
@@ -107,7 +111,7 @@ func (c *cli) actor() (store.Actor, error) {
 // parser reads command lines into c.
 func (c *cli) parser() (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
+		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": "quittance " + version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
 }
 
 func (c *cli) logger(to io.Writer) *slog.Logger {

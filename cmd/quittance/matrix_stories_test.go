@@ -222,6 +222,10 @@ func office(t *testing.T, c *customer) {
 	second := newCustomer(c.site)
 	c.hire(t, second)
 	c.command(t, `{"legal_name":"Dune Logistics FZE"}`, "account", "profile", second.account, "--file", "-")
+	c.command(t, "", "migrate")
+	c.command(t, "", "account", "rename", second.account, "--company", "Dune Logistics LLC")
+	c.command(t, "", "account", "user", "disable", second.account, "--email", "clerk@dune.example")
+	c.command(t, "", "account", "user", "enable", second.account, "--email", "clerk@dune.example")
 	c.command(t, "", "account", "suspend", second.account)
 	if got := c.call(t, http.MethodPost, atAuth+"login", "", "", fmt.Sprintf(`{"email":%q,"password":%q}`, second.email, second.password)); got.status != http.StatusForbidden {
 		t.Errorf("a suspended account logs in: %d", got.status)

@@ -108,7 +108,7 @@ func removeFile(path string) error {
 }
 
 type sandboxResetCmd struct {
-	admin
+	act
 	Account  string `placeholder:"ID" help:"Identifier of the account; the sandbox's own, or the only one, when absent."`
 	Receiver string `placeholder:"URL" help:"Destination of the two webhook subscriptions; the sandbox's own receiver when absent."`
 }
@@ -148,7 +148,7 @@ func (c sandboxResetCmd) Run(env environment) error {
 	if receiver == "" {
 		return errors.New("--receiver: say where the webhook subscriptions deliver to")
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB) error {
 		made, err := allinone.Reset(env.ctx, db, account, receiver, time.Now(), resetPatience)
 		if err != nil {
 			return unknownAccount(err)

@@ -4,9 +4,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"quittance/internal/account"
@@ -19,7 +21,7 @@ import (
 type tuning struct {
 	transport
 	MetricsListen    string         `placeholder:"ADDR" help:"Address of the Prometheus metrics, at /metrics; none when absent."`
-	TrustedProxy     []netip.Prefix `placeholder:"CIDR" help:"Peers whose X-Forwarded-For counts."`
+	TrustedProxy     []netip.Prefix `placeholder:"CIDR" help:"Peers whose X-Forwarded-For counts; --behind-proxy needs it."`
 	MaxBody          int64          `default:"1048576" help:"Largest request body in bytes."`
 	MaxRequests      int            `default:"2048" help:"Requests that are worked on at a time; further ones are answered 503."`
 	TokenTTL         time.Duration  `default:"12h" help:"How long a bearer token lives."`
@@ -77,10 +79,10 @@ func (t tuning) config(env environment) (service.Config, error) {
 
 type serveCmd struct {
 	tuning
-	Environment string `enum:"local,sandbox,production" default:"local" help:"What this server is: ${enum}."`
-	Database    string `default:"sqlite:quittance.db" placeholder:"URL" help:"sqlite:PATH or postgres://…"`
-	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the API."`
-	KeyFile     string `required:"" type:"existingfile" placeholder:"FILE" help:"Keys that seal secrets in the database: see key generate."`
+	Environment string `enum:"local,sandbox,production," default:"" placeholder:"local|sandbox|production" help:"What this server is; it has no default."`
+	Database    string `placeholder:"URL" help:"sqlite:PATH or postgres://…; it has no default."`
+	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the API, and of /healthz and /readyz in every role (default: ${default})."`
+	KeyFile     string `placeholder:"FILE" help:"Keys that seal secrets in the database: see key generate."`
 	Role        string `enum:"all,api,worker" default:"all" help:"What this process does: ${enum}."`
 	TLSCert     string `name:"tls-cert" type:"existingfile" placeholder:"FILE" help:"Certificate chain (PEM)."`
 	TLSKey      string `name:"tls-key" type:"existingfile" placeholder:"FILE" help:"Key of the certificate (PEM)."`
@@ -94,6 +96,27 @@ func (serveCmd) Help() string {
   quittance serve --environment sandbox --database sqlite:quittance.db --key-file key.json
 
 Each flag can also be set as an environment variable, such as QUITTANCE_DATABASE, which keeps a password out of the process list.`
+}
+
+// Validate names at once what only the operator can decide.
+func (c serveCmd) Validate() error {
+	var missing []string
+	if c.Environment == "" {
+		missing = append(missing, "--environment local, sandbox or production")
+	}
+	if c.Database == "" {
+		missing = append(missing, "--database sqlite:PATH or postgres://…")
+	}
+	if c.KeyFile == "" {
+		missing = append(missing, "--key-file FILE (make one with: quittance key generate --out key.json)")
+	}
+	if len(missing) > 0 {
+		return errors.New("serve needs " + strings.Join(missing, "; "))
+	}
+	if _, err := os.Stat(c.KeyFile); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--key-file: %s does not exist (make one with: quittance key generate --out %[1]s)", c.KeyFile)
+	}
+	return nil
 }
 
 // Run serves until the process is told to end.
@@ -122,4 +145,4 @@ func (c serveCmd) Run(env environment) error {
 }
 
 // errNoDatabase says that an administration command does not know which database it is about.
-var errNoDatabase = errors.New("say which database: --data DIR of a sandbox, or --database URL with --key-file FILE")
+var errNoDatabase = errors.New("specify the database: --data DIR of a sandbox, or --database URL with --key-file FILE")

@@ -125,7 +125,7 @@ func (a *attempt) enter(ctx context.Context, password string, digest [32]byte, e
 		if err != nil {
 			return store.User{}, store.Account{}, err
 		}
-		if !right {
+		if !right || user.DisabledAt != nil { // who is disabled is told nothing, and takes no longer than anybody else
 			break
 		}
 		account, err := a.DB.CreateToken(ctx, user, digest, expires)

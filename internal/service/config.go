@@ -115,6 +115,9 @@ func (c *Config) check() error {
 			return fmt.Errorf("--password-cost: %w", err)
 		}
 	}
+	if c.BehindProxy && len(c.TrustedProxies) == 0 {
+		return errors.New("--behind-proxy needs --trusted-proxy: without it all clients share the limits of the proxy's address")
+	}
 	if c.API && c.TLSCert == "" && !c.BehindProxy {
 		return requireLoopback(c.Listen)
 	}

@@ -40,6 +40,8 @@ type User struct {
 	// PasswordChangeRequired tells that an administrator gave the password, and the user has not changed it yet.
 	PasswordChangeRequired bool
 	CreatedAt              time.Time
+	// DisabledAt is since when the user cannot log in; nil for one that can.
+	DisabledAt *time.Time
 }
 
 // NewUser is what a user is made from. Email is compared exactly: the caller normalises it.
@@ -227,13 +229,14 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 	})
 }
 
-const userColumns = `account_id, id, email, name, password_hash, password_change_required, created_at`
+const userColumns = `account_id, id, email, name, password_hash, password_change_required, created_at, disabled_at`
 
 func scanUser(row scanner) (User, error) {
 	var user User
 	var created, required int64
-	err := row.Scan(&user.Account, &user.ID, &user.Email, &user.Name, &user.PasswordHash, &required, &created)
-	user.PasswordChangeRequired, user.CreatedAt = required != 0, instant(created)
+	var disabled sql.Null[int64]
+	err := row.Scan(&user.Account, &user.ID, &user.Email, &user.Name, &user.PasswordHash, &required, &created, &disabled)
+	user.PasswordChangeRequired, user.CreatedAt, user.DisabledAt = required != 0, instant(created), instantOrNil(disabled)
 	return user, err
 }
 
@@ -247,7 +250,7 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
 var ErrSuspended = errors.New("account suspended")
 
 // CreateToken stores the digest of a new bearer token of user, for the account's current tenant. It returns the
-// account, [ErrSuspended], or [ErrNotFound] when the user has another password hash by now. Both are checked in the same
+// account, [ErrSuspended], or [ErrNotFound] when the user has another password hash by now or is disabled. All of it is checked in the same
 // transaction, so that no token outlives a suspension or a change of the password it was given for.
 func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expires time.Time) (Account, error) {
 	var account Account
@@ -260,7 +263,7 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 			return ErrSuspended
 		}
 		var required int64
-		if err := t.QueryRowContext(ctx, `select password_change_required from users where account_id = $1 and id = $2 and password_hash = $3`+db.lock,
+		if err := t.QueryRowContext(ctx, `select password_change_required from users where account_id = $1 and id = $2 and password_hash = $3 and disabled_at is null`+db.lock,
 			user.Account, user.ID, user.PasswordHash).Scan(&required); err != nil {
 			return err
 		}

@@ -220,18 +220,19 @@ func (t *tx) auditEnd(ctx context.Context, chain ID) (at auditEnd, intact bool, 
 	if err != nil {
 		return at, false, err
 	}
-	var last int64
-	stored, err := scanAuditEnd(t.QueryRowContext(ctx, `select `+auditEndColumns+` from audit_heads h where h.chain = $1`+t.db.lock, chain[:]))
+	heads, err := collect(ctx, t, scanAuditHead, `select h.chain, `+auditEndColumns+` from audit_heads h where h.chain = $1`+t.db.lock, chain[:])
 	if err != nil {
 		return at, false, err
 	}
+	stored := heads[0] // it was there, or has just been inserted
 	at = stored.auditEnd
+	var last int64
 	if err := t.QueryRowContext(ctx, `select coalesce(max(ordinal), 0) from audit where chain = $1`, chain[:]).Scan(&last); err != nil {
 		return at, false, err
 	}
 	if begun == 0 {
 		sealed, err := unsealAuditEnd(t.db.keys, stored.seal, chain)
-		return at, err == nil && sealed == at && last == at.count, nil
+		return at, stored.readable && err == nil && sealed == at && last == at.count, nil
 	}
 	if last > 0 {
 		return at, false, nil

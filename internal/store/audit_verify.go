@@ -21,7 +21,6 @@ func (db *DB) verifyAudit(ctx context.Context, out *Verified) error {
 		return db.fail(err)
 	}
 	for _, head := range heads {
-		out.Chains++
 		if !head.readable {
 			out.auditFault(head.chain, 0, "its end cannot be read")
 			continue
@@ -93,7 +92,7 @@ func (db *DB) verifyAuditChain(ctx context.Context, head auditHead, out *Verifie
 			out.auditFault(chain, at.count+1, what)
 			return nil
 		}
-		out.Entries++
+		out.AuditEntries++
 	}
 	if err := rows.Err(); err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 // engine it runs on.
 type engine struct {
 	name string
+	// schema counts the tables called settings, to tell a database of this service from any other.
+	schema string
 	// writer runs write transactions; reader runs queries beside them. On PostgreSQL they are the same pool.
 	writer, reader *sql.DB
 	// lists runs lists and searches, in transactions of the isolation snapshotLevel that see one moment; listLimit bounds how

@@ -88,7 +88,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	db.SetMaxIdleConns(0) // the pool keeps the connections
 	return &engine{
 		lists: db, snapshotLevel: sql.LevelRepeatableRead, listLimit: newListLimiter(postgresLists),
-		name: "postgres", writer: db, reader: db, places: make(chan struct{}, postgresConns-4),
+		name: "postgres", schema: "select count(*) from pg_class where oid = to_regclass('settings')", writer: db, reader: db, places: make(chan struct{}, postgresConns-4),
 		shared: sharedFacts(), lookups: newLookups(),
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.

@@ -24,6 +24,8 @@ var unscoped = map[string]string{
 	"Summarize":           "summaries are made after a migration, of whatever invoices lack them",
 	"Sweep":               "idempotency keys past their time, whoever's they are",
 	"Contradicted":        "a number for the operator: it opens no row",
+	"AllSubmissions":      "an administrator's list, of every account",
+	"Backlogs":            "numbers for the operator: it opens no row",
 }
 
 var (

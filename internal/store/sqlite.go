@@ -70,7 +70,7 @@ func openSQLite(path string) (*engine, error) {
 	}
 	return &engine{
 		lists: lists, listLimit: newListLimiter(sqliteLists),
-		name: "sqlite", writer: writer, reader: reader, exclusive: true, patient: true, rows: sqliteRow, single: true,
+		name: "sqlite", schema: "select count(*) from sqlite_schema where name = 'settings'", writer: writer, reader: reader, exclusive: true, patient: true, rows: sqliteRow, single: true,
 		stateEvidence: "hex(w.evidence_id)",
 		among:         func(query string) string { return "in (" + query + ")" },
 		begin:         func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },

@@ -56,6 +56,8 @@ type Options struct {
 	Keys *secret.Keyring
 	// ReloadKeys reads the keys anew when a value stands under an unknown one; nil when they cannot change.
 	ReloadKeys func() (*secret.Keyring, error)
+	// Existing refuses to open a database without a schema, with [ErrNoSchema], instead of making it one.
+	Existing bool
 	// Now is the clock, taken as it is. When nil, that is the database's clock on PostgreSQL, which all replicas share, and
 	// Local on SQLite.
 	Now func() time.Time
@@ -92,6 +94,11 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.Existing {
+		if err := db.hasSchema(ctx); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
 	if err := db.Migrate(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -99,6 +106,20 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// ErrNoSchema says that a database is none of this service's: it holds no schema.
+var ErrNoSchema = errors.New("this database holds no quittance schema")
+
+func (db *DB) hasSchema(ctx context.Context) error {
+	var tables int64
+	if err := db.reader.QueryRowContext(ctx, db.schema).Scan(&tables); err != nil {
+		return db.fail(err)
+	}
+	if tables == 0 {
+		return ErrNoSchema
+	}
+	return nil
 }
 
 // OpenUnmigrated is [Open] without touching the schema.

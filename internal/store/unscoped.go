@@ -12,6 +12,7 @@ package store
 //   - Keys: which of them the database is sealed under, and sealing everything anew, are the installation's (keyrecords.go,
 //     reseal.go, bind.go).
 //   - Running servers: processes, not a tenant's (servers.go).
+//   - The lists of every account's submissions and deliveries, for an administrator (overview.go).
 //   - A submission that an administrator decides about: named alone, the look-up makes the *Tenant (resolve.go).
 //   - The environment the database is served in, and the reset of an account (reset.go).
 //   - That the database was restored from a backup: every open submission is due (restored.go).

@@ -50,6 +50,8 @@ type Verified struct {
 	// Unsealed is how many chains have no seal, because nothing was appended to them since there are seals. In a database
 	// that is younger, any at all has been tampered with.
 	Unsealed int
+	// AuditEntries is how many entries of the audit log are what was recorded.
+	AuditEntries int
 	// Faults has the first fault of every chain that has one.
 	Faults []EvidenceError
 }

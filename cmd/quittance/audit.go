@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"quittance/internal/store"
+)
+
+type auditCmd struct {
+	List auditListCmd `cmd:"" help:"List who did what, when and why."`
+}
+
+// Help is shown by --help.
+func (auditCmd) Help() string {
+	return `Example:
+  quittance audit list --data ./sandbox`
+}
+
+type auditListCmd struct {
+	admin
+	Account string `placeholder:"ID" help:"Only what was done to this account."`
+	Act     string `placeholder:"NAME" help:"Only acts of this name, such as account.suspend, or of this family, such as account."`
+	Since   string `placeholder:"TIME" help:"Only from this time on: 2026-03-01, 2026-03-01T09:00:00Z, or 24h for the last 24 hours."`
+	Limit   int    `default:"1000" help:"How many entries at most, the latest."`
+}
+
+// Help is shown by --help.
+func (auditListCmd) Help() string {
+	return `Example:
+  quittance audit list --data ./sandbox --since 24h
+  quittance audit list --database postgres://db/quittance --key-file key.json --act connection.approve --json
+
+Every act of an administrator is in it, written in the transaction of the act. Entries cannot be changed or removed:
+quittance evidence verify finds whoever tries.`
+}
+
+// Run lists the audit log.
+func (c auditListCmd) Run(env environment) error {
+	filter := store.AuditFilter{Act: c.Act, Limit: c.Limit}
+	if c.Limit < 1 {
+		return errLimit
+	}
+	if c.Account != "" {
+		id, err := parseID(c.Account)
+		if err != nil {
+			return err
+		}
+		filter.Account = &id
+	}
+	var err error
+	if filter.Since, err = parseSince(c.Since, time.Now()); err != nil {
+		return err
+	}
+	return c.with(env, func(db *store.DB) error {
+		entries, err := db.Audit(env.ctx, filter)
+		if err != nil {
+			return err
+		}
+		records := make([][]field, len(entries))
+		for n, entry := range entries {
+			records[n] = auditRecord(entry)
+		}
+		return c.printAll(env, records)
+	})
+}
+
+func auditRecord(e store.AuditEntry) []field {
+	var account any
+	if e.Account != nil {
+		account = *e.Account
+	}
+	return []field{{"at", e.At.Format(time.RFC3339)}, {"act", e.Act}, {"actor", e.Name}, {"actor_kind", e.Kind}, {"means", e.Means}, {"source", e.Source},
+		{"account_id", account}, {"subject_type", e.SubjectType}, {"subject", e.Subject}, {"reason", e.Reason}, {"request_id", e.RequestID},
+		{"details", details(e.Details)}, {"id", e.ID}}
+}
+
+// details are the JSON object of an entry, in either form of output.
+type details string
+
+// MarshalJSON returns the object.
+func (d details) MarshalJSON() ([]byte, error) { return json.RawMessage(d), nil }
+
+// parseSince reads a date, a time, or a duration back from now; zero for "".
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	if back, err := time.ParseDuration(text); err == nil && back > 0 {
+		return now.Add(-back), nil
+	}
+	return time.Time{}, fmt.Errorf("--since: %q is not a date, a time such as 2026-03-01T09:00:00Z, or a duration such as 24h", text)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// errLimit refuses a list of nothing.
+var errLimit = errors.New("--limit must be at least 1")
+
+type submissionCmd struct {
+	List    submissionListCmd    `cmd:"" help:"List submissions, for instance those of unknown outcome."`
+	Resolve submissionResolveCmd `cmd:"" help:"Decide about a submission of unknown outcome."`
+}
+
+// Help is shown by --help.
+func (submissionCmd) Help() string {
+	return `Example:
+  quittance submission list --outcome unknown --data ./sandbox`
+}
+
+type submissionListCmd struct {
+	admin
+	Outcome string `enum:"in_progress,acknowledged,rejected,resolved_rejected,unknown," default:"" help:"Only this outcome: in_progress, acknowledged, rejected, resolved_rejected or unknown."`
+	Account string `placeholder:"ID" help:"Only this account's."`
+	Limit   int    `default:"100" help:"How many at most, the latest."`
+}
+
+// Help is shown by --help.
+func (submissionListCmd) Help() string {
+	return `Example:
+  quittance submission list --outcome unknown --data ./sandbox`
+}
+
+// Run lists submissions.
+func (c submissionListCmd) Run(env environment) error {
+	account, err := optionalID(c.Account)
+	if err != nil {
+		return err
+	}
+	if c.Limit < 1 {
+		return errLimit
+	}
+	return c.with(env, func(db *store.DB) error {
+		found, err := db.AllSubmissions(env.ctx, account, api.Outcome(c.Outcome), c.Limit)
+		if err != nil {
+			return err
+		}
+		records := make([][]field, len(found))
+		for n, s := range found {
+			records[n] = submissionRecord(s)
+		}
+		return c.printAll(env, records)
+	})
+}
+
+func submissionRecord(s store.AccountSubmission) []field {
+	record := []field{{"submission_id", s.ID}, {"account_id", s.Account}, {"invoice_number", s.Number}, {"outcome", s.Outcome},
+		{"attempted_at", s.AttemptedAt.Format(time.RFC3339)}, {"last_checked_at", timeOrNil(s.LastCheckedAt)}, {"next_check_at", timeOrNil(s.NextCheckAt)},
+		{"connection_id", s.Connection}, {"invoice_id", s.Invoice}, {"provider_reference", textOrNil(s.Reference)}, {"current", s.Current}}
+	if r := s.Resolved; r != nil {
+		record = append(record, field{"resolved_by", r.By}, field{"resolved_at", r.At.Format(time.RFC3339)}, field{"decision", r.Decision}, field{"reason", r.Reason},
+			field{"contradicted_at", timeOrNil(r.ContradictedAt)})
+	}
+	return record
+}
+
+func timeOrNil(at *time.Time) any {
+	if at == nil {
+		return nil
+	}
+	return at.Format(time.RFC3339)
+}
+
+func textOrNil(text *string) any {
+	if text == nil {
+		return nil
+	}
+	return *text
+}
+
+// optionalID reads an identifier that may be absent.
+func optionalID(text string) (*store.ID, error) {
+	if text == "" {
+		return nil, nil
+	}
+	id, err := parseID(text)
+	return &id, err
+}
+
+type submissionResolveCmd struct {
+	admin
+	ID     string `arg:"" help:"Identifier of the submission."`
+	Resend bool   `xor:"decision" required:"" help:"Send it again under its reference: the provider certainly does not have it, or knows the reference."`
+	Reject bool   `xor:"decision" required:"" help:"Count it as rejected: the customer may correct the invoice and submit it anew."`
+	Reason string `required:"" help:"Why, for the audit log and the customer."`
+}
+
+// Help is shown by --help.
+func (submissionResolveCmd) Help() string {
+	return `Example:
+  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --reason "the provider has no such document" --data ./sandbox
+  quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --reject --reason "the provider confirmed by telephone" --data ./sandbox
+
+The decision is kept in the submission and in the audit log. A submission that was rejected in this way has the outcome
+resolved_rejected, which is never shown as the provider's own. The provider is still asked about it.`
+}
+
+// Run records the decision.
+func (c submissionResolveCmd) Run(env environment) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	if err := checkText("--reason", c.Reason); err != nil {
+		return err
+	}
+	decision, next := store.DecisionReject, "counted as rejected; the provider is still asked"
+	if c.Resend {
+		decision, next = store.DecisionResend, "sent again after one more look-up"
+	}
+	return c.with(env, func(db *store.DB) error {
+		resolved, err := db.ResolveSubmission(env.ctx, id, decision, c.Reason)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return errors.New("there is no submission with this identifier")
+		case errors.Is(err, store.ErrNotUnknown):
+			return errors.New("the outcome of this submission is known: there is nothing to decide")
+		case err != nil:
+			return err
+		}
+		return c.print(env, []field{{"submission_id", resolved.ID}, {"outcome", resolved.Outcome}, {"decision", decision},
+			{"by", resolved.Resolved.By}, {"reason", c.Reason}, {"next", next}})
+	})
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrLastUser says that nobody of the account could log in any more.
+var ErrLastUser = errors.New("this is the last user of the account that can log in")
+
+// RenameAccount changes the name of the company.
+func (db *DB) RenameAccount(ctx context.Context, id ID, company string) error {
+	return db.write(ctx, "rename account", func(ctx context.Context, t *tx) error {
+		before, err := t.account(ctx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `update accounts set company = $2 where id = $1`, id, company); err != nil {
+			return err
+		}
+		return t.audit(ctx, accountAct("account.rename", id, map[string]string{"before": before.Company, "after": company}))
+	})
+}
+
+// DisableUser keeps a user from logging in and revokes all tokens of the user. [ErrLastUser] says that no other user of the
+// account could log in then; force disables the last one, too. [ErrNotFound] says that the account has no such user.
+func (db *DB) DisableUser(ctx context.Context, account, user ID, force bool) error {
+	return db.write(ctx, "disable user", func(ctx context.Context, t *tx) error {
+		now := micros(db.now())
+		email, err := t.lockUser(ctx, account, user)
+		if err != nil {
+			return err
+		}
+		var others int64
+		if err := t.QueryRowContext(ctx, `select count(*) from users where account_id = $1 and id <> $2 and disabled_at is null`, account, user).Scan(&others); err != nil {
+			return err
+		}
+		if others == 0 && !force {
+			return ErrLastUser
+		}
+		changed, err := t.exec(ctx, `update users set disabled_at = $3 where account_id = $1 and id = $2 and disabled_at is null`, account, user, now)
+		if err != nil || changed == 0 {
+			return err // it is disabled already
+		}
+		if err := t.revokeTokens(ctx, account, user, []byte{}, now); err != nil {
+			return err
+		}
+		return t.audit(ctx, userAct("user.disable", account, user, email))
+	})
+}
+
+// EnableUser lets a disabled user log in again. [ErrNotFound] says that the account has no such user.
+func (db *DB) EnableUser(ctx context.Context, account, user ID) error {
+	return db.write(ctx, "enable user", func(ctx context.Context, t *tx) error {
+		email, err := t.lockUser(ctx, account, user)
+		if err != nil {
+			return err
+		}
+		changed, err := t.exec(ctx, `update users set disabled_at = null where account_id = $1 and id = $2 and disabled_at is not null`, account, user)
+		if err != nil || changed == 0 {
+			return err
+		}
+		return t.audit(ctx, userAct("user.enable", account, user, email))
+	})
+}
+
+// lockUser keeps other writers from the users of an account, and returns the e-mail address of one.
+func (t *tx) lockUser(ctx context.Context, account, user ID) (email string, err error) {
+	if _, err := t.account(ctx, account); err != nil {
+		return "", err
+	}
+	err = t.QueryRowContext(ctx, `select email from users where account_id = $1 and id = $2`, account, user).Scan(&email)
+	return email, err
+}
