@@ -156,13 +156,13 @@ func TestGivenBack(t *testing.T) {
 		wantUsed(t, db, login, "source", home)
 		wantUsed(t, db, failures, "failures", email)
 	}
-	session := newSession(t, s, db)
+	newSession(t, s, db)
 	want(1, 0)
 	db.Clock.Advance(trusted + time.Minute) // the source is known no longer: failures count again
 	_, _, err := s.Login(ctx, home, email, "wrong")
 	wantErr(t, err, ErrInvalidCredentials)
 	want(1, 1)
-	session = newSession(t, s, db)
+	session := newSession(t, s, db)
 	want(2, 1)
 	db.Clock.Advance(failureWindow)
 	limit, err := s.ChangePassword(ctx, session, "192.0.2.9", password, password)

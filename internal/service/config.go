@@ -95,6 +95,20 @@ func (c *Config) check() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key go together")
 	}
+	if err := c.checkNumbers(); err != nil {
+		return err
+	}
+	if c.BehindProxy && len(c.TrustedProxies) == 0 {
+		return errors.New("--behind-proxy needs --trusted-proxy: without it all clients share the limits of the proxy's address")
+	}
+	if c.API && c.TLSCert == "" && !c.BehindProxy {
+		return requireLoopback(c.Listen)
+	}
+	return nil
+}
+
+// checkNumbers refuses numbers that make no sense.
+func (c *Config) checkNumbers() error {
 	for _, positive := range []struct {
 		flag  string
 		value time.Duration
@@ -114,12 +128,6 @@ func (c *Config) check() error {
 		if err := c.PasswordCost.Check(); err != nil {
 			return fmt.Errorf("--password-cost: %w", err)
 		}
-	}
-	if c.BehindProxy && len(c.TrustedProxies) == 0 {
-		return errors.New("--behind-proxy needs --trusted-proxy: without it all clients share the limits of the proxy's address")
-	}
-	if c.API && c.TLSCert == "" && !c.BehindProxy {
-		return requireLoopback(c.Listen)
 	}
 	return nil
 }

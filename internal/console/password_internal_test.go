@@ -1,0 +1,65 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/internal/account"
+	"quittance/internal/store"
+)
+
+// TestSessionEndsDuringChange: a session that ends while its password is changed leads to the login, and nothing is changed.
+func TestSessionEndsDuringChange(t *testing.T) {
+	t.Parallel()
+	c, s := secured(t)
+	const password, chosen = "correct horse battery staple", "three mild walruses sing"
+	hash, err := account.DefaultCost().Hash(password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: hash}); err != nil {
+		t.Fatal(err)
+	}
+	post := func(path string, form url.Values, cookies ...*http.Cookie) *http.Response {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(form.Encode()))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for _, cookie := range cookies {
+			request.AddCookie(cookie)
+		}
+		recorder := httptest.NewRecorder()
+		if served := c.Serve(recorder, request, "192.0.2.1"); !served.Answered || served.Err != nil {
+			t.Fatalf("%s: %+v", path, served)
+		}
+		return recorder.Result()
+	}
+	in := post("/login", url.Values{"email": {"a@example.com"}, "password": {password}})
+	if len(in.Cookies()) != 1 {
+		t.Fatalf("%d %v", in.StatusCode, in.Header)
+	}
+	c.Accounts.LoginRate = 10
+	c.Accounts.Now = func() time.Time { // asked once the session is known and before the change
+		s.Clock.Advance(2 * c.Accounts.TokenTTL)
+		return s.Clock.Now()
+	}
+	got := post("/account/password", url.Values{"current": {password}, "new": {chosen}}, in.Cookies()[0])
+	if got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != "/login" {
+		t.Errorf("%d to %q", got.StatusCode, got.Header.Get("Location"))
+	}
+	user, err := s.UserByEmail(t.Context(), "a@example.com")
+	if err != nil || user.PasswordHash != hash {
+		t.Errorf("the password was changed, error %v", err)
+	}
+}
+
+// TestBusyHasher: when too many passwords wait to be hashed, a person is asked to come back in a moment.
+func TestBusyHasher(t *testing.T) {
+	t.Parallel()
+	if p := problemOf(fmt.Errorf("login: %w", account.ErrBusy)); p.status != http.StatusServiceUnavailable {
+		t.Errorf("status %d", p.status)
+	}
+}
