@@ -1,16 +1,23 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
+	"quittance/internal/purchase"
 	"quittance/internal/store"
+	"quittance/internal/submission"
 )
 
 type evidenceCmd struct {
-	Verify evidenceVerifyCmd `cmd:"" help:"Recompute every digest of the retained evidence."`
-	Export evidenceExportCmd `cmd:"" help:"Export the evidence of one invoice, or of one incoming e-invoice, as a file that verifies by itself."`
+	Verify evidenceVerifyCmd `cmd:"" help:"Prove what is retained, what was sent, and what is shown of it."`
+	Export evidenceExportCmd `cmd:"" help:"Export the evidence of one invoice, or of one incoming e-invoice, as a signed file that verifies by itself."`
+	Key    evidenceKeyCmd    `cmd:"" help:"Print the public key that exported files are verified with."`
+	Seal   evidenceSealCmd   `cmd:"" help:"Seal the evidence of a database that is older than seals, once."`
 }
 
 // Help is shown by --help.
@@ -19,53 +26,94 @@ func (evidenceCmd) Help() string {
   quittance evidence verify --data ./sandbox`
 }
 
+// replay are the rules by which answers were read, to read them again.
+func replay() store.Replay { return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread} }
+
 type evidenceVerifyCmd struct {
 	admin
 	File      string `placeholder:"FILE" help:"Verify an exported file instead of a database; - is standard input."`
-	AllSealed bool   `help:"A chain without a seal is a fault too. Right for every database that did not begin before there were seals."`
+	PublicKey string `placeholder:"HEX" help:"With --file: the key that the file has to be signed with, as evidence key prints it."`
+	AllSealed bool   `hidden:"" help:"Accepted for older scripts: a chain without a seal is always a fault."`
 }
 
 // Help is shown by --help.
 func (evidenceVerifyCmd) Help() string {
 	return `Example:
   quittance evidence verify --data ./sandbox
-  quittance evidence verify --file evidence.json
+  quittance evidence verify --file evidence.json --public-key 0b1c…
 
-Exit status 1 and the first bad entry of every chain when something is not what was retained.`
+Exit status 1 and the first fault of every submission and incoming e-invoice when something is not what was retained, is not
+sealed, or does not follow from what was retained.`
 }
 
 // Run verifies evidence.
 func (c evidenceVerifyCmd) Run(env environment) error {
 	if c.File != "" {
-		text, err := readInput(env, c.File)
-		if err != nil {
-			return err
-		}
-		entries, digest, err := store.VerifyExport(text)
-		if err != nil {
-			return err
-		}
-		return c.print(env, []field{{"entries", entries}, {"digest", hex.EncodeToString(digest[:])}, {"faults", 0}})
+		return c.file(env)
 	}
 	return c.with(env, func(db *store.DB) error {
-		found, err := db.VerifyEvidence(env.ctx)
+		found, err := db.VerifyEvidence(env.ctx, replay())
 		if err != nil {
 			return err
 		}
-		for _, fault := range found.Faults {
-			env.log.ErrorContext(env.ctx, "evidence is not what was retained", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of, "entry", fault.Ordinal, "what", fault.What)
-		}
-		if err := c.print(env, []field{{"chains", found.Chains}, {"entries", found.Entries}, {"unsealed", found.Unsealed}, {"faults", len(found.Faults)}}); err != nil {
-			return err
-		}
-		switch {
-		case len(found.Faults) > 0:
-			return fmt.Errorf("%w (and %d more chains)", found.Faults[0], len(found.Faults)-1)
-		case c.AllSealed && found.Unsealed > 0:
-			return fmt.Errorf("%d chains have no seal", found.Unsealed)
-		}
-		return nil
+		return c.report(env, found)
 	})
+}
+
+// report prints what a verification has found; faults are an error.
+func (c evidenceVerifyCmd) report(env environment, found store.Verified) error {
+	for _, fault := range found.Faults {
+		env.log.ErrorContext(env.ctx, "evidence is not what was retained", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
+			"entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
+	}
+	if err := c.print(env, []field{{"chains", found.Chains}, {"entries", found.Entries}, {"audit_entries", found.AuditEntries}, {"faults", len(found.Faults)}}); err != nil {
+		return err
+	}
+	if len(found.Faults) > 0 {
+		return fmt.Errorf("%w (and %d more)", found.Faults[0], len(found.Faults)-1)
+	}
+	return nil
+}
+
+// file verifies an exported file.
+func (c evidenceVerifyCmd) file(env environment) error {
+	var expected ed25519.PublicKey
+	if c.PublicKey != "" {
+		key, err := hex.DecodeString(c.PublicKey)
+		if err != nil || len(key) != ed25519.PublicKeySize {
+			return errors.New("--public-key: want 64 hexadecimal digits")
+		}
+		expected = key
+	}
+	text, err := readExport(env, c.File)
+	if err != nil {
+		return err
+	}
+	verified, err := store.VerifyExport(text, replay(), expected)
+	if err != nil {
+		return err
+	}
+	return c.print(env, []field{{"entries", verified.Entries}, {"unread", verified.Unread}, {"digest", hex.EncodeToString(verified.Digest[:])},
+		{"public_key", hex.EncodeToString(verified.PublicKey)}, {"faults", 0}})
+}
+
+// readExport reads an exported file, or standard input for "-".
+func readExport(env environment, path string) ([]byte, error) {
+	const most = 1 << 30
+	source := env.stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close() //nolint:errcheck // nothing was written
+		source = file
+	}
+	text, err := io.ReadAll(io.LimitReader(source, most+1))
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("%s is longer than 1 GiB", path)
+	}
+	return text, err
 }
 
 type evidenceExportCmd struct {
@@ -78,26 +126,84 @@ func (evidenceExportCmd) Help() string {
 	return "Example:\n  quittance evidence export 01890a5d-ac96-774b-bcce-b302099a8057 --data ./sandbox > evidence.json"
 }
 
-// Run exports evidence. The digest goes to the log, apart from the file that it is to be compared with.
+// Run exports evidence.
 func (c evidenceExportCmd) Run(env environment) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
 	return c.with(env, func(env environment, db *store.DB) error {
-		text, digest, err := db.ExportEvidence(env.ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
+		text, digest, err := db.ExportEvidence(env.ctx, id, replay())
+		switch {
+		case errors.Is(err, store.ErrNotFound):
 			return errors.New("there is no invoice and no incoming e-invoice with this identifier")
-		}
-		if err != nil {
-			return err
-		}
-		if err := db.RecordAudit(env.ctx, store.Act{Name: "evidence.export", SubjectType: "invoice", Subject: id.String(),
-			Details: map[string]string{"digest": hex.EncodeToString(digest[:])}}); err != nil {
+		case errors.Is(err, store.ErrNotSealed):
+			return errNotSealed
+		case err != nil:
 			return err
 		}
 		env.log.InfoContext(env.ctx, "evidence exported", "id", id, "digest", hex.EncodeToString(digest[:]))
 		_, err = fmt.Fprintln(env.stdout, string(text))
 		return err
+	})
+}
+
+// errNotSealed says what to do about a database that is older than seals.
+var errNotSealed = errors.New("the evidence of this database is not sealed yet: run evidence seal once, when every server runs this version")
+
+type evidenceKeyCmd struct{ admin }
+
+// Help is shown by --help.
+func (evidenceKeyCmd) Help() string {
+	return `Example:
+  quittance evidence key --data ./sandbox
+
+Tell it to whoever gets exported files, by another way than the files: evidence verify --file --public-key compares it.`
+}
+
+// Run prints the key.
+func (c evidenceKeyCmd) Run(env environment) error {
+	return c.with(env, func(db *store.DB) error {
+		key, since, err := db.EvidenceKey(env.ctx)
+		if errors.Is(err, store.ErrNotSealed) {
+			return errNotSealed
+		}
+		if err != nil {
+			return err
+		}
+		return c.print(env, []field{{"public_key", hex.EncodeToString(key)}, {"sealed_since", since}})
+	})
+}
+
+type evidenceSealCmd struct{ act }
+
+// Help is shown by --help.
+func (evidenceSealCmd) Help() string {
+	return `Example:
+  quittance evidence seal --database postgres://db/quittance --key-file key.json
+
+Run it once after an upgrade from a version that did not seal the rows of submissions, when every server runs this version.
+What is there then is taken for what was retained, as far as its chains are whole. From then on nothing is accepted that is
+not sealed. A new database needs none of it.`
+}
+
+// Run seals.
+func (c evidenceSealCmd) Run(env environment) error {
+	return c.with(env, func(env environment, db *store.DB) error {
+		done, err := db.SealEvidence(env.ctx, replay())
+		if err != nil {
+			return err
+		}
+		for _, fault := range done.Faults {
+			env.log.ErrorContext(env.ctx, "evidence was not sealed: it is not whole", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
+				"entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
+		}
+		if err := c.print(env, []field{{"sealed", done.Sealed}, {"faults", len(done.Faults)}}); err != nil {
+			return err
+		}
+		if len(done.Faults) > 0 {
+			return fmt.Errorf("%w (and %d more)", done.Faults[0], len(done.Faults)-1)
+		}
+		return nil
 	})
 }

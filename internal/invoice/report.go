@@ -35,6 +35,9 @@ const (
 // Vocabulary is what an adapter publishes about its provider's answers: where in the body each part stands, as a JSON
 // pointer (RFC 6901), and what the provider's words mean. An optional pointer is "" when the provider has no such part.
 type Vocabulary struct {
+	// Name names the table and its version: an answer is retained with the name of the table that it was read with, and is
+	// read again with it. A published table never changes; a changed one gets a new name.
+	Name string
 	// Reference points at our permanent reference, the submission id.
 	Reference jsontext.Pointer
 	// ProviderReference points at the provider's own identifier of the document; optional.

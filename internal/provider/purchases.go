@@ -26,7 +26,7 @@ func readPage(body []byte, cursor string) (PurchasePage, error) {
 	}
 	page := PurchasePage{NextCursor: cursor, Purchases: make([]Purchase, 0, len(entries))}
 	for _, entry := range entries {
-		page.Purchases = append(page.Purchases, readPurchase(entry))
+		page.Purchases = append(page.Purchases, ReadPurchase(entry))
 	}
 	next, ok := text(frame["next_cursor"])
 	if !ok {
@@ -45,8 +45,8 @@ func readPage(body []byte, cursor string) (PurchasePage, error) {
 	return page, nil
 }
 
-// readPurchase reads one entry as far as it can be read.
-func readPurchase(entry jsontext.Value) Purchase {
+// ReadPurchase reads one entry of a page as far as it can be read. The caller tells whether it echoes the credential.
+func ReadPurchase(entry jsontext.Value) Purchase {
 	p := Purchase{Raw: bytes.Clone(entry)}
 	fields, whole, err := members(entry)
 	if err != nil {

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/api"
@@ -11,6 +13,7 @@ import (
 // itself whether it is terminal and, if it can, what it means.
 func ProtocolVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
+		Name:              "http/2",
 		Reference:         "/reference",
 		ProviderReference: "/provider_reference",
 		Status:            "/status",
@@ -47,6 +50,7 @@ const (
 // simulatorVocabulary is the published table of the simulator: its documents carry neither terminal flags nor meanings.
 func simulatorVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
+		Name:              "simulator/2",
 		Reference:         "/simulation/ref",
 		ProviderReference: "/simulation/number",
 		Status:            "/simulation/result",
@@ -65,4 +69,28 @@ func simulatorVocabulary() invoice.Vocabulary {
 func simulatorPlace(word jsontext.Pointer, last string) invoice.Place {
 	return invoice.Place{Word: word, TerminalWords: []string{last},
 		Meanings: map[string]api.Meaning{simulatedPending: api.MeaningWaiting, last: api.MeaningPositive}}
+}
+
+// Table returns a table that an adapter of ours publishes, or has published, by its name. A retained answer is read again
+// with the table that it was read with.
+func Table(name string) (invoice.Vocabulary, bool) {
+	for _, now := range []invoice.Vocabulary{ProtocolVocabulary(), simulatorVocabulary()} {
+		kind, _, _ := strings.Cut(now.Name, "/")
+		switch name {
+		case now.Name:
+			return now, true
+		case kind + "/1":
+			return withoutMeanings(now, name), true
+		}
+	}
+	return invoice.Vocabulary{}, false
+}
+
+// withoutMeanings is the first version of a table, which did not say what words mean.
+func withoutMeanings(v invoice.Vocabulary, name string) invoice.Vocabulary {
+	v.Name = name
+	for _, place := range []*invoice.Place{&v.Submission, &v.ProviderInvoice, &v.TaxAuthority, &v.Receiver} {
+		place.Meaning, place.Meanings = "", nil
+	}
+	return v
 }

@@ -84,7 +84,7 @@ func TestAuditIsProven(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.administrate(t)
 		clean := func() []store.EvidenceError {
-			found, err := f.VerifyEvidence(t.Context())
+			found, err := f.VerifyEvidence(t.Context(), replay())
 			must(t, err)
 			return found.Faults
 		}
@@ -197,7 +197,7 @@ func TestAuditReseal(t *testing.T) {
 		if seals != 3 { // of no account, of the fixture's and of the audited one
 			t.Errorf("%d seals", seals)
 		}
-		found, err := after.VerifyEvidence(t.Context())
+		found, err := after.VerifyEvidence(t.Context(), replay())
 		must(t, err)
 		if len(found.Faults) > 0 {
 			t.Errorf("after the rotation: %v", found.Faults)

@@ -40,28 +40,20 @@ func (c chain) optional(text *string) {
 	c.field([]byte(*text))
 }
 
+// optionalNumber keeps what is absent apart from 0.
+func (c chain) optionalNumber(n *int64) {
+	c.number(flag(n != nil))
+	if n != nil {
+		c.number(*n)
+	}
+}
+
 func (c chain) sum() [32]byte { return [32]byte(c.hash.Sum(nil)) }
 
 // end is where a chain ends, or how far it has been verified.
 type end struct {
 	count int64
 	head  [32]byte // digest of the last entry, zero when there is none
-}
-
-// seal seals where a chain ends, so that nobody without the key file can move the end: neither by writing the chain
-// anew, nor by cutting it. The place keeps the seal from serving another chain. It is made in the transaction of the
-// entry that it stands for.
-func (e end) seal(keys *sealer, at secret.Place) ([]byte, error) {
-	return keys.Seal(append(binary.BigEndian.AppendUint64(nil, uint64(e.count)), e.head[:]...), at) //nolint:gosec // entries count from 0
-}
-
-// unseal is the reverse of seal; ok is false when the seal is not one that this installation made for this place.
-func unseal(keys *sealer, sealed []byte, at secret.Place) (e end, ok bool) {
-	text, err := keys.Open(sealed, at)
-	if err != nil || len(text) != 8+len(e.head) {
-		return end{}, false
-	}
-	return end{int64(binary.BigEndian.Uint64(text)), [32]byte(text[8:])}, true //nolint:gosec // it was sealed from an int64
 }
 
 func submissionSealPlace(tenant, id ID) secret.Place {

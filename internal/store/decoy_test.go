@@ -56,6 +56,7 @@ type table struct {
 var (
 	createTable  = regexp.MustCompile(`(?ms)^create table (\w+) \((.*?)^\);`)
 	columnOfText = regexp.MustCompile(`(?m)^\s+(\w+)\s+(?:bytea|text|bigint)\b`)
+	addedColumn  = regexp.MustCompile(`(?m)^alter table (\w+) add column (\w+)`)
 )
 
 // tables reads the schema, so that a table added later is looked at too.
@@ -73,6 +74,11 @@ func tables(t *testing.T) []table {
 				tab.columns = append(tab.columns, column[1])
 			}
 			out = append(out, tab)
+		}
+		for _, found := range addedColumn.FindAllStringSubmatch(string(text), -1) {
+			if n := slices.IndexFunc(out, func(tab table) bool { return tab.name == found[1] }); n >= 0 {
+				out[n].columns = append(out[n].columns, found[2])
+			}
 		}
 	}
 	if len(out) < 14 {

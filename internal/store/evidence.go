@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ type NewEvidence struct {
 	Withheld bool
 	// Words are the states the answer carried, by dimension.
 	Words map[string]string
+	// Report is what the answer was read as, as [invoice.Report.Retained] writes it; empty when it was no report on this
+	// very submission.
+	Report string
 }
 
 // Evidence is a retained answer. Its digest covers everything but the body, which SHA256 covers, and the digest of the
@@ -39,12 +43,18 @@ type Evidence struct {
 	Previous [32]byte // zero for the first
 	Digest   [32]byte
 
-	words string // Words as they stand, which is what the digest is of
+	words  string // Words as they stand, which is what the digest is of
+	events []byte // digests of the events that it gave rise to, 32 bytes each
+	early  bool   // it was retained before Report and events were
 }
 
 // chain computes the digest of an entry.
 func (e *Evidence) chain() [32]byte {
-	hash := newChain("quittance/evidence/v1")
+	kind := "quittance/evidence/v2"
+	if e.early {
+		kind = "quittance/evidence/v1"
+	}
+	hash := newChain(kind)
 	hash.field(e.Previous[:])
 	hash.field(e.Submission[:])
 	hash.field(e.ID[:])
@@ -57,6 +67,10 @@ func (e *Evidence) chain() [32]byte {
 	hash.number(flag(e.Truncated))
 	hash.number(flag(e.Withheld))
 	hash.field([]byte(e.words))
+	if !e.early {
+		hash.field([]byte(e.Report))
+		hash.field(e.events)
+	}
 	return hash.sum()
 }
 
@@ -65,13 +79,20 @@ func evidencePlace(tenant, id ID) secret.Place {
 }
 
 // appendEvidence adds an entry to the chain of a submission and moves the chain's head, which stands outside the table.
-func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add NewEvidence) (ID, error) {
-	id, err := newID(tx.now(), t.db.random)
+// document is the digest of what was sent, from which the chain begins; events are the digests of the events that follow from
+// the answer.
+func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add NewEvidence, now time.Time, document [32]byte, events []byte) (ID, error) {
+	id, err := newID(now, t.db.random)
 	if err != nil {
 		return ID{}, err
 	}
-	e := Evidence{ID: id, Submission: s.ID, Ordinal: s.Evidence + 1, ReceivedAt: tx.now(), NewEvidence: add, SHA256: sha256.Sum256(add.Body)}
-	copy(e.Previous[:], s.head)
+	if events == nil {
+		events = []byte{}
+	}
+	e := Evidence{ID: id, Submission: s.ID, Ordinal: s.Evidence + 1, ReceivedAt: now, NewEvidence: add, SHA256: sha256.Sum256(add.Body), events: events}
+	if copy(e.Previous[:], s.head); s.Evidence == 0 {
+		e.Previous = documentLink(s.ID, document)
+	}
 	words, err := json.Marshal(add.Words)
 	if err != nil {
 		return ID{}, fmt.Errorf("evidence words: %w", err)
@@ -87,29 +108,30 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 			return ID{}, err
 		}
 	}
-	if err := tx.Later(ctx, `insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
-		sha256, body, truncated, withheld, words, previous, digest)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		t.id, id, s.ID, e.Ordinal, e.Call, micros(e.ReceivedAt), e.HTTPStatus, e.MediaType, e.SHA256[:], body,
-		flag(e.Truncated), flag(e.Withheld), e.words, e.Previous[:], e.Digest[:]); err != nil {
-		return ID{}, err
-	}
 	s.Evidence, s.head = e.Ordinal, e.Digest[:]
-	s.seal, err = end{e.Ordinal, e.Digest}.seal(t.db.keys, submissionSealPlace(t.id, s.ID))
-	return id, err
+	return id, tx.Later(ctx, `insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
+		sha256, body, truncated, withheld, words, report, events, previous, digest)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		t.id, id, s.ID, e.Ordinal, e.Call, micros(e.ReceivedAt), e.HTTPStatus, e.MediaType, e.SHA256[:], body,
+		flag(e.Truncated), flag(e.Withheld), e.words, e.Report, e.events, e.Previous[:], e.Digest[:])
 }
 
-const evidenceColumns = `id, submission_id, ordinal, call, received_at, http_status, media_type, sha256, truncated, withheld, words, previous, digest`
+const evidenceColumns = `id, submission_id, ordinal, call, received_at, http_status, media_type, sha256, truncated, withheld, words, report, events, events is null, previous, digest`
 
 func scanEvidence(row scanner, more ...any) (Evidence, error) {
 	var e Evidence
 	var received, truncated, withheld int64
 	var sum, previous, digest []byte
+	var report sql.Null[string]
+	var noEvents bool
 	if err := row.Scan(append([]any{&e.ID, &e.Submission, &e.Ordinal, &e.Call, &received, &e.HTTPStatus, &e.MediaType, &sum,
-		&truncated, &withheld, &e.words, &previous, &digest}, more...)...); err != nil {
+		&truncated, &withheld, &e.words, &report, &e.events, &noEvents, &previous, &digest}, more...)...); err != nil {
 		return Evidence{}, err
 	}
-	e.ReceivedAt = instant(received)
+	e.ReceivedAt, e.Report, e.early = instant(received), report.V, !report.Valid
+	if e.early != noEvents {
+		return Evidence{}, fmt.Errorf("stored evidence %s: it has a report or events and not both", e.ID)
+	}
 	var flags [2]error
 	e.Truncated, flags[0] = yes(truncated)
 	e.Withheld, flags[1] = yes(withheld)

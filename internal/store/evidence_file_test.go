@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -45,7 +46,7 @@ func (f *fields) put(object map[string]any, names ...string) {
 			id, err := hex.DecodeString(strings.ReplaceAll(value.(string), "-", ""))
 			must(f.t, err)
 			f.bytes(id)
-		case slices.Contains([]string{"previous", "sha256", "metadata_sha256", "head", "digest"}, name):
+		case slices.Contains([]string{"previous", "sha256", "metadata_sha256", "head", "digest", "events"}, name):
 			digest, err := hex.DecodeString(value.(string))
 			must(f.t, err)
 			f.bytes(digest)
@@ -93,37 +94,57 @@ func (f *fields) digest() string {
 
 func entryDigest(t *testing.T, submission, entry map[string]any) string {
 	f := &fields{t: t}
-	f.bytes([]byte("quittance/evidence/v1"))
+	f.bytes([]byte("quittance/evidence/v2"))
 	f.put(entry, "previous")
 	f.put(submission, "id")
-	f.put(entry, "id", "ordinal", "received_at", "call", "http_status", "media_type", "sha256", "truncated", "withheld", "words")
+	f.put(entry, "id", "ordinal", "received_at", "call", "http_status", "media_type", "sha256", "truncated", "withheld", "words", "report", "events")
 	return f.digest()
 }
 
 func revisionDigest(t *testing.T, incoming, revision map[string]any) string {
 	f := &fields{t: t}
-	f.bytes([]byte("quittance/revision/v1"))
+	f.bytes([]byte("quittance/revision/v2"))
 	f.put(revision, "previous")
 	f.put(incoming, "id")
 	f.put(revision, "revision", "retained_at")
 	f.put(incoming, "provider_document_id")
 	f.optional(revision, "document_type", "invoice_number", "supplier_name", "supplier_network_id", "issue_date", "due_date", "currency",
 		"total_amount", "claimed_sha256", "received_at", "size")
-	f.put(revision, "media_type", "sha256", "metadata_sha256", "retained", "withheld")
+	f.put(revision, "media_type", "sha256", "metadata_sha256", "retained", "withheld", "events")
 	return f.digest()
 }
 
-func fileDigest(t *testing.T, file map[string]any) string {
+// fileDigest is that of the text of a file with zeros in the place of digest and signature.
+func fileDigest(text []byte, file map[string]any) string {
+	plain := strings.TrimRight(string(text), "\n")
+	for _, name := range []string{"digest", "signature"} {
+		value := file[name].(string)
+		at := strings.LastIndex(plain, value)
+		plain = plain[:at] + strings.Repeat("0", len(value)) + plain[at+len(value):]
+	}
+	sum := sha256.Sum256([]byte(plain))
+	return hex.EncodeToString(sum[:])
+}
+
+// signed tells whether the signature of a file is one of its public key.
+func signed(t *testing.T, file map[string]any) bool {
+	t.Helper()
+	var parts [3][]byte
+	for n, name := range []string{"public_key", "digest", "signature"} {
+		var err error
+		parts[n], err = hex.DecodeString(file[name].(string))
+		must(t, err)
+	}
+	return ed25519.Verify(parts[0], append([]byte("quittance-evidence-v3"), parts[1]...), parts[2])
+}
+
+// documentLink is what a chain begins from.
+func documentLink(t *testing.T, submission map[string]any) string {
 	f := &fields{t: t}
-	f.bytes([]byte("quittance/export/v2"))
-	if incoming, ok := file["incoming"].(map[string]any); ok {
-		f.put(incoming, "id", "count", "head")
-		return f.digest()
-	}
-	f.put(file, "invoice_id")
-	for _, s := range file["submissions"].([]any) {
-		f.put(s.(map[string]any), "id", "invoice_number", "document", "count", "head")
-	}
+	f.bytes([]byte("quittance/document/v1"))
+	f.put(submission, "id")
+	sum := sha256.Sum256([]byte(submission["document"].(string)))
+	f.bytes(sum[:])
 	return f.digest()
 }
 
@@ -151,6 +172,9 @@ func recompute(t *testing.T, text []byte) (entries int) {
 	}
 	chain := func(of map[string]any, list, ordinal string, digest func(*testing.T, map[string]any, map[string]any) string) {
 		head, count := strings.Repeat("0", 64), 0
+		if list == "entries" {
+			head = documentLink(t, of)
+		}
 		for _, e := range of[list].([]any) {
 			entry := e.(map[string]any)
 			entries, count = entries+1, count+1
@@ -183,7 +207,10 @@ func recompute(t *testing.T, text []byte) (entries int) {
 	if incoming, ok := file["incoming"].(map[string]any); ok {
 		chain(incoming, "revisions", "revision", revisionDigest)
 	}
-	same("digest of the file", file["digest"], fileDigest(t, file))
+	same("digest of the file", file["digest"], fileDigest(text, file))
+	if !signed(t, file) {
+		t.Error("the signature is not one of the public key")
+	}
 	return entries
 }
 
@@ -218,11 +245,11 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 	must(t, err)
 	var files [2][]byte
 	for n, id := range []store.ID{call.Submission.Invoice, list.Invoices[0].ID} {
-		text, digest, err := f.ExportEvidence(t.Context(), id)
+		text, digest, err := f.ExportEvidence(t.Context(), id, replay())
 		must(t, err)
-		entries, verified, err := store.VerifyExport(text)
-		if err != nil || entries != 4 || verified != digest {
-			t.Fatalf("%d entries, digest %x, exported with %x, %v", entries, verified, digest, err)
+		verified, err := store.VerifyExport(text, replay(), nil)
+		if err != nil || verified.Entries != 4 || verified.Digest != digest {
+			t.Fatalf("%d entries, digest %x, exported with %x, %v", verified.Entries, verified.Digest, digest, err)
 		}
 		if strings.Contains(string(text), base64.StdEncoding.EncodeToString([]byte("sealed-canary"))) {
 			t.Error("a withheld body is in the export")
@@ -241,7 +268,7 @@ func TestExportVerifiesByItself(t *testing.T) {
 				t.Errorf("%d entries", entries)
 			}
 		}
-		_, _, err := f.ExportEvidence(t.Context(), f.account.ID)
+		_, _, err := f.ExportEvidence(t.Context(), f.account.ID, replay())
 		wantErr(t, err, store.ErrNotFound)
 	})
 }
@@ -302,18 +329,18 @@ func TestTamperedExportIsFound(t *testing.T) {
 				"truncate to one": {2, func(e []string) []string { return e[:1] }},
 				"truncate all":    {1, func([]string) []string { return nil }},
 			} {
-				_, _, err := store.VerifyExport(rearranged(t, text, c.rearrange))
+				_, err := store.VerifyExport(rearranged(t, text, c.rearrange), replay(), nil)
 				if fault, ok := errors.AsType[store.EvidenceError](err); !ok || fault.Ordinal != c.ordinal || fault.Kind != kind {
 					t.Errorf("%s of %s: found %v, want entry %d", name, kind, err, c.ordinal)
 				}
 			}
 			f.flipEverywhere(t, text)
 		}
-		for _, text := range []string{"", "{}", "null", string(invoiceFile) + "{}", strings.Replace(string(invoiceFile), "quittance-evidence-v2", "other", 1),
+		for _, text := range []string{"", "{}", "null", string(invoiceFile) + "{}", strings.Replace(string(invoiceFile), "quittance-evidence-v3", "other", 1),
 			strings.Replace(string(invoiceFile), `"invoice_id"`, `"note": "x", "invoice_id"`, 1),
 			strings.Replace(string(invoiceFile), `"call": "status"`, `"call": "submit", "call": "status"`, 1),
 			strings.Replace(string(invoiceFile), `"call"`, `"Call"`, 1), strings.ReplaceAll(string(invoiceFile), "  ", " ")} {
-			if _, _, err := store.VerifyExport([]byte(text)); err == nil {
+			if _, err := store.VerifyExport([]byte(text), replay(), nil); err == nil {
 				t.Errorf("this verifies: %.80s", text)
 			}
 		}
@@ -326,37 +353,43 @@ func (f *fixture) flipEverywhere(t *testing.T, text []byte) {
 	for n := range bytes.TrimRight(text, "\n") {
 		changed := slices.Clone(text)
 		changed[n] ^= 1
-		if _, _, err := store.VerifyExport(changed); err == nil {
+		if _, err := store.VerifyExport(changed, replay(), nil); err == nil {
 			t.Errorf("byte %d can be changed unseen, near %q", n, text[max(0, n-20):min(len(text), n+20)])
 		}
 	}
 }
 
-// TestExportWrittenAnew: a file that was written anew as a whole verifies, but its digest is another one. That is what
-// the digest is told apart from the file for.
+// TestExportWrittenAnew: a file that somebody without the keys wrote anew as a whole is one of another key.
 func TestExportWrittenAnew(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		_, text := f.exports(t)
-		_, before, err := store.VerifyExport(text)
+		key, _, err := f.EvidenceKey(t.Context())
 		must(t, err)
+		var file map[string]any
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.UseNumber()
-		var file map[string]any
 		must(t, decoder.Decode(&file))
-		of := file["incoming"].(map[string]any)
-		revisions := of["revisions"].([]any)
-		altered := revisions[len(revisions)-1].(map[string]any)
-		forged := strings.NewReplacer(`"supplier_name": "Söhne \u0026 Co"`, `"supplier_name": "Mallory"`)
-		at := strings.LastIndex(string(text), `"revision"`)
-		changed := string(text[:at]) + forged.Replace(string(text[at:]))
-		oldHead, oldFile := of["head"].(string), file["digest"].(string)
-		altered["supplier_name"] = "Mallory"
-		of["head"] = revisionDigest(t, of, altered)
-		changed = strings.ReplaceAll(changed, oldHead, of["head"].(string))
-		changed = strings.ReplaceAll(changed, oldFile, fileDigest(t, file))
-		entries, after, err := store.VerifyExport([]byte(changed))
-		if err != nil || entries != 4 || after == before || !strings.Contains(changed, "Mallory") {
-			t.Errorf("%d entries, %v; the same digest: %v", entries, err, after == before)
+		for name, expected := range map[string]ed25519.PublicKey{"the key in the file": nil, "that of the database": key} {
+			if got, err := store.VerifyExport(text, replay(), expected); err != nil || !got.PublicKey.Equal(key) {
+				t.Errorf("%s: %x, %v", name, got.PublicKey, err)
+			}
 		}
+		public, private, err := ed25519.GenerateKey(nil)
+		must(t, err)
+		forge := func(name, value string) {
+			text = bytes.Replace(text, []byte(file[name].(string)), []byte(value), 1)
+			file[name] = value
+		}
+		forge("public_key", hex.EncodeToString(public))
+		forge("digest", fileDigest(text, file))
+		digest, err := hex.DecodeString(file["digest"].(string))
+		must(t, err)
+		forge("signature", hex.EncodeToString(ed25519.Sign(private, append([]byte("quittance-evidence-v3"), digest...))))
+		got, err := store.VerifyExport(text, replay(), nil)
+		if err != nil || !got.PublicKey.Equal(public) {
+			t.Errorf("written anew: %v", err)
+		}
+		_, err = store.VerifyExport(text, replay(), key)
+		wantErr(t, err, store.ErrExportKey)
 	})
 }

@@ -1,38 +1,73 @@
 package store
 
 import (
-	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"time"
 
 	"quittance/api"
+	"quittance/internal/invoice"
 )
 
 // exportFormat names the form of an exported file.
-const exportFormat = "quittance-evidence-v2"
+const exportFormat = "quittance-evidence-v3"
 
-// export is everything retained about one invoice, or one incoming e-invoice, in a form that verifies without the
-// database. docs/operations.md says how.
+// export is everything retained about one invoice, or one incoming e-invoice, and what is shown of it, in a form that
+// verifies without the database. docs/operations.md says how.
 type export struct {
 	Format      string             `json:"format"`
 	InvoiceID   *ID                `json:"invoice_id,omitempty"`
 	Submissions []exportSubmission `json:"submissions,omitempty"`
 	Incoming    *exportIncoming    `json:"incoming,omitempty"`
-	// Digest covers what no chain does: the documents that were sent, and where each chain ends.
-	Digest hexDigest `json:"digest"`
+	// PublicKey verifies Signature, which signs Digest: the SHA-256 of this file with zeros in the place of both.
+	PublicKey hexBytes  `json:"public_key"`
+	Digest    hexDigest `json:"digest"`
+	Signature hexBytes  `json:"signature"`
 }
 
 type exportSubmission struct {
-	ID       ID     `json:"id"`
-	Number   string `json:"invoice_number"`
-	Document string `json:"document"`
+	ID             ID     `json:"id"`
+	Number         string `json:"invoice_number"`
+	ConnectionKind string `json:"connection_kind"`
+	// Found tells that it was sealed as it was found, in a database that is older than seals.
+	Found bool `json:"sealed_as_found"`
+	// Document is what was sent, to the byte.
+	Document          string                 `json:"document"`
+	Outcome           api.Outcome            `json:"outcome"`
+	AttemptedAt       time.Time              `json:"attempted_at"`
+	SentAt            time.Time              `json:"sent_at"`
+	LastCheckedAt     *time.Time             `json:"last_checked_at"`
+	LastStatus        int                    `json:"last_status"`
+	LastSHA256        hexDigest              `json:"last_sha256"`
+	TerminalAt        *time.Time             `json:"terminal_at"`
+	ProviderReference *string                `json:"provider_reference"`
+	Sequence          *int64                 `json:"sequence"`
+	Resolved          *exportResolution      `json:"resolved"`
+	States            map[string]exportState `json:"states"`
 	// Count and Head are the number of entries and the digest of the last, as they stand outside the chain.
 	Count   int64         `json:"count"`
 	Head    hexDigest     `json:"head"`
 	Entries []exportEntry `json:"entries"`
+}
+
+type exportResolution struct {
+	By             string     `json:"by"`
+	At             time.Time  `json:"at"`
+	Decision       string     `json:"decision"`
+	Reason         string     `json:"reason"`
+	ContradictedAt *time.Time `json:"contradicted_at"`
+}
+
+type exportState struct {
+	Value      string      `json:"value"`
+	Final      bool        `json:"final"`
+	Meaning    api.Meaning `json:"meaning,omitempty"`
+	ReportedAt time.Time   `json:"reported_at"`
+	EvidenceID ID          `json:"evidence_id"`
 }
 
 type exportEntry struct {
@@ -46,8 +81,11 @@ type exportEntry struct {
 	SHA256     hexDigest `json:"sha256"`
 	Truncated  bool      `json:"truncated"`
 	Withheld   bool      `json:"withheld"`
-	// Words is the text that the digest covers, JSON in a string, so that nobody who formats the file changes it.
-	Words    string    `json:"words"`
+	// Words and Report are texts that the digest covers, JSON in a string, so that nobody who formats the file changes them.
+	Words string `json:"words"`
+	// Report is null, like Events, in an entry of before they were kept.
+	Report   *string   `json:"report"`
+	Events   *hexBytes `json:"events"`
 	Previous hexDigest `json:"previous"`
 	Digest   hexDigest `json:"digest"`
 }
@@ -81,6 +119,7 @@ type exportRevision struct {
 	MetadataSHA256    hexDigest    `json:"metadata_sha256"`
 	Retained          bool         `json:"retained"`
 	Withheld          bool         `json:"withheld"`
+	Events            *hexBytes    `json:"events"` // null in a revision of before it was kept
 	Previous          hexDigest    `json:"previous"`
 	Digest            hexDigest    `json:"digest"`
 }
@@ -100,33 +139,37 @@ func (d *hexDigest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// digest covers what no chain does.
-func (x *export) digest() [32]byte {
-	hash := newChain("quittance/export/v2")
-	if x.InvoiceID != nil {
-		hash.field(x.InvoiceID[:])
-	}
-	for _, s := range x.Submissions {
-		hash.field(s.ID[:])
-		hash.field([]byte(s.Number))
-		hash.field([]byte(s.Document))
-		hash.number(s.Count)
-		hash.field(s.Head[:])
-	}
-	if x.Incoming != nil {
-		hash.field(x.Incoming.ID[:])
-		hash.number(x.Incoming.Count)
-		hash.field(x.Incoming.Head[:])
-	}
-	return hash.sum()
+// hexBytes are bytes that are lower-case hexadecimal in JSON.
+type hexBytes []byte
+
+// MarshalText returns the digits.
+func (b hexBytes) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(b)), nil }
+
+// UnmarshalText reads the digits.
+func (b *hexBytes) UnmarshalText(text []byte) error {
+	raw, err := hex.DecodeString(string(text))
+	*b = raw
+	return err
 }
 
 // text is the file.
 func (x *export) text() ([]byte, error) { return json.MarshalIndent(x, "", "  ") }
 
-// ExportEvidence returns everything retained about one invoice, or one incoming e-invoice, as JSON, and the digest of the
-// file as [VerifyExport] gives it. Withheld bodies stay here: the digests stand for them.
-func (db *DB) ExportEvidence(ctx context.Context, id ID) (text []byte, digest [32]byte, err error) {
+// digest is that of the file: see [export].PublicKey.
+func (x *export) digest() ([32]byte, error) {
+	plain := *x
+	plain.Digest, plain.Signature = hexDigest{}, make(hexBytes, ed25519.SignatureSize)
+	text, err := plain.text()
+	return sha256.Sum256(text), err
+}
+
+// signedText is what is signed of a file.
+func (x *export) signedText(digest [32]byte) []byte { return append([]byte(x.Format), digest[:]...) }
+
+// ExportEvidence returns everything retained about one invoice, or one incoming e-invoice, as JSON that is signed with the
+// key of [DB.EvidenceKey], and the digest of the file as [VerifyExport] gives it. It is verified before: an [EvidenceError]
+// says what is wrong, and nothing is signed then. Withheld bodies stay here: the digests stand for them.
+func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []byte, digest [32]byte, err error) {
 	incoming := false
 	tenant, err := db.holder(ctx, func(t *Tenant) error {
 		_, err := t.Invoice(ctx, id)
@@ -139,38 +182,72 @@ func (db *DB) ExportEvidence(ctx context.Context, id ID) (text []byte, digest [3
 	if err != nil {
 		return nil, digest, err
 	}
-	out := export{Format: exportFormat}
+	record, err := db.evidenceRecord(ctx, db.reader)
+	if err != nil {
+		return nil, digest, db.fail(err)
+	}
+	public, _ := record.key.Public().(ed25519.PublicKey)
+	out := export{Format: exportFormat, PublicKey: hexBytes(public)}
 	err = tenant.read(func(q querier) error {
-		if incoming {
-			return tenant.exportIncoming(ctx, q, id, &out)
+		v := &verification{t: tenant, q: q, replay: replay}
+		if err := v.begin(ctx); err != nil {
+			return err
 		}
-		return tenant.exportInvoice(ctx, q, id, &out)
+		if incoming {
+			return v.exportIncoming(ctx, id, &out)
+		}
+		return v.exportInvoice(ctx, id, &out)
 	})
 	if err != nil {
 		return nil, digest, err
 	}
-	out.Digest = out.digest()
-	text, err = out.text()
-	return text, out.Digest, err
+	if digest, err = out.digest(); err != nil {
+		return nil, digest, err
+	}
+	out.Digest, out.Signature = digest, ed25519.Sign(record.key, out.signedText(digest))
+	if text, err = out.text(); err != nil {
+		return nil, digest, err
+	}
+	subject := "invoice"
+	if incoming {
+		subject = "incoming_invoice"
+	}
+	return text, digest, db.RecordAudit(ctx, Act{Name: "evidence.export", Account: tenant.account, SubjectType: subject, Subject: id.String(),
+		Details: map[string]string{"digest": hex.EncodeToString(digest[:])}})
+}
+
+// proven verifies one subject that is to be exported.
+func (v *verification) proven(ctx context.Context, id ID, check func(context.Context, ID) (*EvidenceError, error), seal string) error {
+	if err := v.settle(ctx, id, check, seal); err != nil {
+		return err
+	}
+	if len(v.out.Faults) > 0 {
+		return v.out.Faults[0]
+	}
+	return nil
 }
 
 // exportInvoice adds the chains of all submissions of an invoice, each as far as its head says: what is appended
 // meanwhile belongs to the next export.
-func (t *Tenant) exportInvoice(ctx context.Context, q querier, id ID, out *export) error {
+func (v *verification) exportInvoice(ctx context.Context, id ID, out *export) error {
 	out.InvoiceID = &id
-	submissions, err := collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and invoice_id = $2 order by ordinal`, t.id, id)
+	ids, err := collect(ctx, v.q, func(row scanner) (id ID, err error) { return id, row.Scan(&id) },
+		`select id from submissions where tenant_id = $1 and invoice_id = $2 order by ordinal`, v.t.id, id)
 	if err != nil {
 		return err
 	}
-	for _, s := range submissions {
-		document, err := t.document(ctx, q, s.ID)
-		if err != nil {
+	for _, id := range ids {
+		if err := v.proven(ctx, id, v.submission, lastSubmissionSeal); err != nil {
 			return err
 		}
-		part := exportSubmission{ID: s.ID, Number: s.Number, Document: string(document), Count: s.Evidence}
-		copy(part.Head[:], s.head)
-		part.Entries, err = collect(ctx, q, scanExportEntry,
-			`select `+evidenceColumns+`, body from evidence where tenant_id = $1 and submission_id = $2 and ordinal <= $3 order by ordinal`, t.id, s.ID, s.Evidence)
+		s, senseless, err := v.t.provenSubmission(ctx, v.q, id)
+		if err = errors.Join(senseless, err); err != nil {
+			return err
+		}
+		part := exportedSubmission(&s)
+		part.Found = v.sealedAsFound
+		part.Entries, err = collect(ctx, v.q, scanExportEntry,
+			`select `+evidenceColumns+`, body from evidence where tenant_id = $1 and submission_id = $2 and ordinal <= $3 order by ordinal`, v.t.id, s.ID, s.Evidence)
 		if err != nil {
 			return err
 		}
@@ -179,28 +256,50 @@ func (t *Tenant) exportInvoice(ctx context.Context, q querier, id ID, out *expor
 	return nil
 }
 
+func exportedSubmission(s *provenSubmission) exportSubmission {
+	out := exportSubmission{ID: s.ID, Number: s.Number, ConnectionKind: s.kind, Document: string(s.document), Outcome: s.Outcome,
+		AttemptedAt: s.AttemptedAt, SentAt: s.SentAt, LastCheckedAt: s.LastCheckedAt, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256,
+		TerminalAt: s.TerminalAt, ProviderReference: s.Reference, Sequence: s.Sequence, States: map[string]exportState{}, Count: s.Evidence, Head: s.end().head}
+	if r := s.Resolved; r != nil {
+		out.Resolved = &exportResolution{By: r.By, At: r.At, Decision: r.Decision, Reason: r.Reason, ContradictedAt: r.ContradictedAt}
+	}
+	for _, d := range invoice.Dimensions {
+		if word, from := s.States.Word(d), s.origins[d]; word.Value != "" {
+			out.States[string(d)] = exportState{Value: word.Value, Final: word.Terminal, Meaning: word.Meaning, ReportedAt: from.reportedAt, EvidenceID: from.evidence}
+		}
+	}
+	return out
+}
+
 func scanExportEntry(row scanner) (exportEntry, error) {
 	var body []byte
 	e, err := scanEvidence(row, &body)
 	if e.Withheld {
 		body = nil
 	}
-	return exportEntry{ID: e.ID, Ordinal: e.Ordinal, ReceivedAt: e.ReceivedAt, Call: e.Call, HTTPStatus: e.HTTPStatus, MediaType: e.MediaType,
-		Body: body, SHA256: e.SHA256, Truncated: e.Truncated, Withheld: e.Withheld, Words: e.words, Previous: e.Previous, Digest: e.Digest}, err
+	out := exportEntry{ID: e.ID, Ordinal: e.Ordinal, ReceivedAt: e.ReceivedAt, Call: e.Call, HTTPStatus: e.HTTPStatus, MediaType: e.MediaType,
+		Body: body, SHA256: e.SHA256, Truncated: e.Truncated, Withheld: e.Withheld, Words: e.words, Previous: e.Previous, Digest: e.Digest}
+	if !e.early {
+		out.Report, out.Events = &e.Report, (*hexBytes)(&e.events)
+	}
+	return out, err
 }
 
 // exportIncoming is the same for an incoming e-invoice.
-func (t *Tenant) exportIncoming(ctx context.Context, q querier, id ID, out *export) error {
+func (v *verification) exportIncoming(ctx context.Context, id ID, out *export) error {
+	if err := v.proven(ctx, id, v.incoming, lastIncomingSeal); err != nil {
+		return err
+	}
 	part := exportIncoming{ID: id}
 	var head []byte
-	if err := q.QueryRowContext(ctx, `select provider_document_id, revision, head from incoming where tenant_id = $1 and id = $2`, t.id, id).
+	if err := v.q.QueryRowContext(ctx, `select provider_document_id, revision, head from incoming where tenant_id = $1 and id = $2`, v.t.id, id).
 		Scan(&part.ProviderDocumentID, &part.Count, &head); err != nil {
 		return err
 	}
 	copy(part.Head[:], head)
 	var err error
-	part.Revisions, err = collect(ctx, q, scanExportRevision, `select `+revisionColumns+`, r.body, r.metadata`+fromRevisions+
-		`i.id = $2 and r.revision <= $3 order by r.revision`, t.id, id, part.Count)
+	part.Revisions, err = collect(ctx, v.q, scanExportRevision, `select `+revisionColumns+`, r.body, r.metadata`+fromRevisions+
+		`i.id = $2 and r.revision <= $3 order by r.revision`, v.t.id, id, part.Count)
 	out.Incoming = &part
 	return err
 }
@@ -211,79 +310,13 @@ func scanExportRevision(row scanner) (exportRevision, error) {
 	if r.Withheld {
 		body, metadata = nil, nil
 	}
-	return exportRevision{Revision: r.Revision, RetainedAt: r.RetainedAt, DocumentType: r.DocumentType, InvoiceNumber: r.InvoiceNumber,
+	out := exportRevision{Revision: r.Revision, RetainedAt: r.RetainedAt, DocumentType: r.DocumentType, InvoiceNumber: r.InvoiceNumber,
 		SupplierName: r.SupplierName, SupplierNetworkID: r.SupplierNetworkID, IssueDate: r.IssueDate, DueDate: r.DueDate, Currency: r.Currency,
 		TotalAmount: r.TotalAmount, ClaimedSHA256: r.ClaimedSHA256, ReceivedAt: r.ReceivedAt, Size: r.Size, MediaType: r.MediaType,
 		Body: body, Metadata: metadata, SHA256: r.SHA256, MetadataSHA256: r.MetadataSHA256, Retained: r.Retained, Withheld: r.Withheld,
-		Previous: r.Previous, Digest: r.Digest}, err
-}
-
-// The ways in which a file as a whole is not what ExportEvidence writes.
-var (
-	errExport       = errors.New("not an export of evidence")
-	errExportForm   = errors.New("the file is not written as it was exported: something was added, left out or formatted anew")
-	errExportDigest = errors.New("the file's digest is not that of what it says: a document or the end of a chain was altered, or a submission added, moved or left out")
-)
-
-// VerifyExport recomputes every digest of an exported file and returns the number of entries and the digest of the file,
-// or the first fault. Only what whoever holds the file knows from elsewhere, be it this digest, tells it from one that
-// somebody else wrote as a whole.
-func VerifyExport(text []byte) (entries int, digest [32]byte, err error) {
-	var in export
-	if err := json.Unmarshal(text, &in); err != nil || in.Format != exportFormat {
-		return 0, digest, errors.Join(errExport, err)
+		Previous: r.Previous, Digest: r.Digest}
+	if r.events != nil {
+		out.Events = (*hexBytes)(&r.events)
 	}
-	for _, s := range in.Submissions {
-		if entries, err = verifyExported(entries, kindSubmission, s.ID, end{s.Count, s.Head}, s.Entries, func(e exportEntry) link { return e.link(s.ID) }); err != nil {
-			return entries, digest, err
-		}
-	}
-	if i := in.Incoming; i != nil {
-		if entries, err = verifyExported(entries, kindIncoming, i.ID, end{i.Count, i.Head}, i.Revisions, func(r exportRevision) link { return r.link(i) }); err != nil {
-			return entries, digest, err
-		}
-	}
-	if in.Digest != in.digest() {
-		return entries, digest, errExportDigest
-	}
-	// Unknown, repeated and misspelt names, and whatever else two readers could read in two ways.
-	if again, err := in.text(); err != nil || !bytes.Equal(again, bytes.TrimRight(text, "\n")) {
-		return entries, digest, errors.Join(errExportForm, err)
-	}
-	return entries, in.Digest, nil
-}
-
-// verifyExported verifies one chain of a file and returns the number of good entries, those before it included.
-func verifyExported[E any](before int, kind string, of ID, want end, chain []E, read func(E) link) (entries int, err error) {
-	var at end
-	what := ""
-	for _, e := range chain {
-		if what = at.take(read(e), want); what != "" {
-			break
-		}
-	}
-	if what == "" {
-		what = at.short(want)
-	}
-	entries = before + int(at.count)
-	if what != "" {
-		return entries, EvidenceError{Kind: kind, Of: of, Ordinal: at.count + 1, What: what}
-	}
-	return entries, nil
-}
-
-func (x exportEntry) link(submission ID) link {
-	e := Evidence{ID: x.ID, Submission: submission, Ordinal: x.Ordinal, ReceivedAt: x.ReceivedAt, SHA256: x.SHA256, Previous: x.Previous, Digest: x.Digest, words: x.Words}
-	e.NewEvidence = NewEvidence{Call: x.Call, HTTPStatus: x.HTTPStatus, MediaType: x.MediaType, Truncated: x.Truncated, Withheld: x.Withheld}
-	return e.link(x.Body, x.Body != nil || !x.Withheld)
-}
-
-func (x exportRevision) link(of *exportIncoming) link {
-	r := Revision{Incoming: of.ID, Revision: x.Revision, RetainedAt: x.RetainedAt, SHA256: x.SHA256, MetadataSHA256: x.MetadataSHA256,
-		Previous: x.Previous, Digest: x.Digest}
-	r.NewIncoming = NewIncoming{ProviderDocumentID: of.ProviderDocumentID, DocumentType: x.DocumentType, InvoiceNumber: x.InvoiceNumber,
-		SupplierName: x.SupplierName, SupplierNetworkID: x.SupplierNetworkID, IssueDate: x.IssueDate, DueDate: x.DueDate, Currency: x.Currency,
-		TotalAmount: x.TotalAmount, ReceivedAt: x.ReceivedAt, ClaimedSHA256: x.ClaimedSHA256, MediaType: x.MediaType, Retained: x.Retained,
-		Size: x.Size, Withheld: x.Withheld}
-	return r.link(x.Body, x.Metadata, x.Body != nil || x.Metadata != nil || !x.Withheld)
+	return out, err
 }

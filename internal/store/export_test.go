@@ -68,3 +68,15 @@ func WatchInvoices(ctx context.Context, t *Tenant, filter InvoiceFilter, page in
 	_, err := t.searchInvoices(ctx, watchedQuerier{t.db.reader, watch}, &filter, page, 25)
 	return err
 }
+
+// EventDigests returns the digests of the events that an answer gave rise to.
+func EventDigests(e Evidence) []byte { return e.events }
+
+// VerifyThrough is VerifyEvidence with what is not committed yet.
+func (db *DB) VerifyThrough(ctx context.Context, q interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, replay Replay,
+) (Verified, error) {
+	return db.verifyThrough(unlimited(ctx), q, replay)
+}

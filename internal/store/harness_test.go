@@ -262,7 +262,7 @@ func record(t *testing.T, call store.Call, report words, kinds ...api.EventKind)
 func decide(t *testing.T, call store.Call, decision func(s store.Submission, now time.Time) store.Decision) store.Submission {
 	t.Helper()
 	after, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
-		return decision(s, now), nil
+		return readAs(decision(s, now)), nil
 	})
 	must(t, err)
 	return after

@@ -53,11 +53,17 @@ type Revision struct {
 	MetadataSHA256 [32]byte
 	Previous       [32]byte // zero for the first
 	Digest         [32]byte
+
+	events []byte // digest of the event that it gave rise to; nil for one that was retained before that was kept
 }
 
 // chain computes the digest of a revision.
 func (r *Revision) chain() [32]byte {
-	hash := newChain("quittance/revision/v1")
+	kind := "quittance/revision/v2"
+	if r.events == nil {
+		kind = "quittance/revision/v1"
+	}
+	hash := newChain(kind)
 	hash.field(r.Previous[:])
 	hash.field(r.Incoming[:])
 	hash.number(r.Revision)
@@ -67,17 +73,16 @@ func (r *Revision) chain() [32]byte {
 		r.Currency, decimalText(r.TotalAmount), r.ClaimedSHA256} {
 		hash.optional(text)
 	}
-	for _, number := range []*int64{microsPointer(r.ReceivedAt), r.Size} {
-		hash.number(flag(number != nil))
-		if number != nil {
-			hash.number(*number)
-		}
-	}
+	hash.optionalNumber(microsPointer(r.ReceivedAt))
+	hash.optionalNumber(r.Size)
 	hash.field([]byte(r.MediaType))
 	hash.field(r.SHA256[:])
 	hash.field(r.MetadataSHA256[:])
 	hash.number(flag(r.Retained))
 	hash.number(flag(r.Withheld))
+	if r.events != nil {
+		hash.field(r.events)
+	}
 	return hash.sum()
 }
 
@@ -106,7 +111,7 @@ type Incoming struct {
 
 const revisionColumns = `i.provider_document_id, r.incoming_id, r.revision, r.document_type, r.invoice_number, r.supplier_name,
 	r.supplier_network_id, r.issue_date, r.due_date, r.currency, r.total_amount, r.received_at, r.media_type, r.size, r.sha256,
-	r.claimed_sha256, r.retained, r.withheld, r.metadata_sha256, r.retained_at, r.previous, r.digest`
+	r.claimed_sha256, r.retained, r.withheld, r.metadata_sha256, r.retained_at, r.events, r.previous, r.digest`
 
 const fromRevisions = ` from incoming i join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id where i.tenant_id = $1 and `
 
@@ -118,7 +123,7 @@ func scanRevision(row scanner, more ...any) (Revision, error) {
 	var sum, metadata, previous, digest []byte
 	if err := row.Scan(append([]any{&r.ProviderDocumentID, &r.Incoming, &r.Revision, &r.DocumentType, &r.InvoiceNumber, &r.SupplierName,
 		&r.SupplierNetworkID, &r.IssueDate, &r.DueDate, &r.Currency, &amount, &received, &r.MediaType, &size, &sum,
-		&r.ClaimedSHA256, &retained, &withheld, &metadata, &at, &previous, &digest}, more...)...); err != nil {
+		&r.ClaimedSHA256, &retained, &withheld, &metadata, &at, &r.events, &previous, &digest}, more...)...); err != nil {
 		return Revision{}, err
 	}
 	if amount.Valid {
@@ -320,6 +325,11 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 			return false, err
 		}
 	}
+	emitted, err := emit(ctx, tx, t, now, []api.EventKind{kind}, api.ResourceIncomingInvoice, r.Incoming, r.payload())
+	if err != nil {
+		return false, err
+	}
+	r.events = emitted.digests
 	r.Digest = r.chain()
 	if err := t.writeIncoming(ctx, tx, &r, first); err != nil {
 		return false, err
@@ -327,28 +337,93 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 	if err := t.insertRevision(ctx, tx, &r); err != nil {
 		return false, err
 	}
-	return true, appendEvents(ctx, tx, t, []api.EventKind{kind}, api.ResourceIncomingInvoice, r.Incoming, api.IncomingPayload{
-		IncomingInvoiceID: r.Incoming.String(), Revision: int(r.Revision), ProviderDocumentID: r.ProviderDocumentID, SHA256: hex.EncodeToString(r.SHA256[:])})
+	return true, emitted.write(ctx, tx)
 }
 
-// writeIncoming makes the e-invoice of a first revision, or moves it on to a further one.
+// payload is what is told of a revision.
+func (r *Revision) payload() api.IncomingPayload {
+	return api.IncomingPayload{IncomingInvoiceID: r.Incoming.String(), Revision: int(r.Revision), ProviderDocumentID: r.ProviderDocumentID,
+		SHA256: hex.EncodeToString(r.SHA256[:])}
+}
+
+// incomingRow is the row of an incoming e-invoice, which says where its chain ends.
+type incomingRow struct {
+	id                 ID
+	position, revision int64
+	document           string // the provider's name for it
+	sum, head          []byte
+	created, updated   int64 // microseconds since 1970
+	earlierEvents      []byte
+	sealed             []byte
+}
+
+const incomingColumns = `id, position, provider_document_id, revision, sha256, head, created_at, updated_at, earlier_events, seal`
+
+func scanIncomingRow(row scanner) (incomingRow, error) {
+	var i incomingRow
+	err := row.Scan(&i.id, &i.position, &i.document, &i.revision, &i.sum, &i.head, &i.created, &i.updated, &i.earlierEvents, &i.sealed)
+	return i, err
+}
+
+// asRead is what the seal of an incoming e-invoice covers: its chain and every column of its row.
+func (i *incomingRow) asRead() seal {
+	s := seal{end: end{count: i.revision}}
+	copy(s.head[:], i.head)
+	hash := newChain("quittance/incoming/v1")
+	hash.field(i.id[:])
+	hash.field([]byte(i.document))
+	for _, number := range []int64{i.position, i.revision, i.created, i.updated} {
+		hash.number(number)
+	}
+	for _, part := range [][]byte{i.sum, i.head, i.earlierEvents} {
+		hash.field(part)
+	}
+	s.row = hash.sum()
+	return s
+}
+
+// continueIncoming checks the seal of an incoming e-invoice against its row, and returns what the next one says.
+func (t *Tenant) continueIncoming(i *incomingRow) (seal, error) {
+	return continueSeal(t.db.keys, i.sealed, incomingSealPlace(t.id, i.id), i.asRead(), func() (none [32]byte, err error) { return none, nil })
+}
+
+// sealIncoming seals an incoming e-invoice as it is now, after next was made of what it was.
+func (t *Tenant) sealIncoming(i *incomingRow, next seal) (err error) {
+	now := i.asRead()
+	next.end, next.row = now.end, now.row
+	i.sealed, err = next.seal(t.db.keys, incomingSealPlace(t.id, i.id))
+	return err
+}
+
+// writeIncoming makes the e-invoice of a first revision, or moves it on to a further one. The tenant's row is locked.
 func (t *Tenant) writeIncoming(ctx context.Context, tx *tx, r *Revision, first bool) error {
 	at := micros(r.RetainedAt)
-	seal, err := end{r.Revision, r.Digest}.seal(t.db.keys, incomingSealPlace(t.id, r.Incoming))
-	if err != nil {
-		return err
-	}
 	if !first {
-		_, err := tx.exec(ctx, `update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6, seal = $7 where tenant_id = $1 and id = $2`,
-			t.id, r.Incoming, r.Revision, r.SHA256[:], r.Digest[:], at, seal)
+		i, err := scanIncomingRow(tx.QueryRowContext(ctx, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, t.id, r.Incoming))
+		if err != nil {
+			return err
+		}
+		next, err := t.continueIncoming(&i)
+		if err != nil {
+			return err
+		}
+		i.revision, i.sum, i.head, i.updated = r.Revision, r.SHA256[:], r.Digest[:], at
+		if err := t.sealIncoming(&i, next); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6, seal = $7 where tenant_id = $1 and id = $2`,
+			t.id, i.id, i.revision, i.sum, i.head, i.updated, i.sealed)
 		return err
 	}
-	var position int64
-	if err := tx.QueryRowContext(ctx, `update tenants set incoming = incoming + 1 where id = $1 returning incoming`, t.id).Scan(&position); err != nil {
+	i := incomingRow{id: r.Incoming, document: r.ProviderDocumentID, revision: r.Revision, sum: r.SHA256[:], head: r.Digest[:], created: at, updated: at}
+	if err := tx.QueryRowContext(ctx, `update tenants set incoming = incoming + 1 where id = $1 returning incoming`, t.id).Scan(&i.position); err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at, seal)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`, t.id, r.Incoming, position, r.ProviderDocumentID, r.Revision, r.SHA256[:], r.Digest[:], at, seal)
+	if err := t.sealIncoming(&i, seal{}); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at, seal)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`, t.id, i.id, i.position, i.document, i.revision, i.sum, i.head, at, i.sealed)
 	return err
 }
 
@@ -363,11 +438,11 @@ func (t *Tenant) insertRevision(ctx context.Context, tx *tx, r *Revision) error 
 	}
 	_, err = tx.exec(ctx, `insert into revisions (tenant_id, incoming_id, revision, document_type, invoice_number, supplier_name,
 		supplier_network_id, issue_date, due_date, currency, total_amount, received_at, media_type, size, sha256, claimed_sha256,
-		retained, withheld, body, metadata, metadata_sha256, retained_at, previous, digest)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
+		retained, withheld, body, metadata, metadata_sha256, retained_at, events, previous, digest)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
 		t.id, r.Incoming, r.Revision, r.DocumentType, r.InvoiceNumber, r.SupplierName,
 		r.SupplierNetworkID, r.IssueDate, r.DueDate, r.Currency, decimalText(r.TotalAmount), microsOrNil(r.ReceivedAt), r.MediaType, r.Size, r.SHA256[:], r.ClaimedSHA256,
-		flag(r.Retained), flag(r.Withheld), body, metadata, r.MetadataSHA256[:], micros(r.RetainedAt), r.Previous[:], r.Digest[:])
+		flag(r.Retained), flag(r.Withheld), body, metadata, r.MetadataSHA256[:], micros(r.RetainedAt), r.events, r.Previous[:], r.Digest[:])
 	return err
 }
 

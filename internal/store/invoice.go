@@ -194,7 +194,7 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 			return nil
 		}
 		// A changed document never goes out under the reference of another one.
-		if _, err := tx.exec(ctx, `update submissions set current = 0 where tenant_id = $1 and invoice_id = $2 and current = 1`, t.id, id); err != nil {
+		if err := t.retireSubmission(ctx, tx, id); err != nil {
 			return err
 		}
 		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: tx.now()}

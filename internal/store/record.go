@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"quittance/api"
@@ -91,17 +93,64 @@ func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 // apply writes a decision and brings s up to date with it.
 func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
 	now := tx.now()
+	next, err := t.continueSubmission(ctx, tx, s)
+	if err != nil {
+		return err
+	}
 	changed := s.Outcome != d.Outcome || len(d.Write) > 0
+	payload := api.SubmissionPayload{States: d.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
+	emitted, err := emit(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, payload)
+	if err != nil {
+		return err
+	}
 	var evidence ID
-	if d.Evidence != nil {
-		var err error
-		if evidence, err = t.appendEvidence(ctx, tx, s, *d.Evidence); err != nil {
+	switch {
+	case d.Evidence != nil:
+		if evidence, err = t.appendEvidence(ctx, tx, s, *d.Evidence, now, next.subject, emitted.digests); err != nil {
 			return err
 		}
+	case len(d.Events) > 0 || len(d.Write) > 0 || d.Contradicts:
+		return errNoEvidence
 	}
 	if err := t.writeStates(ctx, tx, s, d, evidence, now); err != nil {
 		return err
 	}
+	s.take(d, now, leased)
+	if leased && !d.Hold {
+		tx.wake(WorkSubmissions) // the workers have to know when it is due
+	}
+	if d.Contradicts {
+		changed = true
+		if err := t.contradicted(ctx, tx, s, now); err != nil {
+			return err
+		}
+	}
+	if err := t.sealAs(s, next); err != nil {
+		return err
+	}
+	if err := tx.Later(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
+		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
+		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
+		evidence_seal = $18, sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
+		t.id, s.ID, storedOutcome(s.Outcome), s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
+		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
+		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt), s.sealed, micros(s.SentAt), s.resend()); err != nil {
+		return err
+	}
+	if changed {
+		s.version, s.updatedAt = s.version+1, now
+		if err := t.touchInvoice(ctx, tx, s.Invoice, now); err != nil {
+			return err
+		}
+	}
+	return emitted.write(ctx, tx)
+}
+
+// errNoEvidence says that a decision changes states, or is to be told, without an answer that it follows from.
+var errNoEvidence = errors.New("a state or an event without evidence")
+
+// take brings s up to date with a decision.
+func (s *Submission) take(d Decision, now time.Time, leased bool) {
 	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
 	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
 	if !d.SentAt.IsZero() {
@@ -113,37 +162,11 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	if leased && !d.Hold {
 		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
 		s.Resend, s.Resending = d.Resend, false
-		tx.wake(WorkSubmissions) // the workers have to know when it is due
-		s.lease++                // the work is handed back: a second answer under the same lease finds it lost
+		s.lease++ // the work is handed back: a second answer under the same lease finds it lost
 	}
-	for _, kind := range d.Events {
-		if kind == api.EventTerminal {
-			s.TerminalAt = &now
-		}
+	if slices.Contains(d.Events, api.EventTerminal) {
+		s.TerminalAt = &now
 	}
-	if err := tx.Later(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
-		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
-		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
-		evidence_seal = coalesce($18, evidence_seal), sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, storedOutcome(s.Outcome), s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
-		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
-		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt), s.seal, micros(s.SentAt), s.resend()); err != nil {
-		return err
-	}
-	if d.Contradicts {
-		changed = true
-		if err := t.contradicted(ctx, tx, s, now); err != nil {
-			return err
-		}
-	}
-	if changed {
-		s.version, s.updatedAt = s.version+1, now
-		if err := t.touchInvoice(ctx, tx, s.Invoice, now); err != nil {
-			return err
-		}
-	}
-	payload := api.SubmissionPayload{States: s.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
-	return appendEvents(ctx, tx, t, d.Events, api.ResourceSubmission, s.ID, payload)
 }
 
 // writeStates writes the rows of the dimensions that changed, and notes in s where their words come from.

@@ -34,7 +34,7 @@ func chained(t *testing.T, e store.Evidence) [32]byte {
 	truth := map[bool]int64{true: 1}
 	words, err := json.Marshal(e.Words)
 	must(t, err)
-	part([]byte("quittance/evidence/v1"))
+	part([]byte("quittance/evidence/v2"))
 	part(e.Previous[:])
 	part(e.Submission[:])
 	part(e.ID[:])
@@ -47,6 +47,8 @@ func chained(t *testing.T, e store.Evidence) [32]byte {
 	number(truth[e.Truncated])
 	number(truth[e.Withheld])
 	part(words)
+	part([]byte(e.Report))
+	part(store.EventDigests(e))
 	return sha256.Sum256(text.Bytes())
 }
 
@@ -74,7 +76,14 @@ func TestEvidenceChain(t *testing.T) {
 		if len(chain) != len(answers) {
 			t.Fatalf("%d entries, want %d", len(chain), len(answers))
 		}
-		var head [32]byte
+		text, err := store.Document(ctx, f.tenant, call.Submission.ID)
+		must(t, err)
+		link := &fields{t: t}
+		link.bytes([]byte("quittance/document/v1"))
+		link.bytes(call.Submission.ID[:])
+		sum := sha256.Sum256(text)
+		link.bytes(sum[:])
+		head := sha256.Sum256(link.text.Bytes()) // the document that was sent is the first link
 		for n, e := range chain {
 			if e.Ordinal != int64(n+1) || e.Previous != head || e.Submission != call.Submission.ID || e.SHA256 != sha256.Sum256(answers[n].Body) {
 				t.Errorf("entry %d is %+v", n, e)

@@ -55,7 +55,7 @@ func sealedColumns() []sealedColumn {
 	return []sealedColumn{
 		sealedConnections(), sealedSubscriptions(),
 		sealedEnds("submissions", "evidence_seal", submissionSealPlace), sealedEnds("incoming", "seal", incomingSealPlace),
-		sealedAudit(), withheldEvidence(), withheldRevision("body", withheldDocument), withheldRevision("metadata", withheldMetadata),
+		sealedEventCounts(), sealedSettings(), sealedAudit(), withheldEvidence(), withheldRevision("body", withheldDocument), withheldRevision("metadata", withheldMetadata),
 	}
 }
 
@@ -113,6 +113,38 @@ func sealedEnds(table, column string, place func(tenant, id ID) secret.Place) se
 		place: func(r sealedRow) secret.Place { return place(r.owner, r.id) },
 		replace: func(r sealedRow) (string, []any) {
 			return `update ` + table + ` set ` + column + ` = $3 where tenant_id = $1 and id = $2 and ` + column + ` = $4`, []any{r.owner, r.id, r.fresh, r.sealed}
+		},
+	}
+}
+
+// sealedEventCounts are the seals of how many events each tenant has.
+func sealedEventCounts() sealedColumn {
+	return sealedColumn{
+		name: "number of events of tenant",
+		used: `select distinct substr(events_seal, 1, 5) from tenants where events_seal is not null`,
+		page: func(after sealedRow) (string, []any) {
+			return `select id, events_seal from tenants where id > $1 and events_seal is not null order by id limit $2`, []any{after.id[:], resealBatch}
+		},
+		scan:  func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.id, &r.sealed) },
+		place: func(r sealedRow) secret.Place { return eventsSealPlace(r.id) },
+		replace: func(r sealedRow) (string, []any) {
+			return `update tenants set events_seal = $2 where id = $1 and events_seal = $3`, []any{r.id, r.fresh, r.sealed}
+		},
+	}
+}
+
+// sealedSettings are the settings that are sealed.
+func sealedSettings() sealedColumn {
+	return sealedColumn{
+		name: "sealed setting",
+		used: `select distinct substr(value, 1, 5) from sealed_settings`,
+		page: func(after sealedRow) (string, []any) {
+			return `select id, value from sealed_settings where id > $1 order by id limit $2`, []any{after.id[:], resealBatch}
+		},
+		scan:  func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.id, &r.sealed) },
+		place: func(r sealedRow) secret.Place { return settingPlace(r.id) },
+		replace: func(r sealedRow) (string, []any) {
+			return `update sealed_settings set value = $2 where id = $1 and value = $3`, []any{r.id, r.fresh, r.sealed}
 		},
 	}
 }

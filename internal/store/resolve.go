@@ -67,10 +67,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		} else {
 			s.Outcome, s.Resend, s.Resending = api.OutcomeResolvedRejected, false, false
 		}
-		if _, err := tx.exec(ctx, `update submissions set resend = $3, outcome = $4, due_at = $5, next_check_at = $6,
-			resolved_at = $7, resolved_by = $8, resolved_decision = $9, resolved_reason = $10 where tenant_id = $1 and id = $2`,
-			tenant.id, id, s.resend(), storedOutcome(s.Outcome), microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt),
-			micros(now), s.Resolved.By, decision, reason); err != nil {
+		if err := tenant.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}
 		tx.wake(WorkSubmissions)

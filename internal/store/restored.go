@@ -30,8 +30,10 @@ func (db *DB) Restored(ctx context.Context) (open int64, err error) {
 			settingRestored, strconv.FormatInt(now, 10)); err != nil {
 			return err
 		}
-		if open, err = t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1, resend = 0, missing_since = null, missing_count = 0
-			where due_at is not null`, now); err != nil {
+		if open, err = t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1 where due_at is not null`, now); err != nil {
+			return err
+		}
+		if err := t.forgetMissing(ctx); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
@@ -41,6 +43,36 @@ func (db *DB) Restored(ctx context.Context) (open int64, err error) {
 		return t.audit(ctx, Act{Name: "database.restored", SubjectType: "database", Details: map[string]string{"open_submissions": strconv.FormatInt(open, 10)}})
 	})
 	return open, err
+}
+
+// forgetMissing ends what was proven about missing documents, and what an administrator has decided about them.
+func (t *tx) forgetMissing(ctx context.Context) error {
+	type open struct {
+		tenant      Tenant
+		id, invoice ID
+	}
+	all, err := collect(ctx, t, func(row scanner) (open, error) {
+		o := open{tenant: Tenant{db: t.db}}
+		return o, row.Scan(&o.tenant.id, &o.tenant.account, &o.id, &o.invoice)
+	}, `select tenant_id, account_id, id, invoice_id from submissions
+		where due_at is not null and (resend <> 0 or missing_since is not null or missing_count <> 0) order by tenant_id, id`)
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		if err := o.tenant.lockInvoice(ctx, t, o.invoice); err != nil {
+			return err
+		}
+		s, err := o.tenant.submission(ctx, t, o.id, t.db.lock)
+		if err != nil {
+			return err
+		}
+		s.Resend, s.Resending, s.MissingSince, s.MissingCount = false, false, nil, 0
+		if err := o.tenant.saveSubmission(ctx, t, &s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restoredAt is the setting of that name; null in a database that was never restored.
@@ -104,8 +136,9 @@ func (c Call) Adopt(ctx context.Context, known Successor, lease time.Duration) (
 		if s.lease != c.Submission.lease || s.Outcome != api.OutcomeInProgress && s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
 		}
-		if _, err := tx.exec(ctx, `update submissions set outcome = 'not_sent', current = 0, due_at = null, next_check_at = null, lease = lease + 1
-			where tenant_id = $1 and id = $2`, t.id, s.ID); err != nil {
+		s.Outcome, s.Current, s.DueAt, s.NextCheckAt = OutcomeNotSent, false, nil, nil
+		s.lease++
+		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}
 		document, err := t.document(ctx, tx, s.ID)

@@ -31,13 +31,18 @@ const (
 // passed over again the next time which is still on its way, or was attempted since.
 func (db *DB) Retain(ctx context.Context, r Retention) (removed int64, err error) {
 	if r.Attempts > 0 {
-		n, err := db.prune(ctx, r.Attempts, oldAttempts, (*Tenant).pruneAttempts)
+		n, err := db.prune(ctx, db.now().Add(-r.Attempts), oldAttempts, (*Tenant).pruneAttempts)
 		if removed += n; err != nil {
 			return removed, err
 		}
 	}
 	if r.Events > 0 {
-		n, err := db.prune(ctx, r.Events, oldEvents, (*Tenant).pruneEvents)
+		// Recorded before anything is removed, so that a verification tells it from what somebody else has removed.
+		before := db.now().Add(-r.Events)
+		if err := db.recordRemoval(ctx, micros(before)); err != nil {
+			return removed, err
+		}
+		n, err := db.prune(ctx, before, oldEvents, (*Tenant).pruneEvents)
 		if removed += n; err != nil {
 			return removed, err
 		}
@@ -63,9 +68,9 @@ const (
 		from (select id, account_id from tenants where id > $1 order by id limit $3) t order by t.id`
 )
 
-// prune removes what is older than age, for each tenant that the statement look finds.
-func (db *DB) prune(ctx context.Context, age time.Duration, look string, remove func(*Tenant, context.Context, time.Time) (int64, error)) (removed int64, err error) {
-	before, after := db.now().Add(-age), ID{}
+// prune removes what is of before a time, for each tenant that the statement look finds.
+func (db *DB) prune(ctx context.Context, before time.Time, look string, remove func(*Tenant, context.Context, time.Time) (int64, error)) (removed int64, err error) {
+	var after ID
 	for ctx.Err() == nil {
 		type candidate struct {
 			tenant *Tenant

@@ -95,7 +95,11 @@ func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []Delivery {
 		t.Fatal(err)
 	}
 	if err := tenant.write(t.Context(), "tell", func(ctx context.Context, tx *tx) error {
-		return appendEvents(ctx, tx, tenant, slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
+		emitted, err := emit(ctx, tx, tenant, g.now(), slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
+		if err != nil {
+			return err
+		}
+		return emitted.write(ctx, tx)
 	}); err != nil {
 		t.Fatal(err)
 	}

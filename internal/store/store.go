@@ -105,6 +105,9 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	if err := db.openKeys(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	if err := db.beginEvidence(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return db, nil
 }
 
@@ -279,6 +282,13 @@ func instantOrNil(us sql.Null[int64]) *time.Time {
 		return nil
 	}
 	return new(instant(us.V))
+}
+
+func numberOrNil(n sql.Null[int64]) *int64 {
+	if !n.Valid {
+		return nil
+	}
+	return &n.V
 }
 
 func textOrNil(text sql.Null[string]) *string {

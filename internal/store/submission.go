@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"quittance/api"
@@ -58,7 +56,13 @@ type Submission struct {
 	// version and updatedAt are those of its invoice after [Call.Record]; zero elsewhere.
 	version   int64
 	updatedAt time.Time
-	seal      []byte // of the chain's new end; nil until something was appended
+
+	account       ID
+	begunAt       sql.Null[int64] // when it was first begun; null for one of before
+	earlierEvents []byte
+	unresolved    resolution // what its columns hold where Resolved is nil: nothing, unless somebody has written there
+	sealed        []byte     // what seals it
+	was           seal       // what the seal covers, as it was read or written
 }
 
 // What stands in the column resend: nothing, an administrator's decision to send again, or that decision while the repeat has
@@ -88,28 +92,31 @@ func (s *Submission) Sent() bool { return s.Outcome != OutcomeNotSent }
 // something (no word holds a control character; see [restoreStates]), and until when its connection is held. The document, the largest part by far,
 // is read by [Tenant.document] where it is sent.
 func (e *engine) submissionColumns() string {
-	return `tenant_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
+	return `tenant_id, account_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
-	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease, ` + resolutionColumns + `,
+	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease, begun_at, earlier_events, evidence_seal, ` + resolutionColumns + `,
 	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || coalesce(w.meaning, '') || ' ' || w.changed_at || ' ' || ` + e.stateEvidence + ` || ' ' || w.word, '
 ') from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id),
 	(select retry_at from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id)`
 }
 
-func scanSubmission(row scanner) (Submission, error) {
+func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	var s Submission
 	var current, attempted, sent, resend, wait int64
 	var reference, states sql.Null[string]
 	var sequence, checked, status, missing, terminal, due, next, retry sql.Null[int64]
 	var sum []byte
 	var resolved resolution
-	into := []any{&s.tenant, &s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &s.Outcome, &attempted,
+	into := []any{&s.tenant, &s.account, &s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &s.Outcome, &attempted,
 		&sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
-		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease}
-	if err := row.Scan(append(append(into, resolved.fields()...), &states, &retry)...); err != nil {
+		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease, &s.begunAt, &s.earlierEvents, &s.sealed}
+	into = append(append(into, resolved.fields()...), &states, &retry)
+	if err := row.Scan(append(into, more...)...); err != nil {
 		return Submission{}, err
 	}
-	resolved.restore(&s)
+	if resolved.restore(&s); s.Resolved == nil {
+		s.unresolved = resolved
+	}
 	s.Current, s.AttemptedAt = current == 1, instant(attempted)
 	var err error
 	if s.States, s.origins, err = restoreStates(states.V); err != nil {
@@ -124,40 +131,8 @@ func scanSubmission(row scanner) (Submission, error) {
 	s.LastCheckedAt, s.MissingSince = instantOrNil(checked), instantOrNil(missing)
 	s.TerminalAt, s.DueAt, s.NextCheckAt = instantOrNil(terminal), instantOrNil(due), instantOrNil(next)
 	s.heldUntil = instantOrNil(retry)
+	s.was = s.asRead()
 	return s, nil
-}
-
-// origin is where a word comes from: the retained answer, and when that was.
-type origin struct {
-	evidence   ID
-	reportedAt time.Time
-}
-
-// restoreStates reads the states in the form of submissionColumns: dimension, terminal, meaning, time, evidence and word.
-func restoreStates(text string) (invoice.States, map[invoice.Dimension]origin, error) {
-	if text == "" {
-		return invoice.States{}, nil, nil
-	}
-	words := make(map[invoice.Dimension]invoice.Word, len(invoice.Dimensions))
-	origins := make(map[invoice.Dimension]origin, len(invoice.Dimensions))
-	for line := range strings.SplitSeq(text, "\n") {
-		parts := strings.SplitN(line, " ", 6)
-		if len(parts) < 6 {
-			return invoice.States{}, nil, fmt.Errorf("%d parts", len(parts))
-		}
-		at, err := strconv.ParseInt(parts[3], 10, 64)
-		if err != nil {
-			return invoice.States{}, nil, err
-		}
-		from := origin{reportedAt: instant(at)}
-		if _, err := hex.Decode(from.evidence[:], []byte(parts[4])); err != nil {
-			return invoice.States{}, nil, err
-		}
-		dimension := invoice.Dimension(parts[0])
-		words[dimension] = invoice.Word{Value: parts[5], Terminal: parts[1] == "1", Meaning: api.Meaning(parts[2])}
-		origins[dimension] = from
-	}
-	return invoice.RestoreStates(words), origins, nil
 }
 
 // submission reads a submission.
@@ -301,7 +276,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if err != nil {
 		return err
 	}
-	s, reserved, err := t.nextSubmission(ctx, tx, found.ID, g)
+	s, before, err := t.nextSubmission(ctx, tx, found.ID, g)
 	if err != nil {
 		return err
 	}
@@ -321,8 +296,21 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if g.holder != (ID{}) {
 		return &DuplicateNumberError{Invoice: g.holder}
 	}
+	if before != nil && s.Evidence > 0 && before.subject != sha256.Sum256(document) {
+		// What the provider has answered under this reference was about another document, for instance because the profile
+		// has changed: this one gets a reference of its own.
+		s.Current = false
+		if err := t.saveSubmission(ctx, tx, &s); err != nil {
+			return err
+		}
+		s, before = t.freshSubmission(found.ID, g), nil
+		if document, _, err = intent.Render(&found.Draft, &g.account.Profile, s.ID.String()); err != nil {
+			return err
+		}
+	}
 	now := tx.now()
 	s.Invoice, s.Connection, s.Number = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber
+	begun := s.AttemptedAt
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
 	lease := intent.Lease
 	if call.LookFirst {
@@ -331,10 +319,8 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	s.DueAt, s.PollWait = new(now.Add(lease)), 0
 	s.NextCheckAt = s.DueAt
 	s.lease++
-	if reserved {
-		_, err = tx.exec(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
-			sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0 where tenant_id = $1 and id = $2`, t.id, s.ID, s.Connection, s.Number, string(document),
-			s.Outcome, micros(now), micros(*s.DueAt), s.lease)
+	if before != nil {
+		err = t.beginAgain(ctx, tx, &s, begun, *before, document)
 	} else {
 		err = t.insertSubmission(ctx, tx, &s, document)
 	}
@@ -345,17 +331,31 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	return t.touchInvoice(ctx, tx, found.ID, now)
 }
 
-// insertSubmission writes the first intent under a reference. Its chain of evidence is sealed from the start, empty as it
+// beginAgain writes a further intent under a reference of which nothing was taken; begun is when the last one was.
+func (t *Tenant) beginAgain(ctx context.Context, tx *tx, s *Submission, begun time.Time, before seal, document []byte) error {
+	if !s.begunAt.Valid {
+		s.begunAt = sql.Null[int64]{V: micros(begun), Valid: true}
+	}
+	before.subject = sha256.Sum256(document)
+	if err := t.sealAs(s, before); err != nil {
+		return err
+	}
+	return tx.Later(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
+		sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0, begun_at = $10, evidence_seal = $11 where tenant_id = $1 and id = $2`,
+		t.id, s.ID, s.Connection, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, s.begunAt, s.sealed)
+}
+
+// insertSubmission writes the first intent under a reference. It is sealed from the start, its chain of evidence empty as it
 // is.
 func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, document []byte) error {
-	seal, err := end{}.seal(t.db.keys, submissionSealPlace(t.id, s.ID))
-	if err != nil {
+	s.tenant, s.account, s.begunAt = t.id, t.account, sql.Null[int64]{V: micros(s.AttemptedAt), Valid: true}
+	if err := t.sealAs(s, seal{subject: sha256.Sum256(document)}); err != nil {
 		return err
 	}
 	return tx.Later(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
-		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal)
-		values ($1, $2, $3, $4, $5, $13, 1, $6, $7, $8, $9, $9, 0, $10, $10, $11, $12)`,
-		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, seal, s.Ordinal)
+		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal, begun_at)
+		values ($1, $2, $3, $4, $5, $13, 1, $6, $7, $8, $9, $14, 0, $10, $10, $11, $12, $9)`,
+		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, s.sealed, s.Ordinal, micros(s.SentAt))
 }
 
 // grounds are what a submission begins from, beside the invoice.
@@ -387,16 +387,22 @@ func (t *Tenant) grounds(ctx context.Context, q querier, found Invoice) (grounds
 }
 
 // nextSubmission returns the submission that an invoice begins next, with its reference. A submission of which nothing was
-// sent lends its reference to the next try: it is reserved.
-func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, g grounds) (s Submission, reserved bool, err error) {
+// sent lends its reference to the next try; before is then what its seal says.
+func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, g grounds) (s Submission, before *seal, err error) {
 	if !g.reserved {
-		return Submission{ID: reference(t.id, invoiceID, g.last+1), Ordinal: g.last + 1}, false, nil
+		return t.freshSubmission(invoiceID, g), nil, nil
 	}
 	current, err := t.currentSubmission(ctx, tx, invoiceID)
 	if err != nil {
-		return s, false, err
+		return s, nil, err
 	}
-	return *current, true, nil
+	found, err := t.continueSubmission(ctx, tx, current)
+	return *current, &found, err
+}
+
+// freshSubmission is the one after the last of an invoice.
+func (t *Tenant) freshSubmission(invoiceID ID, g grounds) Submission {
+	return Submission{ID: reference(t.id, invoiceID, g.last+1), Ordinal: g.last + 1}
 }
 
 // touchInvoice moves the version of an invoice of which something has changed.
@@ -441,6 +447,10 @@ func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
 func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error) {
 	t := c.Tenant
 	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {
+		// As everywhere, so that the states are those that stand with the row.
+		if err := t.lockInvoice(ctx, tx, c.Submission.Invoice); err != nil {
+			return err
+		}
 		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
 		if err != nil {
 			return err
@@ -455,10 +465,14 @@ func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error
 		s.SentAt, s.MissingSince, s.MissingCount, s.DueAt = now, nil, 0, new(now.Add(lease))
 		s.Resend, s.Resending = false, s.Resend
 		s.lease++
+		if err := t.saveSubmission(ctx, tx, &s); err != nil {
+			return err
+		}
 		c.Submission = s
-		_, err = tx.exec(ctx, `update submissions set sent_at = $3, resend = $6, missing_since = null, missing_count = 0, due_at = $4, lease = $5
-			where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now), micros(*s.DueAt), s.lease, s.resend())
-		return err
+		return nil
 	})
 	return c, err
 }
+
+// scanSubmission scans a submission and nothing more.
+func scanSubmission(row scanner) (Submission, error) { return scanSubmissionWith(row) }

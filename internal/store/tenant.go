@@ -72,12 +72,13 @@ func (db *DB) currentTenant(ctx context.Context, q querier, account ID) (*Tenant
 
 // tenants returns every tenant, the frozen ones included.
 func (db *DB) tenants(ctx context.Context) ([]*Tenant, error) {
-	all, err := collect(ctx, db.reader, func(row scanner) (*Tenant, error) {
-		t := &Tenant{db: db}
-		err := row.Scan(&t.id, &t.account)
-		return t, err
-	}, `select id, account_id from tenants order by id`)
+	all, err := collect(ctx, db.reader, db.scanTenant, `select id, account_id from tenants order by id`)
 	return all, db.fail(err)
+}
+
+func (db *DB) scanTenant(row scanner) (*Tenant, error) {
+	t := &Tenant{db: db}
+	return t, row.Scan(&t.id, &t.account)
 }
 
 // holder returns the tenant that has what find looks for, for an administrator who names a row alone.

@@ -1,43 +1,57 @@
 package store
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-
-	"quittance/internal/secret"
 )
 
-// EvidenceError is a place where retained evidence is not what was retained.
+// EvidenceError is a place where retained evidence, or what the service shows of it, is not what was retained.
 type EvidenceError struct {
 	// Tenant is whose it is; zero in an exported file, which does not say.
 	Tenant ID
-	// Kind is what has the chain: submission or incoming e-invoice.
+	// Kind is what has the chain, one of the Kind constants.
 	Kind string
 	// Of identifies the submission, or the incoming e-invoice.
 	Of ID
 	// Ordinal is the first bad place in the chain, from 1; 0 when every entry is as it was and the fault is in what stands
 	// outside of them.
 	Ordinal int64
-	What    string
+	// Field is what of it is wrong, as the API or the database calls it; empty when it is the whole.
+	Field string
+	What  string
 }
 
+// The kinds of what is verified.
+const (
+	KindSubmission = "submission"
+	KindIncoming   = "incoming e-invoice"
+	// KindTenant is what belongs to a company as a whole, such as the number of its events; Of is the tenant.
+	KindTenant = "tenant"
+	// KindDatabase is what belongs to no company; Of is zero.
+	KindDatabase = "database"
+)
+
 func (f EvidenceError) Error() string {
-	where := fmt.Sprintf("evidence of %s %s", f.Kind, f.Of)
-	if f.Kind == kindAudit {
+	where := "evidence of " + f.Kind
+	switch {
+	case f.Kind == kindAudit && f.Of.IsZero():
+		where = "audit log of the installation"
+	case f.Kind == kindAudit:
 		where = "audit log of account " + f.Of.String()
-		if f.Of.IsZero() {
-			where = "audit log of the installation"
-		}
+	case !f.Of.IsZero():
+		where += " " + f.Of.String()
 	}
-	if !f.Tenant.IsZero() {
+	if !f.Tenant.IsZero() && f.Tenant != f.Of {
 		where += fmt.Sprintf(" (tenant %s)", f.Tenant)
 	}
 	if f.Ordinal > 0 {
 		where += fmt.Sprintf(", entry %d", f.Ordinal)
+	}
+	if f.Field != "" {
+		where += ", " + f.Field
 	}
 	return where + ": " + f.What
 }
@@ -47,198 +61,303 @@ type Verified struct {
 	// Chains is how many submissions and incoming e-invoices were looked at, Entries how many of their entries are what
 	// was retained.
 	Chains, Entries int
-	// Unsealed is how many chains have no seal, because nothing was appended to them since there are seals. In a database
-	// that is younger, any at all has been tampered with.
-	Unsealed int
 	// AuditEntries is how many entries of the audit log are what was recorded.
 	AuditEntries int
-	// Faults has the first fault of every chain that has one.
+	// Faults has the first fault of every chain that has one, and those of what is no chain's.
 	Faults []EvidenceError
 }
 
-// chainKind is one of the two kinds of chain, and where it stands.
-type chainKind struct {
-	name string
-	// all selects the anchor of each chain of a tenant: identifier, number of entries, head, seal; one selects that of one.
-	all, one string
-	// lost selects the identifiers that entries and events name and that have no anchor.
-	lost string
-	// entries selects the entries of a chain for read.
-	entries string
-	read    func(t *Tenant, row scanner) link
-	place   func(tenant, id ID) secret.Place
+func (v *Verified) add(found Verified) {
+	v.Chains, v.Entries, v.Faults = v.Chains+found.Chains, v.Entries+found.Entries, append(v.Faults, found.Faults...)
 }
 
-const (
-	kindSubmission = "submission"
-	kindIncoming   = "incoming e-invoice"
-)
-
-func submissionChains() chainKind {
-	const anchors = `select id, evidence_count, evidence_head, evidence_seal from submissions where tenant_id = $1`
-	return chainKind{
-		name: kindSubmission, all: anchors + ` order by id`, one: anchors + ` and id = $2`,
-		lost: `select submission_id from evidence where tenant_id = $1
-			union select resource_id from events where tenant_id = $1 and resource_type = 'submission'
-			except select id from submissions where tenant_id = $1`,
-		entries: `select ` + evidenceColumns + `, ` + withheldBody + ` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`,
-		read:    (*Tenant).readEvidence, place: submissionSealPlace,
-	}
+// VerifyEvidence proves the evidence of every tenant; see [Tenant.VerifyEvidence]. It fails with the faults of the keys and
+// the database; what is wrong with the evidence is in what it returns.
+func (db *DB) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
+	return db.verifyThrough(unlimited(ctx), db.reader, replay)
 }
 
-func incomingChains() chainKind {
-	const anchors = `select id, revision, head, seal from incoming where tenant_id = $1`
-	return chainKind{
-		name: kindIncoming, all: anchors + ` order by id`, one: anchors + ` and id = $2`,
-		lost: `select incoming_id from revisions where tenant_id = $1
-			union select resource_id from events where tenant_id = $1 and resource_type = 'incoming_invoice'
-			except select id from incoming where tenant_id = $1`,
-		entries: `select ` + revisionColumns + `, ` + withheldDocument + `, ` + withheldMetadata + fromRevisions + `i.id = $2 order by r.revision`,
-		read:    (*Tenant).readRevision, place: incomingSealPlace,
-	}
-}
-
-// VerifyEvidence verifies the evidence of every tenant, and the audit log.
-func (db *DB) VerifyEvidence(ctx context.Context) (Verified, error) {
+func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Verified, error) {
 	var out Verified
-	tenants, err := db.tenants(ctx)
+	if err := db.verifyRecord(ctx, q, &out); err != nil {
+		return out, db.fail(err)
+	}
+	tenants, err := collect(ctx, q, db.scanTenant, `select id, account_id from tenants order by id`)
 	if err != nil {
-		return out, err
+		return out, db.fail(err)
 	}
 	for _, t := range tenants {
-		found, err := t.VerifyEvidence(ctx)
+		found, err := t.verifyThrough(ctx, q, replay)
 		if err != nil {
-			return out, err
+			return out, db.fail(err)
 		}
-		out.Chains, out.Entries, out.Unsealed = out.Chains+found.Chains, out.Entries+found.Entries, out.Unsealed+found.Unsealed
-		out.Faults = append(out.Faults, found.Faults...)
+		out.add(found)
 	}
-	return out, db.verifyAudit(ctx, &out)
+	if err := db.verifyAudit(ctx, &out); err != nil {
+		return out, err
+	}
+	return out, db.fail(db.verifyStrays(ctx, q, &out))
 }
 
-// VerifyEvidence recomputes every digest of the tenant's evidence, of submissions and of incoming e-invoices: bodies,
-// entries, chains; and compares them with the heads and seals that stand outside the tables. Entries may be appended
-// meanwhile.
-func (t *Tenant) VerifyEvidence(ctx context.Context) (Verified, error) {
-	ctx = unlimited(ctx) // it reads everything there is
+// verifyRecord verifies that this database is one whose evidence is sealed.
+func (db *DB) verifyRecord(ctx context.Context, q querier, out *Verified) error {
+	_, err := db.evidenceRecord(ctx, q)
+	var what string
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNotSealed):
+		what = "the evidence of this database was never sealed, or the record of it is gone"
+	case errors.Is(err, errRecord):
+		what = "the record of when it was sealed does not open"
+	default:
+		return err
+	}
+	out.Faults = append(out.Faults, EvidenceError{Kind: KindDatabase, Field: "sealed_settings", What: what})
+	return nil
+}
+
+// verifyStrays looks for rows of evidence that belong to no tenant.
+func (db *DB) verifyStrays(ctx context.Context, q querier, out *Verified) error {
+	for _, stray := range []struct{ table, count string }{
+		{"submissions", `select count(*) from submissions where tenant_id not in (select id from tenants)`},
+		{"evidence", `select count(*) from evidence where tenant_id not in (select id from tenants)`},
+		{"states", `select count(*) from states where tenant_id not in (select id from tenants)`},
+		{"incoming", `select count(*) from incoming where tenant_id not in (select id from tenants)`},
+		{"revisions", `select count(*) from revisions where tenant_id not in (select id from tenants)`},
+		{"events", `select count(*) from events where tenant_id not in (select id from tenants)`},
+		{"deliveries", `select count(*) from deliveries where tenant_id not in (select id from tenants)`},
+	} {
+		var n int64
+		if err := q.QueryRowContext(ctx, stray.count).Scan(&n); err != nil {
+			return err
+		}
+		if n > 0 {
+			out.Faults = append(out.Faults, EvidenceError{Kind: KindDatabase, Field: stray.table, What: fmt.Sprintf("%d rows belong to no tenant", n)})
+		}
+	}
+	return nil
+}
+
+// VerifyEvidence proves what is retained about a company's submissions and incoming e-invoices, and what the service shows
+// of it. It recomputes every digest, compares the chains and the rows they belong to with their seals, reads every
+// retained answer again, and compares what follows from them with the rows. Entries may be added meanwhile.
+func (t *Tenant) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
 	var out Verified
 	err := t.read(func(q querier) error {
-		for _, kind := range []chainKind{submissionChains(), incomingChains()} {
-			anchors, err := collect(ctx, q, scanAnchor, kind.all, t.id)
-			if err != nil {
-				return err
-			}
-			for _, a := range anchors {
-				if err := t.verifyChain(ctx, q, kind, a, &out); err != nil {
-					return err
-				}
-			}
-			lost, err := collect(ctx, q, func(row scanner) (id ID, err error) { return id, row.Scan(&id) }, kind.lost, t.id)
-			if err != nil {
-				return err
-			}
-			for _, id := range lost {
-				out.Faults = append(out.Faults, EvidenceError{t.id, kind.name, id, 0, "it is gone: entries or events of it are still here"})
-			}
-		}
-		return nil
+		var err error
+		out, err = t.verifyThrough(unlimited(ctx), q, replay)
+		return err
 	})
 	return out, err
 }
 
-// anchor is what stands outside a chain about the chain.
-type anchor struct {
-	id ID
-	end
-	readable bool // end is what stands there
-	seal     []byte
+func (t *Tenant) verifyThrough(ctx context.Context, q querier, replay Replay) (Verified, error) {
+	v := verification{t: t, q: q, replay: replay}
+	if err := v.begin(ctx); err != nil {
+		return v.out, err
+	}
+	for _, subjects := range []struct {
+		page  string
+		check func(context.Context, ID) (*EvidenceError, error)
+		last  string
+	}{
+		{`select id from submissions where tenant_id = $1 and id > $2 order by id limit $3`, v.submission,
+			lastSubmissionSeal},
+		{`select id from incoming where tenant_id = $1 and id > $2 order by id limit $3`, v.incoming,
+			lastIncomingSeal},
+	} {
+		if err := v.each(ctx, subjects.page, func(id ID) error { return v.settle(ctx, id, subjects.check, subjects.last) }); err != nil {
+			return v.out, err
+		}
+	}
+	if err := v.lost(ctx); err != nil {
+		return v.out, err
+	}
+	v.accountForEvents()
+	return v.out, nil
 }
 
-// scanAnchor reads whatever stands there: what makes no sense is a fault of one chain, not the end of a verification.
-func scanAnchor(row scanner) (anchor, error) {
-	var a anchor
-	var count any
-	var head []byte
-	if err := row.Scan(&a.id, &count, &head, &a.seal); err != nil {
-		return anchor{}, err
-	}
-	a.count, a.readable = count.(int64)
-	switch len(head) {
-	case len(a.head):
-		copy(a.head[:], head)
-	case 0:
-		a.readable = a.readable && a.count == 0
-	default:
-		a.readable = false
-	}
-	return a, nil
+// What tells that a subject has changed while it was verified.
+const (
+	lastSubmissionSeal = `select evidence_seal from submissions where tenant_id = $1 and id = $2`
+	lastIncomingSeal   = `select seal from incoming where tenant_id = $1 and id = $2`
+)
+
+// verification is a verification of one tenant.
+type verification struct {
+	t      *Tenant
+	q      querier
+	replay Replay
+	out    Verified
+
+	// emitted is how many events the tenant had when the verification began, by their sealed number; gone how many of
+	// them were gone when the evidence was first sealed; found how many of the rest the chains name.
+	emitted, gone, found int64
+	counted              bool // emitted and gone are known
+	// removed is the time before which events may have been removed, in microseconds since 1970; 0 when none were.
+	removed int64
+	// of the subject that is being verified
+	sealed  []byte // its seal
+	entries int64  // how many of its entries are good
+	// sealedAsFound tells that it was sealed as it was found.
+	sealedAsFound bool
+	listed        int64 // how many events of before the verification it names
+	missing       int64 // how many of these are not there any more
+
+	// accept is for what is sealed as it is found: that it is not sealed, or not as it is, is no fault then, and unnamed are
+	// the events that no entry names, as a row keeps them.
+	accept  bool
+	unnamed []byte
 }
 
-// verifyChain verifies one chain and adds to out what is found. A fault that only comes from an entry that was appended
-// between two queries is not one: the anchor has moved then.
-func (t *Tenant) verifyChain(ctx context.Context, q querier, kind chainKind, a anchor, out *Verified) error {
+// each calls do for every identifier that page selects, in their order. Whatever is no identifier is a fault.
+func (v *verification) each(ctx context.Context, page string, do func(ID) error) error {
+	const most = 500
+	for after := []byte{}; ; {
+		ids, err := collect(ctx, v.q, func(row scanner) (id []byte, err error) { return id, row.Scan(&id) }, page, v.t.id, after, most)
+		if err != nil {
+			return err
+		}
+		for _, raw := range ids {
+			if len(raw) != len(ID{}) {
+				v.fault(KindTenant, v.t.id, 0, "id", "a row has an identifier that is none")
+				continue
+			}
+			if err := do(ID(raw)); err != nil {
+				return err
+			}
+		}
+		if len(ids) < most {
+			return nil
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+// settle verifies one subject. A fault that only comes of something that was added between two queries is none: the seal
+// has moved then, or more events were removed.
+func (v *verification) settle(ctx context.Context, id ID, check func(context.Context, ID) (*EvidenceError, error), seal string) error {
 	for {
-		at, fault, err := t.checkChain(ctx, q, kind, a)
+		v.sealed, v.entries, v.listed, v.missing, v.unnamed = nil, 0, 0, 0, nil
+		fault, err := check(ctx, id)
 		if err != nil {
 			return err
 		}
 		if fault != nil {
-			now, err := scanAnchor(q.QueryRowContext(ctx, kind.one, t.id, a.id))
-			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			var now []byte
+			if err := v.q.QueryRowContext(ctx, seal, v.t.id, id).Scan(&now); err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
-			if err == nil && (now.end != a.end || !slices.Equal(now.seal, a.seal)) {
-				a = now
+			removed, err := v.t.db.eventsRemoved(ctx, v.q)
+			if err != nil && !errors.Is(err, errRecord) {
+				return err
+			}
+			if !bytes.Equal(now, v.sealed) || removed > v.removed {
+				v.removed = max(removed, v.removed)
 				continue
 			}
-			out.Faults = append(out.Faults, *fault)
+			v.out.Faults = append(v.out.Faults, *fault)
 		}
-		out.Chains++
-		out.Entries += int(at.count)
-		if len(a.seal) == 0 {
-			out.Unsealed++
-		}
+		v.out.Chains++
+		v.out.Entries += int(v.entries)
+		v.found += v.listed
 		return nil
 	}
 }
 
-// checkChain recomputes one chain and returns how far it is what was retained, and its first fault.
-func (t *Tenant) checkChain(ctx context.Context, q querier, kind chainKind, a anchor) (at end, fault *EvidenceError, err error) {
-	want, opens := a.end, true
-	if len(a.seal) > 0 {
-		var sealed end
-		if sealed, opens = unseal(t.db.keys, a.seal, kind.place(t.id, a.id)); opens {
-			want = sealed
-		}
-	}
-	at, what, err := t.walk(ctx, q, kind, a.id, want)
-	if err != nil {
-		return at, nil, err
-	}
-	place := at.count + 1
-	if what == "" {
-		place = 0
-		switch {
-		case !opens:
-			what = "the seal of its end does not open"
-		case !a.readable || a.end != want:
-			what = "the head beside it is not where it ends"
-		default:
-			return at, nil, nil
-		}
-	}
-	return at, &EvidenceError{t.id, kind.name, a.id, place, what}, nil
+func (v *verification) fault(kind string, of ID, ordinal int64, field, what string) {
+	v.out.Faults = append(v.out.Faults, *v.at(kind, of, ordinal, field, what))
 }
 
-// walk reads a chain entry by entry until something is wrong there.
-func (t *Tenant) walk(ctx context.Context, q querier, kind chainKind, id ID, want end) (at end, what string, err error) {
-	rows, err := q.QueryContext(ctx, kind.entries, t.id, id)
+// at is a fault.
+func (v *verification) at(kind string, of ID, ordinal int64, field, what string) *EvidenceError {
+	return &EvidenceError{Tenant: v.t.id, Kind: kind, Of: of, Ordinal: ordinal, Field: field, What: what}
+}
+
+// begin reads what belongs to the tenant as a whole.
+func (v *verification) begin(ctx context.Context) error {
+	var events any
+	var sealed []byte
+	err := v.q.QueryRowContext(ctx, `select events, events_seal from tenants where id = $1`, v.t.id).Scan(&events, &sealed)
+	if err != nil {
+		return err
+	}
+	count, readable := events.(int64)
+	found, form, err := openSeal(v.t.db.keys, sealed, eventsSealPlace(v.t.id))
+	if err := ownKeys(err); err != nil {
+		return err
+	}
+	switch {
+	case form == sealNone && readable && count == 0:
+		v.counted = true
+	case form != sealWhole || found.history&sealAltered != 0 || !readable || found.count != count:
+		v.fault(KindTenant, v.t.id, 0, "events", "the number of its events is not what was sealed")
+	default:
+		v.emitted, v.gone, v.counted = found.count, countIn(found.subject), true
+	}
+	v.removed, err = v.t.db.eventsRemoved(ctx, v.q)
+	if errors.Is(err, errRecord) {
+		v.fault(KindDatabase, ID{}, 0, "sealed_settings", "the record of which events were removed does not open")
+		return nil
+	}
+	return err
+}
+
+// accountForEvents finds what was removed with everything that belongs to it: its events are missing in the number of all.
+func (v *verification) accountForEvents() {
+	if v.counted && len(v.out.Faults) == 0 && v.found+v.gone != v.emitted {
+		v.fault(KindTenant, v.t.id, 0, "events", fmt.Sprintf("%d events were emitted, and what is here has emitted %d: a submission or an incoming e-invoice was removed",
+			v.emitted, v.found+v.gone))
+	}
+}
+
+// lost looks for what belongs to a submission, an incoming e-invoice or an event that is not there.
+func (v *verification) lost(ctx context.Context) error {
+	for _, missing := range []struct{ kind, query string }{
+		{KindSubmission, `select submission_id from evidence where tenant_id = $1
+			union select submission_id from states where tenant_id = $1
+			union select resource_id from events where tenant_id = $1 and resource_type = 'submission'
+			except select id from submissions where tenant_id = $1 order by 1`},
+		{KindIncoming, `select incoming_id from revisions where tenant_id = $1
+			union select resource_id from events where tenant_id = $1 and resource_type = 'incoming_invoice'
+			except select id from incoming where tenant_id = $1 order by 1`},
+		{KindTenant, `select event_id from deliveries where tenant_id = $1 except select id from events where tenant_id = $1 order by 1`},
+	} {
+		lost, err := collect(ctx, v.q, func(row scanner) (id []byte, err error) { return id, row.Scan(&id) }, missing.query, v.t.id)
+		if err != nil {
+			return err
+		}
+		for _, raw := range lost {
+			var id ID
+			copy(id[:], raw)
+			what := "it is gone: what belongs to it is still here"
+			if missing.kind == KindTenant {
+				what = "an event is gone: deliveries of it are still here"
+			}
+			v.fault(missing.kind, id, 0, "", what)
+		}
+	}
+	var strange int64
+	if err := v.q.QueryRowContext(ctx, `select count(*) from events where tenant_id = $1 and resource_type not in ('submission', 'incoming_invoice')`, v.t.id).Scan(&strange); err != nil {
+		return err
+	}
+	if strange > 0 {
+		v.fault(KindTenant, v.t.id, 0, "events", "an event is about nothing that has events")
+	}
+	return nil
+}
+
+// walk reads a chain, entry by entry, until something is wrong there; read reads one. It returns where it came to.
+func (v *verification) walk(ctx context.Context, query string, id ID, begin [32]byte, want end, read func(scanner, end) link) (at end, what string, err error) {
+	at.head = begin
+	rows, err := v.q.QueryContext(ctx, query, v.t.id, id)
 	if err != nil {
 		return at, "", err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		next := kind.read(t, rows)
+		next := read(rows, at)
 		if err := errors.Join(rows.Err(), ctx.Err()); err != nil {
 			return at, "", err // it is not the row that cannot be read
 		}
@@ -247,65 +366,4 @@ func (t *Tenant) walk(ctx context.Context, q querier, kind chainKind, id ID, wan
 		}
 	}
 	return at, at.short(want), rows.Err()
-}
-
-// readEvidence reads an entry of a submission's chain with its body.
-func (t *Tenant) readEvidence(row scanner) link {
-	var body []byte
-	e, err := scanEvidence(row, &body)
-	if err != nil {
-		return link{fault: "it cannot be read: " + err.Error()}
-	}
-	if e.Withheld {
-		if body, err = t.db.keys.Open(body, evidencePlace(t.id, e.ID)); err != nil {
-			return link{fault: "its sealed body does not open"}
-		}
-	}
-	return e.link(body, true)
-}
-
-// link recomputes the digests of an entry. body counts when it is at hand.
-func (e *Evidence) link(body []byte, atHand bool) link {
-	out := link{ordinal: e.Ordinal, previous: e.Previous, digest: e.Digest}
-	switch {
-	case atHand && sha256.Sum256(body) != e.SHA256:
-		out.fault = "its body is not what was retained"
-	case e.chain() != e.Digest:
-		out.fault = "it is not what was retained"
-	}
-	return out
-}
-
-// readRevision reads an entry of an incoming e-invoice's chain with its document and metadata.
-func (t *Tenant) readRevision(row scanner) link {
-	var body, metadata []byte
-	r, err := scanRevision(row, &body, &metadata)
-	if err != nil {
-		return link{fault: "it cannot be read: " + err.Error()}
-	}
-	if r.Withheld {
-		var errs [2]error
-		body, errs[0] = t.db.keys.Open(body, revisionPlace(t.id, r.Incoming, r.Revision, "body"))
-		metadata, errs[1] = t.db.keys.Open(metadata, revisionPlace(t.id, r.Incoming, r.Revision, "metadata"))
-		if errors.Join(errs[:]...) != nil {
-			return link{fault: "its sealed document or metadata do not open"}
-		}
-	}
-	return r.link(body, metadata, true)
-}
-
-// link recomputes the digests of a revision. body and metadata count when they are at hand.
-func (r *Revision) link(body, metadata []byte, atHand bool) link {
-	out := link{ordinal: r.Revision, previous: r.Previous, digest: r.Digest}
-	switch {
-	case atHand && sha256.Sum256(metadata) != r.MetadataSHA256:
-		out.fault = "its metadata are not what was retained"
-	case atHand && r.Retained && sha256.Sum256(body) != r.SHA256:
-		out.fault = "its document is not what was retained"
-	case atHand && !r.Retained && len(body) > 0:
-		out.fault = "it has a document, and none was retained"
-	case !r.Intact():
-		out.fault = "it is not what was retained"
-	}
-	return out
 }

@@ -54,8 +54,8 @@ func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.D
 	var change invoice.Change
 	if readable {
 		change = h.learn(&d, s, report)
-		if d.Evidence == nil && len(d.Write) > 0 {
-			// The same bytes say more than before: the adapter has learnt to read them. A state names its evidence.
+		if d.Evidence == nil && h.learnt(d, s) {
+			// The same bytes say more than before: the adapter has learnt to read them. What is known names its evidence.
 			d.Evidence = h.evidence(report, true)
 		}
 	} else if !h.clears(s, leased) {
@@ -122,20 +122,17 @@ func (h hearing) retain(d *store.Decision, s store.Submission, report invoice.Re
 
 // evidence is the answer as it is retained, with the words that were read from it.
 func (h hearing) evidence(report invoice.Report, readable bool) *store.NewEvidence {
-	words := map[string]string{}
+	said, retained := map[string]string{}, ""
 	if readable {
-		for _, dimension := range invoice.Dimensions {
-			if word, _, reported := report.States.Get(dimension); reported {
-				words[string(dimension)] = word
-			}
-		}
+		said, retained = words(report), report.Retained(h.profile.Vocabulary.Name)
 	}
 	mediaType := h.answer.MediaType
 	if h.answer.Echoed {
 		mediaType = "" // it may be where the credential stands
 	}
 	return &store.NewEvidence{Call: h.call, HTTPStatus: h.answer.HTTPStatus, MediaType: mediaType,
-		Body: h.answer.Body, Truncated: h.answer.Truncated, Withheld: h.answer.Echoed, Words: words}
+		Body: h.answer.Body, Truncated: h.answer.Truncated, Withheld: h.answer.Echoed, Words: said,
+		Report: retained}
 }
 
 // learn merges a readable report: the only place where evidence becomes state.
@@ -167,6 +164,15 @@ func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Rep
 	d.Events = invoice.Events(change, invoice.Occasion{First: s.Sequence == nil, OutcomeChanged: d.Outcome != s.Outcome,
 		TerminalAnnounced: s.TerminalAt != nil})
 	return change
+}
+
+// learnt tells whether a report has changed what is known.
+func (h hearing) learnt(d store.Decision, s store.Submission) bool {
+	return len(d.Write) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !same(d.Reference, s.Reference) || !same(d.Sequence, s.Sequence)
+}
+
+func same[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
 // ignorance is every answer that is no report. Only two facts can come of it: certainly not sent, and the provider's

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+)
+
+// emission is the events that one fact gives rise to, and their deliveries, ready to be written. The fact's entry in the
+// chain of evidence names their digests, so that they are made before the entry and written behind it.
+type emission struct {
+	events, deliveries [][]any
+	// digests are those of the events, one after the other; see [eventDigest].
+	digests []byte
+}
+
+// eventDigest covers an event and what of its deliveries never changes: to whom it goes, and since when.
+func eventDigest(e Event, resourceType string, resource ID, deliveries []eventDelivery) [32]byte {
+	hash := newChain("quittance/event/v1")
+	hash.field(e.ID[:])
+	hash.number(e.Position)
+	hash.field([]byte(e.Kind))
+	hash.field([]byte(resourceType))
+	hash.field(resource[:])
+	hash.number(micros(e.OccurredAt))
+	hash.field(e.Body)
+	for _, d := range deliveries {
+		hash.field(d.id[:])
+		hash.field(d.subscription[:])
+		hash.field([]byte(d.kind))
+		hash.number(d.created)
+	}
+	return hash.sum()
+}
+
+// eventDelivery is what of a delivery never changes. Those of an event stand in the order of their identifiers.
+type eventDelivery struct {
+	id, subscription ID
+	kind             string
+	created          int64 // microseconds since 1970
+}
+
+// eventBody renders an event, once: every attempt of every delivery sends these bytes.
+func eventBody[P any](id ID, kind api.EventKind, at time.Time, resourceType string, resource ID, payload P) ([]byte, error) {
+	body, err := json.Marshal(api.Event[P]{SchemaVersion: api.SchemaVersion, ID: id.String(), Event: kind,
+		ResourceType: resourceType, ResourceID: resource.String(), OccurredAt: at.Format(TimestampLayout), Payload: payload})
+	if err != nil {
+		return nil, fmt.Errorf("event: %w", err)
+	}
+	return body, nil
+}
+
+func eventsSealPlace(tenant ID) secret.Place {
+	return secret.Place{Tenant: tenant[:], Table: "tenants", Column: "events_seal", Row: tenant[:]}
+}
+
+// emit prepares events about one resource that happened at now, and a delivery of each for every active subscription to
+// its kind. Positions come from the tenant's own counter, whose row stays locked until the commit, so that none becomes
+// visible behind a later one; the counter is sealed.
+func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []api.EventKind, resourceType string, resource ID, payload P) (emission, error) {
+	var out emission
+	if len(kinds) == 0 {
+		return out, nil
+	}
+	// The counter comes before the look at who listens: a subscription is created under a lock of the same row, so that
+	// whoever was told of it misses nothing that is committed from then on.
+	if err := tx.Later(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
+		return out, err
+	}
+	last, sealed, subscriptions, err := t.listening(ctx, tx)
+	if err != nil {
+		return out, err
+	}
+	if err := t.countEvents(ctx, tx, last, last-int64(len(kinds)), sealed); err != nil {
+		return out, err
+	}
+	for n, kind := range kinds {
+		e := Event{Position: last - int64(len(kinds)-1-n), Kind: kind, OccurredAt: now}
+		if e.ID, err = newID(now, t.db.random); err != nil {
+			return out, err
+		}
+		if e.Body, err = eventBody(e.ID, kind, now, resourceType, resource, payload); err != nil {
+			return out, err
+		}
+		if err := out.add(t, e, resourceType, resource, subscriptions); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// countEvents seals the number of a tenant's events, which was before and is now last.
+func (t *Tenant) countEvents(ctx context.Context, tx *tx, last, before int64, sealed []byte) error {
+	next := seal{end: end{count: last}}
+	if before > 0 || sealed != nil {
+		found, err := continueSeal(t.db.keys, sealed, eventsSealPlace(t.id), seal{end: end{count: before}}, func() (none [32]byte, err error) { return none, nil })
+		if err != nil {
+			return err
+		}
+		next.subject, next.history = found.subject, found.history
+	}
+	fresh, err := next.seal(t.db.keys, eventsSealPlace(t.id))
+	if err != nil {
+		return err
+	}
+	return tx.Later(ctx, `update tenants set events_seal = $2 where id = $1`, t.id, fresh)
+}
+
+// add adds an event with its deliveries.
+func (m *emission) add(t *Tenant, e Event, resourceType string, resource ID, subscriptions []listener) error {
+	var deliveries []eventDelivery
+	for _, s := range subscriptions {
+		if !slices.Contains(s.kinds, e.Kind) {
+			continue
+		}
+		id, err := newID(e.OccurredAt, t.db.random)
+		if err != nil {
+			return err
+		}
+		at := micros(e.OccurredAt)
+		deliveries = append(deliveries, eventDelivery{id, s.id, string(e.Kind), at})
+		m.deliveries = append(m.deliveries, []any{t.id, id, e.ID, s.id, e.Kind, api.DeliveryPending, at, at, at})
+	}
+	sortDeliveries(deliveries)
+	m.events = append(m.events, []any{t.id, e.ID, e.Position, e.Kind, resourceType, resource, micros(e.OccurredAt), e.Body})
+	digest := eventDigest(e, resourceType, resource, deliveries)
+	m.digests = append(m.digests, digest[:]...)
+	return nil
+}
+
+func sortDeliveries(deliveries []eventDelivery) {
+	slices.SortFunc(deliveries, func(a, b eventDelivery) int { return slices.Compare(a.id[:], b.id[:]) })
+}
+
+// write writes the events and their deliveries.
+func (m *emission) write(ctx context.Context, tx *tx) error {
+	if err := tx.insert(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, m.events, ""); err != nil {
+		return err
+	}
+	if len(m.deliveries) > 0 {
+		tx.wake(WorkDeliveries)
+	}
+	return tx.insert(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at) values`, m.deliveries, "")
+}
+
+// listener is an active subscription.
+type listener struct {
+	id    ID
+	kinds []api.EventKind
+}
+
+// listening returns the position of the tenant's last event, what seals it, and the active subscriptions.
+func (t *Tenant) listening(ctx context.Context, q querier) (last int64, sealed []byte, active []listener, err error) {
+	_, err = collect(ctx, q, func(row scanner) (struct{}, error) {
+		var id sql.Null[ID]
+		var kinds sql.Null[string]
+		err := row.Scan(&last, &sealed, &id, &kinds)
+		if id.Valid {
+			active = append(active, listener{id: id.V, kinds: splitKinds(kinds.V)})
+		}
+		return struct{}{}, err
+	}, `select t.events, t.events_seal, s.id, s.events from tenants t left join subscriptions s on s.tenant_id = t.id and s.active = 1
+		where t.id = $1 order by s.id`, t.id)
+	return last, sealed, active, err
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"crypto/ed25519"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"quittance/internal/secret"
+)
+
+// settingEvidence is the record that the evidence of a database is sealed: since when, and with which key what leaves the
+// database is signed. It is made once. A database whose evidence is older has none until [DB.SealEvidence].
+func settingEvidence() ID { return ID{15: 1} }
+
+// settingRemoved is the time before which retention has removed events.
+func settingRemoved() ID { return ID{15: 2} }
+
+// The faults of the record.
+var (
+	// ErrNotSealed says that the evidence of this database was never sealed: it is older than seals.
+	ErrNotSealed = errors.New("the evidence of this database is not sealed")
+	errRecord    = errors.New("a sealed setting does not open")
+)
+
+// evidenceRecord is what settingEvidence holds.
+type evidenceRecord struct {
+	since time.Time
+	key   ed25519.PrivateKey
+}
+
+func settingPlace(id ID) secret.Place {
+	return secret.Place{Table: "sealed_settings", Column: "value", Row: id[:]}
+}
+
+// sealedSetting returns what is sealed in a setting; [sql.ErrNoRows] when there is none.
+func (db *DB) sealedSetting(ctx context.Context, q querier, id ID) ([]byte, error) {
+	var sealed []byte
+	if err := q.QueryRowContext(ctx, `select value from sealed_settings where id = $1`, id).Scan(&sealed); err != nil {
+		return nil, err
+	}
+	plain, err := db.keys.Open(sealed, settingPlace(id))
+	if errors.Is(err, secret.ErrSealed) || errors.Is(err, secret.ErrUnknownKey) {
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	return plain, err
+}
+
+// evidenceRecord reads the record; [ErrNotSealed] when there is none.
+func (db *DB) evidenceRecord(ctx context.Context, q querier) (evidenceRecord, error) {
+	plain, err := db.sealedSetting(ctx, q, settingEvidence())
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return evidenceRecord{}, ErrNotSealed
+	case err != nil:
+		return evidenceRecord{}, err
+	case len(plain) != 1+8+ed25519.SeedSize || plain[0] != 1:
+		return evidenceRecord{}, errRecord
+	}
+	return evidenceRecord{
+		since: instant(int64(binary.BigEndian.Uint64(plain[1:]))), //nolint:gosec // it was written from an int64
+		key:   ed25519.NewKeyFromSeed(plain[9:]),
+	}, nil
+}
+
+// recordEvidence makes the record, unless there is one.
+func (t *tx) recordEvidence(ctx context.Context) error {
+	seed := make([]byte, ed25519.SeedSize)
+	if _, err := io.ReadFull(t.db.random, seed); err != nil {
+		return fmt.Errorf("signing key: %w", err)
+	}
+	plain := binary.BigEndian.AppendUint64([]byte{1}, uint64(micros(t.now()))) //nolint:gosec // the bits are kept
+	value, err := t.db.keys.Seal(append(plain, seed...), settingPlace(settingEvidence()))
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do nothing`, settingEvidence(), value)
+	return err
+}
+
+// beginEvidence makes the record of a database that has no evidence yet.
+func (db *DB) beginEvidence(ctx context.Context) error {
+	if _, err := db.keys.current(); errors.Is(err, errNoKeys) {
+		return nil
+	}
+	var recorded, used int64
+	if err := db.reader.QueryRowContext(ctx, `select (select count(*) from sealed_settings where id = $1),
+		(select count(*) from tenants where events > 0) + (select count(*) from (select tenant_id from submissions limit 1) s)`, settingEvidence()).Scan(&recorded, &used); err != nil {
+		return db.fail(err)
+	}
+	if recorded > 0 || used > 0 {
+		return nil
+	}
+	return db.write(ctx, "begin evidence", func(ctx context.Context, t *tx) error { return t.recordEvidence(ctx) })
+}
+
+// EvidenceKey returns the public key by which what leaves the database is verified, and since when evidence is sealed.
+// [ErrNotSealed] says that it is not.
+func (db *DB) EvidenceKey(ctx context.Context) (key ed25519.PublicKey, since time.Time, err error) {
+	record, err := db.evidenceRecord(ctx, db.reader)
+	if err != nil {
+		return nil, since, db.fail(err)
+	}
+	public, _ := record.key.Public().(ed25519.PublicKey)
+	return public, record.since, nil
+}
+
+// eventsRemoved is the time before which events may have been removed, in microseconds since 1970; 0 when none were.
+func (db *DB) eventsRemoved(ctx context.Context, q querier) (int64, error) {
+	plain, err := db.sealedSetting(ctx, q, settingRemoved())
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	before, err := strconv.ParseInt(string(plain), 10, 64)
+	if err != nil {
+		return 0, errRecord
+	}
+	return before, nil
+}
+
+// recordRemoval records that events of before a time, in microseconds since 1970, may be removed from now on.
+func (db *DB) recordRemoval(ctx context.Context, before int64) error {
+	return db.write(ctx, "record removal", func(ctx context.Context, t *tx) error {
+		if recorded, err := db.eventsRemoved(ctx, t); err != nil && !errors.Is(err, errRecord) || recorded >= before {
+			return err
+		}
+		value, err := db.keys.Seal(strconv.AppendInt(nil, before, 10), settingPlace(settingRemoved()))
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do update set value = excluded.value`, settingRemoved(), value)
+		return err
+	})
+}

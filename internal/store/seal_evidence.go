@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"slices"
+	"strconv"
+)
+
+// ErrSealed says that the evidence of this database is sealed already.
+var ErrSealed = errors.New("the evidence of this database is sealed already")
+
+// SealedEvidence is what [DB.SealEvidence] has done.
+type SealedEvidence struct {
+	// Sealed is how many submissions and incoming e-invoices were sealed as they were found.
+	Sealed int
+	// Faults are those that were not, and why: every verification finds them.
+	Faults []EvidenceError
+}
+
+// sealBatch is how many chains one transaction seals, so that none holds up the others for long.
+const sealBatch = 20
+
+// SealEvidence seals the evidence of a database that is older than seals, once and for all: what is there and has whole
+// chains is taken for what was retained, and sealed. It records that it was done; from then on nothing is accepted that is
+// not sealed, and [ErrSealed] says so. It works beside running servers, all of them of this version, and can be run again
+// when it was interrupted.
+func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, error) {
+	var out SealedEvidence
+	switch _, err := db.evidenceRecord(ctx, db.reader); {
+	case err == nil:
+		return out, ErrSealed
+	case !errors.Is(err, ErrNotSealed):
+		return out, db.fail(err)
+	}
+	tenants, err := db.tenants(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, t := range tenants {
+		if err := t.sealEvidence(ctx, replay, &out); err != nil {
+			return out, err
+		}
+	}
+	return out, db.write(ctx, "record evidence", func(ctx context.Context, t *tx) error {
+		if err := t.recordEvidence(ctx); err != nil {
+			return err
+		}
+		return t.audit(ctx, Act{Name: "evidence.seal", SubjectType: "database",
+			Details: map[string]string{"sealed": strconv.Itoa(out.Sealed), "faults": strconv.Itoa(len(out.Faults))}})
+	})
+}
+
+// sealEvidence seals that of one tenant.
+func (t *Tenant) sealEvidence(ctx context.Context, replay Replay, out *SealedEvidence) error {
+	var missing int64
+	for _, subjects := range []struct {
+		ids  string
+		seal func(v *verification, ctx context.Context, tx *tx, id ID) (sealed bool, err error)
+	}{
+		{`select id from submissions where tenant_id = $1 order by id`, (*verification).sealSubmission},
+		{`select id from incoming where tenant_id = $1 order by id`, (*verification).sealIncoming},
+	} {
+		ids, err := collect(ctx, t.db.reader, func(row scanner) (id ID, err error) { return id, row.Scan(&id) }, subjects.ids, t.id)
+		if err != nil {
+			return t.db.fail(err)
+		}
+		for some := range slices.Chunk(ids, sealBatch) {
+			var done SealedEvidence
+			var gone int64
+			err := t.db.write(ctx, "seal evidence", func(ctx context.Context, tx *tx) error {
+				done, gone = SealedEvidence{}, 0
+				v := &verification{t: t, q: tx, replay: replay, accept: true}
+				var err error
+				if v.removed, err = t.db.eventsRemoved(ctx, tx); err != nil {
+					return err
+				}
+				for _, id := range some {
+					v.missing, v.unnamed = 0, nil
+					sealed, err := subjects.seal(v, ctx, tx, id)
+					if err != nil {
+						return err
+					}
+					done.Sealed += int(flag(sealed))
+					gone += v.missing
+				}
+				done.Faults = v.out.Faults
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			out.Sealed, out.Faults, missing = out.Sealed+done.Sealed, append(out.Faults, done.Faults...), missing+gone
+		}
+	}
+	return t.sealEvents(ctx, missing)
+}
+
+// sealEvents seals the number of a tenant's events, and how many of them no chain names, because they were removed before.
+// missing are those that are named and were removed.
+func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
+	return t.db.write(ctx, "seal events", func(ctx context.Context, tx *tx) error {
+		var emitted, here int64
+		if err := tx.QueryRowContext(ctx, `select events from tenants where id = $1`+t.db.lock, t.id).Scan(&emitted); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `select count(*) from events where tenant_id = $1`, t.id).Scan(&here); err != nil {
+			return err
+		}
+		if emitted == 0 {
+			return nil
+		}
+		sealed, err := seal{end: end{count: emitted}, subject: countAs(emitted - here - missing), history: sealFound}.seal(t.db.keys, eventsSealPlace(t.id))
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `update tenants set events_seal = $2 where id = $1`, t.id, sealed)
+		return err
+	})
+}
+
+// sealSubmission seals a submission as it is found, unless something is wrong with it, or it is sealed as it is.
+func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool, error) {
+	t := v.t
+	var invoiceID ID
+	if err := tx.QueryRowContext(ctx, `select invoice_id from submissions where tenant_id = $1 and id = $2`, t.id, id).Scan(&invoiceID); err != nil {
+		return false, ignoreMissing(err)
+	}
+	if err := t.lockInvoice(ctx, tx, invoiceID); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, err
+	}
+	fault, err := v.submission(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	if fault != nil {
+		v.out.Faults = append(v.out.Faults, *fault)
+		return false, nil
+	}
+	s, senseless, err := t.provenSubmission(ctx, tx, id)
+	if err = errors.Join(senseless, err); err != nil {
+		return false, err
+	}
+	before, form, err := openSeal(t.db.keys, s.sealed, submissionSealPlace(t.id, id))
+	if err != nil {
+		return false, err
+	}
+	document := sha256.Sum256(s.document)
+	if form == sealWhole && before.history&sealAltered == 0 && before.row == s.row() && before.subject == document && v.unnamed == nil {
+		return false, nil
+	}
+	s.earlierEvents = append(s.earlierEvents, v.unnamed...)
+	if !s.begunAt.Valid {
+		s.begunAt = sql.Null[int64]{V: micros(s.AttemptedAt), Valid: true}
+	}
+	if err := t.sealAs(&s.Submission, seal{subject: document, history: sealFound}); err != nil {
+		return false, err
+	}
+	_, err = tx.exec(ctx, `update submissions set earlier_events = $3, begun_at = $4, evidence_seal = $5 where tenant_id = $1 and id = $2`,
+		t.id, id, s.earlierEvents, s.begunAt, s.sealed)
+	return err == nil, err
+}
+
+// sealIncoming is the same for an incoming e-invoice.
+func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, error) {
+	t := v.t
+	var tenant ID
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1`+t.db.lock, t.id).Scan(&tenant); err != nil {
+		return false, err
+	}
+	fault, err := v.incoming(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	if fault != nil {
+		v.out.Faults = append(v.out.Faults, *fault)
+		return false, nil
+	}
+	i, err := scanIncomingRow(tx.QueryRowContext(ctx, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, t.id, id))
+	if err != nil {
+		return false, ignoreMissing(err)
+	}
+	before, form, err := openSeal(t.db.keys, i.sealed, incomingSealPlace(t.id, id))
+	if err != nil {
+		return false, err
+	}
+	if form == sealWhole && before.history&sealAltered == 0 && before.row == i.asRead().row && v.unnamed == nil {
+		return false, nil
+	}
+	i.earlierEvents = append(i.earlierEvents, v.unnamed...)
+	if err := t.sealIncoming(&i, seal{history: sealFound}); err != nil {
+		return false, err
+	}
+	_, err = tx.exec(ctx, `update incoming set earlier_events = $3, seal = $4 where tenant_id = $1 and id = $2`, t.id, id, i.earlierEvents, i.sealed)
+	return err == nil, err
+}
