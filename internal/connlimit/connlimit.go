@@ -17,8 +17,8 @@ import (
 	"quittance/internal/source"
 )
 
-// wideFactor is how many times as many connections the /48 of an IPv6 source may have.
-const wideFactor = 4
+// WideFactor is how many times as many connections, or whatever else is bounded by source, the /48 of an IPv6 source may have.
+const WideFactor = 4
 
 // Config is what a limiter is made from.
 type Config struct {
@@ -109,7 +109,7 @@ func (l *Limiter) admit(c *conn, address netip.Addr) (admitted bool, evicted *co
 		from := source.Of(address)
 		groups = append(groups, l.group(from.Narrow(), l.config.PerSource))
 		if from.HasWide() {
-			groups = append(groups, l.group(from.Wide(), wideFactor*l.config.PerSource))
+			groups = append(groups, l.group(from.Wide(), WideFactor*l.config.PerSource))
 		}
 	}
 	// The narrowest bound last: what gives way there makes room in the wider ones, too.

@@ -58,7 +58,7 @@ func (a *assetFiles) path(name string) (string, error) {
 // serve answers with an asset. It needs nobody logged in: the login page looks the same.
 func (a *assetFiles) serve(w http.ResponseWriter, r *http.Request) {
 	found, ok := a.byPath[r.URL.EscapedPath()]
-	secureHeaders(w.Header(), false)
+	secureHeaders(w.Header())
 	if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		http.Error(w, http.StatusText(http.StatusNotFound), http.StatusNotFound)
 		return

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -64,6 +65,23 @@ func New(config Config) (*Console, error) {
 	return c, err
 }
 
+// Admission bounds what a request takes of the process. Its errors are [share.ErrFull], of which the caller is told to try
+// again, and [*account.LimitedError].
+type Admission interface {
+	// Authenticate returns the session of a digest, and takes a place for its company; [store.ErrNotFound] when it is none.
+	Authenticate(ctx context.Context, digest [32]byte) (store.Session, error)
+	// Enter takes a place for whoever asks, unless the request has one.
+	Enter(ctx context.Context) error
+	// ReadBody reads the body of at most so many bytes, without a place meanwhile; [*http.MaxBytesError] when there are more.
+	ReadBody(ctx context.Context, most int64) ([]byte, error)
+	// Reserve takes room for an answer of so many bytes.
+	Reserve(bytes int) error
+	// Charge counts work for somebody who is not logged in as that of so many requests.
+	Charge(requests int64) error
+	// Remember counts the next requests with a credential that was just given out as those of its company.
+	Remember(digest [32]byte, company store.ID)
+}
+
 // Served is what became of a request, for the log and the metrics.
 type Served struct {
 	// Answered is false when there is nothing at that address for a caller that did not ask for a page.
@@ -79,8 +97,9 @@ type Served struct {
 // noRoute stands for paths that are none, which are the caller's text.
 const noRoute = "console"
 
-// Serve answers one request. source is the caller's address, for the limits of the login.
-func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string) Served {
+// Serve answers one request. source is the caller's address, for the limits of the login. Nothing is written before an
+// answer is complete.
+func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, admission Admission) Served {
 	path := r.URL.EscapedPath()
 	if strings.HasPrefix(path, assetsPath) {
 		c.assets.serve(w, r)
@@ -90,7 +109,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string) S
 	if !known && !wantsPage(r) {
 		return Served{}
 	}
-	v := &visit{Console: c, w: w, r: r, source: source, values: values}
+	v := &visit{Console: c, w: w, r: r, source: source, admission: admission, values: values}
 	served := Served{Answered: true, Route: noRoute}
 	if found != nil {
 		served.Route = found.path
@@ -108,7 +127,7 @@ func wantsPage(r *http.Request) bool {
 // guarded takes a request to its page and a failure to its own. A panic costs this request alone. It returns the
 // failures that are ours.
 func (c *Console) guarded(v *visit, found *route, known bool) (err error) {
-	secureHeaders(v.w.Header(), c.Secure)
+	secureHeaders(v.w.Header())
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = v.fail(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
@@ -127,6 +146,9 @@ func (c *Console) run(v *visit, found *route, known bool) error {
 		return &problem{status: http.StatusForbidden, cause: err}
 	}
 	if err := v.authenticate(); err != nil {
+		return err
+	}
+	if err := v.admission.Enter(v.r.Context()); err != nil {
 		return err
 	}
 	if found == nil && known {
@@ -150,7 +172,7 @@ func (c *Console) run(v *visit, found *route, known bool) error {
 	if v.session.PasswordChangeRequired && !found.public && !found.always {
 		return v.toPassword()
 	}
-	if err := v.readForm(found.large); err != nil {
+	if err := v.readForm(found); err != nil {
 		return err
 	}
 	return found.serve(v)
@@ -161,7 +183,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // secureHeaders are those of every answer; assets and attachments change some.
-func secureHeaders(header http.Header, secure bool) {
+func secureHeaders(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -170,7 +192,4 @@ func secureHeaders(header http.Header, secure bool) {
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 	header.Set("Cache-Control", "no-store")
-	if secure {
-		header.Set("Strict-Transport-Security", "max-age=31536000")
-	}
 }

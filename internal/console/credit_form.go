@@ -197,17 +197,17 @@ func (v *visit) createCredit() error {
 	if err != nil {
 		return err
 	}
-	if v.r.PostFormValue("do") == doKeep {
+	if v.form.Get("do") == doKeep {
 		found, remaining, err := v.remaining(id)
 		if err != nil {
 			return err
 		}
-		return v.answerCredit(http.StatusOK, found, remaining, readCreditForm(v.r.PostForm, len(found.Draft.Items)), api.Faults{}, creditSums{})
+		return v.answerCredit(http.StatusOK, found, remaining, readCreditForm(v.form, len(found.Draft.Items)), api.Faults{}, creditSums{})
 	}
 	var form creditForm
 	var faults api.Faults
 	created, err := v.session.Tenant.CreateCreditNote(v.r.Context(), id, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
-		form = readCreditForm(v.r.PostForm, len(draft.Items))
+		form = readCreditForm(v.form, len(draft.Items))
 		request, credit, found, err := form.credit(id.String(), draft, live)
 		if err != nil {
 			return store.NewCreditNote{}, err
@@ -246,7 +246,7 @@ func (v *visit) checkCredit() error {
 	if err != nil {
 		return err
 	}
-	form := readCreditForm(v.r.PostForm, len(found.Draft.Items))
+	form := readCreditForm(v.form, len(found.Draft.Items))
 	// Number, date and reason are not there yet while somebody chooses lines, and say nothing about the amounts.
 	asked := form
 	asked.Number, asked.IssueDate, asked.Reason = "-", "2000-01-01", "-"

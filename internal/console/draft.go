@@ -75,9 +75,9 @@ func (v *visit) named(parameter string) (store.Invoice, error) {
 
 // createDraft stores what was typed as a new draft, or does what a button of the form does.
 func (v *visit) createDraft() error {
-	form := readDraftForm(v.r.PostForm)
-	p := draftPage{Action: newPath, Back: "/invoices", Of: v.r.PostFormValue("of"), Told: v.r.PostFormValue("told") != ""}
-	if at, acted := form.act(v.r.PostFormValue("do")); acted {
+	form := readDraftForm(v.form)
+	p := draftPage{Action: newPath, Back: "/invoices", Of: v.form.Get("of"), Told: v.form.Get("told") != ""}
+	if at, acted := form.act(v.form.Get("do")); acted {
 		return v.answerAct(form, p, at)
 	}
 	j, err := v.judge(form)
@@ -141,14 +141,14 @@ func (v *visit) changeDraft() error {
 	if err != nil {
 		return err
 	}
-	version, err := strconv.ParseInt(v.r.PostFormValue("version"), 10, 64)
+	version, err := strconv.ParseInt(v.form.Get("version"), 10, 64)
 	if err != nil {
 		version = 0 // none has it
 	}
-	form := readDraftForm(v.r.PostForm)
+	form := readDraftForm(v.form)
 	p := editPage(found, version)
 	p.Told = true
-	if at, acted := form.act(v.r.PostFormValue("do")); acted {
+	if at, acted := form.act(v.form.Get("do")); acted {
 		return v.answerAct(form, p, at)
 	}
 	j, err := v.judge(form)
@@ -285,12 +285,12 @@ type checkPage struct {
 
 // checkDraft says what the server makes of what was typed; nothing is stored.
 func (v *visit) checkDraft() error {
-	j, err := v.judge(readDraftForm(v.r.PostForm))
+	j, err := v.judge(readDraftForm(v.form))
 	if err != nil {
 		return err
 	}
 	j.typed()
-	told := v.r.PostFormValue("told") != ""
+	told := v.form.Get("told") != ""
 	sums, err := v.sums(&j)
 	if err != nil {
 		return err

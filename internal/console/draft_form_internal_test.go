@@ -97,12 +97,12 @@ func TestParseFields(t *testing.T) {
 	for range 11_000 {
 		typed.Add("many", "x")
 	}
-	got, err := parseFields(typed.Encode())
+	got, err := parseFields(typed.Encode(), maxFormFields)
 	if err != nil || !reflect.DeepEqual(got, typed) {
 		t.Errorf("%v %d", err, len(got))
 	}
 	for _, wrong := range []string{"a=%zz", "%zz=a", strings.Repeat("a&", maxFormFields)} {
-		if _, err := parseFields(wrong); err == nil {
+		if _, err := parseFields(wrong, maxFormFields); err == nil {
 			t.Errorf("%.20q is a form", wrong)
 		}
 	}

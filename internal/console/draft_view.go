@@ -258,7 +258,7 @@ func (v *visit) sums(j *judged) (draftSums, error) {
 		s.Say, err = v.pages.words.say("draft.said", grouped(s.Totals.Total.String()), s.Currency)
 	}
 	s.Heard = mark([]byte(s.Say))
-	s.Fresh = s.Say != "" && s.Heard != v.r.PostFormValue("heard")
+	s.Fresh = s.Say != "" && s.Heard != v.form.Get("heard")
 	return s, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
+	"quittance/internal/share"
 	"quittance/internal/store"
 )
 
@@ -66,6 +67,7 @@ func problemOf(err error) *problem {
 	}{
 		{store.ErrNotFound, http.StatusNotFound},
 		{store.ErrUnavailable, http.StatusServiceUnavailable},
+		{share.ErrFull, http.StatusServiceUnavailable},
 		{account.ErrBusy, http.StatusServiceUnavailable},
 		{context.Canceled, http.StatusServiceUnavailable},
 		{context.DeadlineExceeded, http.StatusServiceUnavailable},

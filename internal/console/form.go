@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -13,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/internal/share"
 )
 
 // Forms are read into the JSON that the API would have been sent, and checked by the API's own decoder: a rule stands
@@ -27,41 +28,55 @@ const largeForm = 4
 // errForm says that a form could not be read.
 var errForm = errors.New("form")
 
-// readForm reads the form of an unsafe request, within MaxBody, or a multiple of it on a route of large forms.
-func (v *visit) readForm(large bool) error {
+// The bounds of forms that are not large: what the largest page of check boxes sends, with room to spare.
+const (
+	smallForm       = 64 << 10
+	smallFormFields = 1_000
+)
+
+// formType is the one media type that forms are sent in.
+const formType = "application/x-www-form-urlencoded"
+
+// readForm reads the form of a POST into v.form, within the bounds of its route. Nothing else has a body that is read. What
+// a browser sends as multipart/form-data is refused: no form here has files.
+func (v *visit) readForm(rt *route) error {
 	if v.r.Method != http.MethodPost {
 		return nil
 	}
-	most := v.MaxBody
-	if large {
-		most *= largeForm
+	most, fields := min(smallForm, v.MaxBody), smallFormFields
+	if rt.large {
+		most, fields = largeForm*v.MaxBody, maxFormFields
 	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, most)
-	if err := v.parseForm(); err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return &problem{status: http.StatusRequestEntityTooLarge, cause: err}
-		}
-		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+	if err := v.readFields(most, fields); err != nil {
+		return err
 	}
-	if large && !unicode(v.r.PostForm) { // it becomes JSON
+	if rt.large && !unicode(v.form) { // it becomes JSON
 		return &problem{status: http.StatusBadRequest, cause: errForm}
 	}
 	return nil
 }
 
-// parseForm is ParseForm for more fields than net/url reads.
-func (v *visit) parseForm() error {
-	mediaType, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
-	if err == nil && mediaType == "application/x-www-form-urlencoded" {
-		body, err := io.ReadAll(v.r.Body)
-		if err != nil {
-			return err
-		}
-		if v.r.PostForm, err = parseFields(string(body)); err != nil {
-			return err
+// readFields reads a form of at most so many bytes and fields.
+func (v *visit) readFields(most int64, fields int) error {
+	if v.r.ContentLength != 0 {
+		if mediaType, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || mediaType != formType {
+			return &problem{status: http.StatusUnsupportedMediaType, cause: errForm}
 		}
 	}
-	return v.r.ParseForm() // adds the query
+	body, err := v.admission.ReadBody(v.r.Context(), most)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return &problem{status: http.StatusRequestEntityTooLarge, cause: err}
+	}
+	if errors.Is(err, share.ErrFull) {
+		return err
+	}
+	if err != nil { // the client broke off, or was too slow
+		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+	}
+	if v.form, err = parseFields(string(body), fields); err != nil {
+		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
+	}
+	return nil
 }
 
 // unicode tells whether a form is UTF-8, as browsers send it.
@@ -74,10 +89,13 @@ func unicode(form url.Values) bool {
 	return true
 }
 
-// parseFields reads a form's text (WHATWG URL, section 5.1).
-func parseFields(text string) (url.Values, error) {
-	if strings.Count(text, "&") >= maxFormFields {
-		return nil, fmt.Errorf("more than %d fields", maxFormFields)
+// errFields says that a form has too many fields.
+var errFields = errors.New("fields")
+
+// parseFields reads a form's text of at most so many fields (WHATWG URL, section 5.1).
+func parseFields(text string, most int) (url.Values, error) {
+	if strings.Count(text, "&") >= most {
+		return nil, fmt.Errorf("%w: more than %d fields", errFields, most)
 	}
 	form := url.Values{}
 	for pair := range strings.SplitSeq(text, "&") {
@@ -168,22 +186,41 @@ type keptPage struct {
 // keptField is one field of it.
 type keptField struct{ Name, Value string }
 
+// The bounds of a form that is kept across a login, and how much of it costs as much as a request: everybody may send one.
+const (
+	keptForm       = 128 << 10
+	keptFormFields = 2_500
+	keptPerRequest = 250
+)
+
 // keep answers a form of somebody who is no longer logged in: with what was typed, for the time after the next login. It
-// reads nothing of anybody's.
+// reads nothing of anybody's. What is too large for that is still in the browser, behind its button to go back.
 func (v *visit) keep() error {
 	if v.fragment() {
 		v.w.Header().Set("HX-Reswap", "none") // the part for the totals says it
 		return v.part("kept", "logged-out", nil)
 	}
-	if err := v.readForm(false); err != nil {
+	err := v.readFields(min(keptForm, largeForm*v.MaxBody), keptFormFields)
+	if shown, ok := errors.AsType[*problem](err); ok && (shown.status == http.StatusRequestEntityTooLarge || errors.Is(err, errFields)) {
+		return &problem{status: http.StatusRequestEntityTooLarge, words: "kept", cause: err}
+	}
+	if err != nil {
 		return err
 	}
+	if !unicode(v.form) {
+		return &problem{status: http.StatusBadRequest, cause: errForm}
+	}
 	p := keptPage{Action: v.r.URL.EscapedPath()}
-	for _, name := range slices.Sorted(maps.Keys(v.r.PostForm)) {
-		for _, value := range v.r.PostForm[name] {
+	for _, name := range slices.Sorted(maps.Keys(v.form)) {
+		for _, value := range v.form[name] {
 			if name != "do" {
 				p.Fields = append(p.Fields, keptField{name, value})
 			}
+		}
+	}
+	if cost := int64(len(p.Fields) / keptPerRequest); cost > 0 {
+		if err := v.admission.Charge(cost); err != nil {
+			return err
 		}
 	}
 	title, err := v.pages.words.say("kept.title")

@@ -105,7 +105,7 @@ func (v *visit) lostRows(p *lostPage, deliveries []store.DeliveryRecord) error {
 
 // redeliverLost delivers the chosen deliveries again, at most a page of them. What can go nowhere any more is left as it is.
 func (v *visit) redeliverLost() error {
-	chosen := v.r.PostForm["delivery"]
+	chosen := v.form["delivery"]
 	if len(chosen) > maxPerPage {
 		return &problem{status: http.StatusBadRequest}
 	}

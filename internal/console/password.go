@@ -83,7 +83,7 @@ const (
 // replacePassword changes the password, which ends every other session and token of the user, and goes on to a page in a
 // new session. refused answers what is wrong with what was typed.
 func (v *visit) replacePassword(refused func(status int, fault string) error, to string) error {
-	current, chosen := v.r.PostFormValue("current"), v.r.PostFormValue("new")
+	current, chosen := v.form.Get("current"), v.form.Get("new")
 	if length := utf8.RuneCountInString(chosen); length < leastPassword || length > mostPassword || !utf8.ValidString(chosen) {
 		return refused(http.StatusUnprocessableEntity, "length")
 	}

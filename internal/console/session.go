@@ -44,13 +44,22 @@ func (c *Console) cookie(value string, expires time.Time) *http.Cookie {
 	return cookie
 }
 
+// Session returns the digest of the session that a request presents; false when it presents none.
+func (c *Console) Session(r *http.Request) (digest [32]byte, presented bool) {
+	given, err := r.Cookie(c.cookieName())
+	if err != nil {
+		return digest, false
+	}
+	return secret.SessionDigest(secret.New(given.Value)), true
+}
+
 // authenticate finds out who is logged in; nobody is no error.
 func (v *visit) authenticate() error {
-	given, err := v.r.Cookie(v.cookieName())
-	if err != nil {
-		return nil //nolint:nilerr // no cookie, nobody
+	digest, presented := v.Session(v.r)
+	if !presented {
+		return nil
 	}
-	session, err := v.DB.Authenticate(v.r.Context(), secret.SessionDigest(secret.New(given.Value)))
+	session, err := v.admission.Authenticate(v.r.Context(), digest)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -79,9 +88,18 @@ type loginPage struct {
 	Fault string
 }
 
+// wanted is where somebody wanted to go before the login, as it was sent: with the form of a login, or in the address of its
+// page.
+func (v *visit) wanted() string {
+	if v.r.Method == http.MethodPost {
+		return v.form.Get("next")
+	}
+	return v.r.URL.Query().Get("next")
+}
+
 // next is where a login leads: a page of ours, whatever the address bar said.
 func (v *visit) next() string {
-	wanted, err := url.Parse(v.r.FormValue("next"))
+	wanted, err := url.Parse(v.wanted())
 	if err != nil || wanted.IsAbs() || wanted.Host != "" || !strings.HasPrefix(wanted.Path, "/") || strings.HasPrefix(wanted.Path, "//") {
 		return "/invoices"
 	}
@@ -95,7 +113,7 @@ func (v *visit) showLogin() error {
 	if v.session.Tenant != nil {
 		return v.redirect(v.next())
 	}
-	return v.answerLogin(http.StatusOK, loginPage{Next: v.r.FormValue("next")})
+	return v.answerLogin(http.StatusOK, loginPage{Next: v.wanted()})
 }
 
 func (v *visit) answerLogin(status int, p loginPage) error {
@@ -104,12 +122,12 @@ func (v *visit) answerLogin(status int, p loginPage) error {
 }
 
 func (v *visit) login() error {
-	email := v.r.PostFormValue("email")
-	err := v.start(email, v.r.PostFormValue("password"))
+	email := v.form.Get("email")
+	err := v.start(email, v.form.Get("password"))
 	if err == nil {
 		return v.redirect(v.next())
 	}
-	p := loginPage{Email: email, Next: v.r.FormValue("next")}
+	p := loginPage{Email: email, Next: v.wanted()}
 	if len(p.Email) > maxEmail {
 		p.Email = ""
 	}
@@ -146,6 +164,7 @@ func (v *visit) start(email, password string) error {
 			return err
 		}
 	}
+	v.admission.Remember(secret.SessionDigest(started.Token), started.Account.ID)
 	http.SetCookie(v.w, v.cookie(started.Token.Reveal(), started.Expires))
 	return nil
 }

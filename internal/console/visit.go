@@ -19,6 +19,10 @@ type visit struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	source string
+	// admission bounds what the request takes.
+	admission Admission
+	// form is what was sent with a POST, once it is read.
+	form url.Values
 	// session is who is logged in; its Tenant is nil when nobody is.
 	session store.Session
 	// values are those of the route's {parameters}.
@@ -83,6 +87,9 @@ func (v *visit) render(status int, page, name string, data any) error {
 	html := v.buffers.get()
 	defer v.buffers.put(html)
 	if err := v.pages.execute(html, page, name, data); err != nil {
+		return err
+	}
+	if err := v.reserve(html.Len()); err != nil {
 		return err
 	}
 	v.send(status, "text/html; charset=utf-8", html.Bytes())
@@ -185,8 +192,22 @@ func (p paging) On() int {
 	return p.Page + 1
 }
 
+// leastReserved is the size in bytes below which an answer needs no room of its own.
+const leastReserved = 64 << 10
+
+// reserve takes room for an answer that waits for a slow reader.
+func (v *visit) reserve(bytes int) error {
+	if bytes < leastReserved {
+		return nil
+	}
+	return v.admission.Reserve(bytes)
+}
+
 // attachment answers with bytes that others wrote: to be stored, never to be shown in this origin.
 func (v *visit) attachment(name string, body []byte) error {
+	if err := v.reserve(len(body)); err != nil {
+		return err
+	}
 	header := v.w.Header()
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, strings.Map(plain, name)))

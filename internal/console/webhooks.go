@@ -178,13 +178,13 @@ var subscriptions = strictjson.For[api.SubscriptionRequest]() //nolint:gocheckno
 
 // readSubscribe reads the form; its Faults say what breaks a rule of the API.
 func (v *visit) readSubscribe() (subscribeForm, api.SubscriptionRequest, error) {
-	form := subscribeForm{URL: strings.TrimSpace(v.r.PostFormValue("url")), Description: strings.ReplaceAll(v.r.PostFormValue("description"), "\r\n", "\n"),
+	form := subscribeForm{URL: strings.TrimSpace(v.form.Get("url")), Description: strings.ReplaceAll(v.form.Get("description"), "\r\n", "\n"),
 		Chosen: map[api.EventKind]bool{}, Faults: map[string][]string{}}
-	given := map[string]any{"url": form.URL, "events": append([]string{}, v.r.PostForm["events"]...)}
+	given := map[string]any{"url": form.URL, "events": append([]string{}, v.form["events"]...)}
 	if form.Description != "" {
 		given["description"] = form.Description
 	}
-	for _, kind := range v.r.PostForm["events"] {
+	for _, kind := range v.form["events"] {
 		form.Chosen[api.EventKind(kind)] = true
 	}
 	text, err := json.Marshal(given)
@@ -251,7 +251,7 @@ func (v *visit) subscribeOnce(request api.SubscriptionRequest) (made subscribed,
 		return made, "", fmt.Errorf("console: form of a subscription: %w", err)
 	}
 	// What was changed meanwhile is another form.
-	sum := sha256.Sum256(append([]byte(v.r.PostFormValue("key")+"\x00"), text...))
+	sum := sha256.Sum256(append([]byte(v.form.Get("key")+"\x00"), text...))
 	reply, replayed, err := v.session.Tenant.Idempotent(v.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
 		func(ctx context.Context, tenant *store.Tenant) (store.Reply, error) {
 			created, key, err := v.Destinations.Subscribe(ctx, tenant, v.Random, request)

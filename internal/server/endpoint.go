@@ -15,6 +15,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/secret"
+	"quittance/internal/share"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 )
@@ -35,8 +36,8 @@ type call struct {
 	idempotent *idempotent
 	// header is sent with the answer.
 	header http.Header
-	// stay is what the request has of the room.
-	stay stay
+	// slot is what the request takes of this process.
+	slot *slot
 }
 
 // id returns a path parameter as an identifier. What is not one is as unknown as another company's.
@@ -128,21 +129,23 @@ func patch[Target, Out any](handle func(c *call, ctx context.Context) (status in
 // run takes a request through its route in the order of refusal (contract, section 1): 401, 429, 415, 413, 400, then
 // the handler's own 404, 422 and 409.
 func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body any, err error) {
+	if rt.public {
+		err = c.slot.enter(ctx)
+	} else {
+		c.session, err = s.authenticate(ctx, c)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
 	if !rt.public {
-		if c.session, err = s.authenticate(ctx, c.request); err != nil {
-			return 0, nil, err
-		}
 		limit, err := s.calls.Spend(c.session.Digest)
 		c.limitHeaders(limit)
 		if err != nil {
 			return 0, nil, err
 		}
-		if err := c.stay.become(c.session.Account.ID); err != nil {
-			return 0, nil, err
-		}
 	}
-	if rt.method != http.MethodGet {
-		if err := c.readBody(rt); err != nil {
+	if rt.takesBody() {
+		if err := c.readBody(ctx, rt); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -163,35 +166,44 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 }
 
 // authenticate finds out who calls.
-func (s *Server) authenticate(ctx context.Context, r *http.Request) (store.Session, error) {
-	values := r.Header.Values("Authorization")
-	if len(values) != 1 {
+func (s *Server) authenticate(ctx context.Context, c *call) (store.Session, error) {
+	presented := bearer(c.request)
+	if !presented.presented {
 		return store.Session{}, refuse(api.CodeUnauthenticated)
 	}
-	scheme, token, ok := strings.Cut(values[0], " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return store.Session{}, refuse(api.CodeUnauthenticated)
-	}
-	session, err := s.DB.Authenticate(ctx, secret.Digest(secret.New(token)))
+	session, err := c.slot.authenticate(ctx, presented.digest, s.DB.Authenticate)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Session{}, refuse(api.CodeUnauthenticated)
 	}
 	return session, err
 }
 
+// bearer is the token that a call presents (RFC 6750, section 2.1).
+func bearer(r *http.Request) credential {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return credential{}
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return credential{}
+	}
+	return credential{digest: secret.Digest(secret.New(token)), presented: true}
+}
+
 // readBody reads and parses the body: 415, 413, 400.
-func (c *call) readBody(rt *route) error {
+func (c *call) readBody(ctx context.Context, rt *route) error {
 	wanted := rt.operation.in != reflect.TypeFor[none]()
 	body := http.MaxBytesReader(nil, c.request.Body, c.MaxBody)
 	var first [1]byte
-	c.stay.pause()
+	c.slot.pause()
 	n, err := io.ReadFull(body, first[:])
 	if n == 0 && (err == nil || errors.Is(err, io.EOF)) {
 		if wanted {
 			_, err := strictjson.Parse(nil)
 			return malformedBody(err)
 		}
-		return c.stay.enter()
+		return c.slot.enter(ctx)
 	}
 	if !jsonMediaType(c.request.Header, rt.mediaTypes) {
 		return refuse(api.CodeUnsupportedMediaType)
@@ -199,17 +211,17 @@ func (c *call) readBody(rt *route) error {
 	if c.request.ContentLength > c.MaxBody {
 		return refuse(api.CodePayloadTooLarge)
 	}
-	raw, restErr := c.stay.read(io.MultiReader(bytes.NewReader(first[:]), body), c.request.ContentLength)
+	raw, restErr := c.slot.read(io.MultiReader(bytes.NewReader(first[:]), body), c.request.ContentLength)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](restErr); tooLarge {
 		return refuse(api.CodePayloadTooLarge)
 	}
-	if errors.Is(restErr, errNoRoom) {
+	if errors.Is(restErr, share.ErrFull) {
 		return restErr
 	}
 	if err := errors.Join(err, restErr); err != nil {
 		return &refusal{code: api.CodeMalformedRequest, cause: err} // the client broke off
 	}
-	if err := c.stay.enter(); err != nil {
+	if err := c.slot.enter(ctx); err != nil {
 		return err
 	}
 	c.raw = raw

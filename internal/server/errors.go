@@ -10,6 +10,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
+	"quittance/internal/share"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
@@ -120,6 +121,7 @@ func failures(err error) *refusal {
 		{webhook.ErrUnsafeDestination, api.CodeUnsafeDestination},
 		{submission.ErrNotTaken, api.CodeProviderError},
 		{submission.ErrBusy, api.CodeUnavailable},
+		{share.ErrFull, api.CodeUnavailable},
 		{store.ErrUnavailable, api.CodeUnavailable},
 		{context.Canceled, api.CodeUnavailable},
 		{context.DeadlineExceeded, api.CodeUnavailable},
@@ -130,7 +132,10 @@ func failures(err error) *refusal {
 		}
 	}
 	r := &refusal{code: code, cause: err}
-	if code == api.CodeUnavailable {
+	switch {
+	case errors.Is(err, share.ErrFull): // there is a place as soon as some other request ends
+		r.header = map[string]string{"Retry-After": "1"}
+	case code == api.CodeUnavailable:
 		r.header = map[string]string{"Retry-After": "5"}
 	}
 	return r

@@ -10,6 +10,7 @@ import (
 	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/invoice"
+	"quittance/internal/secret"
 	"quittance/internal/store"
 )
 
@@ -30,6 +31,7 @@ func (c *call) login(ctx context.Context, in func() (api.LoginRequest, error)) (
 	if err != nil {
 		return 0, out, err
 	}
+	c.admission.credentials.add(secret.Digest(login.Token), login.Account.ID)
 	out.Data = api.Login{Token: login.Token.Reveal(), ExpiresAt: login.Expires,
 		User:                   api.LoginUser{Name: login.User.Name, Email: login.User.Email},
 		Account:                api.LoginAccount{CompanyName: login.Account.Company, Status: login.Account.Status},

@@ -20,17 +20,31 @@ import (
 )
 
 // ServeHTTP answers one request and writes its line into the log.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	started := s.Now()
-	id := s.requestID(r)
-	header := w.Header()
-	setCommon(header, id)
-	c := &call{Server: s, request: r, header: header, stay: stay{room: s.room}}
-	defer c.stay.leave()
-	if s.servePage(w, r, c, started) {
+	header := plain.Header()
+	s.setCommon(header, s.requestID(r))
+	w := newAnswerWriter(plain, r, s.pace)
+	c := &call{Server: s, request: r, header: header}
+	defer func() {
+		c.slot.leave()
+		w.linger()
+	}()
+	var err error
+	if c.slot, err = s.begin(r); err == nil && s.servePage(w, c, started) {
 		return
 	}
-	rt, status, body, err := s.answer(r.Context(), c)
+	var rt *route
+	var status int
+	var body any
+	if err == nil {
+		rt, status, body, err = s.answer(r.Context(), c)
+	} else if wantsPage(r) {
+		shown := failures(err)
+		status, written := s.refuseVisit(w, shown)
+		s.record(r, nil, c, status, shown.code, written, s.Now().Sub(started), err)
+		return
+	}
 	var code api.Code
 	if err != nil {
 		shown := failures(err)
@@ -43,18 +57,34 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			header.Set("WWW-Authenticate", `Bearer realm="quittance"`) // RFC 6750, section 3
 		}
 	}
-	if c.stay.holder.IsZero() {
-		c.stay.leave() // what strangers are told is short: they may take as long as they like to read it
+	if c.slot.stranger() {
+		c.slot.leave() // what strangers are told is short: they may take as long as they like to read it
 	}
 	written := s.write(w, r, status, body)
 	s.record(r, rt, c, status, code, written, s.Now().Sub(started), err)
 }
 
+// begin asks whether a request is to be looked at. Whoever asks whether the process is well is answered however many others
+// there are.
+func (s *Server) begin(r *http.Request) (*slot, error) {
+	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+		return &slot{admission: s.admission, exempt: true, charged: true}, nil
+	}
+	presented, console := s.presented(r)
+	return s.admission.begin(source.Parse(s.source(r)), presented, console)
+}
+
+// wantsPage tells whether a person looks at the answer: browsers say that they take HTML.
+func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
 // setCommon sets the header fields of every answer.
-func setCommon(header http.Header, requestID string) {
+func (s *Server) setCommon(header http.Header, requestID string) {
 	header.Set(api.HeaderRequestID, requestID)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
+	if s.Secure {
+		header.Set("Strict-Transport-Security", "max-age=31536000")
+	}
 }
 
 // answer routes a request and runs it. A panic costs this request alone.
@@ -64,16 +94,14 @@ func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, bo
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	if !exempt(c.request) {
-		if err := c.stay.enter(); err != nil {
-			return nil, 0, nil, err
-		}
-	}
 	if s.documented(c.request.URL.EscapedPath()) {
 		return nil, 0, nil, &refusal{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": "GET, HEAD"}}
 	}
 	rt, allowed, path := match(s.routes, c.request.Method, c.request.URL.EscapedPath())
 	if rt == nil {
+		if err := c.slot.charge(1); err != nil { // nobody has asked who calls
+			return nil, 0, nil, err
+		}
 		if len(allowed) == 0 {
 			return nil, 0, nil, refuse(api.CodeNotFound)
 		}
@@ -136,6 +164,9 @@ func (s *Server) record(r *http.Request, rt *route, c *call, status int, code ap
 	}
 	s.Observe(name, r.Method, status, duration)
 	level := slog.LevelInfo
+	if code == api.CodeRateLimited && rt == nil {
+		level = slog.LevelDebug // what a flood of strangers is told would fill the log
+	}
 	attributes := []slog.Attr{
 		slog.String("request_id", c.header.Get(api.HeaderRequestID)), slog.String("method", r.Method), slog.String("route", name),
 		slog.Int("status", status), slog.Int("bytes", written), slog.Int64("duration_us", duration.Microseconds()),

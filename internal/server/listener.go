@@ -21,13 +21,13 @@ const (
 	leastSource = 64
 )
 
-// The bounds of a connection.
+// The bounds of a connection. Bodies and answers have a least pace instead of a time.
 const (
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 60 * time.Second
-	writeTimeout      = 120 * time.Second
 	idleTimeout       = 120 * time.Second
 	maxHeaderBytes    = 64 << 10
+	// backstop is the time for what net/http writes by itself.
+	backstop = 60 * time.Second
 )
 
 // The bounds of a connection that speaks HTTP/2. What is received and not yet read by a handler is within the buffers, so
@@ -41,9 +41,9 @@ const (
 	writeProgressTimeout = 30 * time.Second
 )
 
-// newConnections returns the bound of the connections. Connections from trusted proxies are of many customers, so the bound
-// per source does not hold for them.
-func newConnections(config *Config) *connlimit.Limiter {
+// connectionBounds returns the bounds of the connections. Connections from trusted proxies are of many customers, so the
+// bound per source does not hold for them.
+func connectionBounds(config *Config) connlimit.Config {
 	wanted, files := connectionsPerRequest*config.MaxRequests, connlimit.Files()
 	total := connlimit.Within(wanted, files)
 	if total < wanted {
@@ -53,8 +53,8 @@ func newConnections(config *Config) *connlimit.Limiter {
 	if perSource == 0 {
 		perSource = max(leastSource, total/sourcePart)
 	}
-	return connlimit.New(connlimit.Config{Total: total, PerSource: perSource, Closed: config.ConnectionClosed,
-		Exempt: func(address netip.Addr) bool { return trusted(config.TrustedProxies, address) }})
+	return connlimit.Config{Total: total, PerSource: perSource, Closed: config.ConnectionClosed,
+		Exempt: func(address netip.Addr) bool { return trusted(config.TrustedProxies, address) }}
 }
 
 // Connections is how many connections are open.
@@ -76,8 +76,7 @@ func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
+		WriteTimeout:      backstop,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         s.connections.ConnState,

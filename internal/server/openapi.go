@@ -227,7 +227,7 @@ func (rt *route) commonCodes() []api.Code {
 	if parameterName.MatchString(rt.path) {
 		codes = append(codes, api.CodeNotFound)
 	}
-	if rt.method != http.MethodGet {
+	if rt.takesBody() {
 		codes = append(codes, api.CodePayloadTooLarge, api.CodeUnsupportedMediaType, api.CodeValidationFailed)
 	}
 	if rt.keyed {

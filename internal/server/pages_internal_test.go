@@ -105,8 +105,11 @@ func TestTheGuideListsTheErrorCatalogue(t *testing.T) {
 
 // TestRootLeadsToTheDocumentation: somebody who opens the printed address finds the guides.
 func TestRootLeadsToTheDocumentation(t *testing.T) {
-	s := &Server{Config: Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Docs: http.NotFoundHandler(),
-		Observe: func(string, string, int, time.Duration) {}}}
+	s, err := New(Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Docs: http.NotFoundHandler(), MaxBody: 1 << 20,
+		Observe: func(string, string, int, time.Duration) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range []string{"/", "/docs/"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		request.Header.Set(api.HeaderRequestID, "root-1")

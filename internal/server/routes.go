@@ -43,6 +43,10 @@ func (rt *route) deprecated() bool { return !rt.deprecatedSince.IsZero() }
 // aliasDeprecated is when the alias of submit was deprecated: it has been since the first version of the API.
 var aliasDeprecated = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
+// takesBody tells whether the body of a request is read at all: what reads or deletes has none, and one that is sent all
+// the same is left unread (RFC 9110, sections 9.3.1 and 9.3.5).
+func (rt *route) takesBody() bool { return !reads(rt.method) && rt.method != http.MethodDelete }
+
 const (
 	client   = "/api/v1/client"
 	webhooks = "/api/v1/webhooks"

@@ -36,7 +36,8 @@ type Config struct {
 	Now func() time.Time
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
-	// MaxRequests is how many requests are worked on at a time; 0 for 2048. At most eight times as many connections are open,
+	// MaxRequests is how many API calls are worked on at a time, a quarter as many console requests and a quarter as many
+	// requests without an accepted credential beside them; 0 for 2048. At most eight times as many connections are open,
 	// fewer when the process may not open so many files.
 	MaxRequests int
 	// ConnectionsPerSource is how many connections may be open from one source, an IPv4 address or the /64 of an IPv6 address,
@@ -44,6 +45,11 @@ type Config struct {
 	ConnectionsPerSource int
 	// ConnectionClosed is told of each connection that is closed for want of room, for metrics; nil for nobody.
 	ConnectionClosed func(connlimit.Reason)
+	// AnonymousRate is how many requests a minute one source may make without an accepted token or session, four times as many
+	// from a /48; 0 for no limit.
+	AnonymousRate int64
+	// Secure tells that clients speak TLS to this server, or to a proxy before it.
+	Secure bool
 	// RateLimit is how many calls a minute one token may make here; 0 for no limit.
 	RateLimit int64
 	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
@@ -58,8 +64,8 @@ type Config struct {
 	Version string
 	// Docs answers GET and HEAD of /docs, of everything below it, and of /changelog; nil for no documentation.
 	Docs http.Handler
-	// Console answers what is neither the API's nor the documentation's; nil for no console. source is the caller's address.
-	Console func(w http.ResponseWriter, r *http.Request, source string) Visit
+	// Console answers what is neither the API's nor the documentation's; nil for no console.
+	Console Console
 	// Ready tells whether the process can serve; the reason goes to the log.
 	Ready func(ctx context.Context) error
 }
@@ -82,7 +88,9 @@ type Server struct {
 	routes  []route
 	openapi []byte
 	calls   *account.CallLimiter
-	room    *room
+	// admission bounds requests.
+	admission *admission
+	pace      pace
 	// connections bounds those of every listener.
 	connections *connlimit.Limiter
 }
@@ -92,8 +100,9 @@ func New(config Config) (*Server, error) {
 	if config.MaxRequests == 0 {
 		config.MaxRequests = defaultMaxRequests
 	}
-	s := &Server{Config: config, routes: routes(), calls: account.NewCallLimiter(config.RateLimit, config.Now), room: newRoom(config.MaxRequests, config.MaxBody)}
-	s.connections = newConnections(&s.Config)
+	s := &Server{Config: config, routes: routes(), calls: account.NewCallLimiter(config.RateLimit, config.Now), pace: leastPace}
+	bounds := connectionBounds(&s.Config)
+	s.connections, s.admission = connlimit.New(bounds), newAdmission(&s.Config, bounds)
 	var err error
 	s.openapi, err = document(s.routes, config.Version)
 	return s, err

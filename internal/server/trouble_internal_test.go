@@ -94,7 +94,7 @@ func TestTrouble(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := Server{Config: Config{DB: other}}
-		_, err := s.authenticate(t.Context(), &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}})
+		_, err := s.authenticate(t.Context(), &call{request: &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}}, slot: &slot{exempt: true}})
 		if shown := failures(err); err == nil || statuses[shown.code].status < 500 {
 			t.Errorf("a token of which nothing is known was refused as the caller's fault: %v", err)
 		}

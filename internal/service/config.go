@@ -53,6 +53,8 @@ type Config struct {
 	MaxRequests int
 	// ConnectionsPerSource is how many connections to the API may be open from one source; 0 for a sixteenth of all.
 	ConnectionsPerSource int
+	// AnonymousRate is how many requests a minute one source may make without an accepted token or session; 0 for no limit.
+	AnonymousRate int64
 	// RateLimit is how many calls a minute one token may make at this process; 0 for no limit.
 	RateLimit int64
 	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
@@ -121,8 +123,8 @@ func (c *Config) checkNumbers() error {
 	if c.ShutdownDelay < 0 {
 		return errors.New("--shutdown-delay must not be negative")
 	}
-	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.ConnectionsPerSource < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 {
-		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --connections-per-source, --login-rate, --rate-limit, --retain-events and --retain-attempts at least 0")
+	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.ConnectionsPerSource < 0 || c.AnonymousRate < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 {
+		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --connections-per-source, --anonymous-rate, --login-rate, --rate-limit, --retain-events and --retain-attempts at least 0")
 	}
 	if c.PasswordCost != (account.Cost{}) {
 		if err := c.PasswordCost.Check(); err != nil {

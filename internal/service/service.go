@@ -170,22 +170,26 @@ func (s *Service) serverConfig() server.Config {
 		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
 		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
 		ConnectionsPerSource: c.ConnectionsPerSource, ConnectionClosed: s.metrics.connectionClosed,
+		AnonymousRate: c.AnonymousRate, Secure: c.TLSCert != "" || c.BehindProxy,
 	}
 }
 
 // console makes the pages, which speak to the same parts as the API.
-func (s *Service) console(serving server.Config) (func(http.ResponseWriter, *http.Request, string) server.Visit, error) {
+func (s *Service) console(serving server.Config) (server.Console, error) {
 	c := s.config
 	pages, err := console.New(console.Config{
 		DB: s.db, Accounts: serving.Accounts, Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now,
-		Environment: c.Environment, Secure: c.TLSCert != "" || c.BehindProxy, RateLimit: c.RateLimit, MaxBody: c.MaxBody,
+		Environment: c.Environment, Secure: serving.Secure, RateLimit: c.RateLimit, MaxBody: c.MaxBody,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return func(w http.ResponseWriter, r *http.Request, source string) server.Visit {
-		return server.Visit(pages.Serve(w, r, source))
-	}, nil
+	return pagesFor{pages}, err
+}
+
+// pagesFor is a console as the server knows it.
+type pagesFor struct{ *console.Console }
+
+// Serve implements [server.Console].
+func (p pagesFor) Serve(w http.ResponseWriter, r *http.Request, source string, admission server.Admission) server.Visit {
+	return server.Visit(p.Console.Serve(w, r, source, admission))
 }
 
 // errStopping is why a process that has been told to stop is not ready.

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
+	"quittance/internal/connlimit"
 	"quittance/internal/share"
 	"quittance/internal/store"
 )
@@ -16,32 +18,32 @@ import (
 // came of it and given back; and a body for which there is no room is refused in the midst of it.
 func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 	company := store.ID{1}
-	r := newRoom(8, 1<<20)
+	a := roomy(t)
 	for _, length := range []int{0, 1, 4095, 4096, 4097, 64 << 10, 1 << 20} {
 		for _, announced := range []int64{-1, 0, int64(length), 1 << 40} {
-			for _, holder := range []store.ID{{}, company} {
+			for _, owner := range []store.ID{{}, company} {
 				text := bytes.Repeat([]byte("x"), length)
-				s := stay{room: r, holder: holder}
+				s := &slot{admission: a, holder: holder{company: owner}}
 				got, err := s.read(iotest.HalfReader(bytes.NewReader(text)), announced)
 				if err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%d bytes of %d, error %v", len(got), length, err)
 				}
-				if used := r.bytes.Used(); used < length || used > 2*length+64<<10 {
+				if used := s.bytesPool().Used(); used < length || used > 2*length+64<<10 {
 					t.Errorf("%d bytes take room for %d", length, used)
 				}
 				s.leave()
 			}
 		}
 	}
-	if r.bytes.Used() != 0 {
-		t.Errorf("%d bytes are left", r.bytes.Used())
+	if a.bytes.Used() != 0 {
+		t.Errorf("%d bytes are left", a.bytes.Used())
 	}
-	r.bytes = share.NewPool[store.ID](100<<10, share.Rule{Part: roomPart, Most: 100 << 10})
-	s := stay{room: r, holder: company}
-	if _, err := s.read(strings.NewReader(strings.Repeat("x", 90<<10)), -1); !errors.Is(err, errNoRoom) {
+	a.bytes = share.NewPool[holder](100<<10, share.Rule{Part: holderPart, Most: 100 << 10})
+	s := &slot{admission: a, holder: holder{company: company}}
+	if _, err := s.read(strings.NewReader(strings.Repeat("x", 90<<10)), -1); !errors.Is(err, share.ErrFull) {
 		t.Errorf("error %v, want no room", err)
 	}
-	other := stay{room: r, holder: store.ID{2}}
+	other := &slot{admission: a, holder: holder{company: store.ID{2}}}
 	if _, err := other.read(strings.NewReader("{}"), 2); err != nil {
 		t.Errorf("no room for another company's two bytes: %v", err)
 	}
@@ -52,7 +54,13 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 	}
 	s.leave()
 	other.leave()
-	if r.bytes.Used() != 0 {
-		t.Errorf("%d bytes are left", r.bytes.Used())
+	if a.bytes.Used() != 0 {
+		t.Errorf("%d bytes are left", a.bytes.Used())
 	}
+}
+
+// roomy is an admission with room for little.
+func roomy(t *testing.T) *admission {
+	t.Helper()
+	return newAdmission(&Config{MaxRequests: 8, MaxBody: 1 << 20, AnonymousRate: 10, Now: time.Now}, connlimit.Config{Total: 64, PerSource: 4})
 }

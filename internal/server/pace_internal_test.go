@@ -1,0 +1,153 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// paced is a server with little patience and further routes; ended has the status of each request that it has done with.
+func paced(t *testing.T, least pace, more ...route) (address string, ended chan int) {
+	t.Helper()
+	running, _ := troubled(t, io.Discard, more...)
+	s, ok := running.Config.Handler.(*Server)
+	if !ok {
+		t.Fatal("another handler")
+	}
+	quick := *s
+	quick.pace, ended = least, make(chan int, 10)
+	quick.Observe = func(_, _ string, status int, _ time.Duration) { ended <- status }
+	server := httptest.NewServer(&quick)
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://"), ended
+}
+
+func dialed(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+const slowLogin = "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 30000\r\n\r\n{"
+
+// A client that sends its body slower than the least pace is refused and loses the connection; nobody has to send more.
+func TestASlowBodyEnds(t *testing.T) {
+	address, ended := paced(t, pace{grace: 50 * time.Millisecond, rate: 1 << 20})
+	conn := dialed(t, address)
+	if _, err := io.WriteString(conn, slowLogin); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || response.StatusCode != http.StatusBadRequest || !response.Close {
+		t.Fatalf("answered %+v %v, want 400 and the end", response, err)
+	}
+	if status := <-ended; status != http.StatusBadRequest {
+		t.Errorf("ended with %d", status)
+	}
+}
+
+// A client that keeps the pace may take many times the grace.
+func TestABodyAtThePaceArrives(t *testing.T) {
+	address, _ := paced(t, pace{grace: 50 * time.Millisecond, rate: 100})
+	conn := dialed(t, address)
+	if _, err := io.WriteString(conn, slowLogin); err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		if _, err := io.WriteString(conn, strings.Repeat(" ", 999)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := io.WriteString(conn, strings.Repeat(" ", 29)); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(response.Body)
+	if err != nil || !strings.Contains(string(text), "column") {
+		t.Errorf("answered %s %v, want the fault at the end of the body", text, err)
+	}
+}
+
+// The pace is one of bodies and answers: work may take as long as it takes, and is not told that its client has gone.
+func TestWorkHasNoPace(t *testing.T) {
+	const grace = 50 * time.Millisecond
+	address, _ := paced(t, pace{grace: grace, rate: 1 << 20}, route{method: http.MethodPost, path: "/work", public: true, operation: operation{
+		serve: func(ctx context.Context, _ *call) (int, any, error) {
+			select {
+			case <-ctx.Done():
+				return 0, nil, ctx.Err()
+			case <-time.After(4 * grace):
+				return http.StatusOK, map[string]any{}, nil
+			}
+		}}})
+	for range 2 { // the second on the same connection
+		response, err := http.Post("http://"+address+"/work", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("answered %d %v", response.StatusCode, err)
+		}
+	}
+}
+
+// A client that does not take its answer loses it.
+func TestASlowReaderEnds(t *testing.T) {
+	large := strings.Repeat("x", 64<<20)
+	address, ended := paced(t, pace{grace: 50 * time.Millisecond, rate: 1 << 30}, route{method: http.MethodGet, path: "/large", public: true, operation: operation{
+		serve: func(context.Context, *call) (int, any, error) { return http.StatusOK, large, nil }}})
+	conn := dialed(t, address)
+	if _, err := io.WriteString(conn, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-ended // without anything of it being read
+	got, err := io.Copy(io.Discard, conn)
+	if got >= int64(len(large)) {
+		t.Errorf("%d bytes were waited for: %v", got, err)
+	}
+}
+
+// What reads or deletes has no body: one that comes all the same is not waited for, and ends the connection.
+func TestUnwantedBodiesAreLeft(t *testing.T) {
+	address, ended := paced(t, leastPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: bare(func(*call, context.Context) (int, any, error) {
+		return http.StatusOK, map[string]any{}, nil
+	})})
+	for _, request := range []string{"GET /healthz", "HEAD /healthz", "GET /nowhere", "DELETE /thing", "GET /api/v1/client/account", "DELETE /api/v1/client/account"} {
+		for _, length := range []string{"Content-Length: 100000000000", "Transfer-Encoding: chunked", "Content-Length: 5"} {
+			conn := dialed(t, address)
+			if _, err := io.WriteString(conn, request+" HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\n"+length+"\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			method, _, _ := strings.Cut(request, " ")
+			reader := bufio.NewReader(conn)
+			response, err := http.ReadResponse(reader, &http.Request{Method: method})
+			if err != nil {
+				t.Fatalf("%s with %s: %v", request, length, err)
+			}
+			<-ended
+			if !response.Close {
+				t.Errorf("%s with %s: the connection stays open", request, length)
+			}
+			if _, err := io.Copy(io.Discard, response.Body); err != nil {
+				t.Errorf("%s with %s: %v", request, length, err)
+			}
+			if rest, err := io.ReadAll(reader); len(rest) > 0 {
+				t.Errorf("%s with %s: %q %v behind the answer", request, length, rest, err)
+			}
+		}
+	}
+}
