@@ -15,20 +15,21 @@ const unitedArabEmirates = "AE"
 
 // The rules of our advice, in the API's own words: they name no network. What a rule set calls them is said beside them.
 const (
-	ruleSchemeUnknown  = "endpoint_scheme_unknown"
-	ruleSchemeInactive = "endpoint_scheme_inactive"
-	ruleCountry        = "country_unknown"
-	ruleEmirate        = "emirate_unknown"
-	ruleTotal          = "total_mismatch"
-	ruleDueDate        = "due_date_before_issue_date"
-	rulePaymentMeans   = "payment_means_unknown"
-	ruleUnit           = "unit_unknown"
-	ruleTaxCategory    = "tax_category_unknown"
-	ruleTaxExemption   = "tax_exemption_unknown"
-	ruleBaseQuantity   = "base_quantity_not_positive"
-	ruleNetPrice       = "net_price_mismatch"
-	ruleLegalType      = "legal_registration_type_unknown"
-	ruleProfile        = "incomplete_profile"
+	ruleSchemeUnknown   = "endpoint_scheme_unknown"
+	ruleSchemeInactive  = "endpoint_scheme_inactive"
+	ruleCountry         = "country_unknown"
+	ruleEmirate         = "emirate_unknown"
+	ruleTotal           = "total_mismatch"
+	ruleDueDate         = "due_date_before_issue_date"
+	rulePaymentMeans    = "payment_means_unknown"
+	ruleUnit            = "unit_unknown"
+	ruleTaxCategory     = "tax_category_unknown"
+	ruleTaxExemption    = "tax_exemption_unknown"
+	ruleBaseQuantity    = "base_quantity_not_positive"
+	ruleNetPrice        = "net_price_mismatch"
+	ruleLegalType       = "legal_registration_type_unknown"
+	ruleNumberSubmitted = "number_already_submitted"
+	ruleProfile         = "incomplete_profile"
 )
 
 // vatexPrefix begins the exemption codes of the CEF list VATEX, which is not among the lists here.
@@ -58,6 +59,11 @@ func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	}
 	warnSeller(warnings, p, d)
 	return warnings
+}
+
+// WarnNumber advises on a draft whose number was submitted with another invoice, which the identifier names.
+func WarnNumber(warnings api.Faults, submitted string) {
+	warnings.Add("invoice_number", ruleNumberSubmitted, "was submitted already, with the invoice "+submitted+": this one would be refused")
 }
 
 // warnEndpointScheme advises on an electronic address scheme (BT-34-1, BT-49-1).

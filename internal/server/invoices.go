@@ -14,14 +14,22 @@ import (
 	"quittance/internal/strictjson"
 )
 
-func (c *call) preflight(_ context.Context, in func() (api.Draft, error)) (int, api.Data[api.Preflight], error) {
+func (c *call) preflight(ctx context.Context, in func() (api.Draft, error)) (int, api.Data[api.Preflight], error) {
 	draft, err := c.draft(in)
 	if err != nil {
 		return 0, api.Data[api.Preflight]{}, err
 	}
+	warnings := invoice.Warnings(&draft, &c.session.Account.Profile)
+	holder, err := c.session.Tenant.NumberHolder(ctx, *draft.InvoiceNumber)
+	if err != nil {
+		return 0, api.Data[api.Preflight]{}, err
+	}
+	if !holder.IsZero() {
+		invoice.WarnNumber(warnings, holder.String())
+	}
 	missing, totals := invoice.Missing(&draft), invoice.Compute(&draft)
 	return http.StatusOK, api.Data[api.Preflight]{Data: api.Preflight{Complete: len(missing) == 0, Missing: missing,
-		Warnings: invoice.Warnings(&draft, &c.session.Account.Profile),
+		Warnings: warnings,
 		Computed: api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}}}, nil
 }
 

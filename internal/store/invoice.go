@@ -26,6 +26,8 @@ type Invoice struct {
 	UpdatedAt time.Time
 	// Submission is the current one; nil for a draft.
 	Submission *Submission
+	// NumberHolder is another invoice that was submitted with this number and is not rejected; zero when there is none.
+	NumberHolder ID
 }
 
 // States returns the four states of the current submission, all unreported for a draft.
@@ -71,7 +73,10 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if add.summary, err = summarize(draft); err != nil {
 		return Invoice{}, err
 	}
-	err = writeShared(ctx, t, t.Key(), factCreateInvoice, add, len(text)+len(add.summary.text), createInvoices)
+	if err := writeShared(ctx, t, t.Key(), factCreateInvoice, add, len(text)+len(add.summary.text), createInvoices); err != nil {
+		return Invoice{}, err
+	}
+	add.created.NumberHolder, err = t.NumberHolder(ctx, *draft.InvoiceNumber)
 	return add.created, err
 }
 
@@ -113,7 +118,7 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	return err
 }
 
-const invoiceColumns = `i.id, i.document, i.version, i.created_at, i.updated_at`
+const invoiceColumns = `i.id, i.document, i.version, i.created_at, i.updated_at, ` + numberHolder
 
 func scanInvoice(row scanner) (Invoice, error) {
 	var r rawInvoice
@@ -199,6 +204,9 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		}
 		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: tx.now()}
 		if err := t.insertSummary(ctx, tx, &updated); err != nil {
+			return err
+		}
+		if updated.NumberHolder, err = t.numberHolder(ctx, tx, *draft.InvoiceNumber); err != nil {
 			return err
 		}
 		_, err = tx.exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6, summarized = summarized + 1 where tenant_id = $1 and id = $2`,

@@ -14,16 +14,18 @@ type rawInvoice struct {
 	id                        ID
 	document                  string
 	version, created, updated int64
+	holder                    sql.Null[ID]
 	submission                *Submission
 }
 
 // columns are where the columns of invoiceColumns go.
 func (r *rawInvoice) columns() []any {
-	return []any{&r.id, &r.document, &r.version, &r.created, &r.updated}
+	return []any{&r.id, &r.document, &r.version, &r.created, &r.updated, &r.holder}
 }
 
 func (r *rawInvoice) parse() (Invoice, error) {
-	i := Invoice{ID: r.id, Version: r.version, CreatedAt: instant(r.created), UpdatedAt: instant(r.updated), Submission: r.submission}
+	i := Invoice{ID: r.id, Version: r.version, CreatedAt: instant(r.created), UpdatedAt: instant(r.updated),
+		Submission: r.submission, NumberHolder: r.holder.V}
 	if err := jsonv2.Unmarshal([]byte(r.document), &i.Draft); err != nil {
 		return Invoice{}, fmt.Errorf("stored draft %s: %w", r.id, err)
 	}

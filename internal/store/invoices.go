@@ -116,7 +116,7 @@ func pageRange(total, page, perPage int) (high, low int64) {
 
 // invoiceRows reads invoices with their current submissions and states: two queries, however many there are.
 func (t *Tenant) invoiceRows(ctx context.Context, q querier, where string, args ...any) ([]InvoiceRow, error) {
-	out, err := collect(ctx, q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, s.item_count, s.summary
+	out, err := collect(ctx, q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, `+numberHolder+`, s.item_count, s.summary
 		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id
 		where i.tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
 	if err != nil || len(out) == 0 {
@@ -148,7 +148,8 @@ func scanInvoiceRow(row scanner) (InvoiceRow, error) {
 	var created, updated int64
 	var items sql.Null[int]
 	var text sql.Null[string]
-	if err := row.Scan(&i.ID, &i.Version, &created, &updated, &items, &text); err != nil {
+	var holder sql.Null[ID]
+	if err := row.Scan(&i.ID, &i.Version, &created, &updated, &holder, &items, &text); err != nil {
 		return InvoiceRow{}, err
 	}
 	var out InvoiceRow
@@ -158,7 +159,7 @@ func scanInvoiceRow(row scanner) (InvoiceRow, error) {
 			return InvoiceRow{}, err
 		}
 	}
-	i.Draft, i.CreatedAt, i.UpdatedAt = out.Draft, instant(created), instant(updated)
+	i.Draft, i.CreatedAt, i.UpdatedAt, i.NumberHolder = out.Draft, instant(created), instant(updated), holder.V
 	out.Invoice = i
 	return out, nil
 }

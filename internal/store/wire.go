@@ -15,6 +15,7 @@ func (i Invoice) Wire(profile *api.Profile) api.Invoice {
 	missing := invoice.Missing(&i.Draft)
 	out := api.Invoice{ID: i.ID.String(), Draft: i.Draft, Complete: len(missing) == 0, Missing: missing,
 		Warnings: invoice.Warnings(&i.Draft, profile), States: i.States().Wire(), CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}
+	i.warnNumber(out.Warnings)
 	if i.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &i.Submission.AttemptedAt
 		out.Submission, out.Details = new(i.Submission.Wire()), i.Submission.details()
@@ -22,11 +23,21 @@ func (i Invoice) Wire(profile *api.Profile) api.Invoice {
 	return out
 }
 
+// warnNumber advises on a draft whose number was submitted already.
+func (i Invoice) warnNumber(warnings api.Faults) {
+	if i.Submission == nil && !i.NumberHolder.IsZero() {
+		invoice.WarnNumber(warnings, i.NumberHolder.String())
+	}
+}
+
 // WireSummary is the invoice as lists of the API show it. profile is the seller's, for the advice that depends on it.
 func (r *InvoiceRow) WireSummary(profile *api.Profile) api.InvoiceSummary {
 	d, warnings := &r.Draft, invoice.SellerWarnings(&r.Draft, profile)
 	count := r.WarningCount + len(warnings)
 	maps.Copy(warnings, r.Warnings)
+	if r.warnNumber(warnings); warnings.Has("invoice_number") { // which nothing else advises on
+		count++
+	}
 	missing := r.Missing
 	if missing == nil {
 		missing = []string{}

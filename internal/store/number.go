@@ -1,0 +1,31 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// numberHolder is [Invoice.NumberHolder] of an invoice i, from the index that keeps submitted numbers apart.
+const numberHolder = `(select h.invoice_id from submissions h where h.tenant_id = i.tenant_id and h.number = i.number
+	and h.outcome in ('in_progress', 'acknowledged', 'unknown') and h.invoice_id <> i.id)`
+
+// NumberHolder returns the invoice that was submitted with a number and is not rejected; the zero ID when there is none.
+func (t *Tenant) NumberHolder(ctx context.Context, number string) (ID, error) {
+	var holder ID
+	err := t.read(func(q querier) (err error) {
+		holder, err = t.numberHolder(ctx, q, number)
+		return err
+	})
+	return holder, err
+}
+
+func (t *Tenant) numberHolder(ctx context.Context, q querier, number string) (ID, error) {
+	var holder ID
+	err := q.QueryRowContext(ctx, `select invoice_id from submissions where tenant_id = $1 and number = $2
+		and outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, number).Scan(&holder)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ID{}, nil
+	}
+	return holder, err
+}
