@@ -110,9 +110,9 @@ func (c *Client) CreateCreditNote(ctx context.Context, note api.CreditNoteReques
 	return one[api.CreditNote](ctx, c, post(clientPath+"/credit-notes", note), options...)
 }
 
-// CreditNotes returns one page of the credit notes, newest first, the void ones included.
-func (c *Client) CreditNotes(ctx context.Context, query CreditNoteQuery) (api.List[api.CreditNote], error) {
-	return list[api.CreditNote](ctx, c, get(clientPath+"/credit-notes", query.values()))
+// CreditNotes returns one page of the credit notes, newest first, the void ones included, each without its items.
+func (c *Client) CreditNotes(ctx context.Context, query CreditNoteQuery) (api.List[api.CreditNoteSummary], error) {
+	return list[api.CreditNoteSummary](ctx, c, get(clientPath+"/credit-notes", query.values()))
 }
 
 // CreditNote returns a credit note.

@@ -136,7 +136,7 @@ func (v *visit) creditNotes(of store.CreditNoteFilter, filters creditFilters, at
 }
 
 // creditRows makes the rows of a list, with one query for the numbers of all their invoices.
-func (v *visit) creditRows(notes []store.CreditNote) ([]creditRow, error) {
+func (v *visit) creditRows(notes []store.CreditNoteRow) ([]creditRow, error) {
 	ids := make([]store.ID, 0, len(notes))
 	for _, n := range notes {
 		ids = append(ids, n.Invoice)

@@ -45,8 +45,8 @@ func (c *call) createCreditNote(ctx context.Context, in func() (api.CreditNoteRe
 	})
 }
 
-func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNote], error) {
-	var out api.List[api.CreditNote]
+func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNoteSummary], error) {
+	var out api.List[api.CreditNoteSummary]
 	page, perPage, err := c.page(defaultPerPage)
 	if err != nil {
 		return 0, out, err
@@ -66,7 +66,7 @@ func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNot
 	}
 	out.Pagination = paginated(page, perPage, found.Total)
 	for _, n := range found.CreditNotes {
-		out.Data = append(out.Data, n.Wire())
+		out.Data = append(out.Data, n.WireSummary())
 	}
 	return http.StatusOK, out, nil
 }

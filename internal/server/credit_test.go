@@ -44,9 +44,9 @@ func TestCreditNotes(t *testing.T) {
 			t.Errorf("created %s\nread    %s", first.text, got.text)
 		}
 		list := c.get(t, creditNotes+"?invoice_id="+invoice+"&per_page=1&page=2")
-		wantRaw(t, list, "/data/0", first.raw(t, "/data"))
+		wantSummary(t, list.raw(t, "/data/0"), first.raw(t, "/data"))
 		wantRaw(t, list, "/pagination", `{"current_page":2,"per_page":1,"last_page":2,"has_more":false,"total":2}`)
-		wantRaw(t, c.get(t, creditNotes), "/data/1", second.raw(t, "/data"))
+		wantSummary(t, c.get(t, creditNotes).raw(t, "/data/1"), second.raw(t, "/data"))
 
 		void := c.post(t, one+"/void", "")
 		void.want(t, http.StatusOK, "")

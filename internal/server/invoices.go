@@ -107,39 +107,50 @@ func (c *call) matches(version int64) bool {
 	return false
 }
 
-// historyPerPage is the page size of the histories of one invoice: most are read whole.
+// historyPerPage is the page size of the histories of one invoice: most have one page.
 const historyPerPage = maxPerPage
 
-// history answers with a page of a history that is read whole.
-func history[Row, Wire any](ctx context.Context, c *call, read func(*store.Tenant, context.Context, store.ID) ([]Row, error), wire func(Row) Wire) (int, api.List[Wire], error) {
-	var out api.List[Wire]
-	page, perPage, err := c.page(historyPerPage)
+// history reads what the pages of the histories of one invoice are asked for by.
+func (c *call) history() (id store.ID, page, perPage int, err error) {
+	if page, perPage, err = c.page(historyPerPage); err != nil {
+		return id, 0, 0, err
+	}
+	id, err = c.id("invoice_id")
+	return id, page, perPage, err
+}
+
+func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.SubmissionRecord], error) {
+	var out api.List[api.SubmissionRecord]
+	id, page, perPage, err := c.history()
 	if err != nil {
 		return 0, out, err
 	}
-	id, err := c.id("invoice_id")
+	found, err := c.session.Tenant.SubmissionHistory(ctx, id, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
-	rows, err := read(c.session.Tenant, ctx, id)
-	if err != nil {
-		return 0, out, err
-	}
-	out.Pagination = paginated(page, perPage, len(rows))
-	if page <= out.Pagination.LastPage {
-		for _, row := range rows[(page-1)*perPage : min(page*perPage, len(rows))] {
-			out.Data = append(out.Data, wire(row))
-		}
+	out.Pagination = paginated(page, perPage, found.Total)
+	for _, s := range found.Submissions {
+		out.Data = append(out.Data, s.WireRecord())
 	}
 	return http.StatusOK, out, nil
 }
 
-func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.SubmissionRecord], error) {
-	return history(ctx, c, (*store.Tenant).Submissions, store.Submission.WireRecord)
-}
-
 func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], error) {
-	return history(ctx, c, (*store.Tenant).InvoiceEvidence, store.Evidence.Wire)
+	var out api.List[api.Evidence]
+	id, page, perPage, err := c.history()
+	if err != nil {
+		return 0, out, err
+	}
+	found, err := c.session.Tenant.EvidenceHistory(ctx, id, page, perPage)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Pagination = paginated(page, perPage, found.Total)
+	for _, e := range found.Evidence {
+		out.Data = append(out.Data, e.Wire())
+	}
+	return http.StatusOK, out, nil
 }
 
 func (c *call) readEvidence(ctx context.Context) (int, api.Data[api.RetainedBody], error) {

@@ -137,13 +137,11 @@ func (c *call) listEvents(ctx context.Context) (int, api.Feed[api.Event[jsontext
 	if err != nil {
 		return 0, out, err
 	}
-	events, err := c.session.Tenant.Events(ctx, after, limit+1)
+	events, more, err := c.session.Tenant.EventPage(ctx, after, limit, maxPageBytes-envelopeBytes)
 	if err != nil {
 		return 0, out, err
 	}
-	if out.Pagination.HasMore = len(events) > limit; out.Pagination.HasMore {
-		events = events[:limit]
-	}
+	out.Pagination.HasMore = more
 	for _, e := range events {
 		envelope, err := e.Envelope()
 		if err != nil {

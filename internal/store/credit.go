@@ -83,9 +83,9 @@ func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) er
 		returning credit_notes`, t.id).Scan(&position); err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, reason_code, updated_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $12)`, t.id, n.ID, position, n.Invoice, n.Number, n.IssueDate, n.Reason,
-		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), micros(n.CreatedAt), n.ReasonCode)
+	_, err = tx.exec(ctx, `insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, reason_code, updated_at, item_count)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $12, $14)`, t.id, n.ID, position, n.Invoice, n.Number, n.IssueDate, n.Reason,
+		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), micros(n.CreatedAt), n.ReasonCode, len(n.Credit.Items))
 	return err
 }
 
@@ -129,20 +129,40 @@ func unmarshalItems(text string, c *invoice.Credit) error {
 	return nil
 }
 
-const creditNoteColumns = `id, invoice_id, number, issue_date, reason, reason_code, kind, currency, total, items, version, created_at,
-	coalesce(updated_at, voided_at, created_at), voided_at`
+// creditNoteColumns are a credit note, with what is to be read as its items.
+func creditNoteColumns(items string) string {
+	return `id, invoice_id, number, issue_date, reason, reason_code, kind, currency, total, ` + items + `, version, created_at,
+		coalesce(updated_at, voided_at, created_at), voided_at`
+}
 
-func scanCreditNote(row scanner) (CreditNote, error) {
+func scanCreditNoteRow(row scanner) (CreditNoteRow, error) {
+	var count sql.Null[int]
+	note, err := scanCreditNote(row, &count)
+	if err != nil {
+		return CreditNoteRow{}, err
+	}
+	out := CreditNoteRow{CreditNote: note, Items: count.V}
+	if !count.Valid {
+		out.Items = len(note.Credit.Items)
+	}
+	out.Credit.Items = nil
+	return out, nil
+}
+
+func scanCreditNote(row scanner, more ...any) (CreditNote, error) {
 	var n CreditNote
 	var items string
 	var created, updated int64
 	var code sql.Null[string]
 	var voided sql.Null[int64]
-	if err := row.Scan(&n.ID, &n.Invoice, &n.Number, &n.IssueDate, &n.Reason, &code, &n.Credit.Kind, &n.Currency, &n.Credit.Total, &items,
-		&n.Version, &created, &updated, &voided); err != nil {
+	if err := row.Scan(append([]any{&n.ID, &n.Invoice, &n.Number, &n.IssueDate, &n.Reason, &code, &n.Credit.Kind, &n.Currency, &n.Credit.Total, &items,
+		&n.Version, &created, &updated, &voided}, more...)...); err != nil {
 		return CreditNote{}, err
 	}
 	n.ReasonCode, n.CreatedAt, n.UpdatedAt, n.VoidedAt = textOrNil(code), instant(created), instant(updated), instantOrNil(voided)
+	if items == "" {
+		return n, nil // a row of a list
+	}
 	return n, unmarshalItems(items, &n.Credit)
 }
 
@@ -158,7 +178,7 @@ func (t *Tenant) CreditNote(ctx context.Context, id ID) (CreditNote, error) {
 }
 
 func (t *Tenant) creditNote(ctx context.Context, q querier, id ID) (CreditNote, error) {
-	return scanCreditNote(q.QueryRowContext(ctx, `select `+creditNoteColumns+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
+	return scanCreditNote(q.QueryRowContext(ctx, `select `+creditNoteColumns(`items`)+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
 }
 
 // CreditNoteFilter narrows a list of credit notes; a nil field does not.
@@ -167,9 +187,16 @@ type CreditNoteFilter struct {
 	Invoice *ID
 }
 
+// CreditNoteRow is a credit note as a list reads it: its Credit has no Items.
+type CreditNoteRow struct {
+	CreditNote
+	// Items is the number of credited lines.
+	Items int
+}
+
 // CreditNotePage is one page of a list of credit notes, newest first.
 type CreditNotePage struct {
-	CreditNotes []CreditNote
+	CreditNotes []CreditNoteRow
 	Total       int
 }
 
@@ -204,8 +231,9 @@ func (t *Tenant) creditNotesOf(ctx context.Context, q querier, invoiceID ID, num
 	return out, err
 }
 
-func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, args ...any) ([]CreditNote, error) {
-	return collect(ctx, q, scanCreditNote, `select `+creditNoteColumns+` from credit_notes where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
+func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, args ...any) ([]CreditNoteRow, error) {
+	// Only a note of the version before, which kept no count, is read with its items.
+	return collect(ctx, q, scanCreditNoteRow, `select `+creditNoteColumns(`case when item_count is null then items else '' end`)+`, item_count from credit_notes where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
 }
 
 // InvoiceNumbers returns the numbers of invoices as they stand now. It is one query, however many are asked for; at most
@@ -279,5 +307,13 @@ func (t *Tenant) lockedCreditNote(ctx context.Context, tx *tx, id ID) (CreditNot
 func (n CreditNote) Wire() api.CreditNote {
 	return api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
 		ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, Currency: n.Currency, TotalAmount: n.Credit.Total, Items: n.Credit.Items,
+		VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
+}
+
+// WireSummary is the credit note as lists of the API show it.
+func (r CreditNoteRow) WireSummary() api.CreditNoteSummary {
+	n := r.Wire()
+	return api.CreditNoteSummary{ID: n.ID, InvoiceID: n.InvoiceID, CreditNoteNumber: n.CreditNoteNumber, IssueDate: n.IssueDate, Reason: n.Reason,
+		ReasonCode: n.ReasonCode, Kind: n.Kind, Currency: n.Currency, TotalAmount: n.TotalAmount, ItemCount: r.Items, Submitted: n.Submitted,
 		VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
 }

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -50,14 +52,42 @@ func scanEvent(row scanner) (Event, error) {
 
 // Events returns up to limit events behind the position after, oldest first. A caller that goes on from the last
 // position it was given misses none.
-func (t *Tenant) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
-	var out []Event
-	err := t.list(ctx, func(ctx context.Context, q querier) error {
-		var err error
-		out, err = collect(ctx, q, scanEvent, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit)
+func (t *Tenant) Events(ctx context.Context, after int64, limit int) (events []Event, err error) {
+	err = t.read(func(q querier) (err error) {
+		events, _, err = t.events(ctx, q, after, limit, math.MaxInt)
 		return err
 	})
-	return out, err
+	return events, err
+}
+
+// EventPage is [Tenant.Events] for a list: fewer than limit (from 1) where the bodies would have more than bytes together, but
+// always one. more tells that there are further ones.
+func (t *Tenant) EventPage(ctx context.Context, after int64, limit, bytes int) (events []Event, more bool, err error) {
+	err = t.list(ctx, func(ctx context.Context, q querier) (err error) {
+		events, more, err = t.events(ctx, q, after, limit, bytes)
+		return err
+	})
+	return events, more, err
+}
+
+func (t *Tenant) events(ctx context.Context, q querier, after int64, limit, bytes int) (out []Event, more bool, err error) {
+	rows, err := q.QueryContext(ctx, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit+1)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Event{}
+	for rows.Next() {
+		e, err := scanEvent(rows)
+		if err != nil {
+			return nil, false, err
+		}
+		if bytes -= len(e.Body); len(out) > 0 && (len(out) == limit || bytes < 0) {
+			return out, true, nil
+		}
+		out = append(out, e)
+	}
+	return out, false, rows.Err()
 }
 
 // Envelope reads the event's bytes back as what they say.

@@ -200,3 +200,35 @@ func TestEventOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestEventPageBytes: a page of events ends before it has more bytes than it may, but never before its first event; going on
+// from its end misses nothing.
+func TestEventPageBytes(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		f.tell(t, 9)
+		all, err := f.tenant.Events(t.Context(), 0, 100)
+		must(t, err)
+		size := len(all[0].Body)
+		for _, test := range []struct{ limit, bytes, want int }{{100, 1 << 20, len(all)}, {4, 1 << 20, 4}, {100, 3*size + size/2, 3}, {100, 1, 1}, {100, 0, 1}} {
+			var seen []store.ID
+			for after, pages := int64(0), 0; ; pages++ {
+				page, more, err := f.tenant.EventPage(t.Context(), after, test.limit, test.bytes)
+				must(t, err)
+				if want := min(test.want, len(all)-len(seen)); len(page) != want || more != (len(seen)+want < len(all)) {
+					t.Fatalf("%+v: page %d has %d events, more %t; want %d", test, pages, len(page), more, want)
+				}
+				for _, e := range page {
+					seen, after = append(seen, e.ID), e.Position
+				}
+				if !more {
+					break
+				}
+			}
+			for n, e := range all {
+				if len(seen) != len(all) || seen[n] != e.ID {
+					t.Fatalf("%+v: saw %v", test, seen)
+				}
+			}
+		}
+	})
+}
