@@ -111,6 +111,8 @@ func (c connectionOne) change(env environment, do func(ctx context.Context, db *
 			return errors.New("there is no connection with this identifier")
 		case errors.Is(err, store.ErrExists):
 			return errors.New("the account has another active connection: disable that first")
+		case errors.Is(err, store.ErrChangedRow):
+			return fmt.Errorf("connection %s: %w, so it is not used: restore the row from a backup, or disable the connection and add another", id, store.ErrChangedRow)
 		case errors.Is(err, store.ErrNotProduction):
 			return errors.New("only a production connection is approved, and its environment cannot be changed")
 		case err != nil:
@@ -225,7 +227,13 @@ func (c connectionListCmd) Run(env environment) error {
 		}
 		var records [][]field
 		for _, connection := range connections {
-			records = append(records, connectionRecord(connection))
+			record := connectionRecord(connection)
+			if _, err := db.Credential(connection); errors.Is(err, store.ErrChangedRow) {
+				record = append(record, field{"fault", store.ErrChangedRow.Error()})
+			} else if err != nil {
+				record = append(record, field{"fault", "the credential does not open with this key file"})
+			}
+			records = append(records, record)
 		}
 		return c.printAll(env, records)
 	})

@@ -129,9 +129,27 @@ func addKey(ctx context.Context, db *store.DB, keys *secret.Keyring, file string
 	return added, id, added.ReplaceKeyFile(file)
 }
 
-// keyWait is how long a promotion waits for running servers to load the key.
+// keyWait is how long a command waits until running servers have read the key file.
 type keyWait struct {
-	Wait time.Duration `default:"15s" help:"How long to wait until every running server has loaded the key."`
+	Wait time.Duration `default:"15s" help:"How long to wait until every running server has read the key file."`
+}
+
+// waitEvery is how often it looks whether they have.
+const waitEvery = 200 * time.Millisecond
+
+// until runs try until it has succeeded, fails for another reason than that servers are to be waited for, or the time is over.
+func (w keyWait) until(ctx context.Context, try func() (wait bool, err error)) error {
+	for deadline := time.Now().Add(w.Wait); ; {
+		wait, err := try()
+		if !wait || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(waitEvery):
+		}
+	}
 }
 
 type keyPromoteCmd struct {
@@ -152,7 +170,7 @@ every machine again afterwards: until then its servers go on sealing under the k
 // Run promotes a key.
 func (c keyPromoteCmd) Run(env environment) error {
 	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
-		if err := promote(env.ctx, db, keys, c.ID, file, c.Wait); err != nil {
+		if err := c.promote(env.ctx, db, keys, c.ID, file); err != nil {
 			return err
 		}
 		return c.print(env, []field{{"primary", c.ID}, {"key_file", file},
@@ -160,11 +178,8 @@ func (c keyPromoteCmd) Run(env environment) error {
 	})
 }
 
-// promoteEvery is how often a promotion looks whether the servers have loaded the key.
-const promoteEvery = 200 * time.Millisecond
-
 // promote makes a key the primary one: of the database, once every running server has loaded it, and then of the key file.
-func promote(ctx context.Context, db *store.DB, keys *secret.Keyring, id uint32, file string, wait time.Duration) error {
+func (w keyWait) promote(ctx context.Context, db *store.DB, keys *secret.Keyring, id uint32, file string) error {
 	promoted, err := keys.Promote(id)
 	if errors.Is(err, secret.ErrNoKey) {
 		return fmt.Errorf("key file %s holds no enabled key %d: see quittance key list", file, id)
@@ -172,53 +187,52 @@ func promote(ctx context.Context, db *store.DB, keys *secret.Keyring, id uint32,
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(wait); ; {
+	if err := w.until(ctx, func() (bool, error) {
 		err := db.RecordKey(ctx, promoted)
-		if err == nil {
-			return promoted.ReplaceKeyFile(file)
-		}
-		if !errors.As(err, new(*store.KeyNotLoadedError)) || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(promoteEvery):
-		}
+		return errors.As(err, new(*store.KeyNotLoadedError)), err
+	}); err != nil {
+		return err
 	}
+	return promoted.ReplaceKeyFile(file)
 }
 
-type keyResealCmd struct{ keyChange }
+type keyResealCmd struct {
+	keyChange
+	keyWait
+}
 
 // Help is shown by --help.
 func (keyResealCmd) Help() string {
 	return `Example:
   quittance key reseal --database postgres://db/quittance --key-file key.json
 
-It works beside running servers, and can be interrupted and run again. Servers that have not read the key file since key promote
-still seal under the key before; servers_behind counts them. Run it once more when that is 0.`
+It works beside running servers, and can be interrupted and run again. It waits for servers that have not read the key file since
+key promote and still seal under the key before. If servers_behind is not 0, give them the key file and run it once more.`
 }
 
 // Run seals everything anew under the primary key.
 func (c keyResealCmd) Run(env environment) error {
-	return c.change(env, func(env environment, db *store.DB, _ *secret.Keyring, _ string) error { return c.reseal(env, db) })
+	return c.change(env, func(env environment, db *store.DB, _ *secret.Keyring, _ string) error { return c.reseal(env, db, c.keyWait) })
 }
 
 // reseal seals everything anew and prints how much there was.
-func (c keyChange) reseal(env environment, db *store.DB) error {
+func (c keyChange) reseal(env environment, db *store.DB, wait keyWait) error {
+	behind := 0
+	if err := wait.until(env.ctx, func() (bool, error) {
+		servers, err := db.Servers(env.ctx)
+		behind = 0
+		for _, s := range servers {
+			if s.PrimaryKey != db.Keys().PrimaryID() {
+				behind++
+			}
+		}
+		return behind > 0, err
+	}); err != nil {
+		return err
+	}
 	resealed, err := db.Reseal(env.ctx)
 	if err != nil {
 		return fmt.Errorf("%d values are sealed anew; run quittance key reseal again: %w", resealed, err)
-	}
-	servers, err := db.Servers(env.ctx)
-	if err != nil {
-		return err
-	}
-	behind := 0
-	for _, s := range servers {
-		if s.PrimaryKey != db.Keys().PrimaryID() {
-			behind++
-		}
 	}
 	return c.print(env, []field{{"primary", db.Keys().PrimaryID()}, {"resealed", resealed}, {"servers_behind", behind}})
 }
@@ -242,7 +256,7 @@ this key file. With key files on several machines use key add, key promote and k
 func (c keyRotateCmd) Run(env environment) error {
 	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
 		if c.Resume {
-			return c.reseal(env, db)
+			return c.reseal(env, db, c.keyWait)
 		}
 		id, err := unpromoted(env.ctx, db, keys)
 		if err != nil {
@@ -253,10 +267,10 @@ func (c keyRotateCmd) Run(env environment) error {
 				return err
 			}
 		}
-		if err := promote(env.ctx, db, keys, id, file, c.Wait); err != nil {
+		if err := c.promote(env.ctx, db, keys, id, file); err != nil {
 			return fmt.Errorf("key %d was added and is not in use yet; continue with quittance key promote: %w", id, err)
 		}
-		return c.reseal(env, db)
+		return c.reseal(env, db, c.keyWait)
 	})
 }
 

@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -96,19 +97,13 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	s := &Sandbox{config: config, layout: Layout(config.Data)}
+	s := &Sandbox{config: config}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if config.Data == "" {
-		dir, err := os.MkdirTemp("", "quittance-sandbox-")
-		if err != nil {
-			return nil, fmt.Errorf("data directory: %w", err)
-		}
-		s.layout, s.temporary = Layout(dir), true
-	} else if err := os.MkdirAll(config.Data, 0o700); err != nil {
+	if err := s.directory(); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	saved, err := s.layout.load()
@@ -141,6 +136,37 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 	}
 	s.describe(saved)
 	return s, nil
+}
+
+// directory makes the data directory, or closes one that is there to others. Its path is absolute from here on.
+func (s *Sandbox) directory() error {
+	if s.config.Data == "" {
+		made, err := os.MkdirTemp("", "quittance-sandbox-")
+		if err != nil {
+			return err
+		}
+		s.layout, s.temporary = Layout(made), true
+	}
+	path, err := filepath.Abs(cmp.Or(s.config.Data, string(s.layout)))
+	if err != nil {
+		return err
+	}
+	s.layout = Layout(path)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	inside, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	if len(inside) > 0 && !slices.ContainsFunc(inside, func(e os.DirEntry) bool { return e.Name() == filepath.Base(s.layout.state()) }) {
+		return nil // what is in it is not only ours: its files are private each by itself
+	}
+	tightened, err := secret.MakePrivate(path)
+	if tightened {
+		s.config.Log.Warn("others had access to the data directory: its mode is stricter now", "directory", path)
+	}
+	return err
 }
 
 // firstState makes what a fresh sandbox has to itself.

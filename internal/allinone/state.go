@@ -73,12 +73,18 @@ func writeJSON(path string, value any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	staged := path + ".new"
-	if err := os.WriteFile(staged, append(text, '\n'), 0o600); err != nil {
+	// A fresh file that nobody else knows the name of, so that neither a link nor a mode of an older one counts.
+	staged, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := os.Rename(staged, path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	_, err = staged.Write(append(text, '\n'))
+	err = errors.Join(err, staged.Sync(), staged.Close())
+	if err == nil {
+		err = os.Rename(staged.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(staged.Name())))
 	}
 	return nil
 }

@@ -16,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"quittance/internal/secret"
 )
 
 // certificateLife is how long the receiver's certificate is good for: as long as anybody keeps a sandbox.
@@ -37,6 +39,9 @@ func ReceiverIdentity(dir string, now time.Time) (Identity, error) {
 		if err := makeIdentity(authority, chain, key, now); err != nil {
 			return Identity{}, fmt.Errorf("receiver certificate: %w", err)
 		}
+	}
+	if _, err := secret.MakePrivate(key); err != nil {
+		return Identity{}, fmt.Errorf("receiver certificate: %w", err)
 	}
 	certificate, err := tls.LoadX509KeyPair(chain, key)
 	if err != nil {

@@ -63,12 +63,12 @@ func (s *Server) Connections() int { return s.connections.Open() }
 // Listener returns a listener for [Server.HTTP], whose connections are bounded. With a certificate it speaks TLS, and
 // HTTP/2 with clients that want it; nil is for plain HTTP/1.1. Requests that net/http cannot read it answers by itself, in
 // plain text.
-func (s *Server) Listener(inner net.Listener, certificate *tls.Certificate) net.Listener {
+func (s *Server) Listener(inner net.Listener, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) net.Listener {
 	bounded := s.connections.Listener(inner)
 	if certificate == nil {
 		return bounded
 	}
-	return tls.NewListener(bounded, &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+	return tls.NewListener(bounded, &tls.Config{GetCertificate: certificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 }
 
 // HTTP returns an http.Server with this server's handler and bounds.

@@ -91,6 +91,9 @@ func (c *Config) check() error {
 		if len(c.Destinations.AllowCIDRs)+len(c.Destinations.AllowAddrs) > 0 || c.Destinations.RootCAs != nil {
 			return errors.New("--webhook-allow-cidr and --webhook-ca are for local and sandbox: production refuses to start with them")
 		}
+		if err := store.RequireVerifiedServer(c.Database); err != nil {
+			return fmt.Errorf("--database: %w", err)
+		}
 	default:
 		return fmt.Errorf("unknown environment %q: want local, sandbox or production", c.Environment)
 	}

@@ -230,16 +230,16 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// certificate reads the certificate of the API; nil when it speaks plain HTTP.
-func (s *Service) certificate() (*tls.Certificate, error) {
+// certificate returns how the API finds its certificate; nil when it speaks plain HTTP.
+func (s *Service) certificate() (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	if s.config.TLSCert == "" {
 		return nil, nil
 	}
-	certificate, err := tls.LoadX509KeyPair(s.config.TLSCert, s.config.TLSKey)
+	files, err := readCertificate(s.config.TLSCert, s.config.TLSKey, s.config.Log)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		return nil, err
 	}
-	return &certificate, nil
+	return files.get, nil
 }
 
 // Address returns the address the API listens on, "" without an API.

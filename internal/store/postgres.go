@@ -58,12 +58,14 @@ const (
 // notifyChannel is the channel on which replicas tell each other of work.
 const notifyChannel = "quittance_work"
 
+var errNotPostgresURL = errors.New("open database: not a valid postgres:// URL")
+
 // openPostgres opens the database that a postgres:// URL names.
 func openPostgres(ctx context.Context, address string) (*engine, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// pgx's own text can hold the password of the URL.
-		return nil, errors.New("open database: not a valid postgres:// URL")
+		return nil, errNotPostgresURL
 	}
 	config.MaxConns = postgresConns
 	config.ConnConfig.RuntimeParams["application_name"] = applicationName

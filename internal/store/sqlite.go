@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"quittance/internal/secret"
 )
 
 // sqliteReaders is how many queries run beside the writer, and sqliteLists how many of lists and searches beside those. More
@@ -97,6 +100,21 @@ func openSQLite(path string) (*engine, error) {
 		numberedID: "unhex($7 || printf('%015x', n.i))",
 		close:      func() error { return errors.Join(lists.Close(), reader.Close(), writer.Close()) },
 	}, nil
+}
+
+// makeFilesPrivate takes access to the files of a database from everybody but their owner. Whoever may not do that is told in
+// the log.
+func makeFilesPrivate(ctx context.Context, path string, log *slog.Logger) {
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		tightened, err := secret.MakePrivate(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			log.WarnContext(ctx, "others have access to a file of the database", "file", name, "error", err)
+		case tightened:
+			log.WarnContext(ctx, "others had access to a file of the database: its mode is stricter now", "file", name)
+		}
+	}
 }
 
 // sqliteRow is a row of parameters: writes that are committed together run one by one, in savepoints.

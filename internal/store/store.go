@@ -132,7 +132,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	switch path, isSQLite := strings.CutPrefix(address, "sqlite:"); {
 	case isSQLite && path != "":
 		eng, err = openSQLite(path)
-	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
+	case isPostgres(address):
 		eng, err = openPostgres(ctx, address)
 	default:
 		err = errors.New("open database: want sqlite:PATH or postgres://…")
@@ -146,6 +146,9 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	}
 	if db.log == nil {
 		db.log = slog.Default()
+	}
+	if path, isSQLite := strings.CutPrefix(address, "sqlite:"); isSQLite {
+		makeFilesPrivate(ctx, path, db.log)
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	db.stop = stop

@@ -1,0 +1,100 @@
+package service
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"log/slog"
+	"math/big"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"quittance/internal/secret"
+	"quittance/internal/store"
+)
+
+// writeCertificate writes a certificate with a serial number and its key.
+func writeCertificate(t *testing.T, chain, key string, serial int64) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	must(t, err)
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	must(t, err)
+	must(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600))
+	must(t, os.WriteFile(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCertificateIsReadAgain: a renewed certificate is used without a restart; one that cannot be read leaves the one before, and
+// a key that others can read is refused.
+func TestCertificateIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	chain, key := filepath.Join(dir, "chain.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, chain, key, 1)
+	files, err := readCertificate(chain, key, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	must(t, err)
+	serial := func() int64 {
+		t.Helper()
+		files.looked = time.Time{} // as if the time between two looks had passed
+		got, err := files.get(&tls.ClientHelloInfo{})
+		must(t, err)
+		return got.Leaf.SerialNumber.Int64()
+	}
+	if got := serial(); got != 1 {
+		t.Fatalf("certificate %d", got)
+	}
+	writeCertificate(t, chain, key, 2)
+	must(t, os.Chtimes(chain, time.Time{}, time.Now().Add(time.Minute)))
+	if got := serial(); got != 2 {
+		t.Errorf("certificate %d after the renewal", got)
+	}
+	must(t, os.WriteFile(chain, []byte("half a certif"), 0o600))
+	if got := serial(); got != 2 {
+		t.Errorf("certificate %d while the file is being written", got)
+	}
+	writeCertificate(t, chain, key, 3)
+	must(t, os.Chmod(key, 0o644)) //nolint:gosec // what the test is about
+	if got := serial(); got != 2 {
+		t.Errorf("certificate %d with a key that others can read", got)
+	}
+	if _, err := readCertificate(chain, key, slog.New(slog.DiscardHandler)); !errors.Is(err, secret.ErrPrivateKeyMode) {
+		t.Errorf("a start with a key that others can read: %v", err)
+	}
+	must(t, os.Chmod(key, 0o640)) //nolint:gosec // its group may read it
+	if got := serial(); got != 3 {
+		t.Errorf("certificate %d once all is well", got)
+	}
+}
+
+// TestProductionVerifiesTheDatabase: production does not start on a database over a connection that is not verified.
+func TestProductionVerifiesTheDatabase(t *testing.T) {
+	config := Config{Environment: Production, Database: "postgres://db.example/quittance"}
+	if err := config.check(); !errors.Is(err, store.ErrUnverifiedServer) {
+		t.Errorf("production: %v", err)
+	}
+	for _, environment := range []string{Local, Sandbox} {
+		config.Environment = environment
+		if err := config.check(); errors.Is(err, store.ErrUnverifiedServer) {
+			t.Errorf("%s: %v", environment, err)
+		}
+	}
+	config = Config{Environment: Production, Database: "postgres://db.example/quittance?sslmode=verify-full"}
+	if err := config.check(); errors.Is(err, store.ErrUnverifiedServer) {
+		t.Errorf("verified: %v", err)
+	}
+}

@@ -1,0 +1,218 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// fillSealed gives the company a value in every column that holds sealed ones.
+func (f *fixture) fillSealed(t *testing.T) {
+	t.Helper()
+	f.subscribe(t, api.EventSubmissionUpdated)
+	decide(t, f.submit(t, "INV-1"), func(s store.Submission, now time.Time) store.Decision {
+		d := told(s, now, allFour("one", false), api.EventSubmissionUpdated)
+		d.Evidence.Withheld, d.Evidence.Body = true, []byte("you sent "+credential)
+		return d
+	})
+	withheld := incoming("x", "one")
+	withheld.Withheld = true
+	retain(t, f.mustClaim(t), onward("c"), withheld)
+}
+
+// underKey returns where values stand that begin as one does which was sealed under a key, in every column of every table. The
+// columns of withheld evidence are left out: their rows are never changed, and the value that is read stands in resealed.
+func (f *fixture) underKey(t *testing.T, id uint32) (found []string) {
+	t.Helper()
+	value := regexp.MustCompile(fmt.Sprintf(`(\w+)=01%08x`, id))
+	for _, tab := range tables(t) {
+		if tab.name == "sealing_keys" {
+			continue // each key's own record
+		}
+		for _, row := range f.rows(t, "select * from "+tab.name) {
+			for _, sealed := range value.FindAllStringSubmatch(row, -1) {
+				if column := tab.name + "." + sealed[1]; !slices.Contains([]string{"evidence.body", "revisions.body", "revisions.metadata"}, column) {
+					found = append(found, column)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// TestRetiredKey: a rotation leaves nothing under the old key, in no column of any table, and reads withheld evidence all
+// the same. The key can be retired then and not before, and opens nothing afterwards, whatever key file says otherwise.
+func TestRetiredKey(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		f.fillSealed(t)
+		old := f.Options.Keys.PrimaryID()
+		var seal []byte
+		must(t, f.raw.QueryRowContext(ctx, `select evidence_seal from submissions where evidence_seal is not null`).Scan(&seal))
+		if before := f.underKey(t, old); len(before) < 5 {
+			t.Fatalf("only %v are sealed", before)
+		}
+		rotated := *f.Store
+		rotated.Options.Keys = f.Rotated(t)
+		db := rotated.Again(t)
+		var inUse *store.KeyInUseError
+		if err := db.RetireKey(ctx, old); !errors.As(err, &inUse) || inUse.ID != old || len(inUse.Values) < 7 {
+			t.Fatalf("a key in use is retired: %v", err)
+		}
+		_, err := db.Reseal(ctx)
+		must(t, err)
+		if left := f.underKey(t, old); len(left) > 0 {
+			t.Errorf("still sealed under the old key: %v", left)
+		}
+		if n := f.number(t, `select count(*) from resealed`); n != 3 {
+			t.Errorf("%d values of withheld evidence were sealed anew, want an answer, a document and its metadata", n)
+		}
+		must(t, db.RetireKey(ctx, old))
+		found, err := db.VerifyEvidence(ctx)
+		if err != nil || len(found.Faults) > 0 {
+			t.Errorf("after the rotation: %+v, %v", found.Faults, err)
+		}
+		// The file still holds the retired key enabled, and it opens nothing.
+		again := rotated.Again(t)
+		f.exec(t, `update submissions set evidence_seal = $1 where evidence_seal is not null`, seal)
+		if found, err := again.VerifyEvidence(ctx); err != nil || len(found.Faults) == 0 {
+			t.Errorf("a seal under a retired key passes: %v", err)
+		}
+		if _, err := store.Open(ctx, f.Address, f.Options); !errors.As(err, new(*store.KeyError)) {
+			t.Errorf("the retired key is the primary one: %v", err)
+		}
+	})
+}
+
+// TestPromotionWaitsForServers: a key becomes the primary one only when every running server has loaded it; a server that has
+// ended, with or without a word, is not waited for.
+func TestPromotionWaitsForServers(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		old := f.Options.Keys.PrimaryID()
+		server, err := f.NewServer("machine:1", "1.0", "all")
+		must(t, err)
+		must(t, f.Announce(ctx, server))
+		rotated := f.Rotated(t)
+		admin := f.Again(t)
+		var behind *store.KeyNotLoadedError
+		if err := admin.RecordKey(ctx, rotated); !errors.As(err, &behind) || len(behind.Servers) != 1 || behind.Servers[0].Name != "machine:1" {
+			t.Fatalf("promoted without the server: %v", err)
+		}
+		options := f.Options
+		options.Keys = rotated
+		if _, err := store.Open(ctx, f.Address, options); !errors.As(err, &behind) {
+			t.Errorf("another process begins to seal with the key: %v", err)
+		}
+		f.Clock.Advance(store.ServerTimeout + time.Second)
+		if alive, err := admin.Servers(ctx); err != nil || len(alive) != 0 {
+			t.Errorf("%d servers are running, %v", len(alive), err)
+		}
+		must(t, f.Announce(ctx, server))
+		must(t, f.Withdraw(ctx, server))
+		must(t, admin.RecordKey(ctx, rotated))
+		// The server comes back with the key file of before.
+		var fault *store.KeyError
+		if err := f.Announce(ctx, server); !errors.As(err, &fault) || fault.ID != rotated.PrimaryID() {
+			t.Errorf("a server without the key is announced: %v", err)
+		}
+		if err := f.CheckKeys(ctx); !errors.As(err, &fault) {
+			t.Errorf("a server without the key finds nothing: %v", err)
+		}
+		must(t, func() error { _, err := admin.Reseal(ctx); return err }())
+		second, err := admin.NewServer("machine:2", "1.0", "worker")
+		must(t, err)
+		must(t, admin.Announce(ctx, second))
+		var inUse *store.KeyInUseError
+		if err := admin.RetireKey(ctx, rotated.PrimaryID()); !errors.As(err, &inUse) {
+			t.Errorf("the key that a server seals with is retired: %v", err)
+		}
+		must(t, admin.RetireKey(ctx, old))
+	})
+}
+
+// TestRefreshKeys: the key file is loaded when it changes, as long as it fits; a new primary key in it seals once every server
+// has it; one that does not fit changes nothing.
+func TestRefreshKeys(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		first := f.Options.Keys
+		file := first
+		server := *f.Store
+		server.Options.ReloadKeys = func() (*secret.Keyring, error) { return file, nil }
+		a, b := server.Again(t), f.Again(t)
+		serverA, err := a.NewServer("a", "1.0", "all")
+		must(t, err)
+		serverB, err := b.NewServer("b", "1.0", "all")
+		must(t, err)
+		must(t, errors.Join(a.Announce(ctx, serverA), b.Announce(ctx, serverB)))
+
+		file = f.Rotated(t)
+		must(t, a.RefreshKeys(ctx))
+		if keys := a.Keys(); !keys.Holds(file.PrimaryID()) || keys.PrimaryID() != first.PrimaryID() {
+			t.Errorf("a key that another server lacks is the primary one, or not loaded: %+v", keys.List())
+		}
+		must(t, errors.Join(a.Announce(ctx, serverA), b.Withdraw(ctx, serverB)))
+		must(t, a.RefreshKeys(ctx))
+		if keys := a.Keys(); keys.PrimaryID() != file.PrimaryID() {
+			t.Errorf("the new key does not seal although every server has it: %+v", keys.List())
+		}
+		right := a.Keys()
+		wrong, err := secret.Generate()
+		must(t, err)
+		file = wrong
+		if err := a.RefreshKeys(ctx); !errors.As(err, new(*store.KeyError)) {
+			t.Errorf("a key file of another database: %v", err)
+		}
+		if !a.Keys().Same(right) {
+			t.Error("the keys in memory were replaced by wrong ones")
+		}
+	})
+}
+
+// TestDatabaseFileIsPrivate: a file that others can read is theirs no more once it was opened.
+func TestDatabaseFileIsPrivate(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite)
+	must(t, os.Chmod(s.Path, 0o644)) //nolint:gosec // what the test is about
+	s.Again(t)
+	if info, err := os.Stat(s.Path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestVerifiedServer: production speaks to PostgreSQL over TLS with a verified server, or within the machine.
+func TestVerifiedServer(t *testing.T) {
+	for address, want := range map[string]bool{
+		"sqlite:quittance.db":                                           true,
+		"postgres://db.example/quittance":                               false,
+		"postgres://db.example/quittance?sslmode=disable":               false,
+		"postgres://db.example/quittance?sslmode=prefer":                false,
+		"postgres://db.example/quittance?sslmode=require":               false,
+		"postgres://db.example/quittance?sslmode=verify-ca":             true,
+		"postgres://db.example/quittance?sslmode=verify-full":           true,
+		"postgres://db.example,127.0.0.1/quittance?sslmode=verify-full": true,
+		"postgres://127.0.0.1,db.example/quittance":                     false,
+		"postgres://127.0.0.1/quittance":                                true,
+		"postgres://[::1]/quittance":                                    true,
+		"postgres://localhost/quittance":                                true,
+		"postgres:///quittance?host=/run/postgresql":                    true,
+		"postgresql://10.0.0.7/quittance":                               false,
+	} {
+		if err := store.RequireVerifiedServer(address); (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if err := store.RequireVerifiedServer("postgres://user:canary@db.example:nonsense/x"); err == nil || strings.Contains(err.Error(), "canary") {
+		t.Errorf("an address that cannot be read: %v", err)
+	}
+}
