@@ -78,14 +78,14 @@ func TestRetiredKey(t *testing.T) {
 			t.Errorf("%d values of withheld evidence were sealed anew, want an answer, a document and its metadata", n)
 		}
 		must(t, db.RetireKey(ctx, old))
-		found, err := db.VerifyEvidence(ctx)
+		found, err := db.VerifyEvidence(ctx, replay())
 		if err != nil || len(found.Faults) > 0 {
 			t.Errorf("after the rotation: %+v, %v", found.Faults, err)
 		}
 		// The file still holds the retired key enabled, and it opens nothing.
 		again := rotated.Again(t)
 		f.exec(t, `update submissions set evidence_seal = $1 where evidence_seal is not null`, seal)
-		if found, err := again.VerifyEvidence(ctx); err != nil || len(found.Faults) == 0 {
+		if found, err := again.VerifyEvidence(ctx, replay()); err != nil || len(found.Faults) == 0 {
 			t.Errorf("a seal under a retired key passes: %v", err)
 		}
 		if _, err := store.Open(ctx, f.Address, f.Options); !errors.As(err, new(*store.KeyError)) {
