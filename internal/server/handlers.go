@@ -127,7 +127,7 @@ func (c *call) readInvoice(ctx context.Context) (int, api.Data[api.Invoice], err
 	if err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}
-	found, err := c.session.Tenant.Invoice(ctx, id)
+	found, err := c.session.Tenant.InvoiceWithin(ctx, id, func(bytes int) error { return c.answerBytes(parsedFactor * bytes) })
 	if err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}

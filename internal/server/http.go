@@ -45,23 +45,45 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 		s.record(r, nil, c, status, shown.code, written, s.Now().Sub(started), err)
 		return
 	}
+	var text []byte
+	streamed, isChunked := body.(chunked)
+	switch {
+	case err != nil:
+	case isChunked:
+		err = c.answerBytes(parsedFactor * int(min(streamed.size, chunkBytes)))
+	default:
+		status, text = s.encode(r.Context(), status, body)
+		err = c.answerBytes(len(text))
+	}
 	var code api.Code
 	if err != nil {
-		shown := failures(err)
-		code = shown.code
-		status, body = statuses[code].status, errorBody(shown)
-		for name, value := range shown.header {
-			header.Set(name, value)
-		}
-		if status == http.StatusUnauthorized && code == api.CodeUnauthenticated {
-			header.Set("WWW-Authenticate", `Bearer realm="quittance"`) // RFC 6750, section 3
-		}
+		status, code, text = c.refused(err)
 	}
 	if c.slot.stranger() {
 		c.slot.leave() // what strangers are told is short: they may take as long as they like to read it
 	}
-	written := s.write(w, r, status, body)
+	var written int
+	if isChunked && err == nil {
+		if written, err = streamed.write(r.Context(), w, status); err != nil {
+			s.Log.WarnContext(r.Context(), "a retained body was not answered to its end", "error", err)
+		}
+	} else {
+		written = s.write(w, r, status, text)
+	}
 	s.record(r, rt, c, status, code, written, s.Now().Sub(started), err)
+}
+
+// refused is the answer to a failure, whose header fields are set.
+func (c *call) refused(err error) (status int, code api.Code, text []byte) {
+	shown := failures(err)
+	for name, value := range shown.header {
+		c.header.Set(name, value)
+	}
+	if shown.code == api.CodeUnauthenticated {
+		c.header.Set("WWW-Authenticate", `Bearer realm="quittance"`) // RFC 6750, section 3
+	}
+	status, text = c.encode(c.request.Context(), statuses[shown.code].status, errorBody(shown))
+	return status, shown.code, text
 }
 
 // begin asks whether a request is to be looked at. Whoever asks whether the process is well is answered however many others
@@ -134,18 +156,7 @@ var asJSON = json.JoinOptions( //nolint:gochecknoglobals // constant options
 )
 
 // write sends the answer and returns the number of bytes of its body.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, body any) int {
-	var text []byte
-	if raw, ok := body.(jsontext.Value); ok {
-		text = raw
-	} else {
-		var err error
-		if text, err = json.Marshal(body, asJSON); err != nil {
-			s.Log.ErrorContext(r.Context(), "an answer cannot be written as JSON", "error", err)
-			status = http.StatusInternalServerError
-			text = []byte(`{"error":{"code":"internal","message":"Something went wrong here. Quote the request id to support.","details":{}}}`)
-		}
-	}
+func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, text []byte) int {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(status)

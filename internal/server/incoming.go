@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/hex"
 	"net/http"
 	"strconv"
@@ -63,24 +62,26 @@ func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRev
 	return http.StatusOK, out, nil
 }
 
-func (c *call) readDocument(ctx context.Context) (int, api.Data[api.RetainedBody], error) {
-	var out api.Data[api.RetainedBody]
+func (c *call) readDocument(ctx context.Context) (int, chunked, error) {
 	id, err := c.id("incoming_invoice_id")
 	if err != nil {
-		return 0, out, err
+		return 0, chunked{}, err
 	}
 	text := c.path["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(number, 10) != text { // a revision has one spelling
-		return 0, out, store.ErrNotFound
+		return 0, chunked{}, store.ErrNotFound
 	}
-	r, err := c.session.Tenant.RevisionDocument(ctx, id, number)
+	tenant := c.session.Tenant
+	r, size, err := tenant.RevisionSize(ctx, id, number)
 	if err != nil {
-		return 0, out, err
+		return 0, chunked{}, err
 	}
-	out.Data = api.RetainedBody{MediaType: r.MediaType, SHA256: hex.EncodeToString(r.SHA256[:]), Withheld: r.Withheld}
+	out := chunked{body: api.RetainedBody{MediaType: r.MediaType, SHA256: hex.EncodeToString(r.SHA256[:]), Withheld: r.Withheld}, size: size}
 	if r.Retained && !r.Withheld {
-		out.Data.BodyBase64 = new(base64.StdEncoding.EncodeToString(r.Body))
+		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
+			return tenant.RevisionChunk(ctx, id, number, offset, size)
+		}
 	}
 	return http.StatusOK, out, nil
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/hex"
 	"net/http"
 	"strings"
@@ -153,19 +152,21 @@ func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], e
 	return http.StatusOK, out, nil
 }
 
-func (c *call) readEvidence(ctx context.Context) (int, api.Data[api.RetainedBody], error) {
-	var out api.Data[api.RetainedBody]
+func (c *call) readEvidence(ctx context.Context) (int, chunked, error) {
 	id, err := c.id("evidence_id")
 	if err != nil {
-		return 0, out, err
+		return 0, chunked{}, err
 	}
-	e, err := c.session.Tenant.EvidenceBody(ctx, id)
+	tenant := c.session.Tenant
+	e, size, err := tenant.EvidenceSize(ctx, id)
 	if err != nil {
-		return 0, out, err
+		return 0, chunked{}, err
 	}
-	out.Data = api.RetainedBody{MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Withheld: e.Withheld}
+	out := chunked{body: api.RetainedBody{MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Withheld: e.Withheld}, size: size}
 	if !e.Withheld {
-		out.Data.BodyBase64 = new(base64.StdEncoding.EncodeToString(e.Body))
+		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
+			return tenant.EvidenceChunk(ctx, id, offset, size)
+		}
 	}
 	return http.StatusOK, out, nil
 }

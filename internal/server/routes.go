@@ -107,7 +107,7 @@ func invoiceRoutes(submit operation) []route {
 			name: "listSubmissions", tag: "Invoices", summary: "List the submissions of an invoice", status: 200, text: submissionsText},
 		{method: http.MethodGet, path: client + "/invoices/{invoice_id}/evidence", operation: bare((*call).listEvidence), query: paging,
 			name: "listEvidence", tag: "Invoices", summary: "List the evidence of an invoice", status: 200, text: evidenceText},
-		{method: http.MethodGet, path: client + "/evidence/{evidence_id}", operation: bare((*call).readEvidence),
+		{method: http.MethodGet, path: client + "/evidence/{evidence_id}", operation: chunks((*call).readEvidence),
 			name: "readEvidence", tag: "Invoices", summary: "Read a retained answer", status: 200, text: evidenceBodyText},
 	}
 }
@@ -139,7 +139,7 @@ func incomingRoutes() []route {
 			name: "readIncomingInvoice", tag: "Incoming e-invoices", summary: "Read an incoming e-invoice", status: 200, text: "Returns the latest revision."},
 		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}/revisions", operation: bare((*call).listRevisions), query: paging,
 			name: "listRevisions", tag: "Incoming e-invoices", summary: "List the revisions of an incoming e-invoice", status: 200, text: "Oldest first."},
-		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document", operation: bare((*call).readDocument),
+		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document", operation: chunks((*call).readDocument),
 			name: "readDocument", tag: "Incoming e-invoices", summary: "Read the document of a revision", status: 200, text: documentText},
 	}
 }
