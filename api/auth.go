@@ -71,7 +71,7 @@ type Account struct {
 	CompanyName string      `json:"company_name" doc:"Name of the company."`
 	Status      string      `json:"status" enum:"active,suspended" doc:"State of the account."`
 	Profile     Profile     `json:"profile" doc:"What invoices say about the seller."`
-	Connection  *Connection `json:"connection" doc:"The active provider connection, otherwise the newest one; null when there is none. Its credential is never shown."`
+	Connection  *Connection `json:"connection" doc:"The active provider connection; null when none is active. Its credential is never shown."`
 	CreatedAt   time.Time   `json:"created_at" doc:"When the account was created."`
 }
 

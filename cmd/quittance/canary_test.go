@@ -193,6 +193,7 @@ func (s *canaryStory) field(text []byte, pointer string) string {
 
 // accounts makes an account with users. Their passwords are shown by these commands, once, and by nothing else.
 func (s *canaryStory) accounts() {
+	s.must("migrate", "--create")
 	made := s.must("account", "create", "--company", marker, "--email", "owner@canary.example", "--json")
 	s.account, s.email, s.password = s.field(made, "/account_id"), s.field(made, "/email"), s.field(made, "/password")
 	s.add("password of the owner", s.password)

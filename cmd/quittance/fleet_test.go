@@ -62,6 +62,7 @@ func newFleet(t *testing.T, database string, flags ...string) *fleet {
 	}
 	at := []string{"--database", database, "--key-file", "key.json"}
 	f.command(t, "", "key", "generate", "--out", "key.json")
+	f.command(t, "", append([]string{"migrate", "--create"}, at...)...)
 	made := f.command(t, "", append([]string{"account", "create", "--company", "Palm Trading LLC", "--email", "owner@palm.example", "--json"}, at...)...)
 	connection := f.command(t, fleetCredential, append([]string{"connection", "add", "--account", at0(t, made, "/account_id"), "--base-url", f.provider.url,
 		"--environment", "sandbox", "--credential-file", "-", "--json"}, at...)...)

@@ -81,6 +81,7 @@ func newOriginal(t *testing.T, program, engine string) original {
 	}
 	s := &site{original: o, keyFile: filepath.Join(o.dir, "key.json")}
 	s.command(t, "", "key", "generate", "--out", s.keyFile)
+	s.command(t, "", "migrate", "--create")
 	var account struct {
 		AccountID string `json:"account_id"`
 		Email     string

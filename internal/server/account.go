@@ -62,7 +62,7 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 		return 0, out, err
 	}
 	for _, connection := range connections {
-		if out.Data.Connection == nil || connection.State == store.ConnectionActive || out.Data.Connection.State != store.ConnectionActive {
+		if connection.State == store.ConnectionActive { // there is one at most
 			out.Data.Connection = new(connection.Wire())
 		}
 	}

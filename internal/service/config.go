@@ -33,7 +33,7 @@ type Config struct {
 	ReloadKeys func() (*secret.Keyring, error)
 	// API and Workers choose what this process does.
 	API, Workers bool
-	// Listen is the address of the API. TLSCert and TLSKey are files; without them the API speaks plain HTTP, which
+	// Listen is the address of the API, and of /healthz and /readyz in a process without one, which may be any address. TLSCert and TLSKey are files; without them the API speaks plain HTTP, which
 	// leaves loopback only with BehindProxy.
 	Listen          string
 	TLSCert, TLSKey string

@@ -211,16 +211,14 @@ func (s *Service) ready(ctx context.Context) error {
 
 func (s *Service) listen(ctx context.Context) (err error) {
 	var listening net.ListenConfig
-	if s.config.API {
-		if s.listener, err = listening.Listen(ctx, "tcp", s.config.Listen); err != nil {
-			return fmt.Errorf("listen for the API (choose another address with --listen): %w", err)
-		}
-		certificate, err := s.certificate()
-		if err != nil {
-			return err
-		}
-		s.listener = s.api.Listener(s.listener, certificate)
+	if s.listener, err = listening.Listen(ctx, "tcp", s.config.Listen); err != nil {
+		return fmt.Errorf("listen (choose another address with --listen): %w", err)
 	}
+	certificate, err := s.certificate()
+	if err != nil {
+		return err
+	}
+	s.listener = s.api.Listener(s.listener, certificate)
 	if s.config.MetricsListen != "" {
 		if s.metricsAt, err = listening.Listen(ctx, "tcp", s.config.MetricsListen); err != nil {
 			return fmt.Errorf("listen for metrics: %w", err)
@@ -242,13 +240,8 @@ func (s *Service) certificate() (func(*tls.ClientHelloInfo) (*tls.Certificate, e
 	return files.get, nil
 }
 
-// Address returns the address the API listens on, "" without an API.
-func (s *Service) Address() string {
-	if s.listener == nil {
-		return ""
-	}
-	return s.listener.Addr().String()
-}
+// Address returns the address the API listens on, and /healthz and /readyz where there is no API.
+func (s *Service) Address() string { return s.listener.Addr().String() }
 
 // MetricsAddress returns the address the metrics listen on, "" without metrics.
 func (s *Service) MetricsAddress() string {
@@ -288,11 +281,12 @@ func (s *Service) Run(ctx context.Context) error {
 			return errors.Join(err, s.Close())
 		}
 	}
-	if s.listener != nil {
-		api := s.api.HTTP()
-		api.Handler = s.parting(api.Handler)
-		serve(api, s.listener)
+	api := s.api.HTTP()
+	if !s.config.API {
+		api.Handler = probesOnly(api.Handler)
 	}
+	api.Handler = s.parting(api.Handler)
+	serve(api, s.listener)
 	if s.metricsAt != nil {
 		serve(s.metrics.server(), s.metricsAt)
 	}
@@ -325,6 +319,17 @@ func (s *Service) parting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.stopping.Load() {
 			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// probesOnly answers /healthz and /readyz, and everything else as an unknown route: what a process without an API serves.
+func probesOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+			r = r.Clone(r.Context())
+			r.URL.Path, r.URL.RawPath = "/api/", ""
 		}
 		next.ServeHTTP(w, r)
 	})
