@@ -89,8 +89,9 @@ screenshots:
 		mkdir -p docs/images && cp $$pictures/invoices-view.png $$pictures/invoice-view.png docs/images/; status=$$?; rm -r $$pictures; exit $$status
 
 # The one binary, without cgo.
+# RELEASE=1.2.0 makes a release of it; without one it says devel.
 build:
-	CGO_ENABLED=0 go build -trimpath -o bin/quittance ./cmd/quittance
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/quittance ./cmd/quittance
 
 bench:
 	QUITTANCE_TEST_ENGINES=sqlite go test -run '^$$' -bench . -benchmem ./...

@@ -47,26 +47,65 @@ func (c backupCmd) Run(env environment) (err error) {
 	return c.print(env, []field{{"file", c.Out}, {"bytes", written.Size()}})
 }
 
-type restoredCmd struct{ act }
+type restoredCmd struct {
+	act
+	Yes bool `help:"Declare it although servers are running on the database."`
+}
 
 // Help is shown by --help.
 func (restoredCmd) Help() string {
 	return `Example:
   quittance restored --data ./sandbox
 
-Run it after a restore, before anything is served. Every open submission is asked about at once; no invoice that exists
+Run it after a restore, before anything is served: it is refused while a server runs, unless --yes confirms it. Every open submission is asked about at once; no invoice that exists
 now is sent before the provider was asked whether it has it; every token is revoked.`
 }
 
 // Run records the restore.
 func (c restoredCmd) Run(env environment) error {
 	return c.with(env, func(env environment, db *store.DB) error {
+		if err := c.confirm(env, db); err != nil {
+			return err
+		}
 		open, err := db.Restored(env.ctx)
 		if err != nil {
 			return err
 		}
 		return c.print(env, []field{{"open_submissions", open}, {"next", "asked about as soon as a server runs"}})
 	})
+}
+
+// confirm refuses while servers run, unless that is wanted. On SQLite their lock says so for certain; elsewhere a server that
+// died counts as running until its last announcement is [store.ServerTimeout] old.
+func (c restoredCmd) confirm(env environment, db *store.DB) error {
+	if c.Yes {
+		return nil
+	}
+	var names []string
+	if db.Exclusive() {
+		release, err := db.Serve()
+		switch {
+		case errors.Is(err, store.ErrServed):
+			names = []string{"of this file"}
+		case err != nil:
+			return err
+		default:
+			return release()
+		}
+	} else {
+		servers, err := db.Servers(env.ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range servers {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("servers are running on this database (%s): stop them first, because every token is revoked and every open submission is asked about. "+
+		"A server that died counts for %s. --yes declares the restore all the same", strings.Join(names, ", "), store.ServerTimeout)
 }
 
 // existing refuses a SQLite database that is not there: opening it would make an empty one.

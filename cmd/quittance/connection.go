@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"quittance/internal/provider"
@@ -152,9 +154,9 @@ func (c connectionDisableCmd) Run(env environment) error {
 
 type connectionApproveCmd struct {
 	connectionOne
-	By       string `required:"" help:"Who approves."`
-	Contract string `required:"" help:"The production contract it is approved for."`
-	Release  string `required:"" help:"The release it is approved for."`
+	By       string   `required:"" help:"Who approves."`
+	Contract string   `required:"" help:"The production contract it is approved for."`
+	Release  []string `placeholder:"VERSION" help:"The release that it is approved for, as quittance version names it; this binary's own when absent. Two, separated by a comma, while one takes the place of the other."`
 }
 
 // Help is shown by --help.
@@ -166,13 +168,27 @@ func (connectionApproveCmd) Help() string {
 
 // Run records an approval.
 func (c connectionApproveCmd) Run(env environment) error {
-	for flag, text := range map[string]string{"--by": c.By, "--contract": c.Contract, "--release": c.Release} {
-		if err := checkLine(flag, text); err != nil {
+	releases := c.Release
+	if len(releases) == 0 {
+		releases = []string{version()}
+	}
+	texts := [][2]string{{"--by", c.By}, {"--contract", c.Contract}}
+	for _, release := range releases {
+		if strings.ContainsAny(release, " \t") {
+			return fmt.Errorf("--release: %q holds a blank", release)
+		}
+		texts = append(texts, [2]string{"--release", release})
+	}
+	for _, text := range texts {
+		if err := checkLine(text[0], text[1]); err != nil {
 			return err
 		}
 	}
+	if !slices.Contains(releases, version()) {
+		env.log.WarnContext(env.ctx, "approved for other releases than this binary's: a server of this version does not submit over the connection", "release", releases, "version", version())
+	}
 	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
-		return db.ApproveConnection(ctx, id, c.By, c.Contract, c.Release)
+		return db.ApproveConnection(ctx, id, c.By, c.Contract, strings.Join(releases, " "))
 	})
 }
 

@@ -2,11 +2,12 @@ package main
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -136,9 +137,34 @@ func shellWords(line string) []string {
 	return words
 }
 
-// The version is one line, for people and for programs.
+// The version is one line, for people and for programs, and so is --version.
 func TestVersion(t *testing.T) {
-	if got, want := output(t, "version"), fmt.Sprintf("quittance %s\n", version()); got != want {
-		t.Errorf("%q, want %q", got, want)
+	want := thisBuild().String() + "\n"
+	for _, args := range []string{"version", "--version"} {
+		if got := output(t, args); got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+	var record struct{ Version, Commit, Date *string }
+	if err := json.Unmarshal([]byte(output(t, "version", "--json")), &record); err != nil || record.Version == nil || *record.Version != version() {
+		t.Errorf("%+v, %v", record, err)
+	}
+}
+
+// A binary is a release only when it was built as one: everything else says devel, so that an approval for a release is no
+// approval of it.
+func TestReadBuild(t *testing.T) {
+	settings := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.time", Value: "2026-03-01T09:00:00Z"}}
+	for module, want := range map[string]string{"v1.2.0": "1.2.0", "v1.2.0+dirty": "devel", "v1.2.1-0.20260301090000-0123456789ab": "devel", "(devel)": "devel", "": "devel"} {
+		got := readBuild(&debug.BuildInfo{Main: debug.Module{Version: module}, Settings: settings})
+		if got != (build{want, "0123456789abcdef", "2026-03-01T09:00:00Z"}) {
+			t.Errorf("%q: %+v", module, got)
+		}
+	}
+	if got := readBuild(nil).String(); got != "quittance devel" {
+		t.Errorf("without build information: %q", got)
+	}
+	if got := readBuild(&debug.BuildInfo{Settings: settings}).String(); got != "quittance devel (commit 0123456789ab, 2026-03-01T09:00:00Z)" {
+		t.Errorf("%q", got)
 	}
 }

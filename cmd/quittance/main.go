@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -111,7 +110,7 @@ func (c *cli) actor() (store.Actor, error) {
 // parser reads command lines into c.
 func (c *cli) parser() (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": "quittance " + version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
+		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": thisBuild().String()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
 }
 
 func (c *cli) logger(to io.Writer) *slog.Logger {
@@ -124,37 +123,4 @@ func (c *cli) logger(to io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}
 	return slog.New(slog.NewTextHandler(to, options))
-}
-
-// version is the module's version, or the revision it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
-			return "devel-" + setting.Value[:12]
-		}
-	}
-	return "devel"
-}
-
-type versionCmd struct {
-	JSON bool `help:"Print the record as JSON."`
-}
-
-// Help is shown by --help.
-func (versionCmd) Help() string { return "Example:\n  quittance version" }
-
-// Run prints the version.
-func (c versionCmd) Run(env environment) error {
-	if c.JSON {
-		return printJSON(env, object{{"version", version()}})
-	}
-	_, err := fmt.Fprintln(env.stdout, "quittance", version())
-	return err
 }

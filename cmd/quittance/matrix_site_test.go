@@ -210,7 +210,7 @@ func (s *site) restore(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	s.connect(t, address)
-	s.command(t, "", "restored")
+	s.command(t, "", "restored", "--yes")
 }
 
 // unwellReceiver runs a receiver that is not always well. It returns its address and the PEM file of its authority, too.

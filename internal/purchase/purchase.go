@@ -28,6 +28,8 @@ import (
 type Config struct {
 	// Environment is local, sandbox or production.
 	Environment string
+	// Release is what this binary says it is. In production a connection is asked only with an approval that covers it.
+	Release string
 	// Adapter opens the adapter of a connection.
 	Adapter func(store.Connection) (provider.Adapter, error)
 	// CallTimeout is the longest a provider call may take, its answer included.
@@ -64,7 +66,7 @@ func (s *Service) lease() time.Duration { return 2*s.CallTimeout + leaseAir }
 // claim's lease ends, and goes on from what was committed.
 func (s *Service) Sync(ctx context.Context, claim store.SyncClaim) error {
 	t := &turn{Service: s, claim: claim, limit: pageLimit, seen: map[string]bool{claim.Cursor: true}}
-	if !claim.Connection.Allowed(s.Environment) {
+	if !claim.Connection.Allowed(s.Environment, s.Release) {
 		return t.pause(ctx) // it may be approved at any time
 	}
 	adapter, err := s.Adapter(claim.Connection)

@@ -29,7 +29,7 @@ var statuses = map[api.Code]struct { //nolint:gochecknoglobals // a constant tab
 	api.CodeNotFound:                     {http.StatusNotFound, "There is nothing at this address."},
 	api.CodeMethodNotAllowed:             {http.StatusMethodNotAllowed, "This method is not allowed here; see the Allow header."},
 	api.CodeProviderConnectionRequired:   {http.StatusConflict, "The company has no active provider connection."},
-	api.CodeProductionNotApproved:        {http.StatusConflict, "The provider connection is not approved for this environment."},
+	api.CodeProductionNotApproved:        {http.StatusConflict, "The provider connection is not approved for this environment and release."},
 	api.CodeDuplicateInvoiceNumber:       {http.StatusConflict, "An invoice with this number was submitted before."},
 	api.CodeInvoiceNotEditable:           {http.StatusConflict, "The invoice was submitted, or has credit notes, and cannot be changed or deleted."},
 	api.CodeSubmissionInProgress:         {http.StatusConflict, "The invoice is being submitted right now: read it again in a moment."},

@@ -78,7 +78,8 @@ type Config struct {
 	ShutdownDelay time.Duration
 	// Grace is how long requests and work under way may take to finish when the process stops.
 	Grace time.Duration
-	// Version is shown in the API document.
+	// Version is the release that this binary says it is. It is shown in the API document, and in production only connections
+	// with an approval that covers it submit.
 	Version string
 	Log     *slog.Logger
 }

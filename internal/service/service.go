@@ -80,6 +80,9 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := s.db.Environment(ctx, config.Environment); err != nil {
 		return nil, err
 	}
+	if err := s.warnUnapproved(ctx); err != nil {
+		return nil, err
+	}
 	if s.keys, err = s.newKeyKeeper(ctx); err != nil {
 		return nil, err
 	}
@@ -118,6 +121,24 @@ func refuseSimulators(ctx context.Context, db *store.DB, environment string) err
 	return nil
 }
 
+// warnUnapproved names the active connections that this release may not use in production.
+func (s *Service) warnUnapproved(ctx context.Context) error {
+	if s.config.Environment != Production {
+		return nil
+	}
+	connections, err := s.db.Connections(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, c := range connections {
+		if c.State == store.ConnectionActive && !c.Allowed(Production, s.config.Version) {
+			s.config.Log.WarnContext(ctx, "no submission over this connection: approve it for this release with quittance connection approve",
+				"connection", c.ID, "account", c.Account, "environment", c.Environment, "release", s.config.Version)
+		}
+	}
+	return nil
+}
+
 // wire makes the parts below the API.
 func (s *Service) wire() {
 	c := s.config
@@ -125,6 +146,7 @@ func (s *Service) wire() {
 	adapters := submission.NewAdapters(s.db, s.adapter)
 	s.submissions = submission.New(s.db, submission.Config{
 		Environment: c.Environment,
+		Release:     c.Version,
 		Adapters:    adapters,
 		CallTimeout: c.ProviderTimeout,
 		Polling:     submission.Polling{First: c.PollFirst, Max: c.PollMax},
@@ -133,6 +155,7 @@ func (s *Service) wire() {
 	})
 	s.purchases = purchase.New(s.db, purchase.Config{
 		Environment: c.Environment,
+		Release:     c.Version,
 		Adapter:     adapters.For,
 		CallTimeout: c.ProviderTimeout,
 		Interval:    c.PurchaseInterval,

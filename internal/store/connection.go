@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"quittance/internal/secret"
@@ -47,14 +49,20 @@ type Approval struct {
 	At       time.Time
 	By       string
 	Contract string
-	Release  string
+	// Release names the releases that it covers, separated by blanks: two of them while one takes the place of the other.
+	Release string
 }
 
 // Allowed tells whether a service in an environment may use the connection for regulated documents. Changing a URL or an
 // environment does not make a production connection: it is one from the start, and approved.
-func (c *Connection) Allowed(environment string) bool {
+func (c *Connection) Allowed(environment, release string) bool {
 	production := environment == "production"
-	return production == (c.Environment == "production") && (!production || c.Approval != nil)
+	return production == (c.Environment == "production") && (!production || c.Approval.Covers(release))
+}
+
+// Covers tells whether an approval, which may be nil, names a release.
+func (a *Approval) Covers(release string) bool {
+	return a != nil && slices.Contains(strings.Fields(a.Release), release)
 }
 
 // NewConnection is what a connection is made from.

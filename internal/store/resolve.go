@@ -62,8 +62,9 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		}
 		now := tx.now()
 		s.Resolved = &Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
+		s.DueAt, s.NextCheckAt = &now, &now // it is asked about once more at once, whatever was decided
 		if decision == DecisionResend {
-			s.Resend, s.DueAt, s.NextCheckAt = true, &now, &now
+			s.Resend = true
 		} else {
 			s.Outcome, s.Resend, s.Resending = api.OutcomeResolvedRejected, false, false
 		}

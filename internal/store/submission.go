@@ -211,6 +211,8 @@ const indexSubmissionNumber = "submissions_number"
 type Intent struct {
 	// Environment of this service; production wants an approved production connection.
 	Environment string
+	// Release is that of this service; production wants an approval that covers it.
+	Release string
 	// Render makes the exact document for the provider, or names what is missing. It is pure.
 	Render func(draft *api.Draft, seller *api.Profile, reference string) (document []byte, missing []string, err error)
 	// Lease is how long the caller's provider call may take before reconciliation may look the reference up, and
@@ -290,7 +292,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if len(missing) > 0 {
 		return &IncompleteError{Missing: missing}
 	}
-	if call.Connection, err = t.usableConnection(ctx, tx, intent.Environment); err != nil {
+	if call.Connection, err = t.usableConnection(ctx, tx, intent.Environment, intent.Release); err != nil {
 		return err
 	}
 	if g.holder != (ID{}) {
@@ -411,7 +413,7 @@ func (t *Tenant) touchInvoice(ctx context.Context, tx *tx, id ID, now time.Time)
 }
 
 // usableConnection returns the active connection of the tenant's account, if the environment lets it submit.
-func (t *Tenant) usableConnection(ctx context.Context, q querier, environment string) (Connection, error) {
+func (t *Tenant) usableConnection(ctx context.Context, q querier, environment, release string) (Connection, error) {
 	c, err := scanConnection(q.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and state = 'active'`, t.account))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Connection{}, ErrConnectionRequired
@@ -419,8 +421,8 @@ func (t *Tenant) usableConnection(ctx context.Context, q querier, environment st
 	if err != nil {
 		return Connection{}, err
 	}
-	if !c.Allowed(environment) {
-		return Connection{}, ErrNotApproved
+	if !c.Allowed(environment, release) {
+		return Connection{}, fmt.Errorf("%w: connection %s of environment %s, for release %s", ErrNotApproved, c.ID, c.Environment, release)
 	}
 	return c, nil
 }

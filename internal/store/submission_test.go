@@ -82,9 +82,10 @@ func TestRefusals(t *testing.T) {
 			return c.ID
 		}
 		change := func(_ store.Connection, err error) { t.Helper(); must(t, err) }
+		release := "R-1"
 		try := func(id store.ID, complete bool) (store.Call, bool, error) {
 			i := intent()
-			i.Environment = "production"
+			i.Environment, i.Release = "production", release
 			if !complete {
 				i.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) {
 					return nil, []string{"due_date"}, nil
@@ -126,6 +127,12 @@ func TestRefusals(t *testing.T) {
 		_, _, err = try(wrong.ID, true)
 		wantErr(t, err, store.ErrNotApproved)
 		change(f.ApproveConnection(ctx, id, "Ann", "C-1", "R-1"))
+		for _, release = range []string{"R-2", "", "R-1 ", "R"} { // approved for another release
+			_, _, err = try(wrong.ID, true)
+			wantErr(t, err, store.ErrNotApproved)
+		}
+		change(f.ApproveConnection(ctx, id, "Ann", "C-1", "R-1 R-2")) // beside each other during an upgrade
+		release = "R-2"
 		_, _, err = f.tenant.BeginSubmission(ctx, wrong.ID, intent()) // an approved production connection in the sandbox
 		wantErr(t, err, store.ErrNotApproved)
 		before = f.dump(t, f.company)

@@ -31,6 +31,8 @@ var ErrNotTaken = errors.New("the provider did not take the document")
 type Config struct {
 	// Environment is local, sandbox or production.
 	Environment string
+	// Release is what this binary says it is. In production a connection submits only with an approval that covers it.
+	Release string
 	// Adapters opens the adapter of a connection.
 	Adapters *Adapters
 	// CallTimeout is the longest a provider call may take, its answer included.
@@ -78,10 +80,14 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 	defer leave()
 	call, begun, err := tenant.BeginSubmission(ctx, invoiceID, store.Intent{
 		Environment: s.Environment,
+		Release:     s.Release,
 		Render:      render,
 		Lease:       s.CallTimeout + leaseAir,
 		LookFirst:   lookFirstCalls*s.CallTimeout + leaseAir,
 	})
+	if errors.Is(err, store.ErrNotApproved) {
+		s.Log.WarnContext(ctx, "submission refused: approve the connection for this release with quittance connection approve", "account", tenant.Account(), "release", s.Release, "error", err)
+	}
 	if err != nil {
 		return store.Invoice{}, err
 	}
