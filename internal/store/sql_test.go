@@ -24,7 +24,6 @@ var unscoped = map[string]string{
 	"Summarize":           "summaries are made after a migration, of whatever invoices lack them",
 	"Sweep":               "idempotency keys past their time, whoever's they are",
 	"Contradicted":        "a number for the operator: it opens no row",
-	"AllSubmissions":      "an administrator's list, of every account",
 	"Backlogs":            "numbers for the operator: it opens no row",
 	"beginEvidence":       "whether the database has any evidence yet",
 	"forgetMissing":       "a restored database: each row is written back to its own tenant",
