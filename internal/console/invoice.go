@@ -22,6 +22,8 @@ import (
 type invoicePage struct {
 	ID      string
 	Invoice api.Invoice
+	// Version is that of the invoice as it is shown.
+	Version int64
 	// Outcome is ours: draft, or that of the submission.
 	Outcome string
 	// Correctable tells that the document was rejected and may be corrected.
@@ -33,6 +35,8 @@ type invoicePage struct {
 	Evidence []evidenceRow
 	// Remarks are what the provider says to people in its latest answer about the current submission.
 	Remarks []invoice.Remark
+	// Further are the fields that few need.
+	Further []fact
 	// Means is the name of the payment means, "" for none that is known.
 	Means string
 	// Submissions are ours, newest first.
@@ -65,6 +69,11 @@ func (p invoicePage) Accepted() int {
 		}
 	}
 	return acknowledged + len(p.Contradicted())
+}
+
+// Deletable tells that nothing refers to the draft, as far as the page shows.
+func (p invoicePage) Deletable() bool {
+	return p.Draft() && len(p.Submissions) == 0 && len(p.Credits) == 0
 }
 
 // advice is what is advised about one field.
@@ -181,7 +190,7 @@ func (v *visit) spoken(p invoicePage) (string, error) {
 // invoicePage reads what belongs to an invoice: one query for each kind of thing, however many there are.
 func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
 	tenant := v.session.Tenant
-	p := invoicePage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
+	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: found.Wire(v.profile()), Further: furtherFacts(&found.Draft), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
 		Means: codeLists["payment-means"].name(optional(found.Draft.PaymentMeansCode))}
 	p.Correctable = found.Submission != nil && found.Submission.Correctable()
 	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {

@@ -17,6 +17,7 @@ func invoiceRoutes() []route {
 		{method: http.MethodGet, path: "/invoices", serve: (*visit).listInvoices},
 		{method: http.MethodGet, path: "/invoices/{invoice}", serve: (*visit).showInvoice},
 		{method: http.MethodPost, path: "/invoices/{invoice}/submit", serve: (*visit).submit},
+		{method: http.MethodPost, path: "/invoices/{invoice}/delete", serve: (*visit).deleteDraft},
 		{method: http.MethodGet, path: "/evidence/{evidence}", serve: (*visit).downloadEvidence},
 	}
 }
@@ -29,6 +30,8 @@ type invoicesPage struct {
 	Filters invoiceFilters
 	Rows    live
 	Legend  []stateView
+	// Meanings are what a colour says.
+	Meanings []api.Meaning
 }
 
 // invoiceRows are the rows and where they stand.
@@ -91,7 +94,7 @@ func (v *visit) listInvoices() error {
 		return err
 	}
 	return v.page(http.StatusOK, "invoices", shown{Title: title, Section: "invoices", Body: invoicesPage{Filters: filters, Rows: part,
-		Legend: []stateView{{}, {Word: "open"}, {Word: "final", Final: true}}}})
+		Legend: []stateView{{}, {Word: "open"}, {Word: "final", Final: true}}, Meanings: api.Meanings[:]}})
 }
 
 // invoiceRows makes the rows of a page: two queries for all of them.

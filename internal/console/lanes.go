@@ -155,7 +155,7 @@ func drawLane(view stateView, dimension invoice.Dimension, before string, began 
 	}
 	if n := len(l.Segments); n > 0 {
 		last := &l.Segments[n-1]
-		last.End, last.Current, last.Final = len(changes)+2, true, view.Final
+		last.End, last.Current, last.Final, last.Meaning = len(changes)+2, true, view.Final, view.Meaning
 	}
 	return l
 }

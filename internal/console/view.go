@@ -51,6 +51,7 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		"unit":         unitName,
 		"moves":        words.moves,
 		"rule":         ruleName,
+		"itemFacts":    itemFacts,
 		"inc":          func(n int) int { return n + 1 },
 	}
 }
@@ -175,12 +176,15 @@ type stateView struct {
 	Word string
 	// Final tells that the provider, or its adapter's published table, calls the word final.
 	Final bool
+	// Meaning is what they say the word means, "" when they do not say it.
+	Meaning api.Meaning
 }
 
 // Reported tells whether the provider has said anything.
 func (s stateView) Reported() bool { return s.Word != "" }
 
-// Shape names the icon. It says how final a word is and never whether it is good: that is for the word to say.
+// Shape names the icon. It says how final a word is and never whether it is good: that is for the published meaning to say,
+// in a colour.
 func (s stateView) Shape() string {
 	switch {
 	case !s.Reported():
@@ -195,13 +199,21 @@ func (s stateView) Shape() string {
 func stateViews(states invoice.States) []stateView {
 	out := make([]stateView, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
-		word, final, _ := states.Get(dimension)
-		out = append(out, stateView{Dimension: string(dimension), Word: word, Final: final})
+		word := states.Word(dimension)
+		out = append(out, stateView{Dimension: string(dimension), Word: word.Value, Final: word.Terminal, Meaning: word.Meaning})
 	}
 	return out
 }
 
 // The marks of a state stand in every row of a list, so that Go writes them: a shape, a word, and only then a colour.
+
+// Class is what colours it: what the word was said to mean, and nothing for a word of which that was not said.
+func (s stateView) Class() string {
+	if s.Meaning == "" {
+		return ""
+	}
+	return " means-" + string(s.Meaning)
+}
 
 // state shows one dimension: a shape for how final the word is, and the provider's word.
 func (c catalogue) state(s stateView) template.HTML {
@@ -215,10 +227,13 @@ func (c catalogue) writeState(m *markup, s stateView) {
 		m.shaped("state none", "none", c.either("state.none", ""))
 		return
 	}
-	m.raw(`<span class="state `, s.Shape(), `"`)
+	m.raw(`<span class="state `, s.Shape(), s.Class(), `"`)
 	m.add("title", s.Word)
 	m.raw(">", string(icon(s.Shape())), "<bdi>", string(breakable(s.Word)), `</bdi><span class="unseen"> (`)
 	m.text(c.either("state."+s.Shape(), ""))
+	if s.Meaning != "" {
+		m.text(", " + c.either("state.means."+string(s.Meaning), ""))
+	}
 	m.raw(")</span></span>")
 }
 

@@ -155,6 +155,7 @@ func wantDetails(t *testing.T, c *company, a answer, pointer string, subset int)
 		invoice, _, _ := strings.Cut(a.request.path, "/submi")
 		evidence := c.get(t, invoice+"/evidence")
 		wantRaw(t, evidence, "/data/0/id", a.raw(t, at+"/evidence_id"))
+		wantRaw(t, evidence, "/data/0/received_at", a.raw(t, at+"/reported_at"))
 		wantRaw(t, evidence, "/data/0/words/"+dimension, fmt.Sprintf(`"word_%d"`, n))
 	}
 }
