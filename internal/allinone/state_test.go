@@ -42,7 +42,7 @@ func TestReadyFile(t *testing.T) {
 	check(t, os.Remove(ready+".new"))
 	for _, open := range []string{ready, ready + ".new"} {
 		check(t, os.WriteFile(open, nil, 0o600))
-		check(t, os.Chmod(open, 0o666)) //nolint:gosec // what the test is about
+		check(t, os.Chmod(open, 0o666))
 	}
 	write()
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))
@@ -56,8 +56,8 @@ func TestReadyFile(t *testing.T) {
 func TestDataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	check(t, os.Mkdir("data", 0o777)) //nolint:gosec // what the test is about
-	check(t, os.Chmod("data", 0o777)) //nolint:gosec // what the test is about
+	check(t, os.Mkdir("data", 0o777))
+	check(t, os.Chmod("data", 0o777))
 	started, _ := run(t, "data", func(c *allinone.Config) { c.Empty = true })
 	if info := started.Info; info.DataDir != filepath.Join(dir, "data") || !strings.HasPrefix(info.ReceiverCA, info.DataDir) {
 		t.Errorf("data directory %s, authority %s", info.DataDir, info.ReceiverCA)

@@ -19,6 +19,7 @@ const certificateEvery = time.Second
 type certificateFiles struct {
 	chain, key string
 	log        *slog.Logger
+	now        func() time.Time
 
 	mu      sync.Mutex
 	current *tls.Certificate
@@ -34,9 +35,9 @@ type stamp struct {
 }
 
 // readCertificate reads a certificate for the first time.
-func readCertificate(chain, key string, log *slog.Logger) (*certificateFiles, error) {
-	c := &certificateFiles{chain: chain, key: key, log: log}
-	return c, c.read(time.Now())
+func readCertificate(chain, key string, now func() time.Time, log *slog.Logger) (*certificateFiles, error) {
+	c := &certificateFiles{chain: chain, key: key, log: log, now: now}
+	return c, c.read(now())
 }
 
 // read reads both files if they have changed.
@@ -68,7 +69,7 @@ func (c *certificateFiles) read(now time.Time) error {
 func (c *certificateFiles) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
+	now := c.now()
 	if now.Sub(c.looked) < certificateEvery {
 		return c.current, nil
 	}

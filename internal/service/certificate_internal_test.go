@@ -46,7 +46,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	chain, key := filepath.Join(dir, "chain.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, chain, key, 1)
-	files, err := readCertificate(chain, key, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	files, err := readCertificate(chain, key, time.Now, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	must(t, err)
 	serial := func() int64 {
 		t.Helper()
@@ -68,14 +68,14 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		t.Errorf("certificate %d while the file is being written", got)
 	}
 	writeCertificate(t, chain, key, 3)
-	must(t, os.Chmod(key, 0o644)) //nolint:gosec // what the test is about
+	must(t, os.Chmod(key, 0o644))
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d with a key that others can read", got)
 	}
-	if _, err := readCertificate(chain, key, slog.New(slog.DiscardHandler)); !errors.Is(err, secret.ErrPrivateKeyMode) {
+	if _, err := readCertificate(chain, key, time.Now, slog.New(slog.DiscardHandler)); !errors.Is(err, secret.ErrPrivateKeyMode) {
 		t.Errorf("a start with a key that others can read: %v", err)
 	}
-	must(t, os.Chmod(key, 0o640)) //nolint:gosec // its group may read it
+	must(t, os.Chmod(key, 0o640)) // its group may read it
 	if got := serial(); got != 3 {
 		t.Errorf("certificate %d once all is well", got)
 	}

@@ -52,7 +52,8 @@ func (s *Service) newKeyKeeper(ctx context.Context) (*keyKeeper, error) {
 func (k *keyKeeper) run(ctx context.Context) {
 	ticker := time.NewTicker(keysEvery)
 	defer ticker.Stop()
-	announced, keys := time.Now(), k.service.db.Keys()
+	clock := k.service.db.Now
+	announced, keys := clock(), k.service.db.Keys()
 	for {
 		select {
 		case <-ctx.Done():
@@ -63,7 +64,7 @@ func (k *keyKeeper) run(ctx context.Context) {
 			k.note(ctx, err)
 		}
 		now := k.service.db.Keys()
-		if changed := !now.Same(keys); changed || time.Since(announced) >= announceEvery {
+		if changed := !now.Same(keys); changed || clock().Sub(announced) >= announceEvery {
 			if err := k.service.db.Announce(ctx, k.server); err != nil {
 				k.service.config.Log.WarnContext(ctx, "cannot announce this server", "error", err)
 				continue
@@ -71,7 +72,7 @@ func (k *keyKeeper) run(ctx context.Context) {
 			if changed {
 				k.service.config.Log.InfoContext(ctx, "keys loaded", "file", now.File(), "primary_key", now.PrimaryID())
 			}
-			announced, keys = time.Now(), now
+			announced, keys = clock(), now
 			if err := k.service.db.BindSecrets(ctx); err != nil {
 				k.service.config.Log.WarnContext(ctx, "cannot bind secrets to their rows", "error", err)
 			}

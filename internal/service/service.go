@@ -256,7 +256,7 @@ func (s *Service) certificate() (func(*tls.ClientHelloInfo) (*tls.Certificate, e
 	if s.config.TLSCert == "" {
 		return nil, nil
 	}
-	files, err := readCertificate(s.config.TLSCert, s.config.TLSKey, s.config.Log)
+	files, err := readCertificate(s.config.TLSCert, s.config.TLSKey, s.db.Now, s.config.Log)
 	if err != nil {
 		return nil, err
 	}

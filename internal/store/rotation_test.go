@@ -183,7 +183,7 @@ func TestRefreshKeys(t *testing.T) {
 // TestDatabaseFileIsPrivate: a file that others can read is theirs no more once it was opened.
 func TestDatabaseFileIsPrivate(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite)
-	must(t, os.Chmod(s.Path, 0o644)) //nolint:gosec // what the test is about
+	must(t, os.Chmod(s.Path, 0o644))
 	s.Again(t)
 	if info, err := os.Stat(s.Path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
