@@ -73,6 +73,23 @@ type Account struct {
 	Profile     Profile     `json:"profile" doc:"What invoices say about the seller."`
 	Connection  *Connection `json:"connection" doc:"The active provider connection; null when none is active. Its credential is never shown."`
 	CreatedAt   time.Time   `json:"created_at" doc:"When the account was created."`
+	Quotas      Quotas      `json:"quotas" doc:"What the company may keep, and how much of it is used."`
+}
+
+// Quotas are what a company may keep. Beyond one of them a call that would add to it is refused with limit_reached, whose details
+// name the quota; nothing that is stored is lost, and everything else goes on.
+type Quotas struct {
+	StoredBytes          Quota `json:"stored_bytes" doc:"Bytes of invoices, credit notes, retained answers and documents, events, and answers kept for idempotency keys."`
+	Drafts               Quota `json:"drafts" doc:"Invoices that were not submitted."`
+	Tokens               Quota `json:"tokens" doc:"Live tokens and sessions of the calling user. A login beyond the limit revokes the oldest instead of being refused."`
+	Subscriptions        Quota `json:"subscriptions" doc:"Active webhook subscriptions."`
+	SubscriptionsCreated Quota `json:"subscriptions_created" doc:"Webhook subscriptions that were ever created, the deactivated ones included."`
+}
+
+// Quota is one limit and what is used of it.
+type Quota struct {
+	Limit *int64 `json:"limit" doc:"How much there may be; null when there is no limit." example:"200000"`
+	Used  int64  `json:"used" doc:"How much there is." example:"12"`
 }
 
 // Connection is what a company may know of its provider connection.

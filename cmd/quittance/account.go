@@ -189,8 +189,12 @@ func (c accountShowCmd) Run(env environment) error {
 				disabled = append(disabled, user.Email)
 			}
 		}
+		used, err := usageOf(env, db, id, users)
+		if err != nil {
+			return err
+		}
 		return c.print(env, append(accountRecord(found), field{"users", list(emails)}, field{"disabled_users", list(disabled)},
-			field{"profile", profileRecord(found.Profile)}))
+			field{"profile", profileRecord(found.Profile)}, field{"used", used}))
 	})
 }
 

@@ -39,6 +39,10 @@ type tuning struct {
 	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Addresses that webhooks may reach although they are not public. Not in production."`
 	WebhookDenyCIDR  []netip.Prefix `name:"webhook-deny-cidr" placeholder:"CIDR" help:"Addresses that webhooks may not reach although they are public: your own networks, and the prefix of a NAT64 of your own."`
 	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Certificate authorities (PEM) that webhook destinations may have besides the system's. Not in production."`
+	MaxStoredBytes   int64          `default:"21474836480" help:"Bytes that one company may store before new drafts and credit notes are refused; 0 for no quota."`
+	MaxDrafts        int64          `default:"200000" help:"Drafts that one company may have; 0 for no quota."`
+	MaxTokens        int64          `default:"100" help:"Tokens and sessions that one user may have; a login beyond it revokes the oldest. 0 for no quota."`
+	MaxSubscriptions int64          `name:"max-subscriptions-created" default:"1000" help:"Webhook subscriptions that one company may ever create; 0 for no quota. At most 20 are active."`
 	RetainEvents     time.Duration  `default:"0" help:"How long events and their deliveries are kept once these have ended; 0 is for ever."`
 	RetainAttempts   time.Duration  `default:"0" help:"How long the attempts of ended deliveries are kept; 0 is for ever."`
 	ShutdownDelay    time.Duration  `default:"0s" help:"How long it still answers once told to end, while /readyz says 503, so that a balancer notices in time."`
@@ -51,6 +55,7 @@ func (t tuning) config(env environment) (service.Config, error) {
 		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
 		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval,
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
+		Quotas:        store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens, SubscriptionsCreated: t.MaxSubscriptions},
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
 		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: version(), Log: env.log,
 	}

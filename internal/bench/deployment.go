@@ -237,6 +237,7 @@ func (d *deployment) footprint(ctx context.Context) (found store.Footprint, err 
 // serve starts the server and logs every company in.
 func (d *deployment) serve(ctx context.Context) (*target, error) {
 	flags := []string{"--environment", environmentName, "--key-file", d.keyFile, "--rate-limit", "0", "--login-rate", "0", "--shutdown-grace", "5s",
+		"--max-stored-bytes", "0", "--max-drafts", "0", "--max-tokens", "0",
 		"--webhook-allow-cidr", "127.0.0.0/8"}
 	if d.hooks.authority != "" {
 		flags = append(flags, "--webhook-ca", d.hooks.authority)

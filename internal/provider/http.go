@@ -199,6 +199,9 @@ func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (Purchas
 		return PurchasePage{}, answer
 	}
 	page, err := readPage(answer.Body, cursor)
+	if asked := min(max(limit, 1), MaxPurchasePage); len(page.Purchases) > asked {
+		err = errNotPage // more than was asked for is not believed: how much a turn brings is ours to bound
+	}
 	// A cursor is kept in clear: one that holds our credential is none.
 	if err != nil || h.holds(page.NextCursor) {
 		answer.Kind, answer.ErrorClass = Unclear, ClassProtocol

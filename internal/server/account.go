@@ -66,5 +66,23 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 			out.Data.Connection = new(connection.Wire())
 		}
 	}
+	quotas, err := c.session.Tenant.Quotas(ctx, c.session.User)
+	if err != nil {
+		return 0, out, err
+	}
+	out.Data.Quotas = wireQuotas(quotas)
 	return http.StatusOK, out, nil
+}
+
+// wireQuotas are quotas as the API shows them.
+func wireQuotas(quotas map[string]store.QuotaUse) api.Quotas {
+	shown := func(name string) api.Quota {
+		q := api.Quota{Used: max(quotas[name].Used, 0)}
+		if limit := quotas[name].Limit; limit > 0 {
+			q.Limit = &limit
+		}
+		return q
+	}
+	return api.Quotas{StoredBytes: shown(store.QuotaStoredBytes), Drafts: shown(store.QuotaDrafts), Tokens: shown(store.QuotaTokens),
+		Subscriptions: shown(store.QuotaSubscriptions), SubscriptionsCreated: shown(store.QuotaSubscriptionsCreated)}
 }

@@ -81,6 +81,7 @@ func failures(err error) *refusal {
 	var incomplete *store.IncompleteError
 	var duplicate *store.DuplicateNumberError
 	var limited *account.LimitedError
+	var quota *store.QuotaError
 	var destination *webhook.DestinationError
 	switch {
 	case errors.As(err, &shown):
@@ -93,6 +94,8 @@ func failures(err error) *refusal {
 		err := invalid(api.CodeInvoiceIncomplete, faults)
 		errors.As(err, &shown)
 		return shown
+	case errors.As(err, &quota):
+		return &refusal{code: api.CodeLimitReached, details: map[string]any{"quota": quota.Quota, "limit": quota.Limit}}
 	case errors.As(err, &duplicate):
 		return &refusal{code: api.CodeDuplicateInvoiceNumber, details: map[string]any{"invoice_id": duplicate.Invoice.String()}}
 	case errors.As(err, &destination):

@@ -179,7 +179,7 @@ func checkRefusal(t testing.TB, a answer) {
 	}
 	for path, detail := range body.Error.Details {
 		switch {
-		case path == "invoice_id":
+		case path == "invoice_id", *body.Error.Code == api.CodeLimitReached && (path == "quota" || path == "limit"):
 		case *body.Error.Code == api.CodeMalformedRequest && (path == "line" || path == "column"):
 			if !wholeSeconds.Match(detail) {
 				t.Errorf("%.200s: the %s of a malformed body is %s", name, path, detail)

@@ -82,7 +82,7 @@ func authRoutes() []route {
 func invoiceRoutes(submit operation) []route {
 	return []route{
 		{method: http.MethodPost, path: client + "/invoices", operation: endpoint((*call).createInvoice), keyed: true,
-			name: "createInvoice", tag: "Invoices", summary: "Create a draft", status: 201, text: createText},
+			name: "createInvoice", tag: "Invoices", summary: "Create a draft", status: 201, text: createText, codes: []api.Code{api.CodeLimitReached}},
 		{method: http.MethodGet, path: client + "/invoices", operation: bare((*call).listInvoices),
 			query: append(paging[:2:2], invoiceQuery...),
 			name:  "listInvoices", tag: "Invoices", summary: "List invoices", status: 200, text: listText},
@@ -92,7 +92,7 @@ func invoiceRoutes(submit operation) []route {
 			name: "readInvoice", tag: "Invoices", summary: "Read an invoice", status: 200, text: readText},
 		{method: http.MethodPatch, path: client + "/invoices/{invoice_id}", operation: patch[api.Draft]((*call).patchInvoice), keyed: true, conditional: true,
 			mediaTypes: []string{"application/merge-patch+json"}, name: "patchInvoice", tag: "Invoices", summary: "Change a draft",
-			status: 200, text: patchText, codes: []api.Code{api.CodeInvoiceNotEditable, api.CodePreconditionFailed}},
+			status: 200, text: patchText, codes: []api.Code{api.CodeInvoiceNotEditable, api.CodeLimitReached, api.CodePreconditionFailed}},
 		{method: http.MethodDelete, path: client + "/invoices/{invoice_id}", operation: bare((*call).deleteInvoice), conditional: true,
 			name: "deleteInvoice", tag: "Invoices", summary: "Delete a draft", status: 200, text: deleteText,
 			codes: []api.Code{api.CodeInvoiceNotEditable, api.CodePreconditionFailed}},
@@ -115,7 +115,7 @@ func invoiceRoutes(submit operation) []route {
 func creditNoteRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: client + "/credit-notes", operation: endpoint((*call).createCreditNote), keyed: true,
-			name: "createCreditNote", tag: "Credit notes", summary: "Create a credit note", status: 201, text: creditText, codes: []api.Code{api.CodeNotFound}},
+			name: "createCreditNote", tag: "Credit notes", summary: "Create a credit note", status: 201, text: creditText, codes: []api.Code{api.CodeNotFound, api.CodeLimitReached}},
 		{method: http.MethodGet, path: client + "/credit-notes", operation: bare((*call).listCreditNotes), query: append(paging[:2:2], "invoice_id"),
 			name: "listCreditNotes", tag: "Credit notes", summary: "List credit notes", status: 200, text: "Newest first, the void ones included."},
 		{method: http.MethodGet, path: client + "/credit-notes/{credit_note_id}", operation: bare((*call).readCreditNote),

@@ -22,7 +22,7 @@ const (
 	submitUnknown = "It is not known whether the provider has the document. The service keeps asking; do not create a new invoice. Read the invoice, or wait for the webhook."
 	passwordText  = "Every other token of the user is revoked within a second. A wrong current password is a fault of `current_password` and counts as a failed login: " +
 		"the limits of logins hold here too. 401 when the token was revoked meanwhile: an administrator's reset of the password always stands."
-	accountText   = "The company, its profile and its provider connection, whose credential is never shown."
+	accountText   = "The company, its profile, its provider connection, whose credential is never shown, and its quotas. A quota that is used up refuses new drafts, credit notes and subscriptions with `limit_reached`; nothing that is stored is lost."
 	preflightText = "Takes the payload of a creation and says what would be said of it: what is missing, what we advise, and the totals by the server's own rules. Nothing is stored."
 	patchText     = "A JSON merge patch (RFC 7396): members that are null are removed, `items` is replaced whole. Only a draft can be changed, or an invoice that the provider has rejected, " +
 		"which is then a draft again: its submission stays in the history, the next one has a new id. With `If-Match`, only the version with that ETag is changed."

@@ -67,6 +67,8 @@ type Config struct {
 	RetryFirst     time.Duration
 	RetryAttempts  int
 	AttemptTimeout time.Duration
+	// Quotas bound what one company may keep; the zero value does not.
+	Quotas store.Quotas
 	// Retention is how long history is kept; the zero value keeps it for ever.
 	Retention store.Retention
 	// Destinations says where webhooks may go. Anything but the zero value is refused in production.
@@ -127,8 +129,9 @@ func (c *Config) checkNumbers() error {
 	if c.ShutdownDelay < 0 {
 		return errors.New("--shutdown-delay must not be negative")
 	}
-	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.ConnectionsPerSource < 0 || c.AnonymousRate < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 {
-		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --connections-per-source, --anonymous-rate, --login-rate, --rate-limit, --retain-events and --retain-attempts at least 0")
+	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.ConnectionsPerSource < 0 || c.AnonymousRate < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 ||
+		min(c.Quotas.StoredBytes, c.Quotas.Drafts, c.Quotas.Tokens, c.Quotas.SubscriptionsCreated) < 0 {
+		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --connections-per-source, --anonymous-rate, --login-rate, --rate-limit, --retain-events, --retain-attempts, --max-stored-bytes, --max-drafts, --max-tokens and --max-subscriptions-created at least 0")
 	}
 	if c.PasswordCost != (account.Cost{}) {
 		if err := c.PasswordCost.Check(); err != nil {

@@ -66,7 +66,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log, Checkpoint: config.Checkpoint}); err != nil {
+	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas}); err != nil {
 		return nil, err
 	}
 	release, err := s.db.Serve()

@@ -273,9 +273,25 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 		}
 		_, err = t.exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at)
 			values ($1, $2, $3, $4, $5, $6, $7)`, digest[:], user.Account, tenant.id, user.ID, required, micros(t.now()), micros(expires))
-		return err
+		if err != nil {
+			return err
+		}
+		return t.revokeExcess(ctx, user, digest)
 	})
 	return account, err
+}
+
+// revokeExcess revokes the oldest tokens of a user that are more than the quota allows; the new one stays in any case. Those that
+// have expired are revoked first, being older.
+func (t *tx) revokeExcess(ctx context.Context, user User, fresh [32]byte) error {
+	most := t.db.quotas.Tokens
+	if most == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, `update tokens set revoked_at = $4 where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
+		and digest in (select digest from tokens where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
+			order by created_at desc, expires_at desc limit $6 offset $5)`, user.Account, user.ID, fresh[:], micros(t.now()), most-1, sweepBatch)
+	return err
 }
 
 // Session is who a live token speaks for.

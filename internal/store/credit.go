@@ -78,6 +78,10 @@ func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) er
 	if err != nil {
 		return fmt.Errorf("credit note: %w", err)
 	}
+	if err := t.withinQuotas(ctx, tx, 0); err != nil {
+		return err
+	}
+	tx.use(t.id, usage{bytes: int64(len(items))})
 	var position int64
 	if err := tx.QueryRowContext(ctx, `update tenants set credit_notes = credit_notes + 1 where id = $1 and frozen_at is null
 		returning credit_notes`, t.id).Scan(&position); err != nil {

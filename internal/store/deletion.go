@@ -20,9 +20,9 @@ const (
 // nothing, or that it has credit notes, void ones included: what refers to it is kept, and so is the invoice.
 func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(version int64) bool) error {
 	return t.write(ctx, "delete invoice", func(ctx context.Context, tx *tx) error {
-		var version, position int64
-		if err := tx.QueryRowContext(ctx, `select version, position from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, id).
-			Scan(&version, &position); err != nil {
+		var version, position, size int64
+		if err := tx.QueryRowContext(ctx, `select version, position, octet_length(document) from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, id).
+			Scan(&version, &position, &size); err != nil {
 			return err
 		}
 		if !unchanged(version) {
@@ -40,6 +40,7 @@ func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(versio
 		if _, err := tx.exec(ctx, `delete from invoices where tenant_id = $1 and id = $2`, t.id, id); err != nil {
 			return err
 		}
+		tx.use(t.id, usage{bytes: -size, drafts: -1})
 		return t.emptyPosition(ctx, tx, position)
 	})
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -233,7 +234,7 @@ func TestSubscriptionLimit(t *testing.T) {
 			defer mu.Unlock()
 			if err != nil {
 				refused++
-				if err != store.ErrLimit { //nolint:errorlint // it is returned as it is
+				if !errors.Is(err, store.ErrLimit) {
 					t.Errorf("error %v", err)
 				}
 			}

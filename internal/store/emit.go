@@ -77,9 +77,7 @@ func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []
 	if err != nil {
 		return out, err
 	}
-	if err := t.countEvents(ctx, tx, last, last-int64(len(kinds)), sealed); err != nil {
-		return out, err
-	}
+	used := tx.takeUsage(t.id)
 	for n, kind := range kinds {
 		e := Event{Position: last - int64(len(kinds)-1-n), Kind: kind, OccurredAt: now}
 		if e.ID, err = newID(now, t.db.random); err != nil {
@@ -88,15 +86,16 @@ func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []
 		if e.Body, err = eventBody(e.ID, kind, now, resourceType, resource, payload); err != nil {
 			return out, err
 		}
+		used.bytes += int64(len(e.Body))
 		if err := out.add(t, e, resourceType, resource, subscriptions); err != nil {
 			return out, err
 		}
 	}
-	return out, nil
+	return out, t.countEvents(ctx, tx, last, last-int64(len(kinds)), sealed, used)
 }
 
-// countEvents seals the number of a tenant's events, which was before and is now last.
-func (t *Tenant) countEvents(ctx context.Context, tx *tx, last, before int64, sealed []byte) error {
+// countEvents seals the number of a tenant's events, which was before and is now last, and writes what the tenant uses more.
+func (t *Tenant) countEvents(ctx context.Context, tx *tx, last, before int64, sealed []byte, used usage) error {
 	next := seal{end: end{count: last}}
 	if before > 0 || sealed != nil {
 		found, err := continueSeal(t.db.keys, sealed, eventsSealPlace(t.id), seal{end: end{count: before}}, func() (none [32]byte, err error) { return none, nil })
@@ -109,7 +108,8 @@ func (t *Tenant) countEvents(ctx context.Context, tx *tx, last, before int64, se
 	if err != nil {
 		return err
 	}
-	return tx.Later(ctx, `update tenants set events_seal = $2 where id = $1`, t.id, fresh)
+	return tx.Later(ctx, `update tenants set events_seal = $2, stored_bytes = stored_bytes + $3, drafts = drafts + $4 where id = $1`,
+		t.id, fresh, used.bytes, used.drafts)
 }
 
 // add adds an event with its deliveries.

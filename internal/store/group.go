@@ -285,7 +285,7 @@ func (p *proposal) run(ctx context.Context, db *DB, begun transaction) {
 	t := db.newTx(begun)
 	p.err = errUnfinished
 	defer func() { p.cause = caught(recover()) }()
-	p.err = t.ended(p.fn(inside(ctx), t))
+	p.err = t.run(ctx, p.fn)
 	p.woken = t.woken
 }
 

@@ -29,7 +29,7 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 		// The insert waits for a transaction that is using the same key; an expired key is taken over.
 		taken, err := tx.exec(ctx, `insert into idempotency (tenant_id, key, fingerprint, status, entity_tag, body, expires_at)
 			values ($1, $2, $3, 0, '', $4, $5)
-			on conflict (tenant_id, key) do update set fingerprint = excluded.fingerprint, status = 0, entity_tag = '', body = excluded.body,
+			on conflict (tenant_id, key) do update set fingerprint = excluded.fingerprint, status = 0, entity_tag = '',
 				expires_at = excluded.expires_at where idempotency.expires_at <= $6`,
 			t.id, key, fingerprint[:], []byte{}, micros(now.Add(ttl)), micros(now))
 		if err != nil {
@@ -47,11 +47,20 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 		if reply, err = act(ctx, &joined); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `update idempotency set status = $3, entity_tag = $4, body = $5 where tenant_id = $1 and key = $2`,
-			t.id, key, reply.Status, reply.EntityTag, reply.Body)
-		return err
+		return t.keep(ctx, tx, key, reply)
 	})
 	return reply, replayed, err
+}
+
+// keep stores an answer, in the place of an expired one if the key had one. It counts to what the company stores.
+func (t *Tenant) keep(ctx context.Context, tx *tx, key string, reply Reply) error {
+	var before int64
+	if err := tx.QueryRowContext(ctx, `select octet_length(body) from idempotency where tenant_id = $1 and key = $2`, t.id, key).Scan(&before); err != nil {
+		return err
+	}
+	tx.use(t.id, usage{bytes: int64(len(reply.Body)) - before})
+	return tx.Later(ctx, `update idempotency set status = $3, entity_tag = $4, body = $5 where tenant_id = $1 and key = $2`,
+		t.id, key, reply.Status, reply.EntityTag, reply.Body)
 }
 
 // Replay returns the answer that is kept for a key, nil when there is none. It waits for nobody: what [Tenant.Idempotent] is doing at

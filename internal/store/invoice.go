@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -73,11 +74,16 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if add.summary, err = summarize(draft); err != nil {
 		return Invoice{}, err
 	}
+	// Read before: after the commit nothing may fail, or a draft that is there would be answered with an error.
+	holder, err := t.NumberHolder(ctx, *draft.InvoiceNumber)
+	if err != nil {
+		return Invoice{}, err
+	}
 	if err := writeShared(ctx, t, t.Key(), factCreateInvoice, add, len(text)+len(add.summary.text), createInvoices); err != nil {
 		return Invoice{}, err
 	}
-	add.created.NumberHolder, err = t.NumberHolder(ctx, *draft.InvoiceNumber)
-	return add.created, err
+	add.created.NumberHolder = holder
+	return add.created, nil
 }
 
 // createInvoices stores drafts of any companies, each company's in their order.
@@ -96,25 +102,34 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	// who are in it, so nobody may hold a row that they need while queueing behind the migration. And the rows are locked in
 	// an order of their own, so that two replicas do not wait for each other.
 	inserted, err := tx.exec(ctx, `with drafts (tenant, id, nth, number, document) as (`+db.rows("bytea", "bytea", "bigint", "text", "text")+`),
-		numbered as materialized (select id, invoices from tenants where id in (select tenant from drafts) and frozen_at is null order by id`+db.lock+`)
+		numbered as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant from drafts) and frozen_at is null order by id`+db.lock+`)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
-		select d.tenant, d.id, n.invoices + d.nth, d.number, d.document, 1, $6, $6, 1 from drafts d join numbered n on n.id = d.tenant`,
+		select d.tenant, d.id, n.invoices + d.nth, d.number, d.document, 1, $6, $6, 1 from drafts d join numbered n on n.id = d.tenant
+			where n.drafts + d.nth <= $7 and n.stored_bytes < $8`,
 		column(db, add, func(a *newInvoice) ID { return a.tenant.id }), column(db, add, func(a *newInvoice) ID { return a.created.ID }),
 		column(db, add, func(a *newInvoice) int64 { return a.nth }), column(db, add, func(a *newInvoice) string { return *a.draft.InvoiceNumber }),
-		column(db, add, func(a *newInvoice) string { return a.text }), micros(now))
+		column(db, add, func(a *newInvoice) string { return a.text }), micros(now),
+		limitOf(db.quotas.Drafts), limitOf(db.quotas.StoredBytes))
 	if err != nil {
 		return err
 	}
 	if inserted < int64(len(add)) {
-		return sql.ErrNoRows // a company was reset
+		// A company was reset, or has used up a quota; of several drafts each is tried by itself then.
+		return cmp.Or(add[0].tenant.withinQuotas(ctx, tx, 1), sql.ErrNoRows)
 	}
 	if err := insertSummaries(ctx, tx, add); err != nil {
 		return err
 	}
+	sizes := map[ID]int64{}
+	for _, a := range add {
+		sizes[a.tenant.id] += int64(len(a.text))
+	}
 	tenants := slices.Collect(maps.Keys(counts))
-	_, err = tx.exec(ctx, `with added (tenant, n) as (`+db.rows("bytea", "bigint")+`)
-		update tenants set invoices = invoices + added.n from added where tenants.id = added.tenant`,
-		column(db, tenants, func(tenant ID) ID { return tenant }), column(db, tenants, func(tenant ID) int64 { return counts[tenant] }))
+	_, err = tx.exec(ctx, `with added (tenant, n, bytes) as (`+db.rows("bytea", "bigint", "bigint")+`)
+		update tenants set invoices = invoices + added.n, drafts = drafts + added.n, stored_bytes = stored_bytes + added.bytes
+		from added where tenants.id = added.tenant`,
+		column(db, tenants, func(tenant ID) ID { return tenant }), column(db, tenants, func(tenant ID) int64 { return counts[tenant] }),
+		column(db, tenants, func(tenant ID) int64 { return sizes[tenant] }))
 	return err
 }
 
@@ -203,6 +218,16 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 			return err
 		}
 		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: tx.now()}
+		used := usage{bytes: int64(len(text) - len(current))}
+		if used.bytes > 0 {
+			if err := t.withinQuotas(ctx, tx, 0); err != nil {
+				return err
+			}
+		}
+		if found.Submission != nil {
+			used.drafts = 1
+		}
+		tx.use(t.id, used)
 		if err := t.insertSummary(ctx, tx, &updated); err != nil {
 			return err
 		}

@@ -16,13 +16,13 @@ func (t *Tenant) SubmissionHistory(ctx context.Context, invoiceID ID, number, pe
 		if err := t.invoiceExists(ctx, q, invoiceID); err != nil {
 			return err
 		}
-		const where = ` from submissions where tenant_id = $1 and invoice_id = $2 and outcome <> 'not_sent'`
-		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*)`+where, t.id, invoiceID)
+		const submitted = ` from submissions where tenant_id = $1 and invoice_id = $2 and outcome <> 'not_sent'`
+		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*)`+submitted, t.id, invoiceID)
 		out.Total = total
 		if err != nil || !ok {
 			return err
 		}
-		out.Submissions, err = collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+where+` order by ordinal desc`+limit.clause, limit.args...)
+		out.Submissions, err = collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+submitted+` order by ordinal desc`+limit.clause, limit.args...)
 		return err
 	})
 	return out, err

@@ -122,17 +122,40 @@ func (db *DB) Spent(ctx context.Context, key [32]byte) (used int64, end time.Tim
 	return used, instant(until), db.fail(err)
 }
 
+// sweepBatch is how many answers to idempotency keys one transaction removes.
+const sweepBatch = 1000
+
 // Sweep removes what has no further use by its own nature: ended limit windows, expired idempotency keys, and tokens a
 // week after they expired.
 func (db *DB) Sweep(ctx context.Context) error {
-	return db.write(ctx, "sweep", func(ctx context.Context, t *tx) error {
-		if _, err := t.exec(ctx, `delete from limits where window_end < $1`, micros(t.now())); err != nil {
+	for expired := sweepBatch; expired == sweepBatch && ctx.Err() == nil; {
+		if err := db.write(ctx, "sweep", func(ctx context.Context, t *tx) (err error) {
+			if _, err := t.exec(ctx, `delete from limits where window_end < $1`, micros(t.now())); err != nil {
+				return err
+			}
+			if _, err := t.exec(ctx, `delete from tokens where expires_at < $1`, micros(t.now().Add(-7*24*time.Hour))); err != nil {
+				return err
+			}
+			expired, err = t.sweepAnswers(ctx)
+			return err
+		}); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `delete from idempotency where expires_at < $1`, micros(t.now())); err != nil {
-			return err
-		}
-		_, err := t.exec(ctx, `delete from tokens where expires_at < $1`, micros(t.now().Add(-7*24*time.Hour)))
-		return err
-	})
+	}
+	return ctx.Err()
+}
+
+// sweepAnswers removes a batch of the expired answers to idempotency keys, and returns how many they were.
+func (t *tx) sweepAnswers(ctx context.Context) (int, error) {
+	type answer struct {
+		tenant ID
+		size   int64
+	}
+	removed, err := collect(ctx, t, func(row scanner) (a answer, err error) { return a, row.Scan(&a.tenant, &a.size) },
+		`delete from idempotency where (tenant_id, key) in (select tenant_id, key from idempotency where expires_at < $1 order by expires_at limit $2)
+		returning tenant_id, octet_length(body)`, micros(t.now()), sweepBatch)
+	for _, a := range removed {
+		t.use(a.tenant, usage{bytes: -a.size})
+	}
+	return len(removed), err
 }

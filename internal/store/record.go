@@ -98,6 +98,7 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 		return err
 	}
 	changed := s.Outcome != d.Outcome || len(d.Write) > 0
+	tx.use(t.id, d.usage(s.Outcome))
 	payload := api.SubmissionPayload{States: d.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
 	emitted, err := emit(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, payload)
 	if err != nil {
@@ -144,6 +145,18 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 		}
 	}
 	return emitted.write(ctx, tx)
+}
+
+// usage is what a decision about a submission of some outcome adds to what the company uses: what is retained, and a draft less
+// once something is known of the submission.
+func (d Decision) usage(before api.Outcome) (add usage) {
+	if d.Evidence != nil {
+		add.bytes = int64(len(d.Evidence.Body))
+	}
+	if before == api.OutcomeInProgress && d.Outcome != api.OutcomeInProgress && d.Outcome != OutcomeNotSent {
+		add.drafts = -1
+	}
+	return add
 }
 
 // errNoEvidence says that a decision changes states, or is to be told, without an answer that it follows from.

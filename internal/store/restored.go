@@ -141,6 +141,9 @@ func (c Call) Adopt(ctx context.Context, known Successor, lease time.Duration) (
 		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}
+		if s.Outcome == api.OutcomeInProgress {
+			tx.use(t.id, usage{drafts: -1})
+		}
 		document, err := t.document(ctx, tx, s.ID)
 		if err != nil {
 			return err

@@ -193,5 +193,10 @@ func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed
 		return 0, nil
 	}
 	list, args = t.idList(slices.Collect(maps.Keys(ended)))
-	return tx.exec(ctx, `delete from events where tenant_id = $1 and id in (`+list+`)`, args...)
+	sizes, err := collect(ctx, tx, func(row scanner) (size int64, err error) { return size, row.Scan(&size) },
+		`delete from events where tenant_id = $1 and id in (`+list+`) returning octet_length(body)`, args...)
+	for _, size := range sizes {
+		tx.use(t.id, usage{bytes: -size})
+	}
+	return int64(len(sizes)), err
 }

@@ -58,7 +58,7 @@ func (t *Tenant) SeedDrafts(ctx context.Context, draft api.Draft, prefix string,
 			summaryHead+prefix, summaryTail); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `update tenants set invoices = invoices + $2 where id = $1`, t.id, count)
+		_, err = tx.exec(ctx, `update tenants set invoices = invoices + $2, drafts = drafts + $2, stored_bytes = stored_bytes + $2 * $3 where id = $1`, t.id, count, len(text))
 		return err
 	})
 }

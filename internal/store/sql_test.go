@@ -22,7 +22,7 @@ var unscoped = map[string]string{
 	"Restored":            "a restored database: every open submission is asked about, every token is revoked",
 	"Staleness":           "numbers for the operator: it opens no row",
 	"Summarize":           "summaries are made after a migration, of whatever invoices lack them",
-	"Sweep":               "idempotency keys past their time, whoever's they are",
+	"sweepAnswers":        "idempotency keys past their time, whoever's they are",
 	"Contradicted":        "a number for the operator: it opens no row",
 	"Backlogs":            "numbers for the operator: it opens no row",
 	"beginEvidence":       "whether the database has any evidence yet",

@@ -67,6 +67,8 @@ type Options struct {
 	Random io.Reader
 	// Log receives what no caller can be told; slog.Default when nil.
 	Log *slog.Logger
+	// Quotas bound what one company may keep; the zero value does not.
+	Quotas Quotas
 	// Checkpoint is told of every point at which the end of the process would leave something half done; nil in
 	// production.
 	Checkpoint Checkpoint
@@ -80,6 +82,7 @@ type DB struct {
 	random io.Reader
 	log    *slog.Logger
 	check  Checkpoint
+	quotas Quotas
 	// unwritable is set while the last write failed because of the database as a whole.
 	unwritable atomic.Bool
 	wakes      *wakes
@@ -140,7 +143,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: eng, keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, clock: options.Now, random: options.Random, log: options.Log, check: options.Checkpoint}
+	db := &DB{engine: eng, keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, clock: options.Now, random: options.Random, log: options.Log, check: options.Checkpoint, quotas: options.Quotas}
 	if db.random == nil {
 		db.random = rand.Reader
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"quittance/api"
@@ -12,9 +11,6 @@ import (
 
 // MaxSubscriptions is how many active webhook subscriptions a company may have (contract, section 9).
 const MaxSubscriptions = 20
-
-// ErrLimit says that a company has as many of something as it may have.
-var ErrLimit = errors.New("limit reached")
 
 // reasonRequested is why a subscription was deactivated by its owner; the other reasons come with a delivery.
 const reasonRequested = "requested"
@@ -53,7 +49,7 @@ func subscriptionPlace(tenant, id ID) secret.Place {
 func boundURL(url string) []string { return []string{url} }
 
 // CreateSubscription stores an active subscription with its signing secret sealed; [ErrLimit] after
-// [MaxSubscriptions] active ones.
+// [MaxSubscriptions] active ones, or as many as were ever to be created.
 func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (Subscription, error) {
 	var s Subscription
 	err := t.write(ctx, "create subscription", func(ctx context.Context, tx *tx) error {
@@ -63,12 +59,15 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.lock, t.id).Scan(&tenant); err != nil {
 			return err
 		}
-		var active int
-		if err := tx.QueryRowContext(ctx, `select count(*) from subscriptions where tenant_id = $1 and active = 1`, t.id).Scan(&active); err != nil {
+		var active, created int64
+		if err := tx.QueryRowContext(ctx, `select count(case when active = 1 then 1 end), count(*) from subscriptions where tenant_id = $1`, t.id).Scan(&active, &created); err != nil {
 			return err
 		}
 		if active >= MaxSubscriptions {
-			return ErrLimit
+			return &QuotaError{QuotaSubscriptions, MaxSubscriptions}
+		}
+		if most := t.db.quotas.SubscriptionsCreated; created >= limitOf(most) {
+			return &QuotaError{QuotaSubscriptionsCreated, most}
 		}
 		id, err := newID(tx.now(), t.db.random)
 		if err != nil {

@@ -25,6 +25,7 @@ type tx struct {
 	woken  map[Work]bool
 	failed error // of the first statement that has failed
 	at     time.Time
+	used   map[ID]usage // what is still to be written; see [tx.use]
 }
 
 // now is the instant of the transaction: the time at which it was first asked for, mostly under the locks that it takes first.
@@ -44,8 +45,12 @@ func (db *DB) newTx(begun transaction) *tx {
 // errStatementFailed says that a closure has returned no error although one of its statements had failed.
 var errStatementFailed = errors.New("a statement of the transaction has failed")
 
-// ended returns what a closure that has returned err ends with.
-func (t *tx) ended(err error) error {
+// run runs the closure of a write.
+func (t *tx) run(ctx context.Context, fn func(ctx context.Context, t *tx) error) error {
+	err := fn(inside(ctx), t)
+	if err == nil {
+		err = t.writeUsage(ctx)
+	}
 	if err == nil && t.failed != nil {
 		err = fmt.Errorf("%w: %w", errStatementFailed, t.failed)
 	}
@@ -274,7 +279,7 @@ func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Co
 		}
 	}()
 	t := db.newTx(begun)
-	if err := t.ended(fn(inside(ctx), t)); err != nil {
+	if err := t.run(ctx, fn); err != nil {
 		return nil, err
 	}
 	db.Checkpoint(Before, fact)

@@ -26,7 +26,7 @@ func (db *DB) RenameAccount(ctx context.Context, id ID, company string) error {
 // account could log in then; force disables the last one, too. [ErrNotFound] says that the account has no such user.
 func (db *DB) DisableUser(ctx context.Context, account, user ID, force bool) error {
 	return db.write(ctx, "disable user", func(ctx context.Context, t *tx) error {
-		now := micros(db.now())
+		now := micros(t.now())
 		email, err := t.lockUser(ctx, account, user)
 		if err != nil {
 			return err

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"encoding/json"
+
+	"quittance/internal/store"
+)
+
+// usageOf returns what an account uses of its quotas, by name; of tokens, what the user with the most of them has. The limits are the
+// flags of the server.
+func usageOf(env environment, db *store.DB, id store.ID, users []store.User) (usageRecord, error) {
+	tenant, err := db.Tenant(env.ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	used := usageRecord{}
+	for _, user := range users {
+		quotas, err := tenant.Quotas(env.ctx, user.ID)
+		if err != nil {
+			return nil, err
+		}
+		for name, quota := range quotas {
+			used[name] = max(used[name], quota.Used)
+		}
+	}
+	return used, nil
+}
+
+// usageRecord prints as JSON in either form.
+type usageRecord map[string]int64
+
+func (u usageRecord) String() string {
+	text, err := json.Marshal(map[string]int64(u))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,24 @@
+package provider_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"quittance/internal/provider"
+)
+
+// TestMoreThanAsked: a page with more entries than were asked for is no answer of the protocol, and none of it is believed.
+func TestMoreThanAsked(t *testing.T) {
+	for entries, kind := range map[int]provider.Kind{9: provider.Answered, 10: provider.Answered, 11: provider.Unclear, 5_000: provider.Unclear} {
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			list := strings.TrimSuffix(strings.Repeat(`{"id":"a"},`, entries), ",")
+			_, _ = fmt.Fprintf(w, `{"purchases":[%s],"next_cursor":"n","has_more":true}`, list)
+		})
+		page, answer := adapter(t, server.URL, nil).Purchases(t.Context(), "", 10)
+		if answer.Kind != kind || kind != provider.Answered && (len(page.Purchases) != 0 || page.NextCursor != "" || page.HasMore) {
+			t.Errorf("%d entries are answered %s with %d of them", entries, answer.Kind, len(page.Purchases))
+		}
+	}
+}

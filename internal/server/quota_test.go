@@ -1,0 +1,73 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"quittance/api"
+	"quittance/internal/service"
+	"quittance/internal/store"
+)
+
+// TestQuotas: a company sees what it may keep and what it uses; a call beyond a quota is refused with the quota's name, and everything
+// else goes on. A login beyond the quota of tokens revokes the oldest one.
+func TestQuotas(t *testing.T) {
+	quotas := store.Quotas{StoredBytes: 1 << 20, Drafts: 2, Tokens: 3, SubscriptionsCreated: 1}
+	onEngines(t, func(config *service.Config) { config.Quotas = quotas }, func(t *testing.T, s *system) {
+		c := s.connected(t)
+		read := func(token string) api.Quotas {
+			t.Helper()
+			a := c.send(t, request{method: http.MethodGet, path: "/api/v1/client/account", token: token})
+			a.want(t, http.StatusOK, "")
+			var account api.Data[api.Account]
+			if err := json.Unmarshal([]byte(a.text), &account); err != nil {
+				t.Fatal(err)
+			}
+			return account.Data.Quotas
+		}
+		tokens := make([]string, 5)
+		for n := range tokens {
+			tokens[n] = c.token(t)
+		}
+		for n, token := range tokens {
+			want, code := http.StatusOK, api.Code("")
+			if n < 2 {
+				want, code = http.StatusUnauthorized, api.CodeUnauthenticated
+			}
+			c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, want, code)
+		}
+		token := tokens[4]
+		send := func(path, body string) answer {
+			t.Helper()
+			return c.send(t, request{method: http.MethodPost, path: path, body: body, token: token})
+		}
+		refused := func(a answer, quota string, limit int64) {
+			t.Helper()
+			a.want(t, http.StatusConflict, api.CodeLimitReached)
+			if want := fmt.Sprintf(`"details":{"limit":%d,"quota":%q}`, limit, quota); !strings.Contains(a.text, want) {
+				t.Errorf("%s has no %s", a.text, want)
+			}
+		}
+		send(subscriptions, `{"url":"https://hooks.example.com/"}`).want(t, http.StatusCreated, "")
+		refused(send(subscriptions, `{"url":"https://hooks.example.com/"}`), store.QuotaSubscriptionsCreated, 1)
+		for range 2 {
+			send(invoices, least).want(t, http.StatusCreated, "")
+		}
+		refused(send(invoices, least), store.QuotaDrafts, 2)
+		used := read(token)
+		if used.Drafts.Used != 2 || *used.Drafts.Limit != 2 || used.Tokens.Used != 3 || used.Subscriptions.Used != 1 || *used.Subscriptions.Limit != store.MaxSubscriptions ||
+			used.SubscriptionsCreated.Used != 1 || used.StoredBytes.Used < 100 || *used.StoredBytes.Limit != quotas.StoredBytes {
+			t.Errorf("the quotas are %+v", used)
+		}
+	})
+	onFirst(t, nil, func(t *testing.T, s *system) {
+		a := s.company(t).get(t, "/api/v1/client/account")
+		a.want(t, http.StatusOK, "")
+		if !strings.Contains(a.text, `"drafts":{"limit":null,"used":0}`) {
+			t.Errorf("without quotas the account is %s", a.text)
+		}
+	})
+}

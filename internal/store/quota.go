@@ -1,0 +1,141 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Quotas bound what one company may keep; zero is no bound. What is over a quota refuses new drafts, credit notes and
+// subscriptions alone: nothing that is stored is lost, and reads, submissions, evidence, incoming documents and callbacks go on.
+type Quotas struct {
+	// StoredBytes bounds the bytes of invoices, credit notes, retained answers and documents, events, and answers kept for
+	// idempotency keys. It is refused once that is reached.
+	StoredBytes int64
+	// Drafts bounds the invoices that were not submitted.
+	Drafts int64
+	// Tokens bounds the tokens and sessions of one user that were not revoked. A login beyond it revokes the oldest.
+	Tokens int64
+	// SubscriptionsCreated bounds the webhook subscriptions that were ever created, the deactivated ones included; how many may be
+	// active is [MaxSubscriptions].
+	SubscriptionsCreated int64
+}
+
+// DefaultQuotas are those of a server that is not told others.
+func DefaultQuotas() Quotas {
+	return Quotas{StoredBytes: 20 << 30, Drafts: 200_000, Tokens: 100, SubscriptionsCreated: 1_000}
+}
+
+// The names of the quotas, as they are shown.
+const (
+	QuotaStoredBytes          = "stored_bytes"
+	QuotaDrafts               = "drafts"
+	QuotaTokens               = "tokens" //nolint:gosec // a name
+	QuotaSubscriptions        = "subscriptions"
+	QuotaSubscriptionsCreated = "subscriptions_created"
+)
+
+// ErrLimit says that a company has as many of something as it may have. It is always a [*QuotaError].
+var ErrLimit = errors.New("limit reached")
+
+// QuotaError names the quota that is used up.
+type QuotaError struct {
+	Quota string
+	Limit int64
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("quota %s of %d is used up", e.Quota, e.Limit)
+}
+
+// Unwrap returns [ErrLimit].
+func (*QuotaError) Unwrap() error { return ErrLimit }
+
+// QuotaUse is how much of a quota is used.
+type QuotaUse struct {
+	// Limit is 0 where there is none.
+	Limit, Used int64
+}
+
+// usage is what a transaction adds to what a company uses; it may be negative.
+type usage struct{ bytes, drafts int64 }
+
+// use counts what a transaction adds to what a company uses. It is written with the events of the transaction, which change the same
+// row, or at its end.
+func (t *tx) use(tenant ID, add usage) {
+	if t.used == nil {
+		t.used = map[ID]usage{}
+	}
+	now := t.used[tenant]
+	t.used[tenant] = usage{now.bytes + add.bytes, now.drafts + add.drafts}
+}
+
+// takeUsage returns what was counted for a company so far, and forgets it: the caller writes it.
+func (t *tx) takeUsage(tenant ID) usage {
+	counted := t.used[tenant]
+	delete(t.used, tenant)
+	return counted
+}
+
+// writeUsage writes what was counted. The rows of tenants are locked last, as everywhere, in an order of their own.
+func (t *tx) writeUsage(ctx context.Context) error {
+	for _, tenant := range slices.SortedFunc(maps.Keys(t.used), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
+		counted := t.takeUsage(tenant)
+		if counted == (usage{}) {
+			continue
+		}
+		if err := t.Later(ctx, `update tenants set stored_bytes = stored_bytes + $2, drafts = drafts + $3 where id = $1`, tenant, counted.bytes, counted.drafts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limitOf is a limit as a statement compares with it.
+func limitOf(quota int64) int64 {
+	if quota == 0 {
+		return 1<<63 - 1
+	}
+	return quota
+}
+
+// withinQuotas returns a [*QuotaError] when the company may store nothing more that is counted in bytes, or not so many drafts
+// more.
+func (t *Tenant) withinQuotas(ctx context.Context, q querier, drafts int64) error {
+	var used usage
+	if err := q.QueryRowContext(ctx, `select stored_bytes, drafts from tenants where id = $1 and frozen_at is null`, t.id).Scan(&used.bytes, &used.drafts); err != nil {
+		return err
+	}
+	quotas := t.db.quotas
+	switch {
+	case used.bytes >= limitOf(quotas.StoredBytes):
+		return &QuotaError{QuotaStoredBytes, quotas.StoredBytes}
+	case drafts > 0 && used.drafts+drafts > limitOf(quotas.Drafts):
+		return &QuotaError{QuotaDrafts, quotas.Drafts}
+	}
+	return nil
+}
+
+// Quotas returns how the company stands with each of its quotas, and one of its users with that of tokens: by name. It reads
+// counters, and no more rows than the quotas allow.
+func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]QuotaUse, error) {
+	var used usage
+	var active, created, tokens int64
+	err := t.read(func(q querier) error {
+		return q.QueryRowContext(ctx, `select stored_bytes, drafts,
+			(select count(*) from subscriptions where tenant_id = $1 and active = 1), (select count(*) from subscriptions where tenant_id = $1),
+			(select count(*) from tokens where account_id = $2 and user_id = $3 and revoked_at is null and expires_at > $4)
+			from tenants, users where tenants.id = $1 and users.account_id = $2 and users.id = $3`, t.id, t.account, user, micros(t.db.now())).Scan(&used.bytes, &used.drafts, &active, &created, &tokens)
+	})
+	if err != nil {
+		return nil, err
+	}
+	quotas := t.db.quotas
+	return map[string]QuotaUse{
+		QuotaStoredBytes: {quotas.StoredBytes, used.bytes}, QuotaDrafts: {quotas.Drafts, used.drafts}, QuotaTokens: {quotas.Tokens, tokens},
+		QuotaSubscriptions: {MaxSubscriptions, active}, QuotaSubscriptionsCreated: {quotas.SubscriptionsCreated, created},
+	}, nil
+}
