@@ -1,7 +1,8 @@
 // Package asset serves bytes that are part of the program: style sheets, scripts and pages that are made at the start.
 //
-// Its invariants: a path that holds a tag is of these bytes and no others, so that a browser may keep them for ever; bytes
-// are kept compressed only, and go out as they are to whoever takes gzip; nothing that a caller sends is in an answer.
+// Its invariants: a path that holds a tag is of these bytes and no others, so that a browser may keep them for ever; files
+// are compressed once, and go out as they are to whoever takes gzip, and those that anybody may ask for at any rate are not
+// uncompressed anew for who does not; nothing that a caller sends is in an answer.
 //
 // Start reading at [Pack] and [File.Serve].
 package asset
@@ -27,6 +28,7 @@ const (
 // File is one thing that is served. The zero File serves nothing.
 type File struct {
 	packed         []byte
+	text           []byte // nil when only the compressed bytes are kept
 	mediaType, tag string
 }
 
@@ -40,7 +42,9 @@ func Pack(text []byte, mediaType string) (File, error) {
 	if err := writer.Close(); err != nil {
 		return File{}, fmt.Errorf("asset: compress: %w", err)
 	}
-	return Packed(packed.Bytes(), mediaType), nil
+	file := Packed(packed.Bytes(), mediaType)
+	file.text = text
+	return file, nil
 }
 
 // Packed makes a file of bytes that are compressed with gzip already.
@@ -69,6 +73,12 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request, status int) {
 		header.Set("Content-Length", strconv.Itoa(len(f.packed)))
 		w.WriteHeader(status)
 		_, _ = w.Write(f.packed)
+		return
+	}
+	if f.text != nil {
+		header.Set("Content-Length", strconv.Itoa(len(f.text)))
+		w.WriteHeader(status)
+		_, _ = w.Write(f.text)
 		return
 	}
 	text, err := gzip.NewReader(bytes.NewReader(f.packed))

@@ -1,0 +1,438 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store/storetest"
+)
+
+// abused is a site and the customer whose calls have to go on while strangers do what they like.
+type abused struct {
+	*site
+	address string // host and port
+	base    string
+	secured *tls.Config // nil for plain HTTP
+	client  *http.Client
+	token   string
+}
+
+// newAbused runs a server; program is quittance, or a script that runs it.
+func newAbused(t *testing.T, program, engine string, secure bool, flags ...string) *abused {
+	t.Helper()
+	a := &abused{}
+	scheme := "http://"
+	if secure {
+		certificate, key, authority := serverCertificate(t)
+		flags = append(flags, "--tls-cert", certificate, "--tls-key", key)
+		a.secured, scheme = &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}, "https://"
+	}
+	a.site = newSite(t, newOriginal(t, program, engine), flags, victim{})
+	a.serve(t)
+	a.address = strings.TrimPrefix(a.site.base, "http://")
+	a.base = scheme + a.address
+	a.client = &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: a.secured.Clone(), ForceAttemptHTTP2: true}}
+	t.Cleanup(a.client.CloseIdleConnections)
+	var login api.Data[api.Login]
+	status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/auth/login", fmt.Sprintf(`{"email":%q,"password":%q}`, a.email, a.password))
+	if err := json.Unmarshal(body, &login); err != nil || status != http.StatusOK {
+		t.Fatalf("login: %d %s %v", status, body, err)
+	}
+	a.token = login.Data.Token
+	return a
+}
+
+// ask makes a call of the customer.
+func (a *abused) ask(t *testing.T, client *http.Client, method, path, body string) (int, []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, a.base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if a.token != "" {
+		r.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Errorf("%s %s: %v", method, path, err)
+		return 0, nil
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Errorf("%s %s: %v", method, path, err)
+	}
+	return response.StatusCode, text
+}
+
+// dial opens a connection from an address of this machine.
+func (a *abused) dial(ctx context.Context, from string, slow bool) (net.Conn, error) {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	if slow { // takes little that is not read
+		dialer.Control = func(_, _ string, raw syscall.RawConn) error {
+			var err error
+			if controlled := raw.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10) }); controlled != nil {
+				return controlled
+			}
+			return err
+		}
+	}
+	if a.secured == nil {
+		return dialer.DialContext(ctx, "tcp", a.address)
+	}
+	return (&tls.Dialer{NetDialer: dialer, Config: a.secured}).DialContext(ctx, "tcp", a.address)
+}
+
+// serverCertificate writes a certificate for 127.0.0.1 and its key into files, and returns who trusts it.
+func serverCertificate(t *testing.T) (certificate, key string, authority *x509.CertPool) {
+	t.Helper()
+	model := httptest.NewTLSServer(http.NotFoundHandler())
+	defer model.Close()
+	pair := model.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certificate, key = filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "key.pem")
+	for name, block := range map[string]*pem.Block{certificate: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	authority = x509.NewCertPool()
+	authority.AddCert(model.Certificate())
+	return certificate, key, authority
+}
+
+// attack is what each of many connections sends, to be answered never or slowly.
+type attack struct {
+	name, sent string
+	// answered tells that the server answers at once: the connection does not read it.
+	answered bool
+}
+
+// attackers holds connections in an attack, and opens each one again that the server ends.
+type attackers struct {
+	stop    context.CancelFunc
+	holding atomic.Int64
+	running sync.WaitGroup
+}
+
+// hold begins an attack with so many connections, from twenty addresses, and waits until all of them stand.
+func (a *abused) hold(t *testing.T, what attack, connections int) *attackers {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	held := &attackers{stop: stop}
+	opening := make(chan struct{}, 64) // at once, so that the flood itself is none of handshakes
+	for n := range connections {
+		held.running.Go(func() {
+			for ctx.Err() == nil {
+				opening <- struct{}{}
+				conn, err := a.dial(ctx, fmt.Sprintf("127.0.1.%d", 1+n%20), true)
+				if err == nil {
+					_, err = io.WriteString(conn, what.sent)
+				}
+				<-opening
+				if err != nil {
+					continue
+				}
+				held.holding.Add(1)
+				ended := context.AfterFunc(ctx, func() { _ = conn.Close() })
+				if what.answered {
+					<-ctx.Done() // reading nothing
+				} else {
+					_, _ = bufio.NewReader(conn).ReadByte()
+				}
+				held.holding.Add(-1)
+				ended()
+				_ = conn.Close()
+			}
+		})
+	}
+	if err := eventually(patience, func() error {
+		if holding := held.holding.Load(); holding < int64(connections*9/10) {
+			return fmt.Errorf("%d of %d connections stand", holding, connections)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	return held
+}
+
+// end ends an attack.
+func (h *attackers) end() {
+	h.stop()
+	h.running.Wait()
+}
+
+// p99 makes calls of the customer, some at a time, and returns the latency that one in a hundred exceeds. Each has to
+// succeed.
+func (a *abused) p99(t *testing.T) time.Duration {
+	t.Helper()
+	const callers, calls = 4, 100
+	latencies := make([]time.Duration, callers*calls)
+	var running sync.WaitGroup
+	for caller := range callers {
+		running.Go(func() {
+			for n := range calls {
+				began := time.Now()
+				if status, body := a.ask(t, a.client, http.MethodGet, "/api/v1/client/account", ""); status != http.StatusOK {
+					t.Errorf("a call of a customer was answered %d: %s", status, body)
+				}
+				latencies[caller*calls+n] = time.Since(began)
+			}
+		})
+	}
+	running.Wait()
+	slices.Sort(latencies)
+	return latencies[len(latencies)*99/100]
+}
+
+// fresh makes a call on a connection of its own, as whoever asks whether the process is well does.
+func (a *abused) fresh(t *testing.T, path string) {
+	t.Helper()
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: a.secured.Clone(), DisableKeepAlives: true}}
+	if status, body := a.ask(t, client, http.MethodGet, path, ""); status != http.StatusOK {
+		t.Errorf("%s answered %d: %s", path, status, body)
+	}
+}
+
+// slowdown is how much longer calls may take while thousands of connections are held. The promise is twice; a machine that
+// does other things, and the attackers themselves, may make it more.
+const slowdown = 6
+
+// TestSlowStrangers: thousands of connections that send one byte of a form, or do not read what they asked for, cost those
+// who have a token nothing but a little time: no call is refused, and the process is ready.
+func TestSlowStrangers(t *testing.T) {
+	plain, secured := 5000, 1000
+	if testing.Short() {
+		plain, secured = 600, 200
+	}
+	for _, engine := range storetest.Engines() {
+		for name, connections := range map[string]int{"plain": plain, "TLS": secured} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				a := newAbused(t, "quittance", engine, name == "TLS")
+				for _, what := range []attack{
+					{name: "one byte of a login", sent: "POST /login HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ne"},
+					{name: "assets that are not read", sent: strings.Repeat("GET "+a.script(t)+" HTTP/1.1\r\nHost: a\r\n\r\n", 100), answered: true},
+				} {
+					a.withstands(t, what, connections)
+				}
+			})
+		}
+	}
+}
+
+// withstands compares calls without and during an attack, in turn, so that whatever else the machine does is in both.
+func (a *abused) withstands(t *testing.T, what attack, connections int) {
+	t.Helper()
+	const rounds, retries = 3, 3
+	var ratios []float64
+	for round := 0; round < rounds+retries; round++ {
+		if round >= rounds && slices.Sorted(slices.Values(ratios))[len(ratios)/2] <= slowdown {
+			break
+		}
+		before := a.p99(t)
+		held := a.hold(t, what, connections)
+		a.p99(t) // what the last of the connections cost when they came is not what they cost while they stand
+		during := a.p99(t)
+		for _, path := range []string{"/readyz", "/healthz", "/api/v1/client/account", "/login"} {
+			a.fresh(t, path)
+		}
+		held.end()
+		ratios = append(ratios, float64(during)/float64(before))
+		t.Logf("%s: p99 of a call %v without, %v with %d connections", what.name, before, during, connections)
+		if t.Failed() {
+			return
+		}
+	}
+	if median := slices.Sorted(slices.Values(ratios))[len(ratios)/2]; median > slowdown {
+		t.Errorf("%s: calls take %.1f times as long, want at most %d: %v", what.name, median, slowdown, ratios)
+	}
+}
+
+var scriptPath = regexp.MustCompile(`/assets/[0-9a-f]+/htmx[^"]*`)
+
+// script is the path of the largest asset.
+func (a *abused) script(t *testing.T) string {
+	t.Helper()
+	_, body := a.ask(t, a.client, http.MethodGet, "/login", "")
+	found := scriptPath.Find(body)
+	if found == nil {
+		t.Fatalf("the login page names no script: %s", body)
+	}
+	return string(found)
+}
+
+// TestBodiesOfPages: nothing is read of a body that no page wants, nothing of one goes to a file, and the connection ends
+// soon after the answer however much is sent.
+func TestBodiesOfPages(t *testing.T) {
+	t.Parallel()
+	temporary := t.TempDir()
+	a := newAbused(t, script(t, "export TMPDIR="+temporary), storetest.Engines()[0], false)
+	for _, head := range []string{"GET /login", "HEAD /login", "GET /", "GET /invoices", "POST /login", "POST /nowhere", "GET /docs", "GET /api/v1/client/account", "POST /api/v1/client/auth/login"} {
+		conn, err := a.dial(t.Context(), "127.0.0.1", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, head+" HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n"+
+			"4c\r\n--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n1234567890\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		const most = 256 << 20
+		chunk := fmt.Appendf(nil, "%x\r\n%s\r\n", 1<<20, strings.Repeat("y", 1<<20))
+		sent := 0
+		for err == nil && sent < most {
+			var n int
+			n, err = conn.Write(chunk)
+			sent += n
+			if files, globErr := filepath.Glob(filepath.Join(temporary, "*")); globErr != nil || len(files) > 0 {
+				t.Fatalf("%s: %v in the temporary directory: %v", head, files, globErr)
+			}
+		}
+		if sent >= most {
+			t.Errorf("%s: %d bytes were taken, and there was no end to it", head, sent)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	a.fresh(t, "/readyz")
+}
+
+// script writes a program that runs quittance after a line of shell.
+func script(t *testing.T, line string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "run")
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+line+"\nexec quittance \"$@\"\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestIdleStrangers: however many connections stand idle, a process that may open few files has some for its customers, its
+// database and its provider. The soft limit is raised to the hard one.
+func TestIdleStrangers(t *testing.T) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			a := newAbused(t, script(t, "ulimit -Sn 64; ulimit -Hn 512"), engine, false)
+			var open []net.Conn
+			defer func() {
+				for _, conn := range open {
+					_ = conn.Close()
+				}
+			}()
+			for n := range 1500 {
+				conn, err := a.dial(t.Context(), fmt.Sprintf("127.0.2.%d", 1+n%20), false)
+				if err != nil {
+					t.Fatalf("connection %d: %v", n, err)
+				}
+				open = append(open, conn)
+				if n%3 == 0 { // some have asked for something
+					if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+						t.Fatalf("connection %d: %v", n, err)
+					}
+				}
+			}
+			for n := range 5 {
+				for _, path := range []string{"/readyz", "/healthz", "/api/v1/client/account"} {
+					a.fresh(t, path)
+				}
+				status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/invoices", draftBody(fmt.Sprintf("INV-%d", n), "1234567890"))
+				id, err := pointed(body, "/data/id")
+				if status != http.StatusCreated || err != nil {
+					t.Fatalf("a draft was answered %d: %s", status, body)
+				}
+				if status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/invoices/"+id+"/submit", ""); status != http.StatusOK {
+					t.Errorf("a submission was answered %d: %s", status, body)
+				}
+			}
+			stood := 0
+			for _, conn := range open {
+				if err := conn.SetReadDeadline(time.Now().Add(2 * time.Millisecond)); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.Copy(io.Discard, conn); os.IsTimeout(err) { // anything else is its end
+					stood++
+				}
+			}
+			if stood >= 256 {
+				t.Errorf("%d connections of strangers stand with 512 files", stood)
+			}
+		})
+	}
+}
+
+// TestGuessingStrangers: a source that guesses tokens and paths is told to wait, with what the flags of a server say when
+// nobody sets them. Its neighbours who have a token are not.
+func TestGuessingStrangers(t *testing.T) {
+	t.Parallel()
+	a := newAbused(t, "quittance", storetest.Engines()[0], false)
+	guess := func(n int) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.base+"/api/v1/client/account", http.NoBody)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		if r.Header.Set("Authorization", fmt.Sprintf("Bearer qt_%d", n)); n%2 == 0 {
+			r.URL.Path = fmt.Sprintf("/nowhere/%d", n)
+		}
+		response, err := a.client.Do(r)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		defer response.Body.Close()
+		if response.StatusCode == http.StatusTooManyRequests && response.Header.Get("Retry-After") == "" {
+			t.Error("a refusal does not say when to come again")
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return response.StatusCode
+	}
+	var answers [600]atomic.Int64
+	if err := workers(16, 7000, func(n int) error {
+		answers[guess(n)].Add(1)
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	known := answers[http.StatusUnauthorized].Load() + answers[http.StatusNotFound].Load()
+	if limited := answers[http.StatusTooManyRequests].Load(); limited < 500 || known < 2900 || known+limited != 7000 {
+		t.Errorf("%d guesses were answered and %d limited of 7000", known, limited)
+	}
+	for range 50 {
+		if status, body := a.ask(t, a.client, http.MethodGet, "/api/v1/client/account", ""); status != http.StatusOK {
+			t.Fatalf("a neighbour was answered %d: %s", status, body)
+		}
+	}
+	a.fresh(t, "/readyz")
+}
