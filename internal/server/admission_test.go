@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -139,4 +140,47 @@ func answersOn(conn net.Conn) bool {
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	return err == nil && response.StatusCode == http.StatusOK && response.Body.Close() == nil
+}
+
+// TestSlowUsersTakeNoPlace: who is logged in and sends a form slowly, or does not read a page, keeps nobody out: neither the
+// same company nor another, in the console or the API.
+func TestSlowUsersTakeNoPlace(t *testing.T) {
+	onFirst(t, few, func(t *testing.T, s *system) {
+		slow, other := s.company(t), s.company(t)
+		cookie := sessionCookie(t, loggedIn(t, s.base, slow.email, http.DefaultTransport), s.base)
+		for n := range 40 {
+			conn := s.dial(t)
+			head := "POST /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: " + cookie + "\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na"
+			if n%2 == 0 {
+				head = strings.Repeat("GET /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: "+cookie+"\r\n\r\n", 200)
+			}
+			if _, err := conn.Write([]byte(head)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []*company{slow, other} {
+			client := loggedIn(t, s.base, c.email, http.DefaultTransport)
+			for range 10 {
+				patiently(t, "a page beside them", func() bool {
+					response, err := client.Get(s.base + "/invoices")
+					return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
+				})
+				c.get(t, "/api/v1/client/account").want(t, http.StatusOK, "")
+			}
+		}
+	})
+}
+
+// sessionCookie is the cookie of a session, as a request sends it.
+func sessionCookie(t *testing.T, client *http.Client, base string) string {
+	t.Helper()
+	at, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cookie := range client.Jar.Cookies(at) {
+		return cookie.Name + "=" + cookie.Value
+	}
+	t.Fatal("no session")
+	return ""
 }
