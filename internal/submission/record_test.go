@@ -380,3 +380,30 @@ func TestNoAnswerMakesAState(t *testing.T) {
 		}
 	})
 }
+
+// TestContradiction: what an administrator has rejected stays so whatever the provider says, its words are recorded as always,
+// and only a report that it has the document contradicts the decision, once.
+func TestContradiction(t *testing.T) {
+	resolved := open()
+	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected, &store.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}
+	states := map[string]any{"receiver_state": word("accepted", true)}
+	for status, contradicts := range map[string]bool{"accepted": true, "processing": true, "rejected": false} {
+		s, d := judge(t, resolved, callStatus, reported(resolved, status, 1, states), true, began)
+		if s.Outcome != api.OutcomeResolvedRejected || !s.States.Receiver.Reported() || d.Evidence == nil || d.Contradicts != contradicts {
+			t.Errorf("%s: outcome %s, contradicts %v", status, s.Outcome, d.Contradicts)
+		}
+	}
+	known := *resolved.Resolved
+	known.ContradictedAt = &began
+	resolved.Resolved = &known
+	if _, d := judge(t, resolved, callStatus, reported(resolved, "accepted", 2, states), true, began); d.Contradicts {
+		t.Error("contradicted twice")
+	}
+	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	if s, d := judge(t, resolved, callStatus, missing, true, began); s.Outcome != api.OutcomeResolvedRejected || d.Contradicts {
+		t.Errorf("no such document: %s, %v", s.Outcome, d.Contradicts)
+	}
+	if _, d := judge(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began); d.Contradicts {
+		t.Error("an ordinary answer contradicts")
+	}
+}

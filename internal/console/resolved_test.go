@@ -1,0 +1,76 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestContradictedInvoice: the page of an invoice says who decided that it counts as rejected, and why; and plainly when the
+// provider has the document all the same, beside the one that was submitted after it.
+func TestContradictedInvoice(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Second)
+	v, token := s.inside(t), s.token(t, s.email, s.password)
+	var made api.Invoice
+	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft("INV-1", "1"), &made)
+	id, err := store.ParseID(made.ID)
+	must(t, err)
+	begin := func() store.Call {
+		t.Helper()
+		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", Lease: time.Hour, LookFirst: time.Hour,
+			Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
+		must(t, err)
+		return call
+	}
+	record := func(call store.Call, change func(d *store.Decision)) {
+		t.Helper()
+		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
+			d := store.Decision{Outcome: s.Outcome, States: s.States}
+			change(&d)
+			return d, nil
+		})
+		must(t, err)
+	}
+	call := begin()
+	record(call, func(d *store.Decision) { d.Outcome = api.OutcomeUnknown })
+	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine})
+	_, err = s.DB().ResolveSubmission(ctx, call.Submission.ID, store.DecisionReject, "said <so> by telephone")
+	must(t, err)
+	page := v.get("/invoices/" + made.ID).body
+	for _, want := range []string{"Resolved as rejected", "count as rejected", "by ada@desk", "said &lt;so&gt; by telephone", "/edit"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("a resolved invoice without %q", want)
+		}
+	}
+	for _, wrong := range []string{"The provider has rejected", `id="contradicted"`} {
+		if strings.Contains(page, wrong) {
+			t.Errorf("a resolved invoice with %q", wrong)
+		}
+	}
+	if list := v.get("/invoices?stage=rejected").body; strings.Contains(list, "INV-1") {
+		t.Error("it is listed among the provider's rejections")
+	}
+	if list := v.get("/invoices?stage=resolved_rejected").body; !strings.Contains(list, "INV-1") {
+		t.Error("it is not listed among ours")
+	}
+
+	// It is corrected and submitted anew, and then the provider reports the first one.
+	status := s.api(t, token, http.MethodPatch, "/api/v1/client/invoices/"+made.ID, map[string]any{"invoice_number": "INV-2"}, &made)
+	if status != http.StatusOK {
+		t.Fatalf("corrected: %d", status)
+	}
+	answer := &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: []byte("{}"), Words: map[string]string{}}
+	record(begin(), func(d *store.Decision) { d.Outcome, d.Evidence, d.Answered = api.OutcomeAcknowledged, answer, true })
+	record(call, func(d *store.Decision) { d.Contradicts, d.Evidence, d.Answered = true, answer, true })
+	page = v.get("/invoices/" + made.ID).body
+	for _, want := range []string{`id="contradicted"`, `role="alert"`, "It reported submission " + call.Submission.ID.String(), "2 submissions of this invoice have reached the provider"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("two documents without %q", want)
+		}
+	}
+}
