@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/pgtest"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+// onDatabases runs a test on each engine, with the address of a database of its own.
+func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			if engine == storetest.Postgres {
+				test(t, pgtest.URL(t))
+				return
+			}
+			database := "sqlite:" + filepath.Join(t.TempDir(), "quittance.db")
+			db, err := store.Open(t.Context(), database, store.Options{}) // no command of an administrator makes one
+			if err == nil {
+				err = db.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, database)
+		})
+	}
+}
+
+// largeDraft is a draft of 0.9 MB.
+func largeDraft(number int) string {
+	item := fmt.Sprintf(`{"name":"Consulting","quantity":1,"net_unit_price":1,"unit_code":"HUR","vat_category":"S","vat_rate":5,"description":%q}`, strings.Repeat("x", 800))
+	return fmt.Sprintf(`{"invoice_number":"L-%d","recipient_name":"Palm Trading %d","currency":"AED","issue_date":"2026-03-01","total_amount":1050.00,"items":[%s%s]}`,
+		number, number, strings.Repeat(item+",", 949), item)
+}
+
+// fillWithLarge makes large drafts of the first company.
+func (f *fleet) fillWithLarge(t *testing.T, base string, count int) {
+	t.Helper()
+	for n := range count {
+		f.must(t, http.MethodPost, base+"/api/v1/client/invoices", largeDraft(n), &struct{}{})
+	}
+}
+
+var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peak returns the most memory in MiB that a process had since the last call of resetPeak.
+func (p *process) peak(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	found := peakMemory.FindSubmatch(text)
+	if err != nil || found == nil {
+		t.Fatalf("memory of the process: %v", err)
+	}
+	kilobytes, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes >> 10
+}
+
+// resetPeak makes the peak what the process has now.
+func (p *process) resetPeak(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.command.Process.Pid), []byte("5"), 0o200); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// maxReading is the most memory in MiB that a process may have while one company reads as much as it can.
+const maxReading = 300
+
+// TestReadingFitsInMemory: one company's heaviest reads, ten at a time, of 200 drafts of 0.9 MB, leave the process below
+// maxReading. Nothing is answered but the entries, or that there is no room for the moment.
+func TestReadingFitsInMemory(t *testing.T) {
+	onDatabases(t, func(t *testing.T, database string) {
+		f := newFleet(t, database)
+		f.fillWithLarge(t, f.address(t, f.world.running["first"]), 200)
+		if err := f.world.running["first"].stop(); err != nil { // its memory is that of writing
+			t.Fatal(err)
+		}
+		delete(f.world.running, "first")
+		base := f.start(t, "reader")
+		reader := f.world.running["reader"]
+		var one api.List[api.InvoiceSummary]
+		f.must(t, http.MethodGet, base+"/api/v1/client/invoices?per_page=100", "", &one)
+		if len(one.Data) != 100 || one.Pagination.Total != 200 || one.Data[0].ItemCount != 950 {
+			t.Fatalf("%d entries of %d", len(one.Data), one.Pagination.Total)
+		}
+		reader.resetPeak(t)
+		for _, path := range []string{"?per_page=100", "?per_page=100&page=2", "?per_page=100&sort=-total_amount&recipient_name=palm", "/" + one.Data[0].ID} {
+			answered := f.together(t, 10, 5, base+"/api/v1/client/invoices"+path)
+			if answered[http.StatusOK] < 10 || answered[http.StatusOK]+answered[http.StatusServiceUnavailable] != 50 {
+				t.Errorf("%s was answered %v", path, answered)
+			}
+			t.Logf("%s: %v, peak %d MiB", path, answered, reader.peak(t))
+		}
+		if peak := reader.peak(t); peak > maxReading {
+			t.Errorf("the process had %d MiB, want at most %d", peak, maxReading)
+		}
+	})
+}
+
+// together makes the same call so many at a time, each so often, and returns how many answers had which status.
+func (f *fleet) together(t *testing.T, callers, each int, url string) map[int]int {
+	t.Helper()
+	var mu sync.Mutex
+	answered := map[int]int{}
+	var running sync.WaitGroup
+	for range callers {
+		running.Go(func() {
+			for range each {
+				got, err := f.caller.call(http.MethodGet, url, f.token, "")
+				if err != nil || got.status == http.StatusServiceUnavailable && got.header.Get("Retry-After") == "" {
+					t.Errorf("%s: %v %v", url, err, got.header)
+				}
+				mu.Lock()
+				answered[got.status]++
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	return answered
+}
+
+// maxDelay is how many times as long as usual another company's reads may take, in the median, beside one company's searches. The
+// promise is twice on a quiet machine; this one is shared with other tests, and both companies' callers run on it too.
+const maxDelay = 20
+
+// TestSearchesDelayNobodyElse: sixty searches at once of one company, with large drafts and many, leave the reads of another as
+// they are.
+func TestSearchesDelayNobodyElse(t *testing.T) {
+	onDatabases(t, func(t *testing.T, database string) {
+		f := newFleet(t, database)
+		base := f.address(t, f.world.running["first"])
+		other := f.secondCompany(t, base)
+		f.fillWithLarge(t, base, 50)
+		if err := f.tenant.SeedDrafts(t.Context(), api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("x")}}}, "S-", 20_000); err != nil {
+			t.Fatal(err)
+		}
+		ratio := 0.0
+		for range 3 { // another test may be in the way of one round
+			usual := f.median(t, base, other, 40)
+			stop, searching := make(chan struct{}), sync.WaitGroup{}
+			for n := range 60 {
+				searching.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						if _, err := f.caller.call(http.MethodGet, base+fmt.Sprintf("/api/v1/client/invoices?recipient_name=no-such-%d&sort=total_amount", n), f.token, ""); err != nil {
+							t.Errorf("search: %v", err)
+							return
+						}
+					}
+				})
+			}
+			time.Sleep(200 * time.Millisecond) // until all of them are at it
+			beside := f.median(t, base, other, 40)
+			close(stop)
+			searching.Wait()
+			ratio = float64(beside) / float64(usual)
+			t.Logf("usually %v, beside searches %v", usual, beside)
+			if ratio <= maxDelay {
+				return
+			}
+		}
+		t.Errorf("the reads of another company take %.1f times as long, want at most %d", ratio, maxDelay)
+	})
+}
+
+// secondCompany makes another company and returns a token of its user.
+func (f *fleet) secondCompany(t *testing.T, base string) string {
+	t.Helper()
+	made := f.command(t, "", "account", "create", "--company", "Other LLC", "--email", "owner@other.example", "--json", "--database", f.database, "--key-file", "key.json")
+	var login api.Data[api.Login]
+	f.must(t, http.MethodPost, base+"/api/v1/client/auth/login", fmt.Sprintf(`{"email":"owner@other.example","password":%q}`, at0(t, made, "/password")), &login)
+	return login.Data.Token
+}
+
+// median is how long reading the account takes with a token, in the median of so many calls.
+func (f *fleet) median(t *testing.T, base, token string, calls int) time.Duration {
+	t.Helper()
+	took := make([]time.Duration, calls)
+	for n := range took {
+		began := time.Now()
+		got, err := f.caller.call(http.MethodGet, base+"/api/v1/client/account", token, "")
+		took[n] = time.Since(began)
+		if err != nil || got.status != http.StatusOK {
+			t.Fatalf("account: %d %v", got.status, err)
+		}
+	}
+	slices.Sort(took)
+	return took[calls/2]
+}
