@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -82,11 +83,21 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 	if err := db.verifyRecord(ctx, q, &out); err != nil {
 		return out, db.fail(err)
 	}
-	tenants, err := collect(ctx, q, db.scanTenant, `select id, account_id from tenants order by id`)
+	tenants, err := collect(ctx, q, func(row scanner) (*Tenant, error) {
+		t, senseless := db.scanTenant(row)
+		if senseless != nil {
+			t = nil
+		}
+		return t, nil
+	}, `select id, account_id from tenants order by id`)
 	if err != nil {
 		return out, db.fail(err)
 	}
 	for _, t := range tenants {
+		if t == nil {
+			out.Faults = append(out.Faults, EvidenceError{Kind: KindDatabase, Field: "tenants", What: whatUnreadable})
+			continue
+		}
 		found, err := t.verifyThrough(ctx, q, replay)
 		if err != nil {
 			return out, db.fail(err)
@@ -101,6 +112,13 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 
 // verifyRecord verifies that this database is one whose evidence is sealed.
 func (db *DB) verifyRecord(ctx context.Context, q querier, out *Verified) error {
+	var strange int64
+	if err := q.QueryRowContext(ctx, `select count(*) from sealed_settings where id <> $1 and id <> $2`, settingEvidence(), settingRemoved()).Scan(&strange); err != nil {
+		return err
+	}
+	if strange > 0 {
+		out.Faults = append(out.Faults, EvidenceError{Kind: KindDatabase, Field: "sealed_settings", What: "there is a setting that is none"})
+	}
 	_, err := db.evidenceRecord(ctx, q)
 	var what string
 	switch {
@@ -198,8 +216,7 @@ type verification struct {
 	// removed is the time before which events may have been removed, in microseconds since 1970; 0 when none were.
 	removed int64
 	// of the subject that is being verified
-	sealed  []byte // its seal
-	entries int64  // how many of its entries are good
+	entries int64 // how many of its entries are good
 	// sealedAsFound tells that it was sealed as it was found.
 	sealedAsFound bool
 	listed        int64 // how many events of before the verification it names
@@ -235,35 +252,49 @@ func (v *verification) each(ctx context.Context, page string, do func(ID) error)
 	}
 }
 
-// settle verifies one subject. A fault that only comes of something that was added between two queries is none: the seal
-// has moved then, or more events were removed.
+// settle verifies one subject. A fault that only comes of something that was added between two queries is none: it is
+// verified again then, until nothing has moved meanwhile.
 func (v *verification) settle(ctx context.Context, id ID, check func(context.Context, ID) (*EvidenceError, error), seal string) error {
-	for {
-		v.sealed, v.entries, v.listed, v.missing, v.unnamed = nil, 0, 0, 0, nil
-		fault, err := check(ctx, id)
+	var fault *EvidenceError
+	var before []byte
+	for again := false; ; again = true {
+		v.entries, v.listed, v.missing, v.unnamed = 0, 0, 0, nil
+		var err error
+		if fault, err = check(ctx, id); err != nil {
+			return err
+		}
+		if fault == nil {
+			break
+		}
+		now, err := v.mark(ctx, id, seal)
 		if err != nil {
 			return err
 		}
-		if fault != nil {
-			var now []byte
-			if err := v.q.QueryRowContext(ctx, seal, v.t.id, id).Scan(&now); err != nil && !errors.Is(err, sql.ErrNoRows) {
-				return err
-			}
-			removed, err := v.t.db.eventsRemoved(ctx, v.q)
-			if err != nil && !errors.Is(err, errRecord) {
-				return err
-			}
-			if !bytes.Equal(now, v.sealed) || removed > v.removed {
-				v.removed = max(removed, v.removed)
-				continue
-			}
+		if again && bytes.Equal(now, before) {
 			v.out.Faults = append(v.out.Faults, *fault)
+			break
 		}
-		v.out.Chains++
-		v.out.Entries += int(v.entries)
-		v.found += v.listed
-		return nil
+		before = now
 	}
+	v.out.Chains++
+	v.out.Entries += int(v.entries)
+	v.found += v.listed
+	return nil
+}
+
+// mark is what moves whenever something is added to a subject, or more events may be removed: its seal, and the time before
+// which they may.
+func (v *verification) mark(ctx context.Context, id ID, seal string) ([]byte, error) {
+	var now []byte
+	if err := v.q.QueryRowContext(ctx, seal, v.t.id, id).Scan(&now); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	removed, err := v.t.db.eventsRemoved(ctx, v.q)
+	if err != nil && !errors.Is(err, errRecord) {
+		return nil, err
+	}
+	v.removed = max(removed, v.removed)
+	return binary.BigEndian.AppendUint64(now, uint64(v.removed)), nil //nolint:gosec // the bits are compared
 }
 
 func (v *verification) fault(kind string, of ID, ordinal int64, field, what string) {

@@ -14,7 +14,7 @@ func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, err
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}
-	if v.sealed = i.sealed; senseless != nil {
+	if senseless != nil {
 		return v.at(KindIncoming, id, 0, "", whatUnreadable), nil
 	}
 	sealed, form, err := openSeal(v.t.db.keys, i.sealed, incomingSealPlace(v.t.id, id))
@@ -62,7 +62,9 @@ func (c *incomingCheck) read(t *Tenant, row scanner) link {
 	}
 	out := r.link(body, metadata, true)
 	if out.fault == "" {
-		c.field, out.fault = c.follow(&r, metadata)
+		if c.field, out.fault = c.follow(&r, metadata); out.fault == "" {
+			c.field = ""
+		}
 	}
 	return out
 }

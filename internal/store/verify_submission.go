@@ -86,7 +86,7 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}
-	if v.sealed = s.sealed; senseless != nil {
+	if senseless != nil {
 		return v.at(KindSubmission, id, 0, "", whatUnreadable), nil
 	}
 	sealed, form, err := openSeal(v.t.db.keys, s.sealed, submissionSealPlace(v.t.id, id))
@@ -166,7 +166,9 @@ func (c *submissionCheck) read(t *Tenant, row scanner) link {
 	if out.fault != "" {
 		return out
 	}
-	c.field, out.fault = c.follow(&e, body, true)
+	if c.field, out.fault = c.follow(&e, body, true); out.fault == "" {
+		c.field = ""
+	}
 	return out
 }
 
@@ -199,6 +201,9 @@ func (c *submissionCheck) conclude(sealed seal, form sealForm, at end) (field, w
 	accept := c.events.v.accept
 	if form == sealWhole && !accept && sealed.subject != sha256.Sum256(c.s.document) {
 		return "document", "it is not what was sent"
+	}
+	if c.s.account != c.events.v.t.account {
+		return "account_id", "it is not that of the tenant"
 	}
 	if field, what := c.expected.differs(&c.s.Submission, sealed.history&sealFound != 0 || accept); what != "" {
 		return field, what

@@ -1,0 +1,403 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/provider"
+	"quittance/internal/purchase"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/submission"
+)
+
+// proven are the tables that hold evidence or what follows from it, with the columns that a verification does not look at,
+// and why. Every other column of them is altered in every row by [TestAnyAlterationIsFound].
+var proven = map[string]map[string]string{
+	"submissions": {
+		"poll_wait": "how long the last wait was: it decides when the provider is asked, and nothing else", "due_at": "when it is work",
+		"next_check_at": "when the provider is asked next: a plan", "lease": "who works on it",
+	},
+	"states": {}, "evidence": {}, "incoming": {}, "revisions": {}, "events": {}, "sealed_settings": {},
+	"deliveries": {
+		"state": "how the receiver took it: a company's receiver is no provider", "reason": "as state", "attempts": "as state", "round": "as state",
+		"updated_at": "as state", "due_at": "when it is work", "lease": "who works on it", "leased": "as lease",
+	},
+	"tenants": {
+		"created_at": "no evidence follows from it", "frozen_at": "whether it is the company's present one: a reset of a sandbox",
+		"invoices": "it numbers drafts", "credit_notes": "it numbers drafts", "incoming": "it numbers a list", "*": "it counts or numbers what is no evidence",
+	},
+}
+
+// notProven are the tables without evidence, and why.
+var notProven = map[string]string{
+	"accounts": "an administrator's", "users": "an administrator's", "tokens": "who is logged in", "limits": "who tried to be",
+	"connections": "credentials are bound to the row by themselves", "invoices": "drafts, which their company changes; what was sent stands in submissions",
+	"invoice_deletions": "drafts that are gone", "invoice_summaries": "what lists show of drafts", "credit_notes": "drafts", "subscriptions": "signing secrets are bound to the row by themselves", "attempts": "what receivers answered; removed by age",
+	"idempotency": "answers to repeated calls, for a day", "purchase_syncs": "where a sync stands", "settings": "what is true of the installation",
+	"audit": "the audit log has a test of its own", "audit_heads": "as audit", "sealing_keys": "which keys there are; they prove themselves",
+	"servers": "who is running", "resealed": "withheld bodies under a newer key: without it, or with another value, the row's own counts or none opens",
+	"goose_db_version": "the schema", "sqlite_sequence": "the engine's",
+}
+
+// rules are those of the service.
+func rules() store.Replay { return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread} }
+
+// scripted answers with what it is told to, and otherwise as the simulator does.
+type scripted struct {
+	*provider.Simulator
+	next []provider.Answer
+}
+
+func (s *scripted) pop() (a provider.Answer, ok bool) {
+	if len(s.next) == 0 {
+		return a, false
+	}
+	a, s.next = s.next[0], s.next[1:]
+	return a, true
+}
+
+func (s *scripted) Submit(ctx context.Context, doc provider.Document) provider.Answer {
+	real := s.Simulator.Submit(ctx, doc)
+	if a, ok := s.pop(); ok {
+		return a
+	}
+	return real
+}
+
+func (s *scripted) Status(ctx context.Context, reference string) provider.Answer {
+	if a, ok := s.pop(); ok {
+		return a
+	}
+	return s.Simulator.Status(ctx, reference)
+}
+
+// story fills a store by the service's own rules: submissions of every kind of end, incoming e-invoices, events that
+// were removed for their age, deliveries.
+func (f *fixture) story(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	adapter := &scripted{Simulator: provider.NewSimulator(f.Clock.Now, time.Minute)}
+	service := submission.New(f.DB, submission.Config{
+		Environment: "sandbox", CallTimeout: time.Second, Polling: submission.Polling{First: time.Second, Max: time.Hour},
+		Adapters: submission.NewAdapters(f.DB, func(store.Connection, secret.Text) (provider.Adapter, error) { return adapter, nil }),
+		Log:      slog.New(slog.DiscardHandler), Observe: func(string, string, time.Duration) {},
+	})
+	submit := func(number string) store.ID {
+		f.Clock.Advance(time.Second)
+		sent, err := service.Submit(ctx, f.tenant, f.create(t, number).ID)
+		must(t, err)
+		return sent.Submission.ID
+	}
+	poll := func(times int) {
+		for range times {
+			f.Clock.Advance(70 * time.Second)
+			for _, call := range f.claimSubmissions(t, 10) {
+				_, err := service.Reconcile(ctx, call)
+				must(t, err)
+			}
+		}
+	}
+	submit("INV-REMOVED")
+	poll(6)
+	f.Clock.Advance(30 * 24 * time.Hour)
+	removed, err := f.Retain(ctx, store.Retention{Events: 24 * time.Hour})
+	must(t, err)
+	if removed == 0 {
+		t.Fatal("no event was removed")
+	}
+	f.subscribe(t, api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal, api.EventIncomingReceived)
+	f.subscribe(t, api.EventStatusChanged, api.EventIncomingRevised)
+	submit("INV-DONE")
+	poll(6)
+	submit("INV-UNDER-WAY")
+	unclear := provider.Answer{Kind: provider.Unclear, HTTPStatus: 500, MediaType: "text/html", Body: []byte("<html>")}
+	adapter.next = []provider.Answer{unclear}
+	contradicted := submit("INV-CONTRADICTED")
+	_, err = f.ResolveSubmission(ctx, contradicted, store.DecisionReject, "they said so")
+	must(t, err)
+	poll(1)
+	echo := unclear
+	echo.Echoed, echo.Body = true, []byte("sealed-canary")
+	adapter.next = []provider.Answer{echo}
+	submit("INV-WITHHELD")
+	withheld := real("y", "sealed-canary")
+	withheld.Withheld = true
+	retain(t, f.mustClaim(t), onward("c"), real("x", "one"), real("x", "two"), withheld)
+	found, err := f.VerifyEvidence(ctx, rules())
+	must(t, err)
+	if len(found.Faults) > 0 || found.Chains < 7 {
+		t.Fatalf("before anything was altered: %+v", found)
+	}
+}
+
+// real is a purchase document whose metadata say what is shown of it, as the provider protocol has it.
+func real(id, body string) store.NewIncoming {
+	doc := incoming(id, body)
+	doc.Metadata = fmt.Appendf(nil, `{"id":%q,"document_type":"invoice","invoice_number":"SUP-%s","supplier_name":"Söhne & Co","supplier_network_id":"1234567890",
+		"issue_date":"2026-02-27","due_date":"2026-03-27","currency":"AED","total_amount":1050.00,"received_at":"2026-03-01T08:00:00.123456Z","sha256":%q}`,
+		id, id, *doc.ClaimedSHA256)
+	return doc
+}
+
+// catalogue returns the columns of every table as the database itself has them.
+func (f *fixture) catalogue(t *testing.T) map[string][]string {
+	t.Helper()
+	query := `select table_name, column_name from information_schema.columns where table_schema = 'public' order by table_name, ordinal_position`
+	if f.Path != "" {
+		query = `select t.name, c.name from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table' order by t.name, c.cid`
+	}
+	rows, err := f.raw.QueryContext(t.Context(), query)
+	must(t, err)
+	defer func() { must(t, rows.Close()) }()
+	out := map[string][]string{}
+	for rows.Next() {
+		var table, column string
+		must(t, rows.Scan(&table, &column))
+		out[table] = append(out[table], column)
+	}
+	must(t, rows.Err())
+	return out
+}
+
+// decided returns the columns of a table that are proven, and fails for a column or table that nobody has decided about.
+func decidedColumns(t *testing.T, table string, columns []string) (altered []string) {
+	t.Helper()
+	exempt, isProven := proven[table]
+	if !isProven {
+		if notProven[table] == "" {
+			t.Errorf("nobody has decided whether the table %s holds evidence", table)
+		}
+		return nil
+	}
+	for _, column := range columns {
+		switch {
+		case exempt[column] != "":
+		case table == "tenants" && !slices.Contains([]string{"id", "account_id", "events", "events_seal"}, column):
+		default:
+			altered = append(altered, column)
+		}
+	}
+	for column := range exempt {
+		if column != "*" && !slices.Contains(columns, column) {
+			t.Errorf("%s has no column %s", table, column)
+		}
+	}
+	return altered
+}
+
+// TestAnyAlterationIsFound alters every column of every row of every table that holds evidence or what follows from it, as
+// somebody does who may do anything to the database and has no keys: to another value, to null, to the value of another
+// row; removes each row, and adds a copy of each. Each time a verification finds a fault. The columns are those of the
+// database's own catalogue.
+func TestAnyAlterationIsFound(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.story(t)
+		a := f.attacker(t)
+		a.unbind(t)
+		catalogue := f.catalogue(t)
+		tried, refused := 0, 0
+		for table, columns := range catalogue {
+			altered := decidedColumns(t, table, columns)
+			if altered == nil {
+				continue
+			}
+			rows := a.table(t, table, columns)
+			if len(rows) == 0 {
+				t.Errorf("%s has no row", table)
+			}
+			for n := range rows {
+				for _, change := range alterations(table, columns, altered, rows, n, a.sqlite) {
+					tried++
+					if !f.try(t, a, change) {
+						refused++
+					}
+				}
+			}
+		}
+		for table := range proven {
+			if len(catalogue[table]) == 0 {
+				t.Errorf("there is no table %s", table)
+			}
+		}
+		t.Logf("%d alterations, %d of them refused by the database", tried, refused)
+		if tried-refused < 1800 {
+			t.Errorf("only %d alterations were made", tried-refused)
+		}
+	})
+}
+
+// unbind takes away the constraints of the tables, so that the database refuses as little as possible.
+func (a attacker) unbind(t *testing.T) {
+	t.Helper()
+	statements := []string{`do $$ declare r record; begin
+		for r in select conrelid::regclass as t, conname from pg_constraint where connamespace = 'public'::regnamespace and contype in ('c', 'u', 'f') loop
+			execute format('alter table %s drop constraint if exists %I cascade', r.t, r.conname);
+		end loop;
+		for r in select conrelid::regclass as t, conname from pg_constraint where connamespace = 'public'::regnamespace and contype = 'p' loop
+			execute format('alter table %s drop constraint if exists %I cascade', r.t, r.conname);
+		end loop;
+		for r in select indexname from pg_indexes where schemaname = 'public' and indexdef like 'CREATE UNIQUE%' loop
+			execute format('drop index if exists %I cascade', r.indexname);
+		end loop;
+		for r in select table_name, column_name from information_schema.columns where table_schema = 'public' and is_nullable = 'NO' and is_identity = 'NO' loop
+			execute format('alter table %I alter column %I drop not null', r.table_name, r.column_name);
+		end loop;
+	end $$`}
+	if a.sqlite {
+		statements = []string{`pragma ignore_check_constraints = 1`, `pragma writable_schema = 1`,
+			`update sqlite_schema set sql = replace(sql, ' not null', '') where type = 'table' and name not like 'sqlite%'`, `pragma writable_schema = reset`}
+	}
+	for _, statement := range statements {
+		if _, err := a.conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// try makes a change and wants it to be found, then undoes it. It returns false when the database refuses it.
+func (f *fixture) try(t *testing.T, a attacker, change change) bool {
+	t.Helper()
+	tx, err := a.conn.BeginTx(t.Context(), nil)
+	must(t, err)
+	defer func() { must(t, tx.Rollback()) }()
+	result, err := tx.ExecContext(t.Context(), change.statement, change.args...)
+	if err != nil {
+		return false
+	}
+	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		t.Fatalf("%s: %d rows, %v", change.what, n, err)
+	}
+	found, err := f.VerifyThrough(t.Context(), tx, rules())
+	if err != nil {
+		t.Errorf("%s: %v", change.what, err)
+	} else if len(found.Faults) == 0 {
+		t.Errorf("%s is not found", change.what)
+	}
+	return true
+}
+
+// change is one alteration of one row.
+type change struct {
+	what, statement string
+	args            []any
+}
+
+// row is a row of a table, and what it is found by.
+type row struct {
+	key    any
+	values []any
+}
+
+const sqliteKey, postgresKey = "rowid", "ctid"
+
+// table reads the rows of a table.
+func (a attacker) table(t *testing.T, table string, columns []string) (out []row) {
+	t.Helper()
+	key := postgresKey + "::text"
+	if a.sqlite {
+		key = sqliteKey
+	}
+	rows, err := a.conn.QueryContext(t.Context(), `select `+key+`, `+strings.Join(columns, ", ")+` from `+table)
+	must(t, err)
+	defer func() { must(t, rows.Close()) }()
+	for rows.Next() {
+		r := row{values: make([]any, len(columns))}
+		into := []any{&r.key}
+		for n := range r.values {
+			into = append(into, &r.values[n])
+		}
+		must(t, rows.Scan(into...))
+		out = append(out, r)
+	}
+	must(t, rows.Err())
+	return out
+}
+
+// alterations are all of the n-th row of a table.
+func alterations(table string, columns, altered []string, rows []row, n int, sqlite bool) (out []change) {
+	here := ` where ` + postgresKey + ` = $1::tid`
+	if sqlite {
+		here = ` where ` + sqliteKey + ` = $1`
+	}
+	r := rows[n]
+	for _, column := range altered {
+		at := slices.Index(columns, column)
+		set := func(how string, value any) {
+			out = append(out, change{fmt.Sprintf("%s %s of row %d of %s", how, column, n+1, table), `update ` + table + ` set ` + column + ` = $2` + here, []any{r.key, value}})
+		}
+		if flipped := flip(r.values[at], table, column); flipped != nil {
+			set("another", flipped)
+		}
+		if r.values[at] != nil {
+			set("no", nil)
+		}
+		other := slices.IndexFunc(rows, func(o row) bool { return o.values[at] != nil && fmt.Sprint(o.values[at]) != fmt.Sprint(r.values[at]) })
+		if other >= 0 {
+			set("another row's", rows[other].values[at])
+		}
+	}
+	if table == "tenants" {
+		return out // a company that is gone with all that it has is gone: see the anchor
+	}
+	out = append(out, change{fmt.Sprintf("no row %d of %s", n+1, table), `delete from ` + table + here, []any{r.key}})
+	values := slices.Clone(r.values)
+	for _, column := range []string{"id", "ordinal", "revision", "position", "dimension", "subscription_id", "provider_document_id"} {
+		if at := slices.Index(columns, column); at >= 0 {
+			values[at] = fresh(values[at])
+		}
+	}
+	places := make([]string, len(columns))
+	for n := range places {
+		places[n] = fmt.Sprintf("$%d", n+1)
+	}
+	out = append(out, change{fmt.Sprintf("a copy of row %d of %s", n+1, table), `insert into ` + table + ` (` + strings.Join(columns, ", ") + `) values (` + strings.Join(places, ", ") + `)`, values})
+	return out
+}
+
+// flip is another value than the one that stands there.
+func flip(value any, table, column string) any {
+	switch v := value.(type) {
+	case []byte:
+		if len(v) == 0 {
+			return []byte{1}
+		}
+		v = slices.Clone(v)
+		v[len(v)-1] ^= 1
+		return v
+	case int64:
+		return v + 1
+	case string:
+		return v + "x"
+	case nil:
+		switch {
+		case strings.HasSuffix(column, "_at"), column == "sequence", column == "size", column == "last_status":
+			return int64(1)
+		case strings.HasSuffix(column, "_events"), strings.HasSuffix(column, "_sha256") && table == "submissions", column == "evidence_head", column == "events":
+			return []byte{1}
+		}
+		return "x"
+	}
+	return nil
+}
+
+// fresh is a value that no row has.
+func fresh(value any) any {
+	switch v := value.(type) {
+	case []byte:
+		v = slices.Clone(v)
+		v[len(v)-2] ^= 0x55
+		return v
+	case int64:
+		return v + 1000
+	case string:
+		return v + "y"
+	}
+	return value
+}
