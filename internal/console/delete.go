@@ -18,7 +18,7 @@ func (v *visit) deleteDraft() error {
 	}
 	seen := v.form.Get("version")
 	err = v.session.Tenant.DeleteInvoice(v.r.Context(), id, func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
-	key := ""
+	var key string
 	switch {
 	case err == nil:
 		return v.redirect(said("/invoices", "good.deleted"))
