@@ -152,6 +152,7 @@ func evidenceOf(t *testing.T, c *company, recipient string) string {
 }
 
 var patchRows = []row{
+	fullRow(),
 	{name: "a field", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
 		wantRaw(t, a, "/data/buyer_city", `"Sharjah"`)
 		wantRaw(t, a, "/data/recipient_name", `"Palm Trading LLC"`)
@@ -341,6 +342,7 @@ var creditNoteOperations = []operation{
 }
 
 var creditRows = []row{
+	fullRow(),
 	{name: "the whole invoice", status: http.StatusCreated, check: func(t *testing.T, _ *company, a answer) {
 		wantRaw(t, a, "/data/total_amount", "1050.00")
 		wantRaw(t, a, "/data/currency", `"AED"`)

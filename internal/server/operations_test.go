@@ -43,6 +43,7 @@ type row struct {
 // walkConfig are the limits the walk meets.
 func walkConfig(c *service.Config) {
 	c.RateLimit, c.LoginRate = callsAMinute, loginsAMinute
+	c.Quotas.StoredBytes = storeMost
 	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
@@ -146,6 +147,7 @@ func (c *company) suspend(t *testing.T) {
 }
 
 var createRows = []row{
+	fullRow(),
 	{name: "every field", status: http.StatusCreated, check: func(t *testing.T, c *company, a answer) {
 		wantRaw(t, a, "/data/submitted", "false")
 		read := c.get(t, invoices+"/"+a.text1(t, "/data/id"))
