@@ -34,7 +34,7 @@ func guides(t *testing.T) map[string]string {
 func TestTheCommandLinesOfTheGuides(t *testing.T) {
 	texts := guides(t)
 	t.Chdir(t.TempDir())
-	for _, file := range []string{"key.json", "credential.txt", "profile.json", "evidence.json"} {
+	for _, file := range []string{"key.json", "credential.txt", "profile.json", "evidence.json", "cert.pem", "cert-key.pem"} {
 		if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -44,6 +44,7 @@ func TestTheCommandLinesOfTheGuides(t *testing.T) {
 		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
 			script := strings.ReplaceAll(block[1], "\\\n", " ")
 			script = strings.ReplaceAll(script, "$DB", "--database postgres://db/quittance --key-file key.json")
+			script = strings.ReplaceAll(script, "KEY_ID", "2215823711")
 			for line := range strings.Lines(script) {
 				line, _, _ = strings.Cut(line, " # ")
 				line, _, _ = strings.Cut(line, " > ")

@@ -212,7 +212,9 @@ key promote and still seal under the key before. If servers_behind is not 0, giv
 
 // Run seals everything anew under the primary key.
 func (c keyResealCmd) Run(env environment) error {
-	return c.change(env, func(env environment, db *store.DB, _ *secret.Keyring, _ string) error { return c.reseal(env, db, c.keyWait) })
+	return c.change(env, func(env environment, db *store.DB, _ *secret.Keyring, _ string) error {
+		return c.reseal(env, db, c.keyWait)
+	})
 }
 
 // reseal seals everything anew and prints how much there was.

@@ -33,7 +33,10 @@ func TestRotationOverMachines(t *testing.T) {
 	loads := []*load{startLoad(f, "http://"+first, 4, 20*time.Millisecond), startLoad(f, other, 4, 20*time.Millisecond)}
 	loads[1].numbers.Store(500_000) // so that no two submit the same number
 	at := []string{"--database", f.database, "--key-file", "key.json", "--json"}
-	key := func(args ...string) []byte { t.Helper(); return f.command(t, "", append(append([]string{"key"}, args...), at...)...) }
+	key := func(args ...string) []byte {
+		t.Helper()
+		return f.command(t, "", append(append([]string{"key"}, args...), at...)...)
+	}
 	old := at0(t, f.command(t, "", "key", "list", "--key-file", "key.json", "--json"), "/0/id")
 
 	added := at0(t, key("add"), "/key_id")
