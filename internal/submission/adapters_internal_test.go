@@ -1,6 +1,7 @@
 package submission
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -44,5 +45,33 @@ func TestAdaptersAreBounded(t *testing.T) {
 	}
 	if len(adapters.open) != 2 || adapters.used.Len() != 2 {
 		t.Errorf("%d and %d adapters are kept, want 2", len(adapters.open), adapters.used.Len())
+	}
+}
+
+// TestKeptAdapterOfChangedConnection: an adapter that is kept is not used for a connection that somebody has changed in the
+// database, whether the change shows in the time of the last change or not.
+func TestKeptAdapterOfChangedConnection(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite)
+	adapters := NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter, error) {
+		return provider.NewSimulator(time.Now, time.Second), nil
+	})
+	account, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adapters.For(c); err != nil {
+		t.Fatal(err)
+	}
+	changed := c
+	changed.Approval = &store.Approval{At: c.CreatedAt, By: "Mallory", Contract: "C-1", Release: "1"}
+	if _, err := adapters.For(changed); !errors.Is(err, store.ErrChangedRow) || !errors.Is(err, ErrNoAdapter) {
+		t.Errorf("a connection that was not approved: %v", err)
+	}
+	if _, err := adapters.For(c); err != nil {
+		t.Errorf("the connection as it was: %v", err)
 	}
 }
