@@ -19,17 +19,17 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// onDatabases runs a test on each engine, with the address of a database of its own.
+// onDatabases runs a test on each engine, with the address of a database of its own, which has a schema: no command of an
+// administrator makes one.
 func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
-			if engine == storetest.Postgres {
-				test(t, pgtest.URL(t))
-				return
-			}
 			database := "sqlite:" + filepath.Join(t.TempDir(), "quittance.db")
-			db, err := store.Open(t.Context(), database, store.Options{}) // no command of an administrator makes one
+			if engine == storetest.Postgres {
+				database = pgtest.URL(t)
+			}
+			db, err := store.Open(t.Context(), database, store.Options{})
 			if err == nil {
 				err = db.Close()
 			}
