@@ -412,6 +412,9 @@ func (s *Service) sweep(ctx context.Context) {
 		if err := s.db.Sweep(ctx); err != nil {
 			s.config.Log.WarnContext(ctx, "cannot sweep", "error", err)
 		}
+		if made, err := s.db.Summarize(ctx); err != nil || made > 0 { // of what replicas of the version before have stored
+			s.config.Log.InfoContext(ctx, "invoices summarized", "invoices", made, "error", err)
+		}
 		if removed, err := s.db.Retain(ctx, s.config.Retention); err != nil || removed > 0 {
 			s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
 		}

@@ -80,3 +80,18 @@ func (db *DB) VerifyThrough(ctx context.Context, q interface {
 ) (Verified, error) {
 	return db.verifyThrough(unlimited(ctx), q, replay)
 }
+
+// ReadSlowly reads a list whose statement ends only when it is interrupted.
+func ReadSlowly(ctx context.Context, t *Tenant, sqlite bool) error {
+	statement := `select count(*) from generate_series(1, 1000000000000)`
+	if sqlite {
+		statement = `with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n`
+	}
+	return t.list(ctx, func(ctx context.Context, q querier) error {
+		var n int64
+		return q.QueryRowContext(ctx, statement).Scan(&n)
+	})
+}
+
+// ShortenLists bounds lists by another time than five seconds.
+func (db *DB) ShortenLists(timeout time.Duration) { db.listLimit.timeout = timeout }

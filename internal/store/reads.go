@@ -26,8 +26,8 @@ var ErrListsBusy = fmt.Errorf("%w: too many lists of this company at a time", Er
 // listLimiter bounds how many lists are read at a time, for each company and in all. It is safe for concurrent use.
 type listLimiter struct {
 	all chan struct{}
-	// wait is listWait; tests shorten it.
-	wait time.Duration
+	// wait and timeout are listWait and listTimeout; tests shorten them.
+	wait, timeout time.Duration
 
 	mu        sync.Mutex
 	companies map[ID]*companyLists // without those that read nothing
@@ -41,7 +41,7 @@ type companyLists struct {
 
 // newListLimiter returns a limiter of so many lists in all, from 1.
 func newListLimiter(most int) *listLimiter {
-	return &listLimiter{all: make(chan struct{}, most), wait: listWait, companies: map[ID]*companyLists{}}
+	return &listLimiter{all: make(chan struct{}, most), wait: listWait, timeout: listTimeout, companies: map[ID]*companyLists{}}
 }
 
 // enter waits for a slot of the company and one of all, and returns how to give them back. It fails with [ErrListsBusy] when
@@ -102,7 +102,7 @@ func (t *Tenant) list(ctx context.Context, fn func(ctx context.Context, q querie
 	if t.tx != nil {
 		return t.db.fail(fn(ctx, t.tx))
 	}
-	bounded, cancel := context.WithTimeout(ctx, listTimeout)
+	bounded, cancel := context.WithTimeout(ctx, t.db.listLimit.timeout)
 	defer cancel()
 	leave, err := t.db.listLimit.enter(bounded, t.id)
 	if err == nil {
