@@ -61,6 +61,9 @@ func problemOf(err error) *problem {
 	if _, ok := errors.AsType[*account.LimitedError](err); ok {
 		return &problem{status: http.StatusTooManyRequests, cause: err}
 	}
+	if quota, ok := errors.AsType[*store.QuotaError](err); ok {
+		return &problem{status: http.StatusConflict, words: "quota_" + quota.Quota, cause: err}
+	}
 	for _, known := range [...]struct {
 		err    error
 		status int

@@ -226,8 +226,6 @@ func (v *visit) subscribe() error {
 			}
 		}
 		return v.answerSubscribe(http.StatusUnprocessableEntity, form)
-	case errors.Is(err, store.ErrLimit):
-		return &problem{status: http.StatusConflict, words: "limit", cause: err}
 	case err != nil:
 		return err
 	}

@@ -1,0 +1,28 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"quittance/internal/store"
+)
+
+// TestQuotaPages: each quota that refuses something has a page of its own, which says what to do.
+func TestQuotaPages(t *testing.T) {
+	words, err := readCatalogue("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
+		p := problemOf(fmt.Errorf("create: %w", &store.QuotaError{Quota: quota, Limit: 7}))
+		if p.status != http.StatusConflict {
+			t.Errorf("%s is answered %d", quota, p.status)
+		}
+		for _, part := range []string{"title", "text"} {
+			if text := words.either("error."+p.words+"."+part, ""); text == "" {
+				t.Errorf("%s has no %s", quota, part)
+			}
+		}
+	}
+}
