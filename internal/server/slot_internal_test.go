@@ -4,13 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
 
+	"quittance/internal/account"
 	"quittance/internal/connlimit"
+	"quittance/internal/secret"
 	"quittance/internal/share"
+	"quittance/internal/source"
 	"quittance/internal/store"
 )
 
@@ -63,4 +69,127 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 func roomy(t *testing.T) *admission {
 	t.Helper()
 	return newAdmission(&Config{MaxRequests: 8, MaxBody: 1 << 20, AnonymousRate: 10, Now: time.Now}, connlimit.Config{Total: 64, PerSource: 4})
+}
+
+// TestCallersDoNotWaitForStrangers: however many strangers are worked on, whoever presents a credential that was accepted
+// here is served, and whoever asks whether the process is well.
+func TestCallersDoNotWaitForStrangers(t *testing.T) {
+	running, db := troubled(t, io.Discard)
+	s, ok := running.Config.Handler.(*Server)
+	if !ok {
+		t.Fatal("another handler")
+	}
+	s.admission = roomy(t)
+	made, err := db.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := db.UserByEmail(t.Context(), "a@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(path, token string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	if _, err := db.CreateToken(t.Context(), user, secret.Digest(secret.New("known")), db.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if status := ask(client+"/account", "known"); status != http.StatusOK {
+		t.Fatalf("the first call answered %d", status)
+	}
+	taken := 0
+	for n := range 256 {
+		if s.admission.strangers.Take(holder{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}), 32)}, 1) {
+			taken++
+		}
+	}
+	if taken != leastSide {
+		t.Fatalf("strangers took %d places, want all %d", taken, leastSide)
+	}
+	for path, want := range map[string]int{client + "/account": http.StatusOK, "/healthz": http.StatusOK} {
+		if status := ask(path, "known"); status != want {
+			t.Errorf("%s answered %d, want %d", path, status, want)
+		}
+	}
+	if status := ask(client+"/account", "unknown"); status != http.StatusServiceUnavailable {
+		t.Errorf("a stranger without a place was answered %d", status)
+	}
+	// A credential that is not accepted any more is a stranger's again.
+	if err := db.RevokeToken(t.Context(), secret.Digest(secret.New("known"))); err != nil {
+		t.Fatal(err)
+	}
+	if status := ask(client+"/account", "known"); status != http.StatusUnauthorized {
+		t.Errorf("a revoked token was answered %d", status)
+	}
+	if status := ask(client+"/account", "known"); status != http.StatusServiceUnavailable {
+		t.Errorf("a token that was found to be revoked was answered %d, as if it were known", status)
+	}
+	if _, known := s.admission.credentials.company(secret.Digest(secret.New("known"))); known || made.ID.IsZero() {
+		t.Error("a revoked token is known")
+	}
+}
+
+// TestCredentialCache: the memory of the cache is bounded, and what is asked for again is not forgotten first.
+func TestCredentialCache(t *testing.T) {
+	c := newCredentialCache()
+	digest := func(n int) (d [32]byte) {
+		d[0], d[1], d[2] = byte(n), byte(n>>8), byte(n>>16)
+		return d
+	}
+	for n := range 5 * cachedCredentials {
+		c.add(digest(n), store.ID{1})
+		if n%1000 == 0 {
+			c.add(digest(7), store.ID{2}) // each request of its owner adds it again
+		}
+	}
+	if held := len(c.recent) + len(c.before); held > 2*cachedCredentials {
+		t.Errorf("%d credentials are held", held)
+	}
+	if company, ok := c.company(digest(7)); !ok || company != (store.ID{2}) {
+		t.Error("one that is used all the time is forgotten")
+	}
+	if _, ok := c.company(digest(5*cachedCredentials - 1)); !ok {
+		t.Error("the last one is not there")
+	}
+	if _, ok := c.company(digest(8)); ok {
+		t.Error("the first of many is still there")
+	}
+}
+
+// TestAnonymousLimiter: counts end with their minute, are bounded in number, and what is given back is not counted.
+func TestAnonymousLimiter(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := newAnonymousLimiter(3, func() time.Time { return now })
+	one := source.Parse("192.0.2.1")
+	for n := range 5 {
+		err := l.spend(one, 1)
+		if limited, ok := errors.AsType[*account.LimitedError](err); ok != (n >= 3) || ok && (limited.Limit.Reset <= 0 || limited.Limit.Reset > time.Minute) {
+			t.Errorf("request %d: %v", n, err)
+		}
+	}
+	l.refund(one, 1)
+	if err := l.spend(one, 2); err == nil {
+		t.Error("two were let through where one is left")
+	}
+	if err := l.spend(one, 1); err != nil {
+		t.Errorf("what was given back is counted: %v", err)
+	}
+	now = now.Add(time.Minute)
+	if err := l.spend(one, 3); err != nil {
+		t.Errorf("the next minute: %v", err)
+	}
+	for n := range mostSources + 100 {
+		_ = l.spend(source.Of(netip.AddrFrom4([4]byte{11, byte(n >> 16), byte(n >> 8), byte(n)})), 1)
+	}
+	if len(l.windows) > mostSources+1 {
+		t.Errorf("%d sources are held", len(l.windows))
+	}
+	now = now.Add(2 * time.Minute)
+	if err := l.spend(one, 1); err != nil || len(l.windows) != 1 {
+		t.Errorf("%d sources are held after their minute: %v", len(l.windows), err)
+	}
 }
