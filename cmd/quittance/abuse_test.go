@@ -253,7 +253,7 @@ func (a *abused) withstands(t *testing.T, what attack, connections int) {
 	t.Helper()
 	const rounds, retries = 3, 3
 	var ratios []float64
-	for round := 0; round < rounds+retries; round++ {
+	for round := range rounds + retries {
 		if round >= rounds && slices.Sorted(slices.Values(ratios))[len(ratios)/2] <= slowdown {
 			break
 		}
@@ -330,7 +330,7 @@ func TestBodiesOfPages(t *testing.T) {
 func script(t *testing.T, line string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "run")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+line+"\nexec quittance \"$@\"\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+line+"\nexec quittance \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return name

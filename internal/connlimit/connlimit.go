@@ -189,13 +189,13 @@ func (l *listener) Accept() (net.Conn, error) {
 		admitted, evicted := l.limiter.admit(c, address)
 		if evicted != nil {
 			l.limiter.closed(Idle)
-			_ = evicted.Conn.Close() //nolint:errcheck // nobody reads from it any more
+			_ = evicted.Conn.Close() // nobody reads from it any more
 		}
 		if admitted {
 			return c, nil
 		}
 		l.limiter.closed(Refused)
-		_ = inner.Close() //nolint:errcheck // nobody has read from it
+		_ = inner.Close() // nobody has read from it
 	}
 }
 

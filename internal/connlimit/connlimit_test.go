@@ -55,15 +55,17 @@ type world struct {
 	closed  map[connlimit.Reason]*atomic.Int64
 	inside  chan struct{}
 	letGo   chan struct{}
+	// idle gets a value whenever a connection begins to wait for another request.
+	idle chan struct{}
 }
 
 func start(t *testing.T, config connlimit.Config) *world {
 	t.Helper()
-	w := &world{t: t, memory: newMemory(), inside: make(chan struct{}), letGo: make(chan struct{}),
+	w := &world{t: t, memory: newMemory(), inside: make(chan struct{}), letGo: make(chan struct{}), idle: make(chan struct{}, 1000),
 		closed: map[connlimit.Reason]*atomic.Int64{connlimit.Idle: {}, connlimit.Refused: {}}}
 	config.Closed = func(reason connlimit.Reason) { w.closed[reason].Add(1) }
 	w.limiter = connlimit.New(config)
-	server := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: w.limiter.ConnState, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: w.state, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			w.inside <- struct{}{}
 			<-w.letGo
@@ -88,18 +90,27 @@ func start(t *testing.T, config connlimit.Config) *world {
 	return w
 }
 
+// state tells the limiter, and then the test.
+func (w *world) state(c net.Conn, state http.ConnState) {
+	w.limiter.ConnState(c, state)
+	if state == http.StateIdle {
+		w.idle <- struct{}{}
+	}
+}
+
 // dial opens a connection from an address; it waits until it has been accepted.
 func (w *world) dial(address string) *client {
 	w.t.Helper()
 	near, far := net.Pipe()
 	w.t.Cleanup(func() { _ = near.Close() })
 	w.memory.coming <- from{far, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 40000))}
-	return &client{t: w.t, conn: near, reader: bufio.NewReader(near)}
+	return &client{t: w.t, idle: w.idle, conn: near, reader: bufio.NewReader(near)}
 }
 
 // client is the other end of a connection.
 type client struct {
 	t      *testing.T
+	idle   chan struct{}
 	conn   net.Conn
 	reader *bufio.Reader
 }
@@ -110,7 +121,11 @@ func (c *client) get() bool {
 		return false
 	}
 	response, err := http.ReadResponse(c.reader, nil)
-	return err == nil && response.StatusCode == http.StatusOK
+	if err != nil || response.StatusCode != http.StatusOK {
+		return false
+	}
+	<-c.idle
+	return true
 }
 
 // begin sends a request that is under way when it returns.

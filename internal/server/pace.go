@@ -46,7 +46,7 @@ type pacedBody struct {
 // Read implements [io.Reader].
 func (b *pacedBody) Read(p []byte) (int, error) {
 	if b.began.IsZero() {
-		b.began = time.Now()
+		b.began = machineTime()
 	}
 	until := b.pace.until(b.began, b.read)
 	// The time for the answer begins after the body.
@@ -64,6 +64,9 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// machineTime is the clock that deadlines of connections go by.
+func machineTime() time.Time { return time.Now() } //nolint:forbidigo // the operating system knows no other
 
 // deadline sets a deadline where there is a connection that has one.
 func deadline(set func(time.Time) error, at time.Time) error {
@@ -105,7 +108,7 @@ func (a *answerWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // WriteHeader implements [http.ResponseWriter].
 func (a *answerWriter) WriteHeader(status int) {
 	if a.status == 0 {
-		a.status, a.began = status, time.Now()
+		a.status, a.began = status, machineTime()
 		a.begun()
 		a.failed = errors.Join(a.leaveBody(), deadline(a.controller.SetWriteDeadline, a.pace.until(a.began, 0)))
 	}
@@ -122,15 +125,15 @@ func (a *answerWriter) leaveBody() error {
 		a.Header().Set("Connection", "close")
 		a.lingers = true
 	}
-	return deadline(a.controller.SetReadDeadline, time.Now().Add(lingering))
+	return deadline(a.controller.SetReadDeadline, machineTime().Add(lingering))
 }
 
 // linger lets a client that still sends see its answer before the connection ends.
 func (a *answerWriter) linger() {
-	if !a.lingers || a.controller.Flush() != nil || deadline(a.controller.SetReadDeadline, time.Now().Add(lingering)) != nil {
+	if !a.lingers || a.controller.Flush() != nil || deadline(a.controller.SetReadDeadline, machineTime().Add(lingering)) != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, a.body.ReadCloser, lingerBytes) //nolint:errcheck // whatever ends it, the connection ends
+	_, _ = io.CopyN(io.Discard, a.body.ReadCloser, lingerBytes) // whatever ends it, the connection ends
 }
 
 // Write implements [io.Writer], piece by piece: a deadline is for what is to be written before it.

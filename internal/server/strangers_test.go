@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -29,9 +30,7 @@ var strangers = []request{
 // from is a request as it comes from a source, through a proxy.
 func (r request) from(source string) request {
 	header := http.Header{"X-Forwarded-For": {source}}
-	for name, values := range r.header {
-		header[name] = values
-	}
+	maps.Copy(header, r.header)
 	r.header = header
 	return r
 }
