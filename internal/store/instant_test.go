@@ -23,9 +23,12 @@ func TestOneInstant(t *testing.T) {
 		var err error
 		f.tenant, err = f.Tenant(t.Context(), f.account.ID)
 		must(t, err)
-		s := f.subscribe(t, api.EventKinds[:]...)
-		if same := f.number(t, `select count(*) from subscriptions where id = $1`, s.ID); same != 1 {
-			t.Fatal("no subscription")
+		f.subscribe(t, api.EventKinds[:]...)
+		made, err := f.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "second@example.com", PasswordHash: "-"})
+		must(t, err)
+		if others := f.number(t, `select count(*) from accounts a join tenants t on t.account_id = a.id join users u on u.account_id = a.id
+			where a.id = $1 and (t.created_at <> a.created_at or u.created_at <> a.created_at or a.created_at <> $2)`, made.ID, made.CreatedAt.UnixMicro()); others != 0 {
+			t.Error("an account, its tenant and its user bear several times")
 		}
 		after := record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
 		at := after.LastCheckedAt.UnixMicro()
