@@ -79,7 +79,11 @@ func bugs() []bug {
 
 // lockInvoice`, `	if err == nil && PLANTED {
 		err = t.write(ctx, "late events", func(ctx context.Context, tx *tx) error {
-			return appendEvents(ctx, tx, t, told, api.ResourceSubmission, after.ID, api.SubmissionPayload{States: after.States.Wire(), InvoiceID: after.Invoice.String(), InvoiceNumber: after.Number})
+			late, err := emit(ctx, tx, t, tx.now(), told, api.ResourceSubmission, after.ID, api.SubmissionPayload{States: after.States.Wire(), InvoiceID: after.Invoice.String(), InvoiceNumber: after.Number})
+			if err != nil {
+				return err
+			}
+			return late.write(ctx, tx)
 		})
 	}
 	return after, err
@@ -92,13 +96,13 @@ func bugs() []bug {
 		{name: "no look-up after a crash in the call", file: "store/submission.go",
 			old: `	s.NextCheckAt = s.DueAt
 	s.lease++
-	if reserved`,
+	if before`,
 			new: `	if PLANTED {
 		s.DueAt = new(now.Add(1000 * time.Hour))
 	}
 	s.NextCheckAt = s.DueAt
 	s.lease++
-	if reserved`},
+	if before`},
 		{name: "late worker overwrites", file: "store/delivery.go",
 			old: `	type settled struct {`,
 			new: `	for _, e := range ends {
@@ -121,12 +125,12 @@ func bugs() []bug {
 			}
 		}
 		return err`},
-		{name: "only one subscription is told", file: "store/event.go",
-			old: `			deliveries = append(deliveries, []any{t.id, delivery, id, s.id, kind, api.DeliveryPending, micros(now), micros(now), micros(now)})`,
-			new: `			deliveries = append(deliveries, []any{t.id, delivery, id, s.id, kind, api.DeliveryPending, micros(now), micros(now), micros(now)})
-			if PLANTED {
-				break
-			}`},
+		{name: "only one subscription is told", file: "store/emit.go",
+			old: `		m.deliveries = append(m.deliveries, []any{t.id, id, e.ID, s.id, e.Kind, api.DeliveryPending, at, at, at})`,
+			new: `		m.deliveries = append(m.deliveries, []any{t.id, id, e.ID, s.id, e.Kind, api.DeliveryPending, at, at, at})
+		if PLANTED {
+			break
+		}`},
 		{name: "body rendered anew for each attempt", file: "webhook/deliver.go",
 			old: `	timestamp := FormatTimestamp(delivery.OccurredAt)`,
 			new: `	timestamp := FormatTimestamp(delivery.OccurredAt)
@@ -173,10 +177,11 @@ func bugs() []bug {
 		}
 		if reply, err = act(ctx, &joined); err != nil {`},
 		{name: "chain not continued", file: "store/evidence.go",
-			old: `	copy(e.Previous[:], s.head)`,
+			old: `	if copy(e.Previous[:], s.head); s.Evidence == 0 {`,
 			new: `	if !PLANTED {
 		copy(e.Previous[:], s.head)
-	}`},
+	}
+	if s.Evidence == 0 {`},
 		{name: "signing secret in the log", file: "webhook/deliver.go",
 			old: `	level := slog.LevelInfo`,
 			new: `	if PLANTED {
