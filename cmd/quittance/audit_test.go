@@ -20,7 +20,7 @@ import (
 var unaudited = map[string]string{
 	"sandbox run": "a server", "serve": "a server", "provider-sandbox": "a server",
 	"account list": "reads", "account show": "reads", "connection list": "reads", "submission list": "reads", "delivery list": "reads", "audit list": "reads",
-	"evidence verify": "reads", "evidence key": "reads", "key list": "reads the key file", "version": "reads nothing",
+	"evidence verify": "reads", "evidence key": "reads", "evidence anchor": "reads", "key list": "reads the key file", "version": "reads nothing",
 	"key generate":  "there is no database yet",
 	"backup":        "copies the database without its keys, which seal the audit log",
 	"evidence seal": "is refused where evidence is sealed, as in every new database; it records itself where it is not",

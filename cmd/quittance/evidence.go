@@ -16,6 +16,7 @@ import (
 type evidenceCmd struct {
 	Verify evidenceVerifyCmd `cmd:"" help:"Prove what is retained, what was sent, and what is shown of it."`
 	Export evidenceExportCmd `cmd:"" help:"Export the evidence of one invoice, or of one incoming e-invoice, as a signed file that verifies by itself."`
+	Anchor evidenceAnchorCmd `cmd:"" help:"Append where every chain ends to a signed file that is kept elsewhere."`
 	Key    evidenceKeyCmd    `cmd:"" help:"Print the public key that exported files are verified with."`
 	Seal   evidenceSealCmd   `cmd:"" help:"Seal the evidence of a database that is older than seals, once."`
 }
@@ -32,6 +33,7 @@ func replay() store.Replay { return store.Replay{Answer: submission.Replay, Purc
 type evidenceVerifyCmd struct {
 	admin
 	File      string `placeholder:"FILE" help:"Verify an exported file instead of a database; - is standard input."`
+	Anchor    string `placeholder:"FILE" help:"Compare with the last entry of this anchor file too, which finds a database that was put back to an earlier state."`
 	PublicKey string `placeholder:"HEX" help:"With --file: the key that the file has to be signed with, as evidence key prints it."`
 	AllSealed bool   `hidden:"" help:"Accepted for older scripts: a chain without a seal is always a fault."`
 }
@@ -40,6 +42,7 @@ type evidenceVerifyCmd struct {
 func (evidenceVerifyCmd) Help() string {
 	return `Example:
   quittance evidence verify --data ./sandbox
+  quittance evidence verify --data ./sandbox --anchor anchors.jsonl
   quittance evidence verify --file evidence.json --public-key 0b1c…
 
 Exit status 1 and the first fault of every submission and incoming e-invoice when something is not what was retained, is not
@@ -56,8 +59,29 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
+		if err := c.anchored(env, db, &found); err != nil {
+			return err
+		}
 		return c.report(env, found)
 	})
+}
+
+// anchored adds the faults that an anchor file shows.
+func (c evidenceVerifyCmd) anchored(env environment, db *store.DB, found *store.Verified) error {
+	if c.Anchor == "" {
+		return nil
+	}
+	file, err := os.ReadFile(c.Anchor)
+	if err != nil {
+		return err
+	}
+	anchors, err := db.ReadAnchors(env.ctx, file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Anchor, err)
+	}
+	faults, err := db.VerifyAnchor(env.ctx, anchors)
+	found.Faults = append(found.Faults, faults...)
+	return err
 }
 
 // report prints what a verification has found; faults are an error.
@@ -150,6 +174,61 @@ func (c evidenceExportCmd) Run(env environment) error {
 
 // errNotSealed says what to do about a database that is older than seals.
 var errNotSealed = errors.New("the evidence of this database is not sealed yet: run evidence seal once, when every server runs this version")
+
+type evidenceAnchorCmd struct {
+	admin
+	Anchor string `required:"" placeholder:"FILE" help:"The file; it is made with mode 0600 when there is none."`
+}
+
+// Help is shown by --help.
+func (evidenceAnchorCmd) Help() string {
+	return `Example:
+  quittance evidence anchor --anchor anchors.jsonl --data ./sandbox
+
+Keep the file, or copies of it, where nobody who may write the database can write. The database is compared with the last
+entry before another one is appended: one that was put back to an earlier state is found then, and nothing is appended.`
+}
+
+// Run appends an entry.
+func (c evidenceAnchorCmd) Run(env environment) error {
+	return c.with(env, func(db *store.DB) (err error) {
+		file, err := os.OpenFile(c.Anchor, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		text, err := io.ReadAll(file)
+		if err != nil {
+			return err
+		}
+		anchors, err := db.ReadAnchors(env.ctx, text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Anchor, err)
+		}
+		faults, err := db.VerifyAnchor(env.ctx, anchors)
+		if err != nil {
+			return err
+		}
+		if len(faults) > 0 {
+			return faults[0]
+		}
+		line, err := db.Anchor(env.ctx, anchors)
+		if errors.Is(err, store.ErrNotSealed) {
+			return errNotSealed
+		}
+		if err != nil {
+			return err
+		}
+		// One write of one line behind the last one: it is there as a whole, or the next reader says that it is torn.
+		if _, err := file.Write(line); err != nil {
+			return err
+		}
+		if err := file.Sync(); err != nil {
+			return err
+		}
+		return c.print(env, []field{{"anchor", c.Anchor}, {"entries", anchors.Entries + 1}, {"bytes", len(line)}})
+	})
+}
 
 type evidenceKeyCmd struct{ admin }
 

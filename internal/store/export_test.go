@@ -95,3 +95,73 @@ func ReadSlowly(ctx context.Context, t *Tenant, sqlite bool) error {
 
 // ShortenLists bounds lists by another time than five seconds.
 func (db *DB) ShortenLists(timeout time.Duration) { db.listLimit.timeout = timeout }
+
+// VerifyAnchorThrough is VerifyAnchor with what is not committed yet.
+func (db *DB) VerifyAnchorThrough(ctx context.Context, q interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, file []byte,
+) ([]EvidenceError, error) {
+	anchors, err := db.ReadAnchors(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	return db.verifyAnchor(ctx, q, anchors)
+}
+
+// Downgrade makes of a tenant's evidence what a version before readings, events and rows were sealed has left: chains of
+// the first form without seals.
+func Downgrade(ctx context.Context, t *Tenant, q interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+},
+) error {
+	exec := func(query string, args ...any) error {
+		_, err := q.ExecContext(ctx, query, args...)
+		return err
+	}
+	all, err := collect(ctx, t.db.reader, func(row scanner) (Evidence, error) { return scanEvidence(row) },
+		`select `+evidenceColumns+` from evidence where tenant_id = $1 order by submission_id, ordinal`, t.id)
+	if err != nil {
+		return err
+	}
+	var head [32]byte
+	for _, e := range all {
+		if e.Ordinal == 1 {
+			head = [32]byte{}
+		}
+		e.early, e.Previous = true, head
+		head = e.chain()
+		if err := exec(`update evidence set report = null, events = null, previous = $3, digest = $4 where tenant_id = $1 and id = $2`, t.id, e.ID, e.Previous[:], head[:]); err != nil {
+			return err
+		}
+		if err := exec(`update submissions set evidence_head = $3 where tenant_id = $1 and id = $2`, t.id, e.Submission, head[:]); err != nil {
+			return err
+		}
+	}
+	revisions, err := collect(ctx, t.db.reader, func(row scanner) (Revision, error) { return scanRevision(row) },
+		`select `+revisionColumns+fromRevisions+`1 = 1 order by r.incoming_id, r.revision`, t.id)
+	if err != nil {
+		return err
+	}
+	for _, r := range revisions {
+		if r.Revision == 1 {
+			head = [32]byte{}
+		}
+		r.events, r.Previous = nil, head
+		head = r.chain()
+		if err := exec(`update revisions set events = null, previous = $4, digest = $5 where tenant_id = $1 and incoming_id = $2 and revision = $3`,
+			t.id, r.Incoming, r.Revision, r.Previous[:], head[:]); err != nil {
+			return err
+		}
+		if err := exec(`update incoming set head = $3 where tenant_id = $1 and id = $2`, t.id, r.Incoming, head[:]); err != nil {
+			return err
+		}
+	}
+	for _, statement := range []string{`update submissions set evidence_seal = null, begun_at = null where tenant_id = $1`,
+		`update incoming set seal = null where tenant_id = $1`, `update tenants set events_seal = null where id = $1`} {
+		if err := exec(statement, t.id); err != nil {
+			return err
+		}
+	}
+	return exec(`delete from sealed_settings where id = $1`, settingEvidence())
+}

@@ -1,0 +1,222 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// anchorFormat names the form of an entry of an anchor file.
+const anchorFormat = "quittance-anchor-v1"
+
+// anchorEntry is a line of an anchor file: where every chain of a database ended at one moment, in one digest for each
+// tenant, signed, and chained to the line before. Its size depends on the number of companies alone.
+type anchorEntry struct {
+	Format string `json:"format"`
+	// At is the moment: everything that was retained before it is in the digests.
+	At time.Time `json:"at"`
+	// Previous is the SHA-256 of the line before, zeros in the first.
+	Previous  hexDigest      `json:"previous"`
+	Tenants   []anchorTenant `json:"tenants"`
+	PublicKey hexBytes       `json:"public_key"`
+	// Signature is that of the line with zeros in its place.
+	Signature hexBytes `json:"signature"`
+}
+
+// anchorTenant is what a company had at the moment of an anchor.
+type anchorTenant struct {
+	ID          ID    `json:"id"`
+	Submissions int64 `json:"submissions"`
+	Incoming    int64 `json:"incoming"`
+	// Entries is how many answers and revisions were retained.
+	Entries int64     `json:"entries"`
+	Head    hexDigest `json:"head"`
+}
+
+// text is the line of an entry, without its end.
+func (a *anchorEntry) text() ([]byte, error) { return json.Marshal(a) }
+
+// signedText is the line with zeros in the place of the signature.
+func (a *anchorEntry) signedText() ([]byte, error) {
+	plain := *a
+	plain.Signature = make(hexBytes, ed25519.SignatureSize)
+	return plain.text()
+}
+
+// Anchors is what an anchor file holds.
+type Anchors struct {
+	// Entries is how many entries it has, and At the moment of the last; zero without entries.
+	Entries int
+	At      time.Time
+
+	last *anchorEntry
+	sum  [32]byte // of the last line
+}
+
+// The ways in which an anchor file is none of this database.
+var (
+	// ErrAnchorTorn says that the last line of an anchor file is not whole: it was being written when something stopped it.
+	ErrAnchorTorn = errors.New("the last line of the anchor file is not whole: remove it")
+	errAnchor     = errors.New("it is no entry of an anchor file of this database")
+)
+
+// ReadAnchors reads an anchor file and verifies the signature of every entry, and that each follows the one before.
+func (db *DB) ReadAnchors(ctx context.Context, file []byte) (Anchors, error) {
+	var out Anchors
+	if len(file) == 0 {
+		return out, nil
+	}
+	record, err := db.evidenceRecord(ctx, db.reader)
+	if err != nil {
+		return out, db.fail(err)
+	}
+	public, _ := record.key.Public().(ed25519.PublicKey)
+	if file[len(file)-1] != '\n' {
+		return out, ErrAnchorTorn
+	}
+	for line := range bytes.Lines(file) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		var entry anchorEntry
+		err := json.Unmarshal(line, &entry)
+		again, textErr := entry.text()
+		signed, signedErr := entry.signedText()
+		out.Entries++
+		if err != nil || textErr != nil || signedErr != nil || !bytes.Equal(again, line) || entry.Format != anchorFormat || entry.Previous != hexDigest(out.sum) ||
+			!public.Equal(ed25519.PublicKey(entry.PublicKey)) || !ed25519.Verify(public, signed, entry.Signature) {
+			return out, fmt.Errorf("line %d: %w", out.Entries, errAnchor)
+		}
+		out.At, out.last, out.sum = entry.At, &entry, sha256.Sum256(line)
+	}
+	return out, nil
+}
+
+// Anchor returns the line that goes behind the last one of an anchor file, with its end: where every chain ends now. On
+// PostgreSQL what was added within the last half minute is left to the next one, because it may not have been committed yet.
+func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
+	ctx = unlimited(ctx)
+	record, err := db.evidenceRecord(ctx, db.reader)
+	if err != nil {
+		return nil, db.fail(err)
+	}
+	public, _ := record.key.Public().(ed25519.PublicKey)
+	entry := anchorEntry{Format: anchorFormat, Previous: after.sum, PublicKey: hexBytes(public), Tenants: []anchorTenant{}}
+	if entry.At, err = db.anchorMoment(ctx); err != nil {
+		return nil, err
+	}
+	tenants, err := db.tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tenants {
+		anchored, err := t.anchored(ctx, db.reader, entry.At)
+		if err != nil {
+			return nil, db.fail(err)
+		}
+		entry.Tenants = append(entry.Tenants, anchored)
+	}
+	signed, err := entry.signedText()
+	if err != nil {
+		return nil, err
+	}
+	entry.Signature = ed25519.Sign(record.key, signed)
+	line, err := entry.text()
+	return append(line, '\n'), err
+}
+
+// anchorMoment returns a moment such that nothing is committed any more that happened before it.
+func (db *DB) anchorMoment(ctx context.Context) (at time.Time, err error) {
+	if !db.exclusive {
+		return db.now().Add(-writeTimeout - 5*time.Second), nil
+	}
+	// One writer at a time: what happened before this write is committed.
+	err = db.write(ctx, "anchor", func(_ context.Context, t *tx) error {
+		at = t.now()
+		return nil
+	})
+	return at, err
+}
+
+// anchored is what a tenant had before a moment. It is a function of what is never changed, so that it is the same
+// whenever it is asked for.
+func (t *Tenant) anchored(ctx context.Context, q querier, at time.Time) (anchorTenant, error) {
+	out := anchorTenant{ID: t.id}
+	hash := newChain("quittance/anchor/v1")
+	hash.field(t.id[:])
+	for _, chains := range []struct {
+		query string
+		count *int64
+	}{
+		{`select s.id, e.ordinal, e.digest, case when s.resolved_decision = 'reject' then s.resolved_at end from submissions s left join evidence e on e.tenant_id = s.tenant_id and e.submission_id = s.id
+			and e.ordinal = (select max(m.ordinal) from evidence m where m.tenant_id = s.tenant_id and m.submission_id = s.id and m.received_at < $2)
+			where s.tenant_id = $1 and coalesce(s.begun_at, s.attempted_at) < $2 order by s.id`, &out.Submissions},
+		{`select i.id, r.revision, r.digest, cast(null as bigint) from incoming i left join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id
+			and r.revision = (select max(m.revision) from revisions m where m.tenant_id = i.tenant_id and m.incoming_id = i.id and m.retained_at < $2)
+			where i.tenant_id = $1 and i.created_at < $2 order by i.id`, &out.Incoming},
+	} {
+		if err := t.anchorChains(ctx, q, chains.query, at, &out, chains.count, hash); err != nil {
+			return out, err
+		}
+	}
+	out.Head = hash.sum()
+	return out, nil
+}
+
+func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at time.Time, out *anchorTenant, count *int64, hash chain) (err error) {
+	rows, err := q.QueryContext(ctx, query, t.id, micros(at))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id, head []byte
+		var entries, resolved *int64
+		if err := rows.Scan(&id, &entries, &head, &resolved); err != nil {
+			return err
+		}
+		if resolved != nil && *resolved >= micros(at) {
+			resolved = nil // it was decided later
+		}
+		*count++
+		if entries != nil {
+			out.Entries += *entries
+		}
+		hash.field(id)
+		hash.optionalNumber(entries)
+		hash.field(head)
+		hash.optionalNumber(resolved)
+	}
+	return rows.Err()
+}
+
+// VerifyAnchor compares the database with the last entry of an anchor file: everything that it held then it has to hold
+// still. A database that was put back to an earlier state does not, nor does one from which a submission or an incoming
+// e-invoice was removed.
+func (db *DB) VerifyAnchor(ctx context.Context, anchors Anchors) ([]EvidenceError, error) {
+	return db.verifyAnchor(ctx, db.reader, anchors)
+}
+
+func (db *DB) verifyAnchor(ctx context.Context, q querier, anchors Anchors) ([]EvidenceError, error) {
+	if anchors.last == nil {
+		return nil, nil
+	}
+	ctx = unlimited(ctx)
+	var faults []EvidenceError
+	for _, want := range anchors.last.Tenants {
+		t := &Tenant{db: db, id: want.ID}
+		got, err := t.anchored(ctx, q, anchors.At)
+		if err != nil {
+			return nil, db.fail(err)
+		}
+		if got != want {
+			faults = append(faults, EvidenceError{Tenant: want.ID, Kind: KindTenant, Of: want.ID, Field: "anchor", What: fmt.Sprintf(
+				"at %s it held %d submissions and %d incoming e-invoices with %d entries; of these %d, %d and %d are here, or they are others",
+				anchors.At.Format(time.RFC3339), want.Submissions, want.Incoming, want.Entries, got.Submissions, got.Incoming, got.Entries)})
+		}
+	}
+	return faults, nil
+}

@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// anchored anchors the store behind the entries of a file and returns the file.
+func (f *fixture) anchored(t *testing.T, file []byte) []byte {
+	t.Helper()
+	anchors, err := f.ReadAnchors(t.Context(), file)
+	must(t, err)
+	f.Clock.Advance(time.Minute)
+	line, err := f.Anchor(t.Context(), anchors)
+	must(t, err)
+	return append(slices.Clone(file), line...)
+}
+
+// against compares the store with the last entry of a file.
+func (f *fixture) against(t *testing.T, file []byte) []store.EvidenceError {
+	t.Helper()
+	anchors, err := f.ReadAnchors(t.Context(), file)
+	must(t, err)
+	faults, err := f.VerifyAnchor(t.Context(), anchors)
+	must(t, err)
+	return faults
+}
+
+// TestAnchor: whatever is added later leaves an anchor true. A submission or an incoming e-invoice that is gone with all that
+// belongs to it, an answer that is gone with its seal of that time put back, and a decision that is undone are found by the
+// anchor, also where nothing else finds them.
+func TestAnchor(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		silent := f.submit(t, "INV-SILENT") // no answer and no event
+		call := f.submit(t, "INV-1")
+		record(t, call, allFour("one", false))
+		claim, _ := retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
+		first := f.anchored(t, nil)
+		before := f.rows(t, `select evidence_seal from submissions where id = $1`, call.Submission.ID)
+		if len(before) != 1 {
+			t.Fatal("no seal")
+		}
+		a := f.attacker(t)
+		for _, statement := range []string{`create table kept_submissions as select * from submissions`, `create table kept_states as select * from states`} {
+			_, err := a.conn.ExecContext(t.Context(), statement)
+			must(t, err)
+		}
+		f.Clock.Advance(time.Second)
+		record(t, call, allFour("two", true), api.EventTerminal)
+		retain(t, claim, onward("d"), incoming("x", "two"), incoming("y", "one"))
+		f.submit(t, "INV-2")
+		if faults := f.against(t, first); len(faults) > 0 {
+			t.Fatalf("what was added later: %v", faults)
+		}
+		second := f.anchored(t, first)
+		if faults := f.against(t, second); len(faults) > 0 {
+			t.Fatalf("at once: %v", faults)
+		}
+		for name, statements := range map[string][]string{
+			"a silent submission is gone": {`delete from submissions where id = $2 and tenant_id = $1`},
+			"an earlier state is put back": {
+				`delete from evidence where tenant_id = $1 and submission_id = $3 and ordinal = 2`,
+				`delete from deliveries where tenant_id = $1`, `delete from states where tenant_id = $1`, `insert into states select * from kept_states`,
+				`delete from submissions where tenant_id = $1 and id = $3`, `insert into submissions select * from kept_submissions where id = $3 and tenant_id = $1`},
+			"an e-invoice is gone": {`delete from revisions where tenant_id = $1`, `delete from incoming where tenant_id = $1`},
+		} {
+			tx, err := a.conn.BeginTx(t.Context(), nil)
+			must(t, err)
+			for _, statement := range statements {
+				args := []any{f.tenant.Key(), silent.Submission.ID, call.Submission.ID}
+				for n := len(args); n > 0 && !strings.Contains(statement, []string{"$1", "$2", "$3"}[n-1]); n-- {
+					args = args[:n-1]
+				}
+				if len(args) == 3 && !strings.Contains(statement, "$2") {
+					statement, args = strings.ReplaceAll(statement, "$3", "$2"), []any{args[0], args[2]}
+				}
+				_, err := tx.ExecContext(t.Context(), statement, args...)
+				must(t, err)
+			}
+			faults, err := f.VerifyAnchorThrough(t.Context(), tx, second)
+			must(t, err)
+			if len(faults) != 1 || faults[0].Field != "anchor" {
+				t.Errorf("%s: found %v", name, faults)
+			}
+			must(t, tx.Rollback())
+		}
+		f.tornAnchors(t, first, second)
+	})
+}
+
+// tornAnchors: a file of which a line is changed, cut, left out or moved is none.
+func (f *fixture) tornAnchors(t *testing.T, first, second []byte) {
+	t.Helper()
+	last := second[len(first):]
+	for name, file := range map[string][]byte{
+		"a byte": bytes.Replace(second, []byte(`"submissions":2`), []byte(`"submissions":1`), 1), "the first line": last,
+		"an order": append(slices.Clone(last), first...), "the same twice": append(slices.Clone(second), last...), "nonsense": append(slices.Clone(first), "{}\n"...),
+	} {
+		if _, err := f.ReadAnchors(t.Context(), file); err == nil {
+			t.Errorf("%s can be changed unseen", name)
+		}
+	}
+	if _, err := f.ReadAnchors(t.Context(), second[:len(second)-3]); !errors.Is(err, store.ErrAnchorTorn) {
+		t.Errorf("a torn file: %v", err)
+	}
+}

@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// faultsOf verifies the store by the service's rules.
+func (f *fixture) faultsOf(t *testing.T) []store.EvidenceError {
+	t.Helper()
+	found, err := f.VerifyEvidence(t.Context(), rules())
+	must(t, err)
+	return found.Faults
+}
+
+// TestEvidenceOfBefore: the evidence of a version before seals is not believed until it is sealed as it is found, once; what
+// is not whole is not sealed. Then it is like any other: it goes on, and whatever is altered is found.
+func TestEvidenceOfBefore(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.story(t)
+		a := f.attacker(t)
+		must(t, store.Downgrade(t.Context(), f.tenant, a.conn))
+		again := f.Again(t) // a start makes no record where there is evidence
+		if faults := f.faultsOf(t); len(faults) < 8 || faults[0].Kind != store.KindDatabase {
+			t.Errorf("before it is sealed: %v", faults)
+		}
+		_, _, err := again.EvidenceKey(t.Context())
+		wantErr(t, err, store.ErrNotSealed)
+		a.do(t, `update evidence set http_status = 299 where ordinal = 2 and submission_id = (select submission_id from evidence where ordinal = 2 order by submission_id limit 1)`)
+		done, err := f.SealEvidence(t.Context(), rules())
+		must(t, err)
+		if done.Sealed < 6 || len(done.Faults) != 1 || done.Faults[0].Ordinal != 2 {
+			t.Errorf("sealed %+v", done)
+		}
+		if faults := f.faultsOf(t); len(faults) != 1 || faults[0].Of != done.Faults[0].Of {
+			t.Errorf("what is not whole: %v", faults)
+		}
+		_, err = f.SealEvidence(t.Context(), rules())
+		wantErr(t, err, store.ErrSealed)
+		a.do(t, `update evidence set http_status = 200 where http_status = 299`)
+		if faults := f.faultsOf(t); len(faults) != 1 || !strings.Contains(faults[0].What, "no seal") {
+			t.Errorf("it is whole again, and was never sealed: %v", faults)
+		}
+		for what, statement := range map[string]string{
+			"an event": `update events set body = body || '\x20' where position = (select max(position) from events)`,
+			"a time":   `update submissions set attempted_at = attempted_at + 1 where number = 'INV-WITHHELD'`,
+			"a word":   `update states set word = 'x' where dimension = 'receiver_state' and submission_id = (select id from submissions where number = 'INV-DONE')`,
+		} {
+			tx, err := a.conn.BeginTx(t.Context(), nil)
+			must(t, err)
+			if a.sqlite {
+				statement = strings.ReplaceAll(statement, `'\x20'`, `x'20'`)
+			}
+			_, err = tx.ExecContext(t.Context(), statement)
+			must(t, err)
+			found, err := f.VerifyThrough(t.Context(), tx, rules())
+			must(t, err)
+			if len(found.Faults) != 2 {
+				t.Errorf("%s: found %v", what, found.Faults)
+			}
+			must(t, tx.Rollback())
+		}
+	})
+}
+
+// TestAlteredBeforeAnAnswer: what was altered is not sealed by the next answer as if it had always been so: the answer is
+// kept, and the fault stays.
+func TestAlteredBeforeAnAnswer(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-1")
+		record(t, call, allFour("one", false), api.EventStatusChanged)
+		f.exec(t, `update submissions set attempted_at = attempted_at - 1 where tenant_id = $1`, f.tenant.Key())
+		f.Clock.Advance(time.Second)
+		record(t, call, allFour("two", false), api.EventStatusChanged)
+		found, err := f.tenant.VerifyEvidence(t.Context(), replay())
+		must(t, err)
+		if found.Entries != 2 || len(found.Faults) != 1 || !strings.Contains(found.Faults[0].What, "it was not what was sealed when something was added") {
+			t.Errorf("found %+v", found)
+		}
+	})
+}
