@@ -158,6 +158,7 @@ func Downgrade(ctx context.Context, t *Tenant, q interface {
 		}
 	}
 	for _, statement := range []string{`update submissions set evidence_seal = null, begun_at = null where tenant_id = $1`,
+		`update states set meaning = null where tenant_id = $1`,
 		`update incoming set seal = null where tenant_id = $1`, `update tenants set events_seal = null where id = $1`} {
 		if err := exec(statement, t.id); err != nil {
 			return err
