@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"quittance/internal/store"
 )
@@ -21,7 +22,23 @@ const (
 	envKillAt = "QUITTANCE_KILL_AT"
 	// envTrace names a file that gets every checkpoint as a line.
 	envTrace = "QUITTANCE_TRACE_CHECKPOINTS"
+	// envMissingGap is a duration that stands for the minute that two answers of a provider that it has no such document are
+	// apart before it is sent again: a story does not wait for it, and what it could change in the database is sealed.
+	envMissingGap = "QUITTANCE_MISSING_GAP"
 )
+
+// missingGap returns the duration of [envMissingGap], 0 for the one that is promised.
+func missingGap() (time.Duration, error) {
+	text := os.Getenv(envMissingGap)
+	if text == "" {
+		return 0, nil
+	}
+	gap, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", envMissingGap, err)
+	}
+	return gap, nil
+}
 
 var errKillAt = errors.New(envKillAt + `: want a moment and a step as "before record answer" or "after webhook attempt#2"`)
 

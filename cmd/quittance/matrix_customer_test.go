@@ -148,7 +148,6 @@ func (c *customer) ended(t *testing.T, id string) api.Outcome {
 		if read.Data.Submission == nil {
 			return fmt.Errorf("%s is no submission", c.created[id])
 		}
-		c.aMinutePasses(t)
 		return books{invoices: []api.Invoice{read.Data}}.atEnd(func(api.Invoice) bool { return false })
 	}); err != nil {
 		t.Fatal(err)
@@ -234,7 +233,6 @@ func (c *customer) settle(t *testing.T) (b books) {
 	t.Helper()
 	tenant := openTenant(t, c.address, c.keyFile, c.account)
 	if err := eventually(patience, func() error {
-		c.aMinutePasses(t)
 		b = c.books(t, tenant)
 		if err := b.atEnd(func(api.Invoice) bool { return false }); err != nil {
 			return err

@@ -261,7 +261,7 @@ func (s *site) exec(t *testing.T, query string, args ...any) {
 
 // environment is what a command gets so that it is killed and traced as it should be.
 func (s *site) environment(command string) []string {
-	var out []string
+	out := []string{"QUITTANCE_MISSING_GAP=1s"}
 	if s.trace != "" {
 		out = append(out, "QUITTANCE_TRACE_CHECKPOINTS="+filepath.Join(s.trace, command))
 	}
@@ -375,6 +375,9 @@ func (s *site) call(t *testing.T, method, path, token, key, body string) answer 
 func (s *site) attempt(t *testing.T, stdin string, args ...string) (out []byte, again bool, err error) {
 	t.Helper()
 	words := min(2, len(args))
+	if words == 2 && strings.HasPrefix(args[1], "-") {
+		words = 1
+	}
 	if words == 2 && args[1] == "user" {
 		words = 3
 	}
@@ -418,13 +421,6 @@ func (s *site) record(t *testing.T, into any, stdin string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// aMinutePasses lets the minute pass that the provider's two denials of a document have to be apart.
-func (s *site) aMinutePasses(t *testing.T) {
-	t.Helper()
-	s.exec(t, `update submissions set missing_since = missing_since - $1, due_at = due_at - $1, next_check_at = next_check_at - $1
-		where outcome = 'unknown' and missing_count = 1 and due_at = next_check_at`, (61 * time.Second).Microseconds())
 }
 
 // openTenant opens the current tenant of an account beside a server, as an administration command does.

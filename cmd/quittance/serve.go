@@ -64,6 +64,9 @@ func (t tuning) config(env environment) (service.Config, error) {
 	if config.Checkpoint, err = checkpoint(); err != nil {
 		return config, err
 	}
+	if config.MissingGap, err = missingGap(); err != nil {
+		return config, err
+	}
 	config.Destinations.AllowCIDRs, config.Destinations.DenyCIDRs = t.WebhookAllowCIDR, t.WebhookDenyCIDR
 	if t.WebhookCA != "" {
 		text, err := os.ReadFile(t.WebhookCA)

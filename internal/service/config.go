@@ -61,6 +61,8 @@ type Config struct {
 	IdempotencyTTL time.Duration
 	// PollFirst and PollMax are the pace at which the provider is asked; ProviderTimeout bounds one call.
 	PollFirst, PollMax, ProviderTimeout time.Duration
+	// MissingGap is [submission.Polling.MissingGap].
+	MissingGap time.Duration
 	// PurchaseInterval is the time between two looks for incoming e-invoices.
 	PurchaseInterval time.Duration
 	// RetryFirst and RetryAttempts are the pace of webhook retries; AttemptTimeout bounds one attempt.

@@ -149,7 +149,7 @@ func (s *Service) wire() {
 		Release:     c.Version,
 		Adapters:    adapters,
 		CallTimeout: c.ProviderTimeout,
-		Polling:     submission.Polling{First: c.PollFirst, Max: c.PollMax},
+		Polling:     submission.Polling{First: c.PollFirst, Max: c.PollMax, MissingGap: c.MissingGap},
 		Log:         c.Log,
 		Observe:     s.metrics.providerCall,
 	})

@@ -13,6 +13,17 @@ import (
 type Polling struct {
 	First time.Duration // 1 s by default
 	Max   time.Duration // 1 h by default
+	// MissingGap is the least time between two answers that there is no such document for both to count towards sending it
+	// again; 0 for the minute that is promised.
+	MissingGap time.Duration
+}
+
+// missingGap is the gap that is promised (contract, section 5), or the one that stands for it.
+func (p Polling) missingGap() time.Duration {
+	if p.MissingGap > 0 {
+		return p.MissingGap
+	}
+	return missingGap
 }
 
 // The pace of a submission that has been open for long.
@@ -49,7 +60,7 @@ func (h hearing) schedule(d *store.Decision, s store.Submission, changed bool, n
 		// never comes later than the pace: the document may appear at any moment.
 		counts := s.SentAt.Add(2 * h.timeout)
 		if d.MissingSince != nil {
-			counts = d.MissingSince.Add(missingGap)
+			counts = d.MissingSince.Add(h.polling.missingGap())
 		}
 		if d.MissingCount < provenMissing && counts.After(now) && due.After(counts) {
 			due = later(counts, now.Add(max(h.polling.First, h.answer.RetryAfter)))

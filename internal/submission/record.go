@@ -205,7 +205,7 @@ func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool) {
 	switch {
 	case s.MissingSince == nil:
 		d.MissingSince, d.MissingCount = &h.began, 1
-	case h.began.Sub(*s.MissingSince) >= missingGap:
+	case h.began.Sub(*s.MissingSince) >= h.polling.missingGap():
 		d.MissingCount = s.MissingCount + 1
 	}
 }
