@@ -34,6 +34,7 @@ func TestMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wantQuotaPages(t, words)
 	source := sourceText(t)
 	used := map[string]bool{}
 	for _, found := range messageKey.FindAllStringSubmatch(source, -1) {

@@ -8,12 +8,9 @@ import (
 	"quittance/internal/store"
 )
 
-// TestQuotaPages: each quota that refuses something has a page of its own, which says what to do.
-func TestQuotaPages(t *testing.T) {
-	words, err := readCatalogue("en")
-	if err != nil {
-		t.Fatal(err)
-	}
+// wantQuotaPages wants a page for each quota that refuses something, which says what to do.
+func wantQuotaPages(t *testing.T, words catalogue) {
+	t.Helper()
 	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
 		p := problemOf(fmt.Errorf("create: %w", &store.QuotaError{Quota: quota, Limit: 7}))
 		if p.status != http.StatusConflict {

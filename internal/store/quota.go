@@ -33,7 +33,7 @@ func DefaultQuotas() Quotas {
 const (
 	QuotaStoredBytes          = "stored_bytes"
 	QuotaDrafts               = "drafts"
-	QuotaTokens               = "tokens" //nolint:gosec // a name
+	QuotaTokens               = "tokens"
 	QuotaSubscriptions        = "subscriptions"
 	QuotaSubscriptionsCreated = "subscriptions_created"
 )

@@ -53,7 +53,7 @@ func (db *DB) Retain(ctx context.Context, r Retention) (removed int64, err error
 // oldest returns the smallest identifier that is made at an instant.
 func oldest(at time.Time) ID {
 	var stamp [8]byte
-	binary.BigEndian.PutUint64(stamp[:], uint64(at.UnixMilli())) //nolint:gosec // instants are after 1970
+	binary.BigEndian.PutUint64(stamp[:], uint64(at.UnixMilli()))
 	var id ID
 	copy(id[:6], stamp[2:])
 	return id
