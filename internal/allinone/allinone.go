@@ -97,6 +97,9 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
 	s := &Sandbox{config: config}
 	defer func() {
 		if err != nil {
