@@ -80,7 +80,7 @@ func auditRecord(e store.AuditEntry) []field {
 type details string
 
 // MarshalJSON returns the object.
-func (d details) MarshalJSON() ([]byte, error) { return json.RawMessage(d), nil }
+func (d details) MarshalJSON() ([]byte, error) { return json.RawMessage(d), nil } //nolint:unparam // as json.Marshaler wants it
 
 // parseSince reads a date, a time, or a duration back from now; zero for "".
 func parseSince(text string, now time.Time) (time.Time, error) {

@@ -194,6 +194,7 @@ func TestAuditReseal(t *testing.T) {
 				t.Error("a seal still stands under the old key")
 			}
 		}
+		must(t, rows.Err())
 		if seals != 3 { // of no account, of the fixture's and of the audited one
 			t.Errorf("%d seals", seals)
 		}

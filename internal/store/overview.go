@@ -51,10 +51,10 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 
 // resolvedCondition tells a rejection of the provider from one of ours, in the table submissions.
 func resolvedCondition(outcome api.Outcome) string {
-	switch outcome {
-	case api.OutcomeRejected:
+	if outcome == api.OutcomeRejected {
 		return ` and coalesce(resolved_decision, '') <> 'reject'`
-	case api.OutcomeResolvedRejected:
+	}
+	if outcome == api.OutcomeResolvedRejected {
 		return ` and resolved_decision = 'reject'`
 	}
 	return ""
