@@ -131,7 +131,7 @@ func addKey(ctx context.Context, db *store.DB, keys *secret.Keyring, file string
 
 // keyWait is how long a command waits until running servers have read the key file.
 type keyWait struct {
-	Wait time.Duration `default:"15s" help:"How long to wait until every running server has read the key file."`
+	Wait time.Duration `default:"40s" help:"How long to wait until every running server has read the key file."`
 }
 
 // waitEvery is how often it looks whether they have.

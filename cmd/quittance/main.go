@@ -36,7 +36,7 @@ type cli struct {
 	Delivery        deliveryCmd        `cmd:"" help:"List webhook deliveries."`
 	Audit           auditCmd           `cmd:"" help:"List who did what, when and why."`
 	Evidence        evidenceCmd        `cmd:"" help:"Verify and export what the provider returned."`
-	Key             keyCmd             `cmd:"" help:"Generate and list the keys that seal secrets in the database."`
+	Key             keyCmd             `cmd:"" help:"Generate, rotate, retire and list the keys that seal secrets in the database."`
 	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database beside a running server."`
 	Restored        restoredCmd        `cmd:"" help:"Declare that the database was restored from a backup."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`

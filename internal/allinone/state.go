@@ -89,11 +89,14 @@ func writeJSON(path string, value any) error {
 	return nil
 }
 
-// Keys reads the directory's keys, or makes them when there are none.
+// Keys reads the directory's keys, or makes them in a fresh directory. In one that has been in use others would open nothing.
 func (l Layout) Keys() (*secret.Keyring, error) {
 	keys, err := secret.ReadKeyFile(l.KeyFile())
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
+	}
+	if _, used := os.Stat(l.state()); used == nil {
+		return nil, fmt.Errorf("the data directory has been in use and its key file is gone: put a copy of it back: %w", err)
 	}
 	if keys, err = secret.Generate(); err != nil {
 		return nil, err
