@@ -58,9 +58,13 @@ func (t *Tenant) keep(ctx context.Context, tx *tx, key string, reply Reply) erro
 	if err := tx.QueryRowContext(ctx, `select octet_length(body) from idempotency where tenant_id = $1 and key = $2`, t.id, key).Scan(&before); err != nil {
 		return err
 	}
-	tx.use(t.id, usage{bytes: int64(len(reply.Body)) - before})
+	body, err := packed(reply.Body)
+	if err != nil {
+		return err
+	}
+	tx.use(t.id, usage{bytes: int64(len(body)) - before})
 	return tx.Later(ctx, `update idempotency set status = $3, entity_tag = $4, body = $5 where tenant_id = $1 and key = $2`,
-		t.id, key, reply.Status, reply.EntityTag, reply.Body)
+		t.id, key, reply.Status, reply.EntityTag, body)
 }
 
 // Replay returns the answer that is kept for a key, nil when there is none. It waits for nobody: what [Tenant.Idempotent] is doing at
@@ -91,5 +95,7 @@ func (t *Tenant) kept(ctx context.Context, q querier, key string, fingerprint [3
 	if [32]byte(first) != fingerprint {
 		return Reply{}, ErrKeyReused
 	}
-	return reply, nil
+	body, err := unpacked(reply.Body)
+	reply.Body = body
+	return reply, err
 }

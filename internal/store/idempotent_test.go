@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,6 +58,35 @@ func TestIdempotencyKeys(t *testing.T) {
 			t.Errorf("an expired key is not free: %v, %v", replayed, err)
 		}
 		wantDrafts(t, f, 3)
+	})
+}
+
+// TestLargeAnswers: a large answer is kept in much less than its length, and given again to the byte; so is a small one, as it is.
+func TestLargeAnswers(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		for name, body := range map[string]string{"small": `{"data":1}`, "large": `{"data":"` + strings.Repeat("Consulting by the hour, ", 30_000) + `"}`, "empty": ""} {
+			call := func() (store.Reply, bool, error) {
+				return f.tenant.Idempotent(t.Context(), name, [32]byte{1}, time.Hour, func(context.Context, *store.Tenant) (store.Reply, error) {
+					return store.Reply{Status: 201, Body: []byte(body)}, nil
+				})
+			}
+			_, _, err := call()
+			must(t, err)
+			again, replayed, err := call()
+			must(t, err)
+			if !replayed || string(again.Body) != body {
+				t.Errorf("%s: the repeat got %.100s", name, again.Body)
+			}
+			reply, err := f.tenant.Replay(t.Context(), name, [32]byte{1})
+			must(t, err)
+			if reply == nil || string(reply.Body) != body {
+				t.Errorf("%s: without acting it is %v", name, reply)
+			}
+			kept := f.number(t, `select octet_length(body) from idempotency where tenant_id = $1 and key = $2`, f.tenant.Key(), name)
+			if most := int64(max(len(body)/10, min(len(body), 4<<10))); kept > most {
+				t.Errorf("%s: %d bytes are kept of %d", name, kept, len(body))
+			}
+		}
 	})
 }
 

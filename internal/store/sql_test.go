@@ -14,6 +14,7 @@ import (
 
 // unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
 var unscoped = map[string]string{
+	"AllSubmissions":      "an administrator's list, of every account",
 	"ClaimSubmissions":    "a lane is a connection's: what is due on it is the work of every tenant, and each row comes back with its own",
 	"SubmissionLanes":     "a lane is a connection's: it finds work of every tenant, and opens no row",
 	"Abandoned":           "at the start of the one process: every call that was cut off is due",
