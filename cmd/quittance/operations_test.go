@@ -124,8 +124,24 @@ func TestFromNothingToProduction(t *testing.T) {
 	invoice := valueAt(t, call(http.MethodPost, atInvoices, token, exampleDraft(time.Now()), http.StatusCreated), "/data/id")
 	call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusOK)
 
+	// An approval of another release is none of this one; approved for both, the servers of both submit. The earlier approval stays
+	// in the audit log.
+	approve := func(releases string) {
+		t.Helper()
+		connection := valueAt(t, answer{body: []byte(shell("cat connection.json"))}, "/connection_id")
+		shell(database + "\nquittance connection approve " + connection + " $DB --by Bob --contract C-2026-8 --release " + releases)
+	}
+	second := strings.Replace(exampleDraft(time.Now()), "INV-1", "INV-2", 1)
+	invoice = valueAt(t, call(http.MethodPost, atInvoices, token, second, http.StatusCreated), "/data/id")
+	approve("9.9.9")
+	if code := valueAt(t, call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusConflict), "/error/code"); code != "production_not_approved" {
+		t.Errorf("under an approval of another release: %s", code)
+	}
+	approve("9.9.9," + version())
+	call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusOK)
+
 	looked := shell(database + "\n" + scripts[2])
-	for _, want := range []string{"quittance " + version(), "APPROVAL_RELEASE", "C-2026-7", "connection.approve", "database.migrate"} {
+	for _, want := range []string{"quittance " + version(), "APPROVED_AT", "APPROVAL_RELEASE", "9.9.9 " + version(), `"before_contract":"C-2026-7"`, "connection.approve", "database.migrate"} {
 		if !strings.Contains(looked, want) {
 			t.Errorf("without %q: %s", want, looked)
 		}
