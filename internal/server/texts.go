@@ -35,9 +35,11 @@ const (
 		"`per_page` is 100 when absent."
 	evidenceBodyText = "The retained bytes of one answer."
 	deactivateText   = "There is no way back. The subscription and its history stay; pending deliveries end as failed with the reason `subscription_inactive`, those in flight finish."
-	deliveryText     = "With every attempt. A 2xx of a destination proves nothing about network exchange, authority reporting or receiver acceptance."
-	redeliverText    = "Continues the same delivery: the same event UUID, the same bytes, the same signature, and a new round of attempts."
-	eventsText       = "All events of the company, oldest first. Send `next_cursor` as `after` to go on: no event ever appears behind a cursor that was given out, so nobody who goes on misses one. " +
+	deliveriesText   = "Newest first. The list looks through the newest 20,000 deliveries: of the event, of the subscription, of those that did not arrive, or of all. " +
+		"Where there are more, `pagination.truncated` is true and `total` counts among those that were looked through."
+	deliveryText  = "With every attempt. A 2xx of a destination proves nothing about network exchange, authority reporting or receiver acceptance."
+	redeliverText = "Continues the same delivery: the same event UUID, the same bytes, the same signature, and a new round of attempts."
+	eventsText    = "All events of the company, oldest first. Send `next_cursor` as `after` to go on: no event ever appears behind a cursor that was given out, so nobody who goes on misses one. " +
 		"`limit` is 25 when absent; more than 100 is served as 100."
 	creditText = "Stores a credit note of an invoice: an internal draft, of which nothing is sent anywhere. `full` takes every line and the invoice's `total_amount`; " +
 		"`partial` takes the given items, each by `quantity` or by `net_amount`, and their tax, rounded per category and rate. What the live credit notes of an invoice take together never exceeds " +
