@@ -21,9 +21,11 @@ type anchorEntry struct {
 	// At is the moment: everything that was retained before it is in the digests.
 	At time.Time `json:"at"`
 	// Previous is the SHA-256 of the line before, zeros in the first.
-	Previous  hexDigest      `json:"previous"`
-	Tenants   []anchorTenant `json:"tenants"`
-	PublicKey hexBytes       `json:"public_key"`
+	Previous hexDigest      `json:"previous"`
+	Tenants  []anchorTenant `json:"tenants"`
+	// Audit is the audit log of all accounts.
+	Audit     anchorAudit `json:"audit"`
+	PublicKey hexBytes    `json:"public_key"`
 	// Signature is that of the line with zeros in its place.
 	Signature hexBytes `json:"signature"`
 }
@@ -34,6 +36,12 @@ type anchorTenant struct {
 	Submissions int64 `json:"submissions"`
 	Incoming    int64 `json:"incoming"`
 	// Entries is how many answers and revisions were retained.
+	Entries int64     `json:"entries"`
+	Head    hexDigest `json:"head"`
+}
+
+// anchorAudit is what the audit log held at the moment of an anchor.
+type anchorAudit struct {
 	Entries int64     `json:"entries"`
 	Head    hexDigest `json:"head"`
 }
@@ -119,6 +127,9 @@ func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
 		}
 		entry.Tenants = append(entry.Tenants, anchored)
 	}
+	if entry.Audit, err = db.anchoredAudit(ctx, db.reader, entry.At); err != nil {
+		return nil, db.fail(err)
+	}
 	signed, err := entry.signedText()
 	if err != nil {
 		return nil, err
@@ -193,6 +204,29 @@ func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at t
 	return rows.Err()
 }
 
+// anchoredAudit is what the audit log held before a moment: like [Tenant.anchored], of what is never changed.
+func (db *DB) anchoredAudit(ctx context.Context, q querier, at time.Time) (out anchorAudit, err error) {
+	rows, err := q.QueryContext(ctx, `select chain, ordinal, digest from audit where at < $1 order by chain, ordinal`, micros(at))
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	hash := newChain("quittance/anchor/audit/v1")
+	for rows.Next() {
+		var chain, digest []byte
+		var ordinal int64
+		if err := rows.Scan(&chain, &ordinal, &digest); err != nil {
+			return out, err
+		}
+		hash.field(chain)
+		hash.number(ordinal)
+		hash.field(digest)
+		out.Entries++
+	}
+	out.Head = hash.sum()
+	return out, rows.Err()
+}
+
 // VerifyAnchor compares the database with the last entry of an anchor file: everything that it held then it has to hold
 // still. A database that was put back to an earlier state does not, nor does one from which a submission or an incoming
 // e-invoice was removed.
@@ -217,6 +251,14 @@ func (db *DB) verifyAnchor(ctx context.Context, q querier, anchors Anchors) ([]E
 				"at %s it held %d submissions and %d incoming e-invoices with %d entries; of these %d, %d and %d are here, or they are others",
 				anchors.At.Format(time.RFC3339), want.Submissions, want.Incoming, want.Entries, got.Submissions, got.Incoming, got.Entries)})
 		}
+	}
+	audit, err := db.anchoredAudit(ctx, q, anchors.At)
+	if err != nil {
+		return nil, db.fail(err)
+	}
+	if want := anchors.last.Audit; audit != want {
+		faults = append(faults, EvidenceError{Kind: kindAudit, Field: "anchor", What: fmt.Sprintf("at %s it held %d entries; of these %d are here, or they are others",
+			anchors.At.Format(time.RFC3339), want.Entries, audit.Entries)})
 	}
 	return faults, nil
 }

@@ -205,3 +205,31 @@ func TestAuditReseal(t *testing.T) {
 		}
 	})
 }
+
+// TestAuditIsAnchored: an audit log that is gone with every trace of it, or put back to an earlier state as a whole, is found
+// by an anchor; what is added later leaves the anchor true.
+func TestAuditIsAnchored(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.administrate(t)
+		f.Clock.Advance(time.Minute)
+		anchors := f.anchored(t, nil)
+		must(t, f.RenameAccount(asAdministrator(t.Context()), f.account.ID, "Later"))
+		if faults := f.against(t, anchors); len(faults) > 0 {
+			t.Fatalf("what was added later: %v", faults)
+		}
+		a := f.attacker(t)
+		for name, statements := range map[string][]string{
+			"gone":     {`delete from audit`, `delete from audit_heads`, `delete from settings where key = 'audit_begun_at'`},
+			"put back": {`delete from audit where ordinal > 3`},
+		} {
+			f.undone(t, a, func() {
+				for _, statement := range statements {
+					a.do(t, statement)
+				}
+				if faults := f.against(t, anchors); len(faults) == 0 {
+					t.Errorf("%s: not noticed", name)
+				}
+			})
+		}
+	})
+}
