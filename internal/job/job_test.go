@@ -79,7 +79,8 @@ func (f *fixture) tell(t *testing.T, n int) {
 			Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
 		must(t, err)
 		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-			return store.Decision{Outcome: api.OutcomeUnknown, Events: []api.EventKind{api.EventSubmissionUpdated}}, nil
+			return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte("{}")},
+				Outcome: api.OutcomeUnknown, Events: []api.EventKind{api.EventSubmissionUpdated}}, nil
 		})
 		must(t, err)
 	}

@@ -64,7 +64,7 @@ func (c *company) tell(t testing.TB, n int) {
 		kinds[i] = api.EventStatusChanged
 	}
 	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-		return store.Decision{Outcome: api.OutcomeUnknown, Events: kinds}, nil
+		return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte("{}")}, Outcome: api.OutcomeUnknown, Events: kinds}, nil
 	})
 	must(t, err)
 }

@@ -1,0 +1,63 @@
+package webhook_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+	"quittance/internal/webhook"
+)
+
+// TestWorkersEndABacklog: what is pending when a subscription with a long backlog is deactivated is ended by the workers, though none of
+// it is due, and nothing of it is sent; another company's callbacks are delivered meanwhile.
+func TestWorkersEndABacklog(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := storetest.Open(t, engine)
+			_, destination := newServer(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+			c, other := newCompany(t, s, "a@example.com"), newCompany(t, s, "b@example.com")
+			ended := c.subscribe(t, destination.url("/ended"))
+			c.tell(t, 2_200)
+			_, err := c.tenant.DeactivateSubscription(t.Context(), ended)
+			must(t, err)
+			other.subscribe(t, destination.url("/other"))
+			other.tell(t, 20)
+			verdicts := make(chan webhook.Verdict, 3_000)
+			stop := deliver(t, s, newSender(t, webhook.Config{Policy: destination.policy}), ample, options(s), func(v webhook.Verdict) { verdicts <- v })
+			for range 20 {
+				select {
+				case v := <-verdicts:
+					if v != webhook.Delivered {
+						t.Fatalf("verdict %s", v)
+					}
+				case <-time.After(patience):
+					t.Fatal("the other company's callbacks are not delivered")
+				}
+			}
+			pending := func() int {
+				n, err := c.tenant.PendingDeliveries(t.Context())
+				must(t, err)
+				return n
+			}
+			for deadline := time.Now().Add(patience); pending() > 0; time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("%d are still pending", pending())
+				}
+			}
+			stop()
+			if len(verdicts) != 0 {
+				t.Errorf("%d attempts were made at a deactivated subscription", len(verdicts))
+			}
+			page, err := c.tenant.Deliveries(t.Context(), store.DeliveryFilter{Subscription: ended, State: store.DeliveryFailed}, 1, 1)
+			must(t, err)
+			if page.Total != 2_200 {
+				t.Errorf("%d deliveries have ended, want 2,200", page.Total)
+			}
+		})
+	}
+}
