@@ -93,6 +93,7 @@ func (f *InvoiceFilter) sortedBy(db *DB) string {
 		return `s.total`
 	case OrderRecipient:
 		return `s.recipient` + db.inBytes
+	case OrderCreated:
 	}
 	return `s.created_at`
 }

@@ -1,0 +1,52 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"quittance/internal/store"
+)
+
+// TestRetainedBodiesArriveWhole: a document is answered byte for byte whatever its length is beside the pieces that it is read
+// in.
+func TestRetainedBodiesArriveWhole(t *testing.T) {
+	onEngines(t, nil, func(t *testing.T, s *system) {
+		c := s.company(t)
+		tenant, err := s.db.Tenant(t.Context(), c.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const piece = 3 * 128 << 10
+		documents := map[string][]byte{}
+		var retained []store.NewIncoming
+		for _, size := range []int{0, 1, 2, 3, piece - 1, piece, piece + 1, 2*piece + 2, 3 << 20} {
+			id := fmt.Sprintf("of-%d", size)
+			documents[id] = bytes.Repeat([]byte(`"body_base64":null`+"\x00\xff"), size/20+1)[:size]
+			retained = append(retained, store.NewIncoming{ProviderDocumentID: id, MediaType: `text/plain; x="body_base64":null`, Metadata: []byte(`{}`), Body: documents[id],
+				Retained: true, ReceivedAt: new(time.Now())})
+		}
+		if err := tenant.SeedIncoming(t.Context(), retained); err != nil {
+			t.Fatal(err)
+		}
+		list, err := tenant.IncomingInvoices(t.Context(), 1, 100)
+		if err != nil || len(list.Invoices) != len(documents) {
+			t.Fatalf("%d documents: %v", len(list.Invoices), err)
+		}
+		for _, i := range list.Invoices {
+			path := "/api/v1/client/incoming-invoices/" + i.ID.String() + "/revisions/1/document"
+			a := c.get(t, path)
+			a.want(t, http.StatusOK, "")
+			got, err := base64.StdEncoding.DecodeString(a.text1(t, "/data/body_base64"))
+			if err != nil || !bytes.Equal(got, documents[i.ProviderDocumentID]) {
+				t.Errorf("%s: %d bytes, %v", i.ProviderDocumentID, len(got), err)
+			}
+			if media := a.text1(t, "/data/media_type"); media != i.MediaType {
+				t.Errorf("%s: media type %q", i.ProviderDocumentID, media)
+			}
+		}
+	})
+}
