@@ -3,9 +3,11 @@ package server_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -146,33 +148,82 @@ func answersOn(conn net.Conn) bool {
 	return err == nil && response.StatusCode == http.StatusOK && response.Body.Close() == nil
 }
 
-// TestSlowUsersTakeNoPlace: who is logged in and sends a form slowly, or does not read a page, keeps nobody out: neither the
-// same company nor another, in the console or the API.
+// TestSlowUsersTakeNoPlace: who is logged in and sends a form slowly, or does not read a page, has no place meanwhile: the
+// same company gets its pages while more of them stand than it may have places, and so does another.
 func TestSlowUsersTakeNoPlace(t *testing.T) {
-	onFirst(t, few, func(t *testing.T, s *system) {
-		slow, other := s.company(t), s.company(t)
-		cookie := sessionCookie(t, loggedIn(t, s.base, slow.email, http.DefaultTransport), s.base)
-		for n := range 40 {
-			conn := s.dial(t)
-			head := "POST /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: " + cookie + "\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na"
-			if n%2 == 0 {
-				head = strings.Repeat("GET /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: "+cookie+"\r\n\r\n", 200)
-			}
-			if _, err := conn.Write([]byte(head)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, c := range []*company{slow, other} {
-			client := loggedIn(t, s.base, c.email, http.DefaultTransport)
-			for range 10 {
-				patiently(t, "a page beside them", func() bool {
-					response, err := client.Get(s.base + "/invoices")
-					return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
+	const more = 4 // than the two places a company gets
+	for name, sent := range map[string]string{
+		"forms":     "POST /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na",
+		"documents": strings.Repeat("GET PATH HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\n\r\n", 4),
+	} {
+		t.Run(name, func(t *testing.T) {
+			onFirst(t, few, func(t *testing.T, s *system) {
+				email, paths := withIncoming(t, s.db, map[string][]byte{"large": make([]byte, 3<<20)})
+				clients := []*http.Client{loggedIn(t, s.base, email, http.DefaultTransport), loggedIn(t, s.base, s.company(t).email, http.DefaultTransport)}
+				head := strings.ReplaceAll(strings.ReplaceAll(sent, "COOKIE", sessionCookie(t, clients[0], s.base)), "PATH", paths["large"])
+				// Those that stand for long lose their connections, so each try is with new ones.
+				patiently(t, "pages beside those who are slow", func() bool {
+					var standing []net.Conn
+					defer func() {
+						for _, conn := range standing {
+							_ = conn.Close()
+						}
+					}()
+					for range more {
+						conn := s.dial(t)
+						if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil { //nolint:errcheck // it is one
+							t.Fatal(err)
+						}
+						if _, err := conn.Write([]byte(head)); err != nil {
+							t.Fatal(err)
+						}
+						standing = append(standing, conn)
+						time.Sleep(5 * time.Millisecond) // one after the other: together they may find no place when they begin
+					}
+					for _, client := range clients {
+						response, err := client.Get(s.base + "/invoices")
+						if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
+							return false
+						}
+					}
+					if name == "documents" {
+						return begun(t, standing)
+					}
+					return unanswered(t, standing)
 				})
-				c.get(t, "/api/v1/client/account").want(t, http.StatusOK, "")
-			}
+			})
+		})
+	}
+}
+
+// begun tells whether a document has begun to come on every connection.
+func begun(t *testing.T, conns []net.Conn) bool {
+	t.Helper()
+	const wanted = "HTTP/1.1 200"
+	for _, conn := range conns {
+		if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+			t.Fatal(err)
 		}
-	})
+		head := make([]byte, len(wanted))
+		if _, err := io.ReadFull(conn, head); err != nil || string(head) != wanted {
+			return false
+		}
+	}
+	return true
+}
+
+// unanswered tells whether no connection has been answered.
+func unanswered(t *testing.T, conns []net.Conn) bool {
+	t.Helper()
+	for _, conn := range conns {
+		if err := conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Read(make([]byte, 1)); !os.IsTimeout(err) {
+			return false
+		}
+	}
+	return true
 }
 
 // sessionCookie is the cookie of a session, as a request sends it.

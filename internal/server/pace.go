@@ -56,11 +56,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
 	if errors.Is(err, io.EOF) {
-		b.ended = true
-		// The connection is listened to while the request is worked on: that must not run into the body's deadline.
-		if cleared := deadline(b.controller.SetReadDeadline, time.Time{}); cleared != nil {
-			return n, cleared
-		}
+		b.ended = true // net/http takes the deadline away, and listens for the end of the connection
 	}
 	return n, err
 }
