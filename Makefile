@@ -74,7 +74,7 @@ crash:
 replicas:
 	go test -run 'TestReplicasRace|TestKilledInside|TestRolling|TestPostgresInTrouble|TestDiskFull|TestAdditive|TestMigrateBeside|TestPingWrites' -v -timeout 1h ./cmd/quittance ./internal/store
 evidence:
-	go test -run 'TestAppendOnly|TestTampered|TestMovedTo|TestVerify|TestSeals|TestExport' -v ./internal/store ./cmd/quittance
+	go test -run 'TestAppendOnly|TestAnyAlteration|TestAlteredBefore|TestTampered|TestAnchor|TestEvidenceOfBefore|TestMovedTo|TestVerify|TestSeals|TestExport' -v ./internal/store ./cmd/quittance
 canaries:
 	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./cmd/quittance
 
