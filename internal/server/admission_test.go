@@ -171,7 +171,7 @@ func TestSlowUsersTakeNoPlace(t *testing.T) {
 					}()
 					for range more {
 						conn := s.dial(t)
-						if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil { //nolint:errcheck // it is one
+						if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
 							t.Fatal(err)
 						}
 						if _, err := conn.Write([]byte(head)); err != nil {
