@@ -144,9 +144,9 @@ func TestSubscribeForm(t *testing.T) {
 		want   string
 	}{
 		"no address":         {append([]string{"url", "  "}, all...), `id="url-fault"`},
-		"plain HTTP":         {append([]string{"url", "http://example.com/"}, all...), "The URL cannot be a webhook destination."},
+		"plain HTTP":         {append([]string{"url", "http://example.com/"}, all...), "must have the scheme https"},
 		"a name of ours":     {append([]string{"url", "https://localhost/"}, all...), "The URL cannot be a webhook destination."},
-		"a query":            {append([]string{"url", "https://example.com/?a=b"}, all...), "The URL cannot be a webhook destination."},
+		"a query":            {append([]string{"url", "https://example.com/?a=b"}, all...), "must not have a query string, not even an empty one"},
 		"no event":           {[]string{"url", hooks, "description", "keep <me>"}, `id="events-fault"`},
 		"an unknown event":   {[]string{"url", hooks, "events", "einvoice.paid"}, `id="events-fault"`},
 		"a long description": {append([]string{"url", hooks, "description", strings.Repeat("x", 1025)}, all...), `id="description-fault"`},

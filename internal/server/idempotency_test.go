@@ -10,8 +10,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestKeyedCallsHoldNobodyUp: while a write of another company does not end, calls with an idempotency key that have no effect are
-// answered: those that are refused, preflight, and a repeat. One that has an effect waits for its turn, and has it.
+// TestKeyedCallsHoldNobodyUp: while a write of another company does not end, calls with an idempotency key that keep nothing are
+// answered: those that are refused, and a repeat, as is a preflight without a key. One that has an effect waits for its turn, and has it.
 func TestKeyedCallsHoldNobodyUp(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c, other := s.company(t), s.company(t)
@@ -43,13 +43,13 @@ func TestKeyedCallsHoldNobodyUp(t *testing.T) {
 		}()
 		<-holding
 		send(invoices, "refused", `{"invoice_number":7}`).want(t, http.StatusUnprocessableEntity, api.CodeValidationFailed)
-		send(invoices+"/preflight", "preflight", least).want(t, http.StatusOK, "")
+		s.send(t, request{method: http.MethodPost, path: invoices + "/preflight", body: least, token: token}).want(t, http.StatusOK, "")
 		send(invoices, "first", least+" ").want(t, http.StatusConflict, api.CodeIdempotencyKeyReused)
 		if again := send(invoices, "first", least); again.header.Get("Idempotency-Replayed") != "true" || again.text != first.text {
 			t.Errorf("the repeat is answered %s, the first call %s", again.text, first.text)
 		}
 		waiting := make(chan answer, 1)
-		go func() { waiting <- send(invoices, "preflight", least) }() // nothing was stored for the preflight: its key is free
+		go func() { waiting <- send(invoices, "second", least) }()
 		close(release)
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -57,7 +57,7 @@ func TestKeyedCallsHoldNobodyUp(t *testing.T) {
 		a := <-waiting
 		a.want(t, http.StatusCreated, "")
 		if a.header.Get("Idempotency-Replayed") != "" {
-			t.Error("an answer to a preflight was kept")
+			t.Error("the first call with a key is answered as a repeat")
 		}
 	})
 }

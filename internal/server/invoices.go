@@ -27,9 +27,11 @@ func (c *call) preflight(ctx context.Context, in func() (api.Draft, error)) (int
 		invoice.WarnNumber(warnings, holder.String())
 	}
 	missing, totals := invoice.Missing(&draft), invoice.Compute(&draft)
-	return http.StatusOK, api.Data[api.Preflight]{Data: api.Preflight{Complete: len(missing) == 0, Missing: missing,
+	out := api.Data[api.Preflight]{Data: api.Preflight{Complete: len(missing) == 0, Missing: missing,
 		Warnings: warnings,
-		Computed: api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}}}, nil
+		Computed: api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}}}
+	// It has no effect: with an idempotency key, only the answer is kept.
+	return act(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Preflight], error) { return http.StatusOK, out, nil })
 }
 
 func amount(a *invoice.Amount) *api.Amount {

@@ -86,7 +86,7 @@ func invoiceRoutes(submit operation) []route {
 		{method: http.MethodGet, path: client + "/invoices", operation: bare((*call).listInvoices),
 			query: append(paging[:2:2], invoiceQuery...),
 			name:  "listInvoices", tag: "Invoices", summary: "List invoices", status: 200, text: listText},
-		{method: http.MethodPost, path: client + "/invoices/preflight", operation: endpoint((*call).preflight),
+		{method: http.MethodPost, path: client + "/invoices/preflight", operation: endpoint((*call).preflight), keyed: true,
 			name: "preflightInvoice", tag: "Invoices", summary: "Check a draft without storing it", status: 200, text: preflightText},
 		{method: http.MethodGet, path: client + "/invoices/{invoice_id}", operation: bare((*call).readInvoice),
 			name: "readInvoice", tag: "Invoices", summary: "Read an invoice", status: 200, text: readText},
