@@ -33,7 +33,7 @@ func (r Report) Retained(vocabulary string) string {
 		Sequence: r.Sequence, States: map[Dimension]retainedState{}}
 	for _, d := range Dimensions {
 		if word := r.States.Word(d); word.Value != "" {
-			out.States[d] = retainedState{Value: word.Value, Terminal: word.Terminal, Meaning: word.Meaning}
+			out.States[d] = retainedState(word)
 		}
 	}
 	text, err := json.Marshal(out)

@@ -105,14 +105,8 @@ func (r *replayed) differs(s *Submission, found bool) (field, what string) {
 	if r.pending != nil {
 		r.resolve(r.pending.At)
 	}
-	for _, dimension := range invoice.Dimensions {
-		if s.States.Word(dimension) != r.States.Word(dimension) {
-			return string(dimension), "the word, or what is said of it, does not follow from the retained answers"
-		}
-		kept, follows := s.origins[dimension], r.origins[dimension]
-		if kept.evidence != follows.evidence || !r.sameInstant(dimension, kept.reportedAt, follows.reportedAt) {
-			return string(dimension), "the answer that it names is not the one that it follows from"
-		}
+	if field, what := r.statesDiffer(s); what != "" {
+		return field, what
 	}
 	switch {
 	case !r.allows(s.Outcome, found):
@@ -129,6 +123,20 @@ func (r *replayed) differs(s *Submission, found bool) (field, what string) {
 		return "last_sha256", "it is not that of the last retained answer"
 	case (s.LastCheckedAt == nil) != (r.LastCheckedAt == nil) || s.LastCheckedAt != nil && s.LastCheckedAt.Before(*r.LastCheckedAt):
 		return "last_checked_at", "it is before the last retained answer"
+	}
+	return "", ""
+}
+
+// statesDiffer is differs for the four states.
+func (r *replayed) statesDiffer(s *Submission) (field, what string) {
+	for _, dimension := range invoice.Dimensions {
+		if s.States.Word(dimension) != r.States.Word(dimension) {
+			return string(dimension), "the word, or what is said of it, does not follow from the retained answers"
+		}
+		kept, follows := s.origins[dimension], r.origins[dimension]
+		if kept.evidence != follows.evidence || !r.sameInstant(dimension, kept.reportedAt, follows.reportedAt) {
+			return string(dimension), "the answer that it names is not the one that it follows from"
+		}
 	}
 	return "", ""
 }

@@ -65,7 +65,7 @@ func replay() store.Replay {
 		},
 		Purchase: func(metadata []byte) (store.NewIncoming, error) {
 			var entry struct{ ID, SHA256 string }
-			if err := json.Unmarshal(metadata, &entry); err != nil {
+			if json.Unmarshal(metadata, &entry) != nil {
 				return store.NewIncoming{ProviderDocumentID: "x"}, nil // metadata that are none are those of x in these tests
 			}
 			if entry.SHA256 == "" {

@@ -137,7 +137,7 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 	}
 	if fault != nil {
 		v.out.Faults = append(v.out.Faults, *fault)
-		return false, nil
+		return false, nil //nolint:nilerr // the fault is one of the evidence, and kept
 	}
 	s, senseless, err := t.provenSubmission(ctx, tx, id)
 	if err = errors.Join(senseless, err); err != nil {
@@ -176,7 +176,7 @@ func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, e
 	}
 	if fault != nil {
 		v.out.Faults = append(v.out.Faults, *fault)
-		return false, nil
+		return false, nil //nolint:nilerr // the fault is one of the evidence, and kept
 	}
 	i, err := scanIncomingRow(tx.QueryRowContext(ctx, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, t.id, id))
 	if err != nil {

@@ -238,7 +238,7 @@ func (v *verification) each(ctx context.Context, page string, do func(ID) error)
 		}
 		for _, raw := range ids {
 			if len(raw) != len(ID{}) {
-				v.fault(KindTenant, v.t.id, 0, "id", "a row has an identifier that is none")
+				v.fault(KindTenant, v.t.id, "id", "a row has an identifier that is none")
 				continue
 			}
 			if err := do(ID(raw)); err != nil {
@@ -297,8 +297,8 @@ func (v *verification) mark(ctx context.Context, id ID, seal string) ([]byte, er
 	return binary.BigEndian.AppendUint64(now, uint64(v.removed)), nil //nolint:gosec // the bits are compared
 }
 
-func (v *verification) fault(kind string, of ID, ordinal int64, field, what string) {
-	v.out.Faults = append(v.out.Faults, *v.at(kind, of, ordinal, field, what))
+func (v *verification) fault(kind string, of ID, field, what string) {
+	v.out.Faults = append(v.out.Faults, *v.at(kind, of, 0, field, what))
 }
 
 // at is a fault.
@@ -323,13 +323,13 @@ func (v *verification) begin(ctx context.Context) error {
 	case form == sealNone && readable && count == 0:
 		v.counted = true
 	case form != sealWhole || found.history&sealAltered != 0 || !readable || found.count != count:
-		v.fault(KindTenant, v.t.id, 0, "events", "the number of its events is not what was sealed")
+		v.fault(KindTenant, v.t.id, "events", "the number of its events is not what was sealed")
 	default:
 		v.emitted, v.gone, v.counted = found.count, countIn(found.subject), true
 	}
 	v.removed, err = v.t.db.eventsRemoved(ctx, v.q)
 	if errors.Is(err, errRecord) {
-		v.fault(KindDatabase, ID{}, 0, "sealed_settings", "the record of which events were removed does not open")
+		v.fault(KindDatabase, ID{}, "sealed_settings", "the record of which events were removed does not open")
 		return nil
 	}
 	return err
@@ -338,7 +338,7 @@ func (v *verification) begin(ctx context.Context) error {
 // accountForEvents finds what was removed with everything that belongs to it: its events are missing in the number of all.
 func (v *verification) accountForEvents() {
 	if v.counted && len(v.out.Faults) == 0 && v.found+v.gone != v.emitted {
-		v.fault(KindTenant, v.t.id, 0, "events", fmt.Sprintf("%d events were emitted, and what is here has emitted %d: a submission or an incoming e-invoice was removed",
+		v.fault(KindTenant, v.t.id, "events", fmt.Sprintf("%d events were emitted, and what is here has emitted %d: a submission or an incoming e-invoice was removed",
 			v.emitted, v.found+v.gone))
 	}
 }
@@ -366,7 +366,7 @@ func (v *verification) lost(ctx context.Context) error {
 			if missing.kind == KindTenant {
 				what = "an event is gone: deliveries of it are still here"
 			}
-			v.fault(missing.kind, id, 0, "", what)
+			v.fault(missing.kind, id, "", what)
 		}
 	}
 	var strange int64
@@ -374,7 +374,7 @@ func (v *verification) lost(ctx context.Context) error {
 		return err
 	}
 	if strange > 0 {
-		v.fault(KindTenant, v.t.id, 0, "events", "an event is about nothing that has events")
+		v.fault(KindTenant, v.t.id, "events", "an event is about nothing that has events")
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (c *incomingCheck) conclude(i *incomingRow, sealed seal, form sealForm, row
 	switch {
 	case row.end != at || len(i.head) != sha256.Size:
 		return "head", whatHead
-	case [32]byte(c.last.SHA256) != fixedOr(i.sum):
+	case c.last.SHA256 != fixedOr(i.sum):
 		return "sha256", "it is not that of the last revision"
 	case !accept && (sealed.end != at || sealed.row != row.row):
 		return "", whatRow
