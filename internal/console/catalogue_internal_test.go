@@ -30,7 +30,7 @@ var (
 
 // TestMessages: every message that is named exists, and every message that exists is named.
 func TestMessages(t *testing.T) {
-	words, err := readCatalogue("en")
+	words, err := readCatalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func New(config Config) (*Console, error) {
 	if c.assets, err = newAssets(); err != nil {
 		return nil, err
 	}
-	words, err := readCatalogue("en")
+	words, err := readCatalogue()
 	if err != nil {
 		return nil, err
 	}

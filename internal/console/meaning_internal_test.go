@@ -11,7 +11,7 @@ import (
 // TestColourIsThePublishedMeaning: what colours a word is what was published about it. A word that reads like good or bad
 // news has no colour by itself, be it final or not.
 func TestColourIsThePublishedMeaning(t *testing.T) {
-	words, err := readCatalogue("en")
+	words, err := readCatalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

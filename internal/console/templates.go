@@ -20,8 +20,9 @@ var texts embed.FS
 // where another language may want another order.
 type catalogue map[string]string
 
-// readCatalogue reads the messages of a language.
-func readCatalogue(language string) (catalogue, error) {
+// readCatalogue reads the messages. There is one language so far.
+func readCatalogue() (catalogue, error) {
+	const language = "en"
 	text, err := texts.ReadFile("messages/" + language + ".json")
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)

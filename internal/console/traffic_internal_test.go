@@ -11,7 +11,7 @@ import (
 // charted is what trafficOf makes of attempts, at a time in the middle of an hour.
 func charted(t *testing.T, recent store.RecentAttempts) traffic {
 	t.Helper()
-	words, err := readCatalogue("en")
+	words, err := readCatalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

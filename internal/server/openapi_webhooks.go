@@ -48,11 +48,12 @@ const callbackText = "Check the signature and the timestamp, answer with a 2xx s
 
 // callbackName is the name of an event's handler in generated code: onEinvoiceStatusChanged.
 func callbackName(kind api.EventKind) string {
-	name := "on"
+	var name strings.Builder
+	name.WriteString("on")
 	for part := range strings.SplitSeq(string(kind), ".") {
-		name += strings.ToUpper(part[:1]) + part[1:]
+		name.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
-	return name
+	return name.String()
 }
 
 // deliveryHeaders describes the header fields of a delivery (specification, part 6.2).

@@ -145,6 +145,7 @@ func sortedList(all []listed, order store.InvoiceOrder, ascending bool) []listed
 	slices.SortFunc(sorted, func(a, b listed) int {
 		n := 0
 		switch order {
+		case store.OrderCreated: // the order that they come in
 		case store.OrderIssueDate:
 			n = strings.Compare(a.issued, b.issued)
 		case store.OrderTotal:
