@@ -66,7 +66,7 @@ func replay() store.Replay {
 		Purchase: func(metadata []byte) (store.NewIncoming, error) {
 			var entry struct{ ID, SHA256 string }
 			if json.Unmarshal(metadata, &entry) != nil {
-				return store.NewIncoming{ProviderDocumentID: "x"}, nil // metadata that are none are those of x in these tests
+				return store.NewIncoming{ProviderDocumentID: "x"}, nil //nolint:nilerr // metadata that are none are those of x in these tests
 			}
 			if entry.SHA256 == "" {
 				return store.NewIncoming{ProviderDocumentID: entry.ID}, nil

@@ -84,3 +84,42 @@ func TestAlteredBeforeAnAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestAnsweredReferenceKeepsItsDocument: a document that differs from the one that the provider has answered about gets a
+// reference of its own, though nothing of the first was taken; the same document goes out under the same reference.
+func TestAnsweredReferenceKeepsItsDocument(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		created := f.create(t, "INV-1")
+		refuse := func(call store.Call) {
+			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+				d := outcome(s, store.OutcomeNotSent)
+				d.Evidence, d.Answered = &store.NewEvidence{Call: "submit", HTTPStatus: 401, Body: []byte("{}")}, true
+				return d
+			})
+		}
+		begin := func(document string) store.Call {
+			as := intent()
+			as.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte(document), nil, nil }
+			call, begun, err := f.tenant.BeginSubmission(t.Context(), created.ID, as)
+			must(t, err)
+			if !begun {
+				t.Fatal("it has not begun")
+			}
+			return call
+		}
+		first := begin(`{"seller":"one"}`)
+		refuse(first)
+		same := begin(`{"seller":"one"}`)
+		refuse(same)
+		other := begin(`{"seller":"two"}`)
+		if same.Submission.ID != first.Submission.ID || other.Submission.ID == first.Submission.ID || other.Submission.Ordinal != 2 {
+			t.Errorf("references %s, %s and %s", first.Submission.ID, same.Submission.ID, other.Submission.ID)
+		}
+		refuse(other)
+		found, err := f.tenant.VerifyEvidence(t.Context(), replay())
+		must(t, err)
+		if len(found.Faults) > 0 || found.Chains != 2 {
+			t.Errorf("found %+v", found)
+		}
+	})
+}
