@@ -1,4 +1,5 @@
-# The tasks of the project. "make check" is for every few minutes, "make test" is the whole truth.
+# The tasks of the project. "make check" is for every few minutes, "make test" runs every test on both engines
+# within its short bounds, and "make verify" what takes hours.
 
 BIN := $(CURDIR)/.bin
 # The linter carries staticcheck 0.8.2 and gosec 2.29.0, so they are not installed a second time.

@@ -16,7 +16,7 @@ const MaxBody = 1 << 20
 // (specification, part 6.5, rules 1 and 2).
 //
 // It answers 204 when accept returns nil and 500 when accept fails, so that the delivery is retried. What does not
-// verify is answered 401, or 500 when v has no secret, because that is the receiver's own fault and a retry can mend
+// verify is answered 401, or 500 when v has no secret, because that is the receiver's own fault and a retry can fix
 // it. A body over [MaxBody] is 413, one that breaks off 400, a method other than POST 405. Answers carry no text.
 func Handler(v Verifier, accept func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -31,7 +31,9 @@ func (c *call) preflight(ctx context.Context, in func() (api.Draft, error)) (int
 		Warnings: warnings,
 		Computed: api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}}}
 	// It has no effect: with an idempotency key, only the answer is kept.
-	return act(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Preflight], error) { return http.StatusOK, out, nil })
+	return act(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Preflight], error) {
+		return http.StatusOK, out, nil
+	})
 }
 
 func amount(a *invoice.Amount) *api.Amount {

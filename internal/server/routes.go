@@ -40,8 +40,8 @@ type route struct {
 // deprecated tells whether another operation should be used instead.
 func (rt *route) deprecated() bool { return !rt.deprecatedSince.IsZero() }
 
-// aliasDeprecated is when the alias of submit was deprecated: it has been since the first version of the API.
-var aliasDeprecated = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+// aliasDeprecated is when the alias of submit was deprecated: the date of the release that announces it.
+var aliasDeprecated = time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
 // takesBody tells whether the body of a request is read at all: what reads or deletes has none, and one that is sent all
 // the same is left unread (RFC 9110, sections 9.3.1 and 9.3.5).

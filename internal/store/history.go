@@ -105,7 +105,8 @@ func (f DeliveryFilter) among(s *statement) string {
 }
 
 // rest is the part of the filter that is looked at row by row. A pending delivery of a deactivated subscription has failed; see
-// [Tenant.deactivate].
+// [Tenant.deactivate]. Without an event or a subscription it is still found as pending, because the index that answers among
+// for what has failed does not hold it, and every delivery is found by exactly one state.
 func (f DeliveryFilter) rest(s *statement) string {
 	const deactivated = `exists (select 1 from subscriptions s where s.tenant_id = $1 and s.id = deliveries.subscription_id and s.deactivated_at is not null)`
 	where := ``
@@ -115,11 +116,12 @@ func (f DeliveryFilter) rest(s *statement) string {
 	if f.Kind != "" {
 		where += ` and kind = ` + s.value(string(f.Kind))
 	}
-	switch f.State {
-	case "":
-	case DeliveryPending:
+	narrow := !f.Event.IsZero() || !f.Subscription.IsZero()
+	switch {
+	case f.State == "":
+	case f.State == DeliveryPending && narrow:
 		where += ` and state = 'pending' and not ` + deactivated
-	case DeliveryFailed:
+	case f.State == DeliveryFailed && narrow:
 		where += ` and (state = 'failed' or state = 'pending' and ` + deactivated + `)`
 	default:
 		where += ` and state = ` + s.value(string(f.State))

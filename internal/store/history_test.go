@@ -105,3 +105,39 @@ func TestRetention(t *testing.T) {
 		}
 	})
 }
+
+// TestEveryDeliveryHasOneState: whatever else a filter asks for, each delivery is found by exactly one state, those of a
+// subscription whose deactivation has not reached them yet included.
+func TestEveryDeliveryHasOneState(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ended, kept := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
+		f.tell(t, 3)
+		d := f.claimDeliveries(t, kept.ID, 1)[0]
+		must(t, d.Settle(t.Context(), attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}))
+		f.exec(t, `update subscriptions set active = 0, deactivated_at = 1, deactivation_reason = 'requested' where id = $1`, ended.ID)
+		for name, filter := range map[string]store.DeliveryFilter{
+			"no filter": {}, "an event": {Event: d.Event}, "the ended subscription": {Subscription: ended.ID}, "the other one": {Subscription: kept.ID},
+			"a kind": {Kind: api.EventSubmissionUpdated}, "an event and a subscription": {Event: d.Event, Subscription: ended.ID},
+		} {
+			all, err := f.tenant.Deliveries(t.Context(), filter, 1, 100)
+			must(t, err)
+			found := map[store.ID]int{}
+			for _, state := range []api.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryFailed, store.DeliveryBlocked} {
+				filter.State = state
+				page, err := f.tenant.Deliveries(t.Context(), filter, 1, 100)
+				must(t, err)
+				for _, d := range page.Deliveries {
+					found[d.ID]++
+				}
+			}
+			if len(all.Deliveries) == 0 || len(found) != len(all.Deliveries) {
+				t.Errorf("%s: %d deliveries, and %d have a state", name, len(all.Deliveries), len(found))
+			}
+			for id, times := range found {
+				if times != 1 {
+					t.Errorf("%s: %s is found by %d states", name, id, times)
+				}
+			}
+		}
+	})
+}

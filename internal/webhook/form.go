@@ -72,7 +72,7 @@ func isPort(hostPort string) bool {
 		return true
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && text[0] != '0' && !slices.Contains(blockedPorts[:], uint16(port))
+	return err == nil && text[0] != '0' && !slices.Contains(blockedPorts[:], uint16(port)) && !slices.Contains(databasePorts[:], uint16(port))
 }
 
 // blockedPorts are the ports that browsers refuse, because a server of another protocol that listens there could be made to
@@ -81,4 +81,13 @@ var blockedPorts = [...]uint16{ //nolint:gochecknoglobals // a constant list
 	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135,
 	137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720,
 	1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+}
+
+// databasePorts are the well-known ports of databases, caches and message brokers that speak no HTTP and often ask for no
+// password inside a network: SQL Server (1433, 1434), Oracle (1521), MQTT (1883, 8883), ZooKeeper (2181), Firebird (3050), MySQL
+// (3306, 33060), SAP HANA (30015), PostgreSQL (5432, 6432 for PgBouncer), AMQP (5671, 5672), Redis (6379, 16379, 26379),
+// Cassandra (7000, 9042), Neo4j (7687), Kafka (9092), Memcached (11211) and MongoDB (27017 to 27019).
+var databasePorts = [...]uint16{ //nolint:gochecknoglobals // a constant list
+	1433, 1434, 1521, 1883, 2181, 3050, 3306, 5432, 5671, 5672, 6379, 6432, 7000, 7687, 8883, 9042, 9092, 11211, 16379, 26379,
+	27017, 27018, 27019, 30015, 33060,
 }
