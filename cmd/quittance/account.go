@@ -149,7 +149,7 @@ func (c accountListCmd) Run(env environment) error {
 		for _, a := range accounts {
 			records = append(records, accountRecord(a))
 		}
-		return c.printAll(env, records)
+		return c.printAll(env, accountRecord(store.Account{}), records)
 	})
 }
 

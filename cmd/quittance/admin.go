@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func (a admin) open(env environment, create bool) (*store.DB, error) {
 	}
 	db, err := store.Open(env.ctx, database, store.Options{Keys: keys, Log: env.log, Checkpoint: observe, Existing: !create})
 	if errors.Is(err, store.ErrNoSchema) {
-		return nil, fmt.Errorf("%w (to make one: quittance migrate --create, or start a server)", err)
+		return nil, fmt.Errorf("%w (%s)", err, makeOne)
 	}
 	return db, err
 }
@@ -113,21 +114,25 @@ func (a admin) withDatabase(env environment, create bool, do func(db *store.DB) 
 	return do(db)
 }
 
-// print prints a record: as JSON, or a line a field.
+// print prints a record: as JSON, or a line a field, of which one without a value is a dash.
 func (a admin) print(env environment, record []field) error {
 	if a.JSON {
 		return printJSON(env, object(record))
 	}
+	width := 0
 	for _, f := range record {
-		if _, err := fmt.Fprintf(env.stdout, "%-14s %v\n", f.name, f.value); err != nil {
+		width = max(width, len(f.name))
+	}
+	for _, f := range record {
+		if _, err := fmt.Fprintf(env.stdout, "%-*s %s\n", width, f.name, f.text()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// printAll prints records: as a JSON array, or a line each.
-func (a admin) printAll(env environment, records [][]field) error {
+// printAll prints records: as a JSON array, or a line each below a header. header names the columns when there is no record.
+func (a admin) printAll(env environment, header []field, records [][]field) error {
 	if a.JSON {
 		objects := make([]json.RawMessage, len(records))
 		for n, record := range records {
@@ -139,17 +144,18 @@ func (a admin) printAll(env environment, records [][]field) error {
 		}
 		return printJSON(env, objects)
 	}
-	return printTable(env, records)
+	return printTable(env, header, records)
 }
 
 // printTable prints records as a table with a header. A field that a record does not have, or has without a value, is a
-// dash.
-func printTable(env environment, records [][]field) error {
+// dash. Without records the fields of header name the columns.
+func printTable(env environment, header []field, records [][]field) error {
+	named := records
 	if len(records) == 0 {
-		return nil
+		named = [][]field{header}
 	}
 	var columns []string
-	for _, record := range records {
+	for _, record := range named {
 		for _, f := range record {
 			if !slices.Contains(columns, f.name) {
 				columns = append(columns, f.name)
@@ -162,8 +168,8 @@ func printTable(env environment, records [][]field) error {
 		cells := make([]string, len(columns))
 		for n, column := range columns {
 			cells[n] = "-"
-			if at := slices.IndexFunc(record, func(f field) bool { return f.name == column }); at >= 0 && record[at].value != nil && record[at].value != "" {
-				cells[n] = oneLine.Replace(fmt.Sprint(record[at].value))
+			if at := slices.IndexFunc(record, func(f field) bool { return f.name == column }); at >= 0 {
+				cells[n] = oneLine.Replace(record[at].text())
 			}
 		}
 		lines = append(lines, strings.Join(cells, "\t"))
@@ -183,6 +189,14 @@ var oneLine = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ") //nolint:goch
 type field struct {
 	name  string
 	value any
+}
+
+// text is the value as people read it: a dash when there is none.
+func (f field) text() string {
+	if f.value == nil {
+		return "-"
+	}
+	return cmp.Or(fmt.Sprint(f.value), "-")
 }
 
 // object is a record as a JSON object with its fields in order.
@@ -259,10 +273,19 @@ func (c migrateCmd) Run(env environment) error {
 		return err
 	}
 	return c.withDatabase(env, c.Create, func(db *store.DB) error {
-		if err := db.RecordAudit(env.ctx, store.Act{Name: "database.migrate", SubjectType: "database", Details: map[string]string{"version": version()}}); err != nil {
-			return err
+		done, said := db.Migration(), "the schema is up to date"
+		switch {
+		case done.Made:
+			said = "made the database"
+		case done.Changed:
+			said = "brought the schema up to date"
 		}
-		_, err := fmt.Fprintln(env.stdout, "the schema is up to date")
+		if done.Made || done.Changed {
+			if err := db.RecordAudit(env.ctx, store.Act{Name: "database.migrate", SubjectType: "database", Details: map[string]string{"version": version()}}); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintln(env.stdout, said)
 		return err
 	})
 }

@@ -62,7 +62,7 @@ func (c auditListCmd) Run(env environment) error {
 		for n, entry := range entries {
 			records[n] = auditRecord(entry)
 		}
-		return c.printAll(env, records)
+		return c.printAll(env, auditRecord(store.AuditEntry{}), records)
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -32,6 +33,9 @@ func (c backupCmd) Run(env environment) (err error) {
 	if err := existing(database); err != nil {
 		return err
 	}
+	if store.IsPostgres(database) {
+		return store.ErrBackup // without a connection, which it would not use
+	}
 	db, err := store.OpenUnmigrated(env.ctx, database, store.Options{Log: env.log})
 	if err != nil {
 		return err
@@ -57,8 +61,9 @@ func (restoredCmd) Help() string {
 	return `Example:
   quittance restored --data ./sandbox
 
-Run it after a restore, before anything is served: it is refused while a server runs, unless --yes confirms it. Every open submission is asked about at once; no invoice that exists
-now is sent before the provider was asked whether it has it; every token is revoked.`
+Run it after a restore, before anything is served: it is refused while a server runs, unless --yes confirms it. Every open
+submission is asked about at once; no invoice that exists now is sent before the provider was asked whether it has it; every
+token is revoked.`
 }
 
 // Run records the restore.
@@ -86,7 +91,8 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 		release, err := db.Serve()
 		switch {
 		case errors.Is(err, store.ErrServed):
-			names = []string{"of this file"}
+			return errors.New("a server is running on this database: stop it first, because every token is revoked and every open submission is asked about. " +
+				"--yes declares the restore all the same")
 		case err != nil:
 			return err
 		default:
@@ -108,6 +114,9 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 		"A server that died counts for %s. --yes declares the restore all the same", strings.Join(names, ", "), store.ServerTimeout)
 }
 
+// makeOne says where a database comes from.
+const makeOne = "to make one: quittance migrate --create, or start a server"
+
 // existing refuses a SQLite database that is not there: opening it would make an empty one.
 func existing(database string) error {
 	path, isSQLite := strings.CutPrefix(database, "sqlite:")
@@ -118,6 +127,9 @@ func existing(database string) error {
 		return nil
 	}
 	if _, err := os.Stat(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the database: %w (%s)", err, makeOne)
+		}
 		return fmt.Errorf("the database: %w", err)
 	}
 	return nil

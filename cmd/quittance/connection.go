@@ -82,7 +82,7 @@ func connectionRecord(c store.Connection) []field {
 		{"kind", c.Kind}, {"environment", c.Environment}, {"base_url", c.BaseURL}}
 	if c.Approval != nil {
 		record = append(record, field{"approved_at", c.Approval.At.Format(time.RFC3339)}, field{"approved_by", c.Approval.By},
-			field{"approval_contract", c.Approval.Contract}, field{"approval_release", c.Approval.Release})
+			field{"approval_contract", c.Approval.Contract}, field{"approval_release", strings.ReplaceAll(c.Approval.Release, " ", ",")})
 	}
 	record = append(record, field{"failures", c.Failures})
 	if c.FailingSince != nil {
@@ -251,6 +251,6 @@ func (c connectionListCmd) Run(env environment) error {
 			}
 			records = append(records, record)
 		}
-		return c.printAll(env, records)
+		return c.printAll(env, connectionRecord(store.Connection{}), records)
 	})
 }

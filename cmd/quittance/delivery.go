@@ -46,10 +46,14 @@ func (c deliveryListCmd) Run(env environment) error {
 		}
 		records := make([][]field, len(found))
 		for n, d := range found {
-			records[n] = []field{{"delivery_id", d.ID}, {"account_id", d.Account}, {"event", d.Kind}, {"state", d.State}, {"reason", textOrNil(d.Reason)},
-				{"attempts", d.Attempts}, {"created_at", d.CreatedAt.Format(time.RFC3339)}, {"next_attempt_at", timeOrNil(d.NextAt)}, {"url", d.URL},
-				{"subscription_id", d.Subscription}, {"event_id", d.Event}}
+			records[n] = deliveryRecord(d)
 		}
-		return c.printAll(env, records)
+		return c.printAll(env, deliveryRecord(store.AccountDelivery{}), records)
 	})
+}
+
+func deliveryRecord(d store.AccountDelivery) []field {
+	return []field{{"delivery_id", d.ID}, {"account_id", d.Account}, {"event", d.Kind}, {"state", d.State}, {"reason", textOrNil(d.Reason)},
+		{"attempts", d.Attempts}, {"created_at", d.CreatedAt.Format(time.RFC3339)}, {"next_attempt_at", timeOrNil(d.NextAt)}, {"url", d.URL},
+		{"subscription_id", d.Subscription}, {"event_id", d.Event}}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"quittance/internal/purchase"
 	"quittance/internal/store"
@@ -250,7 +251,7 @@ func (c evidenceKeyCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		return c.print(env, []field{{"public_key", hex.EncodeToString(key)}, {"sealed_since", since}})
+		return c.print(env, []field{{"public_key", hex.EncodeToString(key)}, {"sealed_since", since.Format(time.RFC3339)}})
 	})
 }
 

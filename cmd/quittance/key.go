@@ -54,17 +54,30 @@ func (c keyGenerateCmd) Run(env environment) error {
 	return err
 }
 
-type keyListCmd struct {
-	KeyFile string `required:"" placeholder:"FILE" help:"The key file."`
-	JSON    bool   `help:"Print the records as JSON."`
-}
+type keyListCmd struct{ admin }
 
 // Help is shown by --help.
-func (keyListCmd) Help() string { return "Example:\n  quittance key list --key-file key.json" }
+func (keyListCmd) Help() string {
+	return `Example:
+  quittance key list --key-file key.json
+  quittance key list --data ./sandbox
+
+It reads the key file alone: the database may be named as for other commands, and is not opened.`
+}
+
+// errNoKeyFile says that key list does not know which key file it is about.
+var errNoKeyFile = errors.New("specify the key file: --key-file FILE, or --data DIR of a sandbox")
 
 // Run lists the keys.
 func (c keyListCmd) Run(env environment) error {
-	keys, err := secret.ReadKeyFile(c.KeyFile)
+	_, file, err := c.address()
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		return errNoKeyFile
+	}
+	keys, err := secret.ReadKeyFile(file)
 	if err != nil {
 		return err
 	}
@@ -72,7 +85,7 @@ func (c keyListCmd) Run(env environment) error {
 	for _, key := range keys.List() {
 		records = append(records, []field{{"id", key.ID}, {"status", key.Status}, {"primary", key.Primary}})
 	}
-	return admin{JSON: c.JSON}.printAll(env, records)
+	return c.printAll(env, []field{{name: "id"}, {name: "status"}, {name: "primary"}}, records)
 }
 
 // keyChange are the flags of a command that changes the key file of a database.
@@ -310,7 +323,11 @@ func (c keyRetireCmd) Run(env environment) error {
 		if c.ID == keys.PrimaryID() {
 			return fmt.Errorf("key %d is the primary one: promote another key first", c.ID)
 		}
-		if err := db.RetireKey(env.ctx, c.ID); err != nil {
+		before, err := db.RetireKey(env.ctx, c.ID)
+		if errors.Is(err, secret.ErrNoKey) {
+			return fmt.Errorf("neither key file %s nor the database knows a key %d: see quittance key list", file, c.ID)
+		}
+		if err != nil {
 			return err
 		}
 		if keys.Holds(c.ID) {
@@ -322,6 +339,10 @@ func (c keyRetireCmd) Run(env environment) error {
 				return err
 			}
 		}
-		return c.print(env, []field{{"retired", c.ID}, {"key_file", file}, {"next", "give this key file to every machine that runs a server"}})
+		next := "give this key file to every machine that runs a server"
+		if before {
+			next = "it was retired before; where that has not been done, " + next
+		}
+		return c.print(env, []field{{"retired", c.ID}, {"retired_before", before}, {"key_file", file}, {"next", next}})
 	})
 }

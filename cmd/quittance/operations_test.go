@@ -141,7 +141,7 @@ func TestFromNothingToProduction(t *testing.T) {
 	call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusOK)
 
 	looked := shell(database + "\n" + scripts[2])
-	for _, want := range []string{"quittance " + version(), "APPROVED_AT", "APPROVAL_RELEASE", "9.9.9 " + version(), `"before_contract":"C-2026-7"`, "connection.approve", "database.migrate"} {
+	for _, want := range []string{"quittance " + version(), "APPROVED_AT", "APPROVAL_RELEASE", "9.9.9," + version(), `"before_contract":"C-2026-7"`, "connection.approve", "database.migrate"} {
 		if !strings.Contains(looked, want) {
 			t.Errorf("without %q: %s", want, looked)
 		}

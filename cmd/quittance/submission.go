@@ -53,7 +53,7 @@ func (c submissionListCmd) Run(env environment) error {
 		for n, s := range found {
 			records[n] = submissionRecord(s)
 		}
-		return c.printAll(env, records)
+		return c.printAll(env, submissionRecord(store.AccountSubmission{}), records)
 	})
 }
 

@@ -42,7 +42,7 @@ func (c *databaseClock) look(ctx context.Context) error {
 	asked := c.local()
 	at, err := c.ask(ctx)
 	if err != nil {
-		return fmt.Errorf("ask the database for the time: %w", err)
+		return fmt.Errorf("connect to the database: %w", err)
 	}
 	trip := c.local().Sub(asked)
 	if r := c.last.Load(); r != nil {

@@ -99,6 +99,11 @@ func (r keyRecords) has(id uint32) bool {
 	return slices.ContainsFunc(r, func(record keyRecord) bool { return record.id == id })
 }
 
+// retired tells whether a key is recorded as retired.
+func (r keyRecords) retired(id uint32) bool {
+	return slices.ContainsFunc(r, func(record keyRecord) bool { return record.id == id && record.retired })
+}
+
 const keyRecordColumns = `select id, check_value, retired_at from sealing_keys order by id`
 
 func scanKeyRecord(row scanner) (keyRecord, error) {
@@ -368,19 +373,31 @@ func (e *KeyInUseError) Error() string {
 	return fmt.Sprintf("key %d is in use: sealed under it is %s; run quittance key reseal first", e.ID, strings.Join(e.Values, ", "))
 }
 
-// RetireKey records that a key opens nothing any more; running servers learn of it within a second or two. It returns a
-// [*KeyInUseError] while anything is sealed under the key or a running server seals with it.
-func (db *DB) RetireKey(ctx context.Context, id uint32) error {
+// RetireKey records that a key opens nothing any more; running servers learn of it within a second or two. before tells that
+// this was recorded earlier, so that nothing has changed. It returns [secret.ErrNoKey] for a key that neither the database nor
+// the keyring knows, and a [*KeyInUseError] while anything is sealed under the key or a running server seals with it.
+func (db *DB) RetireKey(ctx context.Context, id uint32) (before bool, err error) {
+	keys, err := db.keys.current()
+	if err != nil {
+		return false, err
+	}
 	used, err := db.KeysInUse(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if values := used[id]; len(values) > 0 {
-		return &KeyInUseError{ID: id, Values: values}
+		return false, &KeyInUseError{ID: id, Values: values}
 	}
 	err = db.write(ctx, "retire key", func(ctx context.Context, t *tx) error {
-		if _, err := t.lockedKeyRecords(ctx); err != nil {
+		records, err := t.lockedKeyRecords(ctx)
+		if err != nil {
 			return err
+		}
+		if before = records.retired(id); before {
+			return nil
+		}
+		if !records.has(id) && !slices.ContainsFunc(keys.List(), func(k secret.Key) bool { return k.ID == id }) {
+			return fmt.Errorf("%w: %d", secret.ErrNoKey, id)
 		}
 		alive, err := t.servers(ctx)
 		if err != nil {
@@ -403,7 +420,7 @@ func (db *DB) RetireKey(ctx context.Context, id uint32) error {
 		return t.audit(ctx, keyAct("key.retire", id))
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
-	return db.CheckKeys(ctx)
+	return before, db.CheckKeys(ctx)
 }

@@ -17,7 +17,7 @@ var ErrUnverifiedServer = errors.New("production connects to PostgreSQL only ove
 // server's certificate is not verified, at least against an authority. Unix sockets and loopback addresses pass, and so does what is
 // not PostgreSQL. The variables of libpq, such as PGSSLMODE, count as they do when it is opened.
 func RequireVerifiedServer(address string) error {
-	if !isPostgres(address) {
+	if !IsPostgres(address) {
 		return nil
 	}
 	config, err := pgx.ParseConfig(address)
@@ -35,7 +35,8 @@ func RequireVerifiedServer(address string) error {
 	return nil
 }
 
-func isPostgres(address string) bool {
+// IsPostgres tells whether an address names a PostgreSQL database.
+func IsPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 

@@ -66,7 +66,7 @@ func TestRetiredKey(t *testing.T) {
 		rotated.Options.Keys = f.Rotated(t)
 		db := rotated.Again(t)
 		var inUse *store.KeyInUseError
-		if err := db.RetireKey(ctx, old); !errors.As(err, &inUse) || inUse.ID != old || len(inUse.Values) < 7 {
+		if _, err := db.RetireKey(ctx, old); !errors.As(err, &inUse) || inUse.ID != old || len(inUse.Values) < 7 {
 			t.Fatalf("a key in use is retired: %v", err)
 		}
 		_, err := db.Reseal(ctx)
@@ -77,7 +77,25 @@ func TestRetiredKey(t *testing.T) {
 		if n := f.number(t, `select count(*) from resealed`); n != 3 {
 			t.Errorf("%d values of withheld evidence were sealed anew, want an answer, a document and its metadata", n)
 		}
-		must(t, db.RetireKey(ctx, old))
+		retire := func(id uint32) bool {
+			before, err := db.RetireKey(ctx, id)
+			must(t, err)
+			return before
+		}
+		if retire(old) {
+			t.Error("the key was retired before")
+		}
+		// Once more changes nothing, and leaves no second entry; a number that is no key's is refused.
+		if !retire(old) {
+			t.Error("the key was not retired before")
+		}
+		retired, err := db.Audit(ctx, store.AuditFilter{Act: "key.retire", Limit: 10})
+		must(t, err)
+		if len(retired) != 1 {
+			t.Errorf("%d entries say that the key was retired", len(retired))
+		}
+		_, err = db.RetireKey(ctx, 12345)
+		wantErr(t, err, secret.ErrNoKey)
 		found, err := db.VerifyEvidence(ctx, replay())
 		if err != nil || len(found.Faults) > 0 {
 			t.Errorf("after the rotation: %+v, %v", found.Faults, err)
@@ -134,10 +152,11 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		must(t, err)
 		must(t, admin.Announce(ctx, second))
 		var inUse *store.KeyInUseError
-		if err := admin.RetireKey(ctx, rotated.PrimaryID()); !errors.As(err, &inUse) {
+		if _, err := admin.RetireKey(ctx, rotated.PrimaryID()); !errors.As(err, &inUse) {
 			t.Errorf("the key that a server seals with is retired: %v", err)
 		}
-		must(t, admin.RetireKey(ctx, old))
+		_, err = admin.RetireKey(ctx, old)
+		must(t, err)
 	})
 }
 

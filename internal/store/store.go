@@ -83,6 +83,8 @@ type DB struct {
 	log    *slog.Logger
 	check  Checkpoint
 	quotas Quotas
+	// migration is set by Open alone.
+	migration Migration
 	// unwritable is set while the last write failed because of the database as a whole.
 	unwritable atomic.Bool
 	wakes      *wakes
@@ -97,14 +99,19 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.Existing {
-		if err := db.hasSchema(ctx); err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
+	before, err := db.schemaVersion(ctx)
+	if err != nil && (options.Existing || !errors.Is(err, ErrNoSchema)) {
+		return nil, errors.Join(err, db.Close())
 	}
+	db.migration.Made = err != nil
 	if err := db.Migrate(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	after, err := db.schemaVersion(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	db.migration.Changed = after != before
 	if err := db.openKeys(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -117,16 +124,27 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 // ErrNoSchema says that a database is none of this service's: it holds no schema.
 var ErrNoSchema = errors.New("this database holds no quittance schema")
 
-func (db *DB) hasSchema(ctx context.Context) error {
+// schemaVersion returns the number of the latest migration of the database, [ErrNoSchema] when it has had none.
+func (db *DB) schemaVersion(ctx context.Context) (version int64, err error) {
 	var tables int64
 	if err := db.reader.QueryRowContext(ctx, db.schema).Scan(&tables); err != nil {
-		return db.fail(err)
+		return 0, db.fail(err)
 	}
 	if tables == 0 {
-		return ErrNoSchema
+		return 0, ErrNoSchema
 	}
-	return nil
+	err = db.reader.QueryRowContext(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&version)
+	return version, db.fail(err)
 }
+
+// Migration says what [Open] has done to the schema of a database.
+type Migration struct {
+	// Made tells that there was no schema before, Changed that the schema is not what it was.
+	Made, Changed bool
+}
+
+// Migration returns what opening the database has done to its schema.
+func (db *DB) Migration() Migration { return db.migration }
 
 // OpenUnmigrated is [Open] without touching the schema.
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
@@ -135,7 +153,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	switch path, isSQLite := strings.CutPrefix(address, "sqlite:"); {
 	case isSQLite && path != "":
 		eng, err = openSQLite(path)
-	case isPostgres(address):
+	case IsPostgres(address):
 		eng, err = openPostgres(ctx, address)
 	default:
 		err = errors.New("open database: want sqlite:PATH or postgres://…")
