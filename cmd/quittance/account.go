@@ -293,19 +293,32 @@ func (accountProfileCmd) Help() string {
 
 // Run replaces the profile.
 func (c accountProfileCmd) Run(env environment) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
 	text, err := readInput(env, c.File)
 	if err != nil {
 		return err
 	}
 	value, err := strictjson.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%s: not one JSON document", c.File)
+		return fmt.Errorf("%s: not one JSON document", inputName(c.File))
 	}
 	profile, faults := strictjson.For[api.Profile]().Decode(value)
 	if faults = faults.With(invoice.ProfileFaults(&profile)); len(faults) > 0 {
-		return faultsError{file: c.File, faults: faults}
+		return faultsError{file: inputName(c.File), faults: faults}
 	}
-	return c.change(env, func(db *store.DB, ctx context.Context, id store.ID) error { return db.SetProfile(ctx, id, profile) })
+	return c.with(env, func(env environment, db *store.DB) error {
+		if err := db.SetProfile(env.ctx, id, profile); err != nil {
+			return unknownAccount(err)
+		}
+		changed, err := db.Account(env.ctx, id)
+		if err != nil {
+			return err
+		}
+		return c.print(env, append(accountRecord(changed), field{"profile", profileRecord(changed.Profile)}))
+	})
 }
 
 // faultsError names every fault of a file.
@@ -370,7 +383,7 @@ func (c userAddCmd) Run(env environment) error {
 type userDisableCmd struct {
 	one
 	Email string `required:"" help:"E-mail address of the user."`
-	Force bool   `help:"Disable the last user of an account that can log in, too."`
+	Force bool   `env:"-" help:"Disable the last user of an account that can log in, too."`
 }
 
 // Help is shown by --help.

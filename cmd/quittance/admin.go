@@ -34,7 +34,7 @@ func (a admin) Validate() error {
 // act are the flags of a command that changes something.
 type act struct {
 	admin
-	Reason string `placeholder:"TEXT" help:"Why, for the audit log."`
+	Reason string `env:"-" placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
 // by is env with the reason of the command.

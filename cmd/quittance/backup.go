@@ -53,7 +53,7 @@ func (c backupCmd) Run(env environment) (err error) {
 
 type restoredCmd struct {
 	act
-	Yes bool `help:"Declare it although servers are running on the database."`
+	Yes bool `env:"-" help:"Declare it although servers are running on the database."`
 }
 
 // Help is shown by --help.

@@ -32,7 +32,7 @@ type connectionAddCmd struct {
 	Account        string `required:"" placeholder:"ID" help:"Identifier of the account."`
 	Kind           string `enum:"http,simulator" default:"http" help:"How the provider is spoken to: ${enum}. The simulator exists in local alone."`
 	BaseURL        string `name:"base-url" placeholder:"URL" help:"Address of the provider: https, or http on a loopback address."`
-	Environment    string `enum:"sandbox,production" required:"" help:"What the provider is: ${enum}."`
+	Environment    string `enum:"sandbox,production" required:"" env:"-" help:"What the provider is: ${enum}."`
 	CredentialFile string `placeholder:"FILE" help:"File with the provider's credential; - is standard input. It is sealed at once and never shown."`
 }
 

@@ -19,7 +19,7 @@ func (deliveryCmd) Help() string {
 
 type deliveryListCmd struct {
 	admin
-	State   string `enum:"pending,delivered,failed,blocked," default:"" help:"Only this state: pending, delivered, failed or blocked."`
+	State   choice `choices:"pending,delivered,failed,blocked" placeholder:"STATE" help:"Only this state: pending, delivered, failed or blocked."`
 	Account string `placeholder:"ID" help:"Only this account's."`
 	Limit   int    `default:"100" help:"How many at most, the latest."`
 }

@@ -136,7 +136,7 @@ func readExport(env environment, path string) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(source, most+1))
 	if err == nil && len(text) > most {
-		err = fmt.Errorf("%s is longer than 1 GiB", path)
+		err = fmt.Errorf("%s is longer than 1 GiB", inputName(path))
 	}
 	return text, err
 }

@@ -64,6 +64,13 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "quittance:", err)
 		return 1
 	}
+	if len(os.Args) == 1 {
+		if err := help(parser); err != nil {
+			fmt.Fprintln(os.Stderr, "quittance:", err)
+			return 1
+		}
+		return 2
+	}
 	command, err := parser.Parse(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "quittance:", err)
@@ -110,7 +117,7 @@ func (c *cli) actor() (store.Actor, error) {
 // parser reads command lines into c.
 func (c *cli) parser() (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": thisBuild().String()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
+		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": thisBuild().String()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
 }
 
 func (c *cli) logger(to io.Writer) *slog.Logger {
@@ -118,7 +125,7 @@ func (c *cli) logger(to io.Writer) *slog.Logger {
 	if err := level.UnmarshalText([]byte(strings.ToUpper(c.LogLevel))); err != nil {
 		level = slog.LevelInfo // the flag's enum lets no other text pass
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutEmpty}
 	if c.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}

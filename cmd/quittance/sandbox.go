@@ -256,7 +256,7 @@ func readSecret(env environment, path string) (secret.Text, error) {
 	}
 	trimmed := strings.TrimSpace(string(text))
 	if trimmed == "" {
-		return secret.Text{}, fmt.Errorf("%s holds no credential", path)
+		return secret.Text{}, fmt.Errorf("%s holds no credential", inputName(path))
 	}
 	return secret.New(trimmed), nil
 }

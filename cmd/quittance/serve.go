@@ -87,7 +87,7 @@ func (t tuning) config(env environment) (service.Config, error) {
 
 type serveCmd struct {
 	tuning
-	Environment string `enum:"local,sandbox,production," default:"" placeholder:"local|sandbox|production" help:"What this server is; it has no default."`
+	Environment choice `choices:"local,sandbox,production" placeholder:"local|sandbox|production" help:"What this server is; it has no default."`
 	Database    string `placeholder:"URL" help:"sqlite:PATH or postgres://…; it has no default."`
 	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the API, and of /healthz and /readyz in every role (default: ${default})."`
 	KeyFile     string `placeholder:"FILE" help:"Keys that seal secrets in the database: see key generate."`
@@ -119,7 +119,7 @@ func (c serveCmd) Validate() error {
 		missing = append(missing, "--key-file FILE (make one with: quittance key generate --out key.json)")
 	}
 	if len(missing) > 0 {
-		return errors.New("serve needs " + strings.Join(missing, "; "))
+		return errors.New("needs " + strings.Join(missing, "; "))
 	}
 	if _, err := os.Stat(c.KeyFile); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--key-file: %s does not exist (make one with: quittance key generate --out %[1]s)", c.KeyFile)
@@ -137,14 +137,14 @@ func (c serveCmd) Run(env environment) error {
 		return err
 	}
 	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(c.KeyFile) }
-	config.Environment, config.Database, config.Listen = c.Environment, c.Database, c.Listen
+	config.Environment, config.Database, config.Listen = string(c.Environment), c.Database, c.Listen
 	config.TLSCert, config.TLSKey, config.BehindProxy = c.TLSCert, c.TLSKey, c.BehindProxy
 	config.API, config.Workers = c.Role != "worker", c.Role != "api"
 	running, err := service.Open(env.ctx, config)
 	if err != nil {
 		return err
 	}
-	env.log.InfoContext(env.ctx, "serving", "version", config.Version, "environment", c.Environment, "role", c.Role,
+	env.log.InfoContext(env.ctx, "serving", "version", config.Version, "environment", config.Environment, "role", c.Role,
 		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress())
 	debug.FreeOSMemory() // what starting took is twice what stays
 	err = running.Run(env.ctx)

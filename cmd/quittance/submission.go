@@ -24,7 +24,7 @@ func (submissionCmd) Help() string {
 
 type submissionListCmd struct {
 	admin
-	Outcome string `enum:"in_progress,acknowledged,rejected,resolved_rejected,unknown," default:"" help:"Only this outcome: in_progress, acknowledged, rejected, resolved_rejected or unknown."`
+	Outcome choice `choices:"in_progress,acknowledged,rejected,resolved_rejected,unknown" placeholder:"OUTCOME" help:"Only this outcome: in_progress, acknowledged, rejected, resolved_rejected or unknown."`
 	Account string `placeholder:"ID" help:"Only this account's."`
 	Limit   int    `default:"100" help:"How many at most, the latest."`
 }
@@ -94,9 +94,9 @@ func optionalID(text string) (*store.ID, error) {
 type submissionResolveCmd struct {
 	admin
 	ID     string `arg:"" help:"Identifier of the submission."`
-	Resend bool   `xor:"decision" required:"" help:"Send it again under its reference: the provider certainly does not have it, or knows the reference."`
-	Reject bool   `xor:"decision" required:"" help:"Count it as rejected: the customer may correct the invoice and submit it anew."`
-	Reason string `required:"" help:"Why, for the audit log and the customer."`
+	Resend bool   `xor:"decision" required:"" env:"-" help:"Send it again under its reference: the provider certainly does not have it, or knows the reference."`
+	Reject bool   `xor:"decision" required:"" env:"-" help:"Count it as rejected: the customer may correct the invoice and submit it anew."`
+	Reason string `required:"" env:"-" help:"Why, for the audit log and the customer."`
 }
 
 // Help is shown by --help.

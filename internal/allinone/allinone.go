@@ -189,7 +189,9 @@ func (s *Sandbox) firstState() (*state, error) {
 // open opens the provider, the receiver and the service.
 func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	if s.Provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: s.layout.provider(), Credential: secret.New(saved.ProviderCredential),
-		Chaos: s.config.Chaos, ChaosSeed: s.config.ChaosSeed, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); err != nil {
+		Chaos: s.config.Chaos, ChaosSeed: s.config.ChaosSeed, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); errors.Is(err, sandbox.ErrLedgerInUse) {
+		return fmt.Errorf("another sandbox is running on the data directory %s", s.layout)
+	} else if err != nil {
 		return err
 	}
 	if err := s.serve(ctx, kept(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider, nil); err != nil {
@@ -205,7 +207,7 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 		return fmt.Errorf("receiver: %w", err)
 	}
 	config := s.config.Service
-	config.Environment, config.API, config.Workers = service.Sandbox, true, true
+	config.Environment, config.API, config.Workers, config.Trial = service.Sandbox, true, true, true
 	config.Listen = kept(config.Listen, saved.Listen, "127.0.0.1:8080")
 	if config.Database == "" {
 		config.Database = saved.Database

@@ -47,7 +47,11 @@ func connectionBounds(config *Config) connlimit.Config {
 	wanted, files := connectionsPerRequest*config.MaxRequests, connlimit.Files()
 	total := connlimit.Within(wanted, files)
 	if total < wanted {
-		config.Log.Warn("the limit of open files bounds the connections", "files", files, "connections", total, "wanted", wanted)
+		note := config.Log.Warn
+		if config.Trial {
+			note = config.Log.Info
+		}
+		note("the limit of open files bounds the connections", "files", files, "connections", total, "wanted", wanted)
 	}
 	perSource := config.ConnectionsPerSource
 	if perSource == 0 {

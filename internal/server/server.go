@@ -48,6 +48,8 @@ type Config struct {
 	// AnonymousRate is how many requests a minute one source may make without an accepted token or session, four times as many
 	// from a /48; 0 for no limit.
 	AnonymousRate int64
+	// Trial tells that the server is a sandbox on somebody's machine, which has nothing to tune for many connections.
+	Trial bool
 	// Secure tells that clients speak TLS to this server, or to a proxy before it.
 	Secure bool
 	// RateLimit is how many calls a minute one token may make here; 0 for no limit.

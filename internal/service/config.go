@@ -86,6 +86,8 @@ type Config struct {
 	// with an approval that covers it submit.
 	Version string
 	Log     *slog.Logger
+	// Trial tells that the service is part of a sandbox on somebody's machine.
+	Trial bool
 }
 
 // check refuses a configuration that cannot keep the promises.

@@ -74,9 +74,13 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) job.Ou
 	if err != nil {
 		level = slog.LevelError
 	}
-	d.Log.Log(ctx, level, "webhook attempt", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription, "delivery", delivery.ID,
-		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts+1, "verdict", string(result.Verdict),
-		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(settlement.State), "withheld", withheld, "error", err)
+	line := []any{"tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription, "delivery", delivery.ID,
+		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts + 1, "verdict", string(result.Verdict),
+		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(settlement.State), "error", err}
+	if withheld {
+		line = append(line, "withheld", true)
+	}
+	d.Log.Log(ctx, level, "webhook attempt", line...)
 	return job.Outcome{Waited: result.Duration, Answered: result.HTTPStatus != 0}
 }
 

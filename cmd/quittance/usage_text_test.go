@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// No variable of the environment decides for somebody: what is asked for safety, and why something is done, is said anew each
+// time. QUITTANCE_ENVIRONMENT says what a server is, and nothing about connections.
+func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
+	var root cli
+	parser, err := root.parser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, command := range parser.Model.Leaves(false) {
+		for _, flag := range command.Flags {
+			decides := slices.Contains([]string{"yes", "force", "resend", "reject", "reason"}, flag.Name) ||
+				flag.Name == "environment" && command.Path() == "connection add"
+			if decides && len(flag.Envs) > 0 {
+				t.Errorf("quittance %s --%s is also %v", command.Path(), flag.Name, flag.Envs)
+			}
+			if command.Path() == "serve" && flag.Name == "environment" && !slices.Equal(flag.Envs, []string{"QUITTANCE_ENVIRONMENT"}) {
+				t.Errorf("quittance serve --environment is also %v", flag.Envs)
+			}
+			seen[flag.Name] = true
+		}
+	}
+	for _, name := range []string{"yes", "force", "resend", "reject", "reason", "environment"} {
+		if !seen[name] {
+			t.Errorf("no command has --%s", name)
+		}
+	}
+}
+
+// A log line has no error that is none, and no text that is empty.
+func TestLogLinesSayNothingEmpty(t *testing.T) {
+	for format, want := range map[string]string{"text": `count=0 ready=false` + "\n", "json": `"count":0,"ready":false}` + "\n"} {
+		var out bytes.Buffer
+		log := (&cli{LogLevel: "info", LogFormat: format}).logger(&out)
+		var none error
+		log.InfoContext(context.Background(), "stopped", "error", none, "class", "", "count", 0, "ready", false)
+		if line := out.String(); !strings.HasSuffix(line, want) || strings.Contains(line, "class") || strings.Contains(line, "error") {
+			t.Errorf("%s: %s", format, line)
+		}
+		out.Reset()
+		log.InfoContext(context.Background(), "stopped", "error", errors.New("broken"))
+		if !strings.Contains(out.String(), "broken") {
+			t.Errorf("%s loses an error: %s", format, &out)
+		}
+	}
+}
