@@ -14,7 +14,7 @@ SEEDS ?= 2000
 KILLS ?= 300
 
 .DEFAULT_GOAL := check
-.PHONY: check test verify screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries soak-kills build bench bench-tables clean
+.PHONY: check test verify screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills build bench bench-tables clean
 
 # Formatting, vet, lint, known vulnerabilities, go.mod and the fast tests, on SQLite only and with fewer random cases.
 check: lint vulncheck
@@ -32,7 +32,7 @@ test:
 # What takes long: the same promises under thousands of seeds, at every step at which a process can die, under random
 # kills, against sources with mistakes in them, and with input that a fuzzer makes. Some hours; its parts are bounded by
 # themselves: make soak planted crash SEEDS=200.
-verify: soak planted crash replicas evidence canaries soak-kills fuzz
+verify: soak planted crash replicas evidence canaries ratios soak-kills fuzz
 
 # The linter alone.
 lint: $(GOLANGCI)
@@ -78,6 +78,11 @@ evidence:
 	go test -run 'TestAppendOnly|TestAnyAlteration|TestAlteredBefore|TestTampered|TestAnchor|TestEvidenceOfBefore|TestMovedTo|TestVerify|TestSeals|TestExport' -v ./internal/store ./cmd/quittance
 canaries:
 	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./cmd/quittance
+
+# What a slow, idle or searching stranger or company may cost others, as ratios that are held to their bounds: on a machine that
+# does nothing else.
+ratios:
+	go test -count=1 -run 'TestSlowStrangers|TestSearchesDelayNobodyElse' -v -timeout 1h ./cmd/quittance -ratios
 
 # Random SIGKILLs under load, on both engines: make soak-kills KILLS=1000
 soak-kills:

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -222,16 +223,19 @@ func (a *abused) fresh(t *testing.T, path string) {
 	}
 }
 
-// slowdown is how much longer calls may take while thousands of connections are held. The promise is twice; a machine that
-// does other things, and the attackers themselves, may make it more.
-const slowdown = 10
+// holdRatios has the measured ratios held to what is promised, with thousands of connections: "make ratios", on a machine that does
+// nothing else. Without it the attacks are smaller, and only what does not depend on speed is looked at: no call fails.
+var holdRatios = flag.Bool("ratios", false, "hold measured ratios to their bounds, with more connections; for a machine that does nothing else")
+
+// slowdown is how many times as long calls may take beside an attack, in the median of the rounds.
+const slowdown = 2
 
 // TestSlowStrangers: thousands of connections that send one byte of a form, or do not read what they asked for, cost those
 // who have a token nothing but a little time: no call is refused, and the process is ready.
 func TestSlowStrangers(t *testing.T) {
-	plain, secured := 5000, 1000
-	if testing.Short() {
-		plain, secured = 600, 200
+	plain, secured := 600, 200
+	if *holdRatios {
+		plain, secured = 5000, 5000
 	}
 	for _, engine := range storetest.Engines() {
 		for name, connections := range map[string]int{"plain": plain, "TLS": secured} {
@@ -251,12 +255,12 @@ func TestSlowStrangers(t *testing.T) {
 // withstands compares calls without and during an attack, in turn, so that whatever else the machine does is in both.
 func (a *abused) withstands(t *testing.T, what attack, connections int) {
 	t.Helper()
-	const rounds, retries = 3, 3
+	rounds := 1
+	if *holdRatios {
+		rounds = 5
+	}
 	var ratios []float64
-	for round := range rounds + retries {
-		if round >= rounds && slices.Sorted(slices.Values(ratios))[len(ratios)/2] <= slowdown {
-			break
-		}
+	for range rounds {
 		a.p99(t) // the end of the round before is over
 		before := a.p99(t)
 		held := a.hold(t, what, connections)
@@ -272,7 +276,7 @@ func (a *abused) withstands(t *testing.T, what attack, connections int) {
 			return
 		}
 	}
-	if median := slices.Sorted(slices.Values(ratios))[len(ratios)/2]; median > slowdown {
+	if median := slices.Sorted(slices.Values(ratios))[len(ratios)/2]; *holdRatios && median > slowdown {
 		t.Errorf("%s: calls take %.1f times as long, want at most %d: %v", what.name, median, slowdown, ratios)
 	}
 }

@@ -70,17 +70,18 @@ func TestBenchOnPostgres(t *testing.T) {
 		return // left out on purpose: see pgtest.EnvEngines
 	}
 	t.Parallel()
-	database := pgtest.URL(t)
 	for _, measurement := range measurements() {
 		if !slices.Contains([]string{"deliveries", "latency"}, measurement[0]) {
 			continue
 		}
-		for _, record := range benchRecords(t, append(measurement, "--database", database)...) {
-			checkBench(t, record, "postgres")
-			if cpu := record.Figures["of_it_database_seconds"]; cpu == nil || *cpu <= 0 {
-				t.Errorf("%s: the CPU of the database is %v", record.Command, cpu)
+		t.Run(measurement[0], func(t *testing.T) {
+			for _, record := range benchRecords(t, append(measurement, "--database", pgtest.URL(t))...) {
+				checkBench(t, record, "postgres")
+				if cpu := record.Figures["of_it_database_seconds"]; cpu == nil || *cpu <= 0 {
+					t.Errorf("%s: the CPU of the database is %v", record.Command, cpu)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -33,7 +33,7 @@ var matrix = []point{
 	// What a server comes to.
 	{"serve", "set environment", "desk", []int{1}, ""},
 	{"serve", "announce server", "desk", []int{1}, ""},
-	{"serve", "withdraw server", "desk", []int{1}, ""},
+	{"serve", "withdraw server", "purchases", []int{1}, ""},
 	{"serve", "free abandoned work", "desk", []int{1}, storetest.SQLite},
 	{"serve", "sweep", "desk", []int{1}, ""},
 	{"serve", "record removal", "purchases", []int{1}, ""},
@@ -231,6 +231,7 @@ var apart = map[string]string{
 	"seal events":     "as above",
 	"record evidence": "as above",
 	"summarize":       "only drafts of before are summarized, batch by batch; what is interrupted goes on with the rest",
+	"anchor":          "it writes nothing, and waits for the writes before it",
 	"seed drafts":     "only a measurement of quittance bench makes drafts in bulk, in a database of its own",
 }
 
