@@ -82,7 +82,6 @@ var matrix = []point{
 	{"account rename", "rename account", "office", []int{1}, ""},
 	{"account user disable", "disable user", "office", []int{1}, ""},
 	{"account user enable", "enable user", "office", []int{1}, ""},
-	{"migrate", "record audit", "office", []int{1}, ""},
 	{"connection add", "add connection", "office", []int{1}, ""},
 	{"connection activate", "change connection", "office", []int{1}, ""},
 	{"connection replace-credential", "change connection", "office", []int{1}, ""},
