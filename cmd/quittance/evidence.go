@@ -29,14 +29,15 @@ func (evidenceCmd) Help() string {
 }
 
 // replay are the rules by which answers were read, to read them again.
-func replay() store.Replay { return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread} }
+func replay() store.Replay {
+	return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.Sent}
+}
 
 type evidenceVerifyCmd struct {
 	admin
 	File      string `placeholder:"FILE" help:"Verify an exported file instead of a database; - is standard input."`
 	Anchor    string `placeholder:"FILE" help:"Compare with the last entry of this anchor file too, which finds a database that was put back to an earlier state."`
 	PublicKey string `placeholder:"HEX" help:"With --file: the key that the file has to be signed with, as evidence key prints it."`
-	AllSealed bool   `hidden:"" help:"Accepted for older scripts: a chain without a seal is always a fault."`
 }
 
 // Help is shown by --help.
@@ -56,42 +57,53 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 		return c.file(env)
 	}
 	return c.with(env, func(db *store.DB) error {
+		anchors, err := c.anchors(env, db)
+		if err != nil {
+			return err
+		}
 		found, err := db.VerifyEvidence(env.ctx, replay())
 		if err != nil {
 			return err
 		}
-		if err := c.anchored(env, db, &found); err != nil {
+		faults, err := db.VerifyAnchor(env.ctx, anchors)
+		if err != nil {
 			return err
 		}
-		return c.report(env, found)
+		found.Faults = append(found.Faults, faults...)
+		return c.report(env, found, anchors)
 	})
 }
 
-// anchored adds the faults that an anchor file shows.
-func (c evidenceVerifyCmd) anchored(env environment, db *store.DB, found *store.Verified) error {
+// anchors reads the anchor file, if one is to be compared with; a file without an entry proves nothing, and is refused.
+func (c evidenceVerifyCmd) anchors(env environment, db *store.DB) (store.Anchors, error) {
 	if c.Anchor == "" {
-		return nil
+		return store.Anchors{}, nil
 	}
 	file, err := os.ReadFile(c.Anchor)
 	if err != nil {
-		return err
+		return store.Anchors{}, err
 	}
 	anchors, err := db.ReadAnchors(env.ctx, file)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.Anchor, err)
+		return anchors, fmt.Errorf("%s: %w", c.Anchor, err)
 	}
-	faults, err := db.VerifyAnchor(env.ctx, anchors)
-	found.Faults = append(found.Faults, faults...)
-	return err
+	if anchors.Entries == 0 {
+		return anchors, fmt.Errorf("%s: the anchor file has no entry to compare with: evidence anchor appends one", c.Anchor)
+	}
+	return anchors, nil
 }
 
-// report prints what a verification has found; faults are an error.
-func (c evidenceVerifyCmd) report(env environment, found store.Verified) error {
+// report prints what a verification has found, and which anchor it has compared with; faults are an error.
+func (c evidenceVerifyCmd) report(env environment, found store.Verified, anchors store.Anchors) error {
 	for _, fault := range found.Faults {
 		env.log.ErrorContext(env.ctx, "evidence is not what was retained", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
 			"entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
 	}
-	if err := c.print(env, []field{{"chains", found.Chains}, {"entries", found.Entries}, {"audit_entries", found.AuditEntries}, {"faults", len(found.Faults)}}); err != nil {
+	fields := []field{{"chains", found.Chains}, {"entries", found.Entries}, {"audit_entries", found.AuditEntries}}
+	if anchors.Entries > 0 {
+		fields = append(fields, field{"anchor_entries", anchors.Entries}, field{"anchored_at", anchors.At})
+	}
+	if err := c.print(env, append(fields, field{"faults", len(found.Faults)})); err != nil {
 		return err
 	}
 	if len(found.Faults) > 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
@@ -179,11 +180,12 @@ func (c company) create(t *testing.T, number string) store.Invoice {
 	return created
 }
 
-// intent renders a document that names its reference and number, which is all these tests look at.
+// intent renders a document that holds its reference and the invoice, which is all these tests look at.
 func intent() store.Intent {
 	return store.Intent{Environment: "sandbox", Lease: lease, LookFirst: 2 * lease,
 		Render: func(d *api.Draft, _ *api.Profile, reference string) ([]byte, []string, error) {
-			return fmt.Appendf(nil, `{"reference":%q,"number":%q}`, reference, *d.InvoiceNumber), nil, nil
+			text, err := jsonv2.Marshal(d, jsonv2.OmitZeroStructFields(true))
+			return fmt.Appendf(nil, `{"reference":%q,"invoice":%s}`, reference, text), nil, err
 		}}
 }
 

@@ -117,7 +117,7 @@ func pageRange(total, page, perPage int) (high, low int64) {
 // invoiceRows reads invoices with their current submissions and states: two queries, however many there are.
 func (t *Tenant) invoiceRows(ctx context.Context, q querier, where string, args ...any) ([]InvoiceRow, error) {
 	out, err := collect(ctx, q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, `+numberHolder+`, s.item_count, s.summary
-		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id
+		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id and i.summarized <> 0
 		where i.tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
 	if err != nil || len(out) == 0 {
 		return out, err

@@ -10,13 +10,15 @@ import (
 )
 
 // Replay reads again what is retained, as it was read when it came. The packages that turn answers into states, and
-// metadata into what is shown, provide it: this package compares what follows with what it keeps. Both functions are pure.
+// metadata into what is shown, provide it: this package compares what follows with what it keeps. Its functions are pure.
 type Replay struct {
 	// Answer takes one retained answer about a submission, of a connection of the given kind, and returns what is known
 	// after it. The body counts when atHand is true. [ErrNotAtHand] says that it would have been needed.
 	Answer func(kind string, before Submission, e Evidence, body []byte, atHand bool) (Step, error)
 	// Purchase returns what is shown of the metadata of a purchase document.
 	Purchase func(metadata []byte) (NewIncoming, error)
+	// Sent returns the invoice in the document of a submission.
+	Sent func(document []byte) (api.Draft, error)
 }
 
 // Step is what one retained answer has changed.

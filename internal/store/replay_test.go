@@ -8,6 +8,7 @@ import (
 	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/submission"
 )
 
 // decided is what a decision of these tests concludes from an answer. It stands where the reading of a report stands, so that
@@ -75,5 +76,6 @@ func replay() store.Replay {
 			shown.ClaimedSHA256 = &entry.SHA256
 			return shown, nil
 		},
+		Sent: submission.Sent,
 	}
 }

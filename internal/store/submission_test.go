@@ -32,7 +32,9 @@ func TestBeginSubmission(t *testing.T) {
 		}
 		document, err := store.Document(ctx, f.tenant, call.Submission.ID)
 		must(t, err)
-		if want := fmt.Sprintf(`{"reference":%q,"number":"INV-1"}`, call.Submission.ID); string(document) != want || string(call.Document) != want {
+		rendered, _, err := intent().Render(&created.Draft, nil, call.Submission.ID.String())
+		must(t, err)
+		if want := string(rendered); string(document) != want || string(call.Document) != want {
 			t.Errorf("document %s, to be sent %s, want %s", document, call.Document, want)
 		}
 		if call.Connection.ID != f.connection.ID || call.Tenant.Key() != f.tenant.Key() {

@@ -48,7 +48,8 @@ type invoiceSummary struct {
 	text       string
 }
 
-// summarize returns the summary of a draft.
+// summarize returns the summary of a draft. [DB.VerifyEvidence] compares those of submitted invoices with it: a version that makes
+// others of the same draft sets summarized to 0 in a migration, so that they are made again.
 func summarize(d *api.Draft) (invoiceSummary, error) {
 	missing, warnings := invoice.Missing(d), draftWarnings(d)
 	text := summaryText{Draft: *d, Missing: missing[:min(len(missing), api.MaxSummaryPaths)], MissingCount: len(missing),

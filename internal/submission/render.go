@@ -1,6 +1,7 @@
 package submission
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -26,4 +27,21 @@ func render(draft *api.Draft, seller *api.Profile, reference string) (text []byt
 		return nil, nil, fmt.Errorf("render the document: %w", err)
 	}
 	return text, nil, nil
+}
+
+var errNoInvoice = errors.New("the document holds no invoice")
+
+// Sent returns the invoice in the document of a submission, as render put it there. It is the function behind
+// [store.Replay].
+func Sent(text []byte) (api.Draft, error) {
+	var sent struct {
+		Invoice *api.Draft `json:"invoice"`
+	}
+	if err := json.Unmarshal(text, &sent); err != nil {
+		return api.Draft{}, fmt.Errorf("read the document: %w", err)
+	}
+	if sent.Invoice == nil {
+		return api.Draft{}, errNoInvoice
+	}
+	return *sent.Invoice, nil
 }

@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestShownInvoiceIsProven: what an invoice and its row of the lists show is what was sent, as long as the invoice has a
+// submission that counts, whatever its outcome; what differs is found by the name of its field.
+func TestShownInvoiceIsProven(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		answered := func(number string, outcome api.Outcome) store.ID {
+			call := f.submit(t, number)
+			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+				d := told(s, now, allFour("one", false))
+				d.Outcome = outcome
+				return d
+			})
+			return call.Submission.ID
+		}
+		resolved := f.unknown(t, "INV-4").Submission.ID
+		_, err := f.ResolveSubmission(t.Context(), resolved, store.DecisionReject, because)
+		must(t, err)
+		for outcome, id := range map[api.Outcome]store.ID{
+			api.OutcomeInProgress: f.submit(t, "INV-1").Submission.ID, api.OutcomeAcknowledged: answered("INV-2", api.OutcomeAcknowledged),
+			api.OutcomeRejected: answered("INV-3", api.OutcomeRejected), api.OutcomeResolvedRejected: resolved,
+			api.OutcomeUnknown: f.unknown(t, "INV-5").Submission.ID,
+		} {
+			kept, err := f.tenant.Submission(t.Context(), id)
+			must(t, err)
+			if kept.Outcome != outcome {
+				t.Fatalf("outcome %s, want %s", kept.Outcome, outcome)
+			}
+			for _, altered := range []struct{ field, statement string }{
+				{"document", `update invoices set document = replace(document, 'Dubai', 'Sharjah') where tenant_id = $1 and id = $2`},
+				{"document", `update invoices set document = replace(document, '"INV-', '"FORGED-'), number = 'FORGED' where tenant_id = $1 and id = $2`},
+				{"document", `update invoices set document = 'x' where tenant_id = $1 and id = $2`},
+				{"number", `update invoices set number = 'FORGED' where tenant_id = $1 and id = $2`},
+				{"summary", `update invoice_summaries set summary = replace(summary, 'Dubai', 'Sharjah') where tenant_id = $1 and invoice_id = $2`},
+				{"summary", `update invoice_summaries set recipient = 'mallory' where tenant_id = $1 and invoice_id = $2`},
+				{"summary", `delete from invoice_summaries where tenant_id = $1 and invoice_id = $2`},
+			} {
+				f.wantShownFault(t, kept, altered.field, altered.statement)
+			}
+			f.wantShownFault(t, kept, "", `update invoices set summarized = 0 where tenant_id = $1 and id = $2`)
+		}
+		f.clean(t, 5, 2)
+	})
+}
+
+// wantShownFault makes an alteration of an invoice and wants one fault in a field, none when field is empty; then it undoes
+// the alteration.
+func (f *fixture) wantShownFault(t *testing.T, s store.Submission, field, statement string) {
+	t.Helper()
+	tx, err := f.raw.BeginTx(t.Context(), nil)
+	must(t, err)
+	defer func() { must(t, tx.Rollback()) }()
+	result, err := tx.ExecContext(t.Context(), statement, f.tenant.Key(), s.Invoice)
+	must(t, err)
+	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		t.Fatalf("%s: %d rows, %v", statement, n, err)
+	}
+	found, err := f.VerifyThrough(t.Context(), tx, replay())
+	must(t, err)
+	switch {
+	case field == "" && len(found.Faults) == 0:
+	case field == "" || len(found.Faults) != 1 || found.Faults[0].Of != s.ID || found.Faults[0].Field != field || !strings.Contains(found.Faults[0].What, s.Invoice.String()):
+		t.Errorf("%s: %s: found %v, want a fault in %q", s.Outcome, statement, found.Faults, field)
+	}
+}
+
+// TestDraftsAreNotProven: a draft, one of which the provider has taken nothing, and a rejected invoice that was corrected have
+// no submission that counts, and differ from what was sent before.
+func TestDraftsAreNotProven(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		change := func(id store.ID) {
+			_, err := f.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draft("INV-CHANGED"), nil })
+			must(t, err)
+		}
+		rejected := f.submit(t, "INV-1")
+		decide(t, rejected, func(s store.Submission, now time.Time) store.Decision {
+			d := told(s, now, allFour("one", false))
+			d.Outcome = api.OutcomeRejected
+			return d
+		})
+		change(rejected.Submission.Invoice)
+		unsent := f.submit(t, "INV-2")
+		decide(t, unsent, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
+		f.exec(t, `update invoices set number = 'INV-X' where tenant_id = $1 and id = $2`, f.tenant.Key(), unsent.Submission.Invoice)
+		change(f.create(t, "INV-3").ID)
+		f.clean(t, 2, 1)
+		// What is submitted again is proven again.
+		again := f.begin(t, rejected.Submission.Invoice)
+		f.wantShownFault(t, again.Submission, "number", `update invoices set number = 'FORGED' where tenant_id = $1 and id = $2`)
+	})
+}
+
+// TestUnmadeSummaryIsNotShown: a list reads the document of an invoice whose summary is to be made again, and not the
+// summary that is there, of which nothing is proven.
+func TestUnmadeSummaryIsNotShown(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.submit(t, "INV-1")
+		f.exec(t, `update invoice_summaries set summary = replace(summary, 'Dubai', 'Sharjah') where tenant_id = $1`, f.tenant.Key())
+		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1`, f.tenant.Key())
+		page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
+		must(t, err)
+		if len(page.Invoices) != 1 || *page.Invoices[0].Draft.BuyerCity != "Dubai" {
+			t.Errorf("listed as %+v", page.Invoices)
+		}
+	})
+}
