@@ -42,6 +42,7 @@ type fleet struct {
 	receiver *recorder
 	caller   caller
 	token    string
+	password string
 	tenant   *store.Tenant
 }
 
@@ -73,6 +74,7 @@ func newFleet(t *testing.T, database string, flags ...string) *fleet {
 		}
 		f.complain(t)
 	})
+	f.password = at0(t, made, "/password")
 	f.tenant = openTenant(t, f.database, filepath.Join(f.dir, "key.json"), at0(t, made, "/account_id"))
 	first := f.start(t, "first")
 	var login api.Data[api.Login]

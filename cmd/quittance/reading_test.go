@@ -82,7 +82,7 @@ func (p *process) resetPeak(t *testing.T) {
 }
 
 // maxReading is the most memory in MiB that a process may have while one company reads as much as it can.
-const maxReading = 300
+const maxReading = 300 * memoryFactor
 
 // TestReadingFitsInMemory: one company's heaviest reads, ten at a time, of 200 drafts of 0.9 MB, leave the process below
 // maxReading. Nothing is answered but the entries, or that there is no room for the moment.

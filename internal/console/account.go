@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strconv"
 
 	"quittance/api"
 	"quittance/internal/store"
@@ -20,6 +21,7 @@ type accountPage struct {
 	User       store.User
 	Connection *api.Connection
 	Profile    []profileField
+	Quotas     []quotaRow
 	// Fault is the key of what is wrong with a new password below "account.password.", "" for nothing.
 	Fault string
 }
@@ -51,6 +53,22 @@ func profileFields(p *api.Profile) []profileField {
 	return out
 }
 
+// quotaRow is one quota by its name in the API, with its numbers as they are shown; Limit is "" when there is none.
+type quotaRow struct{ Name, Used, Limit string }
+
+// quotaRows are the quotas of the company and the one of its user, in the order of the API.
+func quotaRows(quotas map[string]store.QuotaUse) []quotaRow {
+	var rows []quotaRow
+	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
+		row := quotaRow{Name: name, Used: grouped(strconv.FormatInt(max(quotas[name].Used, 0), 10))}
+		if limit := quotas[name].Limit; limit > 0 {
+			row.Limit = grouped(strconv.FormatInt(limit, 10))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 func (v *visit) answerAccount(status int, fault string) error {
 	ctx := v.r.Context()
 	user, err := v.DB.User(ctx, v.session)
@@ -61,7 +79,11 @@ func (v *visit) answerAccount(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	p := accountPage{Account: v.session.Account, User: user, Profile: profileFields(v.profile()), Fault: fault}
+	quotas, err := v.session.Tenant.Quotas(ctx, v.session.User)
+	if err != nil {
+		return err
+	}
+	p := accountPage{Account: v.session.Account, User: user, Profile: profileFields(v.profile()), Quotas: quotaRows(quotas), Fault: fault}
 	for _, connection := range connections {
 		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
 			p.Connection = new(connection.Wire())

@@ -226,5 +226,6 @@ func (d direct) ReadBody(_ context.Context, most int64) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(nil, d.r.Body, most))
 }
 func (d direct) Reserve(int) error           { return nil }
+func (d direct) Release(int)                 {}
 func (d direct) Charge(int64) error          { return nil }
 func (d direct) Remember([32]byte, store.ID) {}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
 	"html/template"
 	"iter"
@@ -147,12 +146,7 @@ func (v *visit) showCodes() error {
 	}
 	if v.fragment() {
 		p.Codes = list.find(p.Search, fewCodes)
-		var html bytes.Buffer
-		if err := v.pages.execute(&html, "codes", "options", p.Codes); err != nil {
-			return err
-		}
-		v.send(http.StatusOK, "text/html; charset=utf-8", html.Bytes())
-		return nil
+		return v.part("codes", "options", p.Codes)
 	}
 	p.Codes = list.find(p.Search, manyCodes+1)
 	if p.Cut = len(p.Codes) > manyCodes; p.Cut {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/share"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
@@ -39,20 +40,21 @@ type Config struct {
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
-	routes  []route
-	assets  *assetFiles
-	pages   *templates
-	origins *http.CrossOriginProtection
-	calls   *account.CallLimiter
-	buffers buffers
-	packers packers
+	routes     []route
+	assets     *assetFiles
+	pages      *templates
+	origins    *http.CrossOriginProtection
+	calls      *account.CallLimiter
+	largePages *share.Pool[store.ID]
+	buffers    buffers
+	packers    packers
 }
 
 // New makes a console. It fails when a template or a message cannot be read, so that a page that cannot be made is a
 // server that does not start.
 func New(config Config) (*Console, error) {
 	c := &Console{Config: config, routes: routes(), origins: http.NewCrossOriginProtection(),
-		calls: account.NewCallLimiter(config.RateLimit, config.Now)}
+		calls: account.NewCallLimiter(config.RateLimit, config.Now), largePages: newLargePages()}
 	var err error
 	if c.assets, err = newAssets(); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func New(config Config) (*Console, error) {
 	return c, err
 }
 
-// Admission bounds what a request takes of the process. Its errors are [share.ErrFull], of which the caller is told to try
+// Admission bounds what a request takes of the process; the server implements it. Its errors are [share.ErrFull], of which the caller is told to try
 // again, and [*account.LimitedError].
 type Admission interface {
 	// Authenticate returns the session of a digest, and takes a place for its company; [store.ErrNotFound] when it is none.
@@ -74,8 +76,10 @@ type Admission interface {
 	Enter(ctx context.Context) error
 	// ReadBody reads the body of at most so many bytes, without a place meanwhile; [*http.MaxBytesError] when there are more.
 	ReadBody(ctx context.Context, most int64) ([]byte, error)
-	// Reserve takes room for an answer of so many bytes.
+	// Reserve takes memory for so many bytes until the request ends, or until they are released.
 	Reserve(bytes int) error
+	// Release gives so many reserved bytes back before the request ends.
+	Release(bytes int)
 	// Charge counts work for somebody who is not logged in as that of so many requests.
 	Charge(requests int64) error
 	// Remember counts the next requests with a credential that was just given out as those of its company.
@@ -110,6 +114,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 		return Served{}
 	}
 	v := &visit{Console: c, w: w, r: r, source: source, admission: admission, values: values}
+	defer v.leaveLarge()
 	served := Served{Answered: true, Route: noRoute}
 	if found != nil {
 		served.Route = found.path

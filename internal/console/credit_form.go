@@ -135,9 +135,17 @@ type creditSums struct {
 // The paths of the form's own fields, in their order.
 var creditFields = []string{"invoice_id", "credit_note_number", "issue_date", "reason", "kind", "items"} //nolint:gochecknoglobals // a constant list
 
+// credited reads an invoice with its live credits, once there is room for its page.
+func (v *visit) credited(id store.ID) (store.Invoice, []invoice.Credit, error) {
+	if err := v.admitInvoice(id); err != nil {
+		return store.Invoice{}, nil, err
+	}
+	return v.session.Tenant.CreditedInvoice(v.r.Context(), id)
+}
+
 // remaining is an invoice with what is left of it.
 func (v *visit) remaining(id store.ID) (store.Invoice, invoice.Remaining, error) {
-	found, live, err := v.session.Tenant.CreditedInvoice(v.r.Context(), id)
+	found, live, err := v.credited(id)
 	if err != nil {
 		return found, invoice.Remaining{}, err
 	}
@@ -204,6 +212,9 @@ func (v *visit) createCredit() error {
 		}
 		return v.answerCredit(http.StatusOK, found, remaining, readCreditForm(v.form, len(found.Draft.Items)), api.Faults{}, creditSums{})
 	}
+	if err := v.admitInvoice(id); err != nil {
+		return err
+	}
 	var form creditForm
 	var faults api.Faults
 	created, err := v.session.Tenant.CreateCreditNote(v.r.Context(), id, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
@@ -242,7 +253,7 @@ func (v *visit) checkCredit() error {
 	if err != nil {
 		return err
 	}
-	found, live, err := v.session.Tenant.CreditedInvoice(v.r.Context(), id)
+	found, live, err := v.credited(id)
 	if err != nil {
 		return err
 	}

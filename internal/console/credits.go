@@ -94,11 +94,15 @@ func (v *visit) listCredits() error {
 		if err != nil || id.IsZero() {
 			return store.ErrNotFound
 		}
-		of, err := v.session.Tenant.Invoice(ctx, id)
+		numbers, err := v.session.Tenant.InvoiceNumbers(ctx, []store.ID{id})
 		if err != nil {
 			return err
 		}
-		filter.Invoice, p.Of, p.Invoice = &id, optional(of.Draft.InvoiceNumber), id.String()
+		number, known := numbers[id]
+		if !known {
+			return store.ErrNotFound
+		}
+		filter.Invoice, p.Of, p.Invoice = &id, number, id.String()
 	}
 	p.Filters = v.creditFilters()
 	found, err := v.creditNotes(filter, p.Filters, paging)

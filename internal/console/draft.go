@@ -70,6 +70,9 @@ func (v *visit) named(parameter string) (store.Invoice, error) {
 	if err != nil {
 		return store.Invoice{}, err
 	}
+	if err := v.admitInvoice(id); err != nil {
+		return store.Invoice{}, err
+	}
 	return v.session.Tenant.Invoice(v.r.Context(), id)
 }
 
@@ -100,7 +103,7 @@ func (v *visit) editDraft() error {
 	if err != nil {
 		return err
 	}
-	found, live, err := v.session.Tenant.CreditedInvoice(v.r.Context(), id)
+	found, live, err := v.credited(id)
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (v *visit) changeDraft() error {
 // fields what is stored differs, and only a second, deliberate press replaces it. When the invoice can be changed no more,
 // what was typed can become a new draft.
 func (v *visit) answerStale(j judged, id store.ID) error {
-	found, live, err := v.session.Tenant.CreditedInvoice(v.r.Context(), id)
+	found, live, err := v.credited(id)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -45,7 +46,8 @@ func (v *visit) fail(err error) error {
 	title := v.pages.words.either("error."+words+".title", http.StatusText(p.status))
 	shownErr := v.page(p.status, "error", shown{Title: title, Body: problemPage{Status: p.status, Words: words, RequestID: v.w.Header().Get(api.HeaderRequestID)}})
 	if shownErr != nil { // the layout itself fails: then without it
-		v.send(http.StatusInternalServerError, "text/plain; charset=utf-8", []byte(http.StatusText(http.StatusInternalServerError)+"\n"))
+		shownErr = errors.Join(shownErr, v.send(http.StatusInternalServerError, "text/plain; charset=utf-8",
+			bytes.NewBufferString(http.StatusText(http.StatusInternalServerError)+"\n")))
 	}
 	if p.status < http.StatusInternalServerError {
 		return shownErr

@@ -73,6 +73,11 @@ func (v *visit) readFields(most int64, fields int) error {
 	if err != nil { // the client broke off, or was too slow
 		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
 	}
+	if v.session.Tenant != nil { // nobody else has a page made of it
+		if err := v.admitLarge(0, len(body), formFactor); err != nil {
+			return err
+		}
+	}
 	if v.form, err = parseFields(string(body), fields); err != nil {
 		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
 	}

@@ -232,7 +232,7 @@ func (v *visit) downloadDocument() error {
 	if err != nil || strconv.FormatInt(number, 10) != text { // a revision has one spelling
 		return store.ErrNotFound
 	}
-	r, err := v.session.Tenant.RevisionDocument(v.r.Context(), id, number)
+	r, size, err := v.session.Tenant.RevisionSize(v.r.Context(), id, number)
 	switch {
 	case err != nil:
 		return err
@@ -240,6 +240,12 @@ func (v *visit) downloadDocument() error {
 		return &problem{status: http.StatusForbidden, words: "withheld_document"}
 	case !r.Retained:
 		return &problem{status: http.StatusNotFound, words: "not_retained"}
+	}
+	if err := v.reserve(int(size)); err != nil {
+		return err
+	}
+	if r, err = v.session.Tenant.RevisionDocument(v.r.Context(), id, number); err != nil {
+		return err
 	}
 	return v.attachment("incoming-"+id.String()+"-"+text+extension(r.MediaType), r.Body)
 }

@@ -41,7 +41,9 @@ type invoicePage struct {
 	Means string
 	// Submissions are ours, newest first.
 	Submissions []submissionRow
-	Events      []eventRow
+	// History is which page of the submissions and of the evidence is shown. Its Total is the larger number of the two.
+	History paging
+	Events  []eventRow
 	// Credits are its credit notes, newest first.
 	Credits []creditRow
 }
@@ -73,7 +75,7 @@ func (p invoicePage) Accepted() int {
 
 // Deletable tells that nothing refers to the draft, as far as the page shows.
 func (p invoicePage) Deletable() bool {
-	return p.Draft() && len(p.Submissions) == 0 && len(p.Credits) == 0
+	return p.Draft() && p.History.Total == 0 && len(p.Credits) == 0
 }
 
 // advice is what is advised about one field.
@@ -97,6 +99,7 @@ type evidenceRow struct {
 type submissionRow struct {
 	api.SubmissionRecord
 	States []stateView
+	id     store.ID
 }
 
 // eventRow is an event with the systems that were told of it.
@@ -134,6 +137,9 @@ func (v *visit) showInvoice() error {
 // answerInvoice answers with the page of an invoice, under a notice or without one.
 func (v *visit) answerInvoice(status int, id store.ID, said *notice) error {
 	ctx := v.r.Context()
+	if err := v.admitInvoice(id); err != nil {
+		return err
+	}
 	found, err := v.session.Tenant.Invoice(ctx, id)
 	if err != nil {
 		return err
@@ -203,23 +209,18 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	for _, n := range credits.CreditNotes {
 		p.Credits = append(p.Credits, creditRow{CreditNote: n.Wire()})
 	}
-	submissions, err := tenant.Submissions(ctx, found.ID)
+	evidence, err := v.showHistory(ctx, &p, found)
 	if err != nil {
 		return p, err
 	}
-	ids := make([]store.ID, len(submissions))
-	for n, s := range submissions {
-		ids[n] = s.ID
-		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: s.WireRecord(), States: stateViews(s.States)})
+	var resources []store.ID
+	for _, s := range p.Submissions {
+		resources = append(resources, s.id)
 	}
-	evidence, err := tenant.InvoiceEvidence(ctx, found.ID)
-	if err != nil {
-		return p, err
+	if current := found.Submission; current != nil && !slices.Contains(resources, current.ID) {
+		resources = append(resources, current.ID) // the lanes are its own on every page
 	}
-	if err := v.showEvidence(ctx, &p, found.Submission, evidence); err != nil {
-		return p, err
-	}
-	events, err := tenant.ResourceEvents(ctx, ids, maxEvents)
+	events, err := tenant.ResourceEvents(ctx, resources, maxEvents)
 	if err != nil {
 		return p, err
 	}
@@ -232,8 +233,26 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 			return p, err
 		}
 	}
+	if p.History.Page > 1 {
+		evidence = nil // the lanes lead to answers of the first page
+	}
 	p.Lanes, err = lanesOf(found.Submission, events, records, evidence)
 	return p, err
+}
+
+// showHistory shows a page of the submissions and of the evidence, and returns the evidence.
+func (v *visit) showHistory(ctx context.Context, p *invoicePage, found store.Invoice) ([]store.Evidence, error) {
+	p.History = v.paging()
+	p.History.PerPage = maxPerPage
+	submissions, evidence, err := v.session.Tenant.InvoiceHistory(ctx, found.ID, p.History.Page, p.History.PerPage)
+	if err != nil {
+		return nil, err
+	}
+	p.History.Total = max(submissions.Total, evidence.Total)
+	for _, s := range submissions.Submissions {
+		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: s.WireRecord(), States: stateViews(s.States), id: s.ID})
+	}
+	return evidence.Evidence, v.showEvidence(ctx, p, found.Submission, evidence.Evidence)
 }
 
 // maxRead is how many answers of an invoice are read for what they say to people, the newest.
@@ -252,7 +271,7 @@ func (v *visit) showEvidence(ctx context.Context, p *invoicePage, current *store
 	}
 	for _, e := range evidence {
 		row := evidenceRow{Evidence: e.Wire(), Carried: carried(e.Words), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
-		if !row.Earlier {
+		if !row.Earlier && p.History.Page == 1 {
 			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks), func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
 		}
 		p.Evidence = append(p.Evidence, row)
@@ -348,12 +367,18 @@ func (v *visit) downloadEvidence() error {
 	if err != nil {
 		return err
 	}
-	e, err := v.session.Tenant.EvidenceBody(v.r.Context(), id)
+	e, size, err := v.session.Tenant.EvidenceSize(v.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	if e.Withheld {
 		return &problem{status: http.StatusForbidden, words: "withheld"}
+	}
+	if err := v.reserve(int(size)); err != nil {
+		return err
+	}
+	if e, err = v.session.Tenant.EvidenceBody(v.r.Context(), id); err != nil {
+		return err
 	}
 	ending := ".bin"
 	if json.Valid(e.Body) { // what opens it by a double click shows it as text

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -27,6 +28,10 @@ type visit struct {
 	session store.Session
 	// values are those of the route's {parameters}.
 	values map[string]string
+	// large tells that the request has a place among the large pages that are being made, and reserved how many bytes it has
+	// room for beside its body.
+	large    bool
+	reserved int
 }
 
 // id returns a parameter of the path as an identifier. What is none is as unknown as another company's.
@@ -85,33 +90,37 @@ func (v *visit) page(status int, name string, p shown) error {
 // render answers with a template of a page's file.
 func (v *visit) render(status int, page, name string, data any) error {
 	html := v.buffers.get()
-	defer v.buffers.put(html)
 	if err := v.pages.execute(html, page, name, data); err != nil {
+		v.buffers.put(html)
 		return err
 	}
-	if err := v.reserve(html.Len()); err != nil {
-		return err
-	}
-	v.send(status, "text/html; charset=utf-8", html.Bytes())
-	return nil
+	return v.send(status, "text/html; charset=utf-8", html)
 }
 
-// send writes an answer, compressed when the caller takes that. Who hangs up is no failure of ours.
-func (v *visit) send(status int, mediaType string, body []byte) {
+// send writes an answer, compressed when the caller takes that, and keeps no more than what it writes. It puts the buffer
+// back. Who hangs up is no failure of ours.
+func (v *visit) send(status int, mediaType string, body *bytes.Buffer) error {
 	header := v.w.Header()
+	if body.Len() > leastCompressed && asset.AcceptsGzip(v.r.Header.Get("Accept-Encoding")) {
+		packed := v.buffers.get()
+		if v.packers.pack(packed, body.Bytes()) == nil { // a buffer takes everything
+			header.Set("Content-Encoding", "gzip")
+			body, packed = packed, body
+		}
+		v.buffers.put(packed)
+	}
+	defer v.buffers.put(body)
+	v.leaveLarge()
+	if err := v.reserve(body.Len()); err != nil { // it waits for a reader who may be slow
+		header.Del("Content-Encoding")
+		return err
+	}
 	header.Set("Content-Type", mediaType)
 	header.Add("Vary", "Accept-Encoding")
-	if len(body) > leastCompressed && asset.AcceptsGzip(v.r.Header.Get("Accept-Encoding")) {
-		packed := v.buffers.get()
-		defer v.buffers.put(packed)
-		if v.packers.pack(packed, body) == nil { // a buffer takes everything
-			header.Set("Content-Encoding", "gzip")
-			body = packed.Bytes()
-		}
-	}
-	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(body)
+	_, _ = v.w.Write(body.Bytes())
+	return nil
 }
 
 // leastCompressed is the size in bytes below which an answer fits into one packet as it is.
@@ -192,22 +201,9 @@ func (p paging) On() int {
 	return p.Page + 1
 }
 
-// leastReserved is the size in bytes below which an answer needs no room of its own.
-const leastReserved = 64 << 10
-
-// reserve takes room for an answer that waits for a slow reader.
-func (v *visit) reserve(bytes int) error {
-	if bytes < leastReserved {
-		return nil
-	}
-	return v.admission.Reserve(bytes)
-}
-
-// attachment answers with bytes that others wrote: to be stored, never to be shown in this origin.
+// attachment answers with bytes that others wrote: to be stored, never to be shown in this origin. Its room was reserved
+// before they were read.
 func (v *visit) attachment(name string, body []byte) error {
-	if err := v.reserve(len(body)); err != nil {
-		return err
-	}
 	header := v.w.Header()
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, strings.Map(plain, name)))

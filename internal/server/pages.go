@@ -25,44 +25,37 @@ type Console interface {
 	// Session returns the digest of the session that a request presents; false when it presents none.
 	Session(r *http.Request) (digest [32]byte, presented bool)
 	// Serve answers a request. source is the caller's address.
-	Serve(w http.ResponseWriter, r *http.Request, source string, admission Admission) Visit
+	Serve(w http.ResponseWriter, r *http.Request, source string, admission PageAdmission) Visit
 }
 
-// Admission bounds what a page takes. Its errors are [share.ErrFull], of which the caller is told to try again, and
-// [*account.LimitedError].
-type Admission interface {
-	// Authenticate returns the session of a digest, and takes a place for its company; [store.ErrNotFound] when it is none.
-	Authenticate(ctx context.Context, digest [32]byte) (store.Session, error)
-	// Enter takes a place for whoever asks, unless the request has one.
-	Enter(ctx context.Context) error
-	// ReadBody reads the body of at most so many bytes, without a place meanwhile; [*http.MaxBytesError] when there are more.
-	ReadBody(ctx context.Context, most int64) ([]byte, error)
-	// Reserve takes room for an answer of so many bytes.
-	Reserve(bytes int) error
-	// Charge counts work for somebody who is not logged in as that of so many requests.
-	Charge(requests int64) error
-	// Remember counts the next requests with a credential that was just given out as those of its company.
-	Remember(digest [32]byte, company store.ID)
-}
+// PageAdmission bounds what one request to the console takes. Its errors are [share.ErrFull], of which the caller is told to
+// try again, and [*account.LimitedError].
+type PageAdmission struct{ c *call }
 
-// pageAdmission is the [Admission] of one request.
-type pageAdmission struct{ c *call }
-
-func (p pageAdmission) Authenticate(ctx context.Context, digest [32]byte) (store.Session, error) {
+// Authenticate returns the session of a digest, and takes a place for its company; [store.ErrNotFound] when it is none.
+func (p PageAdmission) Authenticate(ctx context.Context, digest [32]byte) (store.Session, error) {
 	return p.c.slot.authenticate(ctx, digest, p.c.DB.Authenticate)
 }
 
-func (p pageAdmission) Enter(ctx context.Context) error { return p.c.slot.enter(ctx) }
+// Enter takes a place for whoever asks, unless the request has one.
+func (p PageAdmission) Enter(ctx context.Context) error { return p.c.slot.enter(ctx) }
 
-func (p pageAdmission) ReadBody(ctx context.Context, most int64) ([]byte, error) {
+// ReadBody reads the body of at most so many bytes, without a place meanwhile; [*http.MaxBytesError] when there are more.
+func (p PageAdmission) ReadBody(ctx context.Context, most int64) ([]byte, error) {
 	return p.c.slot.readForm(ctx, p.c.request, most)
 }
 
-func (p pageAdmission) Reserve(bytes int) error { return p.c.slot.reserve(bytes) }
+// Reserve takes memory for so many bytes until the request ends, or until they are released.
+func (p PageAdmission) Reserve(bytes int) error { return p.c.slot.reserve(bytes) }
 
-func (p pageAdmission) Charge(requests int64) error { return p.c.slot.charge(requests) }
+// Release gives so many reserved bytes back before the request ends.
+func (p PageAdmission) Release(bytes int) { p.c.slot.release(bytes) }
 
-func (p pageAdmission) Remember(digest [32]byte, company store.ID) {
+// Charge counts work for somebody who is not logged in as that of so many requests.
+func (p PageAdmission) Charge(requests int64) error { return p.c.slot.charge(requests) }
+
+// Remember counts the next requests with a credential that was just given out as those of its company.
+func (p PageAdmission) Remember(digest [32]byte, company store.ID) {
 	p.c.admission.credentials.add(digest, company)
 }
 
@@ -80,7 +73,7 @@ func (s *Server) presented(r *http.Request) (presented credential, console bool)
 // first byte of the answer.
 func (s *Server) serveConsole(w *answerWriter, c *call, started time.Time) (answered bool) {
 	w.begun = c.slot.pause
-	visit := s.Console.Serve(w, c.request, s.source(c.request), pageAdmission{c})
+	visit := s.Console.Serve(w, c.request, s.source(c.request), PageAdmission{c})
 	if !visit.Answered {
 		return false
 	}

@@ -102,6 +102,12 @@ func (s *slot) reserve(n int) error {
 	return nil
 }
 
+// release gives so many of the reserved bytes back.
+func (s *slot) release(n int) {
+	s.bytesPool().Give(s.holder, n)
+	s.bytes -= n
+}
+
 // identify makes the company of an accepted credential the holder. What the request has costed as a stranger's is not
 // counted any more.
 func (s *slot) identify(ctx context.Context, company store.ID) error {

@@ -211,7 +211,7 @@ func (s *Service) console(serving server.Config) (server.Console, error) {
 type pagesFor struct{ *console.Console }
 
 // Serve implements [server.Console].
-func (p pagesFor) Serve(w http.ResponseWriter, r *http.Request, source string, admission server.Admission) server.Visit {
+func (p pagesFor) Serve(w http.ResponseWriter, r *http.Request, source string, admission server.PageAdmission) server.Visit {
 	return server.Visit(p.Console.Serve(w, r, source, admission))
 }
 

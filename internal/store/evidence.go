@@ -158,9 +158,13 @@ func (t *Tenant) InvoiceEvidence(ctx context.Context, invoiceID ID) ([]Evidence,
 	return t.evidenceWhere(ctx, ofInvoice, invoiceID)
 }
 
-// ofInvoice chooses the evidence of all submissions of the invoice $2, oldest first.
-const ofInvoice = `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
+// ofInvoice chooses the evidence of all submissions of the invoice $2, oldest first, and newestOfInvoice the same newest first.
+const (
+	ofInvoice = `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
 		order by (select ordinal from submissions where tenant_id = $1 and id = submission_id), ordinal`
+	newestOfInvoice = `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
+		order by (select ordinal from submissions where tenant_id = $1 and id = submission_id) desc, ordinal desc`
+)
 
 func (t *Tenant) evidenceWhere(ctx context.Context, where string, args ...any) ([]Evidence, error) {
 	var out []Evidence

@@ -1,0 +1,93 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestInvoiceHistoryIsPaged: the page of an invoice shows its newest hundred answers, says so, and leads to the older ones;
+// its live part does the same.
+func TestInvoiceHistoryIsPaged(t *testing.T) {
+	t.Parallel()
+	const answers = 130
+	s := start(t, first(), true, time.Second)
+	v := s.inside(t)
+	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
+	must(t, err)
+	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: time.Hour, LookFirst: time.Hour,
+		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
+	must(t, err)
+	for n := range answers {
+		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
+			return store.Decision{Outcome: api.OutcomeAcknowledged, States: s.States, Answered: true,
+				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: fmt.Append(nil, n), Words: map[string]string{}}}, nil
+		})
+		must(t, err)
+	}
+	path := "/invoices/" + created.ID.String()
+	for _, asked := range []struct {
+		page, on       string
+		newest, oldest int
+	}{{"", path + "?page=2", answers, 31}, {"?page=2", path + "?page=1", 30, 1}} {
+		for _, headers := range [][]string{nil, {"HX-Request", "true"}} {
+			got := v.get(path+asked.page, headers...)
+			var shown []string
+			links := map[string]bool{}
+			elements(parse(t, got.body), func(node *html.Node) {
+				if id := attribute(node, "id"); strings.HasPrefix(id, "evidence-") {
+					shown = append(shown, id)
+				}
+				links[attribute(node, "href")] = true
+			})
+			if len(shown) != asked.newest-asked.oldest+1 || shown[0] != fmt.Sprintf("evidence-%d", asked.oldest) || shown[len(shown)-1] != fmt.Sprintf("evidence-%d", asked.newest) {
+				t.Errorf("page %q %v shows %v", asked.page, headers, shown)
+			}
+			if !strings.Contains(got.body, `id="history"`) || !links[asked.on] {
+				t.Errorf("page %q %v does not lead to %s", asked.page, headers, asked.on)
+			}
+		}
+	}
+}
+
+// TestAccountShowsQuotas: the page of the account shows every quota as the API does, and says where there is no limit.
+func TestAccountShowsQuotas(t *testing.T) {
+	t.Parallel()
+	s := start(t, first(), true, time.Second)
+	v := s.inside(t)
+	_, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
+	must(t, err)
+	var account api.Account
+	token := s.token(t, s.email, s.password)
+	if status := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, &account); status != http.StatusOK {
+		t.Fatalf("account: %d", status)
+	}
+	rows := map[string]string{}
+	elements(parse(t, v.get("/account").body), func(node *html.Node) {
+		if name, ok := strings.CutPrefix(attribute(node, "id"), "quota-"); ok {
+			var cells []string
+			elements(node, func(cell *html.Node) { cells = append(cells, strings.ReplaceAll(textOf(cell), ",", "")) })
+			rows[name] = strings.Join(cells[1:], " of ")
+		}
+	})
+	for name, quota := range map[string]api.Quota{"stored_bytes": account.Quotas.StoredBytes, "drafts": account.Quotas.Drafts, "tokens": account.Quotas.Tokens,
+		"subscriptions": account.Quotas.Subscriptions, "subscriptions_created": account.Quotas.SubscriptionsCreated} {
+		want := fmt.Sprintf("%d of no limit", quota.Used)
+		if quota.Limit != nil {
+			want = fmt.Sprintf("%d of %d", quota.Used, *quota.Limit)
+		}
+		if rows[name] != want {
+			t.Errorf("%s: %q, want %q", name, rows[name], want)
+		}
+	}
+	if account.Quotas.Drafts.Used != 1 || len(rows) != 5 {
+		t.Errorf("%d drafts, rows %v", account.Quotas.Drafts.Used, rows)
+	}
+}

@@ -1,0 +1,63 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/store"
+)
+
+// TestInvoiceHistory: pages of the evidence go from the newest to the oldest and together are all of it, each oldest first;
+// another company's are not found.
+func TestInvoiceHistory(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		call := f.submit(t, "INV-1")
+		id := call.Submission.Invoice
+		for n := range 5 {
+			decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
+				d := outcome(s, api.OutcomeUnknown)
+				d.Evidence = &store.NewEvidence{Call: "status", HTTPStatus: 200 + n}
+				return d
+			})
+		}
+		for number, want := range map[int]string{1: "[4 5]", 2: "[2 3]", 3: "[1]", 4: "[]"} {
+			submissions, evidence, err := f.tenant.InvoiceHistory(t.Context(), id, number, 2)
+			must(t, err)
+			ordinals := []int64{}
+			for _, e := range evidence.Evidence {
+				ordinals = append(ordinals, e.Ordinal)
+			}
+			if got := fmt.Sprint(ordinals); got != want || evidence.Total != 5 || submissions.Total != 1 || (len(submissions.Submissions) == 1) != (number == 1) {
+				t.Errorf("page %d is %s of %d, with %d submissions of %d", number, got, evidence.Total, len(submissions.Submissions), submissions.Total)
+			}
+		}
+		if _, _, err := f.decoy.tenant.InvoiceHistory(t.Context(), id, 1, 2); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("another company: %v", err)
+		}
+	})
+}
+
+// TestInvoiceExtent: an invoice's size is known without its document, and never less than it is.
+func TestInvoiceExtent(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		created := f.create(t, "INV-é")
+		var length int
+		charge := func(bytes int) error { length = bytes; return nil }
+		_, err := f.tenant.InvoiceWithin(t.Context(), created.ID, charge)
+		must(t, err)
+		extent, err := f.tenant.InvoiceExtent(t.Context(), created.ID)
+		if want := (store.InvoiceExtent{Bytes: length, Lines: len(created.Draft.Items)}); err != nil || extent != want {
+			t.Errorf("%+v, %v, want %+v", extent, err, want)
+		}
+		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1`, f.tenant.Key())
+		if extent, err = f.tenant.InvoiceExtent(t.Context(), created.ID); err != nil || extent.Lines < len(created.Draft.Items) {
+			t.Errorf("without a summary: %+v, %v", extent, err)
+		}
+		if _, err := f.decoy.tenant.InvoiceExtent(t.Context(), created.ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("another company: %v", err)
+		}
+	})
+}
