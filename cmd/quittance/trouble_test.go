@@ -304,7 +304,11 @@ func (s *stricken) down(t *testing.T) {
 			t.Errorf("without a database %s: %v", path, err)
 		}
 	}
-	if err := errors.Join(s.health("/readyz", http.StatusServiceUnavailable), s.health("/healthz", http.StatusOK)); err != nil {
+	// The answer to a check of a moment ago may still be given.
+	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusServiceUnavailable) }); err != nil {
+		t.Error(err)
+	}
+	if err := s.health("/healthz", http.StatusOK); err != nil {
 		t.Error(err)
 	}
 }

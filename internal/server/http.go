@@ -87,7 +87,7 @@ func (c *call) refused(err error) (status int, code api.Code, text []byte) {
 }
 
 // begin asks whether a request is to be looked at. Whoever asks whether the process is well is answered however many others
-// there are.
+// there are; [Config.Ready] bounds what that costs the database.
 func (s *Server) begin(r *http.Request) (*slot, error) {
 	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
 		return &slot{admission: s.admission, exempt: true, charged: true}, nil

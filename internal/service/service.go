@@ -48,6 +48,7 @@ type Service struct {
 	purchases   *purchase.Service
 	metrics     *metrics
 	keys        *keyKeeper
+	readiness   *readiness
 	api         *server.Server
 	listener    net.Listener
 	metricsAt   net.Listener
@@ -69,6 +70,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.db, err = store.Open(ctx, config.Database, store.Options{Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: config.Log, Checkpoint: config.Checkpoint, Quotas: config.Quotas}); err != nil {
 		return nil, err
 	}
+	s.readiness = newReadiness(s.db.Ping, time.Now)
 	release, err := s.db.Serve()
 	if err != nil {
 		return nil, err
@@ -224,9 +226,7 @@ func (s *Service) ready(ctx context.Context) error {
 	if s.stopping.Load() {
 		return errStopping
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	if err := s.db.Ping(ctx); err != nil {
+	if err := s.readiness.check(ctx); err != nil {
 		return err
 	}
 	return s.keys.ready()
