@@ -145,8 +145,11 @@ func (c *Config) checkNumbers() error {
 	return nil
 }
 
-// warn logs what a production server is allowed to do without, and should not.
+// warn logs what a server is allowed to do without, and should not: metrics on a network anywhere, the rest in production.
 func (c *Config) warn(ctx context.Context) {
+	if c.MetricsListen != "" && !isLoopback(c.MetricsListen) {
+		c.Log.WarnContext(ctx, "--metrics-listen is not a loopback address, and no credential protects the metrics: let only the monitoring reach it", "address", c.MetricsListen)
+	}
 	if c.Environment != Production || !c.API {
 		return
 	}
@@ -160,15 +163,21 @@ func (c *Config) warn(ctx context.Context) {
 
 // requireLoopback refuses an address that bearer tokens would cross a network in clear to.
 func requireLoopback(listen string) error {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	if host == "localhost" {
-		return nil
-	}
-	if address, err := netip.ParseAddr(host); err != nil || !address.IsLoopback() {
+	if !isLoopback(listen) {
 		return fmt.Errorf("--listen %s is not a loopback address: give --tls-cert and --tls-key, or --behind-proxy if a proxy terminates TLS", listen)
 	}
 	return nil
+}
+
+// isLoopback tells whether only this machine reaches an address of the form host:port.
+func isLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }
