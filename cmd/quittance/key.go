@@ -130,16 +130,19 @@ func (c keyAddCmd) Run(env environment) error {
 	})
 }
 
-// addKey adds a key to the key file.
+// addKey adds a key to the key file, and then an entry to the audit log: the log tells of no key that was never added.
 func addKey(ctx context.Context, db *store.DB, keys *secret.Keyring, file string) (*secret.Keyring, uint32, error) {
 	added, id, err := keys.Add()
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := db.AddedKey(ctx, id); err != nil {
+	if err := added.ReplaceKeyFile(file); err != nil {
 		return nil, 0, err
 	}
-	return added, id, added.ReplaceKeyFile(file)
+	if err := db.AddedKey(ctx, id); err != nil {
+		return nil, 0, fmt.Errorf("key %d was added to %s, and the audit log has no entry of it: %w", id, file, err)
+	}
+	return added, id, nil
 }
 
 // keyWait is how long a command waits until running servers have read the key file.
