@@ -152,20 +152,30 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A binary is a release only when it was built as one: everything else says devel, so that an approval for a release is no
-// approval of it.
+// A binary is a release only when it was built as one: everything else says devel and its commit, so that an approval for a
+// release is no approval of it, and that of one development build none of another.
 func TestReadBuild(t *testing.T) {
 	settings := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.time", Value: "2026-03-01T09:00:00Z"}}
-	for module, want := range map[string]string{"v1.2.0": "1.2.0", "v1.2.0+dirty": "devel", "v1.2.1-0.20260301090000-0123456789ab": "devel", "(devel)": "devel", "": "devel"} {
+	for module, want := range map[string]string{"v1.2.0": "1.2.0", "v1.2.0+dirty": "devel+0123456789ab", "v1.2.1-0.20260301090000-0123456789ab": "devel+0123456789ab",
+		"(devel)": "devel+0123456789ab", "": "devel+0123456789ab"} {
 		got := readBuild(&debug.BuildInfo{Main: debug.Module{Version: module}, Settings: settings})
 		if got != (build{want, "0123456789abcdef", "2026-03-01T09:00:00Z"}) {
 			t.Errorf("%q: %+v", module, got)
 		}
 	}
+	changed := append(slices.Clone(settings), debug.BuildSetting{Key: "vcs.modified", Value: "true"})
+	for module, want := range map[string]string{"(devel)": "devel+0123456789ab.dirty", "v1.2.0": "1.2.0"} {
+		if got := readBuild(&debug.BuildInfo{Main: debug.Module{Version: module}, Settings: changed}).Version; got != want {
+			t.Errorf("%q with changed source: %q, want %q", module, got, want)
+		}
+	}
+	if got := readBuild(&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}).Version; got != "devel" {
+		t.Errorf("without a commit: %q", got)
+	}
 	if got := readBuild(nil).String(); got != "quittance devel" {
 		t.Errorf("without build information: %q", got)
 	}
-	if got := readBuild(&debug.BuildInfo{Settings: settings}).String(); got != "quittance devel (commit 0123456789ab, 2026-03-01T09:00:00Z)" {
+	if got := readBuild(&debug.BuildInfo{Settings: settings}).String(); got != "quittance devel+0123456789ab (commit 0123456789ab, 2026-03-01T09:00:00Z)" {
 		t.Errorf("%q", got)
 	}
 }

@@ -10,12 +10,14 @@ import (
 // What the linker sets with -X for a release: see build. Empty otherwise.
 var release, commit, date string //nolint:gochecknoglobals // only the linker can set them
 
-// development is the version of a binary that is no release.
+// development is the version of a binary that is no release: alone when it holds no commit, and else before a plus and the
+// commit, so that an approval of one development build is none of another.
 const development = "devel"
 
 // build is what a binary says it is.
 type build struct {
-	// Version is the release, such as 1.2.0, or devel.
+	// Version is the release, such as 1.2.0; of a binary that is none, devel+0123456789ab for its commit, with .dirty behind it
+	// when the source was changed, or devel when no commit is known.
 	Version string
 	// Commit is the revision it was built from, and Date when that was committed (RFC 3339); empty when unknown.
 	Commit, Date string
@@ -27,6 +29,7 @@ var released = regexp.MustCompile(`^v([0-9]+\.[0-9]+\.[0-9]+)$`)
 // readBuild is what the linker was told, and else what the go command has recorded.
 func readBuild(info *debug.BuildInfo) build {
 	b := build{Version: strings.TrimPrefix(release, "v"), Commit: commit, Date: date}
+	modified := false
 	if info != nil {
 		for _, setting := range info.Settings {
 			switch {
@@ -34,6 +37,8 @@ func readBuild(info *debug.BuildInfo) build {
 				b.Commit = setting.Value
 			case setting.Key == "vcs.time" && b.Date == "":
 				b.Date = setting.Value
+			case setting.Key == "vcs.modified":
+				modified = setting.Value == "true"
 			}
 		}
 		if found := released.FindStringSubmatch(info.Main.Version); found != nil && b.Version == "" {
@@ -41,9 +46,21 @@ func readBuild(info *debug.BuildInfo) build {
 		}
 	}
 	if b.Version == "" {
-		b.Version = development
+		b.Version = unreleased(b.Commit, modified)
 	}
 	return b
+}
+
+// unreleased is the version of a development build of a commit, "" when none is known.
+func unreleased(commit string, modified bool) string {
+	if commit == "" {
+		return development
+	}
+	version := development + "+" + commit[:min(12, len(commit))]
+	if modified {
+		version += ".dirty"
+	}
+	return version
 }
 
 func thisBuild() build {
@@ -54,7 +71,7 @@ func thisBuild() build {
 	return readBuild(info)
 }
 
-// version is the release that this binary says it is; devel when it is none.
+// version is the release that this binary says it is; devel, and its commit, when it is none.
 func version() string { return thisBuild().Version }
 
 // String is one line for people.
@@ -79,7 +96,7 @@ func (versionCmd) Help() string {
 	return `Example:
   quittance version --json
 
-A build that is no release says devel. The version is what an approval of a production connection names as its release.`
+A build that is no release says devel+ and its commit. The version is what an approval of a production connection names as its release.`
 }
 
 // Run prints the version.
