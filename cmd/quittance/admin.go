@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"quittance/internal/secret"
+	"quittance/internal/service"
 	"quittance/internal/store"
 )
 
@@ -93,7 +94,30 @@ func (a admin) open(env environment, create bool) (*store.DB, error) {
 	if errors.Is(err, store.ErrNoSchema) {
 		return nil, fmt.Errorf("%w (%s)", err, makeOne)
 	}
-	return db, err
+	if err != nil {
+		return nil, err
+	}
+	if err := requireVerified(env, db, database); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// requireVerified refuses a database that was served in production and is not reached over a connection that production would
+// be served over.
+func requireVerified(env environment, db *store.DB, database string) error {
+	if served, err := db.ServedEnvironment(env.ctx); err != nil || served != service.Production {
+		return err
+	}
+	return verified(database)
+}
+
+// verified refuses an address of PostgreSQL whose server may be another one, as serve does in production.
+func verified(database string) error {
+	if err := store.RequireVerifiedServer(database); err != nil {
+		return fmt.Errorf("--database: %w", err)
+	}
+	return nil
 }
 
 // with runs do on the store that the flags name, and closes it.

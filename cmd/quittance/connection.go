@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quittance/internal/provider"
+	"quittance/internal/service"
 	"quittance/internal/store"
 )
 
@@ -67,6 +68,15 @@ func (c connectionAddCmd) Run(env environment) error {
 		}
 	} else if c.Environment == "production" {
 		return errors.New("the transport simulator is no production connection")
+	}
+	if c.Environment == service.Production {
+		database, _, err := c.address()
+		if err != nil {
+			return err
+		}
+		if err := verified(database); err != nil { // the database may not have been served yet
+			return err
+		}
 	}
 	return c.with(env, func(env environment, db *store.DB) error {
 		added, err := db.AddConnection(env.ctx, id, add)

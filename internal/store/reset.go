@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -32,6 +33,16 @@ func (db *DB) Environment(ctx context.Context, environment string) error {
 		_, err := t.exec(ctx, `update settings set value = $1 where key = 'environment'`, environment)
 		return err
 	})
+}
+
+// ServedEnvironment returns the environment that the database is served in, "" when it was never served.
+func (db *DB) ServedEnvironment(ctx context.Context) (string, error) {
+	var recorded string
+	err := db.reader.QueryRowContext(ctx, `select value from settings where key = 'environment'`).Scan(&recorded)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", db.fail(err)
+	}
+	return recorded, nil
 }
 
 // ResetTenant gives an account a fresh tenant and freezes the old one: its tokens are revoked and its leases void, so
