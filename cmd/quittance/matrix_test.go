@@ -222,16 +222,17 @@ func compareReached(t *testing.T, engine string, reached map[string]map[string]i
 
 // apart are steps that no story comes to, and why none has to.
 var apart = map[string]string{
-	"try to write":    "only a database that has refused to write is tried, and nothing follows from it",
-	"provider ":       "it is completed with the name of the call",
-	"begin evidence":  "the stories begin with a database that has an account; one without is sealed when it is opened next, as often as that takes",
-	"bind secrets":    "only a database of before is bound, batch by batch, and recorded as bound in the end; what is interrupted begins again",
-	"seal evidence":   "only a database of before is sealed, batch by batch; what is sealed stays as it is when it begins again",
-	"seal events":     "as above",
-	"record evidence": "as above",
-	"summarize":       "only drafts of before are summarized, batch by batch; what is interrupted goes on with the rest",
-	"anchor":          "it writes nothing, and waits for the writes before it",
-	"seed drafts":     "only a measurement of quittance bench makes drafts in bulk, in a database of its own",
+	"try to write":      "only a database that has refused to write is tried, and nothing follows from it",
+	"provider ":         "it is completed with the name of the call",
+	"begin evidence":    "the stories begin with a database that has an account; one without is sealed when it is opened next, as often as that takes",
+	"bind secrets":      "only a database of before is bound, batch by batch, and recorded as bound in the end; what is interrupted begins again",
+	"seal evidence":     "only a database of before is sealed, batch by batch; what is sealed stays as it is when it begins again",
+	"seal events":       "as above",
+	"record evidence":   "as above",
+	"remember evidence": "as above: the next start notes it, as long as it is not noted",
+	"summarize":         "only drafts of before are summarized, batch by batch; what is interrupted goes on with the rest",
+	"anchor":            "it writes nothing, and waits for the writes before it",
+	"seed drafts":       "only a measurement of quittance bench makes drafts in bulk, in a database of its own",
 }
 
 var namedStep = regexp.MustCompile(`(?:\.write\(ctx, (?:ID\{\}, )?|\bfact\w+ += |Checkpoint\(store\.Before, )"([^"]+)"`)

@@ -71,7 +71,7 @@ func (t *tx) finishBinding(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, bound, err := records.fit(keys); err != nil || bound {
+	if _, form, err := records.fit(keys); err != nil || form >= formBound {
 		return err
 	}
 	for _, column := range boundColumns() {
@@ -86,19 +86,7 @@ func (t *tx) finishBinding(ctx context.Context) error {
 			}
 		}
 	}
-	for _, record := range records {
-		if record.retired {
-			continue
-		}
-		check, err := checkValue(keys, record.id, formBound)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.raiseKeyRecords(ctx, keys, records, formBound)
 }
 
 // refuseBound refuses a database whose keys are not recorded although secrets in it are bound: somebody has removed the

@@ -25,7 +25,9 @@ func settingRemoved() ID { return ID{15: 2} }
 var (
 	// ErrNotSealed says that the evidence of this database was never sealed: it is older than seals.
 	ErrNotSealed = errors.New("the evidence of this database is not sealed")
-	errRecord    = errors.New("a sealed setting does not open")
+	// ErrRecordGone says that the evidence of this database was sealed and the record of that is gone: somebody has removed it.
+	ErrRecordGone = errors.New("the evidence of this database is sealed, and the record of that was removed: the database was changed outside of quittance. Restore it from a backup")
+	errRecord     = errors.New("a sealed setting does not open")
 )
 
 // evidenceRecord is what settingEvidence holds.
@@ -83,6 +85,48 @@ func (t *tx) recordEvidence(ctx context.Context) error {
 	return err
 }
 
+// rememberEvidence notes in the records of the keys that the evidence of the database is sealed, once all secrets are bound.
+func (db *DB) rememberEvidence(ctx context.Context) error {
+	if !db.keys.bound.Load() {
+		return nil // the next start does it
+	}
+	switch known, err := db.remembersEvidence(ctx); {
+	case err != nil || known:
+		return err
+	}
+	switch _, err := db.evidenceRecord(ctx, db.reader); {
+	case errors.Is(err, ErrNotSealed), errors.Is(err, errRecord):
+		return nil // nothing to remember
+	case err != nil:
+		return db.fail(err)
+	}
+	keys, err := db.keys.current()
+	if err != nil {
+		return err
+	}
+	return db.write(ctx, "remember evidence", func(ctx context.Context, t *tx) error {
+		records, err := t.lockedKeyRecords(ctx)
+		if err != nil {
+			return err
+		}
+		return t.raiseKeyRecords(ctx, keys, records, formEvidence)
+	})
+}
+
+// remembersEvidence tells whether the records of the keys note that the evidence of the database is sealed.
+func (db *DB) remembersEvidence(ctx context.Context) (bool, error) {
+	keys, err := db.keys.current()
+	if err != nil {
+		return false, err
+	}
+	records, err := db.keyRecords(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, form, err := records.fit(keys)
+	return form >= formEvidence, err
+}
+
 // beginEvidence makes the record of a database that has no evidence yet.
 func (db *DB) beginEvidence(ctx context.Context) error {
 	if _, err := db.keys.current(); errors.Is(err, errNoKeys) {
@@ -94,9 +138,15 @@ func (db *DB) beginEvidence(ctx context.Context) error {
 		return db.fail(err)
 	}
 	if recorded > 0 || used > 0 {
-		return nil
+		return db.rememberEvidence(ctx)
 	}
-	return db.write(ctx, "begin evidence", func(ctx context.Context, t *tx) error { return t.recordEvidence(ctx) })
+	if known, err := db.remembersEvidence(ctx); err != nil || known {
+		return err // the record is gone: another one would sign with another key, as if nothing had happened
+	}
+	if err := db.write(ctx, "begin evidence", func(ctx context.Context, t *tx) error { return t.recordEvidence(ctx) }); err != nil {
+		return err
+	}
+	return db.rememberEvidence(ctx)
 }
 
 // EvidenceKey returns the public key by which what leaves the database is verified, and since when evidence is sealed.

@@ -164,5 +164,31 @@ func Downgrade(ctx context.Context, t *Tenant, q interface {
 			return err
 		}
 	}
-	return exec(`delete from sealed_settings where id = $1`, settingEvidence())
+	return ForgetSealed(ctx, t.db)
+}
+
+// ForgetSealed makes a database one whose evidence was never sealed: without the record, and without the note of it in the records
+// of the keys.
+func ForgetSealed(ctx context.Context, db *DB) error {
+	keys, err := db.keys.current()
+	if err != nil {
+		return err
+	}
+	return db.write(ctx, "forget", func(ctx context.Context, t *tx) error {
+		records, err := t.lockedKeyRecords(ctx)
+		if err != nil {
+			return err
+		}
+		for _, record := range records {
+			check, err := checkValue(keys, record.id, formBound)
+			if err != nil {
+				return err
+			}
+			if _, err := t.exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec(ctx, `delete from sealed_settings where id = $1`, settingEvidence())
+		return err
+	})
 }

@@ -15,10 +15,12 @@ import (
 )
 
 // The forms in which credentials and signing secrets are sealed: for their row alone, as versions before 0015_sealing_keys did, or
-// bound to what they are for as well.
+// bound to what they are for as well. formEvidence is formBound in a database whose evidence is sealed: the record of that can be
+// removed from the database, and this cannot without the records of the keys.
 const (
-	formRow   = 1
-	formBound = 2
+	formRow      = 1
+	formBound    = 2
+	formEvidence = 3
 )
 
 // keyRecord is what the database keeps of a key: a value that the key has sealed.
@@ -68,30 +70,30 @@ const (
 	keyRetired = "is the primary one there, and was retired"
 )
 
-// fit returns ring as it may be used with the database: without retired keys. bound tells that all secrets are bound. It
+// fit returns ring as it may be used with the database: without retired keys. form is the newest that a record names. It
 // returns a [*KeyError] when ring lacks a key.
-func (r keyRecords) fit(ring *secret.Keyring) (fitting *secret.Keyring, bound bool, err error) {
+func (r keyRecords) fit(ring *secret.Keyring) (fitting *secret.Keyring, form byte, err error) {
 	fitting = ring
 	for _, record := range r {
 		switch {
 		case record.retired && fitting.PrimaryID() == record.id:
-			return nil, false, &KeyError{record.id, ring.File(), keyRetired}
+			return nil, 0, &KeyError{record.id, ring.File(), keyRetired}
 		case record.retired && fitting.Holds(record.id):
 			if fitting, err = fitting.Disable(record.id); err != nil {
-				return nil, false, err
+				return nil, 0, err
 			}
 		case record.retired:
 		case !ring.Holds(record.id):
-			return nil, false, &KeyError{record.id, ring.File(), keyMissing}
+			return nil, 0, &KeyError{record.id, ring.File(), keyMissing}
 		default:
-			form, err := ring.Open(record.check, checkPlace(record.id))
-			if err != nil || len(form) != 1 {
-				return nil, false, &KeyError{record.id, ring.File(), keyOther}
+			text, err := ring.Open(record.check, checkPlace(record.id))
+			if err != nil || len(text) != 1 {
+				return nil, 0, &KeyError{record.id, ring.File(), keyOther}
 			}
-			bound = bound || form[0] >= formBound
+			form = max(form, text[0])
 		}
 	}
-	return fitting, bound, nil
+	return fitting, form, nil
 }
 
 // has tells whether a key is recorded.
@@ -140,7 +142,7 @@ func (t *tx) bindsSecrets(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if _, bound, err := records.fit(keys); err != nil || !bound {
+	if _, form, err := records.fit(keys); err != nil || form < formBound {
 		return false, err
 	}
 	t.db.keys.bound.Store(true)
@@ -248,6 +250,26 @@ func (t *tx) insertKeyRecord(ctx context.Context, keys *secret.Keyring, id uint3
 	return err
 }
 
+// raiseKeyRecords makes the records of the keys in use name a form, unless they name a newer one. They are locked.
+func (t *tx) raiseKeyRecords(ctx context.Context, keys *secret.Keyring, records keyRecords, form byte) error {
+	if _, newest, err := records.fit(keys); err != nil || newest >= form {
+		return err
+	}
+	for _, record := range records {
+		if record.retired {
+			continue
+		}
+		check, err := checkValue(keys, record.id, form)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func keyAct(name string, id uint32) Act {
 	return Act{Name: name, SubjectType: "key", Subject: strconv.FormatUint(uint64(id), 10)}
 }
@@ -287,9 +309,12 @@ func (db *DB) RecordKey(ctx context.Context, keys *secret.Keyring) error {
 		if err != nil || records.has(id) {
 			return err
 		}
-		_, bound, err := records.fit(keys)
+		_, form, err := records.fit(keys)
 		if err != nil {
 			return err
+		}
+		if form == 0 {
+			return errNoRecords // those of the keys in use: a retired one alone vouches for nothing
 		}
 		alive, err := t.servers(ctx)
 		if err != nil {
@@ -297,10 +322,6 @@ func (db *DB) RecordKey(ctx context.Context, keys *secret.Keyring) error {
 		}
 		if without := slices.DeleteFunc(alive, func(s Server) bool { return slices.Contains(s.Keys, id) }); len(without) > 0 {
 			return &KeyNotLoadedError{ID: id, Servers: without}
-		}
-		form := byte(formRow)
-		if bound {
-			form = formBound
 		}
 		if err := t.insertKeyRecord(ctx, keys, id, form); err != nil {
 			return err

@@ -29,14 +29,14 @@ type sealer struct {
 // use checks keys against the records of the database and takes them into use. When they do not fit, the keys before
 // them stay.
 func (s *sealer) use(keys *secret.Keyring, records keyRecords) error {
-	fitting, bound, err := records.fit(keys)
+	fitting, form, err := records.fit(keys)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keys, s.records = fitting, records
-	if bound {
+	if form >= formBound {
 		s.bound.Store(true)
 	}
 	return nil

@@ -25,7 +25,7 @@ const sealBatch = 20
 
 // SealEvidence seals the evidence of a database that is older than seals, once and for all: what is there and has whole
 // chains is taken for what was retained, and sealed. It records that it was done; from then on nothing is accepted that is
-// not sealed, and [ErrSealed] says so. It works beside running servers, all of them of this version, and can be run again
+// not sealed, and [ErrSealed] says so; [ErrRecordGone] when the record is there no more. It works beside running servers, all of them of this version, and can be run again
 // when it was interrupted.
 func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, error) {
 	var out SealedEvidence
@@ -34,6 +34,11 @@ func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, 
 		return out, ErrSealed
 	case !errors.Is(err, ErrNotSealed):
 		return out, db.fail(err)
+	}
+	if sealed, err := db.remembersEvidence(ctx); err != nil {
+		return out, err
+	} else if sealed {
+		return out, ErrRecordGone
 	}
 	tenants, err := db.tenants(ctx)
 	if err != nil {
@@ -44,13 +49,17 @@ func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, 
 			return out, err
 		}
 	}
-	return out, db.write(ctx, "record evidence", func(ctx context.Context, t *tx) error {
+	err = db.write(ctx, "record evidence", func(ctx context.Context, t *tx) error {
 		if err := t.recordEvidence(ctx); err != nil {
 			return err
 		}
 		return t.audit(ctx, Act{Name: "evidence.seal", SubjectType: "database",
 			Details: map[string]string{"sealed": strconv.Itoa(out.Sealed), "faults": strconv.Itoa(len(out.Faults))}})
 	})
+	if err != nil {
+		return out, err
+	}
+	return out, db.rememberEvidence(ctx)
 }
 
 // sealEvidence seals that of one tenant.

@@ -222,10 +222,19 @@ type verification struct {
 	listed        int64 // how many events of before the verification it names
 	missing       int64 // how many of these are not there any more
 
-	// accept is for what is sealed as it is found: that it is not sealed, or not as it is, is no fault then, and unnamed are
-	// the events that no entry names, as a row keeps them.
-	accept  bool
-	unnamed []byte
+	// accept is for what is sealed as it is found: that it has no seal, or one of before, is no fault then, and unnamed are the
+	// events that no entry names, as a row keeps them. What is sealed as a whole already has to match its seal all the same.
+	accept bool
+	// accepting is accept for the subject that is being verified.
+	accepting bool
+	unnamed   []byte
+}
+
+// take decides what is accepted of a subject whose seal was opened: everything that a seal says is compared, and a seal that was
+// made of what had no whole seal, and says so, is one of before.
+func (v *verification) take(sealed seal, form sealForm) {
+	v.sealedAsFound = sealed.history&sealFound != 0
+	v.accepting = v.accept && (form != sealWhole || sealed.history&sealAltered != 0)
 }
 
 // each calls do for every identifier that page selects, in their order. Whatever is no identifier is a fault.

@@ -138,7 +138,7 @@ func (c *eventCheck) conclude(earlier []byte) string {
 		if e.named {
 			continue
 		}
-		if !c.v.accept {
+		if !c.v.accepting {
 			return "an event about it was never emitted, or is not what it was"
 		}
 		c.v.unnamed = binary.BigEndian.AppendUint64(c.v.unnamed, uint64(micros(e.OccurredAt))) //nolint:gosec // the bits are kept

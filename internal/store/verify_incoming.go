@@ -21,6 +21,7 @@ func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, err
 	if err := ownKeys(err); err != nil {
 		return nil, err
 	}
+	v.take(sealed, form)
 	row := i.asRead()
 	want := row.end
 	if form >= sealEnd {
@@ -134,7 +135,7 @@ func (c *incomingCheck) conclude(i *incomingRow, sealed seal, form sealForm, row
 	if what := c.events.conclude(i.earlierEvents); what != "" {
 		return "events", what
 	}
-	accept := c.events.v.accept
+	accept := c.events.v.accepting
 	if what := sealFault(sealed, form); what != "" && !accept {
 		return "seal", what
 	}
@@ -143,7 +144,7 @@ func (c *incomingCheck) conclude(i *incomingRow, sealed seal, form sealForm, row
 		return "head", whatHead
 	case c.last.SHA256 != fixedOr(i.sum):
 		return "sha256", "it is not that of the last revision"
-	case !accept && (sealed.end != at || sealed.row != row.row):
+	case form == sealWhole && (sealed.end != at || sealed.row != row.row):
 		return "", whatRow
 	}
 	return "", ""

@@ -93,7 +93,7 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	if err := ownKeys(err); err != nil {
 		return nil, err
 	}
-	v.sealedAsFound = sealed.history&sealFound != 0
+	v.take(sealed, form)
 	want := s.end()
 	if form >= sealEnd {
 		want = sealed.end
@@ -109,7 +109,7 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	}
 	var begin [32]byte
 	if document := sha256.Sum256(s.document); !early {
-		if form == sealWhole && !v.accept {
+		if form == sealWhole {
 			document = sealed.subject
 		}
 		begin = documentLink(id, document)
@@ -201,8 +201,8 @@ func (c *submissionCheck) conclude(sealed seal, form sealForm, at end) (field, w
 	if what := c.events.conclude(c.s.earlierEvents); what != "" {
 		return "events", what
 	}
-	accept := c.events.v.accept
-	if form == sealWhole && !accept && sealed.subject != sha256.Sum256(c.s.document) {
+	accept := c.events.v.accepting
+	if form == sealWhole && sealed.subject != sha256.Sum256(c.s.document) {
 		return "document", "it is not what was sent"
 	}
 	if c.s.account != c.events.v.t.account {
@@ -226,7 +226,7 @@ func (c *submissionCheck) conclude(sealed seal, form sealForm, at end) (field, w
 	if c.s.end() != at || len(c.s.head) != sha256.Size && (at.count > 0 || len(c.s.head) > 0) {
 		return "evidence_head", whatHead
 	}
-	if !accept && (sealed.end != at || sealed.row != c.s.row()) {
+	if form == sealWhole && (sealed.end != at || sealed.row != c.s.row()) {
 		return "", whatRow
 	}
 	return "", ""

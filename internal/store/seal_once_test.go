@@ -1,0 +1,87 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"quittance/internal/store"
+)
+
+// TestSealedOnce: the evidence of a database that began with seals is never sealed as it is found, nor is its record made anew,
+// after somebody has altered a row and removed the record: nor after a restart, a rotation of keys, or without the records of
+// the keys in use.
+func TestSealedOnce(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		record(t, f.submit(t, "INV-1"), allFour("one", false))
+		f.exec(t, `update submissions set attempted_at = attempted_at - 1 where tenant_id = $1`, f.tenant.Key())
+		f.exec(t, `delete from sealed_settings`)
+		refused := func(db *store.DB) {
+			t.Helper()
+			_, err := db.SealEvidence(t.Context(), replay())
+			wantErr(t, err, store.ErrRecordGone)
+			_, _, err = db.EvidenceKey(t.Context())
+			wantErr(t, err, store.ErrNotSealed)
+			found, err := db.VerifyEvidence(t.Context(), replay())
+			must(t, err)
+			if len(found.Faults) != 2 || found.Faults[0].Kind != store.KindDatabase || !strings.Contains(found.Faults[1].What, "its row is not what was sealed") {
+				t.Errorf("found %v", found.Faults)
+			}
+		}
+		refused(f.DB)
+		refused(f.Again(t))
+		again := *f.Store
+		again.Options.Keys = f.Rotated(t)
+		refused(again.Again(t))
+	})
+}
+
+// TestRecordIsNotMadeAgain: a database without any evidence does not get another record, and with it another key, either.
+func TestRecordIsNotMadeAgain(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.exec(t, `delete from sealed_settings`)
+		_, _, err := f.Again(t).EvidenceKey(t.Context())
+		wantErr(t, err, store.ErrNotSealed)
+	})
+}
+
+// TestRetiredKeyVouchesForNothing: the records of the keys in use are not made anew beside one of a retired key, which anybody
+// can write.
+func TestRetiredKeyVouchesForNothing(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		f.exec(t, `delete from sealing_keys`)
+		f.exec(t, `insert into sealing_keys (id, check_value, recorded_at, retired_at) values (1, $1, 1, 1)`, []byte{})
+		if db, err := store.Open(t.Context(), f.Address, f.Options); err == nil || !strings.Contains(err.Error(), "the records of the keys") {
+			t.Errorf("opened %v: %v", db, err)
+		}
+	})
+}
+
+// TestSealsOfBeforeTheRecordCount: where the evidence was never sealed as a whole, a row that has a seal has to match it: what was
+// altered since is not sealed as it is found.
+func TestSealsOfBeforeTheRecordCount(t *testing.T) {
+	for name, statement := range map[string]string{
+		"a submission":          `update submissions set attempted_at = attempted_at - 1 where tenant_id = $1`,
+		"a document":            `update submissions set document = replace(document, 'Dubai', 'Sharjah') where tenant_id = $1`,
+		"an incoming e-invoice": `update incoming set created_at = created_at - 1 where tenant_id = $1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEachStore(t, func(t *testing.T, f *fixture) {
+				record(t, f.submit(t, "INV-1"), allFour("one", false))
+				retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
+				f.clean(t, 2, 2)
+				must(t, store.ForgetSealed(t.Context(), f.DB))
+				f.exec(t, statement, f.tenant.Key())
+				done, err := f.SealEvidence(t.Context(), replay())
+				must(t, err)
+				if done.Sealed != 0 || len(done.Faults) != 1 {
+					t.Errorf("sealed %+v", done)
+				}
+				found, err := f.tenant.VerifyEvidence(t.Context(), replay())
+				must(t, err)
+				if len(found.Faults) != 1 {
+					t.Errorf("found %v", found.Faults)
+				}
+			})
+		})
+	}
+}
