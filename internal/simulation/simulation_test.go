@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	seedsFlag = flag.Int("seeds", 60, "how many seeds TestSeeds runs")
+	seedsFlag = flag.Int("seeds", 20, "how many seeds TestSeeds runs")
 	firstFlag = flag.Uint64("first", 1, "the first of them")
 	stepsFlag = flag.Int("steps", 120, "how many steps a run has before the calm")
 	showFlag  = flag.Bool("show", false, "print the trace of every run")
