@@ -14,6 +14,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/pgtest"
+	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 )
@@ -159,7 +160,9 @@ func TestServerRestart(t *testing.T) {
 	t.Cleanup(func() { must(t, cluster.Stop()) })
 	address, _, err := cluster.NewDatabase(ctx)
 	must(t, err)
-	db, err := store.Open(ctx, address, store.Options{Log: slog.New(slog.DiscardHandler)})
+	keys, err := secret.Generate()
+	must(t, err)
+	db, err := store.Open(ctx, address, store.Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
 	account, err := db.CreateAccount(ctx, "Palm", store.NewUser{Email: "a@example.com"})
