@@ -200,10 +200,15 @@ func (s *soak) unclaimed(ctx context.Context, n role, r *Report) (missing int64,
 	return missing, err
 }
 
-// listened tells whether one of a company's subscriptions was active at a moment.
+// commitSlack is how much later than its time an event may be committed: it has the instant at which its transaction began, which
+// may wait for another one, such as that of a deactivation.
+const commitSlack = 5 * time.Second
+
+// listened tells whether one of a company's subscriptions was active when an event of a moment was committed, as far as its time
+// can tell.
 func listened(subscriptions []api.Subscription, at time.Time) bool {
 	for _, s := range subscriptions {
-		if at.After(s.CreatedAt) && (s.DeactivatedAt == nil || at.Before(*s.DeactivatedAt)) {
+		if at.After(s.CreatedAt) && (s.DeactivatedAt == nil || at.Add(commitSlack).Before(*s.DeactivatedAt)) {
 			return true
 		}
 	}
