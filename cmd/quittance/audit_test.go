@@ -107,7 +107,9 @@ func (a *administrator) unknownSubmission(account string) store.Submission {
 	invoice, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: new("INV-1")})
 	check(err)
 	call, _, err := tenant.BeginSubmission(ctx, invoice.ID, store.Intent{Environment: "sandbox", Lease: time.Hour, LookFirst: time.Hour,
-		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte(`{"invoice":{"invoice_number":"INV-1"}}`), nil, nil }})
+		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) {
+			return []byte(`{"invoice":{"invoice_number":"INV-1"}}`), nil, nil
+		}})
 	check(err)
 	recorded, err := call.Record(context.WithoutCancel(ctx), func(store.Submission, bool, time.Time) (store.Decision, error) {
 		return store.Decision{Outcome: api.OutcomeUnknown}, nil
