@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -152,14 +153,18 @@ func answersOn(conn net.Conn) bool {
 // same company gets its pages while more of them stand than it may have places, and so does another.
 func TestSlowUsersTakeNoPlace(t *testing.T) {
 	const more = 4 // than the two places a company gets
-	for name, sent := range map[string]string{
-		"forms": "POST /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na",
+	for name, slow := range map[string]struct {
+		sent   string
+		stands func(*testing.T, net.Conn) bool
+	}{
+		"forms":     {"POST /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na", unanswered},
+		"documents": {strings.Repeat("GET PATH HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\n\r\n", 4), begun},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onFirst(t, few, func(t *testing.T, s *system) {
 				email, paths := withIncoming(t, s.db, map[string][]byte{"large": make([]byte, 3<<20)})
 				clients := []*http.Client{loggedIn(t, s.base, email, http.DefaultTransport), loggedIn(t, s.base, s.company(t).email, http.DefaultTransport)}
-				head := strings.ReplaceAll(strings.ReplaceAll(sent, "COOKIE", sessionCookie(t, clients[0], s.base)), "PATH", paths["large"])
+				head := strings.ReplaceAll(strings.ReplaceAll(slow.sent, "COOKIE", sessionCookie(t, clients[0], s.base)), "PATH", paths["large"])
 				// Those that stand for long lose their connections, so each try is with new ones.
 				patiently(t, "pages beside those who are slow", func() bool {
 					var standing []net.Conn
@@ -169,15 +174,22 @@ func TestSlowUsersTakeNoPlace(t *testing.T) {
 						}
 					}()
 					for range more {
-						conn := s.dial(t)
-						if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-							t.Fatal(err)
-						}
-						if _, err := conn.Write([]byte(head)); err != nil {
-							t.Fatal(err)
-						}
-						standing = append(standing, conn)
-						time.Sleep(5 * time.Millisecond) // one after the other: together they may find no place when they begin
+						// A request has a place until it stands, and one that comes meanwhile may find none.
+						patiently(t, "a slow user", func() bool {
+							conn := s.dial(t)
+							if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+								t.Fatal(err)
+							}
+							if _, err := conn.Write([]byte(head)); err != nil {
+								t.Fatal(err)
+							}
+							if !slow.stands(t, conn) {
+								_ = conn.Close()
+								return false
+							}
+							standing = append(standing, conn)
+							return true
+						})
 					}
 					for _, client := range clients {
 						response, err := client.Get(s.base + "/invoices")
@@ -185,44 +197,33 @@ func TestSlowUsersTakeNoPlace(t *testing.T) {
 							return false
 						}
 					}
-					if name == "documents" {
-						return begun(t, standing)
-					}
-					return unanswered(t, standing)
+					return name != "forms" || !slices.ContainsFunc(standing, func(conn net.Conn) bool { return !unanswered(t, conn) })
 				})
 			})
 		})
 	}
 }
 
-// begun tells whether a document has begun to come on every connection.
-func begun(t *testing.T, conns []net.Conn) bool {
+// begun tells whether a document begins to come on a connection.
+func begun(t *testing.T, conn net.Conn) bool {
 	t.Helper()
 	const wanted = "HTTP/1.1 200"
-	for _, conn := range conns {
-		if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
-		head := make([]byte, len(wanted))
-		if _, err := io.ReadFull(conn, head); err != nil || string(head) != wanted {
-			return false
-		}
+	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		t.Fatal(err)
 	}
-	return true
+	head := make([]byte, len(wanted))
+	_, err := io.ReadFull(conn, head)
+	return err == nil && string(head) == wanted
 }
 
-// unanswered tells whether no connection has been answered.
-func unanswered(t *testing.T, conns []net.Conn) bool {
+// unanswered tells whether a connection gets no answer for a while in which a refusal would have come.
+func unanswered(t *testing.T, conn net.Conn) bool {
 	t.Helper()
-	for _, conn := range conns {
-		if err := conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Read(make([]byte, 1)); !os.IsTimeout(err) {
-			return false
-		}
+	if err := conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
 	}
-	return true
+	_, err := conn.Read(make([]byte, 1))
+	return os.IsTimeout(err)
 }
 
 // sessionCookie is the cookie of a session, as a request sends it.

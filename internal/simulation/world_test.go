@@ -132,11 +132,14 @@ func (w *world) standStill(p *process) {
 	w.depth++
 	defer func() { w.depth-- }()
 	w.count("process stood still past its lease")
-	time.Sleep(61 * time.Second)
-	for _, other := range w.processes {
-		if other != p && !other.dead {
-			work(other, other.deliverer.Work(), 8)
-			work(other, other.deliverer.Work(), 8)
+	// The first turn finds the attempt abandoned; the delivery is due again after the wait that follows it.
+	for range 2 {
+		time.Sleep(61 * time.Second)
+		for _, other := range w.processes {
+			if other != p && !other.dead {
+				work(other, other.deliverer.Work(), 8)
+				work(other, other.deliverer.Work(), 8)
+			}
 		}
 	}
 	w.look()
