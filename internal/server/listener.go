@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"time"
 
 	"quittance/internal/connlimit"
@@ -72,7 +73,8 @@ func (s *Server) Listener(inner net.Listener, certificate func(*tls.ClientHelloI
 	if certificate == nil {
 		return bounded
 	}
-	return tls.NewListener(bounded, &tls.Config{GetCertificate: certificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+	signing := newHandshakes(max(1, runtime.GOMAXPROCS(0)/2)) // half of the processors are for the requests
+	return tls.NewListener(bounded, &tls.Config{GetCertificate: signing.bound(certificate), MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 }
 
 // HTTP returns an http.Server with this server's handler and bounds.

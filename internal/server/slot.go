@@ -170,7 +170,7 @@ func (s *slot) authenticate(ctx context.Context, digest [32]byte, look func(cont
 // read reads a body of announced bytes, negative when it is not known, to its end. Its room is taken as it arrives: who
 // announces much and sends little takes little, and nearly nothing as long as nobody knows who it is.
 func (s *slot) read(body io.Reader, announced int64) ([]byte, error) {
-	const least, usual = 4 << 10, 64 << 10
+	const least, usual = 512, 64 << 10
 	first := least
 	if !s.stranger() {
 		first = int(max(min(announced+1, usual), least)) // one more, for the end to be seen without growing

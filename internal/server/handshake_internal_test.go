@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math/big"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// slowSigner is a key for one handshake. It tells whose signature begins, and takes until it is let go.
+type slowSigner struct {
+	crypto.Signer
+	from  string
+	began chan string
+	letGo chan struct{} // closed once the test is over
+}
+
+func (s slowSigner) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	select {
+	case s.began <- s.from:
+		<-s.letGo
+	case <-s.letGo:
+	}
+	return s.Signer.Sign(random, digest, opts)
+}
+
+// TestHandshakesTakeTurns: with one signature at a time, a connection from elsewhere waits for the one under way and one more,
+// however many a flood waits for.
+func TestHandshakesTakeTurns(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, letGo := make(chan string), make(chan struct{})
+	certificate := func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		from, _, err := net.SplitHostPort(hello.Conn.RemoteAddr().String())
+		return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: slowSigner{key, from, began, letGo}}, err
+	}
+	plain, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: newHandshakes(1).bound(certificate)}
+	listener := tls.NewListener(plain, config)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer conn.Close()
+				_ = conn.(*tls.Conn).HandshakeContext(context.Background()) // the client tells
+			})
+		}
+	})
+	t.Cleanup(func() {
+		close(letGo)
+		_ = listener.Close()
+		running.Wait()
+	})
+	shake := func(from string) {
+		running.Go(func() {
+			dialer := &tls.Dialer{NetDialer: &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}, Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // it is about the server
+			conn, err := dialer.DialContext(context.Background(), "tcp", plain.Addr().String())
+			if err != nil {
+				t.Errorf("from %s: %v", from, err)
+				return
+			}
+			_ = conn.Close()
+		})
+	}
+	const many, other, flood = "127.0.1.1", "127.0.1.2", 20
+	for range flood {
+		shake(many)
+	}
+	<-began
+	shake(other)
+	select {
+	case <-began:
+		t.Fatal("two handshakes sign at a time")
+	case <-time.After(200 * time.Millisecond): // in which all of them come
+	}
+	var order []string
+	for range flood {
+		letGo <- struct{}{}
+		order = append(order, <-began)
+	}
+	letGo <- struct{}{}
+	if at := slices.Index(order, other); at < 0 || at > 1 {
+		t.Errorf("the handshake of another source signs after %d of a flood: %v", at, order)
+	}
+}
