@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
@@ -45,7 +45,7 @@ type Console struct {
 	pages      *templates
 	origins    *http.CrossOriginProtection
 	calls      *account.CallLimiter
-	largePages *share.Pool[store.ID]
+	largePages *fairlimit.Pool[store.ID]
 	buffers    buffers
 	packers    packers
 }
@@ -67,7 +67,7 @@ func New(config Config) (*Console, error) {
 	return c, err
 }
 
-// Admission bounds what a request takes of the process; the server implements it. Its errors are [share.ErrFull], of which the caller is told to try
+// Admission bounds what a request takes of the process; the server implements it. Its errors are [fairlimit.ErrFull], of which the caller is told to try
 // again, and [*account.LimitedError].
 type Admission interface {
 	// Authenticate returns the session of a digest, and takes a place for its company; [store.ErrNotFound] when it is none.

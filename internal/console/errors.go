@@ -11,7 +11,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/store"
 )
 
@@ -72,7 +72,7 @@ func problemOf(err error) *problem {
 	}{
 		{store.ErrNotFound, http.StatusNotFound},
 		{store.ErrUnavailable, http.StatusServiceUnavailable},
-		{share.ErrFull, http.StatusServiceUnavailable},
+		{fairlimit.ErrFull, http.StatusServiceUnavailable},
 		{account.ErrBusy, http.StatusServiceUnavailable},
 		{context.Canceled, http.StatusServiceUnavailable},
 		{context.DeadlineExceeded, http.StatusServiceUnavailable},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 )
 
 // Forms are read into the JSON that the API would have been sent, and checked by the API's own decoder: a rule stands
@@ -67,7 +67,7 @@ func (v *visit) readFields(most int64, fields int) error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return &problem{status: http.StatusRequestEntityTooLarge, cause: err}
 	}
-	if errors.Is(err, share.ErrFull) {
+	if errors.Is(err, fairlimit.ErrFull) {
 		return err
 	}
 	if err != nil { // the client broke off, or was too slow

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/store"
 )
 
@@ -27,8 +27,8 @@ const (
 )
 
 // newLargePages returns the places of pages that are being made. A company gets no more than half of those that are free.
-func newLargePages() *share.Pool[store.ID] {
-	return share.NewPool[store.ID](largePages, share.Rule{Part: 2, Most: largePagesPerCompany})
+func newLargePages() *fairlimit.Pool[store.ID] {
+	return fairlimit.NewPool[store.ID](largePages, fairlimit.Rule{Part: 2, Most: largePagesPerCompany})
 }
 
 // admitInvoice makes room for a page of an invoice before its document is read.
@@ -41,7 +41,7 @@ func (v *visit) admitInvoice(id store.ID) error {
 }
 
 // admitLarge makes room for a page of so many lines, or made of so many bytes, when that makes it large: it waits for one of
-// the company's places, which the page has until it is made, and reserves factor times the bytes. [share.ErrFull] says that
+// the company's places, which the page has until it is made, and reserves factor times the bytes. [fairlimit.ErrFull] says that
 // there is none for the moment. What a request has admitted before counts.
 func (v *visit) admitLarge(lines, bytes, factor int) error {
 	if lines < largeLines && bytes < largeDocument {
@@ -51,7 +51,7 @@ func (v *visit) admitLarge(lines, bytes, factor int) error {
 		ctx, cancel := context.WithTimeout(v.r.Context(), largePageWait)
 		defer cancel()
 		if v.large = v.largePages.Wait(ctx, v.session.Account.ID); !v.large {
-			return share.ErrFull
+			return fairlimit.ErrFull
 		}
 	}
 	return v.reserve(max(v.reserved, factor*bytes))

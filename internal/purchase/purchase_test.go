@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/job"
 	"quittance/internal/provider"
+	"quittance/internal/queue"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -102,7 +102,7 @@ func TestWork(t *testing.T) {
 	defer running.Wait()
 	defer stop()
 	running.Go(func() {
-		job.Run(work, b.DB, b.service.Work(), job.Options{Workers: 2, Slow: 1, PerOwner: 1, PerLane: 1, SlowPerLane: 1, SlowAfter: time.Hour, Look: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
+		queue.Run(work, b.DB, b.service.Work(), queue.Options{Workers: 2, Slow: 1, PerOwner: 1, PerLane: 1, SlowPerLane: 1, SlowAfter: time.Hour, Look: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
 	})
 	for len(b.made()) == 0 { // the turn that is due
 		wait(t)

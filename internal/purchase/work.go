@@ -4,20 +4,20 @@ import (
 	"context"
 	"errors"
 
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/store"
 )
 
 // Work is the sync of due connections, a lane each.
-func (s *Service) Work() job.Source[store.SyncClaim] {
-	return job.Source[store.SyncClaim]{
+func (s *Service) Work() queue.Source[store.SyncClaim] {
+	return queue.Source[store.SyncClaim]{
 		Name:  "purchase sync",
 		Kind:  store.WorkPurchases,
 		Lanes: s.db.PurchaseLanes,
 		Claim: func(ctx context.Context, lane store.Lane, _ int) ([]store.SyncClaim, error) {
 			return lane.ClaimPurchases(ctx, s.lease())
 		},
-		Do: func(ctx context.Context, claim store.SyncClaim) job.Outcome {
+		Do: func(ctx context.Context, claim store.SyncClaim) queue.Outcome {
 			began := s.db.Now()
 			err := s.Sync(ctx, claim)
 			switch {
@@ -27,7 +27,7 @@ func (s *Service) Work() job.Source[store.SyncClaim] {
 				s.Log.ErrorContext(ctx, "purchase sync", "connection", claim.Connection.ID, "error", err)
 			}
 			// A lane is a single sync of several calls: whether it was quick is all that its pace depends on.
-			return job.Outcome{Waited: s.db.Now().Sub(began), Answered: true}
+			return queue.Outcome{Waited: s.db.Now().Sub(began), Answered: true}
 		},
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"quittance/internal/connlimit"
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/source"
 	"quittance/internal/store"
 )
@@ -38,13 +38,13 @@ type holder struct {
 type admission struct {
 	// callers, users and strangers are places of requests that are worked on. A request has none while its client is waited
 	// for.
-	callers, users, strangers *share.Pool[holder]
+	callers, users, strangers *fairlimit.Pool[holder]
 	// bytes and strangerBytes are those of bodies and of large answers.
-	bytes, strangerBytes *share.Pool[holder]
+	bytes, strangerBytes *fairlimit.Pool[holder]
 	// inFlight bounds the requests of companies, whether they are worked on or wait for their clients, and bySource and bySite
 	// those of strangers, by /64 and /48. With HTTP/1.1 connections bound them already, with HTTP/2 or behind a proxy they do not.
-	inFlight         *share.Pool[store.ID]
-	bySource, bySite *share.Pool[netip.Prefix]
+	inFlight         *fairlimit.Pool[store.ID]
+	bySource, bySite *fairlimit.Pool[netip.Prefix]
 	anonymous        *anonymousLimiter
 	credentials      *credentialCache
 }
@@ -53,8 +53,8 @@ type admission struct {
 // the bodies of 64 of the largest, or 64 MiB; and for as many requests in flight as there may be connections.
 func newAdmission(config *Config, connections connlimit.Config) *admission {
 	const bodies, leastBytes = 64, 64 << 20
-	places := func(size int) *share.Pool[holder] {
-		return share.NewPool[holder](size, share.Rule{Part: holderPart, Most: size})
+	places := func(size int) *fairlimit.Pool[holder] {
+		return fairlimit.NewPool[holder](size, fairlimit.Rule{Part: holderPart, Most: size})
 	}
 	side := max(leastSide, config.MaxRequests/sidePart)
 	bytes := int(max(leastBytes, bodies*config.MaxBody))
@@ -62,9 +62,9 @@ func newAdmission(config *Config, connections connlimit.Config) *admission {
 	return &admission{
 		callers: places(config.MaxRequests), users: places(side), strangers: places(side),
 		bytes: places(bytes), strangerBytes: places(bytes / strangerBytesPart),
-		inFlight:    share.NewPool[store.ID](total, share.Rule{Part: holderPart, Most: total}),
-		bySource:    share.NewPool[netip.Prefix](total, share.Rule{Part: 1, Most: perSource}),
-		bySite:      share.NewPool[netip.Prefix](total, share.Rule{Part: 1, Most: connlimit.WideFactor * perSource}),
+		inFlight:    fairlimit.NewPool[store.ID](total, fairlimit.Rule{Part: holderPart, Most: total}),
+		bySource:    fairlimit.NewPool[netip.Prefix](total, fairlimit.Rule{Part: 1, Most: perSource}),
+		bySite:      fairlimit.NewPool[netip.Prefix](total, fairlimit.Rule{Part: 1, Most: connlimit.WideFactor * perSource}),
 		anonymous:   newAnonymousLimiter(config.AnonymousRate, config.Now),
 		credentials: newCredentialCache(),
 	}
@@ -91,12 +91,12 @@ func (a *admission) begin(from source.Source, presented credential, console bool
 		}
 	}
 	if !a.bySource.Take(from.Narrow(), 1) {
-		return s, share.ErrFull
+		return s, fairlimit.ErrFull
 	}
 	s.land = func() { a.bySource.Give(from.Narrow(), 1) }
 	if from.HasWide() {
 		if !a.bySite.Take(from.Wide(), 1) {
-			return s, share.ErrFull
+			return s, fairlimit.ErrFull
 		}
 		s.land = func() { a.bySource.Give(from.Narrow(), 1); a.bySite.Give(from.Wide(), 1) }
 	}

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"quittance/api"
+	"quittance/internal/fairlimit"
 	"quittance/internal/secret"
-	"quittance/internal/share"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 )
@@ -215,7 +215,7 @@ func (c *call) readBody(ctx context.Context, rt *route) error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](restErr); tooLarge {
 		return refuse(api.CodePayloadTooLarge)
 	}
-	if errors.Is(restErr, share.ErrFull) {
+	if errors.Is(restErr, fairlimit.ErrFull) {
 		return restErr
 	}
 	if err := errors.Join(err, restErr); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
@@ -124,7 +124,7 @@ func failures(err error) *refusal {
 		{webhook.ErrUnsafeDestination, api.CodeUnsafeDestination},
 		{submission.ErrNotTaken, api.CodeProviderError},
 		{submission.ErrBusy, api.CodeUnavailable},
-		{share.ErrFull, api.CodeUnavailable},
+		{fairlimit.ErrFull, api.CodeUnavailable},
 		{store.ErrUnavailable, api.CodeUnavailable},
 		{context.Canceled, api.CodeUnavailable},
 		{context.DeadlineExceeded, api.CodeUnavailable},
@@ -136,7 +136,7 @@ func failures(err error) *refusal {
 	}
 	r := &refusal{code: code, cause: err}
 	switch {
-	case errors.Is(err, share.ErrFull): // there is a place as soon as some other request ends
+	case errors.Is(err, fairlimit.ErrFull): // there is a place as soon as some other request ends
 		r.header = map[string]string{"Retry-After": "1"}
 	case code == api.CodeUnavailable:
 		r.header = map[string]string{"Retry-After": "5"}

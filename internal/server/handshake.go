@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/netip"
 
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/source"
 )
 
@@ -18,11 +18,11 @@ var errHandshake = errors.New("too many handshakes at this moment")
 // handshakes bounds the dearest part of a TLS handshake, the signature of the server, because anybody can ask for one: few
 // are made at a time, and sources that wait take turns. So a flood of handshakes from a few sources leaves processors to the
 // requests, and a new connection from elsewhere waits for a few signatures at most.
-type handshakes struct{ turns *share.Pool[netip.Prefix] }
+type handshakes struct{ turns *fairlimit.Pool[netip.Prefix] }
 
 // newHandshakes has so many signatures made at a time, of which one source gets no more than half; from 1.
 func newHandshakes(most int) handshakes {
-	return handshakes{share.NewPool[netip.Prefix](most, share.Rule{Part: 1, Most: most})}
+	return handshakes{fairlimit.NewPool[netip.Prefix](most, fairlimit.Rule{Part: 1, Most: most})}
 }
 
 // bound returns a certificate function whose certificates sign in turn.
@@ -46,7 +46,7 @@ func (h handshakes) bound(certificate func(*tls.ClientHelloInfo) (*tls.Certifica
 type turnSigner struct {
 	crypto.Signer
 	ctx   context.Context //nolint:containedctx // crypto.Signer has no parameter for it, and the signer lives as long as the handshake
-	turns *share.Pool[netip.Prefix]
+	turns *fairlimit.Pool[netip.Prefix]
 	from  netip.Prefix
 }
 

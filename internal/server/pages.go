@@ -28,7 +28,7 @@ type Console interface {
 	Serve(w http.ResponseWriter, r *http.Request, source string, admission PageAdmission) Visit
 }
 
-// PageAdmission bounds what one request to the console takes. Its errors are [share.ErrFull], of which the caller is told to
+// PageAdmission bounds what one request to the console takes. Its errors are [fairlimit.ErrFull], of which the caller is told to
 // try again, and [*account.LimitedError].
 type PageAdmission struct{ c *call }
 

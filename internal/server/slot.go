@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/http"
 
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/source"
 	"quittance/internal/store"
 )
@@ -16,7 +16,7 @@ type slot struct {
 	admission *admission
 	source    source.Source
 	// ofCompany is the pool of its place once its company is known; places is the pool of the one it has or had last.
-	ofCompany, places *share.Pool[holder]
+	ofCompany, places *fairlimit.Pool[holder]
 	holder            holder
 	// exempt requests are answered whatever there is to do.
 	exempt  bool
@@ -36,7 +36,7 @@ func (s *slot) fly(company store.ID) error {
 		s.land = nil
 	}
 	if !s.admission.inFlight.Take(company, 1) {
-		return share.ErrFull
+		return fairlimit.ErrFull
 	}
 	s.land = func() { s.admission.inFlight.Give(company, 1) }
 	return nil
@@ -56,7 +56,7 @@ func (s *slot) enter(ctx context.Context) error {
 		s.inside = s.places.Take(s.holder, 1)
 	}
 	if !s.inside {
-		return share.ErrFull
+		return fairlimit.ErrFull
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *slot) giveBytes() {
 	}
 }
 
-func (s *slot) bytesPool() *share.Pool[holder] {
+func (s *slot) bytesPool() *fairlimit.Pool[holder] {
 	if s.stranger() {
 		return s.admission.strangerBytes
 	}
@@ -96,7 +96,7 @@ func (s *slot) bytesPool() *share.Pool[holder] {
 // reserve takes room for so many bytes until the request ends.
 func (s *slot) reserve(n int) error {
 	if !s.bytesPool().Take(s.holder, n) {
-		return share.ErrFull
+		return fairlimit.ErrFull
 	}
 	s.bytes += n
 	return nil

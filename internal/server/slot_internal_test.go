@@ -14,8 +14,8 @@ import (
 
 	"quittance/internal/account"
 	"quittance/internal/connlimit"
+	"quittance/internal/fairlimit"
 	"quittance/internal/secret"
-	"quittance/internal/share"
 	"quittance/internal/source"
 	"quittance/internal/store"
 )
@@ -44,9 +44,9 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 	if a.bytes.Used() != 0 {
 		t.Errorf("%d bytes are left", a.bytes.Used())
 	}
-	a.bytes = share.NewPool[holder](100<<10, share.Rule{Part: holderPart, Most: 100 << 10})
+	a.bytes = fairlimit.NewPool[holder](100<<10, fairlimit.Rule{Part: holderPart, Most: 100 << 10})
 	s := &slot{admission: a, holder: holder{company: company}}
-	if _, err := s.read(strings.NewReader(strings.Repeat("x", 90<<10)), -1); !errors.Is(err, share.ErrFull) {
+	if _, err := s.read(strings.NewReader(strings.Repeat("x", 90<<10)), -1); !errors.Is(err, fairlimit.ErrFull) {
 		t.Errorf("error %v, want no room", err)
 	}
 	other := &slot{admission: a, holder: holder{company: store.ID{2}}}

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"quittance/internal/connlimit"
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/webhook"
 )
 
@@ -101,9 +101,9 @@ func (m *metrics) inside(count, connections func() int) {
 }
 
 // standing returns the observer of a run.
-func (m *metrics) standing(work string) func(job.Standing) {
+func (m *metrics) standing(work string) func(queue.Standing) {
 	quick, slow, waiting := m.workers.WithLabelValues(work, "quick"), m.workers.WithLabelValues(work, "slow"), m.waiting.WithLabelValues(work)
-	return func(s job.Standing) {
+	return func(s queue.Standing) {
 		quick.Set(float64(s.Quick))
 		slow.Set(float64(s.Slow))
 		waiting.Set(float64(s.Waiting))

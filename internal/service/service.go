@@ -27,9 +27,9 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/console"
 	"quittance/internal/docs"
-	"quittance/internal/job"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
+	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/server"
 	"quittance/internal/store"
@@ -391,16 +391,16 @@ const (
 // is expected to answer within a second, a provider within two. A purchase sync is one piece of several calls that holds
 // documents in memory, so there are few.
 func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
-	start(ctx, s, running, s.deliverer.Work(), job.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8, SlowAfter: time.Second})
-	start(ctx, s, running, s.submissions.Work(), job.Options{Workers: 1024, Slow: 256, PerOwner: 64, PerLane: 64, SlowPerLane: 8, SlowAfter: 2 * time.Second})
-	start(ctx, s, running, s.purchases.Work(), job.Options{Workers: 32, Slow: 12, PerOwner: 1, PerLane: 1, SlowPerLane: 1, SlowAfter: 5 * time.Second})
+	start(ctx, s, running, s.deliverer.Work(), queue.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8, SlowAfter: time.Second})
+	start(ctx, s, running, s.submissions.Work(), queue.Options{Workers: 1024, Slow: 256, PerOwner: 64, PerLane: 64, SlowPerLane: 8, SlowAfter: 2 * time.Second})
+	start(ctx, s, running, s.purchases.Work(), queue.Options{Workers: 32, Slow: 12, PerOwner: 1, PerLane: 1, SlowPerLane: 1, SlowAfter: 5 * time.Second})
 	running.Go(func() { s.sweep(ctx) })
 }
 
 // start runs a source.
-func start[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source job.Source[W], o job.Options) {
+func start[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source queue.Source[W], o queue.Options) {
 	o.Look, o.Now, o.Log, o.Observe = lookForWork, s.db.Now, s.config.Log, s.metrics.standing(source.Name)
-	running.Go(func() { job.Run(ctx, s.db, source, o) })
+	running.Go(func() { queue.Run(ctx, s.db, source, o) })
 }
 
 // sweep removes what has ended by itself, and history that is older than is wanted: at once, so that a process that

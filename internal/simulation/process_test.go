@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"quittance/internal/account"
-	"quittance/internal/job"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
+	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/server"
 	"quittance/internal/store"
@@ -176,7 +176,7 @@ func (p *process) alive(step func()) (survived bool) {
 }
 
 // work does due work of one source: what is due in a lane chosen by the seed, up to limit pieces. done is how many.
-func work[W any](p *process, source job.Source[W], limit int) (done int) {
+func work[W any](p *process, source queue.Source[W], limit int) (done int) {
 	p.alive(func() {
 		ctx := context.Background()
 		look, err := source.Lanes(ctx, store.Place{})

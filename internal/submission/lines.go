@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/store"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // lines bounds the submissions that are inside their provider calls.
 type lines struct {
-	calls, places *share.Pool[store.ID]
+	calls, places *fairlimit.Pool[store.ID]
 
 	mu      sync.Mutex
 	waiting []*waiter // longest waiting first
@@ -43,8 +43,8 @@ type waiter struct {
 }
 
 func newLines() *lines {
-	return &lines{calls: share.NewPool[store.ID](maxCalls, share.Rule{Part: callsPart, Most: maxCallsOfOne}),
-		places: share.NewPool[store.ID](maxWaiting, share.Rule{Part: waitingPart, Most: maxWaitingOfOne})}
+	return &lines{calls: fairlimit.NewPool[store.ID](maxCalls, fairlimit.Rule{Part: callsPart, Most: maxCallsOfOne}),
+		places: fairlimit.NewPool[store.ID](maxWaiting, fairlimit.Rule{Part: waitingPart, Most: maxWaitingOfOne})}
 }
 
 // enter takes a place for a company, waiting for one as long as wait, and returns how to leave it. It returns [ErrBusy], or

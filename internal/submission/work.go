@@ -3,25 +3,25 @@ package submission
 import (
 	"context"
 
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/store"
 )
 
 // Work is the reconciliation of due submissions, a lane a connection.
-func (s *Service) Work() job.Source[store.Call] {
-	return job.Source[store.Call]{
+func (s *Service) Work() queue.Source[store.Call] {
+	return queue.Source[store.Call]{
 		Name:  "reconcile",
 		Kind:  store.WorkSubmissions,
 		Lanes: s.db.SubmissionLanes,
 		Claim: func(ctx context.Context, lane store.Lane, limit int) ([]store.Call, error) {
 			return lane.ClaimSubmissions(ctx, limit, s.lease())
 		},
-		Do: func(ctx context.Context, call store.Call) job.Outcome {
+		Do: func(ctx context.Context, call store.Call) queue.Outcome {
 			answer, err := s.Reconcile(ctx, call)
 			if err != nil {
 				s.Log.ErrorContext(ctx, "reconcile", "submission", call.Submission.ID, "error", err)
 			}
-			return job.Outcome{Waited: answer.Duration, Answered: answer.HTTPStatus != 0}
+			return queue.Outcome{Waited: answer.Duration, Answered: answer.HTTPStatus != 0}
 		},
 	}
 }

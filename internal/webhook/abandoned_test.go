@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
@@ -78,7 +78,7 @@ func ended(t *testing.T, c *company, subscription store.ID) store.DeliveryRecord
 
 // stepUntilEnded does what is due of one delivery, and moves the clock to when it is due next, until it is no longer on its way. It
 // returns how long was waited after each attempt that counted.
-func stepUntilEnded(t *testing.T, c *company, work job.Source[store.Delivery], subscription store.ID) (waits []time.Duration) {
+func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.Delivery], subscription store.ID) (waits []time.Duration) {
 	t.Helper()
 	attempts := 0
 	for range 100 {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -70,13 +70,13 @@ func (c *company) tell(t testing.TB, n int) {
 }
 
 // deliver runs the delivery of what is due until stop, which waits for the end.
-func deliver(t testing.TB, s *storetest.Store, sender *webhook.Sender, timeout time.Duration, options job.Options, observe func(webhook.Verdict)) (stop func()) {
+func deliver(t testing.TB, s *storetest.Store, sender *webhook.Sender, timeout time.Duration, options queue.Options, observe func(webhook.Verdict)) (stop func()) {
 	t.Helper()
 	d := &webhook.Deliverer{DB: s.DB, Sender: sender, Backoff: webhook.DefaultBackoff(), Timeout: timeout, Jitter: func() float64 { return 0 },
 		Now: time.Now, Log: slog.New(slog.DiscardHandler), Observe: func(v webhook.Verdict, _, _ time.Duration) { observe(v) }}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { job.Run(ctx, s.DB, d.Work(), options) })
+	running.Go(func() { queue.Run(ctx, s.DB, d.Work(), options) })
 	stop = sync.OnceFunc(func() {
 		cancel()
 		running.Wait()

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -34,8 +34,8 @@ type Deliverer struct {
 }
 
 // Work is the delivery of due events, a lane a subscription.
-func (d *Deliverer) Work() job.Source[store.Delivery] {
-	return job.Source[store.Delivery]{
+func (d *Deliverer) Work() queue.Source[store.Delivery] {
+	return queue.Source[store.Delivery]{
 		Name:  "deliver",
 		Kind:  store.WorkDeliveries,
 		Lanes: d.DB.DeliveryLanes,
@@ -47,7 +47,7 @@ func (d *Deliverer) Work() job.Source[store.Delivery] {
 }
 
 // deliver makes one attempt and records what came of it.
-func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) job.Outcome {
+func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.Outcome {
 	if delivery.Abandoned {
 		return d.charge(ctx, delivery)
 	}
@@ -81,13 +81,13 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) job.Ou
 		line = append(line, "withheld", true)
 	}
 	d.Log.Log(ctx, level, "webhook attempt", line...)
-	return job.Outcome{Waited: result.Duration, Answered: result.HTTPStatus != 0}
+	return queue.Outcome{Waited: result.Duration, Answered: result.HTTPStatus != 0}
 }
 
 // charge records an attempt that was never settled, because its worker panicked or its process ended, as one without an
 // answer: it counts, and the next one waits like after any other failure. Whoever brings the process down is tried as often as
 // anybody else.
-func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) job.Outcome {
+func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) queue.Outcome {
 	result := Result{Verdict: Retry, ErrorClass: ClassAbandoned}
 	settlement := d.settle(delivery, result)
 	err := delivery.Settle(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, settlement)
@@ -96,7 +96,7 @@ func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) job.Out
 	}
 	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription,
 		"delivery", delivery.ID, "event", delivery.Event, "attempt", delivery.Attempts+1, "state", string(settlement.State), "error", err)
-	return job.Outcome{}
+	return queue.Outcome{}
 }
 
 // settle says what an attempt makes of its delivery.

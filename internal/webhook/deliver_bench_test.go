@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
 )
@@ -30,7 +30,7 @@ func BenchmarkDeliver(b *testing.B) {
 				done := make(chan webhook.Verdict, burst)
 				b.StartTimer()
 				begun := time.Now()
-				stop := deliver(b, s, sender, ample, job.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8,
+				stop := deliver(b, s, sender, ample, queue.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8,
 					SlowAfter: time.Second, Look: time.Second, Now: s.Now, Log: s.Options.Log},
 					func(v webhook.Verdict) { done <- v })
 				for range burst {

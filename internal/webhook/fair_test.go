@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
 )
@@ -85,8 +85,8 @@ func (r *destination) eventually(t *testing.T, what string, holds func() bool) {
 }
 
 // options are those of the service.
-func options(s *storetest.Store) job.Options {
-	return job.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8, SlowAfter: time.Second, Look: time.Second, Now: s.Now, Log: s.Options.Log}
+func options(s *storetest.Store) queue.Options {
+	return queue.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8, SlowAfter: time.Second, Look: time.Second, Now: s.Now, Log: s.Options.Log}
 }
 
 // TestHangingDestinationsKeepNobodyWaiting: the destinations of forty companies accept everything and never answer, and an

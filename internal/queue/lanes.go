@@ -1,10 +1,10 @@
-package job
+package queue
 
 import (
 	"container/list"
 	"time"
 
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 	"quittance/internal/store"
 )
 
@@ -16,7 +16,7 @@ const (
 	maxWaiting = 512
 )
 
-// The fractions of free workers that one company may hold; see [share.Rule]. Slow lanes hold on to their workers, so
+// The fractions of free workers that one company may hold; see [fairlimit.Rule]. Slow lanes hold on to their workers, so
 // that their fraction is what decides how many companies can be slow at once before others of them wait.
 const (
 	quickPart = 8
@@ -114,12 +114,12 @@ func (f *floor) forget() {
 func (f *floor) room(l *lane) int {
 	if !l.quick {
 		free := f.Slow - f.slow
-		return min(min(l.window, f.SlowPerLane)-l.busy, share.Rule{Part: slowPart, Most: f.PerOwner}.Room(free, l.owner.slow))
+		return min(min(l.window, f.SlowPerLane)-l.busy, fairlimit.Rule{Part: slowPart, Most: f.PerOwner}.Room(free, l.owner.slow))
 	}
 	// Slow lanes keep what is theirs, and quick ones that have just turned slow may have taken more.
 	free := f.Workers - max(f.Slow, f.slow) - f.quick
 	limit := min(l.window, f.PerLane)
-	room := min(limit-l.busy, share.Rule{Part: quickPart, Most: f.PerOwner}.Room(free, l.owner.quick))
+	room := min(limit-l.busy, fairlimit.Rule{Part: quickPart, Most: f.PerOwner}.Room(free, l.owner.quick))
 	if l.busy > 0 && room < limit/4 {
 		return 0
 	}

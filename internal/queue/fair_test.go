@@ -1,4 +1,4 @@
-package job_test
+package queue_test
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/job"
+	"quittance/internal/queue"
 	"quittance/internal/store"
 )
 
 // visit is a piece of work that has come to the other side and waits for its answer.
 type visit struct {
 	lane   store.ID
-	answer chan job.Outcome
+	answer chan queue.Outcome
 }
 
 // otherSide is the other side of a source, which answers when the test says so.
@@ -24,29 +24,29 @@ type otherSide struct {
 	visits chan visit
 	over   chan struct{}
 	mu     sync.Mutex
-	now    job.Standing
-	most   job.Standing
+	now    queue.Standing
+	most   queue.Standing
 }
 
 func newOtherSide(t *testing.T) *otherSide {
 	return &otherSide{fixture: newFixture(t), visits: make(chan visit, 10_000), over: make(chan struct{})}
 }
 
-func (s *otherSide) do(d store.Delivery) job.Outcome {
-	v := visit{d.Subscription, make(chan job.Outcome, 1)}
+func (s *otherSide) do(d store.Delivery) queue.Outcome {
+	v := visit{d.Subscription, make(chan queue.Outcome, 1)}
 	s.visits <- v
 	select {
 	case o := <-v.answer:
 		return o
 	case <-s.over:
-		return job.Outcome{}
+		return queue.Outcome{}
 	}
 }
 
 // run runs the delivery of what is due until the end of the test, where everything that waits gets an end.
-func (s *otherSide) run(t *testing.T, options job.Options) {
+func (s *otherSide) run(t *testing.T, options queue.Options) {
 	t.Helper()
-	options.Observe = func(now job.Standing) {
+	options.Observe = func(now queue.Standing) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.now = now
@@ -57,9 +57,9 @@ func (s *otherSide) run(t *testing.T, options job.Options) {
 }
 
 // stands waits until the run stands so.
-func (s *otherSide) stands(t *testing.T, want job.Standing) {
+func (s *otherSide) stands(t *testing.T, want queue.Standing) {
 	t.Helper()
-	var now job.Standing
+	var now queue.Standing
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		s.mu.Lock()
 		now = s.now
@@ -80,13 +80,13 @@ func (s *otherSide) take(t *testing.T, n int) (out []visit) {
 	return out
 }
 
-func answer(visits []visit, o job.Outcome) {
+func answer(visits []visit, o queue.Outcome) {
 	for _, v := range visits {
 		v.answer <- o
 	}
 }
 
-func (s *otherSide) wide() job.Options {
+func (s *otherSide) wide() queue.Options {
 	o := s.options(10 * time.Millisecond)
 	o.Workers, o.Slow = 300, 200
 	return o
@@ -99,14 +99,14 @@ func TestProbe(t *testing.T) {
 	s.subscribe(t)
 	s.tell(t, 40)
 	s.run(t, s.wide())
-	s.stands(t, job.Standing{Slow: 1, Waiting: 1})
+	s.stands(t, queue.Standing{Slow: 1, Waiting: 1})
 	for _, step := range []struct{ under, next int }{{1, 2}, {2, 4}, {4, 4}} {
 		answer(s.take(t, step.under), answered)
-		s.stands(t, job.Standing{Quick: step.next, Waiting: 1})
+		s.stands(t, queue.Standing{Quick: step.next, Waiting: 1})
 	}
-	answer(s.take(t, 4), job.Outcome{})
+	answer(s.take(t, 4), queue.Outcome{})
 	// 4, then 2, 1 and 1: a lane that answers badly but fast is no slow one.
-	s.stands(t, job.Standing{Quick: 1, Waiting: 1})
+	s.stands(t, queue.Standing{Quick: 1, Waiting: 1})
 }
 
 // TestSlowLane: a lane of which a piece is under way for too long is slow, with everything it has under way; as long as one
@@ -118,20 +118,20 @@ func TestSlowLane(t *testing.T) {
 	s.run(t, s.wide())
 	answer(s.take(t, 1), answered)
 	answer(s.take(t, 2), answered)
-	s.stands(t, job.Standing{Quick: 4, Waiting: 1})
+	s.stands(t, queue.Standing{Quick: 4, Waiting: 1})
 	hanging := s.take(t, 4)
 	s.Clock.Advance(time.Second)
-	s.stands(t, job.Standing{Slow: 4, Waiting: 1})
+	s.stands(t, queue.Standing{Slow: 4, Waiting: 1})
 	answer(hanging[:3], answered)
 	// Two are what a slow lane may have: the one that hangs, and another.
-	s.stands(t, job.Standing{Slow: 2, Waiting: 1})
+	s.stands(t, queue.Standing{Slow: 2, Waiting: 1})
 	answer(s.take(t, 1), answered)
-	s.stands(t, job.Standing{Slow: 2, Waiting: 1})
+	s.stands(t, queue.Standing{Slow: 2, Waiting: 1})
 	next := s.take(t, 1)
-	answer(hanging[3:], job.Outcome{Waited: time.Minute})
+	answer(hanging[3:], queue.Outcome{Waited: time.Minute})
 	s.take(t, 1) // in its place, so that its end is known
 	answer(next, answered)
-	s.stands(t, job.Standing{Quick: 3, Waiting: 1})
+	s.stands(t, queue.Standing{Quick: 3, Waiting: 1})
 }
 
 // TestSlowAnswer: an answer that took long makes a lane slow although the run did not see it late.
@@ -141,9 +141,9 @@ func TestSlowAnswer(t *testing.T) {
 	s.tell(t, 10)
 	s.run(t, s.wide())
 	answer(s.take(t, 1), answered)
-	s.stands(t, job.Standing{Quick: 2, Waiting: 1})
-	answer(s.take(t, 2), job.Outcome{Waited: time.Second, Answered: true})
-	s.stands(t, job.Standing{Slow: 2, Waiting: 1})
+	s.stands(t, queue.Standing{Quick: 2, Waiting: 1})
+	answer(s.take(t, 2), queue.Outcome{Waited: time.Second, Answered: true})
+	s.stands(t, queue.Standing{Slow: 2, Waiting: 1})
 }
 
 // TestEverybodyHangs: the destinations of twenty companies hang and hold every worker of slow lanes, and not one more. A
@@ -163,7 +163,7 @@ func TestEverybodyHangs(t *testing.T) {
 		other.tell(t, 3)
 	}
 	s.take(t, 10)
-	s.stands(t, job.Standing{Slow: 10, Waiting: 40})
+	s.stands(t, queue.Standing{Slow: 10, Waiting: 40})
 	const line = 30
 	s.tell(t, line)
 	for range line {
@@ -173,7 +173,7 @@ func TestEverybodyHangs(t *testing.T) {
 		}
 		answer(v, answered)
 	}
-	s.stands(t, job.Standing{Slow: 10, Waiting: 40})
+	s.stands(t, queue.Standing{Slow: 10, Waiting: 40})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.most.Slow != 10 || s.most.Quick > 4 {
@@ -218,7 +218,7 @@ func TestNobodyIsLeftOut(t *testing.T) {
 	var mu sync.Mutex
 	turns := map[store.ID]int{}
 	all := make(chan struct{}, 1)
-	source := job.Source[store.ID]{Name: "test", Kind: store.WorkPurchases, Lanes: f.DeliveryLanes,
+	source := queue.Source[store.ID]{Name: "test", Kind: store.WorkPurchases, Lanes: f.DeliveryLanes,
 		Claim: func(_ context.Context, lane store.Lane, limit int) ([]store.ID, error) {
 			endless := make([]store.ID, limit)
 			for n := range endless {
@@ -226,19 +226,19 @@ func TestNobodyIsLeftOut(t *testing.T) {
 			}
 			return endless, nil
 		},
-		Do: func(_ context.Context, lane store.ID) job.Outcome {
+		Do: func(_ context.Context, lane store.ID) queue.Outcome {
 			mu.Lock()
 			defer mu.Unlock()
 			if turns[lane]++; len(turns) == companies*each && turns[lane] == 1 {
 				all <- struct{}{}
 			}
-			return job.Outcome{Waited: time.Minute}
+			return queue.Outcome{Waited: time.Minute}
 		}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		job.Run(ctx, f.DB, source, f.options(10*time.Millisecond))
+		queue.Run(ctx, f.DB, source, f.options(10*time.Millisecond))
 	}()
 	await(t, all, "a turn of every lane")
 	cancel()
@@ -253,7 +253,7 @@ func TestFewLooks(t *testing.T) {
 	f.tell(t, line)
 	var looks, claims atomic.Int32
 	done := make(chan struct{}, line)
-	source := f.source(store.WorkPurchases, func() { looks.Add(1) }, func(store.Delivery) job.Outcome {
+	source := f.source(store.WorkPurchases, func() { looks.Add(1) }, func(store.Delivery) queue.Outcome {
 		done <- struct{}{}
 		return answered
 	})

@@ -1,4 +1,4 @@
-// Package job runs due work. The rows of the store are themselves the work: they carry when they are due and a lease.
+// Package queue runs due work. The rows of the store are themselves the work: they carry when they are due and a lease.
 // There is no second queue with a second truth.
 //
 // Its invariants: work is claimed before it is done and a lease outlives every step of it; only what can begin at once is
@@ -9,7 +9,7 @@
 // what is under way.
 //
 // Start reading at [Run]; lanes.go says who may have how many workers, line.go whose turn it is.
-package job
+package queue
 
 import (
 	"context"

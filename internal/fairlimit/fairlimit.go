@@ -1,4 +1,4 @@
-// Package share divides a bounded number of places (workers, requests, bytes) among companies that ask for them, so
+// Package fairlimit divides a bounded number of places (workers, requests, bytes) among companies that ask for them, so
 // that whoever asks for many leaves some for whoever comes next.
 //
 // Its invariant: a holder gets no place beyond a fixed fraction of the places that are free at that moment. So one company
@@ -7,7 +7,7 @@
 // known in advance, and nothing is reserved for those who do not ask.
 //
 // Start reading at [Rule.Room]; [Pool] is the rule with its bookkeeping.
-package share
+package fairlimit
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package share_test
+package fairlimit_test
 
 import (
 	"sync"
@@ -6,22 +6,22 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/internal/share"
+	"quittance/internal/fairlimit"
 )
 
 // TestAloneAndAmongMany: one holder alone gets its fraction of everything, up to its bound; of many who take all they can
 // get and never give it back, dozens find something, each of them less than the one before.
 func TestAloneAndAmongMany(t *testing.T) {
-	fill := func(p *share.Pool[int], holder int) (got int) {
+	fill := func(p *fairlimit.Pool[int], holder int) (got int) {
 		for p.Take(holder, 1) {
 			got++
 		}
 		return got
 	}
-	if got := fill(share.NewPool[int](100, share.Rule{Part: 1, Most: 30}), 0); got != 30 {
+	if got := fill(fairlimit.NewPool[int](100, fairlimit.Rule{Part: 1, Most: 30}), 0); got != 30 {
 		t.Errorf("a bound of 30 gave %d", got)
 	}
-	p := share.NewPool[int](512, share.Rule{Part: 32, Most: 512})
+	p := fairlimit.NewPool[int](512, fairlimit.Rule{Part: 32, Most: 512})
 	last := 15 // a 32nd of the 497 that are left
 	for holder := range 100 {
 		got := fill(p, holder)
@@ -37,7 +37,7 @@ func TestAloneAndAmongMany(t *testing.T) {
 func TestBooks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const size, most = 20, 7
-		p := share.NewPool[int](size, share.Rule{Part: rapid.IntRange(1, 8).Draw(t, "part"), Most: most})
+		p := fairlimit.NewPool[int](size, fairlimit.Rule{Part: rapid.IntRange(1, 8).Draw(t, "part"), Most: most})
 		held, used := map[int]int{}, 0
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			holder, n := rapid.IntRange(0, 5).Draw(t, "holder"), rapid.IntRange(1, 3).Draw(t, "n")
@@ -68,7 +68,7 @@ func TestBooks(t *testing.T) {
 
 // TestAtOnce: many at once get no more than there is.
 func TestAtOnce(t *testing.T) {
-	p := share.NewPool[int](16, share.Rule{Part: 1, Most: 16})
+	p := fairlimit.NewPool[int](16, fairlimit.Rule{Part: 1, Most: 16})
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	inside, highest := 0, 0
