@@ -66,16 +66,16 @@ var guarded = map[string]struct {
 }{
 	// The exits of a secret.Text.
 	"Reveal": {home: "internal/secret", files: []string{
-		"cmd/quittance/account.go",      // the first password, shown once
-		"internal/allinone/allinone.go", // what a fresh sandbox shows once
-		"internal/bench/deployment.go",  // the first password of a synthetic user, to be hashed
-		"internal/bench/session.go",     // its login, and the tokens of the load
-		"internal/console/session.go",   // the cookie of a session
-		"internal/provider/exchange.go", // the Authorization header of a call to the provider
-		"internal/provider/http.go",     // its check at start
-		"internal/sandbox/provider.go",  // the digest that a caller's credential is compared with
-		"internal/server/handlers.go",   // the token in the answer to a login
-		"internal/webhook/deliver.go",   // the key of a signature
+		"cmd/quittance/account.go",        // the first password, shown once
+		"internal/sandbox/sandbox.go",     // what a fresh sandbox shows once
+		"internal/bench/deployment.go",    // the first password of a synthetic user, to be hashed
+		"internal/bench/session.go",       // its login, and the tokens of the load
+		"internal/console/session.go",     // the cookie of a session
+		"internal/provider/exchange.go",   // the Authorization header of a call to the provider
+		"internal/provider/http.go",       // its check at start
+		"internal/fakeprovider/server.go", // the digest that a caller's credential is compared with
+		"internal/server/handlers.go",     // the token in the answer to a login
+		"internal/webhook/deliver.go",     // the key of a signature
 	}},
 	// States that come from anywhere but retained evidence: only the store's own rows.
 	"RestoreStates": {home: "internal/invoice", files: []string{

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/allinone"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/sandbox"
 	"quittance/internal/service"
 )
@@ -49,12 +49,12 @@ type Server struct {
 	// Data is the data directory.
 	Data string
 
-	sandbox *allinone.Sandbox
+	sandbox *sandbox.Sandbox
 	stop    func()
 }
 
 // Callback is one webhook request as it arrived at the receiver.
-type Callback = sandbox.Callback
+type Callback = fakeprovider.Callback
 
 // Start runs a Quittance until the test ends; what fails, fails the test.
 func Start(t testing.TB, options Options) *Server {
@@ -70,7 +70,7 @@ func Start(t testing.TB, options Options) *Server {
 		log = slog.New(slog.NewTextHandler(options.Log, nil))
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	started, err := allinone.Start(ctx, allinone.Config{Data: options.Data, ProviderListen: "127.0.0.1:0", Pace: options.Pace, Chaos: sandbox.ChaosOff, Empty: !options.Seed, Log: log,
+	started, err := sandbox.Start(ctx, sandbox.Config{Data: options.Data, ProviderListen: "127.0.0.1:0", Pace: options.Pace, Chaos: fakeprovider.ChaosOff, Empty: !options.Seed, Log: log,
 		Service: service.Config{Listen: "127.0.0.1:0", Database: options.Database, MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: 24 * time.Hour,
 			PollFirst: 20 * time.Millisecond, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: 100 * time.Millisecond, RetryFirst: 50 * time.Millisecond,
 			RetryAttempts: 12, AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}})
@@ -78,9 +78,9 @@ func Start(t testing.TB, options Options) *Server {
 		cancel()
 		t.Fatalf("start Quittance: %v", err)
 	}
-	ready, ended := make(chan allinone.Info, 1), make(chan error, 1)
+	ready, ended := make(chan sandbox.Info, 1), make(chan error, 1)
 	go func() {
-		ended <- started.Run(ctx, func(info allinone.Info) error {
+		ended <- started.Run(ctx, func(info sandbox.Info) error {
 			ready <- info
 			return nil
 		})

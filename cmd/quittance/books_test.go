@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"quittance/api"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
 )
 
@@ -17,8 +17,8 @@ import (
 type books struct {
 	invoices  []api.Invoice
 	events    []store.Event
-	ledger    []sandbox.LedgerDocument
-	callbacks []sandbox.Callback
+	ledger    []fakeprovider.LedgerDocument
+	callbacks []fakeprovider.Callback
 }
 
 // atEnd names a submission that is not at its end. accept says of one that it may stay as it is.
@@ -37,8 +37,8 @@ func (b books) atEnd(accept func(api.Invoice) bool) error {
 }
 
 // taken returns the callbacks that the receiver has answered 200, by event.
-func (b books) taken() map[string]sandbox.Callback {
-	taken := map[string]sandbox.Callback{}
+func (b books) taken() map[string]fakeprovider.Callback {
+	taken := map[string]fakeprovider.Callback{}
 	for _, callback := range b.callbacks {
 		if callback.Answered == http.StatusOK {
 			taken[callback.Delivery] = callback
@@ -88,7 +88,7 @@ func (b books) checkLedger() error {
 // checkCallbacks: every attempt is signed and well formed, and has the bytes of its event and of every other attempt.
 func (b books) checkCallbacks(secret string) error {
 	var errs []error
-	events, first := map[string]store.Event{}, map[string]sandbox.Callback{}
+	events, first := map[string]store.Event{}, map[string]fakeprovider.Callback{}
 	for _, event := range b.events {
 		events[event.ID.String()] = event
 	}
@@ -147,17 +147,17 @@ func (b books) checkEvents() error {
 }
 
 // onPath keeps the callbacks to one destination.
-func onPath(callbacks []sandbox.Callback, path string) []sandbox.Callback {
-	return slices.DeleteFunc(callbacks, func(c sandbox.Callback) bool { return c.Path != path })
+func onPath(callbacks []fakeprovider.Callback, path string) []fakeprovider.Callback {
+	return slices.DeleteFunc(callbacks, func(c fakeprovider.Callback) bool { return c.Path != path })
 }
 
 // readLedger asks a provider sandbox for its ledger.
-func readLedger(c caller, providerURL, credential string) ([]sandbox.LedgerDocument, error) {
+func readLedger(c caller, providerURL, credential string) ([]fakeprovider.LedgerDocument, error) {
 	got, err := c.call(http.MethodGet, providerURL+"/control/ledger", credential, "")
 	if err != nil {
 		return nil, err
 	}
-	var ledger struct{ Documents []sandbox.LedgerDocument }
+	var ledger struct{ Documents []fakeprovider.LedgerDocument }
 	return ledger.Documents, errors.Join(json.Unmarshal(got.body, &ledger))
 }
 

@@ -22,7 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 )
 
 // envelope is the body of a callback, written down a second time from the specification, part 6.4.
@@ -48,7 +48,7 @@ func wantResource(event string) string {
 
 // checkCallback wants one callback to be what the specification says, parts 6.2 to 6.4, with nothing of the service's
 // own code.
-func checkCallback(c sandbox.Callback, secret string) error {
+func checkCallback(c fakeprovider.Callback, secret string) error {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(c.Timestamp + "." + c.Body)) // a hash never fails to be written to
 	if want := "v1=" + hex.EncodeToString(mac.Sum(nil)); c.Signature != want {
@@ -70,7 +70,7 @@ func checkCallback(c sandbox.Callback, secret string) error {
 }
 
 // received fetches the callbacks that have reached the receiver and pass the filters.
-func (w *world) received(filters []string) ([]sandbox.Callback, error) {
+func (w *world) received(filters []string) ([]fakeprovider.Callback, error) {
 	c, err := newCaller(w.ts.Getenv("HOOKS_CA"))
 	if err != nil {
 		return nil, err
@@ -87,12 +87,12 @@ func (w *world) received(filters []string) ([]sandbox.Callback, error) {
 		return nil, err
 	}
 	var list struct {
-		Data []sandbox.Callback `json:"data"`
+		Data []fakeprovider.Callback `json:"data"`
 	}
 	if err := json.Unmarshal(got.body, &list); err != nil {
 		return nil, err
 	}
-	var kept []sandbox.Callback
+	var kept []fakeprovider.Callback
 	for _, callback := range list.Data {
 		ok, err := passes(callback, filters)
 		if err != nil {
@@ -105,7 +105,7 @@ func (w *world) received(filters []string) ([]sandbox.Callback, error) {
 	return kept, nil
 }
 
-func passes(c sandbox.Callback, filters []string) (bool, error) {
+func passes(c fakeprovider.Callback, filters []string) (bool, error) {
 	var e envelope
 	if err := json.Unmarshal([]byte(c.Body), &e); err != nil {
 		return false, err
@@ -145,7 +145,7 @@ func (w *world) verifyCallbacks(args []string) error {
 	if len(found) == 0 {
 		return errors.New("there are no callbacks")
 	}
-	first := map[string]sandbox.Callback{}
+	first := map[string]fakeprovider.Callback{}
 	for _, c := range found {
 		if err := checkCallback(c, args[0]); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (w *world) lastCallback(args []string) error {
 		return errors.New("there are no callbacks")
 	}
 	// Deliveries overtake one another; the time of an event is its own.
-	latest := slices.MaxFunc(found, func(a, b sandbox.Callback) int { return strings.Compare(a.Timestamp, b.Timestamp) })
+	latest := slices.MaxFunc(found, func(a, b fakeprovider.Callback) int { return strings.Compare(a.Timestamp, b.Timestamp) })
 	return wantAt([]byte(latest.Body), args[0], args[1])
 }
 
@@ -203,12 +203,12 @@ type recorder struct {
 	next func() int // the next status
 
 	mu    sync.Mutex
-	taken []sandbox.Callback
+	taken []fakeprovider.Callback
 }
 
 // startReceiver runs a recorder over HTTPS. It returns the PEM file of its authority, too.
 func startReceiver(dir string, next func() int) (r *recorder, server *httptest.Server, authority string, err error) {
-	r = &recorder{next: next, taken: []sandbox.Callback{}}
+	r = &recorder{next: next, taken: []fakeprovider.Callback{}}
 	server = httptest.NewUnstartedServer(r)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // senders are killed in the middle of a handshake
 	server.StartTLS()
@@ -218,14 +218,14 @@ func startReceiver(dir string, next func() int) (r *recorder, server *httptest.S
 }
 
 // callbacks returns everything that has arrived.
-func (r *recorder) callbacks() []sandbox.Callback {
+func (r *recorder) callbacks() []fakeprovider.Callback {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.taken)
 }
 
 // forget drops the callbacks of which drop says so.
-func (r *recorder) forget(drop func(sandbox.Callback) bool) {
+func (r *recorder) forget(drop func(fakeprovider.Callback) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.taken = slices.DeleteFunc(r.taken, drop)
@@ -248,7 +248,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	status, header := r.next(), request.Header
 	r.mu.Lock()
-	r.taken = append(r.taken, sandbox.Callback{ReceivedAt: time.Now(), Path: request.URL.Path, Event: header.Get("X-Webhook-Event"),
+	r.taken = append(r.taken, fakeprovider.Callback{ReceivedAt: time.Now(), Path: request.URL.Path, Event: header.Get("X-Webhook-Event"),
 		Delivery: header.Get("X-Webhook-Delivery"), Timestamp: header.Get("X-Webhook-Timestamp"), Signature: header.Get("X-Webhook-Signature"),
 		Answered: status, Body: string(body)})
 	r.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/allinone"
+	"quittance/internal/sandbox"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 )
@@ -136,7 +136,7 @@ func crashSandbox(t *testing.T, _ *rand.Rand) *crashing {
 			t.Error(err)
 		}
 	})
-	layout := allinone.Layout(filepath.Join(dir, "data"))
+	layout := sandbox.Layout(filepath.Join(dir, "data"))
 	c.address, c.keyFile, c.account = layout.DefaultDatabase(), layout.KeyFile(), info.AccountID
 	c.email, c.password, c.providerURL, c.credential = info.Email, info.Password, info.ProviderURL, info.ProviderCredential
 	c.receiver, c.hooks = receiver, server

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -199,7 +199,7 @@ func (f *fleet) unsettled(base string, events, repeats *int) error {
 	if err != nil {
 		return err
 	}
-	taken := map[string]sandbox.Callback{}
+	taken := map[string]fakeprovider.Callback{}
 	callbacks := f.receiver.callbacks()
 	for _, callback := range callbacks {
 		if before, again := taken[callback.Delivery]; again && (before.Body != callback.Body || before.Signature != callback.Signature) {
@@ -240,7 +240,7 @@ func (f *fleet) checkDocuments(t *testing.T, submitted, most int) {
 
 // door is the provider sandbox behind a door, at which calls about documents are counted, slowed down and held up.
 type door struct {
-	server *sandbox.ProviderServer
+	server *fakeprovider.Server
 	url    string
 
 	mu      sync.Mutex
@@ -256,7 +256,7 @@ type door struct {
 
 func newDoor(t *testing.T, dir string) *door {
 	t.Helper()
-	server, err := sandbox.NewProvider(sandbox.ProviderOptions{Dir: dir, Credential: secret.New(fleetCredential), Clock: time.Now, Pace: 100 * time.Millisecond})
+	server, err := fakeprovider.New(fakeprovider.Options{Dir: dir, Credential: secret.New(fleetCredential), Clock: time.Now, Pace: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

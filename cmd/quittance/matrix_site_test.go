@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/fakeprovider"
 	"quittance/internal/pgtest"
-	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -56,7 +56,7 @@ type site struct {
 	original
 	keyFile     string
 	raw         *sql.DB
-	provider    *sandbox.ProviderServer
+	provider    *fakeprovider.Server
 	providerURL string
 	receiver    *recorder
 	hooks       string
@@ -112,7 +112,7 @@ func newSite(t *testing.T, o original, flags []string, v victim) *site {
 		s.connect(t, "sqlite:"+filepath.Join(s.dir, "quittance.db"))
 	}
 	var err error
-	if s.provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: filepath.Join(s.dir, "provider"), Credential: secret.New(siteCredential),
+	if s.provider, err = fakeprovider.New(fakeprovider.Options{Dir: filepath.Join(s.dir, "provider"), Credential: secret.New(siteCredential),
 		Clock: time.Now, Pace: statePace}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 )
@@ -167,7 +167,7 @@ func (c *customer) auditRetained(t *testing.T, removed []store.Event) {
 	for _, event := range removed {
 		gone[event.ID.String()] = true
 	}
-	c.receiver.forget(func(callback sandbox.Callback) bool { return gone[callback.Delivery] })
+	c.receiver.forget(func(callback fakeprovider.Callback) bool { return gone[callback.Delivery] })
 	c.audit(t)
 }
 
@@ -175,7 +175,7 @@ func (c *customer) auditRetained(t *testing.T, removed []store.Event) {
 func (c *customer) receive(t *testing.T, id string, revision int) {
 	t.Helper()
 	total := api.MustDecimal("525.00")
-	if _, err := c.provider.AddPurchase(sandbox.Purchase{ID: id, DocumentType: "380", InvoiceNumber: id, SupplierName: "Synthetic Supplies LLC",
+	if _, err := c.provider.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "380", InvoiceNumber: id, SupplierName: "Synthetic Supplies LLC",
 		SupplierNetworkID: "1000000900", IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: &total},
 		fmt.Appendf(nil, "<Invoice><ID>%s</ID><Note>revision %d</Note></Invoice>", id, revision)); err != nil {
 		t.Fatal(err)
@@ -422,7 +422,7 @@ func restored(t *testing.T, c *customer) {
 
 	c.restore(t, copied)
 	delete(c.recipients, id)
-	c.receiver.forget(func(sandbox.Callback) bool { return true })
+	c.receiver.forget(func(fakeprovider.Callback) bool { return true })
 	if got := c.call(t, http.MethodGet, atAccount, c.token, "", ""); got.status != http.StatusUnauthorized {
 		t.Errorf("a token of before the restore answers %d", got.status)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/allinone"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -62,14 +62,14 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 		defer func() { err = errors.Join(err, removeFile(c.ReadyFile)) }()
 	}
 	seed := chaosSeed(env, c.Chaos, c.ChaosSeed)
-	running, err := allinone.Start(env.ctx, allinone.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data,
+	running, err := sandbox.Start(env.ctx, sandbox.Config{Service: config, ProviderListen: c.ProviderListen, Data: c.Data,
 		Chaos: c.Chaos, ChaosSeed: seed, Log: env.log})
 	if err != nil {
 		return err
 	}
-	return running.Run(env.ctx, func(info allinone.Info) error {
+	return running.Run(env.ctx, func(info sandbox.Info) error {
 		if c.ReadyFile != "" {
-			if err := allinone.WriteReadyFile(c.ReadyFile, info); err != nil {
+			if err := sandbox.WriteReadyFile(c.ReadyFile, info); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func chaosSeed(env environment, level string, asked uint64) uint64 {
 	for seed == 0 {
 		seed = uint64(rand.Uint32()) //nolint:gosec // it is no secret
 	}
-	if level != sandbox.ChaosOff {
+	if level != fakeprovider.ChaosOff {
 		env.log.InfoContext(env.ctx, "the provider sandbox misbehaves by chance", "chaos", level, "chaos_seed", seed)
 	}
 	return seed
@@ -93,7 +93,7 @@ func chaosSeed(env environment, level string, asked uint64) uint64 {
 
 // chaosNote says in the welcome how the provider sandbox misbehaves.
 func chaosNote(level string, seed uint64) string {
-	if level == sandbox.ChaosOff {
+	if level == fakeprovider.ChaosOff {
 		return ""
 	}
 	return fmt.Sprintf("   (misbehaves now and then, as a real one does: --chaos %s --chaos-seed %d; --chaos off ends that)", level, seed)
@@ -131,7 +131,7 @@ func (c sandboxResetCmd) Run(env environment) error {
 	if c.Data != "" {
 		var own string
 		var err error
-		if account, own, err = allinone.Layout(c.Data).Defaults(); err != nil {
+		if account, own, err = sandbox.Layout(c.Data).Defaults(); err != nil {
 			return err
 		}
 		if receiver == "" {
@@ -149,7 +149,7 @@ func (c sandboxResetCmd) Run(env environment) error {
 		return errors.New("--receiver: say where the webhook subscriptions deliver to")
 	}
 	return c.with(env, func(env environment, db *store.DB) error {
-		made, err := allinone.Reset(env.ctx, db, account, receiver, time.Now(), resetPatience)
+		made, err := sandbox.Reset(env.ctx, db, account, receiver, time.Now(), resetPatience)
 		if err != nil {
 			return unknownAccount(err)
 		}
@@ -159,7 +159,7 @@ func (c sandboxResetCmd) Run(env environment) error {
 }
 
 // welcome is what a newcomer reads.
-func welcome(info allinone.Info, temporary bool, chaos string) string {
+func welcome(info sandbox.Info, temporary bool, chaos string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("")
@@ -240,7 +240,7 @@ func (c providerSandboxCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return sandbox.RunProvider(env.ctx, c.Listen, sandbox.ProviderOptions{Dir: c.Data, Credential: credential, Clock: time.Now,
+	return fakeprovider.Run(env.ctx, c.Listen, fakeprovider.Options{Dir: c.Data, Credential: credential, Clock: time.Now,
 		Chaos: c.Chaos, ChaosSeed: chaosSeed(env, c.Chaos, c.ChaosSeed), Latency: c.Latency, Log: env.log},
 		func(url string) error {
 			_, err := fmt.Fprintln(env.stdout, "provider sandbox at", url)
@@ -266,7 +266,7 @@ func dataLayout(dir string) (database, keyFile string, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return "", "", fmt.Errorf("--data: %w", err)
 	}
-	layout := allinone.Layout(dir)
+	layout := sandbox.Layout(dir)
 	database, err = layout.Database()
 	return database, layout.KeyFile(), err
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"quittance/internal/allinone"
 	"quittance/internal/pgtest"
+	"quittance/internal/sandbox"
 )
 
 // The scenarios in testdata are the specification as stories. Besides what testscript has, they use these commands.
@@ -214,7 +214,7 @@ func (w *world) startSandbox() error {
 }
 
 // runSandbox starts the sandbox whose data are in dir and waits until it is ready.
-func (w *world) runSandbox(dir string, flags []string) (info allinone.Info, err error) {
+func (w *world) runSandbox(dir string, flags []string) (info sandbox.Info, err error) {
 	ready := filepath.Join(dir, "ready.json")
 	if err := os.RemoveAll(ready); err != nil {
 		return info, err

@@ -18,7 +18,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
@@ -51,7 +51,7 @@ type deployment struct {
 	durable bool
 
 	ledger       string // directory of the provider's ledger
-	provider     *sandbox.ProviderServer
+	provider     *fakeprovider.Server
 	providerHTTP *http.Server
 	providerURL  string
 }
@@ -137,7 +137,7 @@ func (d *deployment) startProvider(ctx context.Context, credential secret.Text, 
 			return fmt.Errorf("provider: %w", err)
 		}
 	}
-	if d.provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: d.ledger, Credential: credential, Clock: d.config.Now,
+	if d.provider, err = fakeprovider.New(fakeprovider.Options{Dir: d.ledger, Credential: credential, Clock: d.config.Now,
 		Pace: settleTime, Latency: latency}); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (d *deployment) startProvider(ctx context.Context, credential secret.Text, 
 		return fmt.Errorf("provider: %w", err)
 	}
 	d.providerURL = "http://" + listener.Addr().String()
-	d.providerHTTP = sandbox.NewServer(d.provider)
+	d.providerHTTP = fakeprovider.NewHTTPServer(d.provider)
 	d.providerHTTP.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	go func() {
 		if err := d.providerHTTP.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -16,7 +16,7 @@ import (
 
 	"quittance/api"
 	"quittance/client/receiver"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 )
 
 // appended is how many bytes each write of the bare disk appends: a page.
@@ -60,7 +60,7 @@ func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecon
 	if err != nil {
 		return 0, fmt.Errorf("bare HTTP: %w", err)
 	}
-	server := sandbox.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := fakeprovider.NewHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return

@@ -17,7 +17,7 @@ import (
 
 	"quittance/api"
 	"quittance/client/receiver"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
 )
 
@@ -50,7 +50,7 @@ type ReceiverConfig struct {
 	Listen string
 	// URL is where the deployment reaches it, https and without a final slash; its own address when empty.
 	URL string
-	// Identity is a directory with its certificate, made when there is none: see [sandbox.ReceiverIdentity]. The data
+	// Identity is a directory with its certificate, made when there is none: see [fakeprovider.ReceiverIdentity]. The data
 	// directory of a sandbox has one that the sandbox trusts. Certificate and Key are files to use instead, PEM.
 	Identity, Certificate, Key string
 }
@@ -73,7 +73,7 @@ func listenHooks(ctx context.Context, c ReceiverConfig, dir string, now func() t
 	if h.url = c.URL; h.url == "" {
 		h.url = "https://" + listener.Addr().String()
 	}
-	h.server = sandbox.NewServer(h)
+	h.server = fakeprovider.NewHTTPServer(h)
 	h.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // of connections that the server's end cuts off
 	h.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	go func() { h.ended <- h.server.ServeTLS(listener, "", "") }()
@@ -90,7 +90,7 @@ func (h *hooks) certificate(c ReceiverConfig, dir string) (certificate tls.Certi
 	if c.Identity != "" {
 		dir = c.Identity
 	}
-	identity, err := sandbox.ReceiverIdentity(dir, h.now())
+	identity, err := fakeprovider.ReceiverIdentity(dir, h.now())
 	if err != nil {
 		return certificate, err
 	}

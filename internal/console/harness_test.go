@@ -18,8 +18,8 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
-	"quittance/internal/allinone"
 	"quittance/internal/pgtest"
+	"quittance/internal/sandbox"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
 type system struct {
-	*allinone.Sandbox
+	*sandbox.Sandbox
 	base            string
 	email, password string
 }
@@ -48,14 +48,14 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 		edit(&config)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started, err := allinone.Start(ctx, allinone.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: pace, Empty: empty, Log: log, Service: config})
+	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: pace, Empty: empty, Log: log, Service: config})
 	if err != nil {
 		cancel()
 		t.Fatalf("start: %v", err)
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- started.Run(ctx, func(allinone.Info) error {
+		ended <- started.Run(ctx, func(sandbox.Info) error {
 			close(ready)
 			return nil
 		})

@@ -15,7 +15,7 @@ import (
 	"quittance"
 	"quittance/api"
 	"quittance/client/receiver"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 )
 
 // read returns a document.
@@ -31,7 +31,7 @@ func read(t *testing.T, name string) string {
 // The table of magic recipients is the one of the provider sandbox, to the letter and in its order.
 func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 	var want []string
-	for _, scenario := range sandbox.Scenarios() {
+	for _, scenario := range fakeprovider.Scenarios() {
 		want = append(want, fmt.Sprintf("| `%s` | %s |", scenario.ID, scenario.Description))
 	}
 	got := regexp.MustCompile("(?m)^\\| `sandbox-.*$").FindAllString(read(t, "docs/sandbox.md"), -1)
@@ -40,7 +40,7 @@ func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 	}
 	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/webhooks.md"} {
 		for _, id := range regexp.MustCompile("`(sandbox-[a-z0-9-]+)`").FindAllStringSubmatch(read(t, name), -1) {
-			if !slices.ContainsFunc(sandbox.Scenarios(), func(s sandbox.Scenario) bool { return s.ID == id[1] }) {
+			if !slices.ContainsFunc(fakeprovider.Scenarios(), func(s fakeprovider.Scenario) bool { return s.ID == id[1] }) {
 				t.Errorf("%s speaks of %s, which is no scenario", name, id[1])
 			}
 		}
@@ -60,8 +60,8 @@ func TestTheGuideListsTheMisbehaviours(t *testing.T) {
 		}
 	}
 	var want []string
-	for _, way := range sandbox.Misbehaviours() {
-		want = append(want, fmt.Sprintf("| `%s` | %s | %s | %s |", way.Name, way.Description, where(way.At(sandbox.ChaosLow)), where(way.At(sandbox.ChaosHigh))))
+	for _, way := range fakeprovider.Misbehaviours() {
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s | %s |", way.Name, way.Description, where(way.At(fakeprovider.ChaosLow)), where(way.At(fakeprovider.ChaosHigh))))
 	}
 	_, section, _ := strings.Cut(read(t, "docs/sandbox.md"), "| Misbehaviour |")
 	section, _, _ = strings.Cut(section, "\n\n")

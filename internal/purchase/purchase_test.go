@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"quittance/api"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/provider"
 	"quittance/internal/queue"
-	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -28,9 +28,9 @@ func hashed(text string) string {
 }
 
 // newSandbox is the real provider sandbox over HTTP.
-func newSandbox(t *testing.T) (*sandbox.ProviderServer, string) {
+func newSandbox(t *testing.T) (*fakeprovider.Server, string) {
 	t.Helper()
-	p, err := sandbox.NewProvider(sandbox.ProviderOptions{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now})
+	p, err := fakeprovider.New(fakeprovider.Options{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now})
 	must(t, err)
 	server := httptest.NewServer(p)
 	t.Cleanup(func() {
@@ -40,10 +40,10 @@ func newSandbox(t *testing.T) (*sandbox.ProviderServer, string) {
 	return p, server.URL
 }
 
-func add(t *testing.T, p *sandbox.ProviderServer, id, document string) {
+func add(t *testing.T, p *fakeprovider.Server, id, document string) {
 	t.Helper()
 	amount := api.MustDecimal("1050.00")
-	_, err := p.AddPurchase(sandbox.Purchase{ID: id, DocumentType: "invoice", InvoiceNumber: "N-" + id, SupplierName: "Söhne & Co", SupplierNetworkID: "1234567890",
+	_, err := p.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "invoice", InvoiceNumber: "N-" + id, SupplierName: "Söhne & Co", SupplierNetworkID: "1234567890",
 		IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: &amount}, []byte(document))
 	must(t, err)
 }

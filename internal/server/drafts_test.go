@@ -103,7 +103,7 @@ func TestNoWayToTheProvider(t *testing.T) {
 		if len(found.Imports) < 10 {
 			t.Errorf("%s has %d imports only: %v", dir, len(found.Imports), found.Imports)
 		}
-		for _, barred := range []string{"quittance/internal/provider", "quittance/internal/sandbox", "net/http/httputil"} {
+		for _, barred := range []string{"quittance/internal/provider", "quittance/internal/fakeprovider", "net/http/httputil"} {
 			if slices.Contains(found.Imports, barred) {
 				t.Errorf("%s imports %s: %v", dir, barred, found.ImportPos[barred])
 			}

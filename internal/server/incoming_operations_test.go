@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // offerPurchase puts one purchase document into the provider's ledger: every company that connects from now on gets it.
 func (s *system) offerPurchase(t *testing.T) {
 	t.Helper()
-	if _, err := s.sandbox.Provider.Ledger().AddPurchase(sandbox.Purchase{ID: "P-1", DocumentType: "invoice", InvoiceNumber: "SUP-1", SupplierName: "Supplier",
+	if _, err := s.sandbox.Provider.Ledger().AddPurchase(fakeprovider.Purchase{ID: "P-1", DocumentType: "invoice", InvoiceNumber: "SUP-1", SupplierName: "Supplier",
 		SupplierNetworkID: "1", IssueDate: "2026-03-01", DueDate: "2026-03-31", Currency: "AED", TotalAmount: new(api.MustDecimal("10.50")),
 		MediaType: "application/xml", ReceivedAt: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}, []byte(incomingDocument)); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/service"
 	"quittance/internal/store"
 )
@@ -37,8 +37,8 @@ func (s *system) controlPurchase(t *testing.T, id, document string) {
 }
 
 // incomingCallbacks returns the callbacks about incoming e-invoices, by event.
-func (s *system) incomingCallbacks() map[string][]sandbox.Callback {
-	out := map[string][]sandbox.Callback{}
+func (s *system) incomingCallbacks() map[string][]fakeprovider.Callback {
+	out := map[string][]fakeprovider.Callback{}
 	for _, callback := range s.sandbox.Receiver.Callbacks() {
 		if strings.HasPrefix(callback.Event, "einvoice.incoming.") {
 			out[callback.Event] = append(out[callback.Event], callback)

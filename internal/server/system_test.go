@@ -16,8 +16,8 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
-	"quittance/internal/allinone"
 	"quittance/internal/pgtest"
+	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
@@ -51,7 +51,7 @@ func onFirst(t *testing.T, change func(*service.Config), test func(t *testing.T,
 // system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
 type system struct {
 	base    string
-	sandbox *allinone.Sandbox
+	sandbox *sandbox.Sandbox
 	db      *store.DB
 	http    *http.Client
 	// hash is of the password that every user of these tests has.
@@ -77,14 +77,14 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 		change(&config)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started, err := allinone.Start(ctx, allinone.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: time.Millisecond, Empty: true, Log: log, Service: config})
+	started, err := sandbox.Start(ctx, sandbox.Config{Data: t.TempDir(), ProviderListen: "127.0.0.1:0", Pace: time.Millisecond, Empty: true, Log: log, Service: config})
 	if err != nil {
 		cancel()
 		t.Fatalf("start: %v", err)
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- started.Run(ctx, func(allinone.Info) error {
+		ended <- started.Run(ctx, func(sandbox.Info) error {
 			close(ready)
 			return nil
 		})

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 )
 
@@ -63,7 +63,7 @@ func (c *company) recipient() string {
 	if c.w.rng.IntN(3) > 0 {
 		return "1234567890"
 	}
-	scenarios := sandbox.Scenarios()
+	scenarios := fakeprovider.Scenarios()
 	return scenarios[c.w.rng.IntN(len(scenarios))].ID
 }
 
@@ -183,7 +183,7 @@ func (c *company) submit() {
 
 // hasDocument tells whether the provider has a document of the invoice that it has not rejected.
 func (c *company) hasDocument(m *invoiceModel) bool {
-	return slices.ContainsFunc(c.provider.Ledger().Documents(), func(d sandbox.LedgerDocument) bool {
+	return slices.ContainsFunc(c.provider.Ledger().Documents(), func(d fakeprovider.LedgerDocument) bool {
 		report := d.Report(time.Now())
 		return d.InvoiceNumber == m.number && report.Status != "rejected"
 	})
@@ -380,7 +380,7 @@ func (c *company) purchase() {
 		c.model.purchases++
 	}
 	text := fmt.Sprintf("<Invoice>%s %d %d</Invoice>", c.name, number, c.w.rng.IntN(1_000_000))
-	_, err := c.provider.Ledger().AddPurchase(sandbox.Purchase{ID: fmt.Sprintf("PUR-%d", number), DocumentType: "invoice", InvoiceNumber: fmt.Sprintf("S-%d", number),
+	_, err := c.provider.Ledger().AddPurchase(fakeprovider.Purchase{ID: fmt.Sprintf("PUR-%d", number), DocumentType: "invoice", InvoiceNumber: fmt.Sprintf("S-%d", number),
 		SupplierName: "Supplier of " + c.name, IssueDate: "2026-02-01", Currency: "AED", MediaType: "application/xml", ReceivedAt: time.Now().UTC()}, []byte(text))
 	c.w.must(err)
 }
@@ -427,9 +427,9 @@ func (c *company) mislead() {
 	if len(documents) == 0 {
 		return
 	}
-	untruths := []sandbox.Misbehaviour{sandbox.Stale, sandbox.Stale, sandbox.Contradicting, sandbox.Foreign, sandbox.Repeated, sandbox.Reformatted, sandbox.WrongTypes}
+	untruths := []fakeprovider.Misbehaviour{fakeprovider.Stale, fakeprovider.Stale, fakeprovider.Contradicting, fakeprovider.Foreign, fakeprovider.Repeated, fakeprovider.Reformatted, fakeprovider.WrongTypes}
 	latest := documents[max(0, len(documents)-1-c.w.rng.IntN(3))]
-	c.w.must(c.provider.Force(sandbox.Rule{Reference: latest.Reference, Method: http.MethodGet, Misbehaviour: untruths[c.w.rng.IntN(len(untruths))], Times: 1 + c.w.rng.IntN(2)}))
+	c.w.must(c.provider.Force(fakeprovider.Rule{Reference: latest.Reference, Method: http.MethodGet, Misbehaviour: untruths[c.w.rng.IntN(len(untruths))], Times: 1 + c.w.rng.IntN(2)}))
 }
 
 // replaceCredential gives the connection the same credential anew, as an administrator does beside a running service.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"quittance/api"
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 )
 
@@ -23,7 +23,7 @@ import (
 type company struct {
 	*fixedCompany
 	w         *world
-	provider  *sandbox.ProviderServer
+	provider  *fakeprovider.Server
 	exchanges map[string][]exchange // what the provider was asked about a reference, in order; guarded by w.mu
 	received  map[string]*received  // by subscription path and event; guarded by w.mu
 	model     model
@@ -35,7 +35,7 @@ type exchange struct {
 	posted  bool
 	status  int // 0 when the answer was broken off
 	missing bool
-	said    *sandbox.Report // what the answer says, true or not; nil when it is no report on the reference
+	said    *fakeprovider.Report // what the answer says, true or not; nil when it is no report on the reference
 }
 
 // received is one event as a receiver got it.
@@ -60,8 +60,8 @@ const (
 func (w *world) open(f *fixedCompany, dir string) *company {
 	c := &company{fixedCompany: f, w: w, exchanges: map[string][]exchange{}, received: map[string]*received{}, model: newModel()}
 	var err error
-	c.provider, err = sandbox.NewProvider(sandbox.ProviderOptions{Dir: dir, Credential: secret.New(f.credential), Clock: time.Now,
-		Pace: time.Second, Silence: 30 * time.Second, Log: w.log, Chaos: sandbox.ChaosHigh, ChaosSeed: w.seed})
+	c.provider, err = fakeprovider.New(fakeprovider.Options{Dir: dir, Credential: secret.New(f.credential), Clock: time.Now,
+		Pace: time.Second, Silence: 30 * time.Second, Log: w.log, Chaos: fakeprovider.ChaosHigh, ChaosSeed: w.seed})
 	w.must(err)
 	w.net.serve(strings.TrimPrefix(f.baseURL, "http://"), &http.Server{Handler: http.HandlerFunc(c.tap), ErrorLog: quiet}, nil)
 	return c
@@ -94,7 +94,7 @@ func (c *company) tap(w http.ResponseWriter, r *http.Request) {
 				status = 0
 			}
 			e := exchange{at: arrived, posted: posted, status: status, missing: bytes.Contains(answer.body.Bytes(), []byte(`"unknown_reference"`))}
-			var said sandbox.Report
+			var said fakeprovider.Report
 			if json.Unmarshal(answer.body.Bytes(), &said) == nil && said.Reference == reference {
 				e.said = &said
 			}

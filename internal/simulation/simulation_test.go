@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 )
 
 var (
@@ -26,8 +26,8 @@ const enough = 1000
 
 // everything is all that has to happen in enough seeds.
 func everything() (all []string) {
-	for _, way := range sandbox.Misbehaviours() {
-		if len(way.At(sandbox.ChaosHigh)) > 0 {
+	for _, way := range fakeprovider.Misbehaviours() {
+		if len(way.At(fakeprovider.ChaosHigh)) > 0 {
 			all = append(all, "provider: "+string(way.Name))
 		}
 	}

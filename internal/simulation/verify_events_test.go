@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
-	"quittance/internal/sandbox"
 )
 
 // event is an event as the feed shows it.
@@ -79,7 +79,7 @@ func (c *company) verifyEvents() []event {
 		if terminal[d.Reference] != want {
 			c.w.violate("%s: the end of %s was told %d times, want %d", c.name, d.Reference, terminal[d.Reference], want)
 		}
-		if now := c.text(&report); cmp.Or(last[d.Reference], c.text(&sandbox.Report{})) != now {
+		if now := c.text(&report); cmp.Or(last[d.Reference], c.text(&fakeprovider.Report{})) != now {
 			c.w.violate("%s: the last change of %s tells %s, and the provider says %s", c.name, d.Reference, last[d.Reference], now)
 		}
 	}
@@ -111,7 +111,7 @@ func (c *company) verifyOrder(e *event, newest map[string]int64) {
 }
 
 // text writes the four states of a report as [company.statesOf] writes those of an event.
-func (c *company) text(report *sandbox.Report) string {
+func (c *company) text(report *fakeprovider.Report) string {
 	words := map[string]*string{}
 	for _, dimension := range invoice.Dimensions {
 		words[string(dimension)] = nil

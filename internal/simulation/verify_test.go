@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/purchase"
-	"quittance/internal/sandbox"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 )
@@ -111,7 +111,7 @@ func (c *company) difference(s *shown) string {
 // contradicted tells that the provider has said something else of a document under the sequence that it ends with, or under a later one, or
 // has said that all is final and changed it after all: which of its words is the last is then its own secret. That each that is shown
 // was said is checked all the same.
-func (c *company) contradicted(reference string, end sandbox.Report) bool {
+func (c *company) contradicted(reference string, end fakeprovider.Report) bool {
 	for _, e := range c.asked(reference) {
 		if e.said == nil || e.said.Status == end.Status && maps.Equal(e.said.States, end.States) {
 			continue
@@ -298,7 +298,7 @@ func (c *company) verifyCredits() {
 
 // verifyPurchases: every purchase document is here in the bytes the provider has, each was told of once, each revision too.
 func (c *company) verifyPurchases(events []event) {
-	want := map[string]sandbox.Purchase{}
+	want := map[string]fakeprovider.Purchase{}
 	for _, p := range c.provider.Ledger().PurchaseList() {
 		want[p.ID] = p
 	}

@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"quittance/internal/sandbox"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
 )
 
@@ -202,7 +202,7 @@ func (w *world) settle() {
 	w.calm = true
 	w.mu.Unlock()
 	for _, c := range w.companies {
-		w.must(c.provider.SetChaos(sandbox.ChaosOff, 0))
+		w.must(c.provider.SetChaos(fakeprovider.ChaosOff, 0))
 		c.provider.Unforce()
 	}
 	w.crashIn = 0

@@ -14,10 +14,10 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"quittance/api"
+	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/pgtest"
 	"quittance/internal/provider"
-	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -28,7 +28,7 @@ const credential = "provider-credential"
 
 // party is the provider sandbox over real HTTP, and how often each reference was posted to it.
 type party struct {
-	*sandbox.ProviderServer
+	*fakeprovider.Server
 	url  string
 	down atomic.Bool // every call is answered 503
 
@@ -38,9 +38,9 @@ type party struct {
 
 func newParty(t *testing.T) *party {
 	t.Helper()
-	inner, err := sandbox.NewProvider(sandbox.ProviderOptions{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now, Pace: 100 * time.Microsecond})
+	inner, err := fakeprovider.New(fakeprovider.Options{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now, Pace: 100 * time.Microsecond})
 	must(t, err)
-	p := &party{ProviderServer: inner, posted: map[string]int{}}
+	p := &party{Server: inner, posted: map[string]int{}}
 	server := httptest.NewServer(p)
 	p.url = server.URL
 	t.Cleanup(func() {
@@ -60,7 +60,7 @@ func (p *party) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	p.ProviderServer.ServeHTTP(w, r)
+	p.Server.ServeHTTP(w, r)
 }
 
 // posts returns how often each reference was posted since the last time.

@@ -1,0 +1,68 @@
+package fakeprovider
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+)
+
+// The levels of chaos.
+const (
+	ChaosOff  = "off"
+	ChaosLow  = "low"
+	ChaosHigh = "high"
+)
+
+// The chance that a call goes wrong, from 0 to 1.
+const (
+	lowSubmissions = 0.01
+	lowOthers      = 0.03
+	highAll        = 1.0 / 3
+)
+
+// chaos decides by chance how calls go wrong. It is a pure function of its level, its seed and the call.
+type chaos struct {
+	level string
+	seed  uint64
+	ways  map[calls][]Misbehaviour // by the kind of a call
+}
+
+// newChaos returns the chaos of a level: never, now and then as a real provider does, or often and badly.
+func newChaos(level string, seed uint64) (chaos, error) {
+	switch level {
+	case ChaosOff, ChaosLow, ChaosHigh:
+	default:
+		return chaos{}, fmt.Errorf("unknown level of chaos %q: want off, low or high", level)
+	}
+	c := chaos{level: level, seed: seed, ways: map[calls][]Misbehaviour{}}
+	for _, way := range Misbehaviours() {
+		for _, kind := range []calls{submission, question, purchasePages, purchaseDocument} {
+			if way.chance(level)&kind != 0 {
+				c.ways[kind] = append(c.ways[kind], way.Name)
+			}
+		}
+	}
+	return c, nil
+}
+
+// pick says how the n-th call of a kind about the same thing goes wrong. What it is about is named by what is the same
+// in every run, so that a run can be repeated whatever happens at the same time.
+func (c chaos) pick(kind calls, about string, n int) Misbehaviour {
+	ways := c.ways[kind]
+	if len(ways) == 0 {
+		return Behave
+	}
+	chance := highAll
+	switch {
+	case c.level == ChaosLow && kind == submission:
+		chance = lowSubmissions
+	case c.level == ChaosLow:
+		chance = lowOthers
+	}
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s", c.seed, kind, n, about))
+	draw := rand.New(rand.NewChaCha8(key)) //nolint:gosec // chance is no secret, and has to be repeatable
+	if draw.Float64() >= chance {
+		return Behave
+	}
+	return ways[draw.IntN(len(ways))]
+}

@@ -1,0 +1,171 @@
+package fakeprovider
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// maxDocument bounds the body of a submission in bytes: an invoice of the largest size the service takes (contract,
+// section 11), the seller and the reference.
+const maxDocument = 2 << 20
+
+// submitted is the body of POST /v1/documents.
+type submitted struct {
+	Reference string       `json:"reference"`
+	Invoice   *api.Draft   `json:"invoice"`
+	Seller    *api.Profile `json:"seller"`
+}
+
+// validReference tells whether a reference can stand in a path and a header.
+func validReference(reference string) bool {
+	const visible = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
+	return reference != "" && len(reference) <= 128 && strings.Trim(reference, visible) == ""
+}
+
+// postDocument implements POST /v1/documents.
+func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
+	body, ok := readJSON(w, r, maxDocument)
+	if !ok {
+		return
+	}
+	var doc submitted
+	if !decode(w, body, &doc) {
+		return
+	}
+	if key := r.Header.Values("Idempotency-Key"); len(key) > 1 || len(key) == 1 && key[0] != doc.Reference {
+		answerError(w, http.StatusBadRequest, "reference_mismatch", "Idempotency-Key is not the reference.")
+		return
+	}
+	if !validReference(doc.Reference) || doc.Invoice == nil {
+		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A document needs a reference of 1 to 128 characters of A-Z a-z 0-9 . _ : - and an invoice.")
+		return
+	}
+	t := turnOf(r)
+	judged, bent := s.judge(doc, t)
+	accepted, err := s.ledger.Accept(judged, body)
+	switch {
+	case errors.Is(err, ErrReferenceReused):
+		answerError(w, http.StatusConflict, "reference_reused", "The reference was used for another document.")
+	case err != nil:
+		s.failed(w, r, err)
+	default:
+		t.bent = bent && accepted.AcceptedAt.Equal(judged.AcceptedAt) // and not a document that was there before
+		s.writeReport(w, t, accepted, true)
+	}
+}
+
+// judge makes the ledger entry of a document, with everything that will happen to it. bent tells that the misbehaviour of
+// its turn has a part in that.
+func (s *Server) judge(doc submitted, t *turn) (entry LedgerDocument, bent bool) {
+	scenario := s.scenarioFor(value(doc.Invoice.RecipientNetworkID))
+	outline := usual()
+	if scenario.edit != nil {
+		scenario.edit(&outline)
+	}
+	if bend := s.memory.ways[t.wrong].edit; bend != nil {
+		bend(&outline)
+		bent = true
+	}
+	if faults := validate(doc.Invoice); len(faults) > 0 {
+		arrives := outline.arrives
+		outline, bent = usual(), false
+		outline.reject(0, faults...)
+		outline.arrives = arrives
+	}
+	return LedgerDocument{
+		Reference: doc.Reference, ProviderReference: "PSB-" + digest([]byte(doc.Reference))[:20],
+		InvoiceNumber: value(doc.Invoice.InvoiceNumber), Scenario: scenario.ID,
+		AcceptedAt: s.options.Clock().UTC().Truncate(time.Microsecond), Plan: outline.plan(doc.Reference, s.options.Pace),
+		ArrivesAfter: micros(outline.arrives, s.options.Pace),
+	}, bent
+}
+
+// getDocument implements GET /v1/documents/{reference}.
+func (s *Server) getDocument(w http.ResponseWriter, r *http.Request) {
+	doc, ok := s.ledger.Document(r.PathValue("reference"))
+	if !ok {
+		unknownReference(w)
+		return
+	}
+	s.writeReport(w, turnOf(r), doc, false)
+}
+
+// writeReport answers with the document of the protocol as it stands at the turn: a submission that is still processing
+// with 202.
+func (s *Server) writeReport(w http.ResponseWriter, t *turn, doc LedgerDocument, submission bool) {
+	t.reported = true
+	report := doc.Report(t.at)
+	status := http.StatusOK
+	if submission && report.Status == invoice.Processing {
+		status = http.StatusAccepted
+	}
+	answerJSON(w, status, report)
+}
+
+func unknownReference(w http.ResponseWriter) {
+	answerError(w, http.StatusNotFound, "unknown_reference", "There is no such document.")
+}
+
+// failed answers a request that the ledger could not serve.
+func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	s.options.Log.ErrorContext(r.Context(), "the provider sandbox cannot answer", "path", r.URL.Path, "error", err)
+	unavailable(w)
+}
+
+func unavailable(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	answerError(w, http.StatusServiceUnavailable, "unavailable", "The provider sandbox cannot answer now.")
+}
+
+// readJSON reads a bounded JSON body, or answers why it does not.
+func readJSON(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		answerError(w, http.StatusUnsupportedMediaType, "unsupported_media_type", "The body has to be application/json.")
+		return nil, false
+	}
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		answerError(w, http.StatusRequestEntityTooLarge, "payload_too_large", "The body is too large.")
+		return nil, false
+	case err != nil:
+		answerError(w, http.StatusBadRequest, "malformed_request", "The body did not arrive whole.")
+		return nil, false
+	}
+	return body, true
+}
+
+// decode reads strict JSON (RFC 8259 in UTF-8, no duplicate keys), or answers why it does not.
+func decode(w http.ResponseWriter, body []byte, target any, options ...json.Options) bool {
+	err := json.Unmarshal(body, target, options...)
+	var syntax *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		return true
+	case errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		answerError(w, http.StatusBadRequest, "malformed_request", "The body is not one JSON document in UTF-8 without duplicate keys.")
+	default:
+		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A field of the body has the wrong type, or is not known.")
+	}
+	return false
+}
+
+// value returns what p points at, or "".
+func value(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

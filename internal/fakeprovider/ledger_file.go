@@ -1,0 +1,266 @@
+package fakeprovider
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// ledgerName is the ledger's file in the data directory.
+const ledgerName = "provider-ledger.jsonl"
+
+// maxBatch bounds how many requests share one fsync.
+const maxBatch = 256
+
+// line is one line of the file.
+type line struct {
+	Kind      string          `json:"kind"`
+	Reference string          `json:"reference,omitempty"` // of a repeat or a conflict
+	Document  *LedgerDocument `json:"document,omitempty"`
+	Purchase  *Purchase       `json:"purchase,omitempty"`
+	Body      string          `json:"body,omitempty"` // a document's JSON text, a purchase document's bytes in base64
+}
+
+// The kinds of a line.
+const (
+	lineDocument = "document"
+	lineRepeat   = "repeat"
+	lineConflict = "conflict"
+	linePurchase = "purchase"
+)
+
+// proposal is what one caller wants to have written.
+type proposal struct {
+	document *LedgerDocument
+	purchase *Purchase
+	body     []byte
+	reply    chan error
+}
+
+// OpenLedger opens the ledger of a data directory, which it makes when it is missing. The torn line of a write that a
+// crash interrupted was never answered for, and is removed. It returns [ErrLedgerInUse] or [ErrLedgerCorrupt].
+func OpenLedger(dir string) (*Ledger, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, ledgerName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	l := &Ledger{
+		file: file, queue: make(chan proposal, maxBatch), ended: make(chan struct{}),
+		documents: map[string]*storedDocument{}, latest: map[string]int{},
+	}
+	size, err := l.recover(dir)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	go l.write(size)
+	return l, nil
+}
+
+// recover locks the file, reads it and leaves it durable with whole lines only.
+func (l *Ledger) recover(dir string) (size int64, err error) {
+	// The kernel releases this lock when the process ends, however it ends.
+	if err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrLedgerInUse, err)
+	}
+	if size, err = l.load(); err != nil {
+		return 0, err
+	}
+	if err := l.file.Truncate(size); err != nil {
+		return 0, fmt.Errorf("remove a torn line: %w", err)
+	}
+	if err := l.file.Sync(); err != nil {
+		return 0, fmt.Errorf("sync the ledger: %w", err)
+	}
+	return size, syncDirectory(dir)
+}
+
+// syncDirectory makes the file's name durable.
+func syncDirectory(dir string) error {
+	handle, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("open the data directory: %w", err)
+	}
+	return errors.Join(handle.Sync(), handle.Close())
+}
+
+// load applies every whole line and returns where the last one ends.
+func (l *Ledger) load() (end int64, err error) {
+	reader := bufio.NewReaderSize(l.file, 1<<20)
+	for {
+		text, err := reader.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return end, nil // nothing, or a line without its end
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read the ledger: %w", err)
+		}
+		var entry line
+		if json.Unmarshal(text, &entry) != nil {
+			if _, err := reader.Peek(1); errors.Is(err, io.EOF) {
+				return end, nil
+			}
+			return 0, fmt.Errorf("%w at byte %d", ErrLedgerCorrupt, end)
+		}
+		if err := l.apply(entry, place{offset: end, length: len(text)}); err != nil {
+			return 0, fmt.Errorf("%w at byte %d", err, end)
+		}
+		end += int64(len(text))
+	}
+}
+
+// propose hands a proposal to the writer and waits until it is durable.
+func (l *Ledger) propose(p proposal) (LedgerDocument, error) {
+	p.reply = make(chan error, 1)
+	l.gate.RLock()
+	if l.closed {
+		l.gate.RUnlock()
+		return LedgerDocument{}, ErrLedgerClosed
+	}
+	l.queue <- p
+	l.gate.RUnlock()
+	if err := <-p.reply; err != nil || p.document == nil {
+		return LedgerDocument{}, err
+	}
+	stored, _ := l.Document(p.document.Reference)
+	return stored, nil
+}
+
+// write is the only writer: it takes all proposals that wait, writes their lines at once, syncs, and then answers.
+func (l *Ledger) write(size int64) {
+	defer close(l.ended)
+	var broken error
+	for first := range l.queue {
+		batch := append(make([]proposal, 0, maxBatch), first)
+	waiting:
+		for len(batch) < maxBatch {
+			select {
+			case p, open := <-l.queue:
+				if !open {
+					break waiting
+				}
+				batch = append(batch, p)
+			default:
+				break waiting
+			}
+		}
+		if broken != nil {
+			for _, p := range batch {
+				p.reply <- broken
+			}
+			continue
+		}
+		size, broken = l.commit(batch, size)
+	}
+}
+
+// commit makes one batch durable and answers it. The error is that of the file, after which nothing is known.
+func (l *Ledger) commit(batch []proposal, size int64) (int64, error) {
+	var text bytes.Buffer
+	lines, places, verdicts := make([]line, len(batch)), make([]place, len(batch)), make([]error, len(batch))
+	begun := stage{ledger: l, documents: map[string]string{}, purchases: map[string]string{}}
+	for i, p := range batch {
+		lines[i], verdicts[i] = begun.decide(p)
+		if lines[i].Kind == "" {
+			continue
+		}
+		encoded, err := json.Marshal(lines[i])
+		if err != nil {
+			return size, answerAll(batch, err)
+		}
+		places[i] = place{offset: size + int64(text.Len()), length: len(encoded)}
+		text.Write(encoded)
+		text.WriteByte('\n')
+		lines[i].Body = "" // it stays in the file
+	}
+	if _, err := l.file.WriteAt(text.Bytes(), size); err != nil {
+		return size, answerAll(batch, err)
+	}
+	if err := l.file.Sync(); err != nil {
+		return size, answerAll(batch, err)
+	}
+	l.mu.Lock()
+	for i := range lines {
+		if lines[i].Kind == "" {
+			continue
+		}
+		if err := l.apply(lines[i], places[i]); err != nil {
+			l.mu.Unlock()
+			return size, answerAll(batch, err)
+		}
+	}
+	l.mu.Unlock()
+	for i, p := range batch {
+		p.reply <- verdicts[i]
+	}
+	return size + int64(text.Len()), nil
+}
+
+// answerAll tells a whole batch that it failed.
+func answerAll(batch []proposal, cause error) error {
+	err := fmt.Errorf("%w: %w", ErrLedger, cause)
+	for _, p := range batch {
+		p.reply <- err
+	}
+	return err
+}
+
+// stage is the ledger with the lines of a batch that are not durable yet: digests by reference and by purchase id.
+type stage struct {
+	ledger    *Ledger
+	documents map[string]string
+	purchases map[string]string
+}
+
+// decide says what a proposal adds to the file, which may be nothing, and what its caller is told once that is there.
+// Only the writer changes the ledger, so it reads it without the lock.
+func (s stage) decide(p proposal) (line, error) {
+	if p.purchase != nil {
+		sum := s.purchases[p.purchase.ID]
+		if at, ok := s.ledger.latest[p.purchase.ID]; ok && sum == "" {
+			sum = s.ledger.purchases[at].SHA256
+		}
+		if sum == p.purchase.SHA256 {
+			return line{}, nil
+		}
+		s.purchases[p.purchase.ID] = p.purchase.SHA256
+		return line{Kind: linePurchase, Purchase: p.purchase, Body: base64.StdEncoding.EncodeToString(p.body)}, nil
+	}
+	reference := p.document.Reference
+	sum := s.documents[reference]
+	if stored := s.ledger.documents[reference]; stored != nil {
+		sum = stored.SHA256
+	}
+	switch sum {
+	case "":
+		s.documents[reference] = p.document.SHA256
+		return line{Kind: lineDocument, Document: p.document, Body: string(p.body)}, nil
+	case p.document.SHA256:
+		return line{Kind: lineRepeat, Reference: reference}, nil
+	default:
+		return line{Kind: lineConflict, Reference: reference}, ErrReferenceReused
+	}
+}
+
+// Close waits for what is being written and releases the file. A second call does nothing.
+func (l *Ledger) Close() error {
+	l.gate.Lock()
+	if l.closed {
+		l.gate.Unlock()
+		return nil
+	}
+	l.closed = true
+	close(l.queue)
+	l.gate.Unlock()
+	<-l.ended
+	return l.file.Close()
+}

@@ -1,0 +1,440 @@
+package fakeprovider_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quittance/internal/fakeprovider"
+	"quittance/internal/invoice"
+	"quittance/internal/provider"
+	"quittance/internal/provider/providertest"
+	"quittance/internal/secret"
+)
+
+// heard is what the real adapter has to make of a call.
+type heard struct {
+	kind   provider.Kind
+	status int
+	class  provider.ErrorClass
+	// body says what the body of an answered document call is: a report on it, a foreign report, or no report.
+	body string
+}
+
+const (
+	aReport  = "a report"
+	aForeign = "a report on another document"
+	noReport = "no report"
+)
+
+// hostility is what one misbehaviour does.
+type hostility struct {
+	calls  string // the calls it is played on: s(ubmission), l(ook-up), p(urchases), d(ocument of a purchase)
+	taken  bool   // the document of the submission is in the ledger
+	all    heard  // what the adapter makes of every call,
+	except map[rune]heard
+	// wire tells whether the first answer to a submission, or to a look-up when there is none, is as it should be.
+	wire func(r *http.Response, body string, err error) bool
+}
+
+func status(code int, header, value string) func(*http.Response, string, error) bool {
+	return func(r *http.Response, _ string, err error) bool {
+		return err == nil && r.StatusCode == code && (header == "" || strings.HasPrefix(r.Header.Get(header), value))
+	}
+}
+
+func dropped(r *http.Response, _ string, err error) bool { return r == nil && err != nil }
+
+// says wants a JSON report that check agrees with.
+func says(check func(fakeprovider.Report) bool) func(*http.Response, string, error) bool {
+	return func(r *http.Response, body string, err error) bool {
+		var report fakeprovider.Report
+		return err == nil && r.StatusCode < 300 && json.Unmarshal([]byte(body), &report) == nil && check(report)
+	}
+}
+
+func whole(r fakeprovider.Report) bool { return r.Reference == "ref-1" && r.Status == "accepted" }
+
+var (
+	refused    = heard{kind: provider.Refused, status: 429}
+	redirected = heard{kind: provider.Unclear, status: 307, class: provider.ClassRedirect}
+	broken     = heard{kind: provider.Unclear, class: provider.ClassProtocol}
+	reported   = heard{kind: provider.Answered, status: 200, body: aReport}
+	unreadable = heard{kind: provider.Answered, status: 200, body: noReport}
+	noPage     = heard{kind: provider.Unclear, status: 200, class: provider.ClassProtocol}
+	basicEcho  = base64.StdEncoding.EncodeToString([]byte("Bearer " + credential))
+)
+
+// hostilities says of every misbehaviour what is on the wire, what is in the ledger, and what the adapter hears.
+var hostilities = map[fakeprovider.Misbehaviour]hostility{
+	fakeprovider.TooMany:           {calls: "slpd", all: refused, wire: status(429, "Retry-After", "1")},
+	fakeprovider.TooManyAlways:     {calls: "slpd", all: refused, wire: status(429, "Retry-After", "99999999999999999999999")},
+	fakeprovider.UnavailableBefore: {calls: "slpd", all: heard{status: 503}, wire: status(503, "Retry-After", "1")},
+	fakeprovider.DropBefore:        {calls: "slpd", all: broken, wire: dropped},
+	fakeprovider.Redirect:          {calls: "slpd", all: redirected, wire: status(307, "Location", "https://elsewhere.invalid/v1/documents")},
+	fakeprovider.RedirectToService: {calls: "slpd", all: redirected, wire: status(307, "Location", "http://127.0.0.1:1/v1/documents")},
+	fakeprovider.DropAfter:         {calls: "slpd", taken: true, all: broken, wire: dropped},
+	fakeprovider.UnavailableAfter:  {calls: "slpd", taken: true, all: heard{status: 503}, wire: status(503, "Retry-After", "1")},
+	fakeprovider.RefuseAfter:       {calls: "s", taken: true, all: heard{status: 422}, wire: status(422, "", "")},
+	fakeprovider.Arriving: {calls: "sl", taken: true, all: broken, wire: dropped,
+		except: map[rune]heard{'l': {kind: provider.UnknownReference, status: 404}}},
+	fakeprovider.Silence: {calls: "slpd", taken: true, all: heard{class: provider.ClassTimeout}, wire: says(whole)},
+	fakeprovider.Drip:    {calls: "slpd", taken: true, all: heard{status: 200, class: provider.ClassTimeout}, wire: says(whole)},
+	fakeprovider.HeaderBomb: {calls: "slpd", taken: true, all: broken, wire: func(r *http.Response, body string, err error) bool {
+		return says(whole)(r, body, err) && len(r.Header.Values("X-Padding")) == 1024
+	}},
+	fakeprovider.Huge: {calls: "slpd", taken: true, all: heard{status: 200, class: provider.ClassTooLarge},
+		except: map[rune]heard{'d': {kind: provider.Answered, status: 200, class: provider.ClassTooLarge}},
+		wire: func(r *http.Response, body string, err error) bool {
+			return err == nil && r.StatusCode == 200 && len(body) == maxTried && strings.HasPrefix(body, `{"reference":"ref-1",`) && strings.HasSuffix(body, "xxx")
+		}},
+	fakeprovider.Garbage: {calls: "slpd", taken: true, all: unreadable, except: map[rune]heard{'p': noPage, 'd': {kind: provider.Answered, status: 200}},
+		wire: func(r *http.Response, body string, err error) bool {
+			return err == nil && r.StatusCode == 200 && !json.Valid([]byte(body))
+		}},
+	fakeprovider.Truncated: {calls: "slpd", taken: true, all: heard{status: 200, class: provider.ClassProtocol},
+		wire: func(r *http.Response, body string, err error) bool {
+			return err != nil && r != nil && strings.HasPrefix(body, `{"reference":"ref-1"`) && !strings.HasSuffix(body, "}")
+		}},
+	fakeprovider.WrongTypes: {calls: "slp", taken: true, all: unreadable, except: map[rune]heard{'p': noPage},
+		wire: func(r *http.Response, body string, err error) bool {
+			return err == nil && r.StatusCode == 200 && strings.Contains(body, `"status":1`)
+		}},
+	fakeprovider.Echo: {calls: "slpd", taken: true, all: reported, except: map[rune]heard{'d': {kind: provider.Answered, status: 200}},
+		wire: status(200, "X-Debug-Authorization", "Bearer "+credential)},
+	fakeprovider.EchoBody: {calls: "slp", taken: true, all: reported, wire: func(r *http.Response, body string, err error) bool {
+		return says(whole)(r, body, err) && strings.Contains(body, credential)
+	}},
+	fakeprovider.EchoBase64: {calls: "slp", taken: true, all: reported, wire: func(r *http.Response, body string, err error) bool {
+		return says(whole)(r, body, err) && strings.Contains(body, basicEcho)
+	}},
+	fakeprovider.Foreign: {calls: "sl", taken: true, all: heard{kind: provider.Answered, status: 200, body: aForeign},
+		wire: says(func(r fakeprovider.Report) bool {
+			return r.Status == "rejected" && strings.Count(finals(r), "rejected!") == 4
+		})},
+	fakeprovider.Stale: {calls: "l", all: reported, wire: says(func(r fakeprovider.Report) bool { return r.Sequence == 1 })},
+	fakeprovider.Repeated: {calls: "l", all: reported, wire: says(func(r fakeprovider.Report) bool {
+		return r.Sequence > 1 && !strings.Contains(finals(r), "receiver=accepted")
+	})},
+	fakeprovider.Reformatted: {calls: "l", all: reported, wire: says(func(r fakeprovider.Report) bool {
+		return r.Sequence > 1 && !strings.Contains(finals(r), "receiver=accepted")
+	})},
+	fakeprovider.Contradicting: {calls: "l", all: reported, wire: says(func(r fakeprovider.Report) bool {
+		return r.Sequence > 1 && strings.Count(finals(r), "=contradicted") == len(r.States) && !strings.Contains(finals(r), "!")
+	})},
+	fakeprovider.Reversed:         {calls: "s", taken: true, all: reported, wire: says(whole)},
+	fakeprovider.Reopened:         {calls: "s", taken: true, all: reported, wire: says(whole)},
+	fakeprovider.UnknownValue:     {calls: "s", taken: true, all: reported, wire: says(whole)},
+	fakeprovider.MissingDimension: {calls: "s", taken: true, all: reported, wire: says(whole)},
+}
+
+// adapterTo is the real adapter to a provider sandbox.
+func adapterTo(t *testing.T, url string, timeout time.Duration) *provider.HTTP {
+	t.Helper()
+	h, err := provider.NewHTTP(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: timeout, Clock: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+// hostileTo starts a provider sandbox that has told of ref-1 at two moments, unless the call is its submission, and has a
+// purchase. It moves on by 5 s then, so that there is something new to tell.
+func hostileTo(t *testing.T, call rune, silence time.Duration) *running {
+	t.Helper()
+	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = silence })
+	s.RedirectTo("http://127.0.0.1:1")
+	if _, err := s.AddPurchase(fakeprovider.Purchase{ID: "p-1"}, []byte("<Invoice/>")); err != nil {
+		t.Fatal(err)
+	}
+	if call == 's' {
+		return s
+	}
+	s.submit("ref-1", http.StatusOK, nil)
+	s.clock.advance(time.Second)
+	s.status("ref-1")
+	s.clock.advance(5 * time.Second)
+	return s
+}
+
+// force makes one call go wrong.
+func (s *running) force(wrong fakeprovider.Misbehaviour) {
+	s.t.Helper()
+	if err := s.Force(fakeprovider.Rule{Misbehaviour: wrong, Times: 1}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestEveryMisbehaviourOnTheWire holds each to its description: what is on the wire, what is in the ledger, and that the
+// counter tells of it.
+func TestEveryMisbehaviourOnTheWire(t *testing.T) {
+	for _, way := range fakeprovider.Misbehaviours() {
+		t.Run(string(way.Name), func(t *testing.T) {
+			t.Parallel()
+			c, tested := hostilities[way.Name]
+			if !tested || way.Description == "" {
+				t.Fatalf("not tested, or not described: %+v", way)
+			}
+			call := rune(c.calls[0])
+			s := hostileTo(t, call, 10*time.Millisecond)
+			s.force(way.Name)
+			method, path, body := "POST", "/v1/documents", document(t, "ref-1", nil)
+			if call == 'l' {
+				method, path, body = "GET", "/v1/documents/ref-1", ""
+			}
+			response, text, err := s.try(method, path, body)
+			if !c.wire(response, text, err) {
+				t.Errorf("%+v %.300q %v", response, text, err)
+			}
+			if _, taken := s.Ledger().Document("ref-1"); taken != (c.taken || call != 's') {
+				t.Errorf("in the ledger: %t", taken)
+			}
+			for name, times := range s.Happened() {
+				if (name == way.Name) != (times == 1) {
+					t.Errorf("%s happened %d times", name, times)
+				}
+			}
+			if rules := s.Forced(); len(rules) != 0 {
+				t.Errorf("rules wait: %+v", rules)
+			}
+			if call == 's' && s.Posts("ref-1") != 1 {
+				t.Errorf("%d posts", s.Posts("ref-1"))
+			}
+		})
+	}
+}
+
+// TestTheAdapterHearsNoMoreThanWasSaid plays every misbehaviour on every call of the real adapter (contract, section 5),
+// and goes on as if nothing had happened.
+func TestTheAdapterHearsNoMoreThanWasSaid(t *testing.T) {
+	for name, c := range hostilities {
+		for _, call := range "slpd" {
+			t.Run(fmt.Sprintf("%s/%c", name, call), func(t *testing.T) {
+				t.Parallel()
+				s := hostileTo(t, call, time.Minute)
+				s.force(name)
+				timeout := 20 * time.Second
+				if c.all.class == provider.ClassTimeout {
+					timeout = 300 * time.Millisecond
+				}
+				if !strings.ContainsRune(c.calls, call) {
+					timeout = 20 * time.Second
+				}
+				answer := play(t, adapterTo(t, s.url, timeout), call)
+				if !strings.ContainsRune(c.calls, call) {
+					if answer.Kind != provider.Answered || s.Happened()[name] != 0 || len(s.Forced()) != 1 {
+						t.Fatalf("it happened: %+v", answer)
+					}
+					return
+				}
+				want, special := c.except[call]
+				if !special {
+					want = c.all
+				}
+				checkHeard(t, answer, want, call)
+				if echoes := strings.HasPrefix(string(name), "echo"); answer.Echoed != echoes {
+					t.Errorf("echoed: %t", answer.Echoed)
+				}
+				if s.Happened()[name] != 1 {
+					t.Errorf("happened: %v", s.Happened())
+				}
+				again := play(t, adapterTo(t, s.url, 20*time.Second), call)
+				checkHeard(t, again, heard{kind: provider.Answered, status: again.HTTPStatus, body: aReport}, call)
+				if docs := s.Ledger().Documents(); call == 's' && (len(docs) != 1 || docs[0].Accepted != 1 || s.Posts("ref-1") != 2) {
+					t.Errorf("%d posts, %+v", s.Posts("ref-1"), docs)
+				}
+			})
+		}
+	}
+}
+
+// play makes one call with the adapter.
+func play(t *testing.T, h *provider.HTTP, call rune) provider.Answer {
+	t.Helper()
+	switch call {
+	case 's':
+		return h.Submit(t.Context(), providertest.Document("ref-1"))
+	case 'l':
+		return h.Status(t.Context(), "ref-1")
+	case 'p':
+		_, answer := h.Purchases(t.Context(), "", 10)
+		return answer
+	default:
+		return h.PurchaseDocument(t.Context(), "p-1")
+	}
+}
+
+func checkHeard(t *testing.T, answer provider.Answer, want heard, call rune) {
+	t.Helper()
+	got := heard{kind: answer.Kind, status: answer.HTTPStatus, class: answer.ErrorClass, body: want.body}
+	if got != want {
+		t.Errorf("want %+v, got %+v", want, got)
+	}
+	if answer.RetryAfter < 0 || answer.RetryAfter > provider.MaxRetryAfter || len(answer.Body) > provider.MaxAnswer {
+		t.Errorf("wait %s, %d bytes", answer.RetryAfter, len(answer.Body))
+	}
+	if answer.Kind != provider.Answered || call == 'p' || call == 'd' {
+		return
+	}
+	report, err := invoice.ReadReport(answer.Body, provider.ProtocolVocabulary())
+	body := aReport
+	switch {
+	case err != nil:
+		body = noReport
+	case report.Reference != "ref-1":
+		body = aForeign
+	}
+	if body != want.body {
+		t.Errorf("want %s, got %s: %s", want.body, body, answer.Body)
+	}
+}
+
+// TestEveryWrongTypeIsUnreadable goes through all the members that get a wrong type.
+func TestEveryWrongTypeIsUnreadable(t *testing.T) {
+	s := hostileTo(t, 'l', time.Minute)
+	h := adapterTo(t, s.url, 20*time.Second)
+	bodies := map[string]bool{}
+	for range 7 {
+		s.force(fakeprovider.WrongTypes)
+		answer := h.Status(t.Context(), "ref-1")
+		if _, err := invoice.ReadReport(answer.Body, provider.ProtocolVocabulary()); err == nil || !json.Valid(answer.Body) {
+			t.Errorf("%v %s", err, answer.Body)
+		}
+		bodies[string(answer.Body)] = true
+	}
+	if len(bodies) != 7 {
+		t.Errorf("only %d ways: %v", len(bodies), bodies)
+	}
+}
+
+// TestReportsThatComeTwice compares bytes and sequences: what is said again is not what is said anew.
+func TestReportsThatComeTwice(t *testing.T) {
+	s := start(t, t.TempDir(), nil)
+	submitted := s.submit("ref-1", http.StatusOK, nil)
+	s.clock.advance(1200 * time.Millisecond)
+	_, told := s.call("GET", "/v1/documents/ref-1", "")
+	s.clock.advance(5 * time.Second)
+	s.force(fakeprovider.Repeated)
+	if _, text := s.call("GET", "/v1/documents/ref-1", ""); text != told {
+		t.Errorf("repeated\n%s\nwas\n%s", text, told)
+	}
+	s.force(fakeprovider.Reformatted)
+	_, text := s.call("GET", "/v1/documents/ref-1", "")
+	if again, was := decode[fakeprovider.Report](t, text), decode[fakeprovider.Report](t, told); text == told || !reflect.DeepEqual(again, was) {
+		t.Errorf("reformatted\n%s\nwas\n%s", text, told)
+	}
+	s.force(fakeprovider.Stale)
+	if stale := s.status("ref-1"); !reflect.DeepEqual(stale, submitted) {
+		t.Errorf("stale %+v, was %+v", stale, submitted)
+	}
+	if final := s.status("ref-1"); strings.Count(finals(final), "!") != 4 || final.Sequence <= submitted.Sequence {
+		t.Errorf("in the end %+v", final)
+	}
+}
+
+// TestAHugeAnswerEndsAsADocument reads all of it, and keeps none: 300 MiB of one JSON object.
+func TestAHugeAnswerEndsAsADocument(t *testing.T) {
+	s := hostileTo(t, 'l', time.Minute)
+	s.force(fakeprovider.Huge)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/documents/ref-1", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+credential)
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	const size, end = 300 << 20, `xxx"}`
+	n, err := io.Copy(io.Discard, io.LimitReader(response.Body, size-int64(len(end))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(response.Body); err != nil || string(rest) != end {
+		t.Errorf("after %d bytes %q, %v", n, rest, err)
+	}
+}
+
+// TestAHugeAnswerIsNotRead counts at the server what the adapter lets it send: socket buffers aside, no more than is kept.
+func TestAHugeAnswerIsNotRead(t *testing.T) {
+	s := hostileTo(t, 's', time.Minute)
+	var sent atomic.Int64
+	done := make(chan struct{})
+	counting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(done)
+		s.ServeHTTP(countingWriter{w, &sent}, r)
+	}))
+	defer counting.Close()
+	s.force(fakeprovider.Huge)
+	answer := adapterTo(t, counting.URL, 20*time.Second).Submit(t.Context(), providertest.Document("ref-1"))
+	<-done
+	if answer.Size > provider.MaxAnswer || len(answer.Body) > provider.MaxAnswer || !strings.HasPrefix(string(answer.Body), `{"reference":"ref-1"`) {
+		t.Errorf("%d bytes read, %d kept", answer.Size, len(answer.Body))
+	}
+	if n := sent.Load(); n < provider.MaxAnswer || n > 32<<20 {
+		t.Errorf("the server sent %d bytes of 300 MiB", n)
+	}
+}
+
+// countingWriter counts the bytes that left.
+type countingWriter struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (c countingWriter) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.sent.Add(int64(n))
+	return n, err
+}
+
+// TestARedirectToTheServiceReachesNothing: the credential never arrives where the redirect leads.
+func TestARedirectToTheServiceReachesNothing(t *testing.T) {
+	var reached atomic.Int64
+	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	defer service.Close()
+	s := hostileTo(t, 's', time.Minute)
+	s.RedirectTo(service.URL)
+	s.force(fakeprovider.RedirectToService)
+	answer := adapterTo(t, s.url, 20*time.Second).Submit(t.Context(), providertest.Document("ref-1"))
+	if answer.HTTPStatus != 307 || reached.Load() != 0 {
+		t.Errorf("%d calls reached the service: %+v", reached.Load(), answer)
+	}
+}
+
+// TestADrippingAnswerComesInPieces reads the pieces as they come, and the whole in the end.
+func TestADrippingAnswerComesInPieces(t *testing.T) {
+	s := hostileTo(t, 'l', 50*time.Millisecond)
+	s.force(fakeprovider.Drip)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/documents/ref-1", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+credential)
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	reads, text, piece := 0, "", make([]byte, 4096)
+	for err == nil {
+		var n int
+		n, err = response.Body.Read(piece)
+		text += string(piece[:n])
+		reads++
+	}
+	if !errors.Is(err, io.EOF) || reads < 3 || decode[fakeprovider.Report](t, text).Reference != "ref-1" {
+		t.Errorf("%d reads, %v: %s", reads, err, text)
+	}
+}

@@ -1,0 +1,114 @@
+package fakeprovider
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"quittance/api"
+)
+
+const (
+	defaultPurchasePage = 50
+	maxPurchasePage     = 100
+	// maxPurchaseBody bounds the body of POST /control/purchases in bytes: room for documents beyond what the service
+	// retains.
+	maxPurchaseBody = 128 << 20
+	maxPurchaseID   = 256
+)
+
+// purchasePage is the answer of GET /v1/purchases.
+type purchasePage struct {
+	Purchases  []Purchase `json:"purchases"`
+	NextCursor string     `json:"next_cursor"`
+	HasMore    bool       `json:"has_more"`
+}
+
+// getPurchases implements GET /v1/purchases.
+func (s *Server) getPurchases(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	limit := defaultPurchasePage
+	if given := query.Get("limit"); given != "" {
+		var err error
+		if limit, err = strconv.Atoi(given); err != nil || limit < 1 || limit > maxPurchasePage {
+			answerError(w, http.StatusBadRequest, "malformed_request", "limit is a number from 1 to 100.")
+			return
+		}
+	}
+	page, next, more, err := s.ledger.Purchases(query.Get("cursor"), limit)
+	if err != nil {
+		answerError(w, http.StatusBadRequest, "unknown_cursor", "The cursor was not given out by this provider.")
+		return
+	}
+	answerJSON(w, http.StatusOK, purchasePage{Purchases: page, NextCursor: next, HasMore: more})
+}
+
+// getPurchaseDocument implements GET /v1/purchases/{id}/document.
+func (s *Server) getPurchaseDocument(w http.ResponseWriter, r *http.Request) {
+	purchase, document, found, err := s.ledger.PurchaseDocument(r.PathValue("id"))
+	switch {
+	case !found:
+		unknownReference(w)
+	case err != nil:
+		s.failed(w, r, err)
+	default:
+		w.Header().Set("Content-Type", purchase.MediaType)
+		w.Header().Set("Content-Length", strconv.Itoa(len(document)))
+		// The caller hangs up on what is too large for it.
+		_, _ = w.Write(document)
+	}
+}
+
+// newPurchase is the body of POST /control/purchases: a purchase as it is listed, without what the server knows
+// itself, and its bytes.
+type newPurchase struct {
+	ID                string       `json:"id"`
+	DocumentType      string       `json:"document_type"`
+	InvoiceNumber     string       `json:"invoice_number"`
+	SupplierName      string       `json:"supplier_name"`
+	SupplierNetworkID string       `json:"supplier_network_id"`
+	IssueDate         string       `json:"issue_date"`
+	DueDate           string       `json:"due_date"`
+	Currency          string       `json:"currency"`
+	TotalAmount       *api.Decimal `json:"total_amount"`
+	MediaType         string       `json:"media_type"`
+	Document          []byte       `json:"document_base64"`
+}
+
+// postPurchase implements POST /control/purchases, which only a sandbox has: it adds a purchase document, or a new
+// revision of one.
+func (s *Server) postPurchase(w http.ResponseWriter, r *http.Request) {
+	body, ok := readJSON(w, r, maxPurchaseBody)
+	if !ok {
+		return
+	}
+	var p newPurchase
+	if !decode(w, body, &p) {
+		return
+	}
+	if p.ID == "" || len(p.ID) > maxPurchaseID {
+		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "id has to be of 1 to 256 bytes.")
+		return
+	}
+	added, err := s.AddPurchase(Purchase{
+		ID: p.ID, DocumentType: p.DocumentType, InvoiceNumber: p.InvoiceNumber, SupplierName: p.SupplierName,
+		SupplierNetworkID: p.SupplierNetworkID, IssueDate: p.IssueDate, DueDate: p.DueDate, Currency: p.Currency,
+		TotalAmount: p.TotalAmount, MediaType: p.MediaType,
+	}, p.Document)
+	if err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	answerJSON(w, http.StatusCreated, added)
+}
+
+// AddPurchase adds a purchase document, or a new revision when its id is there with other bytes; the same bytes are
+// nothing new. The digest and the time of receipt are the server's, the media type is application/xml when none is
+// given. It returns when that is durable.
+func (s *Server) AddPurchase(p Purchase, document []byte) (Purchase, error) {
+	if p.MediaType == "" {
+		p.MediaType = "application/xml"
+	}
+	p.ReceivedAt = s.options.Clock().UTC().Truncate(time.Microsecond)
+	return s.ledger.AddPurchase(p, document)
+}

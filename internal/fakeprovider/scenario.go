@@ -1,0 +1,126 @@
+package fakeprovider
+
+import "quittance/internal/invoice"
+
+// Scenario is what the provider sandbox does with an invoice whose recipient_network_id is the scenario's ID.
+type Scenario struct {
+	// ID is the magic recipient_network_id.
+	ID string `json:"id"`
+	// Description says in English what happens. Times are for the default pace of one second.
+	Description string `json:"description"`
+
+	edit  func(*course) // nil for the ordinary course
+	wrong Misbehaviour  // how the answer to a submission goes wrong
+	times int           // to how many submissions of a reference, from the first
+	asked Misbehaviour  // how the answer to every second look-up goes wrong
+}
+
+// Scenarios lists every scenario for the API reference. Any other recipient_network_id takes the ordinary course.
+func Scenarios() []Scenario {
+	return append(courses(), mishaps()...)
+}
+
+// courses are the scenarios in which the provider answers as it should.
+func courses() []Scenario {
+	return []Scenario{
+		{ID: "sandbox-accepted", Description: "Accepted at once; all four states are final within 5 s, in any order."},
+		{ID: "sandbox-rejected-validation", Description: "Rejected by the provider at once: status rejected, submission_state rejected_by_provider, the other three never reported.",
+			edit: func(c *course) { c.reject(0, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
+		{ID: "sandbox-rejected-authority", Description: "Accepted; tax_authority_state ends as rejected.",
+			edit: func(c *course) { c.moves[atAuthority].final = wordRejected }},
+		{ID: "sandbox-rejected-receiver", Description: "Accepted; receiver_state ends as rejected.",
+			edit: func(c *course) { c.moves[atReceiver].final = wordRejected }},
+		{ID: "sandbox-processing", Description: "202 with status processing first, accepted 2 s later.",
+			edit: func(c *course) { c.status = []verdict{{0, invoice.Processing}, {2, invoice.Accepted}} }},
+		{ID: "sandbox-processing-rejected", Description: "202 with status processing first, rejected by the provider 2 s later.",
+			edit: func(c *course) { c.reject(2, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
+		{ID: "sandbox-receiver-not-found", Description: "Receiver discovery says not_found; receiver_state ends as undeliverable.",
+			edit: func(c *course) { c.discovery, c.moves[atReceiver] = "not_found", move{final: "undeliverable"} }},
+		{ID: "sandbox-discovery-timed-out", Description: "Receiver discovery says timed_out; receiver_state stays waiting_for_receiver, which is not final.",
+			edit: func(c *course) {
+				c.discovery, c.moves[atReceiver] = "timed_out", move{final: "waiting_for_receiver", open: true}
+			}},
+		{ID: "sandbox-reversed", Description: "The states become final in reverse order: receiver, tax authority, provider invoice, submission, 1 s apart.",
+			edit: reversed},
+		{ID: "sandbox-reopened", Description: "tax_authority_state is final as accepted after 1 s, under_review after 2.5 s, and final as rejected after 4 s; receiver_state becomes final last, after 5 s.",
+			edit: reopened},
+		{ID: "sandbox-unknown-word", Description: "tax_authority_state ends as zz_unheard_of, a word that is in no table and not final.",
+			edit: unknownWord},
+		slow("sandbox-slow-submission", atSubmission), slow("sandbox-slow-provider-invoice", atProviderInvoice),
+		slow("sandbox-slow-authority", atAuthority), slow("sandbox-slow-receiver", atReceiver),
+		silent("sandbox-silent-submission", atSubmission), silent("sandbox-silent-provider-invoice", atProviderInvoice),
+		silent("sandbox-silent-authority", atAuthority), silent("sandbox-silent-receiver", atReceiver),
+	}
+}
+
+func slow(id string, dimension int) Scenario {
+	return Scenario{ID: id, Description: string(invoice.Dimensions[dimension]) + " becomes final only after 20 s.",
+		edit: func(c *course) { c.moves[dimension].at = 20 }}
+}
+
+func silent(id string, dimension int) Scenario {
+	return Scenario{ID: id, Description: string(invoice.Dimensions[dimension]) + " is never reported; the other three become final.",
+		edit: func(c *course) { c.moves[dimension].silent = true }}
+}
+
+// mishaps are the scenarios in which an answer goes wrong. The document itself takes the ordinary course as soon as it is
+// accepted, and every other answer about it is as it should be.
+func mishaps() []Scenario {
+	return []Scenario{
+		{ID: "sandbox-drop-after-accept", wrong: DropAfter, times: 1,
+			Description: "The document is accepted, then the connection is dropped without an answer."},
+		{ID: "sandbox-drop-before-accept", wrong: DropBefore, times: 1,
+			Description: "The first submission is read and dropped; the provider does not have it. The next one is accepted."},
+		{ID: "sandbox-503-after-accept", wrong: UnavailableAfter, times: 1,
+			Description: "The document is accepted, then the answer is 503."},
+		{ID: "sandbox-503-before-accept", wrong: UnavailableBefore, times: 1,
+			Description: "The first submission is answered 503 and not accepted. The next one is accepted."},
+		{ID: "sandbox-422-while-accepting", wrong: RefuseAfter, times: 1,
+			Description: "The answer is 422, while the document goes on in the background: processing, accepted 2 s later."},
+		{ID: "sandbox-arriving", wrong: Arriving, times: 1,
+			Description: "The document is accepted, then the connection is dropped. Look-ups are answered 404 unknown_reference for 120 s, as if it were still on its way; a second submission is answered with the document."},
+		{ID: "sandbox-429-once", wrong: TooMany, times: 1,
+			Description: "The first submission is refused with 429 and Retry-After: 1. The next one is accepted."},
+		{ID: "sandbox-429-twice", wrong: TooMany, times: 2,
+			Description: "The first two submissions are refused with 429 and Retry-After: 1. The third one is accepted."},
+		{ID: "sandbox-429-for-ever", wrong: TooManyAlways, times: 1,
+			Description: "The first submission is refused with 429 and a Retry-After of more seconds than a number holds. The next one is accepted."},
+		{ID: "sandbox-silence", wrong: Silence, times: 1,
+			Description: "The document is accepted, and the answer comes only after 30 s: longer than a call may take."},
+		{ID: "sandbox-drip", wrong: Drip, times: 1,
+			Description: "The document is accepted, and the answer comes a few bytes at a time within 30 s: longer than a call may take."},
+		{ID: "sandbox-garbage", wrong: Garbage, times: 1,
+			Description: "The document is accepted, and the answer is 200 with bytes that are no JSON."},
+		{ID: "sandbox-truncated", wrong: Truncated, times: 1,
+			Description: "The document is accepted, and the connection breaks in the middle of the answer."},
+		{ID: "sandbox-wrong-types", wrong: WrongTypes, times: 1,
+			Description: "The document is accepted, and a member of the answer has a wrong type: another one each time."},
+		{ID: "sandbox-huge", wrong: Huge, times: 1,
+			Description: "The document is accepted, and the answer is padded to 300 MiB."},
+		{ID: "sandbox-header-bomb", wrong: HeaderBomb, times: 1,
+			Description: "The document is accepted, and the answer comes behind 1 MiB of headers."},
+		{ID: "sandbox-echo", wrong: Echo, times: 1,
+			Description: "The document is accepted, and the answer repeats the provider credential in a header."},
+		{ID: "sandbox-echo-body", wrong: EchoBody, times: 1,
+			Description: "The document is accepted, and the answer repeats the provider credential in its body."},
+		{ID: "sandbox-echo-base64", wrong: EchoBase64, times: 1,
+			Description: "The document is accepted, and the answer repeats the provider credential in its body in base64."},
+		{ID: "sandbox-redirect", wrong: Redirect, times: 1,
+			Description: "The first submission is answered 307 and not accepted. The next one is accepted."},
+		{ID: "sandbox-redirect-to-service", wrong: RedirectToService, times: 1,
+			Description: "The first submission is answered 307 to the service's own address and not accepted. The next one is accepted."},
+		{ID: "sandbox-foreign", wrong: Foreign, times: 1, asked: Foreign,
+			Description: "The document is accepted. The answer to the submission, and to every second look-up, is a report on another document: rejected, and everything final."},
+		{ID: "sandbox-stale", asked: Stale,
+			Description: "Every second look-up is answered with the very first report, once a newer one was given."},
+		{ID: "sandbox-repeated", asked: Repeated,
+			Description: "Every second look-up is answered with the report before it, to the byte."},
+		{ID: "sandbox-reformatted", asked: Reformatted,
+			Description: "Every second look-up is answered with the report before it, under its sequence, in other bytes."},
+		{ID: "sandbox-contradicting", asked: Contradicting,
+			Description: "Every second look-up is answered with the report before it, under its sequence, but with other words, none of them final."},
+	}
+}
+
+// scenarioFor returns the scenario of a recipient; the zero value is the ordinary course.
+func (s *Server) scenarioFor(recipient string) Scenario { return s.scenarios[recipient] }

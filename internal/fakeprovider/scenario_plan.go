@@ -1,0 +1,234 @@
+package fakeprovider
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// Plan is everything that will happen to a document, in the order of time. It is made when the document is accepted
+// and kept in the ledger, so that reading needs no write and a restart changes nothing.
+type Plan []Step
+
+// Step is one change of a document; what it does not change is the zero value.
+type Step struct {
+	// After is the time from acceptance in microseconds.
+	After int64 `json:"after_us"`
+	// Status is the new status of the document.
+	Status invoice.Status `json:"status,omitempty"`
+	// Dimension gets the new word Word; Terminal tells whether it is final and Meaning what it means, "" for what is not
+	// said.
+	Dimension invoice.Dimension `json:"dimension,omitempty"`
+	Word      string            `json:"word,omitempty"`
+	Terminal  bool              `json:"terminal,omitempty"`
+	Meaning   api.Meaning       `json:"meaning,omitempty"`
+	// Discovery is the result of receiver discovery: found, not_found or timed_out.
+	Discovery string `json:"discovery,omitempty"`
+	// Messages are added to the document.
+	Messages []Message `json:"messages,omitempty"`
+}
+
+// Message is one remark of the provider on a document.
+type Message struct {
+	// Code names the rule.
+	Code string `json:"code"`
+	// Text says in English what is wrong.
+	Text string `json:"text"`
+}
+
+// Report is the document of the provider protocol (contract, section 6).
+type Report struct {
+	Reference         string                         `json:"reference"`
+	ProviderReference string                         `json:"provider_reference"`
+	Status            invoice.Status                 `json:"status"`
+	Sequence          int64                          `json:"sequence"`
+	ReportedAt        string                         `json:"reported_at"`
+	States            map[invoice.Dimension]Reported `json:"states"`
+	Messages          []Message                      `json:"messages"`
+	Discovery         *Discovery                     `json:"discovery,omitempty"`
+}
+
+// Reported is one dimension of a [Report].
+type Reported struct {
+	// Value is the provider's word.
+	Value string `json:"value"`
+	// Terminal tells whether it is final.
+	Terminal bool `json:"terminal"`
+	// Meaning is what the word means, "" when that is not said.
+	Meaning api.Meaning `json:"meaning,omitempty"`
+}
+
+// Discovery is what receiver discovery found.
+type Discovery struct {
+	// Result is found, not_found or timed_out.
+	Result string `json:"result"`
+}
+
+// timeFormat is RFC 3339 with microseconds, for times in UTC.
+const timeFormat = "2006-01-02T15:04:05.000000Z07:00"
+
+// At returns the document as it stands at now: a pure function, byte for byte the same until the next step. The
+// sequence counts the moments at which something changed; the first is the acceptance itself.
+func (p Plan) At(reference, providerReference string, accepted, now time.Time) Report {
+	report := Report{
+		Reference: reference, ProviderReference: providerReference,
+		States: map[invoice.Dimension]Reported{}, Messages: []Message{},
+	}
+	elapsed := max(now.Sub(accepted).Microseconds(), 0)
+	last := int64(-1)
+	for _, step := range p {
+		if step.After > elapsed {
+			break
+		}
+		if step.After != last {
+			report.Sequence++
+			last = step.After
+		}
+		step.apply(&report)
+	}
+	report.ReportedAt = accepted.Add(time.Duration(max(last, 0)) * time.Microsecond).UTC().Format(timeFormat)
+	return report
+}
+
+func (s Step) apply(report *Report) {
+	if s.Status != "" {
+		report.Status = s.Status
+	}
+	if s.Dimension != "" {
+		report.States[s.Dimension] = Reported{Value: s.Word, Terminal: s.Terminal, Meaning: s.Meaning}
+	}
+	if s.Discovery != "" {
+		report.Discovery = &Discovery{Result: s.Discovery}
+	}
+	report.Messages = append(report.Messages, s.Messages...)
+}
+
+// The dimensions by their place in [invoice.Dimensions].
+const (
+	atSubmission = iota
+	atProviderInvoice
+	atAuthority
+	atReceiver
+)
+
+// meanings are what the provider sandbox says its words mean; of a word that is not here it says nothing.
+var meanings = map[string]api.Meaning{ //nolint:gochecknoglobals // a constant table
+	"validating": api.MeaningWaiting, "accepted_by_provider": api.MeaningPositive, "rejected_by_provider": api.MeaningNegative,
+	"processing": api.MeaningWaiting, "pending": api.MeaningWaiting, "sent": api.MeaningWaiting, "under_review": api.MeaningWaiting,
+	"waiting_for_receiver": api.MeaningWaiting, "accepted": api.MeaningPositive, wordRejected: api.MeaningNegative, "undeliverable": api.MeaningNegative,
+}
+
+// wordRejected is the final word of a dimension that refused.
+const wordRejected = "rejected"
+
+// course is the outline of a plan. Times are in units of the pace, from acceptance.
+type course struct {
+	status    []verdict
+	discovery string
+	messages  []Message // added with the last status
+	moves     [len(invoice.Dimensions)]move
+	arrives   float64 // until then the provider says that it has no such document
+}
+
+// verdict is a status of the document from a time on.
+type verdict struct {
+	at     float64
+	status invoice.Status
+}
+
+// move is the way of one dimension: an intermediate word, then the last one.
+type move struct {
+	first  string  // "" for none
+	final  string  // the last word
+	open   bool    // the last word is not terminal
+	at     float64 // when the last word comes; drawn when 0
+	silent bool    // never reported
+	then   []later // words after the last one
+}
+
+// later is a word of a dimension that had its last word already.
+type later struct {
+	at   float64
+	word string
+	open bool // it is not terminal
+}
+
+// usual is the ordinary course: accepted at once, and the four states on their way to the words of the specification,
+// part 3.
+func usual() course {
+	return course{
+		status:    []verdict{{0, invoice.Accepted}},
+		discovery: "found",
+		moves: [...]move{
+			atSubmission:      {first: "validating", final: "accepted_by_provider"},
+			atProviderInvoice: {first: "processing", final: "accepted"},
+			atAuthority:       {first: "pending", final: "accepted"},
+			atReceiver:        {first: "sent", final: "accepted"},
+		},
+	}
+}
+
+// reject makes the provider refuse the document at a time; until then it is processing.
+func (c *course) reject(at float64, messages ...Message) {
+	c.status = []verdict{{at, invoice.Rejected}}
+	if at > 0 {
+		c.status = []verdict{{0, invoice.Processing}, {at, invoice.Rejected}}
+	}
+	c.discovery, c.messages = "", messages
+	for i := range c.moves {
+		c.moves[i].silent = i != atSubmission
+	}
+	c.moves[atSubmission].final, c.moves[atSubmission].at = "rejected_by_provider", at
+	if at == 0 {
+		c.moves[atSubmission] = move{final: "rejected_by_provider"}
+	}
+}
+
+// micros is a number of units of the pace in microseconds.
+func micros(units float64, pace time.Duration) int64 {
+	return int64(units * float64(pace.Microseconds()))
+}
+
+// plan draws what the course leaves open, seeded by the reference: the same reference always gets the same plan.
+func (c *course) plan(reference string, pace time.Duration) Plan {
+	draw := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(reference)))) //nolint:gosec // a plan is no secret, and has to be repeatable
+	after := func(units float64) int64 { return micros(units, pace) }
+	var plan Plan
+	for i, v := range c.status {
+		step := Step{After: after(v.at), Status: v.status}
+		if i == len(c.status)-1 {
+			step.Messages = c.messages
+		}
+		plan = append(plan, step)
+	}
+	if c.discovery != "" {
+		plan = append(plan, Step{After: after(draw.Float64()), Discovery: c.discovery})
+	}
+	rejectedAtOnce := c.status[0].status == invoice.Rejected
+	for i, m := range c.moves {
+		first, final := draw.Float64()/2, m.at
+		if final == 0 && !rejectedAtOnce {
+			final = 1 + 3.5*draw.Float64()
+		}
+		if m.silent {
+			continue
+		}
+		if m.first != "" {
+			if i == atSubmission {
+				first = 0 // something is known at once
+			}
+			plan = append(plan, Step{After: after(first * final), Dimension: invoice.Dimensions[i], Word: m.first, Meaning: meanings[m.first]})
+		}
+		plan = append(plan, Step{After: after(final), Dimension: invoice.Dimensions[i], Word: m.final, Terminal: !m.open, Meaning: meanings[m.final]})
+		for _, l := range m.then {
+			plan = append(plan, Step{After: after(l.at), Dimension: invoice.Dimensions[i], Word: l.word, Terminal: !l.open, Meaning: meanings[l.word]})
+		}
+	}
+	slices.SortStableFunc(plan, func(a, b Step) int { return cmp.Compare(a.After, b.After) })
+	return plan
+}

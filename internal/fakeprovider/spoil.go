@@ -1,0 +1,239 @@
+package fakeprovider
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"quittance/internal/invoice"
+)
+
+// hugeBody is the size of an answer that is padded, and bombSize that of the headers of a bomb, in bytes.
+const (
+	hugeBody = 300 << 20
+	bombSize = 1 << 20
+)
+
+// drips is in how many pieces an answer drips at most.
+const drips = 600
+
+// spoil answers wrongly after the request was served.
+func (s *Server) spoil(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *turn) {
+	switch t.wrong {
+	case UnavailableAfter:
+		s.happens(r, t.wrong)
+		unavailable(w)
+	case RefuseAfter:
+		s.happens(r, t.wrong)
+		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "The document is not valid.")
+	case Arriving:
+		s.happens(r, t.wrong)
+		if c.kind == submission {
+			panic(http.ErrAbortHandler)
+		}
+		unknownReference(w)
+	case Silence:
+		s.happens(r, t.wrong)
+		if s.wait(r, s.options.Silence) {
+			answer.send(w, answer.body.Bytes())
+		}
+	case Drip:
+		s.happens(r, t.wrong)
+		s.drip(answer, w, r)
+	case HeaderBomb:
+		s.happens(r, t.wrong)
+		for range bombSize >> 10 {
+			w.Header().Add("X-Padding", strings.Repeat("x", 1<<10))
+		}
+		answer.send(w, answer.body.Bytes())
+	case Echo:
+		s.happens(r, t.wrong)
+		w.Header().Set("X-Debug-Authorization", r.Header.Get("Authorization"))
+		answer.send(w, answer.body.Bytes())
+	case DropAfter:
+		s.happens(r, t.wrong)
+		panic(http.ErrAbortHandler)
+	default:
+		if answer.status >= http.StatusMultipleChoices {
+			answer.send(w, answer.body.Bytes()) // there is nothing to distort
+			return
+		}
+		s.distort(answer, w, r, c, t, s.happens(r, t.wrong))
+	}
+}
+
+// distort answers with something other than the bytes of the right answer; before is how often this happened before.
+func (s *Server) distort(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *turn, before int) {
+	body := answer.body.Bytes()
+	switch t.wrong {
+	case Truncated:
+		answer.send(w, body[:len(body)/2])
+		// What is in the buffer has to leave before the connection is dropped.
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	case Huge:
+		answer.sendHuge(w)
+		return
+	default:
+	}
+	body, err := s.distorted(body, r, c, t.wrong, before)
+	if err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	answer.send(w, body)
+}
+
+// distorted is what is answered instead of the body of the right answer.
+func (s *Server) distorted(body []byte, r *http.Request, c *call, wrong Misbehaviour, before int) ([]byte, error) {
+	switch wrong {
+	case WrongTypes:
+		return wrongTypes(body, c.kind, before)
+	case EchoBody:
+		return withMember(body, r.Header.Get("Authorization"))
+	case EchoBase64:
+		return withMember(body, base64.StdEncoding.EncodeToString([]byte(r.Header.Get("Authorization"))))
+	case Foreign:
+		return json.Marshal(s.foreign(c.reference))
+	case Stale:
+		return json.Marshal(c.document.Report(c.document.AcceptedAt))
+	case Repeated:
+		return json.Marshal(c.document.Report(c.told))
+	case Reformatted:
+		return json.MarshalIndent(c.document.Report(c.told), "", "  ")
+	case Contradicting:
+		return json.Marshal(contradicting(c.document.Report(c.told)))
+	default: // Garbage
+		return []byte("\x00\xff<html>{\"status\":\"accepted\"}}}"), nil
+	}
+}
+
+// withMember is a JSON object with a member debug in front.
+func withMember(object []byte, text string) ([]byte, error) {
+	quoted, err := json.Marshal(text)
+	return slices.Concat([]byte(`{"debug":`), quoted, []byte(","), object[1:]), err
+}
+
+// contradicting gives every dimension another word.
+func contradicting(report Report) Report {
+	for dimension := range report.States {
+		report.States[dimension] = Reported{Value: "contradicted"}
+	}
+	return report
+}
+
+// foreign is a report on another document than the one asked about: of the ledger when it has another one.
+func (s *Server) foreign(reference string) Report {
+	report := Report{Reference: cmp.Or(s.ledger.another(reference), "00000000-0000-7000-8000-000000000000"), ProviderReference: "PSB-FOREIGN",
+		Status: invoice.Rejected, Sequence: 999, ReportedAt: s.options.Clock().UTC().Format(timeFormat),
+		States: map[invoice.Dimension]Reported{}, Messages: []Message{}}
+	for _, dimension := range invoice.Dimensions {
+		report.States[dimension] = Reported{Value: wordRejected, Terminal: true}
+	}
+	return report
+}
+
+// wrongTypes is the right answer with one member of a wrong type, another one for each n.
+func wrongTypes(body []byte, kind calls, n int) ([]byte, error) {
+	type fault struct{ member, value string }
+	faults := []fault{{"status", `1`}, {"states", `["accepted","accepted","accepted","accepted"]`}, {"sequence", `"1"`}, {"reference", `{"id":7}`},
+		{"states", `{"submission_state":{"value":1,"terminal":true}}`}, {"states", `{"receiver_state":{"value":"accepted","terminal":"yes"}}`}, {"sequence", `1.5`}}
+	if kind == purchasePages {
+		faults = []fault{{"purchases", `{"id":"P-1"}`}, {"next_cursor", `7`}, {"has_more", `"no"`}}
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(body, &object); err != nil {
+		return nil, fmt.Errorf("distort an answer: %w", err)
+	}
+	wrong := faults[n%len(faults)]
+	object[wrong.member] = json.RawMessage(wrong.value)
+	return json.Marshal(object)
+}
+
+// drip lets the right answer go piece by piece.
+func (s *Server) drip(answer *capture, w http.ResponseWriter, r *http.Request) {
+	maps.Copy(w.Header(), answer.header)
+	w.WriteHeader(answer.status)
+	body := answer.body.Bytes()
+	size := max(1, len(body)/drips)
+	pause := s.options.Silence / time.Duration(max(1, len(body)/size))
+	for piece := range slices.Chunk(body, size) {
+		if _, err := w.Write(piece); err != nil {
+			return // the caller has hung up
+		}
+		if http.NewResponseController(w).Flush() != nil || !s.wait(r, pause) {
+			return
+		}
+	}
+}
+
+// wait is silent, unless the caller hangs up or the server closes.
+func (s *Server) wait(r *http.Request, silence time.Duration) (over bool) {
+	timer := time.NewTimer(silence)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+	case <-s.closing:
+	}
+	return false
+}
+
+// capture holds an answer back.
+type capture struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements [http.ResponseWriter].
+func (c *capture) Header() http.Header { return c.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (c *capture) WriteHeader(status int) { c.status = status }
+
+// Write implements [http.ResponseWriter].
+func (c *capture) Write(text []byte) (int, error) { return c.body.Write(text) }
+
+// send lets the answer go with the given body.
+func (c *capture) send(w http.ResponseWriter, body []byte) {
+	maps.Copy(w.Header(), c.header)
+	w.Header().Del("Content-Length") // of the right body
+	w.WriteHeader(c.status)
+	// The caller may hang up at any time.
+	_, _ = w.Write(body) //nolint:gosec // no browser reads it, and echoing what was sent is what it is for
+}
+
+// sendHuge lets the answer go padded to [hugeBody], in pieces: a JSON object stays one, other bytes get a tail.
+func (c *capture) sendHuge(w http.ResponseWriter) {
+	maps.Copy(w.Header(), c.header)
+	w.Header().Del("Content-Length")
+	w.WriteHeader(c.status)
+	head, end := c.body.Bytes(), []byte(nil)
+	if open, isObject := bytes.CutSuffix(head, []byte("}")); isObject {
+		head, end = append(slices.Clone(open), `,"padding":"`...), []byte(`"}`)
+	}
+	padding := bytes.Repeat([]byte("x"), 64<<10)
+	left := hugeBody - len(head) - len(end)
+	piece := head
+	for {
+		if _, err := w.Write(piece); err != nil {
+			return // the caller has hung up
+		}
+		if left <= 0 {
+			break
+		}
+		piece = padding[:min(len(padding), left)]
+		left -= len(piece)
+	}
+	// The caller may hang up at any time.
+	_, _ = w.Write(end)
+}

@@ -1,0 +1,46 @@
+package fakeprovider
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+)
+
+// validate is the provider sandbox's regulated validation: a few rules of EN 16931, as verdicts. What the
+// service only advises on, a provider refuses, so the rules are the ones behind that advice; gaps of the seller's
+// profile and rules of taste are left out. The messages are in the order of the fields' paths; none means accepted.
+func validate(d *api.Draft) []Message {
+	var messages []Message
+	for _, field := range invoice.Missing(d) {
+		messages = append(messages, Message{Code: "SANDBOX-MISSING", Text: field + ": is missing"})
+	}
+	for field, faults := range invoice.Warnings(d, nil) {
+		if strings.HasPrefix(field, "seller.") {
+			continue
+		}
+		for _, fault := range faults {
+			if fatal(fault.Rule) {
+				messages = append(messages, Message{Code: fault.Rule, Text: field + ": " + fault.Message})
+			}
+		}
+	}
+	slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(a.Text, b.Text) })
+	return messages
+}
+
+// fatal tells whether a broken rule makes the provider sandbox refuse a document.
+func fatal(rule string) bool {
+	switch rule {
+	case "country_unknown", // BT-55
+		"tax_category_unknown",       // BT-151
+		"endpoint_scheme_unknown",    // BT-49-1
+		"total_mismatch",             // total with tax (BT-112), away by more than one minor unit per item
+		"base_quantity_not_positive": // BT-149
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,72 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"quittance/internal/store"
+	"quittance/internal/webhook"
+)
+
+// ResetResult is what a reset has made.
+type ResetResult struct {
+	Account store.ID
+	// Drafts, CreditNotes, Incoming and Subscriptions count the synthetic data.
+	Drafts, CreditNotes, Incoming, Subscriptions int
+	// Pending counts the deliveries that are still on their way; a running server makes them.
+	Pending int
+}
+
+// ErrWhichAccount says that a reset has to be told the account.
+var ErrWhichAccount = errors.New("there is not exactly one account: say which with --account ID")
+
+// Reset gives an account a fresh tenant with synthetic data and freezes the old one. It works beside a running server,
+// which delivers the events; account is nil when there is only one. patience is how long to wait for the deliveries.
+func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string, now time.Time, patience time.Duration) (ResetResult, error) {
+	// What the server may deliver to is the server's policy; here only the form of the destination is looked at.
+	anywhere := webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
+	if _, err := anywhere.ParseDestination(receiver); err != nil {
+		return ResetResult{}, fmt.Errorf("--receiver: %w", err)
+	}
+	if account == nil {
+		accounts, err := db.Accounts(ctx)
+		if err != nil {
+			return ResetResult{}, err
+		}
+		if len(accounts) != 1 {
+			return ResetResult{}, ErrWhichAccount
+		}
+		account = &accounts[0].ID
+	}
+	tenant, err := db.ResetTenant(ctx, *account)
+	if err != nil {
+		return ResetResult{}, err
+	}
+	if err := Seed(ctx, tenant, receiver, now, func(string) {}); err != nil {
+		return ResetResult{}, err
+	}
+	if err := settle(ctx, tenant, patience); err != nil {
+		return ResetResult{}, err
+	}
+	pending, err := tenant.PendingDeliveries(ctx)
+	return ResetResult{Account: *account, Drafts: seededDrafts, CreditNotes: seededCreditNotes, Incoming: seededIncoming,
+		Subscriptions: seededSubscriptions, Pending: pending}, err
+}
+
+// Defaults returns the account and the receiver of a data directory's sandbox.
+func (l Layout) Defaults() (account *store.ID, receiver string, err error) {
+	saved, err := l.load()
+	if err != nil || saved == nil {
+		return nil, "", err
+	}
+	id, err := store.ParseID(saved.AccountID)
+	if err != nil {
+		return nil, "", fmt.Errorf("account of the sandbox: %w", err)
+	}
+	return &id, receiverURL(saved.ReceiverListen), nil
+}
+
+func receiverURL(listen string) string { return "https://" + listen + "/hooks" }

@@ -1,0 +1,450 @@
+// Package sandbox runs a complete installation on one machine: the service, the provider sandbox that it calls over real
+// HTTP, a webhook receiver over HTTPS, and an account made for the run. The command "quittance sandbox" and the tests
+// use it.
+//
+// Its invariants: the parties of package fakeprovider know nothing of the service's database; two sandboxes share no
+// credential; a start on an existing data directory seeds nothing, keeps ports, certificates and ledger, and shows no
+// password (contract, section 10).
+//
+// Start reading at [Start], then [Sandbox.Run].
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/account"
+	"quittance/internal/fakeprovider"
+	"quittance/internal/secret"
+	"quittance/internal/service"
+	"quittance/internal/store"
+)
+
+// Config is what a sandbox is made from.
+type Config struct {
+	// Service is the configuration of the service; Start fills in environment, keys and the receiver's address, and the
+	// database when it is empty.
+	Service service.Config
+	// ProviderListen is the address of the provider sandbox; port 0 takes a free one, or the one of the last start.
+	ProviderListen string
+	// Data is the data directory; "" makes a temporary one that is removed at the end.
+	Data string
+	// Empty leaves a fresh sandbox without synthetic data.
+	Empty bool
+	// Chaos is how often the provider misbehaves by chance: off, low or high; off when empty. ChaosSeed seeds the chance:
+	// the same calls go wrong in the same way. Synthetic data are made without chaos.
+	Chaos     string
+	ChaosSeed uint64
+	// Pace scales the provider's clock; see [fakeprovider.Options].
+	Pace time.Duration
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Info is what a newcomer has to know of a running sandbox.
+type Info struct {
+	BaseURL            string `json:"base_url"`
+	ConsoleURL         string `json:"console_url"`
+	ProviderURL        string `json:"provider_url"`
+	ProviderCredential string `json:"provider_credential"`
+	ReceiverURL        string `json:"receiver_url"`
+	ReceiverCA         string `json:"receiver_ca"`
+	AccountID          string `json:"account_id"`
+	Company            string `json:"company"`
+	Email              string `json:"email"`
+	// Password is shown by the first start alone.
+	Password string `json:"password"`
+	DataDir  string `json:"data_dir"`
+	PID      int    `json:"pid"`
+}
+
+// Sandbox is a started sandbox.
+type Sandbox struct {
+	// Info tells where it is and how to log in.
+	Info Info
+	// Receiver is its webhook receiver.
+	Receiver *fakeprovider.Receiver
+	// Provider is its provider.
+	Provider *fakeprovider.Server
+
+	config    Config
+	layout    Layout
+	temporary bool
+	seed      bool // synthetic data is to be made
+	service   *service.Service
+	servers   []*http.Server
+	listeners []net.Listener
+}
+
+// Start opens every part and, in a fresh data directory, makes the account. Nothing is served before [Sandbox.Run].
+func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Sandbox{config: config}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if err := s.directory(); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	saved, err := s.layout.load()
+	if err != nil {
+		return nil, err
+	}
+	fresh := saved == nil
+	if fresh {
+		if saved, err = s.firstState(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.open(ctx, saved); err != nil {
+		return nil, err
+	}
+	if fresh {
+		if s.Info.Password, err = s.makeAccount(ctx, saved); err != nil {
+			return nil, err
+		}
+		s.seed = !config.Empty
+	}
+	if s.seed {
+		if err := s.Provider.SetChaos(fakeprovider.ChaosOff, 0); err != nil {
+			return nil, err
+		}
+	}
+	saved.Listen, saved.ProviderListen, saved.ReceiverListen = s.service.Address(), s.listeners[0].Addr().String(), s.listeners[1].Addr().String()
+	if err := s.layout.save(*saved); err != nil {
+		return nil, err
+	}
+	s.describe(saved)
+	return s, nil
+}
+
+// directory makes the data directory, or closes one that is there to others. Its path is absolute from here on.
+func (s *Sandbox) directory() error {
+	if s.config.Data == "" {
+		made, err := os.MkdirTemp("", "quittance-sandbox-")
+		if err != nil {
+			return err
+		}
+		s.layout, s.temporary = Layout(made), true
+	}
+	path, err := filepath.Abs(cmp.Or(s.config.Data, string(s.layout)))
+	if err != nil {
+		return err
+	}
+	s.layout = Layout(path)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	inside, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	if len(inside) > 0 && !slices.ContainsFunc(inside, func(e os.DirEntry) bool { return e.Name() == filepath.Base(s.layout.state()) }) {
+		return nil // what is in it is not only ours: its files are private each by itself
+	}
+	tightened, err := secret.MakePrivate(path)
+	if tightened {
+		s.config.Log.Warn("others had access to the data directory: its mode is stricter now", "directory", path)
+	}
+	return err
+}
+
+// firstState makes what a fresh sandbox has to itself.
+func (s *Sandbox) firstState() (*state, error) {
+	credential, err := secret.NewPassword(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	var tag [4]byte
+	if _, err := rand.Read(tag[:]); err != nil {
+		return nil, fmt.Errorf("randomness: %w", err)
+	}
+	return &state{Database: s.config.Service.Database, ReceiverListen: "127.0.0.1:0",
+		ProviderCredential: credential.Reveal(), Company: "Sandbox Trading LLC", Email: "owner-" + hex.EncodeToString(tag[:]) + "@sandbox.example"}, nil
+}
+
+// open opens the provider, the receiver and the service.
+func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
+	if s.Provider, err = fakeprovider.New(fakeprovider.Options{Dir: s.layout.provider(), Credential: secret.New(saved.ProviderCredential),
+		Chaos: s.config.Chaos, ChaosSeed: s.config.ChaosSeed, Pace: s.config.Pace, Clock: s.config.Now, Log: s.config.Log}); errors.Is(err, fakeprovider.ErrLedgerInUse) {
+		return fmt.Errorf("another sandbox is running on the data directory %s", s.layout)
+	} else if err != nil {
+		return err
+	}
+	if err := s.serve(ctx, kept(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider, nil); err != nil {
+		return fmt.Errorf("provider sandbox: %w", err)
+	}
+	identity, err := fakeprovider.ReceiverIdentity(string(s.layout), s.config.Now())
+	if err != nil {
+		return err
+	}
+	s.Info.ReceiverCA = identity.Authority
+	s.Receiver = fakeprovider.NewReceiver(s.config.Now, s.config.Log)
+	if err := s.serve(ctx, saved.ReceiverListen, s.Receiver, &identity.Certificate); err != nil {
+		return fmt.Errorf("receiver: %w", err)
+	}
+	config := s.config.Service
+	config.Environment, config.API, config.Workers, config.Trial = service.Sandbox, true, true, true
+	config.Listen = kept(config.Listen, saved.Listen, "127.0.0.1:8080")
+	if config.Database == "" {
+		config.Database = saved.Database
+	}
+	if config.Database == "" {
+		config.Database = s.layout.DefaultDatabase()
+	}
+	if config.Keys, err = s.layout.Keys(); err != nil {
+		return err
+	}
+	config.ReloadKeys = func() (*secret.Keyring, error) { return secret.ReadKeyFile(s.layout.KeyFile()) }
+	at, err := netip.ParseAddrPort(s.listeners[1].Addr().String())
+	if err != nil {
+		return fmt.Errorf("receiver address: %w", err)
+	}
+	config.Destinations.AllowAddrs = append(config.Destinations.AllowAddrs, at)
+	if config.Destinations.RootCAs, err = trustAlso(config.Destinations.RootCAs, identity.Authority); err != nil {
+		return err
+	}
+	if s.service, err = service.Open(ctx, config); err != nil {
+		return err
+	}
+	s.Provider.RedirectTo("http://" + s.service.Address())
+	return nil
+}
+
+// kept is the address to listen on: the one that is asked for, the one of the last start when none is or any port will
+// do, and otherwise the usual one.
+func kept(asked, saved, usual string) string {
+	_, port, err := net.SplitHostPort(asked)
+	if saved != "" && (asked == "" || err == nil && port == "0") {
+		return saved
+	}
+	return cmp.Or(asked, usual)
+}
+
+// trustAlso returns pool, or the system's authorities, with one more.
+func trustAlso(pool *x509.CertPool, path string) (*x509.CertPool, error) {
+	if pool == nil {
+		system, err := x509.SystemCertPool()
+		if err != nil {
+			system = x509.NewCertPool() // a machine without authorities reaches the receiver all the same
+		}
+		pool = system
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("receiver authority: %w", err)
+	}
+	pool = pool.Clone()
+	pool.AppendCertsFromPEM(text)
+	return pool, nil
+}
+
+// serve listens for a part; it answers from Run on.
+func (s *Sandbox) serve(ctx context.Context, address string, handler http.Handler, certificate *tls.Certificate) error {
+	var listening net.ListenConfig
+	listener, err := listening.Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	server := fakeprovider.NewHTTPServer(handler)
+	server.ErrorLog = slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug)
+	if certificate != nil {
+		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12}
+	}
+	s.servers, s.listeners = append(s.servers, server), append(s.listeners, listener)
+	return nil
+}
+
+// makeAccount makes the account of a fresh sandbox, with a profile and an active connection to its provider. It
+// returns the password, which nothing keeps.
+func (s *Sandbox) makeAccount(ctx context.Context, saved *state) (password string, err error) {
+	text, err := secret.NewPassword(rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	hash, err := account.DefaultCost().Hash(text.Reveal())
+	if err != nil {
+		return "", err
+	}
+	db := s.service.DB()
+	made, err := db.CreateAccount(ctx, saved.Company, store.NewUser{Email: saved.Email, Name: "Sandbox Owner", PasswordHash: hash})
+	if err != nil {
+		return "", err
+	}
+	saved.AccountID = made.ID.String()
+	if err := db.SetProfile(ctx, made.ID, syntheticProfile(saved.Company)); err != nil {
+		return "", err
+	}
+	connection, err := db.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: service.Sandbox,
+		BaseURL: "http://" + s.listeners[0].Addr().String(), Credential: secret.New(saved.ProviderCredential)})
+	if err != nil {
+		return "", err
+	}
+	if _, err := db.ActivateConnection(ctx, connection.ID); err != nil {
+		return "", err
+	}
+	return text.Reveal(), nil
+}
+
+// syntheticProfile is a seller that does not exist.
+func syntheticProfile(company string) api.Profile {
+	return api.Profile{LegalName: &company, Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
+		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
+		LegalRegistration: new("EX-000001"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("SANDBOX")}
+}
+
+func (s *Sandbox) describe(saved *state) {
+	base := "http://" + s.service.Address()
+	s.Info.BaseURL, s.Info.ConsoleURL = base, base+"/"
+	s.Info.ProviderURL, s.Info.ProviderCredential = "http://"+saved.ProviderListen, saved.ProviderCredential
+	s.Info.ReceiverURL = receiverURL(saved.ReceiverListen)
+	s.Info.AccountID, s.Info.Company, s.Info.Email = saved.AccountID, saved.Company, saved.Email
+	s.Info.DataDir, s.Info.PID = string(s.layout), os.Getpid()
+}
+
+// DB returns the sandbox's store.
+func (s *Sandbox) DB() *store.DB { return s.service.DB() }
+
+// Run serves until ctx ends. ready is called once everything answers.
+func (s *Sandbox) Run(ctx context.Context, ready func(Info) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var running sync.WaitGroup
+	failures := make(chan error, len(s.servers)+2)
+	for n, server := range s.servers {
+		running.Go(func() {
+			var err error
+			if server.TLSConfig != nil {
+				err = server.ServeTLS(s.listeners[n], "", "")
+			} else {
+				err = server.Serve(s.listeners[n])
+			}
+			if !errors.Is(err, http.ErrServerClosed) {
+				failures <- err
+				stop()
+			}
+		})
+	}
+	var serviceDone sync.WaitGroup
+	serviceDone.Go(func() {
+		failures <- s.service.Run(ctx)
+		stop()
+	})
+	if err := s.announce(ctx, ready); err != nil {
+		failures <- err
+		stop()
+	}
+	serviceDone.Wait()
+	// The service's own work ends first: its provider and its receiver still answer until then.
+	for _, server := range s.servers {
+		if err := server.Close(); err != nil {
+			s.config.Log.DebugContext(ctx, "closing", "error", err)
+		}
+	}
+	running.Wait()
+	s.service = nil // it has closed itself
+	err := s.close()
+	close(failures)
+	for failure := range failures {
+		err = errors.Join(err, failure)
+	}
+	return err
+}
+
+// announce waits until the API answers, then tells ready.
+func (s *Sandbox) announce(ctx context.Context, ready func(Info) error) error {
+	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Info.BaseURL+"/readyz", http.NoBody)
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(request)
+		if err == nil {
+			err = response.Body.Close()
+			if err == nil && response.StatusCode == http.StatusOK {
+				if err := s.makeSeed(ctx); err != nil {
+					return err
+				}
+				return ready(s.Info)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// makeSeed makes the synthetic data of a fresh sandbox, once everything answers: its events are really delivered.
+func (s *Sandbox) makeSeed(ctx context.Context) error {
+	if !s.seed {
+		return nil
+	}
+	id, err := store.ParseID(s.Info.AccountID)
+	if err != nil {
+		return fmt.Errorf("account: %w", err)
+	}
+	tenant, err := s.DB().Tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := Seed(ctx, tenant, s.Info.ReceiverURL, s.config.Now(), s.Receiver.Trust); err != nil {
+		return err
+	}
+	if err := settle(ctx, tenant, seedPatience); err != nil {
+		return err
+	}
+	return s.Provider.SetChaos(cmp.Or(s.config.Chaos, fakeprovider.ChaosOff), s.config.ChaosSeed)
+}
+
+// seedPatience is how long a start waits for the deliveries of its synthetic events.
+const seedPatience = 15 * time.Second
+
+// close gives back what is open.
+func (s *Sandbox) close() error {
+	var errs []error
+	for _, listener := range slices.Backward(s.listeners) {
+		if err := listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.service != nil {
+		errs = append(errs, s.service.Close())
+	}
+	if s.Provider != nil {
+		errs = append(errs, s.Provider.Close())
+	}
+	if s.temporary {
+		errs = append(errs, os.RemoveAll(string(s.layout)))
+	}
+	return errors.Join(errs...)
+}
+
+// WriteReadyFile writes a sandbox's information to a private file, in one step.
+func WriteReadyFile(path string, info Info) error { return writeJSON(path, info) }

@@ -1,0 +1,153 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/internal/webhook"
+)
+
+// What a sandbox holds after a reset (specification, part 1).
+const (
+	seededDrafts        = 25
+	seededCreditNotes   = 10
+	seededIncoming      = 5
+	seededSubscriptions = 2
+)
+
+// Seed fills a fresh tenant with synthetic data: drafts, credit-note drafts linked to them, webhook subscriptions to the
+// receiver, and incoming e-invoices, whose events are then really delivered. No regulated submission is made. trust is
+// told the signing secrets of the subscriptions, which nothing else shows.
+func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.Time, trust func(secret string)) error {
+	for n := range seededSubscriptions {
+		key, err := webhook.NewSecret(rand.Reader)
+		if err != nil {
+			return err
+		}
+		trust(key)
+		if _, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: receiver, Events: api.EventKinds[:],
+			Description: new([...]string{"Synthetic: bookkeeping", "Synthetic: archive"}[n]), Secret: secret.New(key)}); err != nil {
+			return fmt.Errorf("seed a subscription: %w", err)
+		}
+	}
+	var drafts []store.Invoice
+	for n := range seededDrafts {
+		created, err := tenant.CreateInvoice(ctx, syntheticDraft(n, now))
+		if err != nil {
+			return fmt.Errorf("seed a draft: %w", err)
+		}
+		drafts = append(drafts, created)
+	}
+	for n := range seededCreditNotes {
+		if err := seedCreditNote(ctx, tenant, drafts[2*n], n, now); err != nil {
+			return err
+		}
+	}
+	documents, err := syntheticIncoming(now)
+	if err != nil {
+		return err
+	}
+	if err := tenant.SeedIncoming(ctx, documents); err != nil {
+		return fmt.Errorf("seed the incoming e-invoices: %w", err)
+	}
+	return nil
+}
+
+// seedCreditNote credits a draft, every other one in full.
+func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.Invoice, n int, now time.Time) error {
+	request := api.CreditNoteRequest{InvoiceID: new(credited.ID.String()), CreditNoteNumber: new(fmt.Sprintf("SYN-CN-%03d", n+1)),
+		IssueDate: new(now.Format(time.DateOnly)), Reason: new("Synthetic credit note of the sandbox."), Kind: new(api.CreditFull)}
+	if n%2 == 1 {
+		request.Kind, request.Items = new(api.CreditPartial), []api.CreditItemRequest{{Position: new(0), Quantity: new(api.MustDecimal("1"))}}
+	}
+	_, err := tenant.CreateCreditNote(ctx, credited.ID, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+		credit, faults := invoice.NewCredit(draft, live, &request)
+		if len(faults) > 0 {
+			return store.NewCreditNote{}, fmt.Errorf("seed a credit note: %v", faults)
+		}
+		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason, Credit: credit}, nil
+	})
+	return err
+}
+
+// syntheticDraft is the n-th draft, from 0: a company that does not exist buys something ordinary.
+func syntheticDraft(n int, now time.Time) *api.Draft {
+	buyers := [...]string{"Palm Trading LLC", "Dune Logistics FZE", "Creek Hardware LLC", "Oasis Catering LLC", "Falcon Printing LLC"}
+	goods := [...]struct{ code, name, unit string }{{"SYN-CONS", "Consulting", "HUR"}, {"SYN-PAPER", "Paper, A4", "H87"}, {"SYN-FRT", "Freight", "E48"}}
+	item, quantity, price := goods[n%len(goods)], n%7+2, 50*(n%9+1)
+	net := quantity * price
+	issued := now.AddDate(0, 0, -n)
+	return &api.Draft{
+		InvoiceNumber: new(fmt.Sprintf("SYN-%03d", n+1)), RecipientName: new(buyers[n%len(buyers)]), RecipientNetworkID: new(strconv.Itoa(1000000100 + n)),
+		BuyerEndpointScheme: new("0235"), BuyerStreet: new(strconv.Itoa(n+1) + " Synthetic Road"), BuyerCity: new("Dubai"), BuyerSubdivision: new("DXB"),
+		BuyerCountry: new("AE"), TotalAmount: new(api.MustDecimal(cents(105 * net))), Currency: new("AED"),
+		IssueDate: new(issued.Format(time.DateOnly)), IssueTime: new("09:30"), DueDate: new(issued.AddDate(0, 0, 30).Format(time.DateOnly)), PaymentMeansCode: new("30"),
+		Items: []api.Item{{ItemCode: &item.code, Name: &item.name, Description: new("Synthetic line of the sandbox."), UnitCode: &item.unit,
+			Quantity: new(api.MustDecimal(strconv.Itoa(quantity))), BaseQuantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal(cents(100 * price))),
+			GrossUnitPrice: new(api.MustDecimal(cents(100 * price))), DiscountAmount: new(api.MustDecimal("0.00")), VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}},
+	}
+}
+
+// cents writes a number of hundredths as a decimal.
+func cents(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
+
+// syntheticIncoming are the purchase documents: five, the first of them with a second revision.
+func syntheticIncoming(now time.Time) ([]store.NewIncoming, error) {
+	var out []store.NewIncoming
+	for n := range seededIncoming {
+		document, err := incomingDocument(n, 1, now)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, document)
+	}
+	revised, err := incomingDocument(0, 2, now)
+	return append(out, revised), err
+}
+
+// incomingDocument is a revision of the n-th purchase document, with metadata as the provider protocol gives it.
+func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error) {
+	id, number := fmt.Sprintf("SYN-IN-%03d", n+1), fmt.Sprintf("SUP-%03d", n+1)
+	total := api.MustDecimal(cents(52500 * (n + revision)))
+	issued, due, received := now.AddDate(0, 0, -n-3).Format(time.DateOnly), now.AddDate(0, 0, 27-n).Format(time.DateOnly), now.UTC().Truncate(time.Microsecond)
+	body := fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?><Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"><ID>%s</ID>`+
+		`<IssueDate>%s</IssueDate><Note>Synthetic document of the sandbox, revision %d.</Note></Invoice>`, number, issued, revision)
+	metadata, err := json.Marshal(map[string]any{"id": id, "document_type": "380", "invoice_number": number, "supplier_name": "Synthetic Supplies LLC",
+		"supplier_network_id": "1000000900", "issue_date": issued, "due_date": due, "currency": "AED", "total_amount": total,
+		"media_type": "application/xml", "received_at": received.Format(time.RFC3339Nano)})
+	if err != nil {
+		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
+	}
+	return store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: &number, SupplierName: new("Synthetic Supplies LLC"),
+		SupplierNetworkID: new("1000000900"), IssueDate: &issued, DueDate: &due, Currency: new("AED"), TotalAmount: &total, ReceivedAt: &received,
+		MediaType: "application/xml", Metadata: metadata, Body: []byte(body), Retained: true}, nil
+}
+
+// settle waits until the tenant's deliveries have ended or patience is used up; what is still on its way then goes on
+// by itself.
+func settle(ctx context.Context, tenant *store.Tenant, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		pending, err := tenant.PendingDeliveries(ctx)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err == nil && pending == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
