@@ -75,7 +75,8 @@ crash:
 replicas:
 	go test -run 'TestReplicasRace|TestKilledInside|TestRolling|TestPostgresInTrouble|TestDiskFull|TestAdditive|TestMigrateBeside|TestPingWrites' -v -timeout 1h ./cmd/quittance ./internal/store
 evidence:
-	go test -run 'TestAppendOnly|TestAnyAlteration|TestAlteredBefore|TestTampered|TestAnchor|TestEvidenceOfBefore|TestMovedTo|TestVerify|TestSeals|TestExport' -v ./internal/store ./cmd/quittance
+	go test -count=1 -run 'TestAppendOnly|TestAnyAlteration|TestAlteredBefore|TestTampered|TestAnchor|TestEvidenceOfBefore|TestMovedTo|TestVerify|TestSeals|TestExport' -v ./internal/store -every-row
+	go test -count=1 -run 'TestAppendOnly|TestTampered|TestAnchor|TestVerify|TestSeals|TestExport|TestScripts/evidence' -v ./cmd/quittance
 canaries:
 	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./cmd/quittance
 
