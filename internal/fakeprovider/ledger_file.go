@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"quittance/internal/secret"
 )
 
 // ledgerName is the ledger's file in the data directory.
@@ -81,16 +83,7 @@ func (l *Ledger) recover(dir string) (size int64, err error) {
 	if err := l.file.Sync(); err != nil {
 		return 0, fmt.Errorf("sync the ledger: %w", err)
 	}
-	return size, syncDirectory(dir)
-}
-
-// syncDirectory makes the file's name durable.
-func syncDirectory(dir string) error {
-	handle, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("open the data directory: %w", err)
-	}
-	return errors.Join(handle.Sync(), handle.Close())
+	return size, secret.SyncDirectory(dir)
 }
 
 // load applies every whole line and returns where the last one ends.

@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// minBase64 is the shortest base64 text that is taken for a secret's; shorter ones occur by chance.
+	// minBase64 is the length of the shortest base64 text that counts as an echo; shorter texts occur by chance.
 	minBase64 = 8
-	// minTail is how much of a form must stand at the end of a truncated answer to count.
+	// minTail is how many characters of a form at the end of a truncated response count as an echo.
 	minTail = 8
 )
 
-// NewEcho returns a function that tells whether a text holds the secret in one of these forms, in upper or lower case:
+// NewEcho returns a function that reports whether a text contains the secret in one of these forms, in upper or lower case:
 // verbatim, reversed, base64 or base64url (at each alignment, with or without padding), hex, or with any of its
-// characters written as JSON, URL or HTML escapes. A truncated text also counts when it ends in the beginning of one.
+// characters written as JSON, URL or HTML escapes. A truncated text also counts if it ends with the beginning of a form.
+// No text contains an empty secret.
 //
-// It is a function, because a struct with the forms in it could be printed. Nothing holds an empty secret.
+// NewEcho returns a function because a struct with the forms in it could be printed.
 func NewEcho(t Text) func(text []byte, truncated bool) bool {
 	forms := echoForms(t.Reveal())
 	return func(text []byte, truncated bool) bool {
@@ -57,9 +58,9 @@ func echoForms(value string) [][]byte {
 	return forms
 }
 
-// base64Core returns the characters that every base64 text of something holding the value has, when the
-// value begins at the given offset of a group of three bytes: whole groups only, for the characters at both
-// edges also depend on the neighbours.
+// base64Core returns the characters that the base64 encoding of any text with the value has in common, if the value begins at
+// the given offset of a group of three bytes. It encodes whole groups only, because the characters at both ends also depend on
+// the surrounding bytes.
 func base64Core(encoding *base64.Encoding, value string, alignment int) []byte {
 	skip := (3 - alignment) % 3
 	if len(value) < skip {
@@ -69,12 +70,12 @@ func base64Core(encoding *base64.Encoding, value string, alignment int) []byte {
 	return []byte(encoding.EncodeToString([]byte(inner[:len(inner)/3*3])))
 }
 
-// readings returns a text as it is, and with its JSON, URL and HTML escapes undone one after the other, all in ASCII
-// lower case.
+// readings returns a text, and the text with its JSON, URL and HTML escapes decoded one after the other, all in ASCII lower
+// case.
 func readings(text []byte) [][]byte {
 	out := [][]byte{lower(text)}
-	for _, undo := range []func([]byte) []byte{undoJSON, undoURL, undoHTML} {
-		if plain := undo(text); !bytes.Equal(plain, text) {
+	for _, unescape := range []func([]byte) []byte{unescapeJSON, unescapeURL, unescapeHTML} {
+		if plain := unescape(text); !bytes.Equal(plain, text) {
 			text = plain
 			out = append(out, lower(plain))
 		}
@@ -82,9 +83,9 @@ func readings(text []byte) [][]byte {
 	return out
 }
 
-// undoJSON replaces \uXXXX of ASCII characters, and the escapes of a slash, a backslash and a quote.
-func undoJSON(text []byte) []byte {
-	return undo(text, '\\', func(rest []byte) (byte, int) {
+// unescapeJSON replaces \uXXXX of ASCII characters, and the escapes of a slash, a backslash and a quote.
+func unescapeJSON(text []byte) []byte {
+	return unescape(text, '\\', func(rest []byte) (byte, int) {
 		if len(rest) >= 2 && strings.IndexByte(`/\"`, rest[1]) >= 0 {
 			return rest[1], 2
 		}
@@ -95,9 +96,9 @@ func undoJSON(text []byte) []byte {
 	})
 }
 
-// undoURL replaces %XX.
-func undoURL(text []byte) []byte {
-	return undo(text, '%', func(rest []byte) (byte, int) {
+// unescapeURL replaces %XX.
+func unescapeURL(text []byte) []byte {
+	return unescape(text, '%', func(rest []byte) (byte, int) {
 		if len(rest) < 3 {
 			return 0, 0
 		}
@@ -105,15 +106,16 @@ func undoURL(text []byte) []byte {
 	})
 }
 
-func undoHTML(text []byte) []byte {
+func unescapeHTML(text []byte) []byte {
 	if bytes.IndexByte(text, '&') < 0 {
 		return text
 	}
 	return []byte(html.UnescapeString(string(text)))
 }
 
-// undo replaces what read recognises at each mark by one byte; read returns the length of the escape, 0 for none.
-func undo(text []byte, mark byte, read func(rest []byte) (byte, int)) []byte {
+// unescape replaces each escape that begins with mark by one byte. read returns that byte and the length of the escape, 0 if
+// there is none.
+func unescape(text []byte, mark byte, read func(rest []byte) (byte, int)) []byte {
 	if bytes.IndexByte(text, mark) < 0 {
 		return text
 	}
@@ -130,7 +132,7 @@ func undo(text []byte, mark byte, read func(rest []byte) (byte, int)) []byte {
 	return out
 }
 
-// parseByte reads hex digits as one byte of an escape of the given length; length 0 says that they are none.
+// parseByte parses the hex digits of an escape of the given length; it returns length 0 if they are not hex digits.
 func parseByte(digits []byte, length int) (byte, int) {
 	value, err := strconv.ParseUint(string(digits), 16, 8)
 	if err != nil {
@@ -139,7 +141,7 @@ func parseByte(digits []byte, length int) (byte, int) {
 	return byte(value), length
 }
 
-// lower returns a copy of text with its ASCII letters in lower case; other bytes stay what they are.
+// lower returns a copy of text with its ASCII letters in lower case; other bytes are unchanged.
 func lower(text []byte) []byte {
 	out := bytes.Clone(text)
 	for i, b := range out {
@@ -150,7 +152,7 @@ func lower(text []byte) []byte {
 	return out
 }
 
-// beginsAtEnd tells whether text ends in at least [minTail] characters of the beginning of form.
+// beginsAtEnd reports whether text ends with at least [minTail] characters of the beginning of form.
 func beginsAtEnd(text, form []byte) bool {
 	for n := min(len(form), len(text)); n >= minTail; n-- {
 		if bytes.HasSuffix(text, form[:n]) {

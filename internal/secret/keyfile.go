@@ -15,9 +15,9 @@ import (
 
 // The failures of key files.
 var (
-	// ErrKeyFileMode says that a key file is not a regular file that only its owner can read or write.
+	// ErrKeyFileMode means that a key file is not a regular file that only its owner can read or write.
 	ErrKeyFileMode = errors.New("secret: key file must be a regular file with mode 0600 or stricter")
-	// ErrKeyFileBehind says that a key file holds a key which the keyring lacks: replacing it would make values unreadable.
+	// ErrKeyFileBehind means that a key file holds a key that the keyring lacks: replacing it would make values unreadable.
 	ErrKeyFileBehind = errors.New("secret: key file holds a key that the new keyring lacks")
 )
 
@@ -27,10 +27,10 @@ const (
 	maxKeyFile = 1 << 20
 )
 
-// ReadKeyFile reads a keyring from a key file. It refuses one that its group or others can read or write
-// ([ErrKeyFileMode]) and one with other content than a keyset of ours ([ErrKeys]). No error shows content of the file.
+// ReadKeyFile reads a keyring from a key file. It returns [ErrKeyFileMode] if the group or others can read or
+// write the file, and [ErrKeys] if the file holds anything but a keyset of this package. No error shows content of the file.
 func ReadKeyFile(path string) (*Keyring, error) {
-	// Looked at before it is opened, because opening a named pipe would wait for a writer.
+	// Check before opening the file, because opening a named pipe would wait for a writer.
 	if err := checkMode(os.Stat(path)); err != nil {
 		return nil, fmt.Errorf("read key file %s: %w", path, err)
 	}
@@ -39,7 +39,7 @@ func ReadKeyFile(path string) (*Keyring, error) {
 		return nil, fmt.Errorf("read key file: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // nothing was written
-	// Looked at again, because the path may lead to another file by now.
+	// Check again, because the path may lead to another file by now.
 	if err := checkMode(file.Stat()); err != nil {
 		return nil, fmt.Errorf("read key file %s: %w", path, err)
 	}
@@ -60,7 +60,7 @@ func ReadKeyFile(path string) (*Keyring, error) {
 	return ring, nil
 }
 
-// checkMode takes the result of a stat call and refuses everything but a private regular file.
+// checkMode takes the result of a stat call and rejects everything but a private regular file.
 func checkMode(info fs.FileInfo, err error) error {
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func checkMode(info fs.FileInfo, err error) error {
 	return nil
 }
 
-// WriteKeyFile creates a key file: a Tink JSON keyset in clear text, mode 0600, complete and durable when it returns. It
-// never overwrites: an existing file is an error that wraps [fs.ErrExist].
+// WriteKeyFile creates a key file: a Tink JSON keyset in clear text with mode 0600. The file is complete and durable when
+// WriteKeyFile returns. It never overwrites a file: the error for an existing file wraps [fs.ErrExist].
 func (k *Keyring) WriteKeyFile(path string) error {
 	err := k.install(path, func(staged string) error { return os.Link(staged, path) })
 	if err != nil {
@@ -81,10 +81,9 @@ func (k *Keyring) WriteKeyFile(path string) error {
 	return nil
 }
 
-// ReplaceKeyFile puts the keyring in place of an existing key file after a rotation, in one step that a reader sees
-// wholly or not at all. It refuses with [ErrKeyFileBehind] when the file holds a key that k lacks, so that of two
-// rotations at the same time none is lost. The new file belongs to the user who runs this, which has to be the one who
-// reads it.
+// ReplaceKeyFile atomically replaces an existing key file after a rotation. It returns [ErrKeyFileBehind] if the file holds a
+// key that k lacks, so that neither of two concurrent rotations is lost. The new file belongs to the user who runs this
+// process, who must be the user who reads the file.
 func (k *Keyring) ReplaceKeyFile(path string) error {
 	err := k.install(path, func(staged string) error {
 		old, err := ReadKeyFile(path)
@@ -102,7 +101,7 @@ func (k *Keyring) ReplaceKeyFile(path string) error {
 	return nil
 }
 
-// contains tells whether k holds every key of old, the material included.
+// contains reports whether k holds every key of old, including its key material.
 func (k *Keyring) contains(old *Keyring) bool {
 	for i := range old.handle.Len() {
 		wanted, err := old.handle.Entry(i)
@@ -121,9 +120,9 @@ func (k *Keyring) contains(old *Keyring) bool {
 	return true
 }
 
-// install writes the keyring beside path and lets put bring it into place. The name of the staged file is fixed, so it
-// is also the lock between two writers; one that a crash has left behind has to be removed by hand, which the error
-// names.
+// install writes the keyring to a staged file beside path and calls put to move it to path. The name of the staged file is
+// fixed, so it also serves as the lock between two writers. An operator must remove a staged file that a crash has left
+// behind; the error names it.
 func (k *Keyring) install(path string, put func(staged string) error) error {
 	staged := path + ".new"
 	if err := k.create(staged); err != nil {
@@ -136,7 +135,7 @@ func (k *Keyring) install(path string, put func(staged string) error) error {
 	if err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(path))
+	return SyncDirectory(filepath.Dir(path))
 }
 
 // create writes the keyring to a file that must not exist, and makes it durable.
@@ -159,13 +158,4 @@ func (k *Keyring) create(path string) (err error) {
 		err = file.Sync()
 	}
 	return errors.Join(err, file.Close())
-}
-
-// syncDirectory makes the names in a directory durable.
-func syncDirectory(path string) error {
-	directory, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
 }

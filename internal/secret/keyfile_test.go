@@ -44,7 +44,7 @@ func TestKeyFileKeepsEveryKey(t *testing.T) {
 	if err := ring.WriteKeyFile(path); err != nil {
 		t.Fatal(err)
 	}
-	sealed, err := ring.Seal([]byte("plain"), place())
+	sealed, err := ring.Seal([]byte("plain"), binding())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestKeyFileKeepsEveryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain, err := read.Open(sealed, place()); err != nil || string(plain) != "plain" {
+	if plain, err := read.Open(sealed, binding()); err != nil || string(plain) != "plain" {
 		t.Errorf("opened %q, %v", plain, err)
 	}
 	if len(read.List()) != 2 || read.PrimaryID() != ring.PrimaryID() {
@@ -207,7 +207,7 @@ func decode(t *testing.T, file []byte) map[string]any {
 
 func TestDisabledKeyIsListedAndDoesNotOpen(t *testing.T) {
 	old := generate(t)
-	sealed, err := old.Seal([]byte("x"), place())
+	sealed, err := old.Seal([]byte("x"), binding())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestDisabledKeyIsListedAndDoesNotOpen(t *testing.T) {
 	if keys := ring.List(); len(keys) != 2 || keys[0] != (secret.Key{ID: old.PrimaryID(), Status: "disabled"}) {
 		t.Errorf("List = %+v", keys)
 	}
-	if _, err := ring.OpenText(sealed, place()); !errors.Is(err, secret.ErrUnknownKey) {
+	if _, err := ring.OpenText(sealed, binding()); !errors.Is(err, secret.ErrUnknownKey) {
 		t.Errorf("open under a disabled key: %v, want ErrUnknownKey", err)
 	}
 }

@@ -14,51 +14,52 @@ import (
 
 // The failures of sealing and opening.
 var (
-	// ErrSealed says that a value does not open: it was altered, truncated, or sealed for another place.
+	// ErrSealed means that a value does not open: it was altered, truncated, or sealed for another binding.
 	ErrSealed = errors.New("secret: sealed value does not open")
-	// ErrUnknownKey says that a value stands under a key which this keyring does not hold enabled, for instance because the
-	// key file was changed after it was read.
-	ErrUnknownKey = errors.New("secret: sealed value stands under an unknown key")
-	// ErrPlace says that a place has no table, no column or no row, and so would bind a value to nothing.
-	ErrPlace = errors.New("secret: place is not complete")
-	// ErrKeys says that a keyset is not one of ours.
+	// ErrUnknownKey means that the key of a value is missing from this keyring or not enabled, for instance because the key
+	// file was changed after it was read.
+	ErrUnknownKey = errors.New("secret: sealed value uses an unknown key")
+	// ErrBinding means that a binding lacks its table, column or row.
+	ErrBinding = errors.New("secret: incomplete binding")
+	// ErrKeys means that a keyset has another format than the keysets of this package.
 	ErrKeys = errors.New("secret: not a keyset of AES-256-GCM keys")
 )
 
-// Place says where a sealed value stands. It is authenticated with the value, not stored in it.
-type Place struct {
+// Binding is the database cell that a sealed value is bound to. It is authenticated with the value but not stored in it.
+type Binding struct {
 	// Tenant identifies the account; empty for what belongs to no tenant.
 	Tenant []byte
 	// Table and Column name the database column.
 	Table, Column string
 	// Row identifies the row within its table.
 	Row []byte
-	// Bound are other values of the row, in a fixed order. A value that was sealed with them opens only while they are what
-	// they were, for instance a credential only with the address that it was meant for. Nil binds to the row alone.
+	// Bound holds other values of the row, in a fixed order. A value that was sealed with them opens only while they are
+	// unchanged: a credential, for instance, opens only with the address it was entered for. Nil binds to the row alone.
 	Bound []string
 }
 
-// Each label begins associated data, so that no other use of the same keys can produce it.
+// Associated data begins with one of these labels, so that no other use of the same keys can produce it. The texts are part of
+// the storage format.
 const (
-	placeLabel = "quittance/secret/place/v1"
+	rowLabel   = "quittance/secret/place/v1"
 	boundLabel = "quittance/secret/place/v2"
 )
 
-// associatedData encodes the place. Every part is preceded by its length in eight bytes, so that no two places have the
+// associatedData encodes the binding. Each part is preceded by its length in eight bytes, so that no two bindings have the
 // same encoding.
-func (p Place) associatedData() ([]byte, error) {
-	if p.Table == "" || p.Column == "" || len(p.Row) == 0 {
-		return nil, ErrPlace
+func (b Binding) associatedData() ([]byte, error) {
+	if b.Table == "" || b.Column == "" || len(b.Row) == 0 {
+		return nil, ErrBinding
 	}
-	out := []byte(placeLabel)
-	if p.Bound != nil {
+	out := []byte(rowLabel)
+	if b.Bound != nil {
 		out = []byte(boundLabel)
 	}
-	for _, part := range [...][]byte{p.Tenant, []byte(p.Table), []byte(p.Column), p.Row} {
+	for _, part := range [...][]byte{b.Tenant, []byte(b.Table), []byte(b.Column), b.Row} {
 		out = binary.BigEndian.AppendUint64(out, uint64(len(part)))
 		out = append(out, part...)
 	}
-	for _, value := range p.Bound {
+	for _, value := range b.Bound {
 		out = binary.BigEndian.AppendUint64(out, uint64(len(value)))
 		out = append(out, value...)
 	}
@@ -75,7 +76,7 @@ type Keyring struct {
 	aead    tink.AEAD
 	keys    []Key
 	primary uint32
-	file    string // it was read from; "" for one that was made
+	file    string // the path it was read from; "" for a generated keyring
 }
 
 // Key describes a key of a keyring without its material.
@@ -98,8 +99,8 @@ func Generate() (*Keyring, error) {
 	return newKeyring(handle)
 }
 
-// newKeyring refuses every keyset that holds another kind of key than [Generate] makes: the key number that sealed
-// values begin with is read by us, and associated data must be authenticated by every key.
+// newKeyring rejects a keyset that holds a key of another kind than those of [Generate]: this package reads the key number at
+// the start of sealed values, and every key must authenticate associated data.
 func newKeyring(handle *keyset.Handle) (*Keyring, error) {
 	primary, err := handle.Primary()
 	if err != nil {
@@ -125,7 +126,7 @@ func newKeyring(handle *keyset.Handle) (*Keyring, error) {
 	return ring, nil
 }
 
-// statusName returns the word for a status that [Key] shows.
+// statusName returns the name of a status as [Key] shows it.
 func statusName(status keyset.KeyStatus) string {
 	switch status {
 	case keyset.Enabled:
@@ -139,11 +140,11 @@ func statusName(status keyset.KeyStatus) string {
 	}
 }
 
-// ErrNoKey says that a keyring has no enabled key of a number, or that the key is the primary one and has to stay.
+// ErrNoKey means that a keyring has no enabled key with a number, or that the key is the primary key and cannot be disabled.
 var ErrNoKey = errors.New("secret: no such key")
 
-// Add returns a keyring that holds all keys of k and a new one, which does not seal until it is promoted, and its number.
-// k stays as it is.
+// Add returns a keyring with all keys of k and a new key, and the number of the new key, which does not seal until it is
+// promoted. It does not change k.
 func (k *Keyring) Add() (*Keyring, uint32, error) {
 	manager := keyset.NewManagerFromHandle(k.handle)
 	id, err := manager.Add(aead.AES256GCMKeyTemplate())
@@ -154,8 +155,8 @@ func (k *Keyring) Add() (*Keyring, uint32, error) {
 	return added, id, err
 }
 
-// Promote returns a keyring with the same keys, of which the one with this number is the primary. It returns [ErrNoKey]
-// when k does not hold it enabled. k stays as it is.
+// Promote returns a keyring with the same keys whose primary key is the one with this number. It returns [ErrNoKey] if k has
+// no such enabled key. It does not change k.
 func (k *Keyring) Promote(id uint32) (*Keyring, error) {
 	if !k.Holds(id) {
 		return nil, fmt.Errorf("%w: %d", ErrNoKey, id)
@@ -167,8 +168,8 @@ func (k *Keyring) Promote(id uint32) (*Keyring, error) {
 	return k.from(manager)
 }
 
-// Disable returns a keyring in which the key with this number opens nothing any more. It returns [ErrNoKey] when k does not
-// hold it enabled, or when it is the primary. k stays as it is.
+// Disable returns a keyring in which the key with this number is disabled and opens no values. It returns [ErrNoKey] if k has
+// no such enabled key, or if it is the primary key. It does not change k.
 func (k *Keyring) Disable(id uint32) (*Keyring, error) {
 	if !k.Holds(id) || id == k.primary {
 		return nil, fmt.Errorf("%w: %d", ErrNoKey, id)
@@ -180,7 +181,7 @@ func (k *Keyring) Disable(id uint32) (*Keyring, error) {
 	return k.from(manager)
 }
 
-// from returns the keyring that a manager has made of k.
+// from returns the keyring of a manager that was made from k.
 func (k *Keyring) from(manager *keyset.Manager) (*Keyring, error) {
 	handle, err := manager.Handle()
 	if err != nil {
@@ -194,10 +195,10 @@ func (k *Keyring) from(manager *keyset.Manager) (*Keyring, error) {
 	return made, nil
 }
 
-// File returns the path of the key file that the keyring was read from, "" for one that was made.
+// File returns the path of the key file that the keyring was read from, or "" for a generated keyring.
 func (k *Keyring) File() string { return k.file }
 
-// Same tells whether two keyrings have the same keys with the same states and the same primary.
+// Same reports whether two keyrings have the same keys with the same statuses and the same primary key.
 func (k *Keyring) Same(other *Keyring) bool {
 	return slices.Equal(k.keys, other.keys) && k.contains(other)
 }
@@ -208,9 +209,9 @@ func (k *Keyring) List() []Key { return append([]Key(nil), k.keys...) }
 // PrimaryID returns the number of the key that seals.
 func (k *Keyring) PrimaryID() uint32 { return k.primary }
 
-// Seal encrypts plain for one place. The result is 33 bytes longer than plain.
-func (k *Keyring) Seal(plain []byte, at Place) ([]byte, error) {
-	data, err := at.associatedData()
+// Seal encrypts plain for one binding. The result is 33 bytes longer than plain.
+func (k *Keyring) Seal(plain []byte, b Binding) ([]byte, error) {
+	data, err := b.associatedData()
 	if err != nil {
 		return nil, err
 	}
@@ -221,10 +222,10 @@ func (k *Keyring) Seal(plain []byte, at Place) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open decrypts what [Keyring.Seal] made for the same place. It returns [ErrSealed], which does not say what is wrong,
-// [ErrUnknownKey] or [ErrPlace].
-func (k *Keyring) Open(sealed []byte, at Place) ([]byte, error) {
-	data, err := at.associatedData()
+// Open decrypts a value that [Keyring.Seal] sealed for the same binding. It returns [ErrSealed], which does not give the cause,
+// [ErrUnknownKey] or [ErrBinding].
+func (k *Keyring) Open(sealed []byte, b Binding) ([]byte, error) {
+	data, err := b.associatedData()
 	if err != nil {
 		return nil, err
 	}
@@ -243,20 +244,20 @@ func (k *Keyring) Open(sealed []byte, at Place) ([]byte, error) {
 }
 
 // SealText is [Keyring.Seal] for a secret text.
-func (k *Keyring) SealText(plain Text, at Place) ([]byte, error) {
-	return k.Seal([]byte(plain.Reveal()), at)
+func (k *Keyring) SealText(plain Text, b Binding) ([]byte, error) {
+	return k.Seal([]byte(plain.Reveal()), b)
 }
 
 // OpenText is [Keyring.Open] for a secret text.
-func (k *Keyring) OpenText(sealed []byte, at Place) (Text, error) {
-	plain, err := k.Open(sealed, at)
+func (k *Keyring) OpenText(sealed []byte, b Binding) (Text, error) {
+	plain, err := k.Open(sealed, b)
 	if err != nil {
 		return Text{}, err
 	}
 	return New(string(plain)), nil
 }
 
-// Holds tells whether the keyring has an enabled key of this number.
+// Holds reports whether the keyring has an enabled key with this number.
 func (k *Keyring) Holds(id uint32) bool {
 	for _, key := range k.keys {
 		if key.ID == id && key.Status == statusName(keyset.Enabled) {
@@ -273,8 +274,8 @@ const (
 	sealedMinLength = sealedKeyEnd + 12 + 16
 )
 
-// KeyID returns the number of the key that a value was sealed with. ok is false when the bytes are no sealed value; true
-// says nothing about whether they open.
+// KeyID returns the number of the key that a value was sealed with. ok is false if the bytes are not a sealed value; true
+// does not mean that the value opens.
 func KeyID(sealed []byte) (id uint32, ok bool) {
 	if len(sealed) < sealedMinLength || sealed[0] != sealedVersion {
 		return 0, false
@@ -290,8 +291,8 @@ func KeyIDOfPrefix(begin []byte) (id uint32, ok bool) {
 	return binary.BigEndian.Uint32(begin[1:sealedKeyEnd]), true
 }
 
-// NeedsReseal tells whether a value stands under another key than the primary. It is also true for bytes that are no
-// sealed value: opening them then says so.
+// NeedsReseal reports whether a value was sealed with another key than the primary one. It is also true for bytes that are
+// not a sealed value, so that the caller tries to open them and sees the error.
 func (k *Keyring) NeedsReseal(sealed []byte) bool {
 	id, ok := KeyID(sealed)
 	return !ok || id != k.primary

@@ -36,32 +36,32 @@ func rotate(t testing.TB, ring *secret.Keyring) *secret.Keyring {
 	return next
 }
 
-func place() secret.Place {
-	return secret.Place{Tenant: []byte("tenant-1"), Table: "provider_connection", Column: "credential", Row: []byte("row-1")}
+func binding() secret.Binding {
+	return secret.Binding{Tenant: []byte("tenant-1"), Table: "provider_connection", Column: "credential", Row: []byte("row-1")}
 }
 
 func TestSealedValueOpensInItsOwnPlaceOnly(t *testing.T) {
 	ring := generate(t)
-	sealed, err := ring.SealText(secret.New(canary), place())
+	sealed, err := ring.SealText(secret.New(canary), binding())
 	if err != nil {
 		t.Fatal(err)
 	}
 	assertHidden(t, "sealed value", string(sealed))
-	opened, err := ring.OpenText(sealed, place())
+	opened, err := ring.OpenText(sealed, binding())
 	if err != nil || opened.Reveal() != canary {
 		t.Fatalf("opened %q, %v", opened.Reveal(), err)
 	}
-	moves := map[string]func(*secret.Place){
-		"another tenant":   func(p *secret.Place) { p.Tenant = []byte("tenant-2") },
-		"no tenant":        func(p *secret.Place) { p.Tenant = nil },
-		"another table":    func(p *secret.Place) { p.Table = "subscription" },
-		"another column":   func(p *secret.Place) { p.Column = "secret" },
-		"another row":      func(p *secret.Place) { p.Row = []byte("row-2") },
-		"a longer row":     func(p *secret.Place) { p.Row = []byte("row-1\x00") },
-		"a shifted border": func(p *secret.Place) { p.Table, p.Column = "provider_connectionc", "redential" },
+	moves := map[string]func(*secret.Binding){
+		"another tenant":   func(p *secret.Binding) { p.Tenant = []byte("tenant-2") },
+		"no tenant":        func(p *secret.Binding) { p.Tenant = nil },
+		"another table":    func(p *secret.Binding) { p.Table = "subscription" },
+		"another column":   func(p *secret.Binding) { p.Column = "secret" },
+		"another row":      func(p *secret.Binding) { p.Row = []byte("row-2") },
+		"a longer row":     func(p *secret.Binding) { p.Row = []byte("row-1\x00") },
+		"a shifted border": func(p *secret.Binding) { p.Table, p.Column = "provider_connectionc", "redential" },
 	}
 	for name, move := range moves {
-		elsewhere := place()
+		elsewhere := binding()
 		move(&elsewhere)
 		if plain, err := ring.Open(sealed, elsewhere); !errors.Is(err, secret.ErrSealed) || plain != nil {
 			t.Errorf("%s: opened %q, %v, want ErrSealed", name, plain, err)
@@ -73,8 +73,8 @@ func TestNoTwoPlacesShareASeal(t *testing.T) {
 	ring := generate(t)
 	part := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01")), 0, 4, -1)
 	filled := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01")), 1, 4, -1)
-	places := rapid.Custom(func(t *rapid.T) secret.Place {
-		return secret.Place{Tenant: []byte(part.Draw(t, "tenant")), Table: filled.Draw(t, "table"), Column: filled.Draw(t, "column"), Row: []byte(filled.Draw(t, "row"))}
+	places := rapid.Custom(func(t *rapid.T) secret.Binding {
+		return secret.Binding{Tenant: []byte(part.Draw(t, "tenant")), Table: filled.Draw(t, "table"), Column: filled.Draw(t, "column"), Row: []byte(filled.Draw(t, "row"))}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := places.Draw(t, "a"), places.Draw(t, "b")
@@ -91,21 +91,21 @@ func TestNoTwoPlacesShareASeal(t *testing.T) {
 
 func TestIncompletePlaceIsRefused(t *testing.T) {
 	ring := generate(t)
-	sealed, err := ring.Seal([]byte("x"), place())
+	sealed, err := ring.Seal([]byte("x"), binding())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, empty := range map[string]func(*secret.Place){
-		"table":  func(p *secret.Place) { p.Table = "" },
-		"column": func(p *secret.Place) { p.Column = "" },
-		"row":    func(p *secret.Place) { p.Row = nil },
+	for name, empty := range map[string]func(*secret.Binding){
+		"table":  func(p *secret.Binding) { p.Table = "" },
+		"column": func(p *secret.Binding) { p.Column = "" },
+		"row":    func(p *secret.Binding) { p.Row = nil },
 	} {
-		at := place()
+		at := binding()
 		empty(&at)
-		if _, err := ring.Seal([]byte("x"), at); !errors.Is(err, secret.ErrPlace) {
+		if _, err := ring.Seal([]byte("x"), at); !errors.Is(err, secret.ErrBinding) {
 			t.Errorf("seal without %s: %v", name, err)
 		}
-		if _, err := ring.Open(sealed, at); !errors.Is(err, secret.ErrPlace) {
+		if _, err := ring.Open(sealed, at); !errors.Is(err, secret.ErrBinding) {
 			t.Errorf("open without %s: %v", name, err)
 		}
 	}
@@ -114,19 +114,19 @@ func TestIncompletePlaceIsRefused(t *testing.T) {
 func TestAlteredValueDoesNotOpen(t *testing.T) {
 	ring := generate(t)
 	plain := []byte("plain text")
-	sealed, err := ring.Seal(plain, place())
+	sealed, err := ring.Seal(plain, binding())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(sealed) != len(plain)+33 {
 		t.Errorf("sealed value has %d bytes, want %d", len(sealed), len(plain)+33)
 	}
-	again, err := ring.Seal(plain, place())
+	again, err := ring.Seal(plain, binding())
 	if err != nil || bytes.Equal(sealed, again) {
 		t.Errorf("sealing twice gives the same bytes (%v)", err)
 	}
 	for n := range sealed {
-		if _, err := ring.Open(sealed[:n], place()); !errors.Is(err, secret.ErrSealed) {
+		if _, err := ring.Open(sealed[:n], binding()); !errors.Is(err, secret.ErrSealed) {
 			t.Errorf("cut to %d bytes: %v, want ErrSealed", n, err)
 		}
 		altered := slices.Clone(sealed)
@@ -135,29 +135,29 @@ func TestAlteredValueDoesNotOpen(t *testing.T) {
 		if 1 <= n && n <= 4 { // the number of the key
 			want = secret.ErrUnknownKey
 		}
-		if _, err := ring.Open(altered, place()); !errors.Is(err, want) {
+		if _, err := ring.Open(altered, binding()); !errors.Is(err, want) {
 			t.Errorf("byte %d altered: %v, want %v", n, err, want)
 		}
 	}
-	if _, err := ring.Open(append(slices.Clone(sealed), 0), place()); !errors.Is(err, secret.ErrSealed) {
+	if _, err := ring.Open(append(slices.Clone(sealed), 0), binding()); !errors.Is(err, secret.ErrSealed) {
 		t.Errorf("one byte more: %v, want ErrSealed", err)
 	}
-	if _, err := generate(t).Open(sealed, place()); !errors.Is(err, secret.ErrUnknownKey) {
+	if _, err := generate(t).Open(sealed, binding()); !errors.Is(err, secret.ErrUnknownKey) {
 		t.Errorf("under a strange keyring: %v, want ErrUnknownKey", err)
 	}
 }
 
 func TestRotationKeepsOldValuesReadable(t *testing.T) {
 	old := generate(t)
-	sealed, err := old.Seal([]byte("old"), place())
+	sealed, err := old.Seal([]byte("old"), binding())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ring := rotate(t, old)
-	if plain, err := ring.Open(sealed, place()); err != nil || string(plain) != "old" {
+	if plain, err := ring.Open(sealed, binding()); err != nil || string(plain) != "old" {
 		t.Fatalf("opened %q, %v", plain, err)
 	}
-	fresh, err := ring.Seal([]byte("new"), place())
+	fresh, err := ring.Seal([]byte("new"), binding())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestRotationKeepsOldValuesReadable(t *testing.T) {
 	if id, ok := secret.KeyID(sealed); !ok || id != old.PrimaryID() {
 		t.Errorf("KeyID = %d, %v, want %d", id, ok, old.PrimaryID())
 	}
-	if _, err := old.Open(fresh, place()); !errors.Is(err, secret.ErrUnknownKey) {
+	if _, err := old.Open(fresh, binding()); !errors.Is(err, secret.ErrUnknownKey) {
 		t.Errorf("the old keyring opens a new value: %v", err)
 	}
 	keys := ring.List()
@@ -207,7 +207,7 @@ func TestKeyringIsSafeForConcurrentUse(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
-			at := place()
+			at := binding()
 			at.Row = []byte{byte(i)}
 			plain := []byte{byte(i)}
 			sealed, err := ring.Seal(plain, at)
@@ -230,11 +230,11 @@ func TestSealAndOpenAnyBytes(t *testing.T) {
 	ring := generate(t)
 	rapid.Check(t, func(t *rapid.T) {
 		plain := rapid.SliceOf(rapid.Byte()).Draw(t, "plain")
-		sealed, err := ring.Seal(plain, place())
+		sealed, err := ring.Seal(plain, binding())
 		if err != nil {
 			t.Fatal(err)
 		}
-		opened, err := ring.Open(sealed, place())
+		opened, err := ring.Open(sealed, binding())
 		if err != nil || !bytes.Equal(opened, plain) {
 			t.Fatalf("opened %q, %v, want %q", opened, err, plain)
 		}
@@ -244,7 +244,7 @@ func TestSealAndOpenAnyBytes(t *testing.T) {
 // FuzzOpen gives Open bytes that nobody sealed: none opens, none panics.
 func FuzzOpen(f *testing.F) {
 	ring := generate(f)
-	sealed, err := ring.Seal([]byte("plain"), place())
+	sealed, err := ring.Seal([]byte("plain"), binding())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tail []byte) {
 		// Bytes without our key number never reach the cipher, so they are also tried behind it.
 		for _, forged := range [][]byte{tail, append(slices.Clone(sealed[:5]), tail...)} {
-			plain, err := ring.Open(forged, place())
+			plain, err := ring.Open(forged, binding())
 			if err == nil || plain != nil {
 				t.Fatalf("%x opens as %q", forged, plain)
 			}

@@ -11,14 +11,14 @@ import (
 	"log/slog"
 )
 
-// redacted stands wherever a secret would have been printed.
+// redacted is printed in place of a secret.
 const redacted = "[redacted]"
 
 // ErrSecret is returned by every attempt to encode, store or transmit a secret other than through [Text.Reveal].
-var ErrSecret = errors.New("secret: a secret value is not encoded")
+var ErrSecret = errors.New("secret: a secret value cannot be encoded")
 
-// opaque is embedded in whatever must not be shown. Printing succeeds and shows nothing, because a log line must not
-// fail; encoding fails, because a stored or sent "[redacted]" would silently destroy the value.
+// opaque is embedded in types that must not be shown. Printing succeeds and writes "[redacted]", because a log line must not
+// fail. Encoding fails, because a "[redacted]" that is stored or sent would silently destroy the value.
 type opaque struct{}
 
 // String returns "[redacted]".
@@ -29,7 +29,7 @@ func (opaque) GoString() string { return redacted }
 
 // Format writes "[redacted]" for every verb and flag.
 func (opaque) Format(f fmt.State, _ rune) {
-	// fmt.State keeps the error of its own writer; Format has nowhere to return it.
+	// Format cannot return an error; fmt.State keeps that of its own writer.
 	_, _ = io.WriteString(f, redacted)
 }
 
@@ -48,13 +48,13 @@ func (opaque) MarshalBinary() ([]byte, error) { return nil, ErrSecret }
 // GobEncode returns [ErrSecret].
 func (opaque) GobEncode() ([]byte, error) { return nil, ErrSecret }
 
-// Value returns [ErrSecret], so that a secret is no SQL parameter: store a [Digest] or a sealed value.
+// Value returns [ErrSecret], so that a secret cannot be a SQL parameter: store a [Digest] or a sealed value.
 func (opaque) Value() (driver.Value, error) { return nil, ErrSecret }
 
 // Text is a secret text. The zero value is the empty secret. It is safe for concurrent use.
 //
-// The content stands behind a function: neither fmt inside a struct with unexported fields, where no method is called,
-// nor a printer that follows every pointer can reach it. It also means that == does not compile; use [Text.Equal].
+// The content is inside a closure, out of reach of fmt, which calls no methods on unexported fields of a struct, and of
+// printers that follow every pointer. As a consequence == does not compile; use [Text.Equal].
 type Text struct {
 	opaque
 	content func() string
@@ -68,7 +68,7 @@ func New(s string) Text {
 	return Text{content: func() string { return s }}
 }
 
-// Reveal returns the content. It is the only exit: pass the result straight to what needs it, and keep it nowhere.
+// Reveal returns the content. It is the only exit: pass the result directly to the function that needs it, and do not store it.
 func (t Text) Reveal() string {
 	if t.content == nil {
 		return ""
@@ -76,10 +76,10 @@ func (t Text) Reveal() string {
 	return t.content()
 }
 
-// IsZero tells whether the secret is empty.
+// IsZero reports whether the secret is empty.
 func (t Text) IsZero() bool { return t.content == nil }
 
-// Equal tells whether two secrets are the same. Its time depends on the lengths only, not on where they differ.
+// Equal reports whether two secrets are the same. Its run time depends on the lengths only, not on where they differ.
 func (t Text) Equal(other Text) bool {
 	a, b := sha256.Sum256([]byte(t.Reveal())), sha256.Sum256([]byte(other.Reveal()))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
@@ -88,8 +88,8 @@ func (t Text) Equal(other Text) bool {
 // fingerprintLabel separates a fingerprint from every other digest of the same secret, above all from [Digest].
 const fingerprintLabel = "quittance/secret/fingerprint/v1\x00"
 
-// Fingerprint returns 12 lowercase hex characters by which people recognise a provider credential; it may be shown and
-// logged. It is meant for credentials of high entropy: whoever can guess a secret can confirm the guess with it.
+// Fingerprint returns 12 lowercase hex characters by which people recognise a provider credential. It may be shown and
+// logged. It is meant for credentials of high entropy: a person who guesses a secret can confirm the guess with it.
 func Fingerprint(t Text) string {
 	sum := sha256.Sum256([]byte(fingerprintLabel + t.Reveal()))
 	return hex.EncodeToString(sum[:6])

@@ -19,11 +19,11 @@ const SessionPrefix = "qs_"
 const tokenBytes = 32
 
 // NewToken returns a new access token: [TokenPrefix] and 256 bits of random as 43 base64url characters (RFC 4648,
-// section 5). It fails only when random does.
+// section 5). It fails only if random does.
 func NewToken(random io.Reader) (Text, error) { return newToken(TokenPrefix, random) }
 
 // NewSession returns the secret of a new session of a browser: [SessionPrefix] and as much random as a token has. It fails
-// only when random does.
+// only if random does.
 func NewSession(random io.Reader) (Text, error) { return newToken(SessionPrefix, random) }
 
 func newToken(prefix string, random io.Reader) (Text, error) {
@@ -36,28 +36,28 @@ func newToken(prefix string, random io.Reader) (Text, error) {
 
 // Digest returns the SHA-256 by which an access token is stored and looked up.
 //
-// Neither salt nor a slow hash is missing: both slow down guessing a value people choose, and a token is 256 random bits
-// that nobody guesses. In return the digest is an index key, and since an attacker cannot steer a digest towards a
-// stored one, the time an index look-up takes tells nothing. Never use it for a password.
+// It needs neither salt nor a slow hash: these slow down guessing a value that people choose, and a token has 256 random
+// bits. The digest can be an index key: because an attacker cannot choose a digest close to a stored one, the time of an
+// index look-up reveals nothing. Never use it for a password.
 func Digest(t Text) [sha256.Size]byte { return sha256.Sum256([]byte(t.Reveal())) }
 
-// SessionDigest is the [Digest] of a session. Both are kept in one table, where their lives end for the same reasons; the
-// text that is hashed before the secret keeps them apart: a session's cookie is no bearer token, whoever sends it as one,
-// and a bearer token is nobody's session.
+// SessionDigest is the [Digest] of a session. Tokens and sessions are rows of one table, because they end for the same reasons.
+// The label that is hashed before the secret keeps them apart: the cookie of a session is not accepted as a bearer token, nor a
+// bearer token as a session.
 func SessionDigest(t Text) [sha256.Size]byte {
 	return sha256.Sum256([]byte("quittance/session/v1\x00" + t.Reveal()))
 }
 
 // The form of a generated password: seven groups of four characters out of 31, which is 138 bits.
 const (
-	// passwordAlphabet leaves out i, l, o, 0 and 1, which are mistaken for one another.
+	// passwordAlphabet omits i, l, o, 0 and 1, which are easily confused.
 	passwordAlphabet = "abcdefghjkmnpqrstuvwxyz23456789"
 	passwordGroups   = 7
 	passwordGroup    = 4
 )
 
-// NewPassword returns a first password for a user: 34 characters such as abcd-efgh-jkmn-pqrs-tuvw-xyz2-3456 with 138 bits
-// of entropy, without characters that look alike. It fails only when random does.
+// NewPassword returns an initial password for a user: 34 characters such as abcd-efgh-jkmn-pqrs-tuvw-xyz2-3456 with 138 bits
+// of entropy and without characters that look alike. It fails only if random does.
 func NewPassword(random io.Reader) (Text, error) {
 	var raw [8 * passwordGroups * passwordGroup]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {

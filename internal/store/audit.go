@@ -121,18 +121,18 @@ type auditEnd struct {
 	chains int64
 }
 
-func auditSealPlace(chain ID) secret.Place {
-	return secret.Place{Tenant: chain[:], Table: "audit_heads", Column: "seal", Row: chain[:]}
+func auditSealBinding(chain ID) secret.Binding {
+	return secret.Binding{Tenant: chain[:], Table: "audit_heads", Column: "seal", Row: chain[:]}
 }
 
 func (e auditEnd) seal(keys *sealer, chain ID) ([]byte, error) {
 	text := binary.BigEndian.AppendUint64(nil, uint64(e.count))  //nolint:gosec // entries count from 0
 	text = binary.BigEndian.AppendUint64(text, uint64(e.chains)) //nolint:gosec // chains count from 0
-	return keys.Seal(append(text, e.head[:]...), auditSealPlace(chain))
+	return keys.Seal(append(text, e.head[:]...), auditSealBinding(chain))
 }
 
 func unsealAuditEnd(keys *sealer, sealed []byte, chain ID) (auditEnd, error) {
-	text, err := keys.Open(sealed, auditSealPlace(chain))
+	text, err := keys.Open(sealed, auditSealBinding(chain))
 	if err != nil {
 		return auditEnd{}, err
 	}

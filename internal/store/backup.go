@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"quittance/internal/secret"
 )
 
 // ErrBackup says that the database is backed up by its own means: pg_dump, or an archive of its log.
@@ -33,14 +35,5 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	if err := file.Sync(); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(path))
-}
-
-// syncDirectory makes the name of a new file durable.
-func syncDirectory(path string) error {
-	directory, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
+	return secret.SyncDirectory(filepath.Dir(path))
 }

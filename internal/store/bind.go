@@ -46,12 +46,12 @@ func (db *DB) BindSecrets(ctx context.Context) error {
 // bindRow seals a value that is not bound yet anew, bound.
 func (db *DB) bindRow(column sealedColumn) func(r *sealedRow) (bool, error) {
 	return func(r *sealedRow) (bool, error) {
-		at := column.place(*r)
+		at := column.binding(*r)
 		at.Bound = r.bound
 		if _, err := db.keys.Open(r.sealed, at); !errors.Is(err, secret.ErrSealed) {
 			return false, err
 		}
-		plain, err := db.keys.Open(r.sealed, column.place(*r))
+		plain, err := db.keys.Open(r.sealed, column.binding(*r))
 		if err != nil {
 			return false, err
 		}
@@ -100,7 +100,7 @@ func (t *tx) refuseBound(ctx context.Context, keys *secret.Keyring) error {
 			return err
 		}
 		for _, r := range rows {
-			at := column.place(r)
+			at := column.binding(r)
 			at.Bound = r.bound
 			if _, err := keys.Open(r.sealed, at); err == nil {
 				return fmt.Errorf("%w (%s %s)", errNoRecords, column.name, r.id)

@@ -117,9 +117,9 @@ func (f *fixture) unbind(t *testing.T, c company, subscription store.ID) (creden
 	t.Helper()
 	account, connection, tenant := c.account.ID, c.connection.ID, c.tenant.Key()
 	var err error
-	credentialSealed, err = f.Options.Keys.Seal([]byte(credential), secret.Place{Tenant: account[:], Table: "connections", Column: "credential", Row: connection[:]})
+	credentialSealed, err = f.Options.Keys.Seal([]byte(credential), secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: connection[:]})
 	must(t, err)
-	secretSealed, err = f.Options.Keys.Seal([]byte(signingSecret), secret.Place{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: subscription[:]})
+	secretSealed, err = f.Options.Keys.Seal([]byte(signingSecret), secret.Binding{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: subscription[:]})
 	must(t, err)
 	f.exec(t, `update connections set credential = $2 where id = $1`, connection, credentialSealed)
 	f.exec(t, `update subscriptions set secret = $2 where id = $1`, subscription, secretSealed)
@@ -179,7 +179,7 @@ func TestUpgradeWaitsForOlderServers(t *testing.T) {
 		var sealed []byte
 		must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, second.ID).Scan(&sealed))
 		key, id := tenant.Key(), second.ID
-		if _, err := f.Options.Keys.Open(sealed, secret.Place{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err != nil {
+		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err != nil {
 			t.Errorf("the older server does not open a new secret: %v", err)
 		}
 		if n := f.number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.number(t, `select count(*) from subscriptions where secret = $1`, oldSecret); n != 2 {
@@ -195,7 +195,7 @@ func TestUpgradeWaitsForOlderServers(t *testing.T) {
 		must(t, err)
 		id = third.ID
 		must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, third.ID).Scan(&sealed))
-		if _, err := f.Options.Keys.Open(sealed, secret.Place{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err == nil {
+		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err == nil {
 			t.Error("a secret was sealed in the form of before after the upgrade")
 		}
 	})

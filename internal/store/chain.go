@@ -56,12 +56,12 @@ type end struct {
 	head  [32]byte // digest of the last entry, zero when there is none
 }
 
-func submissionSealPlace(tenant, id ID) secret.Place {
-	return secret.Place{Tenant: tenant[:], Table: "submissions", Column: "evidence_seal", Row: id[:]}
+func submissionSealBinding(tenant, id ID) secret.Binding {
+	return secret.Binding{Tenant: tenant[:], Table: "submissions", Column: "evidence_seal", Row: id[:]}
 }
 
-func incomingSealPlace(tenant, id ID) secret.Place {
-	return secret.Place{Tenant: tenant[:], Table: "incoming", Column: "seal", Row: id[:]}
+func incomingSealBinding(tenant, id ID) secret.Binding {
+	return secret.Binding{Tenant: tenant[:], Table: "incoming", Column: "seal", Row: id[:]}
 }
 
 // link is what an entry says of its place in a chain.

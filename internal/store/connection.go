@@ -71,8 +71,8 @@ type NewConnection struct {
 	Credential                 secret.Text
 }
 
-func credentialPlace(account, id ID) secret.Place {
-	return secret.Place{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]}
+func credentialBinding(account, id ID) secret.Binding {
+	return secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]}
 }
 
 // bound is what the credential is sealed with: where it is sent, and whether it may be. A connection in which somebody has
@@ -120,7 +120,7 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 		}
 		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
 			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.now(), UpdatedAt: t.now()}
-		if connection.sealed, err = t.sealBound(ctx, add.Credential, credentialPlace(account, id), connection.bound()); err != nil {
+		if connection.sealed, err = t.sealBound(ctx, add.Credential, credentialBinding(account, id), connection.bound()); err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
@@ -162,7 +162,7 @@ func scanConnection(row scanner) (Connection, error) {
 // Credential opens the connection's sealed credential. It returns [ErrChangedRow] when kind, environment, address, state,
 // fingerprint or approval are not what this program has recorded.
 func (db *DB) Credential(c Connection) (secret.Text, error) {
-	return db.keys.openBound(c.sealed, credentialPlace(c.Account, c.ID), c.bound())
+	return db.keys.openBound(c.sealed, credentialBinding(c.Account, c.ID), c.bound())
 }
 
 // Connection returns one connection.
@@ -206,7 +206,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		}
 		switch {
 		case broken == nil:
-			if c.sealed, err = t.sealBound(ctx, credential, credentialPlace(c.Account, c.ID), c.bound()); err != nil {
+			if c.sealed, err = t.sealBound(ctx, credential, credentialBinding(c.Account, c.ID), c.bound()); err != nil {
 				return err
 			}
 		case c.State != ConnectionDisabled:

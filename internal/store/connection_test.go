@@ -156,7 +156,7 @@ func TestSealedAtRest(t *testing.T) {
 		var sealed []byte
 		must(t, f.raw.QueryRowContext(t.Context(), `select id, body from evidence where tenant_id = $1`, f.tenant.Key()).Scan(&id, &sealed))
 		tenant := f.tenant.Key()
-		body, err := f.Options.Keys.Open(sealed, secret.Place{Tenant: tenant[:], Table: "evidence", Column: "body", Row: id[:]})
+		body, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "evidence", Column: "body", Row: id[:]})
 		must(t, err)
 		if string(body) != "you sent "+echoed {
 			t.Errorf("the withheld body opens as %q", body)

@@ -87,7 +87,7 @@ func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Del
 	if len(leased) == 0 {
 		return nil, nil
 	}
-	key, err := t.db.keys.openBound(sealed, subscriptionPlace(t.id, subscription), boundURL(url))
+	key, err := t.db.keys.openBound(sealed, subscriptionBinding(t.id, subscription), boundURL(url))
 	if errors.Is(err, ErrChangedRow) {
 		// Nothing goes to an address that nobody has given us, and nothing waits for one: the events stay, and their deliveries can
 		// be asked for again once the row is right.

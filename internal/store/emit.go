@@ -56,8 +56,8 @@ func eventBody[P any](id ID, kind api.EventKind, at time.Time, resourceType stri
 	return body, nil
 }
 
-func eventsSealPlace(tenant ID) secret.Place {
-	return secret.Place{Tenant: tenant[:], Table: "tenants", Column: "events_seal", Row: tenant[:]}
+func eventsSealBinding(tenant ID) secret.Binding {
+	return secret.Binding{Tenant: tenant[:], Table: "tenants", Column: "events_seal", Row: tenant[:]}
 }
 
 // emit prepares events about one resource that happened at now, and a delivery of each for every active subscription to
@@ -98,13 +98,13 @@ func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []
 func (t *Tenant) countEvents(ctx context.Context, tx *tx, last, before int64, sealed []byte, used usage) error {
 	next := seal{end: end{count: last}}
 	if before > 0 || sealed != nil {
-		found, err := continueSeal(t.db.keys, sealed, eventsSealPlace(t.id), seal{end: end{count: before}}, func() (none [32]byte, err error) { return none, nil })
+		found, err := continueSeal(t.db.keys, sealed, eventsSealBinding(t.id), seal{end: end{count: before}}, func() (none [32]byte, err error) { return none, nil })
 		if err != nil {
 			return err
 		}
 		next.subject, next.history = found.subject, found.history
 	}
-	fresh, err := next.seal(t.db.keys, eventsSealPlace(t.id))
+	fresh, err := next.seal(t.db.keys, eventsSealBinding(t.id))
 	if err != nil {
 		return err
 	}

@@ -74,8 +74,8 @@ func (e *Evidence) chain() [32]byte {
 	return hash.sum()
 }
 
-func evidencePlace(tenant, id ID) secret.Place {
-	return secret.Place{Tenant: tenant[:], Table: "evidence", Column: "body", Row: id[:]}
+func evidenceBinding(tenant, id ID) secret.Binding {
+	return secret.Binding{Tenant: tenant[:], Table: "evidence", Column: "body", Row: id[:]}
 }
 
 // appendEvidence adds an entry to the chain of a submission and moves the chain's head, which stands outside the table.
@@ -104,7 +104,7 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 		body = []byte{}
 	}
 	if add.Withheld {
-		if body, err = t.db.keys.Seal(add.Body, evidencePlace(t.id, id)); err != nil {
+		if body, err = t.db.keys.Seal(add.Body, evidenceBinding(t.id, id)); err != nil {
 			return ID{}, err
 		}
 	}

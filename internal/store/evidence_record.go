@@ -36,8 +36,8 @@ type evidenceRecord struct {
 	key   ed25519.PrivateKey
 }
 
-func settingPlace(id ID) secret.Place {
-	return secret.Place{Table: "sealed_settings", Column: "value", Row: id[:]}
+func settingBinding(id ID) secret.Binding {
+	return secret.Binding{Table: "sealed_settings", Column: "value", Row: id[:]}
 }
 
 // sealedSetting returns what is sealed in a setting; [sql.ErrNoRows] when there is none.
@@ -46,7 +46,7 @@ func (db *DB) sealedSetting(ctx context.Context, q querier, id ID) ([]byte, erro
 	if err := q.QueryRowContext(ctx, `select value from sealed_settings where id = $1`, id).Scan(&sealed); err != nil {
 		return nil, err
 	}
-	plain, err := db.keys.Open(sealed, settingPlace(id))
+	plain, err := db.keys.Open(sealed, settingBinding(id))
 	if errors.Is(err, secret.ErrSealed) || errors.Is(err, secret.ErrUnknownKey) {
 		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
@@ -77,7 +77,7 @@ func (t *tx) recordEvidence(ctx context.Context) error {
 		return fmt.Errorf("signing key: %w", err)
 	}
 	plain := binary.BigEndian.AppendUint64([]byte{1}, uint64(micros(t.now()))) //nolint:gosec // the bits are kept
-	value, err := t.db.keys.Seal(append(plain, seed...), settingPlace(settingEvidence()))
+	value, err := t.db.keys.Seal(append(plain, seed...), settingBinding(settingEvidence()))
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (db *DB) recordRemoval(ctx context.Context, before int64) error {
 		if recorded, err := db.eventsRemoved(ctx, t); err != nil && !errors.Is(err, errRecord) || recorded >= before {
 			return err
 		}
-		value, err := db.keys.Seal(strconv.AppendInt(nil, before, 10), settingPlace(settingRemoved()))
+		value, err := db.keys.Seal(strconv.AppendInt(nil, before, 10), settingBinding(settingRemoved()))
 		if err != nil {
 			return err
 		}

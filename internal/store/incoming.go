@@ -385,14 +385,14 @@ func (i *incomingRow) asRead() seal {
 
 // continueIncoming checks the seal of an incoming e-invoice against its row, and returns what the next one says.
 func (t *Tenant) continueIncoming(i *incomingRow) (seal, error) {
-	return continueSeal(t.db.keys, i.sealed, incomingSealPlace(t.id, i.id), i.asRead(), func() (none [32]byte, err error) { return none, nil })
+	return continueSeal(t.db.keys, i.sealed, incomingSealBinding(t.id, i.id), i.asRead(), func() (none [32]byte, err error) { return none, nil })
 }
 
 // sealIncoming seals an incoming e-invoice as it is now, after next was made of what it was.
 func (t *Tenant) sealIncoming(i *incomingRow, next seal) (err error) {
 	now := i.asRead()
 	next.end, next.row = now.end, now.row
-	i.sealed, err = next.seal(t.db.keys, incomingSealPlace(t.id, i.id))
+	i.sealed, err = next.seal(t.db.keys, incomingSealBinding(t.id, i.id))
 	return err
 }
 
@@ -450,7 +450,7 @@ func (t *Tenant) insertRevision(ctx context.Context, tx *tx, r *Revision) error 
 // sealRevision returns what stands in a column of a revision for text: sealed when the revision is withheld.
 func (t *Tenant) sealRevision(r *Revision, column string, text []byte) ([]byte, error) {
 	if r.Withheld {
-		return t.db.keys.Seal(text, revisionPlace(t.id, r.Incoming, r.Revision, column))
+		return t.db.keys.Seal(text, revisionBinding(t.id, r.Incoming, r.Revision, column))
 	}
 	if text == nil {
 		return []byte{}, nil

@@ -412,7 +412,7 @@ func TestWithheldRevision(t *testing.T) {
 		var sealed []byte
 		must(t, f.raw.QueryRowContext(ctx, `select metadata from revisions where tenant_id = $1`, f.tenant.Key()).Scan(&sealed))
 		tenant, row := f.tenant.Key(), append(list.Invoices[0].ID[:], 0, 0, 0, 0, 0, 0, 0, 1)
-		opened, err := f.Options.Keys.Open(sealed, secret.Place{Tenant: tenant[:], Table: "revisions", Column: "metadata", Row: row})
+		opened, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "revisions", Column: "metadata", Row: row})
 		must(t, err)
 		if string(opened) != string(echo.Metadata) {
 			t.Errorf("the metadata open as %q", opened)

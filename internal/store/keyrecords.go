@@ -33,8 +33,8 @@ type keyRecord struct {
 // keyRecords are the keys under which a database is sealed.
 type keyRecords []keyRecord
 
-func checkPlace(id uint32) secret.Place {
-	return secret.Place{Table: "sealing_keys", Column: "check_value", Row: binary.BigEndian.AppendUint32(nil, id)}
+func checkBinding(id uint32) secret.Binding {
+	return secret.Binding{Table: "sealing_keys", Column: "check_value", Row: binary.BigEndian.AppendUint32(nil, id)}
 }
 
 // checkValue returns what the database keeps of a key of ring.
@@ -43,7 +43,7 @@ func checkValue(ring *secret.Keyring, id uint32, form byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sealing.Seal([]byte{form}, checkPlace(id))
+	return sealing.Seal([]byte{form}, checkBinding(id))
 }
 
 // KeyError says that the keys at hand are not those of the database.
@@ -86,7 +86,7 @@ func (r keyRecords) fit(ring *secret.Keyring) (fitting *secret.Keyring, form byt
 		case !ring.Holds(record.id):
 			return nil, 0, &KeyError{record.id, ring.File(), keyMissing}
 		default:
-			text, err := ring.Open(record.check, checkPlace(record.id))
+			text, err := ring.Open(record.check, checkBinding(record.id))
 			if err != nil || len(text) != 1 {
 				return nil, 0, &KeyError{record.id, ring.File(), keyOther}
 			}

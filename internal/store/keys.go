@@ -60,8 +60,8 @@ func (db *DB) Keys() *secret.Keyring {
 	return keys
 }
 
-// Seal seals bytes for a place under the primary key.
-func (s *sealer) Seal(plain []byte, at secret.Place) ([]byte, error) {
+// Seal seals bytes for a binding under the primary key.
+func (s *sealer) Seal(plain []byte, at secret.Binding) ([]byte, error) {
 	keys, err := s.current()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *sealer) Seal(plain []byte, at secret.Place) ([]byte, error) {
 }
 
 // SealText is Seal for a secret.
-func (s *sealer) SealText(plain secret.Text, at secret.Place) ([]byte, error) {
+func (s *sealer) SealText(plain secret.Text, at secret.Binding) ([]byte, error) {
 	keys, err := s.current()
 	if err != nil {
 		return nil, err
@@ -79,12 +79,12 @@ func (s *sealer) SealText(plain secret.Text, at secret.Place) ([]byte, error) {
 }
 
 // OpenText opens what SealText sealed.
-func (s *sealer) OpenText(sealed []byte, at secret.Place) (secret.Text, error) {
+func (s *sealer) OpenText(sealed []byte, at secret.Binding) (secret.Text, error) {
 	return opened(s, func(keys *secret.Keyring) (secret.Text, error) { return keys.OpenText(sealed, at) })
 }
 
 // Open opens what Seal sealed.
-func (s *sealer) Open(sealed []byte, at secret.Place) ([]byte, error) {
+func (s *sealer) Open(sealed []byte, at secret.Binding) ([]byte, error) {
 	return opened(s, func(keys *secret.Keyring) ([]byte, error) { return keys.Open(sealed, at) })
 }
 
@@ -132,7 +132,7 @@ var ErrChangedRow = errors.New("the row was changed outside of quittance")
 
 // openBound opens a secret that tx.sealBound sealed. It returns [ErrChangedRow] when place or bound are not those it was
 // sealed with.
-func (s *sealer) openBound(sealed []byte, at secret.Place, bound []string) (secret.Text, error) {
+func (s *sealer) openBound(sealed []byte, at secret.Binding, bound []string) (secret.Text, error) {
 	at.Bound = bound
 	text, err := s.OpenText(sealed, at)
 	if errors.Is(err, secret.ErrSealed) && !s.bound.Load() {
@@ -147,7 +147,7 @@ func (s *sealer) openBound(sealed []byte, at secret.Place, bound []string) (secr
 
 // sealBound seals a secret for a place and for other values of its row: it opens only while these are what they are. In a
 // database that the version before may still serve it seals in the form which that version opens.
-func (t *tx) sealBound(ctx context.Context, plain secret.Text, at secret.Place, bound []string) ([]byte, error) {
+func (t *tx) sealBound(ctx context.Context, plain secret.Text, at secret.Binding, bound []string) ([]byte, error) {
 	binds, err := t.bindsSecrets(ctx)
 	if err != nil {
 		return nil, err

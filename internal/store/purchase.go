@@ -10,10 +10,10 @@ import (
 	"quittance/internal/secret"
 )
 
-// revisionPlace is where a sealed column of a revision stands.
-func revisionPlace(tenant, incoming ID, revision int64, column string) secret.Place {
+// revisionBinding is where a sealed column of a revision stands.
+func revisionBinding(tenant, incoming ID, revision int64, column string) secret.Binding {
 	row := binary.BigEndian.AppendUint64(incoming[:], uint64(revision)) //nolint:gosec // revisions count from 1
-	return secret.Place{Tenant: tenant[:], Table: "revisions", Column: column, Row: row}
+	return secret.Binding{Tenant: tenant[:], Table: "revisions", Column: column, Row: row}
 }
 
 // syncsPerLook bounds a look for purchase syncs.

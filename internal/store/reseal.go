@@ -17,8 +17,8 @@ type sealedColumn struct {
 	// page selects the values behind a row, in the order of their rows; scan reads one.
 	page func(after sealedRow) (query string, args []any)
 	scan func(row scanner) (sealedRow, error)
-	// place is where a value stands. What it is bound to besides is in the row.
-	place func(r sealedRow) secret.Place
+	// binding returns the row and column that a value is bound to. The other bound values are in the row.
+	binding func(r sealedRow) secret.Binding
 	// replace puts a new value where the old one still stands: a server may have written another one meanwhile.
 	replace func(r sealedRow) (statement string, args []any)
 }
@@ -30,7 +30,7 @@ type sealedRow struct {
 	// ordinal is the number of a revision; 0 in other tables.
 	ordinal int64
 	sealed  []byte
-	// bound is what the value is bound to besides its place; nil for nothing.
+	// bound holds the other values that the value is bound to; nil if there are none.
 	bound []string
 	// fresh is the value sealed anew.
 	fresh []byte
@@ -54,7 +54,7 @@ const resealBatch = 500
 func sealedColumns() []sealedColumn {
 	return []sealedColumn{
 		sealedConnections(), sealedSubscriptions(),
-		sealedEnds("submissions", "evidence_seal", submissionSealPlace), sealedEnds("incoming", "seal", incomingSealPlace),
+		sealedEnds("submissions", "evidence_seal", submissionSealBinding), sealedEnds("incoming", "seal", incomingSealBinding),
 		sealedEventCounts(), sealedSettings(), sealedAudit(), withheldEvidence(), withheldRevision("body", withheldDocument), withheldRevision("metadata", withheldMetadata),
 	}
 }
@@ -71,7 +71,7 @@ func sealedConnections() sealedColumn {
 			c, err := scanConnection(row)
 			return sealedRow{owner: c.Account, id: c.ID, sealed: c.sealed, bound: c.bound()}, err
 		},
-		place: func(r sealedRow) secret.Place { return credentialPlace(r.owner, r.id) },
+		binding: func(r sealedRow) secret.Binding { return credentialBinding(r.owner, r.id) },
 		replace: func(r sealedRow) (string, []any) {
 			return `update connections set credential = $3 where account_id = $1 and id = $2 and credential = $4`, []any{r.owner, r.id, r.fresh, r.sealed}
 		},
@@ -93,7 +93,7 @@ func sealedSubscriptions() sealedColumn {
 			r.bound = boundURL(url)
 			return r, err
 		},
-		place: func(r sealedRow) secret.Place { return subscriptionPlace(r.owner, r.id) },
+		binding: func(r sealedRow) secret.Binding { return subscriptionBinding(r.owner, r.id) },
 		replace: func(r sealedRow) (string, []any) {
 			return `update subscriptions set secret = $3 where tenant_id = $1 and id = $2 and secret = $4`, []any{r.owner, r.id, r.fresh, r.sealed}
 		},
@@ -101,7 +101,7 @@ func sealedSubscriptions() sealedColumn {
 }
 
 // sealedEnds are the seals of where chains end. A chain without one gets none.
-func sealedEnds(table, column string, place func(tenant, id ID) secret.Place) sealedColumn {
+func sealedEnds(table, column string, binding func(tenant, id ID) secret.Binding) sealedColumn {
 	return sealedColumn{
 		name: column + " of " + table,
 		used: `select distinct substr(` + column + `, 1, 5) from ` + table + ` where ` + column + ` is not null`,
@@ -109,8 +109,8 @@ func sealedEnds(table, column string, place func(tenant, id ID) secret.Place) se
 			return `select tenant_id, id, ` + column + ` from ` + table + ` where (tenant_id, id) > ($1, $2) and ` + column + ` is not null
 				order by tenant_id, id limit $3`, []any{after.owner[:], after.id[:], resealBatch}
 		},
-		scan:  func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.owner, &r.id, &r.sealed) },
-		place: func(r sealedRow) secret.Place { return place(r.owner, r.id) },
+		scan:    func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.owner, &r.id, &r.sealed) },
+		binding: func(r sealedRow) secret.Binding { return binding(r.owner, r.id) },
 		replace: func(r sealedRow) (string, []any) {
 			return `update ` + table + ` set ` + column + ` = $3 where tenant_id = $1 and id = $2 and ` + column + ` = $4`, []any{r.owner, r.id, r.fresh, r.sealed}
 		},
@@ -125,8 +125,8 @@ func sealedEventCounts() sealedColumn {
 		page: func(after sealedRow) (string, []any) {
 			return `select id, events_seal from tenants where id > $1 and events_seal is not null order by id limit $2`, []any{after.id[:], resealBatch}
 		},
-		scan:  func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.id, &r.sealed) },
-		place: func(r sealedRow) secret.Place { return eventsSealPlace(r.id) },
+		scan:    func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.id, &r.sealed) },
+		binding: func(r sealedRow) secret.Binding { return eventsSealBinding(r.id) },
 		replace: func(r sealedRow) (string, []any) {
 			return `update tenants set events_seal = $2 where id = $1 and events_seal = $3`, []any{r.id, r.fresh, r.sealed}
 		},
@@ -141,8 +141,8 @@ func sealedSettings() sealedColumn {
 		page: func(after sealedRow) (string, []any) {
 			return `select id, value from sealed_settings where id > $1 order by id limit $2`, []any{after.id[:], resealBatch}
 		},
-		scan:  func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.id, &r.sealed) },
-		place: func(r sealedRow) secret.Place { return settingPlace(r.id) },
+		scan:    func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.id, &r.sealed) },
+		binding: func(r sealedRow) secret.Binding { return settingBinding(r.id) },
 		replace: func(r sealedRow) (string, []any) {
 			return `update sealed_settings set value = $2 where id = $1 and value = $3`, []any{r.id, r.fresh, r.sealed}
 		},
@@ -159,8 +159,8 @@ func sealedAudit() sealedColumn {
 			return `select chain, seal from audit_heads where (chain > $1 or chain = $1 and $2 = 0) and seal is not null order by chain limit $3`,
 				[]any{after.id[:], after.ordinal, resealBatch}
 		},
-		scan:  func(row scanner) (r sealedRow, err error) { r.ordinal = 1; return r, row.Scan(&r.id, &r.sealed) },
-		place: func(r sealedRow) secret.Place { return auditSealPlace(r.id) },
+		scan:    func(row scanner) (r sealedRow, err error) { r.ordinal = 1; return r, row.Scan(&r.id, &r.sealed) },
+		binding: func(r sealedRow) secret.Binding { return auditSealBinding(r.id) },
 		replace: func(r sealedRow) (string, []any) {
 			return `update audit_heads set seal = $2 where chain = $1 and seal = $3`, []any{r.id[:], r.fresh, r.sealed}
 		},
@@ -176,7 +176,7 @@ func withheldEvidence() sealedColumn {
 				order by tenant_id, id limit $3`, []any{after.owner[:], after.id[:], resealBatch}
 		},
 		scan:    func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.owner, &r.id, &r.sealed) },
-		place:   func(r sealedRow) secret.Place { return evidencePlace(r.owner, r.id) },
+		binding: func(r sealedRow) secret.Binding { return evidenceBinding(r.owner, r.id) },
 		replace: func(r sealedRow) (string, []any) { return replaceWithheld("evidence", "body", r) },
 	}
 }
@@ -191,7 +191,7 @@ func withheldRevision(column, value string) sealedColumn {
 				[]any{after.owner[:], after.id[:], after.ordinal, resealBatch}
 		},
 		scan:    func(row scanner) (r sealedRow, err error) { return r, row.Scan(&r.owner, &r.id, &r.ordinal, &r.sealed) },
-		place:   func(r sealedRow) secret.Place { return revisionPlace(r.owner, r.id, r.ordinal, column) },
+		binding: func(r sealedRow) secret.Binding { return revisionBinding(r.owner, r.id, r.ordinal, column) },
 		replace: func(r sealedRow) (string, []any) { return replaceWithheld("revisions", column, r) },
 	}
 }
@@ -238,7 +238,7 @@ func (db *DB) Reseal(ctx context.Context) (int, error) {
 			if !keys.NeedsReseal(r.sealed) {
 				return false, nil
 			}
-			return true, db.resealRow(r, column.place(*r))
+			return true, db.resealRow(r, column.binding(*r))
 		})
 		total += resealed
 		errs = append(errs, err)
@@ -249,7 +249,7 @@ func (db *DB) Reseal(ctx context.Context) (int, error) {
 }
 
 // resealRow seals a value anew in the form that it has.
-func (db *DB) resealRow(r *sealedRow, at secret.Place) error {
+func (db *DB) resealRow(r *sealedRow, at secret.Binding) error {
 	at.Bound = r.bound
 	plain, err := db.keys.Open(r.sealed, at)
 	if errors.Is(err, secret.ErrSealed) && r.bound != nil && !db.keys.bound.Load() {

@@ -45,8 +45,8 @@ const (
 	sealV1Length = 8 + 32
 )
 
-// seal seals s for a place.
-func (s seal) seal(keys *sealer, at secret.Place) ([]byte, error) {
+// seal seals s for a binding.
+func (s seal) seal(keys *sealer, at secret.Binding) ([]byte, error) {
 	text := make([]byte, 0, sealLength)
 	text = append(text, sealVersion, byte(s.history))
 	text = binary.BigEndian.AppendUint64(text, uint64(s.count)) //nolint:gosec // entries count from 0
@@ -60,14 +60,14 @@ type sealForm int
 
 const (
 	sealNone   sealForm = iota // nothing
-	sealBroken                 // bytes that this installation did not make for this place
+	sealBroken                 // bytes that this installation did not make for this binding
 	sealEnd                    // a seal of the form before, which covers the end of the chain alone
 	sealWhole                  // a seal
 )
 
 // openSeal opens what stands in the column of a seal. Of the form before it has the end alone. The error is one of the keys:
 // [secret.ErrUnknownKey] says that this process lacks the key, and nothing about the value.
-func openSeal(keys *sealer, sealed []byte, at secret.Place) (seal, sealForm, error) {
+func openSeal(keys *sealer, sealed []byte, at secret.Binding) (seal, sealForm, error) {
 	if len(sealed) == 0 {
 		return seal{}, sealNone, nil
 	}
@@ -97,7 +97,7 @@ func openSeal(keys *sealer, sealed []byte, at secret.Place) (seal, sealForm, err
 
 // continueSeal checks the seal that stands in a row against the row as it was read, and returns what the next seal of the
 // row has to say: the same subject, and whether all was well. subject is asked for only when no seal tells it.
-func continueSeal(keys *sealer, sealed []byte, at secret.Place, read seal, subject func() ([32]byte, error)) (seal, error) {
+func continueSeal(keys *sealer, sealed []byte, at secret.Binding, read seal, subject func() ([32]byte, error)) (seal, error) {
 	before, form, err := openSeal(keys, sealed, at)
 	if err != nil {
 		return seal{}, fmt.Errorf("seal of %s: %w", at.Table, err)

@@ -121,7 +121,7 @@ func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 		if emitted == 0 {
 			return nil
 		}
-		sealed, err := seal{end: end{count: emitted}, subject: countAs(emitted - here - missing), history: sealFound}.seal(t.db.keys, eventsSealPlace(t.id))
+		sealed, err := seal{end: end{count: emitted}, subject: countAs(emitted - here - missing), history: sealFound}.seal(t.db.keys, eventsSealBinding(t.id))
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 	if err = errors.Join(senseless, err); err != nil {
 		return false, err
 	}
-	before, form, err := openSeal(t.db.keys, s.sealed, submissionSealPlace(t.id, id))
+	before, form, err := openSeal(t.db.keys, s.sealed, submissionSealBinding(t.id, id))
 	if err != nil {
 		return false, err
 	}
@@ -191,7 +191,7 @@ func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, e
 	if err != nil {
 		return false, ignoreMissing(err)
 	}
-	before, form, err := openSeal(t.db.keys, i.sealed, incomingSealPlace(t.id, id))
+	before, form, err := openSeal(t.db.keys, i.sealed, incomingSealBinding(t.id, id))
 	if err != nil {
 		return false, err
 	}

@@ -73,7 +73,7 @@ func (s *Submission) asRead() seal { return seal{end: s.end(), row: s.row()} }
 
 // continueSubmission checks the seal of a submission against its row as it was read, and returns what the next one says.
 func (t *Tenant) continueSubmission(ctx context.Context, q querier, s *Submission) (seal, error) {
-	return continueSeal(t.db.keys, s.sealed, submissionSealPlace(t.id, s.ID), s.was, func() ([32]byte, error) {
+	return continueSeal(t.db.keys, s.sealed, submissionSealBinding(t.id, s.ID), s.was, func() ([32]byte, error) {
 		document, err := t.document(ctx, q, s.ID)
 		return sha256.Sum256(document), err
 	})
@@ -84,7 +84,7 @@ func (t *Tenant) sealAs(s *Submission, next seal) error {
 	s.was = s.asRead()
 	next.end, next.row = s.was.end, s.was.row
 	var err error
-	s.sealed, err = next.seal(t.db.keys, submissionSealPlace(t.id, s.ID))
+	s.sealed, err = next.seal(t.db.keys, submissionSealBinding(t.id, s.ID))
 	return err
 }
 

@@ -41,8 +41,8 @@ type NewSubscription struct {
 	Secret      secret.Text
 }
 
-func subscriptionPlace(tenant, id ID) secret.Place {
-	return secret.Place{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: id[:]}
+func subscriptionBinding(tenant, id ID) secret.Binding {
+	return secret.Binding{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: id[:]}
 }
 
 // boundURL is what a signing secret is sealed with: where what it signs is sent.
@@ -73,7 +73,7 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		if err != nil {
 			return err
 		}
-		sealed, err := tx.sealBound(ctx, add.Secret, subscriptionPlace(t.id, id), boundURL(add.URL))
+		sealed, err := tx.sealBound(ctx, add.Secret, subscriptionBinding(t.id, id), boundURL(add.URL))
 		if err != nil {
 			return err
 		}

@@ -324,7 +324,7 @@ func (v *verification) begin(ctx context.Context) error {
 		return err
 	}
 	count, readable := events.(int64)
-	found, form, err := openSeal(v.t.db.keys, sealed, eventsSealPlace(v.t.id))
+	found, form, err := openSeal(v.t.db.keys, sealed, eventsSealBinding(v.t.id))
 	if err := ownKeys(err); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, err
 	if senseless != nil {
 		return v.at(KindIncoming, id, 0, "", whatUnreadable), nil
 	}
-	sealed, form, err := openSeal(v.t.db.keys, i.sealed, incomingSealPlace(v.t.id, id))
+	sealed, form, err := openSeal(v.t.db.keys, i.sealed, incomingSealBinding(v.t.id, id))
 	if err := ownKeys(err); err != nil {
 		return nil, err
 	}
@@ -166,8 +166,8 @@ func (t *Tenant) readRevision(row scanner) (r Revision, body, metadata []byte, f
 	}
 	if r.Withheld {
 		var errs [2]error
-		body, errs[0] = t.db.keys.Open(body, revisionPlace(t.id, r.Incoming, r.Revision, "body"))
-		metadata, errs[1] = t.db.keys.Open(metadata, revisionPlace(t.id, r.Incoming, r.Revision, "metadata"))
+		body, errs[0] = t.db.keys.Open(body, revisionBinding(t.id, r.Incoming, r.Revision, "body"))
+		metadata, errs[1] = t.db.keys.Open(metadata, revisionBinding(t.id, r.Incoming, r.Revision, "metadata"))
 		if errors.Join(errs[:]...) != nil {
 			return r, nil, nil, "its sealed document or metadata do not open"
 		}

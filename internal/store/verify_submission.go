@@ -89,7 +89,7 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	if senseless != nil {
 		return v.at(KindSubmission, id, 0, "", whatUnreadable), nil
 	}
-	sealed, form, err := openSeal(v.t.db.keys, s.sealed, submissionSealPlace(v.t.id, id))
+	sealed, form, err := openSeal(v.t.db.keys, s.sealed, submissionSealBinding(v.t.id, id))
 	if err := ownKeys(err); err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (t *Tenant) readEvidence(row scanner) (e Evidence, body []byte, fault strin
 		return e, nil, whatUnreadable
 	}
 	if e.Withheld {
-		if body, err = t.db.keys.Open(body, evidencePlace(t.id, e.ID)); err != nil {
+		if body, err = t.db.keys.Open(body, evidenceBinding(t.id, e.ID)); err != nil {
 			return e, nil, "its sealed body does not open"
 		}
 	}

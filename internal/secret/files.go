@@ -1,0 +1,41 @@
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// ErrPrivateKeyMode means that others can read a file with a private key, or that its group can write it.
+var ErrPrivateKeyMode = errors.New("secret: a private key must not be readable by others nor writable by its group: mode 0640 or stricter")
+
+// CheckPrivateKey returns [ErrPrivateKeyMode] if others can read the file of a private key, such as that of a certificate, or
+// if its group can write it. The group may read it, because certificates are often distributed that way.
+func CheckPrivateKey(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o027 != 0 {
+		return fmt.Errorf("%s: %w", path, ErrPrivateKeyMode)
+	}
+	return nil
+}
+
+// SyncDirectory makes the names of the files in a directory durable.
+func SyncDirectory(path string) error {
+	directory, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}
+
+// MakePrivate removes all access of the group and of others to a file or directory, and reports whether they had any.
+func MakePrivate(path string) (tightened bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return false, err
+	}
+	return true, os.Chmod(path, info.Mode().Perm()&0o700)
+}
