@@ -20,12 +20,12 @@ import (
 )
 
 type accountCmd struct {
-	Create     accountCreateCmd     `cmd:"" help:"Create an account with its first user, whose password is shown once and has to be changed in the console."`
+	Create     accountCreateCmd     `cmd:"" help:"Create an account with its first user. The password is shown once; the user must change it in the console."`
 	List       accountListCmd       `cmd:"" help:"List the accounts."`
-	Show       accountShowCmd       `cmd:"" help:"Show one account, its users and its profile."`
-	Suspend    accountSuspendCmd    `cmd:"" help:"Stop logins and revoke every token of an account."`
-	Reactivate accountReactivateCmd `cmd:"" help:"Let the users of a suspended account log in again."`
-	Rename     accountRenameCmd     `cmd:"" help:"Change the name of the company."`
+	Show       accountShowCmd       `cmd:"" help:"Show an account with its users and its profile."`
+	Suspend    accountSuspendCmd    `cmd:"" help:"Block logins and revoke all tokens of an account."`
+	Reactivate accountReactivateCmd `cmd:"" help:"Allow the users of a suspended account to log in again."`
+	Rename     accountRenameCmd     `cmd:"" help:"Change the company name."`
 	Profile    accountProfileCmd    `cmd:"" help:"Replace the company profile of an account."`
 	User       accountUserCmd       `cmd:"" help:"Add, disable and enable users, and reset passwords."`
 }
@@ -36,7 +36,7 @@ func (accountCmd) Help() string {
   quittance account create --data ./sandbox --company "Palm Trading LLC" --email owner@palm.example`
 }
 
-// one are the flags of a command about one account.
+// one holds the flags of a command about one account.
 type one struct {
 	act
 	ID string `arg:"" help:"Identifier of the account."`
@@ -46,7 +46,7 @@ type accountCreateCmd struct {
 	act
 	Company string `required:"" help:"Name of the company."`
 	Email   string `required:"" help:"E-mail address of the first user."`
-	Name    string `help:"Name of the first user; the e-mail address when absent."`
+	Name    string `help:"Name of the first user; defaults to the e-mail address."`
 }
 
 // Help is shown by --help.
@@ -73,11 +73,11 @@ func (c accountCreateCmd) Run(env environment) error {
 	})
 }
 
-// newUser makes a user with a password of its own.
+// newUser returns a user with a newly generated password.
 func newUser(email, name string) (store.NewUser, secret.Text, error) {
 	email = account.NormalizeEmail(email)
 	if at := strings.LastIndexByte(email, '@'); at < 1 || at == len(email)-1 || strings.ContainsAny(email, " \t\r\n") {
-		return store.NewUser{}, secret.Text{}, errors.New("--email: not an e-mail address")
+		return store.NewUser{}, secret.Text{}, errors.New("--email: not a valid e-mail address")
 	}
 	if err := checkLine("--email", email); err != nil {
 		return store.NewUser{}, secret.Text{}, err
@@ -101,34 +101,34 @@ func newPassword() (secret.Text, string, error) {
 	return password, hash, err
 }
 
-// checkLine refuses a text that is not one line of 1 to 256 characters.
+// checkLine returns an error unless text is one line of 1 to 256 characters.
 func checkLine(flag, text string) error {
 	if strings.TrimSpace(text) == "" || len([]rune(text)) > 256 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
-		return fmt.Errorf("%s: want one line of 1 to 256 characters", flag)
+		return fmt.Errorf("%s: must be one line of 1 to 256 characters", flag)
 	}
 	return nil
 }
 
-// checkText refuses a text that is not 1 to 1024 characters, in lines or not.
+// checkText returns an error unless text has 1 to 1024 characters; line feeds and tabs are allowed.
 func checkText(flag, text string) error {
 	if strings.TrimSpace(text) == "" || len([]rune(text)) > 1024 || strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffd
 	}) {
-		return fmt.Errorf("%s: want a text of 1 to 1024 characters", flag)
+		return fmt.Errorf("%s: must be a text of 1 to 1024 characters", flag)
 	}
 	return nil
 }
 
 func emailTaken(err error) error {
 	if errors.Is(err, store.ErrExists) {
-		return errors.New("--email: a user with this address exists")
+		return errors.New("--email: a user with this address already exists")
 	}
 	return unknownAccount(err)
 }
 
 func unknownAccount(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return errors.New("there is no account with this identifier")
+		return errors.New("no account has this identifier")
 	}
 	return err
 }
@@ -198,7 +198,7 @@ func (c accountShowCmd) Run(env environment) error {
 	})
 }
 
-// list prints as a JSON array, also when it is empty, or separated by blanks.
+// list prints as a JSON array, even when it is empty, or as text separated by blanks.
 type list []string
 
 func (l list) String() string { return strings.Join(l, " ") }
@@ -206,7 +206,7 @@ func (l list) String() string { return strings.Join(l, " ") }
 // MarshalJSON writes the array.
 func (l list) MarshalJSON() ([]byte, error) { return json.Marshal(append([]string{}, l...)) }
 
-// profileRecord prints as JSON in either form.
+// profileRecord prints as JSON in both output formats.
 type profileRecord api.Profile
 
 func (p profileRecord) String() string {
@@ -241,7 +241,7 @@ func (c accountReactivateCmd) Run(env environment) error {
 	return c.change(env, (*store.DB).ReactivateAccount)
 }
 
-// change applies an operation to the account that the command names.
+// change applies do to the account that the command names.
 func (o one) change(env environment, do func(*store.DB, context.Context, store.ID) error) error {
 	id, err := parseID(o.ID)
 	if err != nil {
@@ -261,7 +261,7 @@ func (o one) change(env environment, do func(*store.DB, context.Context, store.I
 
 type accountRenameCmd struct {
 	one
-	Company string `required:"" help:"The new name of the company."`
+	Company string `required:"" help:"New name of the company."`
 }
 
 // Help is shown by --help.
@@ -281,7 +281,7 @@ func (c accountRenameCmd) Run(env environment) error {
 
 type accountProfileCmd struct {
 	one
-	File string `required:"" placeholder:"FILE" help:"JSON file with the profile; - is standard input."`
+	File string `required:"" placeholder:"FILE" help:"JSON file with the profile; - reads standard input."`
 }
 
 // Help is shown by --help.
@@ -303,7 +303,7 @@ func (c accountProfileCmd) Run(env environment) error {
 	}
 	value, err := strictjson.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%s: not one JSON document", inputName(c.File))
+		return fmt.Errorf("%s: not a single JSON document", inputName(c.File))
 	}
 	profile, faults := strictjson.For[api.Profile]().Decode(value)
 	if faults = faults.With(invoice.ProfileFaults(&profile)); len(faults) > 0 {
@@ -321,7 +321,7 @@ func (c accountProfileCmd) Run(env environment) error {
 	})
 }
 
-// faultsError names every fault of a file.
+// faultsError lists every fault in a file.
 type faultsError struct {
 	file   string
 	faults api.Faults
@@ -339,10 +339,10 @@ func (e faultsError) Error() string {
 }
 
 type accountUserCmd struct {
-	Add           userAddCmd     `cmd:"" help:"Add a user, whose password is shown once."`
-	Disable       userDisableCmd `cmd:"" help:"Let a user no longer log in; all tokens of the user are revoked."`
-	Enable        userEnableCmd  `cmd:"" help:"Let a disabled user log in again."`
-	ResetPassword userResetCmd   `cmd:"" help:"Give a user a new password, shown once, to be changed in the console; all tokens of the user are revoked."`
+	Add           userAddCmd     `cmd:"" help:"Add a user. The password is shown once."`
+	Disable       userDisableCmd `cmd:"" help:"Block a user from logging in and revoke all of the user's tokens."`
+	Enable        userEnableCmd  `cmd:"" help:"Allow a disabled user to log in again."`
+	ResetPassword userResetCmd   `cmd:"" help:"Give a user a new password and revoke all of the user's tokens. The password is shown once; the user must change it in the console."`
 }
 
 // Help is shown by --help.
@@ -354,7 +354,7 @@ func (accountUserCmd) Help() string {
 type userAddCmd struct {
 	one
 	Email string `required:"" help:"E-mail address of the user."`
-	Name  string `help:"Name of the user; the e-mail address when absent."`
+	Name  string `help:"Name of the user; defaults to the e-mail address."`
 }
 
 // Help is shown by --help.
@@ -383,7 +383,7 @@ func (c userAddCmd) Run(env environment) error {
 type userDisableCmd struct {
 	one
 	Email string `required:"" help:"E-mail address of the user."`
-	Force bool   `env:"-" help:"Disable the last user of an account that can log in, too."`
+	Force bool   `env:"-" help:"Disable the user even if no other user of the account can log in."`
 }
 
 // Help is shown by --help.
@@ -397,7 +397,7 @@ func (c userDisableCmd) Run(env environment) error {
 		return db.DisableUser(ctx, account, user, c.Force)
 	})
 	if errors.Is(err, store.ErrLastUser) {
-		return fmt.Errorf("%w; --force disables it all the same", err)
+		return fmt.Errorf("%w; specify --force to disable the user anyway", err)
 	}
 	return err
 }
@@ -419,7 +419,7 @@ func (c userEnableCmd) Run(env environment) error {
 	})
 }
 
-// changeUser applies an operation to a user of the account that the command names.
+// changeUser applies do to a user of the account that the command names.
 func (o one) changeUser(env environment, email string, do func(ctx context.Context, db *store.DB, account, user store.ID) error) error {
 	id, err := parseID(o.ID)
 	if err != nil {
@@ -444,7 +444,7 @@ func (o one) changeUser(env environment, email string, do func(ctx context.Conte
 	})
 }
 
-// userOf finds the user of an account with an e-mail address.
+// userOf returns the user of an account who has an e-mail address.
 func userOf(env environment, db *store.DB, id store.ID, email string) (store.User, error) {
 	user, err := db.UserByEmail(env.ctx, account.NormalizeEmail(email))
 	if errors.Is(err, store.ErrNotFound) || err == nil && user.Account != id {

@@ -16,29 +16,29 @@ import (
 	"quittance/internal/store"
 )
 
-// admin are the flags of every administration command. They work beside a running server.
+// admin holds the flags of every administration command. These commands work while a server is running.
 type admin struct {
 	Data     string `placeholder:"DIR" help:"Data directory of a sandbox."`
-	Database string `placeholder:"URL" help:"sqlite:PATH or postgres://…"`
-	KeyFile  string `placeholder:"FILE" help:"Keys that seal secrets in the database."`
+	Database string `placeholder:"URL" help:"Database: sqlite:PATH or postgres://…"`
+	KeyFile  string `placeholder:"FILE" help:"Key file that seals secrets in the database."`
 	JSON     bool   `help:"Print the record as JSON."`
 }
 
-// Validate refuses two databases at once.
+// Validate returns an error when the flags name two databases.
 func (a admin) Validate() error {
 	if a.Data != "" && (a.Database != "" || a.KeyFile != "") {
-		return errors.New("--data names the database and the keys of a sandbox: it does not go together with --database or --key-file")
+		return errors.New("--data cannot be combined with --database or --key-file: it already selects the database and key file of a sandbox")
 	}
 	return nil
 }
 
-// act are the flags of a command that changes something.
+// act holds the flags of a command that changes something.
 type act struct {
 	admin
-	Reason string `env:"-" placeholder:"TEXT" help:"Why, for the audit log."`
+	Reason string `env:"-" placeholder:"TEXT" help:"Reason to record in the audit log."`
 }
 
-// by is env with the reason of the command.
+// by returns env with the reason of the command.
 func (a act) by(env environment) (environment, error) {
 	if a.Reason != "" {
 		if err := checkText("--reason", a.Reason); err != nil {
@@ -51,7 +51,7 @@ func (a act) by(env environment) (environment, error) {
 	return env, nil
 }
 
-// with runs do for the reason of the command on the store that the flags name.
+// with runs do on the store that the flags name and records the reason of the command.
 func (a act) with(env environment, do func(env environment, db *store.DB) error) error {
 	env, err := a.by(env)
 	if err != nil {
@@ -60,7 +60,7 @@ func (a act) with(env environment, do func(env environment, db *store.DB) error)
 	return a.admin.with(env, func(db *store.DB) error { return do(env, db) })
 }
 
-// address returns the database and the key file that the flags name; "" for what they do not.
+// address returns the database and the key file that the flags name; "" for one that they do not name.
 func (a admin) address() (database, keyFile string, err error) {
 	if a.Data != "" {
 		return dataLayout(a.Data)
@@ -68,7 +68,7 @@ func (a admin) address() (database, keyFile string, err error) {
 	return a.Database, a.KeyFile, nil
 }
 
-// open opens the store that the flags name. It has to be there, unless create says that it may be made.
+// open opens the store that the flags name. The store must exist unless create is true.
 func (a admin) open(env environment, create bool) (*store.DB, error) {
 	database, keyFile, err := a.address()
 	if err != nil {
@@ -103,8 +103,8 @@ func (a admin) open(env environment, create bool) (*store.DB, error) {
 	return db, nil
 }
 
-// requireVerified refuses a database that was served in production and is not reached over a connection that production would
-// be served over.
+// requireVerified returns an error when the database was served in production and the connection to it would not be
+// accepted in production.
 func requireVerified(env environment, db *store.DB, database string) error {
 	if served, err := db.ServedEnvironment(env.ctx); err != nil || served != service.Production {
 		return err
@@ -112,7 +112,7 @@ func requireVerified(env environment, db *store.DB, database string) error {
 	return verified(database)
 }
 
-// verified refuses an address of PostgreSQL whose server may be another one, as serve does in production.
+// verified returns an error for a PostgreSQL address that does not verify the server, as serve does in production.
 func verified(database string) error {
 	if err := store.RequireVerifiedServer(database); err != nil {
 		return fmt.Errorf("--database: %w", err)
@@ -120,7 +120,7 @@ func verified(database string) error {
 	return nil
 }
 
-// with runs do on the store that the flags name, and closes it.
+// with runs do on the store that the flags name and closes the store.
 func (a admin) with(env environment, do func(db *store.DB) error) error {
 	return a.withDatabase(env, false, do)
 }
@@ -138,7 +138,7 @@ func (a admin) withDatabase(env environment, create bool, do func(db *store.DB) 
 	return do(db)
 }
 
-// print prints a record: as JSON, or a line a field, of which one without a value is a dash.
+// print prints a record as JSON, or with one field per line and a dash for a field without a value.
 func (a admin) print(env environment, record []field) error {
 	if a.JSON {
 		return printJSON(env, object(record))
@@ -155,7 +155,7 @@ func (a admin) print(env environment, record []field) error {
 	return nil
 }
 
-// printAll prints records: as a JSON array, or a line each below a header. header names the columns when there is no record.
+// printAll prints records as a JSON array, or as a table. header names the columns when there are no records.
 func (a admin) printAll(env environment, header []field, records [][]field) error {
 	if a.JSON {
 		objects := make([]json.RawMessage, len(records))
@@ -171,8 +171,8 @@ func (a admin) printAll(env environment, header []field, records [][]field) erro
 	return printTable(env, header, records)
 }
 
-// printTable prints records as a table with a header. A field that a record does not have, or has without a value, is a
-// dash. Without records the fields of header name the columns.
+// printTable prints records as a table with a header line, and a dash for each missing or empty field. The fields of
+// header name the columns when there are no records.
 func printTable(env environment, header []field, records [][]field) error {
 	named := records
 	if len(records) == 0 {
@@ -206,7 +206,7 @@ func printTable(env environment, header []field, records [][]field) error {
 	return table.Flush()
 }
 
-// oneLine keeps the cells of a table on their lines.
+// oneLine replaces the characters that would break a table cell.
 var oneLine = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ") //nolint:gochecknoglobals // a constant
 
 // field is one named value of a record.
@@ -215,7 +215,7 @@ type field struct {
 	value any
 }
 
-// text is the value as people read it: a dash when there is none.
+// text returns the value as readable text, or a dash when there is none.
 func (f field) text() string {
 	if f.value == nil {
 		return "-"
@@ -252,7 +252,7 @@ func printJSON(env environment, value any) error {
 	return encoder.Encode(value)
 }
 
-// readInput reads a file, or standard input for "-", up to 1 MiB.
+// readInput reads up to 1 MiB from a file, or from standard input for "-".
 func readInput(env environment, path string) ([]byte, error) {
 	const most = 1 << 20
 	if path == "-" {
@@ -262,22 +262,22 @@ func readInput(env environment, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close() //nolint:errcheck // the file was only read
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
-// parseID reads an identifier of the command line.
+// parseID parses an identifier given on the command line.
 func parseID(text string) (store.ID, error) {
 	id, err := store.ParseID(text)
 	if err != nil {
-		return id, fmt.Errorf("%q is not an identifier", text)
+		return id, fmt.Errorf("%q is not a valid identifier", text)
 	}
 	return id, nil
 }
 
 type migrateCmd struct {
 	act
-	Create bool `help:"Make the schema in a database that has none, and the file of a SQLite database that is not there."`
+	Create bool `help:"Create the schema in an empty database; for SQLite, create the file if it does not exist."`
 }
 
 // Help is shown by --help.
@@ -286,8 +286,8 @@ func (migrateCmd) Help() string {
   quittance migrate --create --database postgres://quittance@db/quittance --key-file key.json
   quittance migrate --database postgres://quittance@db/quittance --key-file key.json
 
-A database that has a schema is brought up to date by serve and by every administration command, too. Only serve and
-migrate --create make one.`
+The command serve and every administration command also update the schema of an existing database. Only serve and
+migrate --create create a schema.`
 }
 
 // Run opens the store, which migrates it.
@@ -300,9 +300,9 @@ func (c migrateCmd) Run(env environment) error {
 		done, said := db.Migration(), "the schema is up to date"
 		switch {
 		case done.Made:
-			said = "made the database"
+			said = "created the database"
 		case done.Changed:
-			said = "brought the schema up to date"
+			said = "updated the schema"
 		}
 		if done.Made || done.Changed {
 			if err := db.RecordAudit(env.ctx, store.Act{Name: "database.migrate", SubjectType: "database", Details: map[string]string{"version": version()}}); err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 type auditCmd struct {
-	List auditListCmd `cmd:"" help:"List who did what, when and why."`
+	List auditListCmd `cmd:"" help:"List administrative acts: who did what, when and why."`
 }
 
 // Help is shown by --help.
@@ -20,10 +20,10 @@ func (auditCmd) Help() string {
 
 type auditListCmd struct {
 	admin
-	Account string `placeholder:"ID" help:"Only what was done to this account."`
-	Act     string `placeholder:"NAME" help:"Only acts of this name, such as account.suspend, or of this family, such as account."`
-	Since   string `placeholder:"TIME" help:"Only from this time on: 2026-03-01, 2026-03-01T09:00:00Z, or 24h for the last 24 hours."`
-	Limit   int    `default:"1000" help:"How many entries at most, the latest."`
+	Account string `placeholder:"ID" help:"Show only acts on this account."`
+	Act     string `placeholder:"NAME" help:"Show only acts with this name, such as account.suspend, or in this family, such as account."`
+	Since   string `placeholder:"TIME" help:"Show only acts since this time: 2026-03-01, 2026-03-01T09:00:00Z, or 24h for the last 24 hours."`
+	Limit   int    `default:"1000" help:"Maximum number of entries, latest first."`
 }
 
 // Help is shown by --help.
@@ -32,8 +32,8 @@ func (auditListCmd) Help() string {
   quittance audit list --data ./sandbox --since 24h
   quittance audit list --database postgres://db/quittance --key-file key.json --act connection.approve --json
 
-Every act of an administrator is in it, written in the transaction of the act. Entries cannot be changed or removed:
-quittance evidence verify finds whoever tries.`
+Every act of an administrator leaves an entry, written in the same transaction. The database refuses to change or remove
+entries; quittance evidence verify detects tampering.`
 }
 
 // Run lists the audit log.
@@ -76,13 +76,13 @@ func auditRecord(e store.AuditEntry) []field {
 		{"details", details(e.Details)}, {"id", e.ID}}
 }
 
-// details are the JSON object of an entry, in either form of output.
+// details is the JSON object of an entry, in both output formats.
 type details string
 
 // MarshalJSON returns the object.
-func (d details) MarshalJSON() ([]byte, error) { return json.RawMessage(d), nil } //nolint:unparam // as json.Marshaler wants it
+func (d details) MarshalJSON() ([]byte, error) { return json.RawMessage(d), nil } //nolint:unparam // json.Marshaler requires the error
 
-// parseSince reads a date, a time, or a duration back from now; zero for "".
+// parseSince parses a date, a time, or a duration before now; it returns the zero time for "".
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

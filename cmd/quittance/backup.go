@@ -12,7 +12,7 @@ import (
 
 type backupCmd struct {
 	admin
-	Out string `required:"" placeholder:"FILE" help:"File to create; an existing one is never overwritten."`
+	Out string `required:"" placeholder:"FILE" help:"File to create; an existing file is never overwritten."`
 }
 
 // Help is shown by --help.
@@ -20,11 +20,11 @@ func (backupCmd) Help() string {
 	return `Example:
   quittance backup --data ./sandbox --out backup.db
 
-Works beside a running server, and needs no key file. That is not in it: keep a copy of it apart. A PostgreSQL database is
-backed up by pg_dump or continuous archiving. After a restore, run quittance restored before anything is served.`
+A server may be running. The command needs no key file, and the backup does not contain it: keep a separate copy of the key
+file. Back up PostgreSQL with pg_dump or continuous archiving. After a restore, run quittance restored before you start a server.`
 }
 
-// Run writes the copy. It leaves the schema as it is: a backup is what one makes before an upgrade.
+// Run writes the copy. It does not migrate the schema, because backups are made before upgrades.
 func (c backupCmd) Run(env environment) (err error) {
 	database, _, err := c.address()
 	if err != nil {
@@ -34,7 +34,7 @@ func (c backupCmd) Run(env environment) (err error) {
 		return err
 	}
 	if store.IsPostgres(database) {
-		return store.ErrBackup // without a connection, which it would not use
+		return store.ErrBackup // no connection is needed to report this
 	}
 	db, err := store.OpenUnmigrated(env.ctx, database, store.Options{Log: env.log})
 	if err != nil {
@@ -53,7 +53,7 @@ func (c backupCmd) Run(env environment) (err error) {
 
 type restoredCmd struct {
 	act
-	Yes bool `env:"-" help:"Declare it although servers are running on the database."`
+	Yes bool `env:"-" help:"Record the restore even if servers are running on the database."`
 }
 
 // Help is shown by --help.
@@ -61,9 +61,9 @@ func (restoredCmd) Help() string {
 	return `Example:
   quittance restored --data ./sandbox
 
-Run it after a restore, before anything is served: it is refused while a server runs, unless --yes confirms it. Every open
-submission is asked about at once; no invoice that exists now is sent before the provider was asked whether it has it; every
-token is revoked.`
+Run this command after a restore, before you start a server. It fails while a server is running unless you specify --yes.
+The service then asks the provider about every open submission at once, and sends no existing invoice before the provider
+has said whether it has it. All tokens are revoked.`
 }
 
 // Run records the restore.
@@ -76,12 +76,12 @@ func (c restoredCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		return c.print(env, []field{{"open_submissions", open}, {"next", "asked about as soon as a server runs"}})
+		return c.print(env, []field{{"open_submissions", open}, {"next", "the next server to start asks the provider about them"}})
 	})
 }
 
-// confirm refuses while servers run, unless that is wanted. On SQLite their lock says so for certain; elsewhere a server that
-// died counts as running until its last announcement is [store.ServerTimeout] old.
+// confirm returns an error while servers run, unless --yes is set. On SQLite a lock shows for certain whether a server runs;
+// on PostgreSQL a server that died counts as running until its last announcement is [store.ServerTimeout] old.
 func (c restoredCmd) confirm(env environment, db *store.DB) error {
 	if c.Yes {
 		return nil
@@ -91,8 +91,8 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 		release, err := db.Serve()
 		switch {
 		case errors.Is(err, store.ErrServed):
-			return errors.New("a server is running on this database: stop it first, because every token is revoked and every open submission is asked about. " +
-				"--yes declares the restore all the same")
+			return errors.New("a server is running on this database: stop it first, because this command revokes all tokens and requeries all open submissions; " +
+				"specify --yes to record the restore anyway")
 		case err != nil:
 			return err
 		default:
@@ -110,14 +110,14 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("servers are running on this database (%s): stop them first, because every token is revoked and every open submission is asked about. "+
-		"A server that died counts for %s. --yes declares the restore all the same", strings.Join(names, ", "), store.ServerTimeout)
+	return fmt.Errorf("servers are running on this database (%s): stop them first, because this command revokes all tokens and requeries all open submissions; "+
+		"a server that died counts as running for %s; specify --yes to record the restore anyway", strings.Join(names, ", "), store.ServerTimeout)
 }
 
-// makeOne says where a database comes from.
-const makeOne = "to make one: quittance migrate --create, or start a server"
+// makeOne explains how to create a database.
+const makeOne = "to create one, run quittance migrate --create or start a server"
 
-// existing refuses a SQLite database that is not there: opening it would make an empty one.
+// existing returns an error if a SQLite database does not exist, because opening it would create an empty one.
 func existing(database string) error {
 	path, isSQLite := strings.CutPrefix(database, "sqlite:")
 	switch {
@@ -128,9 +128,9 @@ func existing(database string) error {
 	}
 	if _, err := os.Stat(path); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the database: %w (%s)", err, makeOne)
+			return fmt.Errorf("open the database: %w (%s)", err, makeOne)
 		}
-		return fmt.Errorf("the database: %w", err)
+		return fmt.Errorf("open the database: %w", err)
 	}
 	return nil
 }

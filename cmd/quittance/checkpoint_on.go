@@ -17,17 +17,17 @@ import (
 
 // The environment variables of a binary with checkpoints.
 const (
-	// envKillAt names the checkpoint at which the process ends itself with SIGKILL, as "before record answer#2": the
-	// moment, the step, and at which time, the first when absent.
+	// envKillAt names the checkpoint at which the process sends itself SIGKILL, such as "before record answer#2": the
+	// moment, the step, and its occurrence, which defaults to the first.
 	envKillAt = "QUITTANCE_KILL_AT"
-	// envTrace names a file that gets every checkpoint as a line.
+	// envTrace names a file to which every checkpoint is appended as a line.
 	envTrace = "QUITTANCE_TRACE_CHECKPOINTS"
-	// envMissingGap is a duration that stands for the minute that two answers of a provider that it has no such document are
-	// apart before it is sent again: a story does not wait for it, and what it could change in the database is sealed.
+	// envMissingGap shortens the minute that must lie between two provider responses that the document is missing before it
+	// is sent again. A test cannot wait a minute, nor change the times in the database, because they are sealed.
 	envMissingGap = "QUITTANCE_MISSING_GAP"
 )
 
-// missingGap returns the duration of [envMissingGap], 0 for the one that is promised.
+// missingGap returns the duration in [envMissingGap], or 0 for the documented gap.
 func missingGap() (time.Duration, error) {
 	text := os.Getenv(envMissingGap)
 	if text == "" {
@@ -40,9 +40,9 @@ func missingGap() (time.Duration, error) {
 	return gap, nil
 }
 
-var errKillAt = errors.New(envKillAt + `: want a moment and a step as "before record answer" or "after webhook attempt#2"`)
+var errKillAt = errors.New(envKillAt + `: must be a moment and a step, such as "before record answer" or "after webhook attempt#2"`)
 
-// checkpoint observes the checkpoints of this process as its environment says.
+// checkpoint returns an observer that traces checkpoints and kills the process as the environment variables specify.
 func checkpoint() (store.Checkpoint, error) {
 	victim, nth, err := parseKillAt(os.Getenv(envKillAt))
 	if err != nil {
@@ -50,8 +50,8 @@ func checkpoint() (store.Checkpoint, error) {
 	}
 	var trace *os.File
 	if path := os.Getenv(envTrace); path != "" {
-		// One write a line, at the end of the file: many processes share it.
-		if trace, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600); err != nil { //nolint:gosec // the file that the tester names
+		// Each line is one appending write, because several processes share the file.
+		if trace, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600); err != nil { //nolint:gosec // the tester chooses the file
 			return nil, fmt.Errorf("%s: %w", envTrace, err)
 		}
 	}
@@ -60,7 +60,7 @@ func checkpoint() (store.Checkpoint, error) {
 		at := string(moment) + " " + step
 		if trace != nil {
 			if _, err := trace.WriteString(at + "\n"); err != nil {
-				panic(err) // a trace with holes would prove what is not so
+				panic(err) // an incomplete trace would be misleading
 			}
 		}
 		if at == victim && reached.Add(1) == nth {
@@ -69,15 +69,15 @@ func checkpoint() (store.Checkpoint, error) {
 	}, nil
 }
 
-// die ends the process as a power cut would: nothing deferred runs and nothing is flushed.
+// die ends the process like a power cut: no deferred function runs and nothing is flushed.
 func die() {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		panic(err)
 	}
-	select {} // no other instruction of this goroutine before the signal has arrived
+	select {} // this goroutine executes nothing more before the signal arrives
 }
 
-// parseKillAt reads the value of [envKillAt]; "" is no checkpoint.
+// parseKillAt parses the value of [envKillAt]; "" selects no checkpoint.
 func parseKillAt(text string) (at string, nth int64, err error) {
 	if text == "" {
 		return "", 0, nil

@@ -15,10 +15,10 @@ import (
 
 type connectionCmd struct {
 	Add               connectionAddCmd      `cmd:"" help:"Add a pending connection with its credential."`
-	Activate          connectionActivateCmd `cmd:"" help:"Make a connection its account's active one."`
-	Approve           connectionApproveCmd  `cmd:"" help:"Record the approval that lets a production connection submit."`
+	Activate          connectionActivateCmd `cmd:"" help:"Make a connection the active one of its account."`
+	Approve           connectionApproveCmd  `cmd:"" help:"Record the approval that allows a production connection to submit."`
 	Disable           connectionDisableCmd  `cmd:"" help:"Stop new submissions over a connection."`
-	ReplaceCredential connectionReplaceCmd  `cmd:"" help:"Replace the credential; the connection and its open submissions stay."`
+	ReplaceCredential connectionReplaceCmd  `cmd:"" help:"Replace the credential and keep the connection and its open submissions."`
 	List              connectionListCmd     `cmd:"" help:"List the connections."`
 }
 
@@ -31,10 +31,10 @@ func (connectionCmd) Help() string {
 type connectionAddCmd struct {
 	act
 	Account        string `required:"" placeholder:"ID" help:"Identifier of the account."`
-	Kind           string `enum:"http,simulator" default:"http" help:"How the provider is spoken to: ${enum}. The simulator exists in local alone."`
+	Kind           string `enum:"http,simulator" default:"http" help:"Adapter for the provider: ${enum}. The simulator is available only in the environment local."`
 	BaseURL        string `name:"base-url" placeholder:"URL" help:"Address of the provider: https, or http on a loopback address."`
-	Environment    string `enum:"sandbox,production" required:"" env:"-" help:"What the provider is: ${enum}."`
-	CredentialFile string `placeholder:"FILE" help:"File with the provider's credential; - is standard input. It is sealed at once and never shown."`
+	Environment    string `enum:"sandbox,production" required:"" env:"-" help:"Environment of the provider: ${enum}."`
+	CredentialFile string `placeholder:"FILE" help:"File with the provider's credential; - reads standard input. The credential is sealed at once and never shown."`
 }
 
 // Help is shown by --help.
@@ -58,7 +58,7 @@ func (c connectionAddCmd) Run(env environment) error {
 	}
 	if c.Kind == "http" {
 		if c.CredentialFile == "" {
-			return errors.New("--credential-file is needed for an http connection")
+			return errors.New("an http connection requires --credential-file")
 		}
 		if err := provider.CheckCredential(add.Credential); err != nil {
 			return err
@@ -67,14 +67,14 @@ func (c connectionAddCmd) Run(env environment) error {
 			return err
 		}
 	} else if c.Environment == "production" {
-		return errors.New("the transport simulator is no production connection")
+		return errors.New("the transport simulator cannot be a production connection")
 	}
 	if c.Environment == service.Production {
 		database, _, err := c.address()
 		if err != nil {
 			return err
 		}
-		if err := verified(database); err != nil { // the database may not have been served yet
+		if err := verified(database); err != nil { // with checks this only for a database that was served in production
 			return err
 		}
 	}
@@ -104,13 +104,13 @@ func connectionRecord(c store.Connection) []field {
 	return record
 }
 
-// connectionOne are the flags of a command about one connection.
+// connectionOne holds the flags of a command about one connection.
 type connectionOne struct {
 	act
 	ID string `arg:"" help:"Identifier of the connection."`
 }
 
-// change applies an operation to the connection that the command names.
+// change applies do to the connection that the command names.
 func (c connectionOne) change(env environment, do func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error)) error {
 	id, err := parseID(c.ID)
 	if err != nil {
@@ -120,13 +120,13 @@ func (c connectionOne) change(env environment, do func(ctx context.Context, db *
 		changed, err := do(env.ctx, db, id)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return errors.New("there is no connection with this identifier")
+			return errors.New("no connection has this identifier")
 		case errors.Is(err, store.ErrExists):
-			return errors.New("the account has another active connection: disable that first")
+			return errors.New("the account already has an active connection: disable it first")
 		case errors.Is(err, store.ErrChangedRow):
-			return fmt.Errorf("connection %s: %w, so it is not used: restore the row from a backup, or disable the connection and add another", id, store.ErrChangedRow)
+			return fmt.Errorf("connection %s cannot be used: %w; restore the row from a backup, or disable the connection and add another", id, store.ErrChangedRow)
 		case errors.Is(err, store.ErrNotProduction):
-			return errors.New("only a production connection is approved, and its environment cannot be changed")
+			return errors.New("only a production connection can be approved, and the environment of a connection cannot be changed")
 		case err != nil:
 			return err
 		}
@@ -164,9 +164,9 @@ func (c connectionDisableCmd) Run(env environment) error {
 
 type connectionApproveCmd struct {
 	connectionOne
-	By       string   `required:"" help:"Who approves."`
-	Contract string   `required:"" help:"The production contract it is approved for."`
-	Release  []string `placeholder:"VERSION" help:"The release that it is approved for, as quittance version names it; this binary's own when absent. Two, separated by a comma, while one takes the place of the other."`
+	By       string   `required:"" help:"Name of the approver."`
+	Contract string   `required:"" help:"Production contract that the approval is based on."`
+	Release  []string `placeholder:"VERSION" help:"Approved release, as printed by quittance version; defaults to the release of this binary. During an upgrade, specify the old and the new release, separated by a comma."`
 }
 
 // Help is shown by --help.
@@ -185,7 +185,7 @@ func (c connectionApproveCmd) Run(env environment) error {
 	texts := [][2]string{{"--by", c.By}, {"--contract", c.Contract}}
 	for _, release := range releases {
 		if strings.ContainsAny(release, " \t") {
-			return fmt.Errorf("--release: %q holds a blank", release)
+			return fmt.Errorf("--release: %q contains a blank", release)
 		}
 		texts = append(texts, [2]string{"--release", release})
 	}
@@ -195,7 +195,7 @@ func (c connectionApproveCmd) Run(env environment) error {
 		}
 	}
 	if !slices.Contains(releases, version()) {
-		env.log.WarnContext(env.ctx, "approved for other releases than this binary's: a server of this version does not submit over the connection", "release", releases, "version", version())
+		env.log.WarnContext(env.ctx, "the approval does not cover the release of this binary: a server of this version does not submit over the connection", "release", releases, "version", version())
 	}
 	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
 		return db.ApproveConnection(ctx, id, c.By, c.Contract, strings.Join(releases, " "))
@@ -204,7 +204,7 @@ func (c connectionApproveCmd) Run(env environment) error {
 
 type connectionReplaceCmd struct {
 	connectionOne
-	CredentialFile string `required:"" placeholder:"FILE" help:"File with the new credential; - is standard input."`
+	CredentialFile string `required:"" placeholder:"FILE" help:"File with the new credential; - reads standard input."`
 }
 
 // Help is shown by --help.
@@ -228,7 +228,7 @@ func (c connectionReplaceCmd) Run(env environment) error {
 
 type connectionListCmd struct {
 	admin
-	Account string `placeholder:"ID" help:"Only this account's."`
+	Account string `placeholder:"ID" help:"Show only this account."`
 }
 
 // Help is shown by --help.
@@ -249,7 +249,7 @@ func (c connectionListCmd) Run(env environment) error {
 	return c.with(env, func(db *store.DB) error {
 		connections, err := db.Connections(env.ctx, account)
 		if err != nil {
-			return fmt.Errorf("connections: %w", err)
+			return fmt.Errorf("list connections: %w", err)
 		}
 		var records [][]field
 		for _, connection := range connections {
@@ -257,7 +257,7 @@ func (c connectionListCmd) Run(env environment) error {
 			if _, err := db.Credential(connection); errors.Is(err, store.ErrChangedRow) {
 				record = append(record, field{"fault", store.ErrChangedRow.Error()})
 			} else if err != nil {
-				record = append(record, field{"fault", "the credential does not open with this key file"})
+				record = append(record, field{"fault", "this key file cannot open the credential"})
 			}
 			records = append(records, record)
 		}

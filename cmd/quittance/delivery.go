@@ -8,7 +8,7 @@ import (
 )
 
 type deliveryCmd struct {
-	List deliveryListCmd `cmd:"" help:"List webhook deliveries, for instance those that failed."`
+	List deliveryListCmd `cmd:"" help:"List webhook deliveries, for example those that failed."`
 }
 
 // Help is shown by --help.
@@ -19,9 +19,9 @@ func (deliveryCmd) Help() string {
 
 type deliveryListCmd struct {
 	admin
-	State   choice `choices:"pending,delivered,failed,blocked" placeholder:"STATE" help:"Only this state: pending, delivered, failed or blocked."`
-	Account string `placeholder:"ID" help:"Only this account's."`
-	Limit   int    `default:"100" help:"How many at most, the latest."`
+	State   choice `choices:"pending,delivered,failed,blocked" placeholder:"STATE" help:"Show only this state: pending, delivered, failed or blocked."`
+	Account string `placeholder:"ID" help:"Show only this account."`
+	Limit   int    `default:"100" help:"Maximum number of deliveries, latest first."`
 }
 
 // Help is shown by --help.

@@ -15,11 +15,11 @@ import (
 )
 
 type evidenceCmd struct {
-	Verify evidenceVerifyCmd `cmd:"" help:"Prove what is retained, what was sent, and what is shown of it."`
-	Export evidenceExportCmd `cmd:"" help:"Export the evidence of one invoice, or of one incoming e-invoice, as a signed file that verifies by itself."`
-	Anchor evidenceAnchorCmd `cmd:"" help:"Append where every chain ends to a signed file that is kept elsewhere."`
-	Key    evidenceKeyCmd    `cmd:"" help:"Print the public key that exported files are verified with."`
-	Seal   evidenceSealCmd   `cmd:"" help:"Seal the evidence of a database that is older than seals, once."`
+	Verify evidenceVerifyCmd `cmd:"" help:"Verify the retained evidence, the documents sent, and what is shown of them."`
+	Export evidenceExportCmd `cmd:"" help:"Export the evidence of an invoice or an incoming e-invoice as a signed, self-contained file."`
+	Anchor evidenceAnchorCmd `cmd:"" help:"Append the ends of all chains to a signed file that you keep elsewhere."`
+	Key    evidenceKeyCmd    `cmd:"" help:"Print the public key that verifies exported files."`
+	Seal   evidenceSealCmd   `cmd:"" help:"Seal, once, the evidence of a database that predates seals."`
 }
 
 // Help is shown by --help.
@@ -28,16 +28,16 @@ func (evidenceCmd) Help() string {
   quittance evidence verify --data ./sandbox`
 }
 
-// replay are the rules by which answers were read, to read them again.
+// replay returns the functions that read retained provider responses again.
 func replay() store.Replay {
 	return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.Sent}
 }
 
 type evidenceVerifyCmd struct {
 	admin
-	File      string `placeholder:"FILE" help:"Verify an exported file instead of a database; - is standard input."`
-	Anchor    string `placeholder:"FILE" help:"Compare with the last entry of this anchor file too, which finds a database that was put back to an earlier state."`
-	PublicKey string `placeholder:"HEX" help:"With --file: the key that the file has to be signed with, as evidence key prints it."`
+	File      string `placeholder:"FILE" help:"Verify an exported file instead of a database; - reads standard input."`
+	Anchor    string `placeholder:"FILE" help:"Also compare with the last entry of this anchor file, which detects a database that was reset to an earlier state."`
+	PublicKey string `placeholder:"HEX" help:"With --file: public key of the required signature, as printed by evidence key."`
 }
 
 // Help is shown by --help.
@@ -47,8 +47,8 @@ func (evidenceVerifyCmd) Help() string {
   quittance evidence verify --data ./sandbox --anchor anchors.jsonl
   quittance evidence verify --file evidence.json --public-key 0b1c…
 
-Exit status 1 and the first fault of every submission and incoming e-invoice when something is not what was retained, is not
-sealed, or does not follow from what was retained.`
+The exit status is 1, and the command reports the first fault of every submission and incoming e-invoice, if something differs
+from what was retained, is not sealed, or does not follow from what was retained.`
 }
 
 // Run verifies evidence.
@@ -74,7 +74,7 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 	})
 }
 
-// anchors reads the anchor file, if one is to be compared with; a file without an entry proves nothing, and is refused.
+// anchors reads the anchor file, if one was specified. A file without an entry proves nothing and is an error.
 func (c evidenceVerifyCmd) anchors(env environment, db *store.DB) (store.Anchors, error) {
 	if c.Anchor == "" {
 		return store.Anchors{}, nil
@@ -88,15 +88,15 @@ func (c evidenceVerifyCmd) anchors(env environment, db *store.DB) (store.Anchors
 		return anchors, fmt.Errorf("%s: %w", c.Anchor, err)
 	}
 	if anchors.Entries == 0 {
-		return anchors, fmt.Errorf("%s: the anchor file has no entry to compare with: evidence anchor appends one", c.Anchor)
+		return anchors, fmt.Errorf("%s: the anchor file has no entry to compare with: run evidence anchor to append one", c.Anchor)
 	}
 	return anchors, nil
 }
 
-// report prints what a verification has found, and which anchor it has compared with; faults are an error.
+// report prints the result of a verification and the anchor it was compared with. It returns an error if there are faults.
 func (c evidenceVerifyCmd) report(env environment, found store.Verified, anchors store.Anchors) error {
 	for _, fault := range found.Faults {
-		env.log.ErrorContext(env.ctx, "evidence is not what was retained", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
+		env.log.ErrorContext(env.ctx, "evidence does not match what was retained", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
 			"entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
 	}
 	fields := []field{{"chains", found.Chains}, {"entries", found.Entries}, {"audit_entries", found.AuditEntries}}
@@ -118,7 +118,7 @@ func (c evidenceVerifyCmd) file(env environment) error {
 	if c.PublicKey != "" {
 		key, err := hex.DecodeString(c.PublicKey)
 		if err != nil || len(key) != ed25519.PublicKeySize {
-			return errors.New("--public-key: want 64 hexadecimal digits")
+			return errors.New("--public-key: must be 64 hexadecimal digits")
 		}
 		expected = key
 	}
@@ -134,7 +134,7 @@ func (c evidenceVerifyCmd) file(env environment) error {
 		{"public_key", hex.EncodeToString(verified.PublicKey)}, {"faults", 0}})
 }
 
-// readExport reads an exported file, or standard input for "-".
+// readExport reads an exported file, or standard input for "-", up to 1 GiB.
 func readExport(env environment, path string) ([]byte, error) {
 	const most = 1 << 30
 	source := env.stdin
@@ -173,7 +173,7 @@ func (c evidenceExportCmd) Run(env environment) error {
 		text, digest, err := db.ExportEvidence(env.ctx, id, replay())
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return errors.New("there is no invoice and no incoming e-invoice with this identifier")
+			return errors.New("no invoice or incoming e-invoice has this identifier")
 		case errors.Is(err, store.ErrNotSealed):
 			return errNotSealed
 		case err != nil:
@@ -185,12 +185,12 @@ func (c evidenceExportCmd) Run(env environment) error {
 	})
 }
 
-// errNotSealed says what to do about a database that is older than seals.
-var errNotSealed = errors.New("the evidence of this database is not sealed yet: run evidence seal once, when every server runs this version")
+// errNotSealed explains what to do with a database that predates seals.
+var errNotSealed = errors.New("the evidence of this database is not sealed yet: run evidence seal once, when all servers run this version")
 
 type evidenceAnchorCmd struct {
 	admin
-	Anchor string `required:"" placeholder:"FILE" help:"The file; it is made with mode 0600 when there is none."`
+	Anchor string `required:"" placeholder:"FILE" help:"Anchor file; created with mode 0600 if it does not exist."`
 }
 
 // Help is shown by --help.
@@ -198,8 +198,8 @@ func (evidenceAnchorCmd) Help() string {
 	return `Example:
   quittance evidence anchor --anchor anchors.jsonl --data ./sandbox
 
-Keep the file, or copies of it, where nobody who may write the database can write. The database is compared with the last
-entry before another one is appended: one that was put back to an earlier state is found then, and nothing is appended.`
+Keep the file, or copies of it, where nobody who can write to the database can write. Before it appends an entry, the command
+compares the database with the last entry; it appends nothing if the database was reset to an earlier state.`
 }
 
 // Run appends an entry.
@@ -232,7 +232,7 @@ func (c evidenceAnchorCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		// One write of one line behind the last one: it is there as a whole, or the next reader says that it is torn.
+		// Append the line with one write: if it is incomplete, the next reader reports it.
 		if _, err := file.Write(line); err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (evidenceKeyCmd) Help() string {
 	return `Example:
   quittance evidence key --data ./sandbox
 
-Tell it to whoever gets exported files, by another way than the files: evidence verify --file --public-key compares it.`
+Give the key to recipients of exported files over a separate channel; they pass it to evidence verify --file --public-key.`
 }
 
 // Run prints the key.
@@ -274,12 +274,12 @@ func (evidenceSealCmd) Help() string {
 	return `Example:
   quittance evidence seal --database postgres://db/quittance --key-file key.json
 
-Run it once after an upgrade from a version that did not seal the rows of submissions, when every server runs this version.
-What is there then is taken for what was retained, as far as its chains are whole. From then on nothing is accepted that is
-not sealed. A new database needs none of it.`
+Run this command once after an upgrade from a version that did not seal the rows of submissions, when all servers run this
+version. It accepts the existing rows as retained where their chains are intact. From then on verification accepts only sealed
+rows. A new database does not need this command.`
 }
 
-// Run seals.
+// Run seals the evidence.
 func (c evidenceSealCmd) Run(env environment) error {
 	return c.with(env, func(env environment, db *store.DB) error {
 		done, err := db.SealEvidence(env.ctx, replay())
@@ -287,7 +287,7 @@ func (c evidenceSealCmd) Run(env environment) error {
 			return err
 		}
 		for _, fault := range done.Faults {
-			env.log.ErrorContext(env.ctx, "evidence was not sealed: it is not whole", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
+			env.log.ErrorContext(env.ctx, "evidence was not sealed because it is not intact", "tenant", fault.Tenant, "kind", fault.Kind, "id", fault.Of,
 				"entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
 		}
 		if err := c.print(env, []field{{"sealed", done.Sealed}, {"faults", len(done.Faults)}}); err != nil {

@@ -12,13 +12,13 @@ import (
 )
 
 type keyCmd struct {
-	Generate keyGenerateCmd `cmd:"" help:"Make a key file."`
+	Generate keyGenerateCmd `cmd:"" help:"Create a key file."`
 	List     keyListCmd     `cmd:"" help:"List the keys of a key file, without their material."`
-	Add      keyAddCmd      `cmd:"" help:"Rotation, step 1: add a key to the key file, to be given to every machine."`
-	Promote  keyPromoteCmd  `cmd:"" help:"Rotation, step 2: have new values sealed under a key that every running server has loaded."`
-	Reseal   keyResealCmd   `cmd:"" help:"Rotation, step 3: seal everything anew under the primary key."`
-	Rotate   keyRotateCmd   `cmd:"" help:"All three steps, where one key file serves every server."`
-	Retire   keyRetireCmd   `cmd:"" help:"Disable a key that nothing is sealed under any more: it opens nothing from then on."`
+	Add      keyAddCmd      `cmd:"" help:"Rotation, step 1: add a key to the key file, which you then copy to every machine."`
+	Promote  keyPromoteCmd  `cmd:"" help:"Rotation, step 2: make a key that all running servers have loaded the primary key, which seals new values."`
+	Reseal   keyResealCmd   `cmd:"" help:"Rotation, step 3: reseal all values under the primary key."`
+	Rotate   keyRotateCmd   `cmd:"" help:"Run all three steps, for servers that share one key file."`
+	Retire   keyRetireCmd   `cmd:"" help:"Disable a key that no value is sealed under any more; it then opens nothing."`
 }
 
 // Help is shown by --help.
@@ -26,27 +26,27 @@ func (keyCmd) Help() string {
 	return `Example:
   quittance key list --key-file key.json
 
-A rotation over several machines: key add; give the key file to every machine; key promote; give the key file to every
-machine again; key reseal; and at last, if the old key is not to open anything any more, key retire.`
+To rotate a key over several machines: run key add, copy the key file to every machine, run key promote, copy the key file
+again, and run key reseal. If the old key must not open anything any more, run key retire.`
 }
 
 type keyGenerateCmd struct {
-	Out string `required:"" placeholder:"FILE" help:"File to create; an existing one is never overwritten."`
+	Out string `required:"" placeholder:"FILE" help:"File to create; an existing file is never overwritten."`
 }
 
 // Help is shown by --help.
 func (keyGenerateCmd) Help() string {
-	return "Example:\n  quittance key generate --out key.json\n\nWithout this file nothing sealed in the database can be opened again: keep a copy apart from the database."
+	return "Example:\n  quittance key generate --out key.json\n\nWithout this file, nothing sealed in the database can be opened: keep a copy apart from the database."
 }
 
-// Run makes a key file.
+// Run creates a key file.
 func (c keyGenerateCmd) Run(env environment) error {
 	keys, err := secret.Generate()
 	if err != nil {
 		return err
 	}
 	if err := keys.WriteKeyFile(c.Out); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists, and a key file is never overwritten: choose another name, or keep using this one", c.Out)
+		return fmt.Errorf("%s already exists, and key files are never overwritten: choose another name or keep using this file", c.Out)
 	} else if err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ func (keyListCmd) Help() string {
   quittance key list --key-file key.json
   quittance key list --data ./sandbox
 
-It reads the key file alone: the database may be named as for other commands, and is not opened.`
+The command reads only the key file. It accepts the flags of the database but does not open the database.`
 }
 
-// errNoKeyFile says that key list does not know which key file it is about.
-var errNoKeyFile = errors.New("specify the key file: --key-file FILE, or --data DIR of a sandbox")
+// errNoKeyFile reports that the flags of key list name no key file.
+var errNoKeyFile = errors.New("specify --key-file FILE, or --data DIR for a sandbox")
 
 // Run lists the keys.
 func (c keyListCmd) Run(env environment) error {
@@ -88,10 +88,10 @@ func (c keyListCmd) Run(env environment) error {
 	return c.printAll(env, []field{{name: "id"}, {name: "status"}, {name: "primary"}}, records)
 }
 
-// keyChange are the flags of a command that changes the key file of a database.
+// keyChange holds the flags of a command that changes the key file of a database.
 type keyChange struct{ act }
 
-// change reads the key file, opens the database with it, and runs do on both.
+// change reads the key file, opens the database with it, and calls do with both.
 func (c keyChange) change(env environment, do func(env environment, db *store.DB, keys *secret.Keyring, file string) error) error {
 	_, file, err := c.address()
 	if err != nil {
@@ -114,8 +114,8 @@ func (keyAddCmd) Help() string {
 	return `Example:
   quittance key add --database postgres://db/quittance --key-file key.json
 
-The key opens values from now on and seals none yet. Give the key file to every machine that runs a server; running servers read
-it within a second or two. Then: quittance key promote ID.`
+The new key can open values but does not seal any yet. Copy the key file to every machine that runs a server; running servers
+load it within two seconds. Then run quittance key promote ID.`
 }
 
 // Run adds a key to the key file.
@@ -126,11 +126,12 @@ func (c keyAddCmd) Run(env environment) error {
 			return err
 		}
 		return c.print(env, []field{{"key_id", id}, {"key_file", file},
-			{"next", fmt.Sprintf("give this key file to every machine that runs a server, then: quittance key promote %d", id)}})
+			{"next", fmt.Sprintf("copy this key file to every machine that runs a server, then run quittance key promote %d", id)}})
 	})
 }
 
-// addKey adds a key to the key file, and then an entry to the audit log: the log tells of no key that was never added.
+// addKey adds a key to the key file and then an entry to the audit log. This order ensures that the log contains no key
+// that was never added.
 func addKey(ctx context.Context, db *store.DB, keys *secret.Keyring, file string) (*secret.Keyring, uint32, error) {
 	added, id, err := keys.Add()
 	if err != nil {
@@ -140,20 +141,20 @@ func addKey(ctx context.Context, db *store.DB, keys *secret.Keyring, file string
 		return nil, 0, err
 	}
 	if err := db.AddedKey(ctx, id); err != nil {
-		return nil, 0, fmt.Errorf("key %d was added to %s, and the audit log has no entry of it: %w", id, file, err)
+		return nil, 0, fmt.Errorf("key %d was added to %s, but the audit log has no entry for it: %w", id, file, err)
 	}
 	return added, id, nil
 }
 
-// keyWait is how long a command waits until running servers have read the key file.
+// keyWait holds the flag of commands that wait until running servers have loaded the key file.
 type keyWait struct {
-	Wait time.Duration `default:"40s" help:"How long to wait until every running server has read the key file."`
+	Wait time.Duration `default:"40s" help:"Maximum time to wait until all running servers have loaded the key file."`
 }
 
-// waitEvery is how often it looks whether they have.
+// waitEvery is the interval between two checks of the servers.
 const waitEvery = 200 * time.Millisecond
 
-// until runs try until it has succeeded, fails for another reason than that servers are to be waited for, or the time is over.
+// until calls try repeatedly while it asks to wait and the time is not over, and returns its last error.
 func (w keyWait) until(ctx context.Context, try func() (wait bool, err error)) error {
 	for deadline := time.Now().Add(w.Wait); ; {
 		wait, err := try()
@@ -171,7 +172,7 @@ func (w keyWait) until(ctx context.Context, try func() (wait bool, err error)) e
 type keyPromoteCmd struct {
 	keyChange
 	keyWait
-	ID uint32 `arg:"" help:"Number of the key, as key add and key list print it."`
+	ID uint32 `arg:"" help:"Number of the key, as printed by key add and key list."`
 }
 
 // Help is shown by --help.
@@ -179,8 +180,8 @@ func (keyPromoteCmd) Help() string {
 	return `Example:
   quittance key promote 2215823711 --database postgres://db/quittance --key-file key.json
 
-It is refused while a running server has not loaded the key, because that could not open what others seal. Give the key file to
-every machine again afterwards: until then its servers go on sealing under the key before. Then: quittance key reseal.`
+The command fails while a running server has not loaded the key, because that server could not open what others seal. Copy the
+key file to every machine again afterwards: until then, its servers seal under the previous key. Then run quittance key reseal.`
 }
 
 // Run promotes a key.
@@ -190,15 +191,15 @@ func (c keyPromoteCmd) Run(env environment) error {
 			return err
 		}
 		return c.print(env, []field{{"primary", c.ID}, {"key_file", file},
-			{"next", "give this key file to every machine that runs a server, then: quittance key reseal"}})
+			{"next", "copy this key file to every machine that runs a server, then run quittance key reseal"}})
 	})
 }
 
-// promote makes a key the primary one: of the database, once every running server has loaded it, and then of the key file.
+// promote makes a key the primary key, first of the database, once all running servers have loaded it, and then of the key file.
 func (w keyWait) promote(ctx context.Context, db *store.DB, keys *secret.Keyring, id uint32, file string) error {
 	promoted, err := keys.Promote(id)
 	if errors.Is(err, secret.ErrNoKey) {
-		return fmt.Errorf("key file %s holds no enabled key %d: see quittance key list", file, id)
+		return fmt.Errorf("key file %s has no enabled key %d: see quittance key list", file, id)
 	}
 	if err != nil {
 		return err
@@ -222,18 +223,19 @@ func (keyResealCmd) Help() string {
 	return `Example:
   quittance key reseal --database postgres://db/quittance --key-file key.json
 
-It works beside running servers, and can be interrupted and run again. It waits for servers that have not read the key file since
-key promote and still seal under the key before. If servers_behind is not 0, give them the key file and run it once more.`
+Servers may be running, and you can interrupt the command and run it again. It waits for servers that have not loaded the key
+file since key promote and still seal under the previous key. If servers_behind is not 0, copy the key file to them and run
+the command again.`
 }
 
-// Run seals everything anew under the primary key.
+// Run reseals all values under the primary key.
 func (c keyResealCmd) Run(env environment) error {
 	return c.change(env, func(env environment, db *store.DB, _ *secret.Keyring, _ string) error {
 		return c.reseal(env, db, c.keyWait)
 	})
 }
 
-// reseal seals everything anew and prints how much there was.
+// reseal reseals all values under the primary key and prints their number.
 func (c keyChange) reseal(env environment, db *store.DB, wait keyWait) error {
 	behind := 0
 	if err := wait.until(env.ctx, func() (bool, error) {
@@ -250,7 +252,7 @@ func (c keyChange) reseal(env environment, db *store.DB, wait keyWait) error {
 	}
 	resealed, err := db.Reseal(env.ctx)
 	if err != nil {
-		return fmt.Errorf("%d values are sealed anew; run quittance key reseal again: %w", resealed, err)
+		return fmt.Errorf("resealed only %d values; run quittance key reseal again: %w", resealed, err)
 	}
 	return c.print(env, []field{{"primary", db.Keys().PrimaryID()}, {"resealed", resealed}, {"servers_behind", behind}})
 }
@@ -258,7 +260,7 @@ func (c keyChange) reseal(env environment, db *store.DB, wait keyWait) error {
 type keyRotateCmd struct {
 	keyChange
 	keyWait
-	Resume bool `help:"Add no key: only seal anew what still stands under an older one, as key reseal does."`
+	Resume bool `help:"Add no key; only reseal values that are still sealed under an older key, as key reseal does."`
 }
 
 // Help is shown by --help.
@@ -266,8 +268,8 @@ func (keyRotateCmd) Help() string {
 	return `Example:
   quittance key rotate --database postgres://db/quittance --key-file key.json
 
-It adds a key, waits until every running server has loaded it, promotes it and seals everything anew: for servers that all read
-this key file. With key files on several machines use key add, key promote and key reseal.`
+The command adds a key, waits until all running servers have loaded it, promotes it and reseals all values. Use it if all servers
+read this key file. With key files on several machines, use key add, key promote and key reseal.`
 }
 
 // Run rotates the keys.
@@ -286,13 +288,13 @@ func (c keyRotateCmd) Run(env environment) error {
 			}
 		}
 		if err := c.promote(env.ctx, db, keys, id, file); err != nil {
-			return fmt.Errorf("key %d was added and is not in use yet; continue with quittance key promote: %w", id, err)
+			return fmt.Errorf("key %d was added but is not in use yet; continue with quittance key promote: %w", id, err)
 		}
 		return c.reseal(env, db, c.keyWait)
 	})
 }
 
-// unpromoted returns the key that an interrupted rotation has added, 0 when there is none.
+// unpromoted returns the key that an interrupted rotation added, or 0 if there is none.
 func unpromoted(ctx context.Context, db *store.DB, keys *secret.Keyring) (uint32, error) {
 	for _, key := range keys.List() {
 		recorded, err := db.KeyRecorded(ctx, key.ID)
@@ -316,19 +318,19 @@ func (keyRetireCmd) Help() string {
 	return `Example:
   quittance key retire 1463520871 --database postgres://db/quittance --key-file key.json
 
-It is refused while anything is sealed under the key, or a running server seals with it, and says what. Give the key file to every
-machine again afterwards. Backups from before the last key reseal need the key: restore them with a copy of the key file of then.`
+The command fails, and says why, while a value is sealed under the key or a running server seals with it. Copy the key file to every
+machine again afterwards. To restore a backup from before the last key reseal, you need a copy of the key file from that time.`
 }
 
 // Run retires a key.
 func (c keyRetireCmd) Run(env environment) error {
 	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
 		if c.ID == keys.PrimaryID() {
-			return fmt.Errorf("key %d is the primary one: promote another key first", c.ID)
+			return fmt.Errorf("key %d is the primary key: promote another key first", c.ID)
 		}
 		before, err := db.RetireKey(env.ctx, c.ID)
 		if errors.Is(err, secret.ErrNoKey) {
-			return fmt.Errorf("neither key file %s nor the database knows a key %d: see quittance key list", file, c.ID)
+			return fmt.Errorf("neither key file %s nor the database has a key %d: see quittance key list", file, c.ID)
 		}
 		if err != nil {
 			return err
@@ -342,9 +344,9 @@ func (c keyRetireCmd) Run(env environment) error {
 				return err
 			}
 		}
-		next := "give this key file to every machine that runs a server"
+		next := "copy this key file to every machine that runs a server"
 		if before {
-			next = "it was retired before; where that has not been done, " + next
+			next = "the key was already retired; if you have not done so, " + next
 		}
 		return c.print(env, []field{{"retired", c.ID}, {"retired_before", before}, {"key_file", file}, {"next", next}})
 	})

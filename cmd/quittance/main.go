@@ -1,4 +1,4 @@
-// Command quittance is the whole product in one binary: the service, its administration, and a sandbox to try it in.
+// Command quittance is the whole product in one binary: the service, its administration commands, and a sandbox.
 //
 // Every command is a struct whose fields are its flags and whose Run method does the work; start reading at cli.
 package main
@@ -23,30 +23,30 @@ import (
 
 // cli is the command line (contract, section 12).
 type cli struct {
-	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged, to standard error: ${enum}."`
-	LogFormat string `enum:"text,json" default:"text" help:"Form of the log: ${enum}."`
-	Actor     string `placeholder:"NAME" help:"Who acts, for the audit log; user@host of the operating system when absent."`
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Lowest level to log, on standard error: ${enum}."`
+	LogFormat string `enum:"text,json" default:"text" help:"Log format: ${enum}."`
+	Actor     string `placeholder:"NAME" help:"Name to record in the audit log; defaults to user@host of the operating system."`
 
-	Sandbox         sandboxCmd         `cmd:"" help:"Run everything on this machine: service, provider sandbox, webhook receiver, and an account made for the run."`
-	Serve           serveCmd           `cmd:"" help:"Run the deployable server."`
-	ProviderSandbox providerSandboxCmd `cmd:"" help:"Run the provider sandbox alone."`
+	Sandbox         sandboxCmd         `cmd:"" help:"Run everything on this machine: the service, a provider sandbox, a webhook receiver, and an account for the run."`
+	Serve           serveCmd           `cmd:"" help:"Run the server."`
+	ProviderSandbox providerSandboxCmd `cmd:"" help:"Run only the provider sandbox."`
 	Account         accountCmd         `cmd:"" help:"Create, show, suspend and reactivate accounts and their users."`
 	Connection      connectionCmd      `cmd:"" help:"Add, activate, approve and disable provider connections."`
-	Submission      submissionCmd      `cmd:"" help:"List submissions, and decide about those of unknown outcome."`
+	Submission      submissionCmd      `cmd:"" help:"List submissions and resolve those with an unknown outcome."`
 	Delivery        deliveryCmd        `cmd:"" help:"List webhook deliveries."`
 	Audit           auditCmd           `cmd:"" help:"List who did what, when and why."`
-	Evidence        evidenceCmd        `cmd:"" help:"Verify and export what the provider returned."`
+	Evidence        evidenceCmd        `cmd:"" help:"Verify, export and anchor the evidence of what the provider returned."`
 	Key             keyCmd             `cmd:"" help:"Generate, rotate, retire and list the keys that seal secrets in the database."`
-	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database beside a running server."`
-	Restored        restoredCmd        `cmd:"" help:"Declare that the database was restored from a backup."`
+	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database, even while a server runs on it."`
+	Restored        restoredCmd        `cmd:"" help:"Record that the database was restored from a backup."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
-	Bench           benchCmd           `cmd:"" help:"Measure a deployment under load on this machine."`
+	Bench           benchCmd           `cmd:"" help:"Measure a deployment under load."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 }
 
-// environment is what every command gets: its context, its streams and its log.
+// environment holds what every command uses: its context, its streams and its logger.
 type environment struct {
 	ctx    context.Context //nolint:containedctx // one process, one command
 	stdin  io.Reader
@@ -56,7 +56,7 @@ type environment struct {
 
 func main() { os.Exit(run()) }
 
-// run runs the command that the arguments name and returns the exit status: 0, 1 for a failure, 2 for wrong usage.
+// run executes the command named by the arguments and returns the exit status: 0 for success, 1 for a failure, 2 for a usage error.
 func run() int {
 	var root cli
 	parser, err := root.parser()
@@ -76,7 +76,7 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "quittance:", err)
 		return 2
 	}
-	// At a limit of file sizes a write fails as on a full disk; the signal would end the process instead.
+	// Ignore SIGXFSZ so that a write beyond the file size limit fails like one on a full disk instead of ending the process.
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -88,7 +88,7 @@ func run() int {
 	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}
 	if err := command.Run(env); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-			return 0 // told to end before it had begun
+			return 0 // interrupted before the work began
 		}
 		fmt.Fprintln(os.Stderr, "quittance:", err)
 		return 1
@@ -96,25 +96,25 @@ func run() int {
 	return 0
 }
 
-// actor is who gives the command.
+// actor returns the person who runs the command, for the audit log.
 func (c *cli) actor() (store.Actor, error) {
 	actor := store.Actor{Kind: store.ActorAdministrator, Name: c.Actor, Means: store.MeansCommandLine}
 	if c.Actor != "" {
 		return actor, checkLine("--actor", c.Actor)
 	}
 	name := "uid " + strconv.Itoa(os.Getuid())
-	if known, err := user.Current(); err == nil { // there may be no entry for it, as in a container
+	if known, err := user.Current(); err == nil { // the user may have no entry, for example in a container
 		name = known.Username
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		return actor, fmt.Errorf("the name of this host, for the audit log (or name yourself with --actor): %w", err)
+		return actor, fmt.Errorf("determine the host name for the audit log (specify --actor to avoid this): %w", err)
 	}
 	actor.Name = name + "@" + host
 	return actor, nil
 }
 
-// parser reads command lines into c.
+// parser returns a parser that reads command lines into c.
 func (c *cli) parser() (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
 		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": thisBuild().String()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
@@ -123,7 +123,7 @@ func (c *cli) parser() (*kong.Kong, error) {
 func (c *cli) logger(to io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(strings.ToUpper(c.LogLevel))); err != nil {
-		level = slog.LevelInfo // the flag's enum lets no other text pass
+		level = slog.LevelInfo // the flag's enum permits no other text
 	}
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutEmpty}
 	if c.LogFormat == "json" {

@@ -17,7 +17,7 @@ import (
 
 type sandboxCmd struct {
 	Run   sandboxRunCmd   `cmd:"" default:"withargs" help:"Run everything on this machine."`
-	Reset sandboxResetCmd `cmd:"" help:"Give an account a fresh tenant with synthetic data, beside a running server."`
+	Reset sandboxResetCmd `cmd:"" help:"Give an account a new tenant with synthetic data; a server may be running."`
 }
 
 // Help is shown by --help.
@@ -26,18 +26,18 @@ func (sandboxCmd) Help() string {
   quittance sandbox
   quittance sandbox --data ./sandbox --listen 127.0.0.1:9000 --ready-file ready.json
 
-The flags of the sandbox are those of "quittance sandbox run --help"; run is the command when none is named.`
+For the flags, see "quittance sandbox run --help"; run is the default command.`
 }
 
 type sandboxRunCmd struct {
 	tuning
-	Listen         string `placeholder:"ADDR" help:"Address of the API; port 0 picks a free one. 127.0.0.1:8080, or that of the last start on the data directory, when absent."`
-	ProviderListen string `placeholder:"ADDR" help:"Address of the provider sandbox; port 0 picks a free one, which is kept in the data directory."`
-	Data           string `placeholder:"DIR" help:"Directory that keeps everything; a temporary one, removed at the end, when absent."`
-	Database       string `placeholder:"URL" help:"sqlite:PATH or postgres://…; a file in the data directory when absent."`
-	Chaos          string `enum:"off,low,high" default:"low" help:"How often the provider sandbox misbehaves by chance: ${enum}. low is mild, and what goes wrong heals by itself; high is a third of all calls, in every way."`
-	ChaosSeed      uint64 `placeholder:"N" help:"Seed of the chaos, to repeat a run; a random one, which is shown, when absent or 0."`
-	ReadyFile      string `placeholder:"PATH" help:"File that gets the addresses and credentials as JSON once everything answers."`
+	Listen         string `placeholder:"ADDR" help:"Address of the API; port 0 picks a free port. Defaults to the address of the last start on the data directory, or 127.0.0.1:8080."`
+	ProviderListen string `placeholder:"ADDR" help:"Address of the provider sandbox; port 0 picks a free port and keeps it in the data directory."`
+	Data           string `placeholder:"DIR" help:"Directory for all data; defaults to a temporary directory that is removed at the end."`
+	Database       string `placeholder:"URL" help:"Database: sqlite:PATH or postgres://…; defaults to a file in the data directory."`
+	Chaos          string `enum:"off,low,high" default:"low" help:"How often the provider sandbox misbehaves at random: ${enum}. With low, few calls fail and all recover without help; with high, a third of all calls fail in nearly every possible way."`
+	ChaosSeed      uint64 `placeholder:"N" help:"Seed for the random misbehaviour, to repeat a run; 0 or no value picks a random seed and prints it."`
+	ReadyFile      string `placeholder:"PATH" help:"File to write addresses and credentials to, as JSON, once everything is ready."`
 }
 
 // Help is shown by --help.
@@ -47,7 +47,7 @@ func (sandboxRunCmd) Help() string {
   quittance sandbox --data ./sandbox --listen 127.0.0.1:9000 --ready-file ready.json`
 }
 
-// Run runs a sandbox until the process is told to end.
+// Run runs a sandbox until the process receives a stop signal.
 func (c sandboxRunCmd) Run(env environment) (err error) {
 	config, err := c.config(env)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 	}
 	config.Listen, config.Database = c.Listen, c.Database
 	if c.ReadyFile != "" {
-		// It says that everything answers: one of an earlier run would be a lie, and so would this one after the end.
+		// The file means that everything is ready, so remove the one of an earlier run now, and this one at the end.
 		if err := removeFile(c.ReadyFile); err != nil {
 			return err
 		}
@@ -78,28 +78,28 @@ func (c sandboxRunCmd) Run(env environment) (err error) {
 	})
 }
 
-// chaosSeed is the seed of a run's chaos: the one that was asked for, or a random one. It is logged, so that the run can
-// be repeated.
+// chaosSeed returns the seed of a run's random misbehaviour: the requested one, or a random one. It logs the seed so that
+// the run can be repeated.
 func chaosSeed(env environment, level string, asked uint64) uint64 {
 	seed := asked
 	for seed == 0 {
-		seed = uint64(rand.Uint32()) //nolint:gosec // it is no secret
+		seed = uint64(rand.Uint32()) //nolint:gosec // the seed is not a secret
 	}
 	if level != fakeprovider.ChaosOff {
-		env.log.InfoContext(env.ctx, "the provider sandbox misbehaves by chance", "chaos", level, "chaos_seed", seed)
+		env.log.InfoContext(env.ctx, "the provider sandbox misbehaves at random", "chaos", level, "chaos_seed", seed)
 	}
 	return seed
 }
 
-// chaosNote says in the welcome how the provider sandbox misbehaves.
+// chaosNote returns the text about random misbehaviour in the welcome message.
 func chaosNote(level string, seed uint64) string {
 	if level == fakeprovider.ChaosOff {
 		return ""
 	}
-	return fmt.Sprintf("   (misbehaves now and then, as a real one does: --chaos %s --chaos-seed %d; --chaos off ends that)", level, seed)
+	return fmt.Sprintf("   (misbehaves now and then, like a real provider: --chaos %s --chaos-seed %d; --chaos off disables this)", level, seed)
 }
 
-// removeFile removes a file that may not be there.
+// removeFile removes a file if it exists.
 func removeFile(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -109,8 +109,8 @@ func removeFile(path string) error {
 
 type sandboxResetCmd struct {
 	act
-	Account  string `placeholder:"ID" help:"Identifier of the account; the sandbox's own, or the only one, when absent."`
-	Receiver string `placeholder:"URL" help:"Destination of the two webhook subscriptions; the sandbox's own receiver when absent."`
+	Account  string `placeholder:"ID" help:"Identifier of the account; defaults to the sandbox's own account, or to the only account."`
+	Receiver string `placeholder:"URL" help:"Destination of the two webhook subscriptions; defaults to the sandbox's own receiver."`
 }
 
 // Help is shown by --help.
@@ -118,10 +118,10 @@ func (sandboxResetCmd) Help() string {
 	return `Example:
   quittance sandbox reset --data ./sandbox
 
-Users, passwords, profile and connection stay; the old data is frozen, its tokens are revoked.`
+Users, passwords, profile and connection stay. The old data is frozen and all tokens are revoked.`
 }
 
-// resetPatience is how long a reset waits for the deliveries of its synthetic events.
+// resetPatience limits how long a reset waits for the deliveries of its synthetic events.
 const resetPatience = 15 * time.Second
 
 // Run resets a sandbox.
@@ -146,7 +146,7 @@ func (c sandboxResetCmd) Run(env environment) error {
 		account = &id
 	}
 	if receiver == "" {
-		return errors.New("--receiver: say where the webhook subscriptions deliver to")
+		return errors.New("specify --receiver: the destination of the webhook subscriptions")
 	}
 	return c.with(env, func(env environment, db *store.DB) error {
 		made, err := sandbox.Reset(env.ctx, db, account, receiver, time.Now(), resetPatience)
@@ -158,32 +158,32 @@ func (c sandboxResetCmd) Run(env environment) error {
 	})
 }
 
-// welcome is what a newcomer reads.
+// welcome returns the text that a sandbox prints once it is ready.
 func welcome(info sandbox.Info, temporary bool, chaos string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("")
-	line("  Quittance sandbox. Synthetic data only: what happens here proves nothing about production.")
+	line("  Quittance sandbox. Use synthetic data only. Results here prove nothing about production.")
 	line("")
 	line("  Console    %s   (open it in a browser and log in)", info.ConsoleURL)
 	line("  API        %s   (guides and reference: %s/docs)", info.BaseURL, info.BaseURL)
 	line("  Provider   %s%s", info.ProviderURL, chaos)
-	line("  Receiver   %s   (see what arrived: curl --cacert %s https://%s)", info.ReceiverURL, info.ReceiverCA, hostOf(info.ReceiverURL))
+	line("  Receiver   %s   (list what arrived: curl --cacert %s https://%s)", info.ReceiverURL, info.ReceiverCA, hostOf(info.ReceiverURL))
 	keeps := ""
 	if temporary {
-		keeps = "   (temporary: removed at the end; --data DIR keeps it)"
+		keeps = "   (temporary, removed at the end; use --data DIR to keep it)"
 	}
 	line("  Data       %s%s", info.DataDir, keeps)
 	line("")
 	line("  Company    %s   (account %s)", info.Company, info.AccountID)
 	line("  E-mail     %s", info.Email)
 	if info.Password == "" {
-		line("  Password   (shown at the first start; a new one: quittance account user reset-password %s --email %s --data %s)",
+		line("  Password   (shown at the first start; to set a new one: quittance account user reset-password %s --email %s --data %s)",
 			info.AccountID, info.Email, info.DataDir)
 		line("")
 		return b.String()
 	}
-	line("  Password   %s   (shown this once)", info.Password)
+	line("  Password   %s   (shown only once)", info.Password)
 	line("")
 	line("  A first submission:")
 	line("")
@@ -198,9 +198,9 @@ func welcome(info sandbox.Info, temporary bool, chaos string) string {
 	line(`    -d '%s' | sed 's/.*"data":{"id":"\([^"]*\)".*/\1/')`, exampleDraft(time.Now()))
 	line("")
 	line(`  curl -s -X POST $API/client/invoices/$ID/submit -H "Authorization: Bearer $TOKEN"`)
-	line(`  sleep 10; curl -s $API/client/invoices/$ID -H "Authorization: Bearer $TOKEN"   # four states, in the provider's words`)
+	line(`  sleep 10; curl -s $API/client/invoices/$ID -H "Authorization: Bearer $TOKEN"   # four states, as the provider reports them`)
 	line("")
-	line("  Ctrl-C ends it.")
+	line("  Press Ctrl-C to stop.")
 	line("")
 	return b.String()
 }
@@ -210,7 +210,7 @@ func hostOf(url string) string {
 	return host
 }
 
-// exampleDraft is a complete draft of today.
+// exampleDraft returns a complete draft with the current date.
 func exampleDraft(now time.Time) string {
 	return fmt.Sprintf(`{"invoice_number":"INV-1","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890",`+
 		`"buyer_endpoint_scheme":"0235","buyer_street":"12 Harbour Road","buyer_city":"Dubai","buyer_subdivision":"DXB","buyer_country":"AE",`+
@@ -221,12 +221,12 @@ func exampleDraft(now time.Time) string {
 }
 
 type providerSandboxCmd struct {
-	Listen         string        `default:"127.0.0.1:8090" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free one."`
-	Data           string        `required:"" placeholder:"DIR" help:"Directory of the ledger."`
-	Chaos          string        `enum:"off,low,high" default:"off" help:"How often it misbehaves by chance: ${enum}."`
-	ChaosSeed      uint64        `placeholder:"N" help:"Seed of the chaos, to repeat a run; a random one, which is logged, when absent or 0."`
-	Latency        time.Duration `default:"0s" help:"How long every call takes besides its own work, as a provider far away would."`
-	CredentialFile string        `required:"" placeholder:"FILE" help:"File with the credential its clients present; - is standard input."`
+	Listen         string        `default:"127.0.0.1:8090" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free port."`
+	Data           string        `required:"" placeholder:"DIR" help:"Directory for the ledger."`
+	Chaos          string        `enum:"off,low,high" default:"off" help:"How often the provider misbehaves at random: ${enum}."`
+	ChaosSeed      uint64        `placeholder:"N" help:"Seed for the random misbehaviour, to repeat a run; 0 or no value picks a random seed and logs it."`
+	Latency        time.Duration `default:"0s" help:"Delay added to every call, to simulate a distant provider."`
+	CredentialFile string        `required:"" placeholder:"FILE" help:"File with the credential that clients must present; - reads standard input."`
 }
 
 // Help is shown by --help.
@@ -234,7 +234,7 @@ func (providerSandboxCmd) Help() string {
 	return "Example:\n  quittance provider-sandbox --data ./provider --credential-file credential.txt"
 }
 
-// Run runs the provider sandbox until the process is told to end.
+// Run runs the provider sandbox until the process receives a stop signal.
 func (c providerSandboxCmd) Run(env environment) error {
 	credential, err := readSecret(env, c.CredentialFile)
 	if err != nil {
@@ -248,7 +248,7 @@ func (c providerSandboxCmd) Run(env environment) error {
 		})
 }
 
-// readSecret reads a credential from a file, or from standard input for "-". White space around it is not part of it.
+// readSecret reads a credential from a file, or from standard input for "-", and trims the white space around it.
 func readSecret(env environment, path string) (secret.Text, error) {
 	text, err := readInput(env, path)
 	if err != nil {
@@ -256,12 +256,12 @@ func readSecret(env environment, path string) (secret.Text, error) {
 	}
 	trimmed := strings.TrimSpace(string(text))
 	if trimmed == "" {
-		return secret.Text{}, fmt.Errorf("%s holds no credential", inputName(path))
+		return secret.Text{}, fmt.Errorf("%s contains no credential", inputName(path))
 	}
 	return secret.New(trimmed), nil
 }
 
-// dataLayout finds the database and the keys of a data directory.
+// dataLayout returns the database and the key file of a data directory.
 func dataLayout(dir string) (database, keyFile string, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return "", "", fmt.Errorf("--data: %w", err)

@@ -17,39 +17,39 @@ import (
 	"quittance/internal/store"
 )
 
-// tuning are the flags that serve and sandbox share: the numbers of the contract.
+// tuning holds the flags that serve and sandbox share: the limits and intervals of the contract.
 type tuning struct {
 	transport
-	MetricsListen    string         `placeholder:"ADDR" help:"Address of the Prometheus metrics, at /metrics; none when absent."`
-	TrustedProxy     []netip.Prefix `placeholder:"CIDR" help:"Peers whose X-Forwarded-For counts; --behind-proxy needs it."`
+	MetricsListen    string         `placeholder:"ADDR" help:"Address that serves Prometheus metrics at /metrics; disabled by default."`
+	TrustedProxy     []netip.Prefix `placeholder:"CIDR" help:"Peers whose X-Forwarded-For header is trusted; required with --behind-proxy."`
 	MaxBody          int64          `default:"1048576" help:"Largest request body in bytes."`
-	MaxRequests      int            `default:"2048" help:"Requests that are worked on at a time; further ones are answered 503."`
-	TokenTTL         time.Duration  `default:"12h" help:"How long a bearer token lives."`
-	LoginRate        int64          `default:"10" help:"Logins a minute that one source may try for one e-mail address; 0 for no login limits."`
-	PasswordCost     account.Cost   `default:"m=19456,t=2,p=1" help:"Cost of a password hash: argon2id memory in KiB, passes and lanes. Hashes of a lower cost are made anew at the next login."`
-	RateLimit        int64          `default:"600" help:"Calls a minute that one token may make at one replica; 0 for no limit."`
-	IdempotencyTTL   time.Duration  `name:"idempotency-ttl" default:"24h" help:"How long the answer to an Idempotency-Key is kept."`
-	PollFirst        time.Duration  `default:"1s" help:"When the provider is asked again after a change; then doubling."`
-	PollMax          time.Duration  `default:"1h" help:"The longest time between two questions to the provider."`
-	ProviderTimeout  time.Duration  `default:"20s" help:"The longest time one call to the provider may take."`
-	PurchaseInterval time.Duration  `default:"1m" help:"How often the provider is asked for incoming e-invoices."`
-	RetryFirst       time.Duration  `default:"5s" help:"When a failed webhook attempt is followed by the second; then three times as long each."`
-	RetryAttempts    int            `default:"12" help:"Attempts of one webhook delivery, the first included."`
-	AttemptTimeout   time.Duration  `default:"10s" help:"The longest time one webhook attempt may take."`
-	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Addresses that webhooks may reach although they are not public. Not in production."`
-	WebhookDenyCIDR  []netip.Prefix `name:"webhook-deny-cidr" placeholder:"CIDR" help:"Addresses that webhooks may not reach although they are public: your own networks, and the prefix of a NAT64 of your own."`
-	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Certificate authorities (PEM) that webhook destinations may have besides the system's. Not in production."`
-	MaxStoredBytes   int64          `default:"21474836480" help:"Bytes that one company may store before new drafts and credit notes are refused; 0 for no quota."`
-	MaxDrafts        int64          `default:"200000" help:"Drafts that one company may have; 0 for no quota."`
-	MaxTokens        int64          `default:"100" help:"Tokens and sessions that one user may have; a login beyond it revokes the oldest. 0 for no quota."`
-	MaxSubscriptions int64          `name:"max-subscriptions-created" default:"1000" help:"Webhook subscriptions that one company may ever create; 0 for no quota. At most 20 are active."`
-	RetainEvents     time.Duration  `default:"0" help:"How long events and their deliveries are kept once these have ended; 0 is for ever."`
-	RetainAttempts   time.Duration  `default:"0" help:"How long the attempts of ended deliveries are kept; 0 is for ever."`
-	ShutdownDelay    time.Duration  `default:"0s" help:"How long it still answers once told to end, while /readyz says 503, so that a balancer notices in time."`
-	ShutdownGrace    time.Duration  `default:"30s" help:"How long requests and work under way may take to finish at the end."`
+	MaxRequests      int            `default:"2048" help:"Maximum number of requests processed at a time; the server answers 503 to further ones."`
+	TokenTTL         time.Duration  `default:"12h" help:"Lifetime of a bearer token."`
+	LoginRate        int64          `default:"10" help:"Login attempts per minute from one source for one e-mail address; 0 disables all login limits."`
+	PasswordCost     account.Cost   `default:"m=19456,t=2,p=1" help:"Cost of a password hash: argon2id memory in KiB (m), passes (t) and lanes (p). A hash with a lower cost is replaced at the next login."`
+	RateLimit        int64          `default:"600" help:"API calls per minute for one token at one replica; 0 disables the limit."`
+	IdempotencyTTL   time.Duration  `name:"idempotency-ttl" default:"24h" help:"How long the response to an Idempotency-Key is kept."`
+	PollFirst        time.Duration  `default:"1s" help:"Delay before the first status query after a change; it doubles with each query."`
+	PollMax          time.Duration  `default:"1h" help:"Maximum delay between two status queries."`
+	ProviderTimeout  time.Duration  `default:"20s" help:"Time-out of one call to the provider."`
+	PurchaseInterval time.Duration  `default:"1m" help:"Interval between queries for incoming e-invoices."`
+	RetryFirst       time.Duration  `default:"5s" help:"Delay before the second attempt of a webhook delivery; it triples with each attempt."`
+	RetryAttempts    int            `default:"12" help:"Maximum number of attempts of one webhook delivery, including the first."`
+	AttemptTimeout   time.Duration  `default:"10s" help:"Time-out of one webhook attempt."`
+	WebhookAllowCIDR []netip.Prefix `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Non-public addresses that webhooks may reach. Not allowed in production."`
+	WebhookDenyCIDR  []netip.Prefix `name:"webhook-deny-cidr" placeholder:"CIDR" help:"Public addresses that webhooks must not reach: your own networks, and the prefix of your own NAT64 gateway."`
+	WebhookCA        string         `name:"webhook-ca" type:"existingfile" placeholder:"FILE" help:"Additional certificate authorities (PEM) to trust for webhook destinations. Not allowed in production."`
+	MaxStoredBytes   int64          `default:"21474836480" help:"Bytes that one company may store before new drafts and credit notes are rejected; 0 disables the quota."`
+	MaxDrafts        int64          `default:"200000" help:"Maximum number of drafts of one company; 0 disables the quota."`
+	MaxTokens        int64          `default:"100" help:"Maximum number of tokens and sessions of one user; a further login revokes the oldest. 0 disables the quota."`
+	MaxSubscriptions int64          `name:"max-subscriptions-created" default:"1000" help:"Maximum number of webhook subscriptions that one company may ever create; 0 disables the quota. At most 20 can be active."`
+	RetainEvents     time.Duration  `default:"0" help:"How long to keep events whose deliveries have all ended, with these deliveries; 0 keeps them indefinitely."`
+	RetainAttempts   time.Duration  `default:"0" help:"How long to keep the attempts of deliveries that have ended; 0 keeps them indefinitely."`
+	ShutdownDelay    time.Duration  `default:"0s" help:"How long the server keeps answering after a stop signal while /readyz returns 503, so that a load balancer notices in time."`
+	ShutdownGrace    time.Duration  `default:"30s" help:"How long running requests and work may take to finish during shutdown."`
 }
 
-// config is the part of a service's configuration that the shared flags give.
+// config returns the part of a service's configuration that the shared flags determine.
 func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
 		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
@@ -78,7 +78,7 @@ func (t tuning) config(env environment) (service.Config, error) {
 			return config, fmt.Errorf("--webhook-ca: %w", err)
 		}
 		if !pool.AppendCertsFromPEM(text) {
-			return config, fmt.Errorf("--webhook-ca: %s holds no PEM certificate", t.WebhookCA)
+			return config, fmt.Errorf("--webhook-ca: %s contains no PEM certificate", t.WebhookCA)
 		}
 		config.Destinations.RootCAs = pool
 	}
@@ -87,14 +87,14 @@ func (t tuning) config(env environment) (service.Config, error) {
 
 type serveCmd struct {
 	tuning
-	Environment choice `choices:"local,sandbox,production" placeholder:"local|sandbox|production" help:"What this server is; it has no default."`
-	Database    string `placeholder:"URL" help:"sqlite:PATH or postgres://…; it has no default."`
-	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the API, and of /healthz and /readyz in every role (default: ${default})."`
-	KeyFile     string `placeholder:"FILE" help:"Keys that seal secrets in the database: see key generate."`
-	Role        string `enum:"all,api,worker" default:"all" help:"What this process does: ${enum}."`
-	TLSCert     string `name:"tls-cert" type:"existingfile" placeholder:"FILE" help:"Certificate chain (PEM)."`
-	TLSKey      string `name:"tls-key" type:"existingfile" placeholder:"FILE" help:"Key of the certificate (PEM)."`
-	BehindProxy bool   `help:"A proxy in front terminates TLS: plain HTTP may listen on any address."`
+	Environment choice `choices:"local,sandbox,production" placeholder:"local|sandbox|production" help:"What this server is used for (required)."`
+	Database    string `placeholder:"URL" help:"Database: sqlite:PATH or postgres://… (required)."`
+	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address that serves the API, and /healthz and /readyz in every role (default: ${default})."`
+	KeyFile     string `placeholder:"FILE" help:"Key file that seals secrets in the database (required); see key generate."`
+	Role        string `enum:"all,api,worker" default:"all" help:"Work that this process does: ${enum}."`
+	TLSCert     string `name:"tls-cert" type:"existingfile" placeholder:"FILE" help:"TLS certificate chain (PEM)."`
+	TLSKey      string `name:"tls-key" type:"existingfile" placeholder:"FILE" help:"Private key of the TLS certificate (PEM)."`
+	BehindProxy bool   `help:"Allow plain HTTP on any address because a proxy in front terminates TLS."`
 }
 
 // Help is shown by --help.
@@ -103,31 +103,31 @@ func (serveCmd) Help() string {
   quittance key generate --out key.json
   quittance serve --environment sandbox --database sqlite:quittance.db --key-file key.json
 
-Each flag can also be set as an environment variable, such as QUITTANCE_DATABASE, which keeps a password out of the process list.`
+You can also set each flag as an environment variable, such as QUITTANCE_DATABASE, which keeps passwords out of the process list.`
 }
 
-// Validate names at once what only the operator can decide.
+// Validate reports all missing required settings in one error.
 func (c serveCmd) Validate() error {
 	var missing []string
 	if c.Environment == "" {
-		missing = append(missing, "--environment local, sandbox or production")
+		missing = append(missing, "--environment local|sandbox|production")
 	}
 	if c.Database == "" {
-		missing = append(missing, "--database sqlite:PATH or postgres://…")
+		missing = append(missing, "--database sqlite:PATH or --database postgres://…")
 	}
 	if c.KeyFile == "" {
-		missing = append(missing, "--key-file FILE (make one with: quittance key generate --out key.json)")
+		missing = append(missing, "--key-file FILE (create one with: quittance key generate --out key.json)")
 	}
 	if len(missing) > 0 {
-		return errors.New("needs " + strings.Join(missing, "; "))
+		return errors.New("specify " + strings.Join(missing, "; "))
 	}
 	if _, err := os.Stat(c.KeyFile); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--key-file: %s does not exist (make one with: quittance key generate --out %[1]s)", c.KeyFile)
+		return fmt.Errorf("--key-file: %s does not exist (create one with: quittance key generate --out %[1]s)", c.KeyFile)
 	}
 	return nil
 }
 
-// Run serves until the process is told to end.
+// Run serves until the process receives a stop signal.
 func (c serveCmd) Run(env environment) error {
 	config, err := c.config(env)
 	if err != nil {
@@ -146,11 +146,11 @@ func (c serveCmd) Run(env environment) error {
 	}
 	env.log.InfoContext(env.ctx, "serving", "version", config.Version, "environment", config.Environment, "role", c.Role,
 		"engine", running.DB().Engine(), "listen", running.Address(), "metrics", running.MetricsAddress())
-	debug.FreeOSMemory() // what starting took is twice what stays
+	debug.FreeOSMemory() // starting allocates twice as much memory as stays in use
 	err = running.Run(env.ctx)
 	env.log.InfoContext(env.ctx, "stopped", "error", err)
 	return err
 }
 
-// errNoDatabase says that an administration command does not know which database it is about.
-var errNoDatabase = errors.New("specify the database: --data DIR of a sandbox, or --database URL with --key-file FILE")
+// errNoDatabase reports that the flags of an administration command name no database.
+var errNoDatabase = errors.New("specify --database URL and --key-file FILE, or --data DIR for a sandbox")

@@ -8,12 +8,12 @@ import (
 	"quittance/internal/store"
 )
 
-// errLimit refuses a list of nothing.
+// errLimit reports an invalid --limit.
 var errLimit = errors.New("--limit must be at least 1")
 
 type submissionCmd struct {
-	List    submissionListCmd    `cmd:"" help:"List submissions, for instance those of unknown outcome."`
-	Resolve submissionResolveCmd `cmd:"" help:"Decide about a submission of unknown outcome."`
+	List    submissionListCmd    `cmd:"" help:"List submissions, for example those with an unknown outcome."`
+	Resolve submissionResolveCmd `cmd:"" help:"Resolve a submission with an unknown outcome."`
 }
 
 // Help is shown by --help.
@@ -24,9 +24,9 @@ func (submissionCmd) Help() string {
 
 type submissionListCmd struct {
 	admin
-	Outcome choice `choices:"in_progress,acknowledged,rejected,resolved_rejected,unknown" placeholder:"OUTCOME" help:"Only this outcome: in_progress, acknowledged, rejected, resolved_rejected or unknown."`
-	Account string `placeholder:"ID" help:"Only this account's."`
-	Limit   int    `default:"100" help:"How many at most, the latest."`
+	Outcome choice `choices:"in_progress,acknowledged,rejected,resolved_rejected,unknown" placeholder:"OUTCOME" help:"Show only this outcome: in_progress, acknowledged, rejected, resolved_rejected or unknown."`
+	Account string `placeholder:"ID" help:"Show only this account."`
+	Limit   int    `default:"100" help:"Maximum number of submissions, latest first."`
 }
 
 // Help is shown by --help.
@@ -82,7 +82,7 @@ func textOrNil(text *string) any {
 	return *text
 }
 
-// optionalID reads an identifier that may be absent.
+// optionalID parses an identifier; it returns nil for "".
 func optionalID(text string) (*store.ID, error) {
 	if text == "" {
 		return nil, nil
@@ -94,9 +94,9 @@ func optionalID(text string) (*store.ID, error) {
 type submissionResolveCmd struct {
 	admin
 	ID     string `arg:"" help:"Identifier of the submission."`
-	Resend bool   `xor:"decision" required:"" env:"-" help:"Send it again under its reference: the provider certainly does not have it, or knows the reference."`
-	Reject bool   `xor:"decision" required:"" env:"-" help:"Count it as rejected: the customer may correct the invoice and submit it anew."`
-	Reason string `required:"" env:"-" help:"Why, for the audit log and the customer."`
+	Resend bool   `xor:"decision" required:"" env:"-" help:"Send the document again under its reference. Use this only if the provider certainly does not have it, or recognizes the reference."`
+	Reject bool   `xor:"decision" required:"" env:"-" help:"Treat the submission as rejected: the customer can correct the invoice and submit it again."`
+	Reason string `required:"" env:"-" help:"Reason, shown to the customer and recorded in the audit log."`
 }
 
 // Help is shown by --help.
@@ -105,8 +105,8 @@ func (submissionResolveCmd) Help() string {
   quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --resend --reason "the provider has no such document" --data ./sandbox
   quittance submission resolve 01890a5d-ac96-774b-bcce-b302099a8057 --reject --reason "the provider confirmed by telephone" --data ./sandbox
 
-The decision is kept in the submission and in the audit log. A submission that was rejected in this way has the outcome
-resolved_rejected, which is never shown as the provider's own. The provider is still asked about it.`
+The submission and the audit log keep the decision. With --reject the outcome becomes resolved_rejected, which is never shown
+as the provider's own rejection. The service continues to ask the provider about the submission.`
 }
 
 // Run records the decision.
@@ -118,17 +118,17 @@ func (c submissionResolveCmd) Run(env environment) error {
 	if err := checkText("--reason", c.Reason); err != nil {
 		return err
 	}
-	decision, next := store.DecisionReject, "counted as rejected; the provider is still asked"
+	decision, next := store.DecisionReject, "treated as rejected; the service still asks the provider"
 	if c.Resend {
-		decision, next = store.DecisionResend, "sent again after one more look-up"
+		decision, next = store.DecisionResend, "the service sends it again after one more look-up"
 	}
 	return c.with(env, func(db *store.DB) error {
 		resolved, err := db.ResolveSubmission(env.ctx, id, decision, c.Reason)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return errors.New("there is no submission with this identifier")
+			return errors.New("no submission has this identifier")
 		case errors.Is(err, store.ErrNotUnknown):
-			return errors.New("the outcome of this submission is known: there is nothing to decide")
+			return errors.New("the outcome of this submission is known: nothing to resolve")
 		case err != nil:
 			return err
 		}

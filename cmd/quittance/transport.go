@@ -2,10 +2,10 @@ package main
 
 import "quittance/internal/service"
 
-// transport are the flags that bound what connections and requests may take.
+// transport holds the flags that limit connections and requests per source.
 type transport struct {
-	AnonymousRate        int64 `default:"3000" help:"Requests a minute that one source (an IPv4 address, or the /64 of an IPv6 address) may make without an accepted token or session; 0 for no limit."`
-	ConnectionsPerSource int   `default:"0" help:"Connections to the API that one source (an IPv4 address, or the /64 of an IPv6 address) may have open; 0 is a sixteenth of all. Trusted proxies may have any number."`
+	AnonymousRate        int64 `default:"3000" help:"Requests per minute without an accepted token or session from one source (an IPv4 address, or the /64 of an IPv6 address); 0 disables the limit."`
+	ConnectionsPerSource int   `default:"0" help:"Maximum number of open API connections from one source (an IPv4 address, or the /64 of an IPv6 address); 0 means a sixteenth of all connections. Trusted proxies are not limited."`
 }
 
 // configure adds the flags to the configuration of a service.

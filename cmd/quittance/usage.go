@@ -6,8 +6,8 @@ import (
 	"quittance/internal/store"
 )
 
-// usageOf returns what an account uses of its quotas, by name; of tokens, what the user with the most of them has. The limits are the
-// flags of the server.
+// usageOf returns how much of each quota an account uses, by quota name. For tokens it is the largest number that one user
+// has. The limits themselves are flags of the server.
 func usageOf(env environment, db *store.DB, id store.ID, users []store.User) (usageRecord, error) {
 	tenant, err := db.Tenant(env.ctx, id)
 	if err != nil {
@@ -26,7 +26,7 @@ func usageOf(env environment, db *store.DB, id store.ID, users []store.User) (us
 	return used, nil
 }
 
-// usageRecord prints as JSON in either form.
+// usageRecord prints as JSON in both output formats.
 type usageRecord map[string]int64
 
 func (u usageRecord) String() string {

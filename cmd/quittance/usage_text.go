@@ -19,7 +19,7 @@ func help(parser *kong.Kong) error {
 	return nothing.PrintUsage(false)
 }
 
-// printHelp prints the help as kong does, except that required flags that exclude each other are shown as a choice.
+// printHelp prints the help as kong does, but shows mutually exclusive required flags as alternatives.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	var choice []string
 	if command := ctx.Selected(); command != nil {
@@ -44,7 +44,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// choice is one of the values that the tag "choices" of its flag names, or "" when the flag is absent.
+// choice is one of the values listed in the tag "choices" of its flag, or "" if the flag is absent.
 type choice string
 
 // Decode implements [kong.MapperValue].
@@ -61,7 +61,7 @@ func (c *choice) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// inputName is how errors call a file that is read: "-" is standard input.
+// inputName returns the name of an input file for error messages: "-" is standard input.
 func inputName(path string) string {
 	if path == "-" {
 		return "standard input"
@@ -69,7 +69,7 @@ func inputName(path string) string {
 	return path
 }
 
-// withoutEmpty leaves out of a log line what says nothing: the error of a success, and texts that are empty.
+// withoutEmpty removes nil errors and empty texts from a log line.
 func withoutEmpty(_ []string, a slog.Attr) slog.Attr {
 	if kind := a.Value.Kind(); kind == slog.KindAny && a.Value.Any() == nil || kind == slog.KindString && a.Value.String() == "" {
 		return slog.Attr{}

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// What the linker sets with -X for a release: see build. Empty otherwise.
+// These are set by the linker (-X) for a release, and empty otherwise; see build.
 var release, commit, date string //nolint:gochecknoglobals // only the linker can set them
 
-// development is the version of a binary that is no release: alone when it holds no commit, and else before a plus and the
-// commit, so that an approval of one development build is none of another.
+// development is the version of a binary that is not a release. If the commit is known, a plus sign and the commit follow, so
+// that the approval of one development build does not cover another.
 const development = "devel"
 
-// build is what a binary says it is.
+// build describes a binary.
 type build struct {
-	// Version is the release, such as 1.2.0; of a binary that is none, devel+0123456789ab for its commit, with .dirty behind it
-	// when the source was changed, or devel when no commit is known.
+	// Version is the release, such as 1.2.0. A binary that is not a release has devel+0123456789ab for its commit, with the
+	// suffix .dirty if the source was modified, or devel if the commit is unknown.
 	Version string
-	// Commit is the revision it was built from, and Date when that was committed (RFC 3339); empty when unknown.
+	// Commit is the revision that was built, and Date its commit time (RFC 3339); both are empty when unknown.
 	Commit, Date string
 }
 
-// released is the version of a tagged module; anything behind it, as in a pseudo-version, is a development build.
+// released matches the version of a tagged module. A suffix, as in a pseudo-version, makes it a development build.
 var released = regexp.MustCompile(`^v([0-9]+\.[0-9]+\.[0-9]+)$`)
 
-// readBuild is what the linker was told, and else what the go command has recorded.
+// readBuild returns the values set by the linker or, for those not set, the values recorded by the go command.
 func readBuild(info *debug.BuildInfo) build {
 	b := build{Version: strings.TrimPrefix(release, "v"), Commit: commit, Date: date}
 	modified := false
@@ -51,7 +51,7 @@ func readBuild(info *debug.BuildInfo) build {
 	return b
 }
 
-// unreleased is the version of a development build of a commit, "" when none is known.
+// unreleased returns the version of a development build. commit is "" when unknown.
 func unreleased(commit string, modified bool) string {
 	if commit == "" {
 		return development
@@ -71,10 +71,10 @@ func thisBuild() build {
 	return readBuild(info)
 }
 
-// version is the release that this binary says it is; devel, and its commit, when it is none.
+// version returns the release of this binary, or devel with the commit if it is not a release.
 func version() string { return thisBuild().Version }
 
-// String is one line for people.
+// String returns one human-readable line.
 func (b build) String() string {
 	line := "quittance " + b.Version
 	if b.Commit != "" {
@@ -96,7 +96,7 @@ func (versionCmd) Help() string {
 	return `Example:
   quittance version --json
 
-A build that is no release says devel+ and its commit. The version is what an approval of a production connection names as its release.`
+A build that is not a release prints devel+ and its commit. The approval of a production connection names this version as its release.`
 }
 
 // Run prints the version.
@@ -109,7 +109,7 @@ func (c versionCmd) Run(env environment) error {
 	return err
 }
 
-// textOr is null for an empty text.
+// textOr returns nil for an empty text.
 func textOr(text string) any {
 	if text == "" {
 		return nil
