@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"html/template"
 	"iter"
 	"maps"
 	"net/http"
@@ -104,18 +103,20 @@ func offered() map[string][]codelist.Entry {
 	return out
 }
 
-// datalists are the codes that a form offers, as the browser wants them. They are the same in every form.
-var datalists = sync.OnceValue(func() template.HTML { //nolint:gochecknoglobals // made once, of constants
-	var out strings.Builder
+// suggestions are the codes that a field of the form suggests before anything is typed.
+type suggestions struct {
+	List  string
+	Codes []codelist.Entry
+}
+
+// suggestedCodes returns the suggestions of every code list. They are the same in every form.
+var suggestedCodes = sync.OnceValue(func() []suggestions { //nolint:gochecknoglobals // computed once, from constants
+	var out []suggestions
 	codes := offered()
 	for _, name := range slices.Sorted(maps.Keys(codes)) {
-		out.WriteString(`<datalist id="codes-` + name + `">`)
-		for _, e := range codes[name] {
-			out.WriteString(`<option value="` + template.HTMLEscapeString(e.Code) + `">` + template.HTMLEscapeString(e.Name) + `</option>`)
-		}
-		out.WriteString("</datalist>")
+		out = append(out, suggestions{List: name, Codes: codes[name]})
 	}
-	return template.HTML(out.String()) //nolint:gosec // escaped
+	return out
 })
 
 // How many codes a form is offered for what was typed, and how many the page of a list shows.

@@ -118,12 +118,12 @@ func (p creditFormPage) Date() bool { return len(p.Notes["issue_date"].Faults) =
 
 // creditLine is one line of the invoice in the form.
 type creditLine struct {
-	Number            int
-	Name, Unit        string
-	Left, LeftNet     string
-	Quantity, Amount  string
-	Computable        bool
-	OnLine, OnQ, OnNA fieldNotes
+	Number                                int
+	Name, Unit                            string
+	Left, LeftNet                         string
+	Quantity, Amount                      string
+	Computable                            bool
+	LineNotes, QuantityNotes, AmountNotes fieldNotes
 }
 
 // creditSums is what the server makes of a credit note as it stands in the form.
@@ -172,7 +172,7 @@ func (v *visit) answerCredit(status int, found store.Invoice, remaining invoice.
 	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: optional(d.InvoiceNumber), Currency: optional(d.Currency), Form: form, Remaining: remaining,
 		Left: grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0, Notes: map[string]fieldNotes{}}
 	for _, path := range creditFields {
-		p.Notes[path] = fieldNotes{Path: path, Faults: faults[path]}
+		p.Notes[path] = newNotes(path, faults[path])
 		if faults.Has(path) {
 			p.Faults = append(p.Faults, path)
 		}
@@ -182,9 +182,9 @@ func (v *visit) answerCredit(status int, found store.Invoice, remaining invoice.
 		path := "items[" + strconv.Itoa(n) + "]"
 		left := remaining.Lines[n]
 		line := creditLine{Number: n + 1, Name: optional(d.Items[n].Name), Unit: unitName(d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
-			Quantity: form.Quantities[n], Amount: form.Amounts[n], Computable: left.NetAmount != "", OnQ: fieldNotes{Path: path + ".quantity", Faults: faults[path+".quantity"]},
-			OnNA: fieldNotes{Path: path + ".net_amount", Faults: faults[path+".net_amount"]}, OnLine: fieldNotes{Path: path, Faults: slices.Concat(faults[path], faults[path+".position"])}}
-		for _, notes := range []fieldNotes{line.OnLine, line.OnQ, line.OnNA} {
+			Quantity: form.Quantities[n], Amount: form.Amounts[n], Computable: left.NetAmount != "", QuantityNotes: newNotes(path+".quantity", faults[path+".quantity"]),
+			AmountNotes: newNotes(path+".net_amount", faults[path+".net_amount"]), LineNotes: newNotes(path, slices.Concat(faults[path], faults[path+".position"]))}
+		for _, notes := range []fieldNotes{line.LineNotes, line.QuantityNotes, line.AmountNotes} {
 			if len(notes.Faults) > 0 {
 				p.Faults = append(p.Faults, notes.Path)
 			}
@@ -274,7 +274,9 @@ func (v *visit) checkCredit() error {
 		delete(faults, "items")
 	}
 	add := func(path string, list []api.Fault) {
-		p.Notes = append(p.Notes, fieldNotes{Path: path, Faults: list, Apart: true})
+		notes := newNotes(path, list)
+		notes.Apart = true
+		p.Notes = append(p.Notes, notes)
 	}
 	add("kind", faults["kind"])
 	add("items", faults["items"])

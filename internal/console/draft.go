@@ -299,9 +299,9 @@ func (v *visit) checkDraft() error {
 		return err
 	}
 	p := checkPage{Sums: sums}
-	add := func(fields map[string]formField, specs []fieldSpec) {
+	add := func(fields map[string]*formField, specs []fieldSpec) {
 		for _, spec := range specs {
-			notes := fields[spec.name].fieldNotes
+			notes := fields[spec.name].Notes
 			notes.Apart = true
 			p.Notes = append(p.Notes, notes)
 		}

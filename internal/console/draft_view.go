@@ -29,7 +29,7 @@ type draftPage struct {
 	Told bool
 	// More tells that the fields of an invoice which few need are shown.
 	More    bool
-	Fields  map[string]formField
+	Fields  map[string]*formField
 	Lines   []formLine
 	LinesAt fieldNotes
 	Sums    draftSums
@@ -45,12 +45,14 @@ type draftPage struct {
 
 // formField is one field of a form.
 type formField struct {
-	fieldNotes
+	Notes fieldNotes
 	// Name is the control's, Key the message of its label below "field.".
 	Name, Key, Value string
-	// Type is the control's: text, date, time, or multiline for one that is no input.
-	Type    string
-	Decimal bool
+	// Type is that of the input element: text, date or time.
+	Type string
+	// Multiline tells that the control is a textarea, and AutoDirection that its text may run in either direction.
+	Multiline, AutoDirection bool
+	Decimal                  bool
 	// List names the code list; Search tells that it is asked for what is typed.
 	List               string
 	Search             bool
@@ -58,13 +60,11 @@ type formField struct {
 	Focus              bool
 }
 
-// multiline is the type of a field whose text may have several lines.
-const multiline = "lines"
-
 // fieldNotes is what is said at a field.
 type fieldNotes struct {
-	// Path is the JSON path.
-	Path   string
+	// Path is the JSON path of the field, ControlID the identifier of its control, and ID that of the notes.
+	Path, ControlID, ID string
+
 	Faults []api.Fault
 	Advice []api.Fault
 	// Missing tells that submission needs it.
@@ -75,21 +75,20 @@ type fieldNotes struct {
 	Meaning string
 	// Apart tells that the notes are sent by themselves, to stand in place of the ones in the page.
 	Apart bool
+	// Short tells that there is little room for text.
+	Short bool
 }
 
-// ID is the identifier of the control.
-func (n fieldNotes) ID() string { return fieldID(n.Path) }
-
-// NoteID is the identifier of the notes.
-func (n fieldNotes) NoteID() string { return "n" + strings.TrimPrefix(fieldID(n.Path), "f") }
-
-// Short tells that there is little room for words.
-func (n fieldNotes) Short() bool { return strings.HasPrefix(n.Path, "items[") }
+// newNotes returns the notes of the field at a path.
+func newNotes(path string, faults []api.Fault) fieldNotes {
+	id := fieldID(path)
+	return fieldNotes{Path: path, ControlID: id, ID: "n" + strings.TrimPrefix(id, "f"), Faults: faults, Short: strings.HasPrefix(path, "items[")}
+}
 
 // formLine is one line of the form.
 type formLine struct {
 	Number int
-	Fields map[string]formField
+	Fields map[string]*formField
 	// Net is the line's amount, "" when it cannot be computed.
 	Net string
 	// Open tells that the fields which few need are shown.
@@ -167,34 +166,37 @@ func (j *judged) typed() {
 
 // notes are what is to be said at a field; told tells whether what is missing is said, too.
 func (j *judged) notes(path string, told bool) fieldNotes {
-	n := fieldNotes{Path: path, Faults: j.faults[path], Advice: j.advice[path]}
+	n := newNotes(path, j.faults[path])
+	n.Advice = j.advice[path]
 	n.Missing = told && len(n.Faults) == 0 && j.needed[path]
 	return n
 }
 
 // field makes a field of the form.
-func (j *judged) field(spec fieldSpec, path, name, value string, told bool) formField {
-	f := formField{fieldNotes: j.notes(path, told), Name: name, Key: spec.name, Value: value, Type: "text", List: spec.codes, Search: spec.codes == unitCodes,
+func (j *judged) field(spec fieldSpec, path, name, value string, told bool) *formField {
+	f := &formField{Notes: j.notes(path, told), Name: name, Key: spec.name, Value: value, Type: "text", List: spec.codes, Search: spec.codes == unitCodes,
 		Decimal: spec.kind == numberField, Required: spec.required, Optional: spec.optional}
-	f.Comma = f.Decimal && len(f.Faults) > 0 && strings.Contains(value, ",")
+	f.Notes.Comma = f.Decimal && len(f.Notes.Faults) > 0 && strings.Contains(value, ",")
 	if spec.codes != "" && value != "" {
-		f.Meaning = codeLists[spec.codes].name(value)
+		f.Notes.Meaning = codeLists[spec.codes].name(value)
 	}
 	// The browser's own control shows nothing of what is no date, so that what was typed would be lost.
 	switch {
 	case spec.kind == linesField:
-		f.Type = multiline
-	case spec.kind == dateField && len(f.Faults) == 0:
+		f.Multiline = true
+	case spec.kind == dateField && len(f.Notes.Faults) == 0:
 		f.Type = "date"
-	case spec.kind == timeField && len(f.Faults) == 0:
+	case spec.kind == timeField && len(f.Notes.Faults) == 0:
 		f.Type = "time"
+	case !f.Decimal:
+		f.AutoDirection = true
 	}
 	return f
 }
 
 // fields makes the fields of a table.
-func (j *judged) fields(specs []fieldSpec, prefix, names string, typed map[string]string, told bool) map[string]formField {
-	out := make(map[string]formField, len(specs))
+func (j *judged) fields(specs []fieldSpec, prefix, names string, typed map[string]string, told bool) map[string]*formField {
+	out := make(map[string]*formField, len(specs))
 	for _, spec := range specs {
 		out[spec.name] = j.field(spec, prefix+spec.name, names+spec.name, typed[spec.name], told)
 	}
@@ -209,7 +211,7 @@ func (j *judged) lines(told bool) []formLine {
 		l.Fields = j.fields(itemFields, "items["+strconv.Itoa(n)+"].", itemPrefix, item, told)
 		for _, spec := range itemFields[mainItemFields:] {
 			f := l.Fields[spec.name]
-			l.Open = l.Open || f.Value != "" || len(f.Faults)+len(f.Advice) > 0
+			l.Open = l.Open || f.Value != "" || len(f.Notes.Faults)+len(f.Notes.Advice) > 0
 		}
 		out[n] = l
 	}
@@ -267,13 +269,13 @@ func (v *visit) show(j *judged, p draftPage, at focus) (draftPage, error) {
 	p.Fields = j.fields(draftFields, "", "", j.form.Fields, p.Told)
 	for _, spec := range draftFields[mainDraftFields : len(draftFields)-1] {
 		f := p.Fields[spec.name]
-		p.More = p.More || f.Value != "" || len(f.Faults)+len(f.Advice) > 0
+		p.More = p.More || f.Value != "" || len(f.Notes.Faults)+len(f.Notes.Advice) > 0
 	}
 	p.Lines = j.lines(p.Told)
 	for n := range p.Lines {
 		p.Lines[n].Action = p.Action
 	}
-	p.LinesAt = fieldNotes{Path: "items", Faults: j.faults["items"]}
+	p.LinesAt = newNotes("items", j.faults["items"])
 	p.Full = len(j.form.Items) >= maxItems
 	p.Faults = j.order()
 	var err error
@@ -314,12 +316,9 @@ func (p *draftPage) focus(at focus) {
 		}
 		return
 	}
-	set := func(fields map[string]formField) {
-		for name, field := range fields {
-			if field.Path == at.Path {
-				field.Focus = true
-				fields[name] = field
-			}
+	set := func(fields map[string]*formField) {
+		for _, field := range fields {
+			field.Focus = field.Focus || field.Notes.Path == at.Path
 		}
 	}
 	set(p.Fields)

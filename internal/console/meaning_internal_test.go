@@ -11,15 +11,16 @@ import (
 // TestColourIsThePublishedMeaning: what colours a word is what was published about it. A word that reads like good or bad
 // news has no colour by itself, be it final or not.
 func TestColourIsThePublishedMeaning(t *testing.T) {
-	words, err := readCatalogue()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := testTemplates(t)
 	for _, word := range []string{"accepted", "rejected", "zz_unheard_of"} {
 		for _, final := range []bool{false, true} {
 			for _, meaning := range append([]api.Meaning{""}, api.Meanings[:]...) {
 				views := stateViews(invoice.RestoreStates(map[invoice.Dimension]invoice.Word{invoice.DimensionReceiver: {Value: word, Terminal: final, Meaning: meaning}}))
-				shown := string(words.state(views[3]))
+				var out strings.Builder
+				if err := pages.execute(&out, "invoices", "state", views[3]); err != nil {
+					t.Fatal(err)
+				}
+				shown := out.String()
 				for _, one := range api.Meanings {
 					if got := strings.Contains(shown, "means-"+string(one)) && strings.Contains(shown, ", "+string(one)+")"); got != (one == meaning) {
 						t.Errorf("%s, final %v, published as %q: %s", word, final, meaning, shown)

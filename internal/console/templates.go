@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -78,7 +79,7 @@ type templates struct {
 }
 
 // shared are the files that every page has.
-var shared = []string{"templates/layout.html", "templates/components.html"} //nolint:gochecknoglobals // a constant list
+var shared = []string{"templates/layout.html", "templates/components.html", "templates/fields.html", "templates/status.html"} //nolint:gochecknoglobals // a constant list
 
 func newTemplates(words catalogue, assets *assetFiles) (*templates, error) {
 	t := &templates{words: words, byPage: map[string]*template.Template{}}
@@ -91,14 +92,14 @@ func newTemplates(words catalogue, assets *assetFiles) (*templates, error) {
 		return nil, fmt.Errorf("console: %w", err)
 	}
 	for _, file := range files {
-		name := strings.TrimSuffix(path.Base(file), ".html")
-		if name == "layout" || name == "components" {
+		if slices.Contains(shared, file) {
 			continue
 		}
 		page, err := base.Clone()
 		if err != nil {
 			return nil, fmt.Errorf("console: %s: %w", file, err)
 		}
+		name := strings.TrimSuffix(path.Base(file), ".html")
 		if t.byPage[name], err = page.ParseFS(texts, file); err != nil {
 			return nil, fmt.Errorf("console: %s: %w", file, err)
 		}

@@ -1,0 +1,52 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"quittance/api"
+)
+
+// controls returns the named fields of a form, in this order.
+func controls(fields map[string]*formField, names ...string) ([]*formField, error) {
+	out := make([]*formField, len(names))
+	for n, name := range names {
+		field, known := fields[name]
+		if !known {
+			return nil, fmt.Errorf("console: no field %q", name)
+		}
+		out[n] = field
+	}
+	return out, nil
+}
+
+// fieldName returns the label of a form's field by its key.
+func (c catalogue) fieldName(key string) string { return c.either("field."+key, key) }
+
+// ruleName returns the name by which people can look up a rule: its official identifier, or the API's name for it.
+func ruleName(f api.Fault) string { return cmp.Or(f.RuleID, f.Rule) }
+
+// moveButton is a button that moves or removes a line of a draft.
+type moveButton struct {
+	// Value is what the button sends, Action is where to, and Icon is its only visible content.
+	Value, Action, Icon string
+	// Label is its accessible name.
+	Label           string
+	Disabled, Focus bool
+}
+
+// moveButtons returns the buttons of a line.
+func (c catalogue) moveButtons(l formLine) ([]moveButton, error) {
+	number := strconv.Itoa(l.Number)
+	up, errUp := c.say("draft.up", number)
+	down, errDown := c.say("draft.down", number)
+	remove, errRemove := c.say("draft.remove", number)
+	buttons := []moveButton{{Icon: doUp, Label: up, Disabled: l.First}, {Icon: doDown, Label: down, Disabled: l.Last}, {Icon: doRemove, Label: remove}}
+	for n := range buttons {
+		b := &buttons[n]
+		b.Value, b.Action, b.Focus = b.Icon+":"+strconv.Itoa(l.Index()), l.Action, l.Focus == b.Icon
+	}
+	return buttons, errors.Join(errUp, errDown, errRemove)
+}

@@ -1,0 +1,111 @@
+package console
+
+import (
+	"strconv"
+
+	"quittance/api"
+	"quittance/internal/invoice"
+	"quittance/internal/store"
+)
+
+// stateView is one dimension of one submission as it is shown: the provider's word, or that there is none.
+type stateView struct {
+	// Dimension is the JSON name.
+	Dimension string
+	// Word is the provider's own, "" when it has reported nothing.
+	Word string
+	// Final tells that the provider, or its adapter's published table, calls the word final.
+	Final bool
+	// Meaning is what they say the word means, "" when they do not say it.
+	Meaning api.Meaning
+}
+
+// Reported tells whether the provider has said anything.
+func (s stateView) Reported() bool { return s.Word != "" }
+
+// Shape names the icon. It says how final a word is and never whether it is good: that is for the published meaning to say,
+// in a colour.
+func (s stateView) Shape() string {
+	switch {
+	case !s.Reported():
+		return "none"
+	case s.Final:
+		return "final"
+	}
+	return "open"
+}
+
+// stateViews shows the four dimensions in the order of the specification.
+func stateViews(states invoice.States) []stateView {
+	out := make([]stateView, 0, len(invoice.Dimensions))
+	for _, dimension := range invoice.Dimensions {
+		word := states.Word(dimension)
+		out = append(out, stateView{Dimension: string(dimension), Word: word.Value, Final: word.Terminal, Meaning: word.Meaning})
+	}
+	return out
+}
+
+// Class is what colours it: what the word was said to mean, and nothing for a word of which that was not said.
+func (s stateView) Class() string {
+	if s.Meaning == "" {
+		return ""
+	}
+	return " means-" + string(s.Meaning)
+}
+
+// badge is an icon with a text.
+type badge struct {
+	// Class is the style, Shape names the icon, and Title is a tooltip, or "".
+	Class, Shape, Title, Text string
+}
+
+// notifications returns the badge that says whether the webhooks of a company received the events of a resource.
+func (c catalogue) notifications(t store.Told) (badge, error) {
+	undelivered := t.Failed + t.Blocked
+	deliveries := t.Delivered + t.Pending + undelivered
+	switch {
+	case undelivered > 0:
+		text, err := c.count("told.failed", undelivered)
+		return badge{Class: "delivery failed", Shape: "bad", Text: text}, err
+	case t.Pending > 0:
+		return badge{Class: "delivery pending", Shape: "wait", Text: c.either("told.pending", "")}, nil
+	case deliveries > 0:
+		title, err := c.say("told.delivered.text", grouped(strconv.Itoa(t.Delivered)), grouped(strconv.Itoa(deliveries)))
+		return badge{Class: "delivery delivered", Shape: "good", Title: title, Text: c.either("told.delivered", "")}, err
+	case t.Events > 0:
+		return badge{Class: "state none", Shape: "none", Text: c.either("told.nobody", "")}, nil
+	}
+	return badge{Class: "state none", Shape: "none", Text: c.either("told.none", "")}, nil
+}
+
+// outcome returns the badge of a submission's outcome, or of a draft: draft, in_progress, acknowledged, rejected,
+// resolved_rejected or unknown.
+func (c catalogue) outcome(name string) badge {
+	shape := "unknown"
+	switch name {
+	case "draft", string(api.OutcomeUnknown):
+		shape = name
+	case string(api.OutcomeInProgress):
+		shape = "wait"
+	case string(api.OutcomeAcknowledged):
+		shape = "good"
+	case string(api.OutcomeRejected), string(api.OutcomeResolvedRejected):
+		shape = "bad"
+	}
+	return badge{Class: "outcome " + name, Shape: shape, Text: c.either("outcome."+name, name)}
+}
+
+// delivery returns the badge of a delivery's state.
+func (c catalogue) delivery(state api.DeliveryState) badge {
+	shape := "wait"
+	switch state {
+	case api.DeliveryDelivered:
+		shape = "good"
+	case api.DeliveryFailed:
+		shape = "bad"
+	case api.DeliveryBlocked:
+		shape = "blocked"
+	case api.DeliveryPending:
+	}
+	return badge{Class: "delivery " + string(state), Shape: shape, Text: c.either("delivery."+string(state), string(state))}
+}
