@@ -96,7 +96,7 @@ func connectionRecord(c store.Connection) []field {
 	}
 	record = append(record, field{"failures", c.Failures})
 	if c.FailingSince != nil {
-		record = append(record, field{"failing_since", c.FailingSince.Format(time.RFC3339)}, field{"trouble", c.Trouble})
+		record = append(record, field{"failing_since", c.FailingSince.Format(time.RFC3339)}, field{"trouble", c.FailureReason})
 	}
 	if c.RetryAt != nil {
 		record = append(record, field{"retry_at", c.RetryAt.Format(time.RFC3339)})

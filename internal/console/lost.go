@@ -50,7 +50,7 @@ func (v *visit) listLost() error {
 	if state != api.DeliveryFailed && state != api.DeliveryBlocked {
 		state = ""
 	}
-	newest, err := v.session.Tenant.LostDeliveries(v.r.Context(), state, p.Paging.Page, p.Paging.PerPage)
+	newest, err := v.session.Tenant.UndeliveredDeliveries(v.r.Context(), state, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}

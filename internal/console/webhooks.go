@@ -75,7 +75,7 @@ func (v *visit) listSubscriptions() error {
 	if err != nil {
 		return err
 	}
-	lost, err := v.session.Tenant.LostDeliveries(v.r.Context(), "", 1, 1)
+	lost, err := v.session.Tenant.UndeliveredDeliveries(v.r.Context(), "", 1, 1)
 	if err != nil {
 		return err
 	}

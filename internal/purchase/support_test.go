@@ -106,12 +106,12 @@ func (b *bench) made() []string {
 func (b *bench) claim(t *testing.T) store.SyncClaim {
 	t.Helper()
 	source := b.service.Work()
-	look, err := source.Lanes(t.Context(), store.Place{})
+	scan, err := source.Lanes(t.Context(), store.ScanCursor{})
 	must(t, err)
-	if len(look.Lanes) != 1 {
-		t.Fatalf("%d lanes are due; the next is at %s, and it is %s", len(look.Lanes), look.Next, b.Clock.Now())
+	if len(scan.Queues) != 1 {
+		t.Fatalf("%d lanes are due; the next is at %s, and it is %s", len(scan.Queues), scan.NextDue, b.Clock.Now())
 	}
-	claims, err := source.Claim(t.Context(), look.Lanes[0], 1)
+	claims, err := source.Claim(t.Context(), scan.Queues[0], 1)
 	must(t, err)
 	if len(claims) != 1 {
 		t.Fatalf("%d claims", len(claims))
@@ -123,12 +123,12 @@ func (b *bench) claim(t *testing.T) store.SyncClaim {
 func (b *bench) turn(t *testing.T) time.Duration {
 	t.Helper()
 	must(t, b.service.Sync(t.Context(), b.claim(t)))
-	look, err := b.PurchaseLanes(t.Context(), store.Place{})
+	scan, err := b.DuePurchaseQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	if len(look.Lanes) > 0 {
+	if len(scan.Queues) > 0 {
 		t.Fatal("the sync is due again at once")
 	}
-	wait := look.Next.Sub(b.Clock.Now())
+	wait := scan.NextDue.Sub(b.Clock.Now())
 	b.Clock.Advance(wait)
 	return wait
 }

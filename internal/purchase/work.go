@@ -13,8 +13,8 @@ func (s *Service) Work() queue.Source[store.SyncClaim] {
 	return queue.Source[store.SyncClaim]{
 		Name:  "purchase sync",
 		Kind:  store.WorkPurchases,
-		Lanes: s.db.PurchaseLanes,
-		Claim: func(ctx context.Context, lane store.Lane, _ int) ([]store.SyncClaim, error) {
+		Lanes: s.db.DuePurchaseQueues,
+		Claim: func(ctx context.Context, lane store.Queue, _ int) ([]store.SyncClaim, error) {
 			return lane.ClaimPurchases(ctx, s.lease())
 		},
 		Do: func(ctx context.Context, claim store.SyncClaim) queue.Outcome {

@@ -218,8 +218,8 @@ func TestNobodyIsLeftOut(t *testing.T) {
 	var mu sync.Mutex
 	turns := map[store.ID]int{}
 	all := make(chan struct{}, 1)
-	source := queue.Source[store.ID]{Name: "test", Kind: store.WorkPurchases, Lanes: f.DeliveryLanes,
-		Claim: func(_ context.Context, lane store.Lane, limit int) ([]store.ID, error) {
+	source := queue.Source[store.ID]{Name: "test", Kind: store.WorkPurchases, Lanes: f.DueDeliveryQueues,
+		Claim: func(_ context.Context, lane store.Queue, limit int) ([]store.ID, error) {
 			endless := make([]store.ID, limit)
 			for n := range endless {
 				endless[n] = lane.Key()
@@ -258,7 +258,7 @@ func TestFewLooks(t *testing.T) {
 		return answered
 	})
 	claim := source.Claim
-	source.Claim = func(ctx context.Context, lane store.Lane, limit int) ([]store.Delivery, error) {
+	source.Claim = func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
 		claims.Add(1)
 		return claim(ctx, lane, limit)
 	}

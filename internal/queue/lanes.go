@@ -26,7 +26,7 @@ const (
 // lane is what a run knows of a lane. It lives in memory, in each process by itself: it is about pace alone, and a
 // process that has forgotten a lane begins with it as with a new one.
 type lane struct {
-	store.Lane
+	store.Queue
 	owner *owner
 	// quick tells that the other side has answered soon when it was last asked, and that no piece is late.
 	quick bool
@@ -71,16 +71,16 @@ func newFloor(o Options) *floor {
 }
 
 // lane returns what is known of a lane. A new one has still to show that it is quick.
-func (f *floor) lane(l store.Lane) *lane {
+func (f *floor) lane(l store.Queue) *lane {
 	if known := f.known[l.Key()]; known != nil {
 		return known
 	}
-	own := f.owners[l.Owner()]
+	own := f.owners[l.Company()]
 	if own == nil {
-		own = &owner{id: l.Owner()}
+		own = &owner{id: l.Company()}
 		f.owners[own.id] = own
 	}
-	added := &lane{Lane: l, owner: own, window: 1}
+	added := &lane{Queue: l, owner: own, window: 1}
 	f.known[l.Key()] = added
 	return added
 }

@@ -26,9 +26,9 @@ type Source[W any] struct {
 	// Kind is the kind of commits that wake this work.
 	Kind store.Work
 	// Lanes looks for lanes with work due, a stretch of them at a time.
-	Lanes func(ctx context.Context, from store.Place) (store.Look, error)
+	Lanes func(ctx context.Context, from store.ScanCursor) (store.DueScan, error)
 	// Claim leases up to limit pieces of a lane's due work.
-	Claim func(ctx context.Context, lane store.Lane, limit int) ([]W, error)
+	Claim func(ctx context.Context, lane store.Queue, limit int) ([]W, error)
 	// Do does one piece. It reports its own failures; what it leaves undone is due again when its lease ends.
 	Do func(ctx context.Context, work W) Outcome
 }

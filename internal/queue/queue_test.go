@@ -90,11 +90,11 @@ func (f *fixture) tell(t *testing.T, n int) {
 func (f *fixture) source(kind store.Work, looked func(), do func(store.Delivery) queue.Outcome) queue.Source[store.Delivery] {
 	return queue.Source[store.Delivery]{
 		Name: "test", Kind: kind,
-		Lanes: func(ctx context.Context, from store.Place) (store.Look, error) {
+		Lanes: func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
 			defer looked()
-			return f.DeliveryLanes(ctx, from)
+			return f.DueDeliveryQueues(ctx, from)
 		},
-		Claim: func(ctx context.Context, lane store.Lane, limit int) ([]store.Delivery, error) {
+		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
 			return lane.ClaimDeliveries(ctx, limit, never)
 		},
 		Do: func(_ context.Context, d store.Delivery) queue.Outcome { return do(d) },
@@ -257,9 +257,9 @@ func TestDueLater(t *testing.T) {
 	f := newFixture(t)
 	subscription := f.subscribe(t)
 	f.tell(t, 1)
-	look, err := f.DeliveryLanes(t.Context(), store.Place{})
+	scan, err := f.DueDeliveryQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	claimed, err := look.Lanes[0].ClaimDeliveries(t.Context(), 1, never)
+	claimed, err := scan.Queues[0].ClaimDeliveries(t.Context(), 1, never)
 	must(t, err)
 	must(t, claimed[0].Settle(t.Context(), store.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
 		store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(50 * time.Millisecond)}))
@@ -295,13 +295,13 @@ func TestTrouble(t *testing.T) {
 	})
 	lanes, claim := source.Lanes, source.Claim
 	var looks, claims atomic.Int32
-	source.Lanes = func(ctx context.Context, from store.Place) (store.Look, error) {
+	source.Lanes = func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
 		if looks.Add(1) == 1 {
-			return store.Look{}, store.ErrUnavailable
+			return store.DueScan{}, store.ErrUnavailable
 		}
 		return lanes(ctx, from)
 	}
-	source.Claim = func(ctx context.Context, lane store.Lane, limit int) ([]store.Delivery, error) {
+	source.Claim = func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
 		if lane.Key() == bad && claims.Add(1) < 3 {
 			return []store.Delivery{{ID: phantom}}, store.ErrUnavailable
 		}

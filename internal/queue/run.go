@@ -33,7 +33,7 @@ type runner[W any] struct {
 type pass struct {
 	// wanted tells that a pass is to begin, looking that a look is being made or rested from. from is where the pass goes on.
 	wanted, looking bool
-	from            store.Place
+	from            store.ScanCursor
 	// unasked fires when a pass is to begin that nobody asked for.
 	unasked *time.Timer
 	// nextDue is the first time of other work that it has met, by the clock of the work.
@@ -42,7 +42,7 @@ type pass struct {
 	quickOut, slowOut bool
 	// Slow lanes come into the line from slowFrom on: before it they were the last time. slowFull tells that this pass
 	// has found the line full. met counts the lanes that came in, so that not the same ones of a stretch are always first.
-	slowFrom store.Place
+	slowFrom store.ScanCursor
 	slowFull bool
 	met      int
 }
@@ -129,7 +129,7 @@ func (r *runner[W]) look(ctx context.Context) {
 			if ctx.Err() == nil {
 				r.Log.ErrorContext(ctx, "cannot look for work", "work", r.Name, "error", err)
 			}
-			r.wanted, r.from, r.nextDue = false, store.Place{}, time.Time{}
+			r.wanted, r.from, r.nextDue = false, store.ScanCursor{}, time.Time{}
 			r.unasked.Reset(r.Look)
 		}
 	})
@@ -149,26 +149,26 @@ func (r *runner[W]) rest(ctx context.Context, took time.Duration) {
 }
 
 // looked takes what a look has found.
-func (r *runner[W]) looked(found store.Look) {
+func (r *runner[W]) looked(found store.DueScan) {
 	first := r.met
-	for n := range found.Lanes {
-		r.meet(found.Lanes[(first+n)%len(found.Lanes)])
+	for n := range found.Queues {
+		r.meet(found.Queues[(first+n)%len(found.Queues)])
 	}
 	r.forget()
-	if !found.Next.IsZero() && (r.nextDue.IsZero() || found.Next.Before(r.nextDue)) {
-		r.nextDue = found.Next
+	if !found.NextDue.IsZero() && (r.nextDue.IsZero() || found.NextDue.Before(r.nextDue)) {
+		r.nextDue = found.NextDue
 	}
-	if r.from = found.Rest; !r.from.IsZero() {
+	if r.from = found.Next; !r.from.IsZero() {
 		return
 	}
 	if !r.slowFull {
-		r.slowFrom = store.Place{}
+		r.slowFrom = store.ScanCursor{}
 	}
 	r.unasked.Reset(r.Look)
 }
 
 // meet takes a lane with work into the line, if there is a place for it.
-func (r *runner[W]) meet(due store.Lane) {
+func (r *runner[W]) meet(due store.Queue) {
 	known := r.known[due.Key()]
 	quick := known != nil && known.quick
 	switch {
@@ -196,7 +196,7 @@ func (r *runner[W]) claim(ctx context.Context, l *lane, n int) {
 	r.claims++
 	l.claiming, l.found = true, false
 	r.run(func() func() {
-		claimed, err := r.Claim(ctx, l.Lane, n)
+		claimed, err := r.Claim(ctx, l.Queue, n)
 		if err != nil {
 			claimed = nil // what was not committed is not leased, and may not even be there
 		}

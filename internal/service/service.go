@@ -300,7 +300,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	if s.config.Workers && s.db.Exclusive() {
 		// Before anything is served: what is claimed now was claimed by a process that has ended.
-		if err := s.db.Abandoned(ctx); err != nil {
+		if err := s.db.ReleaseOrphanedLeases(ctx); err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}

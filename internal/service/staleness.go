@@ -59,7 +59,7 @@ func (s *staleness) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(s.overdue, float64(now.Overdue))
 	gauge(s.oldest, now.Oldest.Seconds())
-	gauge(s.troubled, float64(now.Troubled))
+	gauge(s.troubled, float64(now.OpenCircuits))
 	deliveries, submissions, err := s.db.Backlogs(ctx)
 	if err != nil {
 		s.log.WarnContext(ctx, "cannot read how much work waits", "error", err)

@@ -179,12 +179,12 @@ func (p *process) alive(step func()) (survived bool) {
 func work[W any](p *process, source queue.Source[W], limit int) (done int) {
 	p.alive(func() {
 		ctx := context.Background()
-		look, err := source.Lanes(ctx, store.Place{})
+		scan, err := source.Lanes(ctx, store.ScanCursor{})
 		p.w.must(err)
-		if len(look.Lanes) == 0 {
+		if len(scan.Queues) == 0 {
 			return
 		}
-		lane := look.Lanes[p.w.rng.IntN(len(look.Lanes))]
+		lane := scan.Queues[p.w.rng.IntN(len(scan.Queues))]
 		claimed, err := source.Claim(ctx, lane, 1+p.w.rng.IntN(limit))
 		if errors.Is(err, store.ErrLeaseLost) {
 			return

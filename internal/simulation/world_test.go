@@ -229,10 +229,10 @@ func (w *world) settle() {
 
 // nextDue is when the next work of any kind is due.
 func (w *world) nextDue(p *process) (next time.Time) {
-	for _, look := range []func(context.Context, store.Place) (store.Look, error){p.db.DeliveryLanes, p.db.SubmissionLanes, p.db.PurchaseLanes} {
-		found, err := look(w.t.Context(), store.Place{})
+	for _, look := range []func(context.Context, store.ScanCursor) (store.DueScan, error){p.db.DueDeliveryQueues, p.db.DueSubmissionQueues, p.db.DuePurchaseQueues} {
+		found, err := look(w.t.Context(), store.ScanCursor{})
 		w.must(err)
-		due := found.Next
+		due := found.NextDue
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
 		}

@@ -73,10 +73,10 @@ func TestFrozenTenant(t *testing.T) {
 		wantErr(t, err, store.ErrNotFound)
 		_, _, err = f.tenant.BeginSubmission(ctx, drafted.ID, intent())
 		wantErr(t, err, store.ErrNotFound)
-		look, err := f.DeliveryLanes(ctx, store.Place{})
+		scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
 		must(t, err)
-		if len(look.Lanes) != 0 {
-			t.Errorf("%d lanes of a frozen tenant are delivered", len(look.Lanes))
+		if len(scan.Queues) != 0 {
+			t.Errorf("%d lanes of a frozen tenant are delivered", len(scan.Queues))
 		}
 		kept, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
 		must(t, err)

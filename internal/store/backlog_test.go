@@ -100,7 +100,7 @@ func TestAbandonedAttempt(t *testing.T) {
 		first := claim(false)
 		f.Clock.Advance(lease)
 		claim(true)
-		must(t, f.Abandoned(ctx))
+		must(t, f.ReleaseOrphanedLeases(ctx))
 		d := claim(true)
 		must(t, d.Settle(ctx, attempt(f, 0), store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
 		f.wantDelivery(t, d.ID, delivery{state: "pending", attempts: 1, round: 1, due: f.Clock.Now().Add(time.Minute).UnixMicro()})

@@ -49,12 +49,12 @@ func TestOneClock(t *testing.T) {
 	if got := f.claimSubmissions(t, 10); len(got) != 0 {
 		t.Error("a submission was claimed inside its call's lease")
 	}
-	look, err := late.SubmissionLanes(ctx, store.Place{})
+	scan, err := late.DueSubmissionQueues(ctx, store.ScanCursor{})
 	must(t, err)
-	if len(look.Lanes) != 0 {
+	if len(scan.Queues) != 0 {
 		t.Error("the replica whose clock is ahead takes a lease for ended")
 	}
-	if wait := look.Next.Sub(late.Now()); wait <= 0 || wait > lease+closeBy {
+	if wait := scan.NextDue.Sub(late.Now()); wait <= 0 || wait > lease+closeBy {
 		t.Errorf("the replica whose clock is ahead waits %v for a lease of %v", wait, lease)
 	}
 	decide(t, call, func(s store.Submission, now time.Time) store.Decision {
@@ -62,21 +62,21 @@ func TestOneClock(t *testing.T) {
 		d.DueAt = new(now.Add(-closeBy)) // due at once, by the clock of the one whose own is behind
 		return d
 	})
-	look, err = late.SubmissionLanes(ctx, store.Place{})
+	scan, err = late.DueSubmissionQueues(ctx, store.ScanCursor{})
 	must(t, err)
 	var claimed atomic.Int64
 	race(8, func(n int) {
 		db := []*store.DB{early, late}[n%2]
-		look, err := db.SubmissionLanes(ctx, store.Place{})
+		scan, err := db.DueSubmissionQueues(ctx, store.ScanCursor{})
 		must2(t, err)
-		for _, lane := range look.Lanes {
+		for _, lane := range scan.Queues {
 			got, err := lane.ClaimSubmissions(ctx, 10, lease)
 			must2(t, err)
 			claimed.Add(int64(len(got)))
 		}
 	})
-	if len(look.Lanes) != 1 || claimed.Load() != 1 {
-		t.Errorf("%d lanes; one due submission was claimed %d times", len(look.Lanes), claimed.Load())
+	if len(scan.Queues) != 1 || claimed.Load() != 1 {
+		t.Errorf("%d lanes; one due submission was claimed %d times", len(scan.Queues), claimed.Load())
 	}
 
 	token := secret.New("a-token-of-the-late-replica")

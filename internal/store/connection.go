@@ -35,9 +35,9 @@ type Connection struct {
 	Approval *Approval
 	// Failures counts the calls about submissions in a row that got no usable answer. FailingSince is when the first of
 	// them ended and Trouble what the last one met, a word for people; nil and "" when Failures is 0.
-	Failures     int
-	FailingSince *time.Time
-	Trouble      string
+	Failures      int
+	FailingSince  *time.Time
+	FailureReason string
 	// RetryAt is set while the connection is in trouble: no open submission is asked about before.
 	RetryAt *time.Time
 
@@ -152,7 +152,7 @@ func scanConnection(row scanner) (Connection, error) {
 		return Connection{}, err
 	}
 	c.CreatedAt, c.UpdatedAt = instant(created), instant(updated)
-	c.FailingSince, c.Trouble, c.RetryAt = instantOrNil(since), trouble.V, instantOrNil(retry)
+	c.FailingSince, c.FailureReason, c.RetryAt = instantOrNil(since), trouble.V, instantOrNil(retry)
 	if approvedAt.Valid {
 		c.Approval = &Approval{At: instant(approvedAt.V), By: by.V, Contract: contract.V, Release: release.V}
 	}

@@ -42,13 +42,13 @@ type Delivery struct {
 // ClaimDeliveries leases up to limit due deliveries of a lane until lease has passed: nobody else works on them
 // meanwhile, and after it they are due again. Nothing is leased of a subscription that is no longer active: a batch of its
 // pending deliveries ends here.
-func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
-	t := l.tenant
+func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
+	t := q.tenant
 	var claimed []Delivery
 	err := t.write(ctx, "claim deliveries", func(ctx context.Context, tx *tx) error {
 		now := tx.now()
 		leased, err := collect(ctx, tx, func(row scanner) (Delivery, error) {
-			d := Delivery{Tenant: t, Subscription: l.id}
+			d := Delivery{Tenant: t, Subscription: q.id}
 			var occurred, claims int64
 			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.lease, &claims, &d.Kind, &occurred, &d.Body)
 			d.OccurredAt, d.Abandoned = instant(occurred), claims > 1
@@ -60,11 +60,11 @@ func (l Lane) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 			returning id, event_id, attempts, round, lease, leased, kind,
 				(select occurred_at from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id),
 				(select body from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id)`,
-			t.id, l.id, micros(now), limit, micros(now.Add(lease)))
+			t.id, q.id, micros(now), limit, micros(now.Add(lease)))
 		if err != nil {
 			return err
 		}
-		claimed, err = t.fill(ctx, tx, l.id, leased)
+		claimed, err = t.fill(ctx, tx, q.id, leased)
 		return err
 	})
 	if err != nil {

@@ -275,27 +275,27 @@ func outcome(s store.Submission, outcome api.Outcome) store.Decision {
 	return store.Decision{Outcome: outcome, Reference: s.Reference, Sequence: s.Sequence, States: s.States}
 }
 
-func (f *fixture) deliveryLane(t *testing.T, subscription store.ID) (store.Lane, bool) {
+func (f *fixture) deliveryLane(t *testing.T, subscription store.ID) (store.Queue, bool) {
 	t.Helper()
-	look, err := f.DeliveryLanes(t.Context(), store.Place{})
+	scan, err := f.DueDeliveryQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	return laneOf(look.Lanes, subscription)
+	return laneOf(scan.Queues, subscription)
 }
 
-func (f *fixture) submissionLane(t *testing.T, connection store.ID) (store.Lane, bool) {
+func (f *fixture) submissionLane(t *testing.T, connection store.ID) (store.Queue, bool) {
 	t.Helper()
-	look, err := f.SubmissionLanes(t.Context(), store.Place{})
+	scan, err := f.DueSubmissionQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	return laneOf(look.Lanes, connection)
+	return laneOf(scan.Queues, connection)
 }
 
-func laneOf(lanes []store.Lane, key store.ID) (store.Lane, bool) {
+func laneOf(lanes []store.Queue, key store.ID) (store.Queue, bool) {
 	for _, lane := range lanes {
 		if lane.Key() == key {
 			return lane, true
 		}
 	}
-	return store.Lane{}, false
+	return store.Queue{}, false
 }
 
 // claimDeliveries claims what is due of a subscription; nothing when it has no lane.

@@ -40,9 +40,9 @@ func onward(cursor string) store.SyncStep {
 // claimPurchases claims the sync of a company's connection; false when it is not due.
 func (f *fixture) claimPurchases(t *testing.T, c company) (store.SyncClaim, bool) {
 	t.Helper()
-	look, err := f.PurchaseLanes(t.Context(), store.Place{})
+	scan, err := f.DuePurchaseQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	lane, due := laneOf(look.Lanes, c.connection.ID)
+	lane, due := laneOf(scan.Queues, c.connection.ID)
 	if !due {
 		return store.SyncClaim{}, false
 	}
@@ -289,10 +289,10 @@ func TestSyncClaims(t *testing.T) {
 		if n := f.number(t, `select synced_at from purchase_syncs where connection_id = $1`, f.connection.ID); n != f.Clock.Now().UnixMicro() {
 			t.Errorf("synced at %d", n)
 		}
-		look, err := f.PurchaseLanes(ctx, store.Place{})
+		scan, err := f.DuePurchaseQueues(ctx, store.ScanCursor{})
 		must(t, err)
-		if want := f.Clock.Now().Add(time.Minute); !look.Next.Equal(want) {
-			t.Errorf("the next sync is due at %s, want %s", look.Next, want)
+		if want := f.Clock.Now().Add(time.Minute); !scan.NextDue.Equal(want) {
+			t.Errorf("the next sync is due at %s, want %s", scan.NextDue, want)
 		}
 		f.Clock.Advance(time.Minute)
 		flying := f.mustClaim(t)
@@ -315,9 +315,9 @@ func TestSyncClaims(t *testing.T) {
 // TestClaimSyncOnce: of many that claim at once, one gets it.
 func TestClaimSyncOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		look, err := f.PurchaseLanes(t.Context(), store.Place{})
+		scan, err := f.DuePurchaseQueues(t.Context(), store.ScanCursor{})
 		must(t, err)
-		lane, _ := laneOf(look.Lanes, f.connection.ID)
+		lane, _ := laneOf(scan.Queues, f.connection.ID)
 		var claimed atomic.Int32
 		race(16, func(int) {
 			claims, err := lane.ClaimPurchases(t.Context(), lease)

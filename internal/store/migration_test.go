@@ -178,7 +178,7 @@ func TestMigrateBesideServing(t *testing.T) {
 				_, err = f.tenant.Invoice(t.Context(), created.ID)
 			}
 			if err == nil {
-				_, err = f.SubmissionLanes(t.Context(), store.Place{})
+				_, err = f.DueSubmissionQueues(t.Context(), store.ScanCursor{})
 			}
 			must2(t, err)
 			facts.Add(1)

@@ -16,19 +16,19 @@ func revisionBinding(tenant, incoming ID, revision int64, column string) secret.
 	return secret.Binding{Tenant: tenant[:], Table: "revisions", Column: column, Row: row}
 }
 
-// syncsPerLook bounds a look for purchase syncs.
-const syncsPerLook = 256
+// maxSyncsPerScan bounds a look for purchase syncs.
+const maxSyncsPerScan = 256
 
-// PurchaseLanes looks for the connections whose purchase documents are due to be asked for. Every active connection has a
+// DuePurchaseQueues looks for the connections whose purchase documents are due to be asked for. Every active connection has a
 // row, most of them due later, so this look goes by time.
-func (db *DB) PurchaseLanes(ctx context.Context, from Place) (Look, error) {
-	return db.look(ctx, func(row scanner) (laneRow, error) {
-		r := laneRow{Lane: Lane{db: db}}
+func (db *DB) DuePurchaseQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
+	return db.scanQueues(ctx, func(row scanner) (queueRow, error) {
+		r := queueRow{Queue: Queue{db: db}}
 		err := row.Scan(&r.account, &r.id, &r.due)
-		r.place = Place{at: r.due.V, company: r.account}
+		r.cursor = ScanCursor{dueAt: r.due.V, company: r.account}
 		return r, err
-	}, syncsPerLook, `select account_id, connection_id, due_at from purchase_syncs where due_at >= $1 and (due_at > $1 or account_id > $2)
-		order by due_at, account_id limit $3`, from.at, from.company[:], syncsPerLook)
+	}, maxSyncsPerScan, `select account_id, connection_id, due_at from purchase_syncs where due_at >= $1 and (due_at > $1 or account_id > $2)
+		order by due_at, account_id limit $3`, from.dueAt, from.company[:], maxSyncsPerScan)
 }
 
 // SyncClaim is the right to ask a connection for purchase documents, and where the sync stands.
@@ -47,12 +47,12 @@ type SyncClaim struct {
 }
 
 // ClaimPurchases leases the sync of a lane's connection until lease has passed; none when it is not due.
-func (l Lane) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncClaim, error) {
-	if l.db == nil {
+func (q Queue) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncClaim, error) {
+	if q.db == nil {
 		return nil, ErrNoTenant
 	}
 	var claims []SyncClaim
-	err := l.db.write(ctx, "claim purchases", func(ctx context.Context, tx *tx) error {
+	err := q.db.write(ctx, "claim purchases", func(ctx context.Context, tx *tx) error {
 		claims = nil
 		now := tx.now()
 		rows, err := collect(ctx, tx, func(row scanner) (SyncClaim, error) {
@@ -64,15 +64,15 @@ func (l Lane) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncCl
 			return c, err
 		}, `update purchase_syncs set lease = lease + 1, due_at = $4
 			where account_id = $1 and connection_id = $2 and due_at <= $3 returning cursor, failures, wait, lease`,
-			l.account, l.id, micros(now), micros(now.Add(lease)))
+			q.account, q.id, micros(now), micros(now.Add(lease)))
 		if err != nil || len(rows) == 0 {
 			return err
 		}
 		claim := rows[0]
-		if claim.Connection, err = scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, l.account, l.id)); err != nil {
+		if claim.Connection, err = scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, q.account, q.id)); err != nil {
 			return err
 		}
-		if claim.Tenant, err = l.db.currentTenant(ctx, tx, l.account); err != nil {
+		if claim.Tenant, err = q.db.currentTenant(ctx, tx, q.account); err != nil {
 			return err
 		}
 		claims = []SyncClaim{claim}

@@ -40,8 +40,8 @@ type Decision struct {
 	Hold     bool
 	// Trouble names what kept the call from a usable answer, "" when it had one; RetryAfter is the wait that the provider
 	// asked for. They are about the connection, whatever becomes of the lease.
-	Trouble    string
-	RetryAfter time.Duration
+	FailureReason string
+	RetryAfter    time.Duration
 	// Events are recorded in this order, each with a delivery for every active subscription to its kind.
 	Events []api.EventKind
 	// Contradicts tells that the provider has a document that an administrator resolved by rejecting it.
@@ -72,7 +72,7 @@ func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool,
 		if err != nil {
 			return err
 		}
-		if err := c.assess(ctx, tx, &s, failures, decision); err != nil {
+		if err := c.updateCircuit(ctx, tx, &s, failures, decision); err != nil {
 			return err
 		}
 		if err := t.apply(ctx, tx, &s, decision, leased); err != nil {

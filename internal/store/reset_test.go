@@ -103,9 +103,9 @@ func TestKeyRotation(t *testing.T) {
 		if err != nil || text.Reveal() != credential || reloads != 1 {
 			t.Errorf("the store with the old keys: %v after %d reloads", err, reloads)
 		}
-		look, err := fresh.DeliveryLanes(t.Context(), store.Place{})
+		scan, err := fresh.DueDeliveryQueues(t.Context(), store.ScanCursor{})
 		must(t, err)
-		lane, due := laneOf(look.Lanes, s.ID)
+		lane, due := laneOf(scan.Queues, s.ID)
 		if !due {
 			t.Fatal("no delivery is due")
 		}

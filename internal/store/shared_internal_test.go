@@ -103,7 +103,7 @@ func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []Delivery {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := Lane{tenant: tenant, id: s.ID, db: g.DB}.ClaimDeliveries(t.Context(), n, time.Hour)
+	claimed, err := Queue{tenant: tenant, id: s.ID, db: g.DB}.ClaimDeliveries(t.Context(), n, time.Hour)
 	if err != nil || len(claimed) != n {
 		t.Fatalf("%d claimed, error %v", len(claimed), err)
 	}

@@ -43,9 +43,9 @@ func TestNoWork(t *testing.T) {
 	_, err = store.Call{}.BeginResend(ctx, time.Second)
 	wantErr(t, err, store.ErrNoTenant)
 	wantErr(t, store.Delivery{}.Settle(ctx, store.Attempt{}, store.Settlement{}), store.ErrNoTenant)
-	_, err = store.Lane{}.ClaimDeliveries(ctx, 1, time.Second)
+	_, err = store.Queue{}.ClaimDeliveries(ctx, 1, time.Second)
 	wantErr(t, err, store.ErrNoTenant)
-	_, err = store.Lane{}.ClaimSubmissions(ctx, 1, time.Second)
+	_, err = store.Queue{}.ClaimSubmissions(ctx, 1, time.Second)
 	wantErr(t, err, store.ErrNoTenant)
 }
 

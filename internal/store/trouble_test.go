@@ -148,7 +148,7 @@ func TestStalledDatabase(t *testing.T) {
 		case 1:
 			_, err = f.tenant.Invoices(context.Background(), store.InvoiceFilter{}, 1, 10)
 		case 2:
-			_, err = f.SubmissionLanes(context.Background(), store.Place{})
+			_, err = f.DueSubmissionQueues(context.Background(), store.ScanCursor{})
 		}
 		if err == nil {
 			t.Error("it has answered")

@@ -31,7 +31,7 @@ const (
 	longOpen  = 90 * 24 * time.Hour
 	dailyPoll = 24 * time.Hour
 	// troublePoll is the longest wait after an answer that says nothing, so that everything is asked for again soon after
-	// an outage. What a long outage costs is bounded by the connection: see the store's health.go.
+	// an outage. What a long outage costs is bounded by the connection: see the store's circuit.go.
 	troublePoll = time.Minute
 )
 
@@ -43,7 +43,7 @@ func (h hearing) schedule(d *store.Decision, s store.Submission, changed bool, n
 	wait := h.polling.First
 	if !changed && s.PollWait > 0 {
 		longest := h.polling.Max
-		if d.Trouble != "" {
+		if d.FailureReason != "" {
 			longest = min(longest, troublePoll)
 		}
 		wait = min(2*s.PollWait, longest)

@@ -61,7 +61,7 @@ func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.D
 	} else if !h.clears(s, leased) {
 		h.ignorance(&d, s, leased)
 	}
-	d.Trouble, d.RetryAfter = h.trouble(readable), h.answer.RetryAfter
+	d.FailureReason, d.RetryAfter = h.trouble(readable), h.answer.RetryAfter
 	h.schedule(&d, s, d.Outcome != s.Outcome || len(d.Write) > 0 && !change.Stale, now)
 	switch {
 	case h.first:

@@ -225,9 +225,9 @@ func (h *house) settle(t *testing.T, id store.ID) store.Invoice {
 		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged && s.States.AllTerminal() {
 			return found
 		}
-		look, err := work.Lanes(t.Context(), store.Place{})
+		scan, err := work.Lanes(t.Context(), store.ScanCursor{})
 		must(t, err)
-		for _, lane := range look.Lanes {
+		for _, lane := range scan.Queues {
 			calls, err := work.Claim(t.Context(), lane, 16)
 			must(t, err)
 			for _, call := range calls {

@@ -29,8 +29,8 @@ func TestTrouble(t *testing.T) {
 	} {
 		for _, answer := range answers {
 			_, d := judge(t, open(), callStatus, answer, true, began)
-			if d.Trouble != want || d.RetryAfter != answer.RetryAfter {
-				t.Errorf("%v %d %s: trouble %q, want %q", answer.Kind, answer.HTTPStatus, answer.ErrorClass, d.Trouble, want)
+			if d.FailureReason != want || d.RetryAfter != answer.RetryAfter {
+				t.Errorf("%v %d %s: trouble %q, want %q", answer.Kind, answer.HTTPStatus, answer.ErrorClass, d.FailureReason, want)
 			}
 		}
 	}

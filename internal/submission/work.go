@@ -12,8 +12,8 @@ func (s *Service) Work() queue.Source[store.Call] {
 	return queue.Source[store.Call]{
 		Name:  "reconcile",
 		Kind:  store.WorkSubmissions,
-		Lanes: s.db.SubmissionLanes,
-		Claim: func(ctx context.Context, lane store.Lane, limit int) ([]store.Call, error) {
+		Lanes: s.db.DueSubmissionQueues,
+		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.Call, error) {
 			return lane.ClaimSubmissions(ctx, limit, s.lease())
 		},
 		Do: func(ctx context.Context, call store.Call) queue.Outcome {

@@ -93,9 +93,9 @@ func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.Delivery],
 			}
 			c.Clock.Advance(found.NextAt.Sub(now))
 		}
-		look, err := work.Lanes(t.Context(), store.Place{})
+		scan, err := work.Lanes(t.Context(), store.ScanCursor{})
 		must(t, err)
-		for _, lane := range look.Lanes {
+		for _, lane := range scan.Queues {
 			claimed, err := work.Claim(t.Context(), lane, 10)
 			must(t, err)
 			for _, d := range claimed {

@@ -38,8 +38,8 @@ func (d *Deliverer) Work() queue.Source[store.Delivery] {
 	return queue.Source[store.Delivery]{
 		Name:  "deliver",
 		Kind:  store.WorkDeliveries,
-		Lanes: d.DB.DeliveryLanes,
-		Claim: func(ctx context.Context, lane store.Lane, limit int) ([]store.Delivery, error) {
+		Lanes: d.DB.DueDeliveryQueues,
+		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
 			return lane.ClaimDeliveries(ctx, limit, d.Timeout+leaseMargin)
 		},
 		Do: d.deliver,

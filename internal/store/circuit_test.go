@@ -13,7 +13,7 @@ import (
 func trouble(class string, retryAfter time.Duration) func(store.Submission, time.Time) store.Decision {
 	return func(s store.Submission, now time.Time) store.Decision {
 		d := outcome(s, api.OutcomeUnknown)
-		d.Trouble, d.RetryAfter, d.DueAt = class, retryAfter, &now
+		d.FailureReason, d.RetryAfter, d.DueAt = class, retryAfter, &now
 		return d
 	}
 }
@@ -48,11 +48,11 @@ func TestConnectionInTrouble(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		since := f.Clock.Now()
 		f.fail(t, "INV-1", "INV-2", "INV-3", "INV-4")
-		if c := f.health(t); c.Failures != 4 || c.RetryAt != nil || c.Trouble != "timeout" || !c.FailingSince.Equal(since) {
+		if c := f.health(t); c.Failures != 4 || c.RetryAt != nil || c.FailureReason != "timeout" || !c.FailingSince.Equal(since) {
 			t.Fatalf("after four: %+v", c)
 		}
 		decide(t, f.submit(t, "INV-5"), well)
-		if c := f.health(t); c.Failures != 0 || c.FailingSince != nil || c.Trouble != "" || c.Wire().FailingSince != nil {
+		if c := f.health(t); c.Failures != 0 || c.FailingSince != nil || c.FailureReason != "" || c.Wire().FailingSince != nil {
 			t.Fatalf("after a usable answer: %+v", c)
 		}
 		since = f.Clock.Advance(time.Minute)
@@ -88,10 +88,10 @@ func TestConnectionInTrouble(t *testing.T) {
 func (f *fixture) wantNext(t *testing.T, want time.Time) {
 	t.Helper()
 	c := f.health(t)
-	look, err := f.SubmissionLanes(t.Context(), store.Place{})
+	scan, err := f.DueSubmissionQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	if c.RetryAt == nil || !c.RetryAt.Equal(want) || !look.Next.Equal(want) {
-		t.Fatalf("tried again at %v, the next work at %v, want %v", c.RetryAt, look.Next, want)
+	if c.RetryAt == nil || !c.RetryAt.Equal(want) || !scan.NextDue.Equal(want) {
+		t.Fatalf("tried again at %v, the next work at %v, want %v", c.RetryAt, scan.NextDue, want)
 	}
 	page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
 	must(t, err)
@@ -175,7 +175,7 @@ func TestStaleness(t *testing.T) {
 		want(store.Staleness{})
 		f.fail(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")
 		f.Clock.Advance(time.Minute)
-		want(store.Staleness{Overdue: 5, Oldest: time.Minute, Troubled: 1})
+		want(store.Staleness{Overdue: 5, Oldest: time.Minute, OpenCircuits: 1})
 		decide(t, f.claimSubmissions(t, 1)[0], func(s store.Submission, now time.Time) store.Decision {
 			return told(s, now, allFour("accepted", false))
 		})

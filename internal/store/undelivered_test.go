@@ -15,7 +15,7 @@ func TestLostDeliveries(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		read := func(state api.DeliveryState, number, perPage int) (string, store.NewestDeliveries) {
-			found, err := f.tenant.LostDeliveries(ctx, state, number, perPage)
+			found, err := f.tenant.UndeliveredDeliveries(ctx, state, number, perPage)
 			must(t, err)
 			out := ""
 			for _, d := range found.Deliveries {

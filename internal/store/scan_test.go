@@ -87,7 +87,7 @@ func TestLookPlans(t *testing.T) {
 		}
 		looked := 0
 		for _, statement := range statementsOf(t) {
-			table := map[string]string{"DeliveryLanes": "deliveries", "SubmissionLanes": "submissions"}[statement.function]
+			table := map[string]string{"DueDeliveryQueues": "deliveries", "DueSubmissionQueues": "submissions"}[statement.function]
 			if table == "" {
 				continue
 			}
@@ -158,16 +158,16 @@ func TestLooksInStretches(t *testing.T) {
 		const companies, each = 600, 2
 		crowd(t, s, companies, each, 7, 300)
 		found, looks := map[store.ID]int{}, 0
-		for from := (store.Place{}); looks == 0 || !from.IsZero(); looks++ {
-			look, err := s.DeliveryLanes(t.Context(), from)
+		for from := (store.ScanCursor{}); looks == 0 || !from.IsZero(); looks++ {
+			scan, err := s.DueDeliveryQueues(t.Context(), from)
 			must(t, err)
-			if !look.Next.IsZero() || len(look.Lanes) > 2*256+1 {
-				t.Errorf("%s: %d lanes in one look, the next at %s", engine, len(look.Lanes), look.Next)
+			if !scan.NextDue.IsZero() || len(scan.Queues) > 2*256+1 {
+				t.Errorf("%s: %d lanes in one look, the next at %s", engine, len(scan.Queues), scan.NextDue)
 			}
-			for _, lane := range look.Lanes {
+			for _, lane := range scan.Queues {
 				found[lane.Key()]++
 			}
-			from = look.Rest
+			from = scan.Next
 		}
 		if looks != 3 || len(found) != companies*each+1 {
 			t.Errorf("%s: %d lanes were found in %d looks, want %d in 3", engine, len(found), looks, companies*each+1)
@@ -193,9 +193,9 @@ func BenchmarkLook(b *testing.B) {
 					must(b, err)
 				}
 				for b.Loop() {
-					look, err := s.DeliveryLanes(b.Context(), store.Place{})
-					if err != nil || len(look.Lanes) < min(size.companies, 256) {
-						b.Fatalf("%d lanes: %v", len(look.Lanes), err)
+					scan, err := s.DueDeliveryQueues(b.Context(), store.ScanCursor{})
+					if err != nil || len(scan.Queues) < min(size.companies, 256) {
+						b.Fatalf("%d lanes: %v", len(scan.Queues), err)
 					}
 				}
 			})
@@ -223,13 +223,13 @@ func TestPurchaseLooks(t *testing.T) {
 		}
 		found, looks := map[store.ID]bool{}, 0
 		var next time.Time
-		for from := (store.Place{}); looks == 0 || !from.IsZero(); looks++ {
-			look, err := s.PurchaseLanes(t.Context(), from)
+		for from := (store.ScanCursor{}); looks == 0 || !from.IsZero(); looks++ {
+			scan, err := s.DuePurchaseQueues(t.Context(), from)
 			must(t, err)
-			for _, lane := range look.Lanes {
+			for _, lane := range scan.Queues {
 				found[lane.Key()] = true
 			}
-			from, next = look.Rest, look.Next
+			from, next = scan.Next, scan.NextDue
 		}
 		if want := now.Add(2 * time.Microsecond); looks != 2 || len(found) != 401 || !next.Equal(want) {
 			t.Errorf("%s: %d syncs were found in %d looks, the next at %s, want 401 in 2 and %s", engine, len(found), looks, next, want)

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A connection is in trouble after troubleAfter calls in a row without a usable answer. Its submissions are then asked
-// about one at a time, firstRetry apart, doubling to maxRetry, so that a provider that is down costs neither it nor us a
+// A connection is in trouble after openCircuitAfter calls in a row without a usable answer. Its submissions are then asked
+// about one at a time, minProbeInterval apart, doubling to maxProbeInterval, so that a provider that is down costs neither it nor us a
 // call for every open submission. Customers' submissions go on: the provider may be back, and their success ends it too.
 // Purchase documents do not count: a provider may well answer the one and not the other, and they wait on their own.
 const (
-	troubleAfter = 5
-	firstRetry   = time.Second
-	maxRetry     = time.Minute
+	openCircuitAfter = 5
+	minProbeInterval = time.Second
+	maxProbeInterval = time.Minute
 )
 
-// assess counts what an answer says about its connection. failures is what stood there when the transaction began, so
+// updateCircuit counts what an answer says about its connection. failures is what stood there when the transaction began, so
 // that a good answer of a connection that is well writes nothing; s learns until when its connection is held.
-func (c Call) assess(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
+func (c Call) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
 	account, id := c.Tenant.account, c.Submission.Connection
-	if d.Trouble == "" {
+	if d.FailureReason == "" {
 		if failures == 0 {
 			return nil
 		}
@@ -39,21 +39,21 @@ func (c Call) assess(ctx context.Context, tx *tx, s *Submission, failures int64,
 	now := tx.now()
 	// Only the first and the probes move the time of the next probe: a customer who goes on submitting to a provider
 	// that is down must not push it away for ever.
-	if failures >= troubleAfter && (!retry.Valid || c.probe) {
-		next := min(max(2*time.Duration(wait)*time.Microsecond, firstRetry), maxRetry)
+	if failures >= openCircuitAfter && (!retry.Valid || c.probe) {
+		next := min(max(2*time.Duration(wait)*time.Microsecond, minProbeInterval), maxProbeInterval)
 		wait = next.Microseconds()
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}
 	}
 	s.heldUntil = instantOrNil(retry)
 	return tx.Later(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
-		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.Trouble, retry, wait)
+		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.FailureReason, retry, wait)
 }
 
-// probing takes the one call that a connection in trouble may make, until lease has passed; false when somebody else has
+// acquireProbe takes the one call that a connection in trouble may make, until lease has passed; false when somebody else has
 // taken it.
-func (l Lane) probing(ctx context.Context, tx *tx, c *Connection, until time.Time) (bool, error) {
+func (q Queue) acquireProbe(ctx context.Context, tx *tx, c *Connection, until time.Time) (bool, error) {
 	changed, err := tx.exec(ctx, `update connections set retry_at = $4 where account_id = $1 and id = $2 and retry_at = $3`,
-		l.account, l.id, micros(*c.RetryAt), micros(until))
+		q.account, q.id, micros(*c.RetryAt), micros(until))
 	return changed == 1, err
 }
 
@@ -63,8 +63,8 @@ type Staleness struct {
 	// zero when none.
 	Overdue int64
 	Oldest  time.Duration
-	// Troubled is how many connections are in trouble.
-	Troubled int64
+	// OpenCircuits is how many connections are in trouble.
+	OpenCircuits int64
 }
 
 // Staleness measures it, for metrics. It reads what is overdue alone, so that it costs nothing while all is well.
@@ -75,7 +75,7 @@ func (db *DB) Staleness(ctx context.Context) (Staleness, error) {
 	err := db.reader.QueryRowContext(ctx, `select cast(coalesce(sum((select count(*) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)), 0) as bigint),
 			min((select min(s.due_at) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)),
 			coalesce(sum(case when c.retry_at is null then 0 else 1 end), 0)
-		from connections c`, micros(now)).Scan(&s.Overdue, &oldest, &s.Troubled)
+		from connections c`, micros(now)).Scan(&s.Overdue, &oldest, &s.OpenCircuits)
 	if oldest.Valid {
 		s.Oldest = now.Sub(instant(oldest.V))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // keys returns the keys of lanes, without what belongs to others than these.
-func keys(lanes []store.Lane, of ...store.ID) (out []store.ID) {
+func keys(lanes []store.Queue, of ...store.ID) (out []store.ID) {
 	for _, lane := range lanes {
 		if slices.Contains(of, lane.Key()) {
 			out = append(out, lane.Key())
@@ -44,23 +44,23 @@ func TestDeliveryLanes(t *testing.T) {
 			{25 * time.Second, []store.ID{s[1], s[0]}, 30 * time.Second},
 		} {
 			f.Clock.Advance(begun.Add(want.at).Sub(f.Clock.Now()))
-			look, err := f.DeliveryLanes(ctx, store.Place{})
+			scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
 			must(t, err)
-			if got := keys(look.Lanes, s[:]...); !slices.Equal(got, want.lanes) || !look.Next.Equal(begun.Add(want.next)) {
-				t.Errorf("after %v: lanes %v and next %v, want %v and %v", want.at, got, look.Next.Sub(begun), want.lanes, want.next)
+			if got := keys(scan.Queues, s[:]...); !slices.Equal(got, want.lanes) || !scan.NextDue.Equal(begun.Add(want.next)) {
+				t.Errorf("after %v: lanes %v and next %v, want %v and %v", want.at, got, scan.NextDue.Sub(begun), want.lanes, want.next)
 			}
 		}
 		f.Clock.Advance(11 * 365 * 24 * time.Hour) // by then the decoy's delivery is due too
-		look, err := f.DeliveryLanes(ctx, store.Place{})
+		scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
 		must(t, err)
-		if got := keys(look.Lanes, s[:]...); !slices.Equal(got, []store.ID{s[1], s[0], s[2]}) || len(look.Lanes) != 4 || !look.Next.IsZero() {
-			t.Errorf("of all: %v of %d, next %v", got, len(look.Lanes), look.Next)
+		if got := keys(scan.Queues, s[:]...); !slices.Equal(got, []store.ID{s[1], s[0], s[2]}) || len(scan.Queues) != 4 || !scan.NextDue.IsZero() {
+			t.Errorf("of all: %v of %d, next %v", got, len(scan.Queues), scan.NextDue)
 		}
 		must(t, f.SuspendAccount(ctx, f.account.ID)) // it stops logins, never deliveries
-		look, err = f.DeliveryLanes(ctx, store.Place{})
+		scan, err = f.DueDeliveryQueues(ctx, store.ScanCursor{})
 		must(t, err)
-		if len(look.Lanes) != 4 {
-			t.Errorf("%d lanes after a suspension, want 4", len(look.Lanes))
+		if len(scan.Queues) != 4 {
+			t.Errorf("%d lanes after a suspension, want 4", len(scan.Queues))
 		}
 	})
 }
@@ -81,18 +81,18 @@ func TestSubmissionLanes(t *testing.T) {
 		second, third := f.submit(t, "INV-2"), f.submit(t, "INV-3")
 		must(t, f.SuspendAccount(ctx, f.account.ID))
 
-		look, err := f.SubmissionLanes(ctx, store.Place{})
+		scan, err := f.DueSubmissionQueues(ctx, store.ScanCursor{})
 		must(t, err)
-		if len(look.Lanes) != 0 || !look.Next.Equal(*first.Submission.DueAt) {
-			t.Errorf("%d lanes while the calls are under way, next %v", len(look.Lanes), look.Next)
+		if len(scan.Queues) != 0 || !scan.NextDue.Equal(*first.Submission.DueAt) {
+			t.Errorf("%d lanes while the calls are under way, next %v", len(scan.Queues), scan.NextDue)
 		}
 		f.Clock.Advance(lease)
-		look, err = f.SubmissionLanes(ctx, store.Place{})
+		scan, err = f.DueSubmissionQueues(ctx, store.ScanCursor{})
 		must(t, err)
-		if got := keys(look.Lanes, f.connection.ID, added.ID); !slices.Equal(got, []store.ID{f.connection.ID, added.ID}) {
+		if got := keys(scan.Queues, f.connection.ID, added.ID); !slices.Equal(got, []store.ID{f.connection.ID, added.ID}) {
 			t.Fatalf("lanes %v", got)
 		}
-		claimed, err := look.Lanes[1].ClaimSubmissions(ctx, 10, lease)
+		claimed, err := scan.Queues[1].ClaimSubmissions(ctx, 10, lease)
 		must(t, err)
 		var ids []store.ID
 		for _, call := range claimed {
@@ -105,11 +105,11 @@ func TestSubmissionLanes(t *testing.T) {
 			t.Errorf("claimed %v", ids)
 		}
 		record(t, claimed[0], allFour("accepted", false))
-		if calls, err := look.Lanes[1].ClaimSubmissions(ctx, 10, lease); err != nil || len(calls) != 0 {
+		if calls, err := scan.Queues[1].ClaimSubmissions(ctx, 10, lease); err != nil || len(calls) != 0 {
 			t.Errorf("%d are claimed before they are due, error %v", len(calls), err)
 		}
 		// The lane of deliveries has no submissions, nor the other way round.
-		_, err = look.Lanes[0].ClaimDeliveries(ctx, 1, lease)
+		_, err = scan.Queues[0].ClaimDeliveries(ctx, 1, lease)
 		wantErr(t, err, store.ErrNoTenant)
 	})
 }
@@ -150,9 +150,9 @@ func TestClaimSubmissionOnce(t *testing.T) {
 	})
 }
 
-// TestAbandoned: after the end of the one process that serves a database, the calls, questions and attempts that were cut
+// TestReleaseOrphanedLeases: after the end of the one process that serves a database, the calls, questions and attempts that were cut
 // off are due at once, under new leases, and only those.
-func TestAbandoned(t *testing.T) {
+func TestReleaseOrphanedLeases(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		asked, known := f.submit(t, "INV-0"), f.submit(t, "INV-1")
 		record(t, asked, allFour("accepted", false))
@@ -160,7 +160,7 @@ func TestAbandoned(t *testing.T) {
 		asked = f.claimSubmissions(t, 1)[0]
 		record(t, known, allFour("accepted", false))
 		cut := f.submit(t, "INV-2")
-		must(t, f.Abandoned(t.Context()))
+		must(t, f.ReleaseOrphanedLeases(t.Context()))
 		claimed := f.claimSubmissions(t, 10)
 		if len(claimed) != 2 || claimed[0].Submission.ID == known.Submission.ID || claimed[1].Submission.ID == known.Submission.ID {
 			t.Fatalf("due at once: %+v", claimed)
@@ -177,8 +177,8 @@ func TestAbandoned(t *testing.T) {
 	})
 }
 
-// TestAbandonedDeliveries: the same of attempts; one that waits for its own time, or was settled, stays as it is.
-func TestAbandonedDeliveries(t *testing.T) {
+// TestReleaseOrphanedDeliveryLeases: the same of attempts; one that waits for its own time, or was settled, stays as it is.
+func TestReleaseOrphanedDeliveryLeases(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		cut, waiting, done := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 1)
@@ -186,7 +186,7 @@ func TestAbandonedDeliveries(t *testing.T) {
 		later := store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
 		must(t, f.claimDeliveries(t, waiting.ID, 1)[0].Settle(t.Context(), attempt(f, 503), later))
 		must(t, f.claimDeliveries(t, done.ID, 1)[0].Settle(t.Context(), attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
-		must(t, f.Abandoned(t.Context()))
+		must(t, f.ReleaseOrphanedLeases(t.Context()))
 		for subscription, due := range map[store.ID]int{cut.ID: 1, waiting.ID: 0, done.ID: 0} {
 			if claimed := f.claimDeliveries(t, subscription, 10); len(claimed) != due {
 				t.Errorf("%d deliveries are due, want %d", len(claimed), due)
@@ -196,8 +196,8 @@ func TestAbandonedDeliveries(t *testing.T) {
 	})
 }
 
-// TestAbandonedIsNotThawed: what a reset has frozen stays so, a call that was under way then included.
-func TestAbandonedIsNotThawed(t *testing.T) {
+// TestReleaseOrphanedLeasesKeepsFrozenWork: what a reset has frozen stays so, a call that was under way then included.
+func TestReleaseOrphanedLeasesKeepsFrozenWork(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 1)
@@ -205,7 +205,7 @@ func TestAbandonedIsNotThawed(t *testing.T) {
 		f.claimDeliveries(t, s.ID, 1)
 		_, err := f.ResetTenant(t.Context(), f.account.ID)
 		must(t, err)
-		must(t, f.Abandoned(t.Context()))
+		must(t, f.ReleaseOrphanedLeases(t.Context()))
 		f.Clock.Advance(48 * time.Hour)
 		if _, due := f.submissionLane(t, f.connection.ID); due {
 			t.Error("a submission of the old tenant is due")
