@@ -72,7 +72,7 @@ func (c restoredCmd) Run(env environment) error {
 		if err := c.confirm(env, db); err != nil {
 			return err
 		}
-		open, err := db.Restored(env.ctx)
+		open, err := db.MarkRestored(env.ctx)
 		if err != nil {
 			return err
 		}

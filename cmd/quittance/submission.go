@@ -127,7 +127,7 @@ func (c submissionResolveCmd) Run(env environment) error {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return errors.New("no submission has this identifier")
-		case errors.Is(err, store.ErrNotUnknown):
+		case errors.Is(err, store.ErrOutcomeKnown):
 			return errors.New("the outcome of this submission is known: nothing to resolve")
 		case err != nil:
 			return err

@@ -22,13 +22,13 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	v := s.inside(t)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
 	must(t, err)
-	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: time.Hour, LookFirst: time.Hour,
+	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: time.Hour, QueryFirstLease: time.Hour,
 		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
 	must(t, err)
 	for n := range answers {
 		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
 			return store.Decision{Outcome: api.OutcomeAcknowledged, States: s.States, Answered: true,
-				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: fmt.Append(nil, n), Words: map[string]string{}}}, nil
+				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: fmt.Append(nil, n), StateValues: map[string]string{}}}, nil
 		})
 		must(t, err)
 	}

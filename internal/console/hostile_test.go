@@ -123,7 +123,7 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	id, err := store.ParseID(invoiceID)
 	must(t, err)
 	reference := fmt.Sprintf("%s %s", text, invoiceID)
-	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", Lease: time.Hour, LookFirst: time.Hour,
+	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", Lease: time.Hour, QueryFirstLease: time.Hour,
 		Render: func(d *api.Draft, _ *api.Profile, _ string) ([]byte, []string, error) {
 			number := reference[len(reference)-36:] // numbers of submissions are given once
 			d.InvoiceNumber = &number
@@ -133,16 +133,16 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 		t.Fatalf("%q was submitted before: %v", text, duplicate)
 	}
 	must(t, err)
-	words, carried := map[invoice.Dimension]invoice.Word{}, map[string]string{}
+	words, carried := map[invoice.Dimension]invoice.StoredState{}, map[string]string{}
 	for _, dimension := range invoice.Dimensions {
-		words[dimension], carried[string(dimension)] = invoice.Word{Value: text, Terminal: true}, text
+		words[dimension], carried[string(dimension)] = invoice.StoredState{Value: text, Terminal: true}, text
 	}
 	body, err := json.Marshal(map[string]any{"messages": []map[string]string{{"code": text, "text": text}}})
 	must(t, err)
 	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body, Words: carried},
+		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body, StateValues: carried},
 			Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Reference: &reference, Sequence: new(int64(1)),
-			States: invoice.RestoreStates(words), Write: invoice.Dimensions[:], Events: []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}}, nil
+			States: invoice.RestoreStates(words), WriteStates: invoice.Dimensions[:], Events: []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}}, nil
 	})
 	must(t, err)
 }

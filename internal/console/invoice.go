@@ -270,7 +270,7 @@ func (v *visit) showEvidence(ctx context.Context, p *invoicePage, current *store
 		return err
 	}
 	for _, e := range evidence {
-		row := evidenceRow{Evidence: e.Wire(), Carried: carried(e.Words), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
+		row := evidenceRow{Evidence: e.Wire(), Carried: carried(e.StateValues), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
 		if !row.Earlier && p.History.Page == 1 {
 			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks), func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
 		}
@@ -344,7 +344,7 @@ func (v *visit) refused(id store.ID, err error) error {
 		key = "bad.connection"
 	case errors.Is(err, store.ErrNotApproved):
 		key = "bad.not_approved"
-	case errors.Is(err, submission.ErrNotTaken):
+	case errors.Is(err, submission.ErrNotSubmitted):
 		key, status = "bad.not_taken", http.StatusBadGateway
 	case errors.Is(err, submission.ErrBusy):
 		key, status = "bad.busy", http.StatusServiceUnavailable

@@ -165,7 +165,7 @@ func drawLane(view stateView, dimension invoice.Dimension, before string, began 
 func findEvidence(submission store.ID, evidence []store.Evidence) func(dimension, word string, at time.Time) int64 {
 	return func(dimension, word string, at time.Time) int64 {
 		for _, e := range slices.Backward(evidence) {
-			if e.Submission == submission && e.Words[dimension] == word && !e.ReceivedAt.After(at) {
+			if e.Submission == submission && e.StateValues[dimension] == word && !e.ReceivedAt.After(at) {
 				return e.Ordinal
 			}
 		}

@@ -40,9 +40,9 @@ func history(t *testing.T, submission store.ID, changes ...[4]string) []store.To
 
 // standing is a submission whose words are those given, all final.
 func standing(words [4]string) *store.Submission {
-	rows := map[invoice.Dimension]invoice.Word{}
+	rows := map[invoice.Dimension]invoice.StoredState{}
 	for n, dimension := range invoice.Dimensions {
-		rows[dimension] = invoice.Word{Value: words[n], Terminal: true}
+		rows[dimension] = invoice.StoredState{Value: words[n], Terminal: true}
 	}
 	return &store.Submission{ID: store.ID{1}, AttemptedAt: began, States: invoice.RestoreStates(rows)}
 }
@@ -67,9 +67,9 @@ func TestLanes(t *testing.T) {
 	events := history(t, s.ID, [4]string{"a", "", "", ""}, [4]string{"a", "c", "", "x"}, last)
 	events = append(events, history(t, store.ID{2}, [4]string{"another", "another", "another", "another"})...)
 	evidence := []store.Evidence{
-		{Submission: s.ID, Ordinal: 1, ReceivedAt: began, NewEvidence: store.NewEvidence{Words: map[string]string{"submission_state": "a"}}},
-		{Submission: s.ID, Ordinal: 2, ReceivedAt: began.Add(3 * time.Minute), NewEvidence: store.NewEvidence{Words: map[string]string{"submission_state": "b"}}},
-		{Submission: s.ID, Ordinal: 3, ReceivedAt: began.Add(time.Hour), NewEvidence: store.NewEvidence{Words: map[string]string{"submission_state": "b"}}},
+		{Submission: s.ID, Ordinal: 1, ReceivedAt: began, NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "a"}}},
+		{Submission: s.ID, Ordinal: 2, ReceivedAt: began.Add(3 * time.Minute), NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
+		{Submission: s.ID, Ordinal: 3, ReceivedAt: began.Add(time.Hour), NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
 	}
 	chart, err := lanesOf(s, events, nil, evidence)
 	if err != nil {

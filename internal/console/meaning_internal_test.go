@@ -15,7 +15,7 @@ func TestColourIsThePublishedMeaning(t *testing.T) {
 	for _, word := range []string{"accepted", "rejected", "zz_unheard_of"} {
 		for _, final := range []bool{false, true} {
 			for _, meaning := range append([]api.Meaning{""}, api.Meanings[:]...) {
-				views := stateViews(invoice.RestoreStates(map[invoice.Dimension]invoice.Word{invoice.DimensionReceiver: {Value: word, Terminal: final, Meaning: meaning}}))
+				views := stateViews(invoice.RestoreStates(map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: word, Terminal: final, Meaning: meaning}}))
 				var out strings.Builder
 				if err := pages.execute(&out, "invoices", "state", views[3]); err != nil {
 					t.Fatal(err)

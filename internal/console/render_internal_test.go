@@ -35,7 +35,7 @@ func testTemplates(t testing.TB) *templates {
 // BenchmarkInvoiceList renders the rows of a full page of the list of invoices.
 func BenchmarkInvoiceList(b *testing.B) {
 	pages := testTemplates(b)
-	states := map[invoice.Dimension]invoice.Word{invoice.DimensionSubmission: {Value: "accepted_by_provider", Terminal: true, Meaning: api.MeaningPositive}, invoice.DimensionReceiver: {Value: "waiting_for_receiver"}}
+	states := map[invoice.Dimension]invoice.StoredState{invoice.DimensionSubmission: {Value: "accepted_by_provider", Terminal: true, Meaning: api.MeaningPositive}, invoice.DimensionReceiver: {Value: "waiting_for_receiver"}}
 	data := invoiceRows{Dimensions: invoice.Dimensions[:], Paging: paging{Page: 1, PerPage: maxPerPage, Total: maxPerPage, path: "/invoices"}}
 	for n := range maxPerPage {
 		data.Rows = append(data.Rows, invoiceRow{ID: "018f0000-0000-7000-8000-000000000000", Number: "2026-" + strconv.Itoa(n), Recipient: "Palm & Sons <Trading> LLC",

@@ -20,14 +20,14 @@ func TestContradictedInvoice(t *testing.T) {
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft("INV-1", "1"), &made)
 	id, err := store.ParseID(made.ID)
 	must(t, err)
-	begin := func() store.Call {
+	begin := func() store.SubmissionLease {
 		t.Helper()
-		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", Lease: time.Hour, LookFirst: time.Hour,
+		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", Lease: time.Hour, QueryFirstLease: time.Hour,
 			Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
 		must(t, err)
 		return call
 	}
-	record := func(call store.Call, change func(d *store.Decision)) {
+	record := func(call store.SubmissionLease, change func(d *store.Decision)) {
 		t.Helper()
 		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
 			d := store.Decision{Outcome: s.Outcome, States: s.States}
@@ -64,7 +64,7 @@ func TestContradictedInvoice(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("corrected: %d", status)
 	}
-	answer := &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: []byte("{}"), Words: map[string]string{}}
+	answer := &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: []byte("{}"), StateValues: map[string]string{}}
 	record(begin(), func(d *store.Decision) { d.Outcome, d.Evidence, d.Answered = api.OutcomeAcknowledged, answer, true })
 	record(call, func(d *store.Decision) { d.Contradicts, d.Evidence, d.Answered = true, answer, true })
 	page = v.get("/invoices/" + made.ID).body

@@ -66,11 +66,11 @@ func whole(r fakeprovider.Report) bool { return r.Reference == "ref-1" && r.Stat
 
 var (
 	refused    = heard{kind: provider.Refused, status: 429}
-	redirected = heard{kind: provider.Unclear, status: 307, class: provider.ClassRedirect}
-	broken     = heard{kind: provider.Unclear, class: provider.ClassProtocol}
+	redirected = heard{kind: provider.Ambiguous, status: 307, class: provider.ClassRedirect}
+	broken     = heard{kind: provider.Ambiguous, class: provider.ClassProtocol}
 	reported   = heard{kind: provider.Answered, status: 200, body: aReport}
 	unreadable = heard{kind: provider.Answered, status: 200, body: noReport}
-	noPage     = heard{kind: provider.Unclear, status: 200, class: provider.ClassProtocol}
+	noPage     = heard{kind: provider.Ambiguous, status: 200, class: provider.ClassProtocol}
 	basicEcho  = base64.StdEncoding.EncodeToString([]byte("Bearer " + credential))
 )
 
@@ -259,7 +259,7 @@ func TestTheAdapterHearsNoMoreThanWasSaid(t *testing.T) {
 }
 
 // play makes one call with the adapter.
-func play(t *testing.T, h *provider.HTTP, call rune) provider.Answer {
+func play(t *testing.T, h *provider.HTTP, call rune) provider.Response {
 	t.Helper()
 	switch call {
 	case 's':
@@ -274,13 +274,13 @@ func play(t *testing.T, h *provider.HTTP, call rune) provider.Answer {
 	}
 }
 
-func checkHeard(t *testing.T, answer provider.Answer, want heard, call rune) {
+func checkHeard(t *testing.T, answer provider.Response, want heard, call rune) {
 	t.Helper()
 	got := heard{kind: answer.Kind, status: answer.HTTPStatus, class: answer.ErrorClass, body: want.body}
 	if got != want {
 		t.Errorf("want %+v, got %+v", want, got)
 	}
-	if answer.RetryAfter < 0 || answer.RetryAfter > provider.MaxRetryAfter || len(answer.Body) > provider.MaxAnswer {
+	if answer.RetryAfter < 0 || answer.RetryAfter > provider.MaxRetryAfter || len(answer.Body) > provider.MaxResponse {
 		t.Errorf("wait %s, %d bytes", answer.RetryAfter, len(answer.Body))
 	}
 	if answer.Kind != provider.Answered || call == 'p' || call == 'd' {
@@ -379,10 +379,10 @@ func TestAHugeAnswerIsNotRead(t *testing.T) {
 	s.force(fakeprovider.Huge)
 	answer := adapterTo(t, counting.URL, 20*time.Second).Submit(t.Context(), providertest.Document("ref-1"))
 	<-done
-	if answer.Size > provider.MaxAnswer || len(answer.Body) > provider.MaxAnswer || !strings.HasPrefix(string(answer.Body), `{"reference":"ref-1"`) {
+	if answer.Size > provider.MaxResponse || len(answer.Body) > provider.MaxResponse || !strings.HasPrefix(string(answer.Body), `{"reference":"ref-1"`) {
 		t.Errorf("%d bytes read, %d kept", answer.Size, len(answer.Body))
 	}
-	if n := sent.Load(); n < provider.MaxAnswer || n > 32<<20 {
+	if n := sent.Load(); n < provider.MaxResponse || n > 32<<20 {
 		t.Errorf("the server sent %d bytes of 300 MiB", n)
 	}
 }

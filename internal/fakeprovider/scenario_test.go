@@ -182,7 +182,7 @@ func TestPaceScalesThePlan(t *testing.T) {
 var mishaps = map[string]struct {
 	times    int
 	accepted bool
-	answer   func(provider.Answer) bool
+	answer   func(provider.Response) bool
 }{
 	"sandbox-drop-after-accept":   {1, true, unclear(0, provider.ClassProtocol)},
 	"sandbox-drop-before-accept":  {1, false, unclear(0, provider.ClassProtocol)},
@@ -199,7 +199,7 @@ var mishaps = map[string]struct {
 	"sandbox-echo-base64":         {1, true, echoed},
 	"sandbox-422-while-accepting": {1, true, unclear(422, provider.ClassNone)},
 	"sandbox-arriving":            {1, true, unclear(0, provider.ClassProtocol)},
-	"sandbox-429-for-ever": {1, false, func(a provider.Answer) bool {
+	"sandbox-429-for-ever": {1, false, func(a provider.Response) bool {
 		return a.Kind == provider.Refused && a.HTTPStatus == 429 && a.RetryAfter == provider.MaxRetryAfter
 	}},
 	"sandbox-drip":                {1, true, unclear(200, provider.ClassTimeout)},
@@ -207,7 +207,7 @@ var mishaps = map[string]struct {
 	"sandbox-huge":                {1, true, unclear(200, provider.ClassTooLarge)},
 	"sandbox-header-bomb":         {1, true, unclear(0, provider.ClassProtocol)},
 	"sandbox-redirect-to-service": {1, false, unclear(307, provider.ClassRedirect)},
-	"sandbox-foreign": {1, true, func(a provider.Answer) bool {
+	"sandbox-foreign": {1, true, func(a provider.Response) bool {
 		report, err := invoice.ReadReport(a.Body, provider.ProtocolVocabulary())
 		return err == nil && report.Reference != "ref-1" && report.Status == invoice.Rejected
 	}},
@@ -221,20 +221,20 @@ var questioned = map[string]fakeprovider.Misbehaviour{
 	"sandbox-contradicting": fakeprovider.Contradicting,
 }
 
-func echoed(a provider.Answer) bool { return a.Kind == provider.Answered && a.Echoed }
+func echoed(a provider.Response) bool { return a.Kind == provider.Answered && a.Echoed }
 
-func noDocument(a provider.Answer) bool {
+func noDocument(a provider.Response) bool {
 	_, err := invoice.ReadReport(a.Body, provider.ProtocolVocabulary())
 	return a.Kind == provider.Answered && err != nil
 }
 
-func unclear(status int, class provider.ErrorClass) func(provider.Answer) bool {
-	return func(a provider.Answer) bool {
-		return a.Kind == provider.Unclear && a.HTTPStatus == status && a.ErrorClass == class
+func unclear(status int, class provider.ErrorClass) func(provider.Response) bool {
+	return func(a provider.Response) bool {
+		return a.Kind == provider.Ambiguous && a.HTTPStatus == status && a.ErrorClass == class
 	}
 }
 
-func tooMany(a provider.Answer) bool {
+func tooMany(a provider.Response) bool {
 	return a.Kind == provider.Refused && a.HTTPStatus == 429 && a.RetryAfter == time.Second
 }
 

@@ -44,7 +44,7 @@ func mergeOne[D marker](before, reported State[D], d Dimension, change *Change) 
 	if !reported.Reported() {
 		return before
 	}
-	if reported.word != before.word {
+	if reported.value != before.value {
 		change.Changed = append(change.Changed, d)
 	}
 	if reported.terminal != before.terminal {
@@ -65,8 +65,8 @@ func Outcome(status Status) api.Outcome {
 	return api.OutcomeUnknown
 }
 
-// Occasion is what the events of a merged report depend on besides its [Change].
-type Occasion struct {
+// EventContext is what the events of a merged report depend on besides its [Change].
+type EventContext struct {
 	// First is true when no report about this submission was retained before.
 	First bool
 	// OutcomeChanged is true when the submission's outcome is a different one now.
@@ -78,7 +78,7 @@ type Occasion struct {
 // Events returns the events a merged report gives rise to, in the order in which one transaction records them:
 // updated for a first or changed submission result, changed for at least one different word, terminal when all four
 // dimensions are final for the first time (contract, section 9). A stale report gives rise to none.
-func Events(change Change, o Occasion) []api.EventKind {
+func Events(change Change, o EventContext) []api.EventKind {
 	if change.Stale {
 		return nil
 	}

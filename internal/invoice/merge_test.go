@@ -18,11 +18,11 @@ func testVocabulary() Vocabulary {
 		Status:   "/status",
 		Statuses: map[string]Status{"accepted": Accepted, "processing": Processing, "rejected": Rejected},
 		Sequence: "/sequence", ReportedAt: "/reported_at",
-		Submission:      Place{Word: "/states/submission_state/value", Terminal: "/states/submission_state/terminal"},
-		ProviderInvoice: Place{Word: "/states/provider_invoice_state/value", Terminal: "/states/provider_invoice_state/terminal"},
-		TaxAuthority:    Place{Word: "/states/tax_authority_state/value", Terminal: "/states/tax_authority_state/terminal"},
-		Receiver: Place{Word: "/states/receiver_state/value", Terminal: "/states/receiver_state/terminal", Meaning: "/states/receiver_state/meaning",
-			TerminalWords: []string{"paid", "refused"}, Meanings: map[string]api.Meaning{"paid": api.MeaningPositive, "refused": api.MeaningNegative}},
+		Submission:      StatePointers{Value: "/states/submission_state/value", Terminal: "/states/submission_state/terminal"},
+		ProviderInvoice: StatePointers{Value: "/states/provider_invoice_state/value", Terminal: "/states/provider_invoice_state/terminal"},
+		TaxAuthority:    StatePointers{Value: "/states/tax_authority_state/value", Terminal: "/states/tax_authority_state/terminal"},
+		Receiver: StatePointers{Value: "/states/receiver_state/value", Terminal: "/states/receiver_state/terminal", Meaning: "/states/receiver_state/meaning",
+			TerminalValues: []string{"paid", "refused"}, Meanings: map[string]api.Meaning{"paid": api.MeaningPositive, "refused": api.MeaningNegative}},
 	}
 }
 
@@ -33,7 +33,7 @@ type fataler interface {
 }
 
 // reportOf reads a report with these words through a real body: tests have no other way to a new state either.
-func reportOf(t fataler, sequence int64, words map[Dimension]Word) Report {
+func reportOf(t fataler, sequence int64, words map[Dimension]StoredState) Report {
 	t.Helper()
 	states := map[Dimension]any{}
 	for d, w := range words {
@@ -51,11 +51,11 @@ func reportOf(t fataler, sequence int64, words map[Dimension]Word) Report {
 }
 
 // wordsOf is the contrary of [RestoreStates].
-func wordsOf(s States) map[Dimension]Word {
-	words := map[Dimension]Word{}
+func wordsOf(s States) map[Dimension]StoredState {
+	words := map[Dimension]StoredState{}
 	for _, d := range Dimensions {
 		if word, terminal, reported := s.Get(d); reported {
-			words[d] = s.Word(d)
+			words[d] = s.Stored(d)
 			if words[d].Value != word || words[d].Terminal != terminal {
 				panic("Get and Word disagree")
 			}
@@ -65,8 +65,8 @@ func wordsOf(s States) map[Dimension]Word {
 }
 
 // subset picks the dimensions whose bit is set.
-func subset(bits int, word func(Dimension) Word) map[Dimension]Word {
-	words := map[Dimension]Word{}
+func subset(bits int, word func(Dimension) StoredState) map[Dimension]StoredState {
+	words := map[Dimension]StoredState{}
 	for i, d := range Dimensions {
 		if bits&(1<<i) != 0 {
 			words[d] = word(d)
@@ -78,16 +78,16 @@ func subset(bits int, word func(Dimension) Word) map[Dimension]Word {
 // TestMeaningGoesWithItsWord: a meaning that changes is kept without an event, and a word that is reported without one has
 // none, whatever the word before it meant.
 func TestMeaningGoesWithItsWord(t *testing.T) {
-	before := RestoreStates(map[Dimension]Word{DimensionReceiver: {Value: "sent", Meaning: api.MeaningWaiting}})
+	before := RestoreStates(map[Dimension]StoredState{DimensionReceiver: {Value: "sent", Meaning: api.MeaningWaiting}})
 	for _, tt := range []struct {
-		news    Word
+		news    StoredState
 		changed int
 	}{
-		{Word{Value: "sent", Meaning: api.MeaningPositive}, 0}, {Word{Value: "sent"}, 0}, {Word{Value: "seen"}, 1}, {Word{Value: "seen", Meaning: api.MeaningNegative}, 1},
+		{StoredState{Value: "sent", Meaning: api.MeaningPositive}, 0}, {StoredState{Value: "sent"}, 0}, {StoredState{Value: "seen"}, 1}, {StoredState{Value: "seen", Meaning: api.MeaningNegative}, 1},
 	} {
-		after, change := before.Merge(reportOf(t, 1, map[Dimension]Word{DimensionReceiver: tt.news}), 0)
-		if after.Word(DimensionReceiver) != tt.news || len(change.Changed) != tt.changed || change.TerminalChanged {
-			t.Errorf("after %+v: %+v, %+v", tt.news, after.Word(DimensionReceiver), change)
+		after, change := before.Merge(reportOf(t, 1, map[Dimension]StoredState{DimensionReceiver: tt.news}), 0)
+		if after.Stored(DimensionReceiver) != tt.news || len(change.Changed) != tt.changed || change.TerminalChanged {
+			t.Errorf("after %+v: %+v, %+v", tt.news, after.Stored(DimensionReceiver), change)
 		}
 	}
 }
@@ -98,8 +98,8 @@ func TestMergeTouchesOnlyWhatIsReported(t *testing.T) {
 	for prior := range 16 {
 		for reported := range 16 {
 			t.Run(fmt.Sprintf("%04b after %04b", reported, prior), func(t *testing.T) {
-				before := subset(prior, func(d Dimension) Word { return Word{Value: "old " + string(d), Terminal: true} })
-				news := subset(reported, func(d Dimension) Word { return Word{Value: "new " + string(d)} })
+				before := subset(prior, func(d Dimension) StoredState { return StoredState{Value: "old " + string(d), Terminal: true} })
+				news := subset(reported, func(d Dimension) StoredState { return StoredState{Value: "new " + string(d)} })
 				want := maps.Clone(before)
 				maps.Copy(want, news)
 
@@ -123,18 +123,18 @@ func TestMergeTouchesOnlyWhatIsReported(t *testing.T) {
 }
 
 func TestMergeChange(t *testing.T) {
-	all := func(word string, terminal bool) map[Dimension]Word {
-		return subset(15, func(Dimension) Word { return Word{Value: word, Terminal: terminal} })
+	all := func(word string, terminal bool) map[Dimension]StoredState {
+		return subset(15, func(Dimension) StoredState { return StoredState{Value: word, Terminal: terminal} })
 	}
-	one := func(word string, terminal bool) map[Dimension]Word {
-		return map[Dimension]Word{DimensionReceiver: {Value: word, Terminal: terminal}}
+	one := func(word string, terminal bool) map[Dimension]StoredState {
+		return map[Dimension]StoredState{DimensionReceiver: {Value: word, Terminal: terminal}}
 	}
 	almost := maps.Clone(all("done", true))
-	almost[DimensionReceiver] = Word{Value: "open"}
+	almost[DimensionReceiver] = StoredState{Value: "open"}
 	tests := []struct {
 		name   string
-		before map[Dimension]Word
-		report map[Dimension]Word
+		before map[Dimension]StoredState
+		report map[Dimension]StoredState
 		want   Change
 	}{
 		{"the same again", all("done", true), all("done", true), Change{}},
@@ -161,16 +161,16 @@ func TestMergeChange(t *testing.T) {
 // TestMergeHistory replays any history of reports and compares with the plain rule: the last word that is not stale
 // stands, dimension by dimension.
 func TestMergeHistory(t *testing.T) {
-	words := rapid.Custom(func(t *rapid.T) map[Dimension]Word {
+	words := rapid.Custom(func(t *rapid.T) map[Dimension]StoredState {
 		word := rapid.SampledFrom([]string{"accepted", "pending", "ß", "rejected"})
-		return subset(rapid.IntRange(0, 15).Draw(t, "reported"), func(Dimension) Word {
-			return Word{Value: word.Draw(t, "word"), Terminal: rapid.Bool().Draw(t, "terminal")}
+		return subset(rapid.IntRange(0, 15).Draw(t, "reported"), func(Dimension) StoredState {
+			return StoredState{Value: word.Draw(t, "word"), Terminal: rapid.Bool().Draw(t, "terminal")}
 		})
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		var states States
 		var last int64
-		want := map[Dimension]Word{}
+		want := map[Dimension]StoredState{}
 		for range rapid.IntRange(1, 12).Draw(t, "reports") {
 			sequence, news := rapid.Int64Range(0, 9).Draw(t, "sequence"), words.Draw(t, "words")
 			previous := maps.Clone(want)
@@ -211,10 +211,10 @@ func TestStates(t *testing.T) {
 			t.Errorf("%s of nothing: %q, %t, %t", d, word, terminal, reported)
 		}
 	}
-	s := RestoreStates(map[Dimension]Word{
+	s := RestoreStates(map[Dimension]StoredState{
 		DimensionTaxAuthority: {Value: "cleared", Terminal: true}, DimensionReceiver: {Terminal: true}, "outcome": {Value: "x"},
 	})
-	if !s.TaxAuthority.Reported() || s.TaxAuthority.Word() != "cleared" || !s.TaxAuthority.Terminal() {
+	if !s.TaxAuthority.Reported() || s.TaxAuthority.Value() != "cleared" || !s.TaxAuthority.Terminal() {
 		t.Errorf("tax authority %+v", s.TaxAuthority)
 	}
 	if s.Receiver != (State[Receiver]{}) {
@@ -229,7 +229,7 @@ func TestStates(t *testing.T) {
 
 // TestWireNames: the JSON fields of the API are the names of the dimensions, each at its own state.
 func TestWireNames(t *testing.T) {
-	s := RestoreStates(subset(15, func(d Dimension) Word { return Word{Value: "word of " + string(d)} }))
+	s := RestoreStates(subset(15, func(d Dimension) StoredState { return StoredState{Value: "word of " + string(d)} }))
 	text, err := json.Marshal(s.Wire())
 	if err != nil {
 		t.Fatal(err)
@@ -264,21 +264,21 @@ func TestEvents(t *testing.T) {
 	tests := []struct {
 		name   string
 		change Change
-		o      Occasion
+		o      EventContext
 		want   []api.EventKind
 	}{
-		{"nothing new", Change{}, Occasion{}, nil},
-		{"only a flag", Change{TerminalChanged: true}, Occasion{}, nil},
-		{"first report without words", Change{}, Occasion{First: true}, []api.EventKind{updated}},
-		{"first report", Change{Changed: receiver}, Occasion{First: true}, []api.EventKind{updated, changed}},
-		{"outcome", Change{}, Occasion{OutcomeChanged: true}, []api.EventKind{updated}},
-		{"submission state", Change{Changed: submission}, Occasion{}, []api.EventKind{updated, changed}},
-		{"another state", Change{Changed: receiver}, Occasion{}, []api.EventKind{changed}},
-		{"everything", Change{Changed: submission, TerminalChanged: true, BecameTerminal: true}, Occasion{First: true},
+		{"nothing new", Change{}, EventContext{}, nil},
+		{"only a flag", Change{TerminalChanged: true}, EventContext{}, nil},
+		{"first report without words", Change{}, EventContext{First: true}, []api.EventKind{updated}},
+		{"first report", Change{Changed: receiver}, EventContext{First: true}, []api.EventKind{updated, changed}},
+		{"outcome", Change{}, EventContext{OutcomeChanged: true}, []api.EventKind{updated}},
+		{"submission state", Change{Changed: submission}, EventContext{}, []api.EventKind{updated, changed}},
+		{"another state", Change{Changed: receiver}, EventContext{}, []api.EventKind{changed}},
+		{"everything", Change{Changed: submission, TerminalChanged: true, BecameTerminal: true}, EventContext{First: true},
 			[]api.EventKind{updated, changed, terminal}},
-		{"final by its flag alone", Change{TerminalChanged: true, BecameTerminal: true}, Occasion{}, []api.EventKind{terminal}},
-		{"final again", Change{Changed: receiver, BecameTerminal: true}, Occasion{TerminalAnnounced: true}, []api.EventKind{changed}},
-		{"stale", Change{Stale: true}, Occasion{First: true, OutcomeChanged: true}, nil},
+		{"final by its flag alone", Change{TerminalChanged: true, BecameTerminal: true}, EventContext{}, []api.EventKind{terminal}},
+		{"final again", Change{Changed: receiver, BecameTerminal: true}, EventContext{TerminalAnnounced: true}, []api.EventKind{changed}},
+		{"stale", Change{Stale: true}, EventContext{First: true, OutcomeChanged: true}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -51,17 +51,17 @@ type Vocabulary struct {
 	// ReportedAt points at the time of the report (RFC 3339); optional.
 	ReportedAt jsontext.Pointer
 	// Submission, ProviderInvoice, TaxAuthority and Receiver tell where the four dimensions stand.
-	Submission, ProviderInvoice, TaxAuthority, Receiver Place
+	Submission, ProviderInvoice, TaxAuthority, Receiver StatePointers
 }
 
-// Place is where one dimension stands in a report. The zero value means that the provider never reports it.
-type Place struct {
-	// Word points at the provider's word.
-	Word jsontext.Pointer
+// StatePointers say where one dimension stands in a report. The zero value means that the provider never reports it.
+type StatePointers struct {
+	// Value points at the provider's word.
+	Value jsontext.Pointer
 	// Terminal points at a boolean that tells whether the word is final; optional.
 	Terminal jsontext.Pointer
-	// TerminalWords are the words that are final when the report itself does not say; optional.
-	TerminalWords []string
+	// TerminalValues are the words that are final when the report itself does not say; optional.
+	TerminalValues []string
 	// Meaning points at a text that tells what the word means; optional.
 	Meaning jsontext.Pointer
 	// Meanings tell what words mean when the report itself does not say; optional.
@@ -206,12 +206,12 @@ func (r *reader) time(at jsontext.Pointer) time.Time {
 
 // readState reads one dimension. What the report itself says about a word, whether it is final and what it means, goes
 // before the table.
-func readState[D marker](r *reader, place Place) State[D] {
-	if r.value(place.Word) == nil {
+func readState[D marker](r *reader, place StatePointers) State[D] {
+	if r.value(place.Value) == nil {
 		return State[D]{}
 	}
-	state := State[D]{word: r.text(place.Word)}
-	state.meaning = r.meaning(place, state.word)
+	state := State[D]{value: r.text(place.Value)}
+	state.meaning = r.meaning(place, state.value)
 	if flag := r.value(place.Terminal); flag != nil {
 		switch flag.Kind() {
 		case jsontext.KindTrue:
@@ -222,13 +222,13 @@ func readState[D marker](r *reader, place Place) State[D] {
 		}
 		return state
 	}
-	state.terminal = slices.Contains(place.TerminalWords, state.word)
+	state.terminal = slices.Contains(place.TerminalValues, state.value)
 	return state
 }
 
 // meaning reads what a word means. A meaning that is none of [api.Meanings], in whatever form, is none, like one that is
 // not said; as evidence it is kept all the same.
-func (r *reader) meaning(place Place, word string) api.Meaning {
+func (r *reader) meaning(place StatePointers, word string) api.Meaning {
 	said := r.value(place.Meaning)
 	if said == nil {
 		return place.Meanings[word]

@@ -35,7 +35,7 @@ func TestReadReport(t *testing.T) {
 	want := Report{
 		Reference: "0198", ProviderReference: "P-7", Status: Accepted, Sequence: 3,
 		ReportedAt: time.Date(2026, 3, 1, 8, 0, 0, 500_000_000, time.UTC),
-		States: RestoreStates(map[Dimension]Word{
+		States: RestoreStates(map[Dimension]StoredState{
 			DimensionSubmission:      {Value: "accepted_by_provider", Terminal: true},
 			DimensionProviderInvoice: {Value: "accepted"},
 			DimensionReceiver:        {Value: "paid", Terminal: true, Meaning: api.MeaningPositive},
@@ -63,9 +63,9 @@ func TestReadReportParts(t *testing.T) {
 	body := func(rest string) string { return `{"reference":"r","status":"accepted"` + rest + `}` }
 	word := func(value string) string { return body(`,"states":{"receiver_state":{"value":` + value + `}}`) }
 	ok := func(*testing.T, Report) {}
-	receiver := func(want Word) func(*testing.T, Report) {
+	receiver := func(want StoredState) func(*testing.T, Report) {
 		return func(t *testing.T, r Report) {
-			if got := wordsOf(r.States); !maps.Equal(got, map[Dimension]Word{DimensionReceiver: want}) {
+			if got := wordsOf(r.States); !maps.Equal(got, map[Dimension]StoredState{DimensionReceiver: want}) {
 				t.Errorf("states %v, want receiver %+v", got, want)
 			}
 		}
@@ -136,12 +136,12 @@ func TestReadReportParts(t *testing.T) {
 			}
 		}},
 
-		{"unknown word", word(`"Ünknown – wörd"`), receiver(Word{Value: "Ünknown – wörd"})},
-		{"word with escapes", word(`"\u0061\"\/"`), receiver(Word{Value: `a"/`})},
-		{"word in the table", word(`"refused"`), receiver(Word{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
-		{"the report before the table", word(`"refused","terminal":false`), receiver(Word{Value: "refused", Meaning: api.MeaningNegative})},
-		{"the report does not say", word(`"refused","terminal":null`), receiver(Word{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
-		{"longest word", word(`"` + long + `"`), receiver(Word{Value: long})},
+		{"unknown word", word(`"Ünknown – wörd"`), receiver(StoredState{Value: "Ünknown – wörd"})},
+		{"word with escapes", word(`"\u0061\"\/"`), receiver(StoredState{Value: `a"/`})},
+		{"word in the table", word(`"refused"`), receiver(StoredState{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
+		{"the report before the table", word(`"refused","terminal":false`), receiver(StoredState{Value: "refused", Meaning: api.MeaningNegative})},
+		{"the report does not say", word(`"refused","terminal":null`), receiver(StoredState{Value: "refused", Terminal: true, Meaning: api.MeaningNegative})},
+		{"longest word", word(`"` + long + `"`), receiver(StoredState{Value: long})},
 		{"word too long", word(`"` + long + `a"`), nil},
 		{"empty word", word(`""`), nil},
 		{"word a number", word(`1`), nil},
@@ -253,9 +253,9 @@ func TestMeanings(t *testing.T) {
 }
 
 func TestUndeclaredParts(t *testing.T) {
-	v := Vocabulary{Reference: "/0", Status: "/1", Statuses: map[string]Status{"ok": Accepted}, TaxAuthority: Place{Word: "/2", TerminalWords: []string{"done"}}}
+	v := Vocabulary{Reference: "/0", Status: "/1", Statuses: map[string]Status{"ok": Accepted}, TaxAuthority: StatePointers{Value: "/2", TerminalValues: []string{"done"}}}
 	got, err := ReadReport([]byte(`["r","ok","done"]`), v)
-	want := Report{Reference: "r", Status: Accepted, States: RestoreStates(map[Dimension]Word{DimensionTaxAuthority: {Value: "done", Terminal: true}})}
+	want := Report{Reference: "r", Status: Accepted, States: RestoreStates(map[Dimension]StoredState{DimensionTaxAuthority: {Value: "done", Terminal: true}})}
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}

@@ -32,7 +32,7 @@ func (r Report) Retained(vocabulary string) string {
 	out := retainedReport{Vocabulary: vocabulary, Reference: r.Reference, ProviderReference: r.ProviderReference, Status: r.Status,
 		Sequence: r.Sequence, States: map[Dimension]retainedState{}}
 	for _, d := range Dimensions {
-		if word := r.States.Word(d); word.Value != "" {
+		if word := r.States.Stored(d); word.Value != "" {
 			out.States[d] = retainedState(word)
 		}
 	}
@@ -59,9 +59,9 @@ func ReadRetained(text string) (report Report, vocabulary string, err error) {
 
 // retainedVocabulary reads what [Report.Retained] writes.
 func retainedVocabulary() Vocabulary {
-	place := func(d Dimension) Place {
+	place := func(d Dimension) StatePointers {
 		at := jsontext.Pointer("/states/" + d)
-		return Place{Word: at + "/value", Terminal: at + "/terminal", Meaning: at + "/meaning"}
+		return StatePointers{Value: at + "/value", Terminal: at + "/terminal", Meaning: at + "/meaning"}
 	}
 	return Vocabulary{
 		Reference: "/reference", ProviderReference: "/provider_reference", Status: "/status",

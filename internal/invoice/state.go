@@ -38,16 +38,16 @@ type State[D marker] struct {
 	// The field takes no room. It mentions D, so that Go refuses to convert a state of one dimension into another;
 	// without it all four would have the same underlying type.
 	_        [0]D
-	word     string
+	value    string
 	terminal bool
 	meaning  api.Meaning
 }
 
 // Reported tells whether the provider has ever given a word in this dimension.
-func (s State[D]) Reported() bool { return s.word != "" }
+func (s State[D]) Reported() bool { return s.value != "" }
 
-// Word returns the provider's own word, 1 to 256 code points, or "" when nothing was reported.
-func (s State[D]) Word() string { return s.word }
+// Value returns the state value, 1 to 256 code points, or "" when nothing was reported.
+func (s State[D]) Value() string { return s.value }
 
 // Terminal tells whether the provider, or its adapter's published table, says that the word is final.
 func (s State[D]) Terminal() bool { return s.terminal }
@@ -60,7 +60,7 @@ func (s State[D]) wire() *string {
 	if !s.Reported() {
 		return nil
 	}
-	return &s.word
+	return &s.value
 }
 
 // States are the four dimensions of one submission. The zero value has nothing reported.
@@ -75,34 +75,36 @@ type States struct {
 func (s States) Get(d Dimension) (word string, terminal, reported bool) {
 	switch d {
 	case DimensionSubmission:
-		return s.Submission.word, s.Submission.terminal, s.Submission.Reported()
+		return s.Submission.value, s.Submission.terminal, s.Submission.Reported()
 	case DimensionProviderInvoice:
-		return s.ProviderInvoice.word, s.ProviderInvoice.terminal, s.ProviderInvoice.Reported()
+		return s.ProviderInvoice.value, s.ProviderInvoice.terminal, s.ProviderInvoice.Reported()
 	case DimensionTaxAuthority:
-		return s.TaxAuthority.word, s.TaxAuthority.terminal, s.TaxAuthority.Reported()
+		return s.TaxAuthority.value, s.TaxAuthority.terminal, s.TaxAuthority.Reported()
 	case DimensionReceiver:
-		return s.Receiver.word, s.Receiver.terminal, s.Receiver.Reported()
+		return s.Receiver.value, s.Receiver.terminal, s.Receiver.Reported()
 	}
 	return "", false, false
 }
 
-// Word returns one dimension as the store keeps it; the zero Word when nothing was reported or d is none of [Dimensions].
-func (s States) Word(d Dimension) Word {
+// Stored returns one dimension as the store keeps it; the zero StoredState when nothing was reported or d is none of [Dimensions].
+func (s States) Stored(d Dimension) StoredState {
 	switch d {
 	case DimensionSubmission:
-		return s.Submission.kept()
+		return s.Submission.stored()
 	case DimensionProviderInvoice:
-		return s.ProviderInvoice.kept()
+		return s.ProviderInvoice.stored()
 	case DimensionTaxAuthority:
-		return s.TaxAuthority.kept()
+		return s.TaxAuthority.stored()
 	case DimensionReceiver:
-		return s.Receiver.kept()
+		return s.Receiver.stored()
 	}
-	return Word{}
+	return StoredState{}
 }
 
 // kept is the state as the store keeps it.
-func (s State[D]) kept() Word { return Word{Value: s.word, Terminal: s.terminal, Meaning: s.meaning} }
+func (s State[D]) stored() StoredState {
+	return StoredState{Value: s.value, Terminal: s.terminal, Meaning: s.meaning}
+}
 
 // AllTerminal tells whether every one of the four dimensions was reported and is final.
 func (s States) AllTerminal() bool {
@@ -119,8 +121,8 @@ func (s States) Wire() api.States {
 	}
 }
 
-// Word is one stored state: the row of one dimension.
-type Word struct {
+// StoredState is one stored state: the row of one dimension.
+type StoredState struct {
 	// Value is the provider's word; "" means that nothing was reported.
 	Value string
 	// Terminal tells whether the word was final when it was reported.
@@ -132,7 +134,7 @@ type Word struct {
 // RestoreStates rebuilds the states that were merged and stored earlier, from the store's one row per dimension. It
 // is for the store alone, and a test of the whole module lists its callers: new states come from [ReadReport]. A
 // dimension without a row is not reported; a key that is none of [Dimensions] names no state.
-func RestoreStates(rows map[Dimension]Word) States {
+func RestoreStates(rows map[Dimension]StoredState) States {
 	return States{
 		Submission:      restore[Submission](rows[DimensionSubmission]),
 		ProviderInvoice: restore[ProviderInvoice](rows[DimensionProviderInvoice]),
@@ -142,9 +144,9 @@ func RestoreStates(rows map[Dimension]Word) States {
 }
 
 // restore makes one state of its row: what has no word is not final and means nothing.
-func restore[D marker](w Word) State[D] {
+func restore[D marker](w StoredState) State[D] {
 	if w.Value == "" {
 		return State[D]{}
 	}
-	return State[D]{word: w.Value, terminal: w.Terminal, meaning: w.Meaning}
+	return State[D]{value: w.Value, terminal: w.Terminal, meaning: w.Meaning}
 }

@@ -31,7 +31,7 @@ type call struct {
 const attempts = 3
 
 // exchange makes one call within the adapter's time-out.
-func (h *HTTP) exchange(ctx context.Context, c call) Answer {
+func (h *HTTP) exchange(ctx context.Context, c call) Response {
 	started := h.clock()
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
@@ -41,22 +41,22 @@ func (h *HTTP) exchange(ctx context.Context, c call) Answer {
 }
 
 // try sends the request. It begins anew only when certainly nothing was sent, because an idle connection had died.
-func (h *HTTP) try(ctx context.Context, c call) Answer {
+func (h *HTTP) try(ctx context.Context, c call) Response {
 	for n := 1; ; n++ {
 		wire := &wire{}
 		request, err := h.request(httptrace.WithClientTrace(ctx, wire.trace()), c)
 		if err != nil {
-			return Answer{Kind: NotSent, ErrorClass: ClassProtocol}
+			return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 		}
 		response, err := h.transport.RoundTrip(request)
 		if err == nil {
 			return h.read(ctx, c, response)
 		}
 		if wire.shut() {
-			return Answer{Kind: Unclear, ErrorClass: classify(ctx, err)}
+			return Response{Kind: Ambiguous, ErrorClass: classify(ctx, err)}
 		}
 		if !wire.reused || n == attempts || ctx.Err() != nil {
-			return Answer{Kind: NotSent, ErrorClass: classify(ctx, err)}
+			return Response{Kind: NotSent, ErrorClass: classify(ctx, err)}
 		}
 	}
 }
@@ -119,8 +119,8 @@ func (h *HTTP) request(ctx context.Context, c call) (*http.Request, error) {
 }
 
 // read turns a response into an answer and closes it.
-func (h *HTTP) read(ctx context.Context, c call, response *http.Response) Answer {
-	answer := Answer{
+func (h *HTTP) read(ctx context.Context, c call, response *http.Response) Response {
+	answer := Response{
 		HTTPStatus: response.StatusCode,
 		MediaType:  mediaType(response.Header.Get("Content-Type")),
 		RetryAfter: api.ParseRetryAfter(response.Header.Get("Retry-After"), h.clock(), MaxRetryAfter),
@@ -139,32 +139,32 @@ func (h *HTTP) read(ctx context.Context, c call, response *http.Response) Answer
 	if failure != nil {
 		answer.ErrorClass = classify(ctx, failure)
 		if answer.Kind != Refused {
-			answer.Kind = Unclear
+			answer.Kind = Ambiguous
 		}
 	}
 	return answer
 }
 
 // judge says what the protocol says about a response whose body was read.
-func judge(c call, response *http.Response, answer Answer) (Kind, ErrorClass) {
+func judge(c call, response *http.Response, answer Response) (Kind, ErrorClass) {
 	status := response.StatusCode
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
 		return Refused, ClassNone
 	case status >= 300 && status < 400:
-		return Unclear, ClassRedirect
+		return Ambiguous, ClassRedirect
 	case c.accepts(status) && encoded(response):
-		return Unclear, ClassProtocol
+		return Ambiguous, ClassProtocol
 	case c.accepts(status) && !answer.Truncated:
 		return Answered, ClassNone
 	case c.accepts(status) && c.scan > c.keep:
 		return Answered, ClassTooLarge
 	case answer.Truncated:
-		return Unclear, ClassTooLarge
+		return Ambiguous, ClassTooLarge
 	case status == http.StatusNotFound && c.body == nil && errorCode(answer.Body) == codeUnknownReference:
 		return UnknownReference, ClassNone
 	default:
-		return Unclear, ClassNone
+		return Ambiguous, ClassNone
 	}
 }
 
@@ -175,7 +175,7 @@ func encoded(response *http.Response) bool {
 }
 
 // readBody reads what c allows into the answer. The error is that of the connection.
-func readBody(answer *Answer, body io.Reader, c call) error {
+func readBody(answer *Response, body io.Reader, c call) error {
 	digest := sha256.New()
 	retained, err := io.ReadAll(io.TeeReader(io.LimitReader(body, c.keep), digest))
 	answer.Body, answer.Size = retained, int64(len(retained))

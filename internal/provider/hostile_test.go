@@ -176,11 +176,11 @@ func TestHostileProvidersAreUnclear(t *testing.T) {
 				}
 			})
 			answer := h.Submit(t.Context(), providertest.Document("ref-1"))
-			if len(answer.Body) > provider.MaxAnswer {
+			if len(answer.Body) > provider.MaxResponse {
 				t.Errorf("%d bytes retained", len(answer.Body))
 			}
 			answer.Body = nil
-			if answer.Kind != provider.Unclear || answer.ErrorClass != c.class || answer.HTTPStatus != c.status {
+			if answer.Kind != provider.Ambiguous || answer.ErrorClass != c.class || answer.HTTPStatus != c.status {
 				t.Errorf("want unclear, %s, %d; got %+v", c.class, c.status, answer)
 			}
 			if n := server.conns.Load(); n != 1 {
@@ -234,7 +234,7 @@ func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
 	})
 	h := adapter(t, server.url(), func(config *provider.Config) { config.MaxConns = 1 })
 	ctx, cancel := context.WithCancel(t.Context())
-	first := make(chan provider.Answer, 1)
+	first := make(chan provider.Response, 1)
 	go func() { first <- h.Submit(ctx, providertest.Document("ref-1")) }()
 	<-arrived
 	short, done := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -243,7 +243,7 @@ func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
 		t.Errorf("waiting: %+v", answer)
 	}
 	cancel()
-	if answer := <-first; answer.Kind != provider.Unclear || answer.ErrorClass != provider.ClassCanceled {
+	if answer := <-first; answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassCanceled {
 		t.Errorf("given up after the request: %+v", answer)
 	}
 }
@@ -275,7 +275,7 @@ func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
 					t.Fatalf("%+v", answer)
 				}
 				answer := h.Submit(t.Context(), providertest.Document("ref-1"))
-				if answer.Kind != provider.Unclear || answer.ErrorClass != provider.ClassProtocol || submissions.Load() != 1 || server.conns.Load() != 1 {
+				if answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassProtocol || submissions.Load() != 1 || server.conns.Load() != 1 {
 					t.Fatalf("%d submissions over %d connections: %+v", submissions.Load(), server.conns.Load(), answer)
 				}
 			})
@@ -305,7 +305,7 @@ func TestAConnectionThatDiedIdleCostsNothing(t *testing.T) {
 		if answer.Kind == provider.Answered {
 			break
 		}
-		if answer.Kind != provider.Unclear || time.Now().After(deadline) {
+		if answer.Kind != provider.Ambiguous || time.Now().After(deadline) {
 			t.Fatalf("%+v", answer)
 		}
 	}
@@ -364,8 +364,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		http.Redirect(w, r, "/v1/other", http.StatusFound)
 	})
 	h := adapter(t, server.URL, nil)
-	for _, answer := range []provider.Answer{h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1")} {
-		if answer.Kind != provider.Unclear || answer.ErrorClass != provider.ClassRedirect || answer.HTTPStatus != http.StatusFound {
+	for _, answer := range []provider.Response{h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1")} {
+		if answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassRedirect || answer.HTTPStatus != http.StatusFound {
 			t.Errorf("%+v", answer)
 		}
 	}

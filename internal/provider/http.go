@@ -163,31 +163,31 @@ func (h *HTTP) Close() { h.transport.CloseIdleConnections() }
 
 // Profile declares the vocabulary of the provider protocol, in which references are idempotent.
 func (h *HTTP) Profile() Profile {
-	return Profile{Vocabulary: ProtocolVocabulary(), Idempotent: true, Echoes: h.holds}
+	return Profile{Vocabulary: ProtocolVocabulary(), Idempotent: true, EchoesCredential: h.holds}
 }
 
 // Submit implements [Adapter] by POST /v1/documents.
-func (h *HTTP) Submit(ctx context.Context, doc Document) Answer {
+func (h *HTTP) Submit(ctx context.Context, doc Document) Response {
 	if !sendable(doc.Reference) || len(doc.Body) == 0 {
-		return Answer{Kind: NotSent, ErrorClass: ClassProtocol}
+		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
 	return h.exchange(ctx, call{
 		method: http.MethodPost, path: "/v1/documents", reference: doc.Reference, body: doc.Body,
-		keep: MaxAnswer, scan: MaxAnswer,
+		keep: MaxResponse, scan: MaxResponse,
 		accepts: func(status int) bool { return status == http.StatusOK || status == http.StatusAccepted },
 	})
 }
 
 // Status implements [Adapter] by GET /v1/documents/{reference}.
-func (h *HTTP) Status(ctx context.Context, reference string) Answer {
+func (h *HTTP) Status(ctx context.Context, reference string) Response {
 	if reference == "" {
-		return Answer{Kind: NotSent, ErrorClass: ClassProtocol}
+		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
 	return h.exchange(ctx, question("/v1/documents/"+segment(reference)))
 }
 
 // Purchases implements [Adapter] by GET /v1/purchases.
-func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (PurchasePage, Answer) {
+func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (PurchasePage, Response) {
 	c := question("/v1/purchases")
 	query := url.Values{"limit": {strconv.Itoa(min(max(limit, 1), MaxPurchasePage))}}
 	if cursor != "" {
@@ -204,7 +204,7 @@ func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (Purchas
 	}
 	// A cursor is kept in clear: one that holds our credential is none.
 	if err != nil || h.holds(page.NextCursor) {
-		answer.Kind, answer.ErrorClass = Unclear, ClassProtocol
+		answer.Kind, answer.ErrorClass = Ambiguous, ClassProtocol
 		return PurchasePage{}, answer
 	}
 	for n := range page.Purchases {
@@ -229,9 +229,9 @@ func (h *HTTP) withhold(p *Purchase) {
 }
 
 // PurchaseDocument implements [Adapter] by GET /v1/purchases/{id}/document.
-func (h *HTTP) PurchaseDocument(ctx context.Context, id string) Answer {
+func (h *HTTP) PurchaseDocument(ctx context.Context, id string) Response {
 	if id == "" {
-		return Answer{Kind: NotSent, ErrorClass: ClassProtocol}
+		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
 	c := question("/v1/purchases/" + segment(id) + "/document")
 	c.keep, c.scan = MaxPurchaseDocument, MaxPurchaseScan
@@ -240,7 +240,7 @@ func (h *HTTP) PurchaseDocument(ctx context.Context, id string) Answer {
 
 func question(path string) call {
 	return call{
-		method: http.MethodGet, path: path, keep: MaxAnswer, scan: MaxAnswer,
+		method: http.MethodGet, path: path, keep: MaxResponse, scan: MaxResponse,
 		accepts: func(status int) bool { return status == http.StatusOK },
 	}
 }

@@ -87,30 +87,30 @@ func TestStatusCodesAreKinds(t *testing.T) {
 		class provider.ErrorClass
 	}{
 		{200, document, submit | status | purchase, provider.Answered, ""},
-		{200, document, purchases, provider.Unclear, provider.ClassProtocol},
+		{200, document, purchases, provider.Ambiguous, provider.ClassProtocol},
 		{202, document, submit, provider.Answered, ""},
-		{202, document, questions, provider.Unclear, ""},
-		{201, document, submit | questions, provider.Unclear, ""},
-		{204, "", submit | questions, provider.Unclear, ""},
-		{206, document, submit | questions, provider.Unclear, ""},
+		{202, document, questions, provider.Ambiguous, ""},
+		{201, document, submit | questions, provider.Ambiguous, ""},
+		{204, "", submit | questions, provider.Ambiguous, ""},
+		{206, document, submit | questions, provider.Ambiguous, ""},
 		{401, document, submit | questions, provider.Refused, ""},
 		{403, document, submit | questions, provider.Refused, ""},
 		{429, document, submit | questions, provider.Refused, ""},
 		{404, unknown, questions, provider.UnknownReference, ""},
-		{404, unknown, submit, provider.Unclear, ""},
-		{404, `{"error":{"code":"not_found"}}`, submit | questions, provider.Unclear, ""},
-		{404, `unknown_reference`, submit | questions, provider.Unclear, ""},
-		{404, `{"error":{"code":"unknown_reference","code":"unknown_reference"}}`, questions, provider.Unclear, ""},
-		{404, unknown + unknown, questions, provider.Unclear, ""},
-		{200, unknown, purchases, provider.Unclear, provider.ClassProtocol},
-		{300, document, submit | questions, provider.Unclear, provider.ClassRedirect},
-		{304, "", submit | questions, provider.Unclear, provider.ClassRedirect},
-		{308, document, submit | questions, provider.Unclear, provider.ClassRedirect},
-		{400, unknown, submit | questions, provider.Unclear, ""},
-		{409, document, submit | questions, provider.Unclear, ""},
-		{500, document, submit | questions, provider.Unclear, ""},
-		{503, document, submit | questions, provider.Unclear, ""},
-		{999, document, submit | questions, provider.Unclear, ""},
+		{404, unknown, submit, provider.Ambiguous, ""},
+		{404, `{"error":{"code":"not_found"}}`, submit | questions, provider.Ambiguous, ""},
+		{404, `unknown_reference`, submit | questions, provider.Ambiguous, ""},
+		{404, `{"error":{"code":"unknown_reference","code":"unknown_reference"}}`, questions, provider.Ambiguous, ""},
+		{404, unknown + unknown, questions, provider.Ambiguous, ""},
+		{200, unknown, purchases, provider.Ambiguous, provider.ClassProtocol},
+		{300, document, submit | questions, provider.Ambiguous, provider.ClassRedirect},
+		{304, "", submit | questions, provider.Ambiguous, provider.ClassRedirect},
+		{308, document, submit | questions, provider.Ambiguous, provider.ClassRedirect},
+		{400, unknown, submit | questions, provider.Ambiguous, ""},
+		{409, document, submit | questions, provider.Ambiguous, ""},
+		{500, document, submit | questions, provider.Ambiguous, ""},
+		{503, document, submit | questions, provider.Ambiguous, ""},
+		{999, document, submit | questions, provider.Ambiguous, ""},
 	} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.code)
@@ -120,7 +120,7 @@ func TestStatusCodesAreKinds(t *testing.T) {
 		})
 		h := adapter(t, server.URL, nil)
 		_, page := h.Purchases(t.Context(), "", 1)
-		for i, answer := range []provider.Answer{
+		for i, answer := range []provider.Response{
 			h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1"), page, h.PurchaseDocument(t.Context(), "p"),
 		} {
 			if c.calls&(1<<i) == 0 {
@@ -304,9 +304,9 @@ func TestATruncatedEchoIsSeen(t *testing.T) {
 	for _, kept := range []int{8, len(credential) - 1} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			// The adapter hangs up on what is too large.
-			_, _ = io.WriteString(w, strings.Repeat(" ", provider.MaxAnswer-kept)+credential+"tail")
+			_, _ = io.WriteString(w, strings.Repeat(" ", provider.MaxResponse-kept)+credential+"tail")
 		})
-		if answer := adapter(t, server.URL, nil).Status(t.Context(), "ref-1"); !answer.Echoed || !answer.Truncated || len(answer.Body) != provider.MaxAnswer {
+		if answer := adapter(t, server.URL, nil).Status(t.Context(), "ref-1"); !answer.Echoed || !answer.Truncated || len(answer.Body) != provider.MaxResponse {
 			t.Errorf("%d bytes of the credential are kept: echoed %v, truncated %v, body of %d", kept, answer.Echoed, answer.Truncated, len(answer.Body))
 		}
 	}

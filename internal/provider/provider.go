@@ -11,14 +11,14 @@ import (
 // adapter's time-out, whatever the other side does.
 type Adapter interface {
 	// Submit sends one document. It never sends it twice.
-	Submit(ctx context.Context, doc Document) Answer
+	Submit(ctx context.Context, doc Document) Response
 	// Status asks what the provider has under a reference.
-	Status(ctx context.Context, reference string) Answer
+	Status(ctx context.Context, reference string) Response
 	// Purchases asks for the purchase documents behind a cursor; "" is the beginning. limit is the largest number
 	// wanted, from 1 to 100; other values are moved into that range. The page is empty unless the answer is [Answered].
-	Purchases(ctx context.Context, cursor string, limit int) (PurchasePage, Answer)
+	Purchases(ctx context.Context, cursor string, limit int) (PurchasePage, Response)
 	// PurchaseDocument asks for the bytes of one purchase document.
-	PurchaseDocument(ctx context.Context, id string) Answer
+	PurchaseDocument(ctx context.Context, id string) Response
 	// Profile declares how the adapter's answers are to be read.
 	Profile() Profile
 }
@@ -39,9 +39,9 @@ type Profile struct {
 	// Idempotent tells that a repeat of a reference is answered with the document it has. Without it nothing is ever
 	// sent again by itself.
 	Idempotent bool
-	// Echoes tells whether a text holds the connection's credential in one of the forms of [Answer].Echoed; nil where
+	// EchoesCredential tells whether a text holds the connection's credential in one of the forms of [Response].Echoed; nil where
 	// there is no credential. What is read from an echoed answer has to be asked about before it is kept.
-	Echoes func(text string) bool
+	EchoesCredential func(text string) bool
 }
 
 // Kind is what the protocol says about one call.
@@ -49,8 +49,8 @@ type Kind int
 
 // The kinds of an answer. The zero value is the one that claims least.
 const (
-	// Unclear is everything that is none of the others: the request may have been read and acted upon.
-	Unclear Kind = iota
+	// Ambiguous is everything that is none of the others: the request may have been read and acted upon.
+	Ambiguous Kind = iota
 	// NotSent means that certainly no byte of the request left this process.
 	NotSent
 	// Refused is 401, 403 or 429, which the protocol answers before it reads a document.
@@ -106,8 +106,8 @@ const (
 
 // The bounds of an answer.
 const (
-	// MaxAnswer is the largest retained answer in bytes, purchase documents aside (contract, section 11).
-	MaxAnswer = 1 << 20
+	// MaxResponse is the largest retained answer in bytes, purchase documents aside (contract, section 11).
+	MaxResponse = 1 << 20
 	// MaxPurchaseDocument is the largest retained purchase document in bytes (contract, section 11).
 	MaxPurchaseDocument = 10 << 20
 	// MaxPurchaseScan bounds how many bytes of a larger purchase document are read for its digest alone.
@@ -118,15 +118,15 @@ const (
 	MaxPurchasePage = 100
 )
 
-// Answer is what came back from one call. It is evidence: it says nothing beyond what was seen.
-type Answer struct {
+// Response is what came back from one call. It is evidence: it says nothing beyond what was seen.
+type Response struct {
 	// Kind is what the protocol says about the call.
 	Kind Kind
 	// HTTPStatus is the status code, 0 when no answer came.
 	HTTPStatus int
 	// MediaType is the Content-Type as sent: visible ASCII of at most 255 bytes, "" otherwise.
 	MediaType string
-	// Body holds the retained bytes, at most [MaxAnswer] ([MaxPurchaseDocument] for a purchase document).
+	// Body holds the retained bytes, at most [MaxResponse] ([MaxPurchaseDocument] for a purchase document).
 	Body []byte
 	// Size is the number of bytes that were read, which is more than len(Body) for an answer that is too large.
 	Size int64
@@ -134,7 +134,7 @@ type Answer struct {
 	SHA256 string
 	// Truncated tells that Body is not the whole answer. A purchase document beyond [MaxPurchaseDocument] is
 	// Answered, Truncated and [ClassTooLarge] with a nil Body: its Size and SHA256 are all that is kept, and SHA256 is
-	// "" beyond [MaxPurchaseScan]. Any other truncated answer is Unclear or Refused.
+	// "" beyond [MaxPurchaseScan]. Any other truncated answer is Ambiguous or Refused.
 	Truncated bool
 	// RetryAfter is the wait the provider asked for, from 0 to [MaxRetryAfter].
 	RetryAfter time.Duration
@@ -175,7 +175,7 @@ type Purchase struct {
 	// Unreadable tells that the entry is no object, has a member twice, or a member of the wrong type. What could be
 	// read of it is filled in all the same.
 	Unreadable bool
-	// Echoed tells that the entry holds our credential, as [Answer].Echoed does. It is then Unreadable, and of its values
+	// Echoed tells that the entry holds our credential, as [Response].Echoed does. It is then Unreadable, and of its values
 	// only an ID that does not hold it is filled in. Raw must be sealed.
 	Echoed bool
 	// Raw is the entry as it came.

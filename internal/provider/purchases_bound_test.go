@@ -11,7 +11,7 @@ import (
 
 // TestMoreThanAsked: a page with more entries than were asked for is no answer of the protocol, and none of it is believed.
 func TestMoreThanAsked(t *testing.T) {
-	for entries, kind := range map[int]provider.Kind{9: provider.Answered, 10: provider.Answered, 11: provider.Unclear, 5_000: provider.Unclear} {
+	for entries, kind := range map[int]provider.Kind{9: provider.Answered, 10: provider.Answered, 11: provider.Ambiguous, 5_000: provider.Ambiguous} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			list := strings.TrimSuffix(strings.Repeat(`{"id":"a"},`, entries), ",")
 			_, _ = fmt.Fprintf(w, `{"purchases":[%s],"next_cursor":"n","has_more":true}`, list)

@@ -38,7 +38,7 @@ func TestAnEchoInAPageStaysInItsEntry(t *testing.T) {
 			t.Errorf("%s: the entry beside it is read as %+v", echo, third)
 		}
 		page, answer = adapter(t, server.URL+"/frame", nil).Purchases(t.Context(), "", 10)
-		if answer.Kind != provider.Unclear || answer.ErrorClass != provider.ClassProtocol || len(page.Purchases) != 0 || page.NextCursor != "" {
+		if answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassProtocol || len(page.Purchases) != 0 || page.NextCursor != "" {
 			t.Errorf("%s: as a cursor it is answered %s %s with %+v", echo, answer.Kind, answer.ErrorClass, page)
 		}
 	}

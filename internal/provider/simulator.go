@@ -40,15 +40,15 @@ func (s *Simulator) Profile() Profile {
 	return Profile{Vocabulary: simulatorVocabulary(), Idempotent: true}
 }
 
-// Submit implements [Adapter]. A body that does not carry the reference is answered like garbage: Unclear.
-func (s *Simulator) Submit(ctx context.Context, doc Document) Answer {
+// Submit implements [Adapter]. A body that does not carry the reference is answered like garbage: Ambiguous.
+func (s *Simulator) Submit(ctx context.Context, doc Document) Response {
 	if ctx.Err() != nil {
 		return notAsked(ctx)
 	}
 	fields, whole, err := members(doc.Body)
 	reference, ok := text(fields["reference"])
 	if err != nil || !whole || !ok || reference != doc.Reference || reference == "" || fields["invoice"].Kind() != jsontext.KindBeginObject {
-		return Answer{Kind: Unclear, ErrorClass: ClassProtocol}
+		return Response{Kind: Ambiguous, ErrorClass: ClassProtocol}
 	}
 	now := s.clock()
 	s.mu.Lock()
@@ -62,7 +62,7 @@ func (s *Simulator) Submit(ctx context.Context, doc Document) Answer {
 }
 
 // Status implements [Adapter].
-func (s *Simulator) Status(ctx context.Context, reference string) Answer {
+func (s *Simulator) Status(ctx context.Context, reference string) Response {
 	if ctx.Err() != nil {
 		return notAsked(ctx)
 	}
@@ -76,7 +76,7 @@ func (s *Simulator) Status(ctx context.Context, reference string) Answer {
 }
 
 // Purchases implements [Adapter]: there are none.
-func (s *Simulator) Purchases(ctx context.Context, cursor string, _ int) (PurchasePage, Answer) {
+func (s *Simulator) Purchases(ctx context.Context, cursor string, _ int) (PurchasePage, Response) {
 	if ctx.Err() != nil {
 		return PurchasePage{}, notAsked(ctx)
 	}
@@ -84,7 +84,7 @@ func (s *Simulator) Purchases(ctx context.Context, cursor string, _ int) (Purcha
 }
 
 // PurchaseDocument implements [Adapter]: there are none.
-func (s *Simulator) PurchaseDocument(ctx context.Context, _ string) Answer {
+func (s *Simulator) PurchaseDocument(ctx context.Context, _ string) Response {
 	if ctx.Err() != nil {
 		return notAsked(ctx)
 	}
@@ -113,7 +113,7 @@ type (
 )
 
 // report renders the document of a reference as it stands at now.
-func (s *Simulator) report(reference string, at, now time.Time) Answer {
+func (s *Simulator) report(reference string, at, now time.Time) Response {
 	finals := [...]string{simulatedValid, simulatedIssued, simulatedReported, simulatedReceived}
 	words := [len(finals)]string{}
 	done := 0
@@ -136,32 +136,32 @@ func (s *Simulator) report(reference string, at, now time.Time) Answer {
 		Dimensions: simulatedDimensions{Submission: words[0], Invoice: words[1], Authority: words[2], Receiver: words[3]},
 	})
 	if err != nil {
-		return Answer{Kind: Unclear, ErrorClass: ClassProtocol}
+		return Response{Kind: Ambiguous, ErrorClass: ClassProtocol}
 	}
 	return answered(body)
 }
 
 // answered is an answer with a whole JSON body. It has the status that a provider would have sent, for an answer
 // without a status is none.
-func answered(body []byte) Answer {
+func answered(body []byte) Response {
 	digest := sha256.Sum256(body)
-	return Answer{
+	return Response{
 		Kind: Answered, HTTPStatus: http.StatusOK, MediaType: "application/json", Body: body,
 		Size: int64(len(body)), SHA256: hex.EncodeToString(digest[:]),
 	}
 }
 
 // nothing is the answer about a document that was never submitted.
-func nothing() Answer {
+func nothing() Response {
 	answer := answered([]byte(`{"error":{"code":"` + codeUnknownReference + `"}}`))
 	answer.Kind, answer.HTTPStatus = UnknownReference, http.StatusNotFound
 	return answer
 }
 
 // notAsked is the answer to a call whose caller has already given up.
-func notAsked(ctx context.Context) Answer {
+func notAsked(ctx context.Context) Response {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Answer{Kind: NotSent, ErrorClass: ClassTimeout}
+		return Response{Kind: NotSent, ErrorClass: ClassTimeout}
 	}
-	return Answer{Kind: NotSent, ErrorClass: ClassCanceled}
+	return Response{Kind: NotSent, ErrorClass: ClassCanceled}
 }

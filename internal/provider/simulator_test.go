@@ -47,7 +47,7 @@ func TestSimulatorMovesOneDimensionAStepAndClaimsNothingReal(t *testing.T) {
 			if terminal {
 				meaning = api.MeaningPositive
 			}
-			if got := report.States.Word(d).Meaning; got != meaning {
+			if got := report.States.Stored(d).Meaning; got != meaning {
 				t.Fatalf("round %d, %s: %q means %q", round, d, word, got)
 			}
 			if terminal != (i < round) || len(word) < 9 || word[:9] != "simulated" {

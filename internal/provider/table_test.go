@@ -15,7 +15,7 @@ func TestPublishedTables(t *testing.T) {
 	for name, want := range map[string]string{
 		"http/1": "6848d0369c354677", "http/2": "c8d47f5adad1ce4c", "simulator/1": "00f9c163e98efea1", "simulator/2": "3038954b2d4f7b96",
 	} {
-		table, published := provider.Table(name)
+		table, published := provider.PublishedVocabulary(name)
 		if !published || table.Name != name {
 			t.Errorf("there is no table %s: %q", name, table.Name)
 		}
@@ -27,7 +27,7 @@ func TestPublishedTables(t *testing.T) {
 			t.Errorf("the table %s has changed: %s", name, got)
 		}
 	}
-	if _, published := provider.Table("http/0"); published {
+	if _, published := provider.PublishedVocabulary("http/0"); published {
 		t.Error("there is a table http/0")
 	}
 }

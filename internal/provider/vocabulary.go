@@ -32,9 +32,9 @@ func ProtocolVocabulary() invoice.Vocabulary {
 }
 
 // protocolPlace is where a dimension stands in the protocol's document.
-func protocolPlace(dimension jsontext.Pointer) invoice.Place {
+func protocolPlace(dimension jsontext.Pointer) invoice.StatePointers {
 	at := "/states/" + dimension
-	return invoice.Place{Word: at + "/value", Terminal: at + "/terminal", Meaning: at + "/meaning"}
+	return invoice.StatePointers{Value: at + "/value", Terminal: at + "/terminal", Meaning: at + "/meaning"}
 }
 
 // The words of the simulator. Each says of itself that nothing real happened.
@@ -66,14 +66,14 @@ func simulatorVocabulary() invoice.Vocabulary {
 
 // simulatorPlace is where a dimension stands in a simulated document, and what its words mean: everything waits, and then
 // goes well.
-func simulatorPlace(word jsontext.Pointer, last string) invoice.Place {
-	return invoice.Place{Word: word, TerminalWords: []string{last},
+func simulatorPlace(word jsontext.Pointer, last string) invoice.StatePointers {
+	return invoice.StatePointers{Value: word, TerminalValues: []string{last},
 		Meanings: map[string]api.Meaning{simulatedPending: api.MeaningWaiting, last: api.MeaningPositive}}
 }
 
-// Table returns a table that an adapter of ours publishes, or has published, by its name. A retained answer is read again
+// PublishedVocabulary returns a table that an adapter of ours publishes, or has published, by its name. A retained answer is read again
 // with the table that it was read with.
-func Table(name string) (invoice.Vocabulary, bool) {
+func PublishedVocabulary(name string) (invoice.Vocabulary, bool) {
 	for _, now := range []invoice.Vocabulary{ProtocolVocabulary(), simulatorVocabulary()} {
 		kind, _, _ := strings.Cut(now.Name, "/")
 		switch name {
@@ -89,7 +89,7 @@ func Table(name string) (invoice.Vocabulary, bool) {
 // withoutMeanings is the first version of a table, which did not say what words mean.
 func withoutMeanings(v invoice.Vocabulary, name string) invoice.Vocabulary {
 	v.Name = name
-	for _, place := range []*invoice.Place{&v.Submission, &v.ProviderInvoice, &v.TaxAuthority, &v.Receiver} {
+	for _, place := range []*invoice.StatePointers{&v.Submission, &v.ProviderInvoice, &v.TaxAuthority, &v.Receiver} {
 		place.Meaning, place.Meanings = "", nil
 	}
 	return v

@@ -79,7 +79,7 @@ func (s *Service) Sync(ctx context.Context, claim store.SyncClaim) error {
 }
 
 // observe takes note of a call.
-func (s *Service) observe(ctx context.Context, claim *store.SyncClaim, call string, answer provider.Answer) {
+func (s *Service) observe(ctx context.Context, claim *store.SyncClaim, call string, answer provider.Response) {
 	s.Observe(call, answer.Kind.String(), answer.Duration)
 	s.Log.InfoContext(ctx, "provider call", "call", call, "tenant", claim.Tenant.Key(), "connection", claim.Connection.ID,
 		"kind", answer.Kind.String(), "status", answer.HTTPStatus, "class", string(answer.ErrorClass), "bytes", answer.Size,

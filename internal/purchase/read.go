@@ -56,7 +56,7 @@ func unreadable(doc store.NewIncoming) store.NewIncoming {
 }
 
 // withDocument adds the bytes that were fetched, or of what is too large their digest.
-func withDocument(doc store.NewIncoming, answer provider.Answer) store.NewIncoming {
+func withDocument(doc store.NewIncoming, answer provider.Response) store.NewIncoming {
 	if answer.MediaType != "" {
 		doc.MediaType = answer.MediaType
 	}

@@ -285,7 +285,7 @@ func (t *turn) fetchOne(ctx context.Context, entry *provider.Purchase) fetched {
 }
 
 // final tells that the provider has answered about the document, and will not give it: asking again is of no use.
-func final(answer provider.Answer) bool {
+func final(answer provider.Response) bool {
 	switch answer.HTTPStatus {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false

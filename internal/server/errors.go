@@ -122,7 +122,7 @@ func failures(err error) *refusal {
 		{store.ErrInactive, api.CodeSubscriptionInactive},
 		{store.ErrKeyReused, api.CodeIdempotencyKeyReused},
 		{webhook.ErrUnsafeDestination, api.CodeUnsafeDestination},
-		{submission.ErrNotTaken, api.CodeProviderError},
+		{submission.ErrNotSubmitted, api.CodeProviderError},
 		{submission.ErrBusy, api.CodeUnavailable},
 		{fairlimit.ErrFull, api.CodeUnavailable},
 		{store.ErrUnavailable, api.CodeUnavailable},

@@ -65,7 +65,7 @@ func TestTrouble(t *testing.T) {
 		{"an error of nobody's", fails(errors.New(inside)), 500, api.CodeInternal},
 		{"a database that is away", fails(fmt.Errorf("%w: %s", store.ErrUnavailable, inside)), 503, api.CodeUnavailable},
 		{"a time-out", fails(fmt.Errorf("%s: %w", inside, context.DeadlineExceeded)), 503, api.CodeUnavailable},
-		{"a provider that took nothing", fails(fmt.Errorf("%s: %w", inside, submission.ErrNotTaken)), 502, api.CodeProviderError},
+		{"a provider that took nothing", fails(fmt.Errorf("%s: %w", inside, submission.ErrNotSubmitted)), 502, api.CodeProviderError},
 		{"an answer that is no JSON", func(context.Context, *call) (int, any, error) {
 			return 200, map[string]any{inside: func() {}}, nil
 		}, 500, api.CodeInternal},

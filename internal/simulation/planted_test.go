@@ -50,7 +50,7 @@ func bugs() []bug {
 			new: `(PLANTED || report.Reference == s.ID.String())`},
 		{name: "polling stops at trouble", file: "submission/polling.go",
 			old: `	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() {`,
-			new: `	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() || PLANTED && h.answer.Kind == provider.Unclear {`},
+			new: `	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() || PLANTED && h.answer.Kind == provider.Ambiguous {`},
 		{name: "older report turns a state back", file: "invoice/merge.go",
 			old: `if report.Sequence < last {`,
 			new: `if report.Sequence < last && !PLANTED {`},
@@ -58,7 +58,7 @@ func bugs() []bug {
 			old: `	return merged, change
 }`,
 			new: `	if PLANTED && merged.TaxAuthority.terminal && !merged.Receiver.terminal {
-		merged.Receiver.word = merged.TaxAuthority.word
+		merged.Receiver.value = merged.TaxAuthority.value
 		change.Changed = append(change.Changed, DimensionReceiver)
 	}
 	return merged, change

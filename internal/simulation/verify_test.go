@@ -334,7 +334,7 @@ func (c *company) verifyPurchases(events []event) {
 
 // verifyEvidence: every chain is whole, and every answer about a submission that arrived is in it.
 func (c *company) verifyEvidence() {
-	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(), store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.Sent})
+	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(), store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice})
 	c.w.must(err)
 	if len(verified.Faults) > 0 {
 		c.w.violate("%s: evidence: %v", c.name, verified.Faults[0])

@@ -33,7 +33,7 @@ func (f *fixture) administrate(t *testing.T) []string {
 		func() error { _, err := f.DisableConnection(ctx, c.ID); return err },
 		func() error { return f.SuspendAccount(ctx, made.ID) },
 		func() error { return f.ReactivateAccount(ctx, made.ID) },
-		func() error { _, err := f.Restored(ctx); return err },
+		func() error { _, err := f.MarkRestored(ctx); return err },
 		func() error { return f.RecordAudit(ctx, store.Act{Name: "evidence.export", Account: made.ID}) },
 	} {
 		must(t, change())
@@ -121,7 +121,7 @@ func TestAuditIsProven(t *testing.T) {
 				if _, err := f.CreateAccount(t.Context(), "After", store.NewUser{Email: "after@example.com"}); err != nil && !strings.Contains(attack, "audit set") {
 					t.Errorf("after %s nothing can be done: %v", attack, err)
 				}
-				if _, err := f.Restored(t.Context()); err == nil && len(clean()) == 0 {
+				if _, err := f.MarkRestored(t.Context()); err == nil && len(clean()) == 0 {
 					t.Errorf("healed by another act: %s", attack)
 				}
 			})

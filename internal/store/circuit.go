@@ -18,7 +18,7 @@ const (
 
 // updateCircuit counts what an answer says about its connection. failures is what stood there when the transaction began, so
 // that a good answer of a connection that is well writes nothing; s learns until when its connection is held.
-func (c Call) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
+func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
 	account, id := c.Tenant.account, c.Submission.Connection
 	if d.FailureReason == "" {
 		if failures == 0 {

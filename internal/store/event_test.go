@@ -138,7 +138,7 @@ func TestEventOrder(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const recorders = 50
 		f.subscribe(t, api.EventTerminal)
-		var calls [recorders]store.Call
+		var calls [recorders]store.SubmissionLease
 		for n := range calls {
 			calls[n] = f.submit(t, fmt.Sprintf("INV-%d", n))
 		}

@@ -24,8 +24,8 @@ type NewEvidence struct {
 	Truncated bool
 	// Withheld says that the answer echoes our credential: the body is sealed and never shown.
 	Withheld bool
-	// Words are the states the answer carried, by dimension.
-	Words map[string]string
+	// StateValues are the states the answer carried, by dimension.
+	StateValues map[string]string
 	// Report is what the answer was read as, as [invoice.Report.Retained] writes it; empty when it was no report on this
 	// very submission.
 	Report string
@@ -43,7 +43,7 @@ type Evidence struct {
 	Previous [32]byte // zero for the first
 	Digest   [32]byte
 
-	words  string // Words as they stand, which is what the digest is of
+	words  string // StateValues as they stand, which is what the digest is of
 	events []byte // digests of the events that it gave rise to, 32 bytes each
 	early  bool   // it was retained before Report and events were
 }
@@ -93,7 +93,7 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 	if copy(e.Previous[:], s.head); s.Evidence == 0 {
 		e.Previous = documentLink(s.ID, document)
 	}
-	words, err := json.Marshal(add.Words)
+	words, err := json.Marshal(add.StateValues)
 	if err != nil {
 		return ID{}, fmt.Errorf("evidence words: %w", err)
 	}
@@ -136,7 +136,7 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 	e.Truncated, flags[0] = yes(truncated)
 	e.Withheld, flags[1] = yes(withheld)
 	if err := errors.Join(flags[0], flags[1], fixed(&e.SHA256, sum), fixed(&e.Previous, previous), fixed(&e.Digest, digest),
-		json.Unmarshal([]byte(e.words), &e.Words)); err != nil {
+		json.Unmarshal([]byte(e.words), &e.StateValues)); err != nil {
 		return Evidence{}, fmt.Errorf("stored evidence %s: %w", e.ID, err)
 	}
 	return e, nil

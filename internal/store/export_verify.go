@@ -119,11 +119,11 @@ func (x *exportSubmission) submission() *provenSubmission {
 	}
 	s.ID, s.Number, s.Outcome, s.Reference, s.Sequence = x.ID, x.Number, x.Outcome, x.ProviderReference, x.Sequence
 	s.LastCheckedAt, s.LastStatus, s.LastSHA256, s.TerminalAt = x.LastCheckedAt, x.LastStatus, x.LastSHA256, x.TerminalAt
-	words := map[invoice.Dimension]invoice.Word{}
+	words := map[invoice.Dimension]invoice.StoredState{}
 	s.origins = map[invoice.Dimension]origin{}
 	for name, state := range x.States {
 		d := invoice.Dimension(name)
-		words[d] = invoice.Word{Value: state.Value, Terminal: state.Final, Meaning: state.Meaning}
+		words[d] = invoice.StoredState{Value: state.Value, Terminal: state.Final, Meaning: state.Meaning}
 		s.origins[d] = origin{evidence: state.EvidenceID, reportedAt: state.ReportedAt}
 	}
 	s.States = invoice.RestoreStates(words)
@@ -137,8 +137,8 @@ func (x exportEntry) evidence(submission ID) *Evidence {
 	if e.early = x.Report == nil || x.Events == nil; !e.early {
 		e.Report, e.events = *x.Report, *x.Events
 	}
-	if err := json.Unmarshal([]byte(x.Words), &e.Words); err != nil {
-		e.Words = nil // what it was read as says otherwise, unless it has none
+	if err := json.Unmarshal([]byte(x.Words), &e.StateValues); err != nil {
+		e.StateValues = nil // what it was read as says otherwise, unless it has none
 	}
 	return e
 }

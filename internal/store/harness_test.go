@@ -182,7 +182,7 @@ func (c company) create(t *testing.T, number string) store.Invoice {
 
 // intent renders a document that holds its reference and the invoice, which is all these tests look at.
 func intent() store.Intent {
-	return store.Intent{Environment: "sandbox", Lease: lease, LookFirst: 2 * lease,
+	return store.Intent{Environment: "sandbox", Lease: lease, QueryFirstLease: 2 * lease,
 		Render: func(d *api.Draft, _ *api.Profile, reference string) ([]byte, []string, error) {
 			text, err := jsonv2.Marshal(d, jsonv2.OmitZeroStructFields(true))
 			return fmt.Appendf(nil, `{"reference":%q,"invoice":%s}`, reference, text), nil, err
@@ -190,7 +190,7 @@ func intent() store.Intent {
 }
 
 // begin begins the submission of an invoice.
-func (c company) begin(t *testing.T, id store.ID) store.Call {
+func (c company) begin(t *testing.T, id store.ID) store.SubmissionLease {
 	t.Helper()
 	call, begun, err := c.tenant.BeginSubmission(t.Context(), id, intent())
 	must(t, err)
@@ -201,7 +201,7 @@ func (c company) begin(t *testing.T, id store.ID) store.Call {
 }
 
 // submit creates an invoice and begins its submission.
-func (c company) submit(t *testing.T, number string) store.Call {
+func (c company) submit(t *testing.T, number string) store.SubmissionLease {
 	t.Helper()
 	return c.begin(t, c.create(t, number).ID)
 }
@@ -214,13 +214,13 @@ func (c company) subscribe(t *testing.T, kinds ...api.EventKind) store.Subscript
 }
 
 // words are states as the provider reports them: a word of each dimension, final or not.
-type words = map[invoice.Dimension]invoice.Word
+type words = map[invoice.Dimension]invoice.StoredState
 
 // allFour reports a word in every dimension.
 func allFour(word string, terminal bool) words {
 	out := words{}
 	for _, d := range invoice.Dimensions {
-		out[d] = invoice.Word{Value: word, Terminal: terminal}
+		out[d] = invoice.StoredState{Value: word, Terminal: terminal}
 	}
 	return out
 }
@@ -230,7 +230,7 @@ func allFour(word string, terminal bool) words {
 func told(s store.Submission, now time.Time, report words, kinds ...api.EventKind) store.Decision {
 	merged := words{}
 	for _, d := range invoice.Dimensions {
-		if word := s.States.Word(d); word.Value != "" {
+		if word := s.States.Stored(d); word.Value != "" {
 			merged[d] = word
 		}
 	}
@@ -249,19 +249,19 @@ func told(s store.Submission, now time.Time, report words, kinds ...api.EventKin
 		sequence = *s.Sequence + 1
 	}
 	return store.Decision{
-		Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body, Words: carried},
+		Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body, StateValues: carried},
 		Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Reference: new("P-1"), Sequence: &sequence,
-		States: invoice.RestoreStates(merged), Write: write, PollWait: time.Second, DueAt: new(now.Add(time.Second)), Events: kinds,
+		States: invoice.RestoreStates(merged), WriteStates: write, PollWait: time.Second, DueAt: new(now.Add(time.Second)), Events: kinds,
 	}
 }
 
 // record records what told says and returns the submission after it.
-func record(t *testing.T, call store.Call, report words, kinds ...api.EventKind) store.Submission {
+func record(t *testing.T, call store.SubmissionLease, report words, kinds ...api.EventKind) store.Submission {
 	t.Helper()
 	return decide(t, call, func(s store.Submission, now time.Time) store.Decision { return told(s, now, report, kinds...) })
 }
 
-func decide(t *testing.T, call store.Call, decision func(s store.Submission, now time.Time) store.Decision) store.Submission {
+func decide(t *testing.T, call store.SubmissionLease, decision func(s store.Submission, now time.Time) store.Decision) store.Submission {
 	t.Helper()
 	after, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
 		return readAs(decision(s, now)), nil
@@ -311,7 +311,7 @@ func (f *fixture) claimDeliveries(t *testing.T, subscription store.ID, limit int
 }
 
 // claimSubmissions claims what is due of the fixture's connection; nothing when it has no lane.
-func (f *fixture) claimSubmissions(t *testing.T, limit int) []store.Call {
+func (f *fixture) claimSubmissions(t *testing.T, limit int) []store.SubmissionLease {
 	t.Helper()
 	lane, due := f.submissionLane(t, f.connection.ID)
 	if !due {

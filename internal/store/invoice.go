@@ -154,7 +154,7 @@ func (t *Tenant) invoice(ctx context.Context, q querier, id ID, lock string) (In
 	if err != nil {
 		return Invoice{}, err
 	}
-	if current != nil && current.Sent() {
+	if current != nil && current.MaybeSent() {
 		found.Submission = current
 	}
 	return found, nil

@@ -58,7 +58,7 @@ func fillList(t *testing.T, f *fixture) []listed {
 				l.outcome = api.OutcomeRejected
 			case 2:
 				l.negative = n > 4
-				word := invoice.Word{Value: "refused", Terminal: true, Meaning: api.MeaningPositive}
+				word := invoice.StoredState{Value: "refused", Terminal: true, Meaning: api.MeaningPositive}
 				if l.negative {
 					word.Meaning = api.MeaningNegative
 				}

@@ -83,7 +83,7 @@ func (t *Tenant) readSubmitted(ctx context.Context, q querier, id ID) (rawInvoic
 	if err != nil {
 		return rawInvoice{}, err
 	}
-	if current.Sent() {
+	if current.MaybeSent() {
 		raw.submission = &current
 	}
 	return raw, nil

@@ -160,11 +160,11 @@ var errProbeTaken = errors.New("the connection is being tried")
 
 // ClaimSubmissions leases up to limit due submissions of a lane until lease has passed, and one when the connection is in
 // trouble.
-func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Duration) ([]Call, error) {
+func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Duration) ([]SubmissionLease, error) {
 	if q.db == nil {
 		return nil, ErrNoTenant
 	}
-	var calls []Call
+	var calls []SubmissionLease
 	err := q.db.write(ctx, "claim submissions", func(ctx context.Context, tx *tx) error {
 		calls = nil
 		now := tx.now()
@@ -178,9 +178,9 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 				return nil
 			}
 		}
-		calls, err = collect(ctx, tx, func(row scanner) (Call, error) {
+		calls, err = collect(ctx, tx, func(row scanner) (SubmissionLease, error) {
 			s, err := scanSubmission(row)
-			return Call{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, probe: probe}, err
+			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, probe: probe}, err
 		}, `with due as materialized (select tenant_id, id from submissions
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+q.db.claim+`)
 			update submissions set lease = lease + 1, due_at = $5

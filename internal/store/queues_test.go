@@ -165,7 +165,7 @@ func TestReleaseOrphanedLeases(t *testing.T) {
 		if len(claimed) != 2 || claimed[0].Submission.ID == known.Submission.ID || claimed[1].Submission.ID == known.Submission.ID {
 			t.Fatalf("due at once: %+v", claimed)
 		}
-		for _, call := range []store.Call{asked, cut} {
+		for _, call := range []store.SubmissionLease{asked, cut} {
 			_, err := call.Record(t.Context(), func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
 				if leased {
 					t.Error("a call that was cut off has its lease still")

@@ -26,19 +26,19 @@ type Decision struct {
 	Sequence     *int64
 	MissingSince *time.Time
 	MissingCount int
-	// Resend tells that an administrator's decision to send again stands. It is ignored when the lease is lost.
-	Resend bool
+	// ResendOrdered tells that an administrator's decision to send again stands. It is ignored when the lease is lost.
+	ResendOrdered bool
 	// SentAt is when the document was last handed to the provider; zero when that has not changed.
 	SentAt time.Time
-	// States are the merged states; Write names the dimensions whose rows change. A row names the new evidence.
-	States invoice.States
-	Write  []invoice.Dimension
-	// PollWait and DueAt are when to ask again; nil for never. They are ignored when the lease is lost. Hold keeps the
+	// States are the merged states; WriteStates names the dimensions whose rows change. A row names the new evidence.
+	States      invoice.States
+	WriteStates []invoice.Dimension
+	// PollWait and DueAt are when to ask again; nil for never. They are ignored when the lease is lost. KeepLease keeps the
 	// lease for the caller's next step instead.
-	PollWait time.Duration
-	DueAt    *time.Time
-	Hold     bool
-	// Trouble names what kept the call from a usable answer, "" when it had one; RetryAfter is the wait that the provider
+	PollWait  time.Duration
+	DueAt     *time.Time
+	KeepLease bool
+	// FailureReason names what kept the call from a usable answer, "" when it had one; RetryAfter is the wait that the provider
 	// asked for. They are about the connection, whatever becomes of the lease.
 	FailureReason string
 	RetryAfter    time.Duration
@@ -51,7 +51,7 @@ type Decision struct {
 // Record locks a submission, has decide make a decision from it, and commits that in the same transaction: evidence,
 // states, outcome, events and deliveries. leased tells decide whether the caller's lease still stands; if not, an
 // answer is still kept, but the schedule belongs to somebody else.
-func (c Call) Record(ctx context.Context, decide func(s Submission, leased bool, now time.Time) (Decision, error)) (Submission, error) {
+func (c SubmissionLease) Record(ctx context.Context, decide func(s Submission, leased bool, now time.Time) (Decision, error)) (Submission, error) {
 	t := c.Tenant
 	var after Submission
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
@@ -97,7 +97,7 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	if err != nil {
 		return err
 	}
-	changed := s.Outcome != d.Outcome || len(d.Write) > 0
+	changed := s.Outcome != d.Outcome || len(d.WriteStates) > 0
 	tx.use(t.id, d.usage(s.Outcome))
 	payload := api.SubmissionPayload{States: d.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
 	emitted, err := emit(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, payload)
@@ -110,14 +110,14 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 		if evidence, err = t.appendEvidence(ctx, tx, s, *d.Evidence, now, next.subject, emitted.digests); err != nil {
 			return err
 		}
-	case len(d.Events) > 0 || len(d.Write) > 0 || d.Contradicts:
+	case len(d.Events) > 0 || len(d.WriteStates) > 0 || d.Contradicts:
 		return errNoEvidence
 	}
 	if err := t.writeStates(ctx, tx, s, d, evidence, now); err != nil {
 		return err
 	}
 	s.take(d, now, leased)
-	if leased && !d.Hold {
+	if leased && !d.KeepLease {
 		tx.wake(WorkSubmissions) // the workers have to know when it is due
 	}
 	if d.Contradicts {
@@ -172,9 +172,9 @@ func (s *Submission) take(d Decision, now time.Time, leased bool) {
 	if d.Answered {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
-	if leased && !d.Hold {
+	if leased && !d.KeepLease {
 		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
-		s.Resend, s.Resending = d.Resend, false
+		s.ResendOrdered, s.ResendUnderWay = d.ResendOrdered, false
 		s.lease++ // the work is handed back: a second answer under the same lease finds it lost
 	}
 	if slices.Contains(d.Events, api.EventTerminal) {
@@ -189,8 +189,8 @@ func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decis
 	if origins == nil {
 		origins = map[invoice.Dimension]origin{}
 	}
-	for _, dimension := range d.Write {
-		word := d.States.Word(dimension)
+	for _, dimension := range d.WriteStates {
+		word := d.States.Stored(dimension)
 		if word.Value == "" {
 			continue // what was never reported has no row
 		}

@@ -32,7 +32,7 @@ func chained(t *testing.T, e store.Evidence) [32]byte {
 		part(eight[:])
 	}
 	truth := map[bool]int64{true: 1}
-	words, err := json.Marshal(e.Words)
+	words, err := json.Marshal(e.StateValues)
 	must(t, err)
 	part([]byte("quittance/evidence/v2"))
 	part(e.Previous[:])
@@ -58,7 +58,7 @@ func TestEvidenceChain(t *testing.T) {
 		ctx := t.Context()
 		call := f.submit(t, "INV-1")
 		answers := []store.NewEvidence{
-			{Call: "submit", HTTPStatus: 202, MediaType: "application/json", Body: []byte(`{"status":"<processing> & more"}`), Words: map[string]string{"receiver_state": "<on & on>", "submission_state": "é"}},
+			{Call: "submit", HTTPStatus: 202, MediaType: "application/json", Body: []byte(`{"status":"<processing> & more"}`), StateValues: map[string]string{"receiver_state": "<on & on>", "submission_state": "é"}},
 			{Call: "status", HTTPStatus: 500},
 			{Call: "status", HTTPStatus: 200, Body: []byte{0, 1, 0xff}, Truncated: true},
 			{Call: "status", HTTPStatus: 200, Body: []byte("sealed"), Withheld: true},
@@ -224,7 +224,7 @@ func TestHold(t *testing.T) {
 					t.Errorf("leased %v, want %v", leased, want)
 				}
 				d := outcome(s, api.OutcomeUnknown)
-				d.Hold = s.Outcome == api.OutcomeInProgress
+				d.KeepLease = s.Outcome == api.OutcomeInProgress
 				return d, nil
 			})
 			must(t, err)

@@ -132,7 +132,7 @@ func (r *replayed) differs(s *Submission, found bool) (field, what string) {
 // statesDiffer is differs for the four states.
 func (r *replayed) statesDiffer(s *Submission) (field, what string) {
 	for _, dimension := range invoice.Dimensions {
-		if s.States.Word(dimension) != r.States.Word(dimension) {
+		if s.States.Stored(dimension) != r.States.Stored(dimension) {
 			return string(dimension), "the word, or what is said of it, does not follow from the retained answers"
 		}
 		kept, follows := s.origins[dimension], r.origins[dimension]

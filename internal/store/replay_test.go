@@ -17,7 +17,7 @@ type decided struct {
 	Outcome   api.Outcome
 	Reference *string
 	Sequence  *int64
-	Words     map[invoice.Dimension]invoice.Word
+	Words     map[invoice.Dimension]invoice.StoredState
 	Write     []invoice.Dimension
 	Events    []api.EventKind
 }
@@ -27,11 +27,11 @@ func readAs(d store.Decision) store.Decision {
 	if d.Evidence == nil || d.Evidence.Report != "" {
 		return d
 	}
-	words := map[invoice.Dimension]invoice.Word{}
+	words := map[invoice.Dimension]invoice.StoredState{}
 	for _, dimension := range invoice.Dimensions {
-		words[dimension] = d.States.Word(dimension)
+		words[dimension] = d.States.Stored(dimension)
 	}
-	text, err := json.Marshal(decided{d.Outcome, d.Reference, d.Sequence, words, d.Write, d.Events})
+	text, err := json.Marshal(decided{d.Outcome, d.Reference, d.Sequence, words, d.WriteStates, d.Events})
 	if err != nil {
 		panic(err) // plain values
 	}
@@ -76,6 +76,6 @@ func replay() store.Replay {
 			shown.ClaimedSHA256 = &entry.SHA256
 			return shown, nil
 		},
-		Sent: submission.Sent,
+		Sent: submission.SentInvoice,
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"quittance/api"
 )
 
-// ErrNotUnknown says that the outcome of a submission is known, so that there is nothing to decide.
-var ErrNotUnknown = errors.New("the outcome of the submission is not unknown")
+// ErrOutcomeKnown says that the outcome of a submission is known, so that there is nothing to decide.
+var ErrOutcomeKnown = errors.New("the outcome of the submission is not unknown")
 
 // The decisions about a submission of unknown outcome.
 const (
@@ -35,7 +35,7 @@ type Resolution struct {
 }
 
 // ResolveSubmission records what the actor of ctx has decided about a submission of unknown outcome, one of the
-// decisions, and why. Reconciliation goes on either way. [ErrNotUnknown] says that there is nothing to decide.
+// decisions, and why. Reconciliation goes on either way. [ErrOutcomeKnown] says that there is nothing to decide.
 func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
 	if decision != DecisionResend && decision != DecisionReject || reason == "" {
 		return Submission{}, errors.New("resolve submission: want a decision and a reason")
@@ -58,15 +58,15 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 			return err
 		}
 		if s.Outcome != api.OutcomeUnknown {
-			return ErrNotUnknown
+			return ErrOutcomeKnown
 		}
 		now := tx.now()
 		s.Resolved = &Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
 		s.DueAt, s.NextCheckAt = &now, &now // it is asked about once more at once, whatever was decided
 		if decision == DecisionResend {
-			s.Resend = true
+			s.ResendOrdered = true
 		} else {
-			s.Outcome, s.Resend, s.Resending = api.OutcomeResolvedRejected, false, false
+			s.Outcome, s.ResendOrdered, s.ResendUnderWay = api.OutcomeResolvedRejected, false, false
 		}
 		if err := tenant.saveSubmission(ctx, tx, &s); err != nil {
 			return err

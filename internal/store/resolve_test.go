@@ -19,7 +19,7 @@ func asAdministrator(ctx context.Context) context.Context {
 }
 
 // unknown is a submission whose outcome is not known.
-func (f *fixture) unknown(t *testing.T, number string) store.Call {
+func (f *fixture) unknown(t *testing.T, number string) store.SubmissionLease {
 	t.Helper()
 	call := f.submit(t, number)
 	decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
@@ -42,7 +42,7 @@ func TestResolve(t *testing.T) {
 		call := f.submit(t, "INV-9")
 		id := call.Submission.ID
 		_, err := f.ResolveSubmission(ctx, id, store.DecisionResend, because)
-		wantErr(t, err, store.ErrNotUnknown)
+		wantErr(t, err, store.ErrOutcomeKnown)
 		decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
 		for _, wrong := range [][2]string{{store.DecisionReject, ""}, {"accept", because}} {
 			if _, err := f.ResolveSubmission(ctx, id, wrong[0], wrong[1]); err == nil {
@@ -52,7 +52,7 @@ func TestResolve(t *testing.T) {
 		resolved, err := f.ResolveSubmission(ctx, id, store.DecisionResend, because)
 		must(t, err)
 		claimed := f.claimSubmissions(t, 1)
-		if !resolved.Resend || len(claimed) != 1 || !claimed[0].Submission.Resend {
+		if !resolved.ResendOrdered || len(claimed) != 1 || !claimed[0].Submission.ResendOrdered {
 			t.Errorf("resend: %+v, claimed %+v", resolved, claimed)
 		}
 		if _, err = f.ResolveSubmission(ctx, id, store.DecisionReject, because+" twice"); err != nil {

@@ -10,20 +10,20 @@ import (
 	"quittance/api"
 )
 
-// MaxSuccessors is how many references after its own are asked about before a document of an invoice is sent that is older
+// MaxLaterReferences is how many references after its own are asked about before a document of an invoice is sent that is older
 // than the restore. A document that certainly was not taken leaves its reference unused when it is changed, and a
 // restored database has forgotten that; this many times in a row is more than anybody tries.
-const MaxSuccessors = 4
+const MaxLaterReferences = 4
 
 // settingRestored is when the database was restored from a backup, in microseconds since 1970.
 const settingRestored = "restored_at"
 
-// Restored records that this database was restored from a backup: what happened since the backup, it does not know. So
+// MarkRestored records that this database was restored from a backup: what happened since the backup, it does not know. So
 // every open submission is due to be asked about, what was proven about missing documents counts no more, and what an
 // administrator has decided has to be decided anew; nothing of an invoice that exists now is sent before the provider
-// was asked for it ([Call.LookFirst]); and every token is revoked, because some may have been since. It returns how many
+// was asked for it ([SubmissionLease.QueryFirst]); and every token is revoked, because some may have been since. It returns how many
 // submissions are open.
-func (db *DB) Restored(ctx context.Context) (open int64, err error) {
+func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
 		now := micros(t.now())
 		if _, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
@@ -67,7 +67,7 @@ func (t *tx) forgetMissing(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.Resend, s.Resending, s.MissingSince, s.MissingCount = false, false, nil, 0
+		s.ResendOrdered, s.ResendUnderWay, s.MissingSince, s.MissingCount = false, false, nil, 0
 		if err := o.tenant.saveSubmission(ctx, t, &s); err != nil {
 			return err
 		}
@@ -90,16 +90,16 @@ func (r restoredAt) since(created time.Time) (bool, error) {
 	return micros(created) <= at, nil
 }
 
-// Successor is a reference that an invoice may have been submitted under in what a restored database has forgotten.
-type Successor struct {
+// LaterReference is a reference that an invoice may have been submitted under in what a restored database has forgotten.
+type LaterReference struct {
 	ID      ID
 	Ordinal int64
 }
 
-// Successors returns the references after the submission's own that have to be asked about before it is sent: none unless
+// LaterReferences returns the references after the submission's own that have to be asked about before it is sent: none unless
 // the database was restored since its invoice was created.
-func (c Call) Successors(ctx context.Context) ([]Successor, error) {
-	var out []Successor
+func (c SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference, error) {
+	var out []LaterReference
 	err := c.Tenant.read(func(q querier) error {
 		var created int64
 		var restored restoredAt
@@ -111,19 +111,19 @@ func (c Call) Successors(ctx context.Context) ([]Successor, error) {
 		if err != nil || !older {
 			return err
 		}
-		for n := range int64(MaxSuccessors) {
+		for n := range int64(MaxLaterReferences) {
 			ordinal := c.Submission.Ordinal + 1 + n
-			out = append(out, Successor{ID: reference(c.Tenant.id, c.Submission.Invoice, ordinal), Ordinal: ordinal})
+			out = append(out, LaterReference{ID: reference(c.Tenant.id, c.Submission.Invoice, ordinal), Ordinal: ordinal})
 		}
 		return nil
 	})
 	return out, err
 }
 
-// Adopt puts the submission that the provider knows under a later reference in the place of this one, of which it knows
+// AdoptLater puts the submission that the provider knows under a later reference in the place of this one, of which it knows
 // nothing. Its outcome is unknown until the caller, who holds it for lease, has asked. [ErrLeaseLost] says that it is
 // somebody else's turn.
-func (c Call) Adopt(ctx context.Context, known Successor, lease time.Duration) (Call, error) {
+func (c SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, lease time.Duration) (SubmissionLease, error) {
 	t := c.Tenant
 	err := t.write(ctx, "adopt submission", func(ctx context.Context, tx *tx) error {
 		if err := t.lockInvoice(ctx, tx, c.Submission.Invoice); err != nil {

@@ -55,11 +55,11 @@ func TestRestored(t *testing.T) {
 		_, err = f.ResolveSubmission(ctx, open.Submission.ID, store.DecisionResend, because)
 		must(t, err)
 		at := f.Clock.Advance(time.Minute)
-		count, err := f.Restored(ctx)
+		count, err := f.MarkRestored(ctx)
 		must(t, err)
 		after, err := f.tenant.Submission(ctx, open.Submission.ID)
 		must(t, err)
-		if count != 1 || after.MissingCount != 0 || after.MissingSince != nil || after.Resend || !after.DueAt.Equal(at) || !after.NextCheckAt.Equal(at) {
+		if count != 1 || after.MissingCount != 0 || after.MissingSince != nil || after.ResendOrdered || !after.DueAt.Equal(at) || !after.NextCheckAt.Equal(at) {
 			t.Errorf("%d open: %s", count, shown(after))
 		}
 		_, err = f.Authenticate(ctx, [32]byte{7})
@@ -68,13 +68,13 @@ func TestRestored(t *testing.T) {
 		}
 		f.Clock.Advance(time.Second)
 		older, younger := f.begin(t, drafted.ID), f.submit(t, "INV-4")
-		if !older.LookFirst || younger.LookFirst {
-			t.Errorf("looked up first: %v of before, %v of afterwards", older.LookFirst, younger.LookFirst)
+		if !older.QueryFirst || younger.QueryFirst {
+			t.Errorf("looked up first: %v of before, %v of afterwards", older.QueryFirst, younger.QueryFirst)
 		}
 		if !older.Submission.DueAt.Equal(f.Clock.Now().Add(2 * lease)) {
 			t.Errorf("leased until %v", older.Submission.DueAt)
 		}
-		if none, err := younger.Successors(ctx); err != nil || len(none) != 0 {
+		if none, err := younger.LaterReferences(ctx); err != nil || len(none) != 0 {
 			t.Errorf("%v, %v", none, err)
 		}
 	})
@@ -86,15 +86,15 @@ func TestAdopt(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		created := f.create(t, "INV-1")
-		_, err := f.Restored(ctx)
+		_, err := f.MarkRestored(ctx)
 		must(t, err)
 		begun := f.begin(t, created.ID)
-		all, err := begun.Successors(ctx)
+		all, err := begun.LaterReferences(ctx)
 		must(t, err)
-		if len(all) != store.MaxSuccessors || all[1].Ordinal != 3 || slices.ContainsFunc(all, func(s store.Successor) bool { return s.ID == begun.Submission.ID }) {
+		if len(all) != store.MaxLaterReferences || all[1].Ordinal != 3 || slices.ContainsFunc(all, func(s store.LaterReference) bool { return s.ID == begun.Submission.ID }) {
 			t.Fatalf("%+v", all)
 		}
-		adopted, err := begun.Adopt(ctx, all[1], time.Minute)
+		adopted, err := begun.AdoptLater(ctx, all[1], time.Minute)
 		must(t, err)
 		kept, err := f.tenant.Submission(ctx, all[1].ID)
 		must(t, err)
@@ -104,7 +104,7 @@ func TestAdopt(t *testing.T) {
 			!bytes.Equal(document, begun.Document) || !kept.DueAt.Equal(f.Clock.Now().Add(time.Minute)) {
 			t.Errorf("adopted as %s,\nkept as    %s", shown(adopted.Submission), shown(kept))
 		}
-		_, err = begun.Adopt(ctx, all[2], time.Minute)
+		_, err = begun.AdoptLater(ctx, all[2], time.Minute)
 		wantErr(t, err, store.ErrLeaseLost)
 		record(t, adopted, allFour("accepted", true))
 		invoice, err := f.tenant.Invoice(ctx, created.ID)

@@ -90,14 +90,14 @@ func TestAlteredBeforeAnAnswer(t *testing.T) {
 func TestAnsweredReferenceKeepsItsDocument(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		created := f.create(t, "INV-1")
-		refuse := func(call store.Call) {
+		refuse := func(call store.SubmissionLease) {
 			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
 				d := outcome(s, store.OutcomeNotSent)
 				d.Evidence, d.Answered = &store.NewEvidence{Call: "submit", HTTPStatus: 401, Body: []byte("{}")}, true
 				return d
 			})
 		}
-		begin := func(document string) store.Call {
+		begin := func(document string) store.SubmissionLease {
 			as := intent()
 			as.Render = func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte(document), nil, nil }
 			call, begun, err := f.tenant.BeginSubmission(t.Context(), created.ID, as)

@@ -24,7 +24,7 @@ func restoreStates(text string) (invoice.States, map[invoice.Dimension]origin, e
 	if text == "" {
 		return invoice.States{}, nil, nil
 	}
-	words := make(map[invoice.Dimension]invoice.Word, len(invoice.Dimensions))
+	words := make(map[invoice.Dimension]invoice.StoredState, len(invoice.Dimensions))
 	origins := make(map[invoice.Dimension]origin, len(invoice.Dimensions))
 	for line := range strings.SplitSeq(text, "\n") {
 		parts := strings.SplitN(line, " ", 6)
@@ -46,7 +46,7 @@ func restoreStates(text string) (invoice.States, map[invoice.Dimension]origin, e
 		if !slices.Contains(invoice.Dimensions[:], dimension) {
 			return invoice.States{}, nil, errors.New("no dimension")
 		}
-		words[dimension] = invoice.Word{Value: parts[5], Terminal: parts[1] == "1", Meaning: api.Meaning(parts[2])}
+		words[dimension] = invoice.StoredState{Value: parts[5], Terminal: parts[1] == "1", Meaning: api.Meaning(parts[2])}
 		origins[dimension] = from
 	}
 	return invoice.RestoreStates(words), origins, nil

@@ -18,29 +18,29 @@ const OutcomeNotSent api.Outcome = "not_sent"
 
 // Submission is one regulated submission of an invoice: the service's own knowledge of it, and the provider's words.
 type Submission struct {
-	ID            ID
-	Invoice       ID
-	Connection    ID
-	Ordinal       int64
-	Current       bool
-	Number        string
-	Outcome       api.Outcome
-	AttemptedAt   time.Time
-	SentAt        time.Time // when it was last handed to the provider; the same as AttemptedAt unless it was sent again
-	Resend        bool      // an administrator has decided that it is to be sent again
-	Resending     bool      // that decision is being carried out: no answer to the repeat has been recorded yet
-	Reference     *string   // the provider's own identifier
-	Sequence      *int64    // the highest provider sequence merged into States
-	LastCheckedAt *time.Time
-	LastStatus    int      // HTTP status of the previous answer, 0 before the first
-	LastSHA256    [32]byte // digest of the previous answer
-	PollWait      time.Duration
-	MissingSince  *time.Time // when the provider first said that it has no such document
-	MissingCount  int        // how often in a row it has said so
-	TerminalAt    *time.Time
-	Evidence      int64      // number of evidence entries
-	DueAt         *time.Time // when it is work, or its lease ends
-	NextCheckAt   *time.Time // when the provider is asked next, as it was decided; a claim does not move it
+	ID             ID
+	Invoice        ID
+	Connection     ID
+	Ordinal        int64
+	Current        bool
+	Number         string
+	Outcome        api.Outcome
+	AttemptedAt    time.Time
+	SentAt         time.Time // when it was last handed to the provider; the same as AttemptedAt unless it was sent again
+	ResendOrdered  bool      // an administrator has decided that it is to be sent again
+	ResendUnderWay bool      // that decision is being carried out: no answer to the repeat has been recorded yet
+	Reference      *string   // the provider's own identifier
+	Sequence       *int64    // the highest provider sequence merged into States
+	LastCheckedAt  *time.Time
+	LastStatus     int      // HTTP status of the previous answer, 0 before the first
+	LastSHA256     [32]byte // digest of the previous answer
+	PollWait       time.Duration
+	MissingSince   *time.Time // when the provider first said that it has no such document
+	MissingCount   int        // how often in a row it has said so
+	TerminalAt     *time.Time
+	Evidence       int64      // number of evidence entries
+	DueAt          *time.Time // when it is work, or its lease ends
+	NextCheckAt    *time.Time // when the provider is asked next, as it was decided; a claim does not move it
 	// Resolved is what an administrator has decided while the outcome was unknown; nil when nobody had to.
 	Resolved *Resolution
 	States   invoice.States
@@ -53,7 +53,7 @@ type Submission struct {
 	head   []byte
 	// heldUntil is when the connection, being in trouble, is tried again; nil when it is well.
 	heldUntil *time.Time
-	// version and updatedAt are those of its invoice after [Call.Record]; zero elsewhere.
+	// version and updatedAt are those of its invoice after [SubmissionLease.Record]; zero elsewhere.
 	version   int64
 	updatedAt time.Time
 
@@ -77,16 +77,16 @@ const (
 // resend is what the column holds for a submission.
 func (s *Submission) resend() int64 {
 	switch {
-	case s.Resend:
+	case s.ResendOrdered:
 		return resendOrdered
-	case s.Resending:
+	case s.ResendUnderWay:
 		return resendUnderWay
 	}
 	return resendNone
 }
 
-// Sent tells whether the submission may have reached the provider.
-func (s *Submission) Sent() bool { return s.Outcome != OutcomeNotSent }
+// MaybeSent tells whether the submission may have reached the provider.
+func (s *Submission) MaybeSent() bool { return s.Outcome != OutcomeNotSent }
 
 // submissionColumns are a submission and what belongs to it: a line for each dimension of which the provider has said
 // something (no word holds a control character; see [restoreStates]), and until when its connection is held. The document, the largest part by far,
@@ -122,7 +122,7 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	if s.States, s.origins, err = restoreStates(states.V); err != nil {
 		return Submission{}, fmt.Errorf("stored states of submission %s: %w", s.ID, err)
 	}
-	s.SentAt, s.Resend, s.Resending = instant(sent), resend == resendOrdered, resend == resendUnderWay
+	s.SentAt, s.ResendOrdered, s.ResendUnderWay = instant(sent), resend == resendOrdered, resend == resendUnderWay
 	s.Reference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
 	if sequence.Valid {
 		s.Sequence = &sequence.V
@@ -216,29 +216,29 @@ type Intent struct {
 	// Render makes the exact document for the provider, or names what is missing. It is pure.
 	Render func(draft *api.Draft, seller *api.Profile, reference string) (document []byte, missing []string, err error)
 	// Lease is how long the caller's provider call may take before reconciliation may look the reference up, and
-	// LookFirst the same for a call with [Call.LookFirst].
-	Lease, LookFirst time.Duration
+	// QueryFirstLease the same for a call with [SubmissionLease.QueryFirst].
+	Lease, QueryFirstLease time.Duration
 }
 
-// Call is the right to speak to the provider about one submission.
-type Call struct {
+// SubmissionLease is the right to speak to the provider about one submission.
+type SubmissionLease struct {
 	Tenant     *Tenant
 	Submission Submission
 	Connection Connection
 	// Document is exactly what is to be sent; nil when the provider is only to be asked.
 	Document []byte
 
-	// LookFirst tells that this database was restored from a backup since the invoice was created: the provider may have
+	// QueryFirst tells that this database was restored from a backup since the invoice was created: the provider may have
 	// its document, which has to be asked for before anything is sent.
-	LookFirst bool
+	QueryFirst bool
 
 	probe   bool    // the one call that a connection in trouble may make
 	invoice Invoice // as it was left by BeginSubmission
 }
 
-// Submitted returns the invoice of a call that [Tenant.BeginSubmission] returned, with its submission as [Call.Record]
+// Submitted returns the invoice of a call that [Tenant.BeginSubmission] returned, with its submission as [SubmissionLease.Record]
 // returned it, or as it was found: what a reader would find at that moment.
-func (c Call) Submitted(s Submission) Invoice {
+func (c SubmissionLease) Submitted(s Submission) Invoice {
 	found := c.invoice
 	found.Submission = &s
 	if s.version > 0 {
@@ -249,9 +249,9 @@ func (c Call) Submitted(s Submission) Invoice {
 
 // BeginSubmission commits the intent to submit an invoice under a permanent reference. When a submission with an
 // outcome is recorded already, it returns that and begun is false: nothing is to be sent.
-func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (call Call, begun bool, err error) {
+func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (call SubmissionLease, begun bool, err error) {
 	err = t.write(ctx, "begin submission", func(ctx context.Context, tx *tx) error {
-		call, begun = Call{Tenant: t}, false
+		call, begun = SubmissionLease{Tenant: t}, false
 		found, err := t.invoice(ctx, tx, invoiceID, t.db.lock)
 		if err != nil {
 			return err
@@ -273,7 +273,7 @@ func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Inten
 }
 
 // begin checks the draft and the connection, reserves the number and writes the intent.
-func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent, call *Call) error {
+func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent, call *SubmissionLease) error {
 	g, err := t.grounds(ctx, tx, found)
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if err != nil {
 		return err
 	}
-	if call.LookFirst, err = g.restored.since(found.CreatedAt); err != nil {
+	if call.QueryFirst, err = g.restored.since(found.CreatedAt); err != nil {
 		return err
 	}
 	document, missing, err := intent.Render(&found.Draft, &g.account.Profile, s.ID.String())
@@ -315,8 +315,8 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	begun := s.AttemptedAt
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
 	lease := intent.Lease
-	if call.LookFirst {
-		lease = intent.LookFirst
+	if call.QueryFirst {
+		lease = intent.QueryFirstLease
 	}
 	s.DueAt, s.PollWait = new(now.Add(lease)), 0
 	s.NextCheckAt = s.DueAt
@@ -446,7 +446,7 @@ func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
 // BeginResend commits the intent to send a submission again under its reference, before any byte of it leaves. What
 // was heard about a missing document counts from anew, and an administrator's decision is used up unless the repeat turns out
 // not to have been taken. [ErrLeaseLost] says that it is somebody else's turn.
-func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error) {
+func (c SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (SubmissionLease, error) {
 	t := c.Tenant
 	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {
 		// As everywhere, so that the states are those that stand with the row.
@@ -465,7 +465,7 @@ func (c Call) BeginResend(ctx context.Context, lease time.Duration) (Call, error
 		}
 		now := tx.now()
 		s.SentAt, s.MissingSince, s.MissingCount, s.DueAt = now, nil, 0, new(now.Add(lease))
-		s.Resend, s.Resending = false, s.Resend
+		s.ResendOrdered, s.ResendUnderWay = false, s.ResendOrdered
 		s.lease++
 		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err

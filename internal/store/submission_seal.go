@@ -37,7 +37,7 @@ func (s *Submission) row() [32]byte {
 		hash.optional(textOrNil(text))
 	}
 	for _, dimension := range invoice.Dimensions {
-		word, from := s.States.Word(dimension), s.origins[dimension]
+		word, from := s.States.Stored(dimension), s.origins[dimension]
 		hash.field([]byte(word.Value))
 		hash.number(flag(word.Terminal))
 		hash.field([]byte(word.Meaning))

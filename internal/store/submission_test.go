@@ -85,7 +85,7 @@ func TestRefusals(t *testing.T) {
 		}
 		change := func(_ store.Connection, err error) { t.Helper(); must(t, err) }
 		release := "R-1"
-		try := func(id store.ID, complete bool) (store.Call, bool, error) {
+		try := func(id store.ID, complete bool) (store.SubmissionLease, bool, error) {
 			i := intent()
 			i.Environment, i.Release = "production", release
 			if !complete {
@@ -231,7 +231,7 @@ func TestNotSent(t *testing.T) {
 		ctx := t.Context()
 		call := f.submit(t, "INV-1")
 		notSent := decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
-		if notSent.Sent() || notSent.DueAt != nil {
+		if notSent.MaybeSent() || notSent.DueAt != nil {
 			t.Errorf("not sent: %s", shown(notSent))
 		}
 		again, err := f.tenant.Invoice(ctx, call.Submission.Invoice)
@@ -289,7 +289,7 @@ func TestOrderedResend(t *testing.T) {
 		call := f.submit(t, "INV-1")
 		decide(t, call, func(s store.Submission, now time.Time) store.Decision {
 			d := outcome(s, api.OutcomeUnknown)
-			d.Resend, d.DueAt = true, &now
+			d.ResendOrdered, d.DueAt = true, &now
 			return d
 		})
 		for _, taken := range []bool{false, true} {
@@ -297,18 +297,18 @@ func TestOrderedResend(t *testing.T) {
 			must(t, err)
 			kept, err := f.tenant.Submission(ctx, call.Submission.ID)
 			must(t, err)
-			if kept.Resend || !kept.Resending || again.Submission.Resend || !again.Submission.Resending {
-				t.Errorf("while it is sent again the decision stands: %v, and is being carried out: %v", kept.Resend, kept.Resending)
+			if kept.ResendOrdered || !kept.ResendUnderWay || again.Submission.ResendOrdered || !again.Submission.ResendUnderWay {
+				t.Errorf("while it is sent again the decision stands: %v, and is being carried out: %v", kept.ResendOrdered, kept.ResendUnderWay)
 			}
 			decide(t, again, func(s store.Submission, now time.Time) store.Decision {
 				d := outcome(s, api.OutcomeUnknown)
-				d.Resend, d.DueAt = s.Resending && !taken, &now
+				d.ResendOrdered, d.DueAt = s.ResendUnderWay && !taken, &now
 				return d
 			})
 			kept, err = f.tenant.Submission(ctx, call.Submission.ID)
 			must(t, err)
-			if kept.Resend == taken || kept.Resending {
-				t.Errorf("taken %v: afterwards the decision stands: %v, and is being carried out: %v", taken, kept.Resend, kept.Resending)
+			if kept.ResendOrdered == taken || kept.ResendUnderWay {
+				t.Errorf("taken %v: afterwards the decision stands: %v, and is being carried out: %v", taken, kept.ResendOrdered, kept.ResendUnderWay)
 			}
 		}
 	})
@@ -340,7 +340,7 @@ func TestBeginResend(t *testing.T) {
 		if !bytes.Equal(again.Document, call.Document) || claimed[0].Document != nil {
 			t.Errorf("to be sent is %s, want %s, and only after this", again.Document, call.Document)
 		}
-		if shown(again.Submission) != shown(kept) || kept.MissingSince != nil || kept.MissingCount != 0 || kept.Resend || !kept.SentAt.Equal(at) ||
+		if shown(again.Submission) != shown(kept) || kept.MissingSince != nil || kept.MissingCount != 0 || kept.ResendOrdered || !kept.SentAt.Equal(at) ||
 			!kept.AttemptedAt.Equal(missing) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(time.Minute)) {
 			t.Errorf("sent again as %s,\nkept as %s", shown(again.Submission), shown(kept))
 		}

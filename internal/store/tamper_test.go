@@ -54,16 +54,16 @@ var notProven = map[string]string{
 
 // rules are those of the service.
 func rules() store.Replay {
-	return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.Sent}
+	return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice}
 }
 
 // scripted answers with what it is told to, and otherwise as the simulator does.
 type scripted struct {
 	*provider.Simulator
-	next []provider.Answer
+	next []provider.Response
 }
 
-func (s *scripted) pop() (a provider.Answer, ok bool) {
+func (s *scripted) pop() (a provider.Response, ok bool) {
 	if len(s.next) == 0 {
 		return a, false
 	}
@@ -71,7 +71,7 @@ func (s *scripted) pop() (a provider.Answer, ok bool) {
 	return a, true
 }
 
-func (s *scripted) Submit(ctx context.Context, doc provider.Document) provider.Answer {
+func (s *scripted) Submit(ctx context.Context, doc provider.Document) provider.Response {
 	real := s.Simulator.Submit(ctx, doc)
 	if a, ok := s.pop(); ok {
 		return a
@@ -79,7 +79,7 @@ func (s *scripted) Submit(ctx context.Context, doc provider.Document) provider.A
 	return real
 }
 
-func (s *scripted) Status(ctx context.Context, reference string) provider.Answer {
+func (s *scripted) Status(ctx context.Context, reference string) provider.Response {
 	if a, ok := s.pop(); ok {
 		return a
 	}
@@ -125,15 +125,15 @@ func (f *fixture) story(t *testing.T) {
 	submit("INV-DONE")
 	poll(6)
 	submit("INV-UNDER-WAY")
-	unclear := provider.Answer{Kind: provider.Unclear, HTTPStatus: 500, MediaType: "text/html", Body: []byte("<html>")}
-	adapter.next = []provider.Answer{unclear}
+	unclear := provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500, MediaType: "text/html", Body: []byte("<html>")}
+	adapter.next = []provider.Response{unclear}
 	contradicted := submit("INV-CONTRADICTED")
 	_, err = f.ResolveSubmission(ctx, contradicted, store.DecisionReject, "they said so")
 	must(t, err)
 	poll(1)
 	echo := unclear
 	echo.Echoed, echo.Body = true, []byte("sealed-canary")
-	adapter.next = []provider.Answer{echo}
+	adapter.next = []provider.Response{echo}
 	submit("INV-WITHHELD")
 	withheld := real("y", "sealed-canary")
 	withheld.Withheld = true

@@ -35,12 +35,12 @@ func TestNoTenant(t *testing.T) {
 // TestNoWork: the zero values of what carries a tenant refuse as well.
 func TestNoWork(t *testing.T) {
 	ctx := t.Context()
-	_, err := store.Call{}.Record(ctx, func(store.Submission, bool, time.Time) (store.Decision, error) {
+	_, err := store.SubmissionLease{}.Record(ctx, func(store.Submission, bool, time.Time) (store.Decision, error) {
 		t.Error("a decision was asked for")
 		return store.Decision{}, nil
 	})
 	wantErr(t, err, store.ErrNoTenant)
-	_, err = store.Call{}.BeginResend(ctx, time.Second)
+	_, err = store.SubmissionLease{}.BeginResend(ctx, time.Second)
 	wantErr(t, err, store.ErrNoTenant)
 	wantErr(t, store.Delivery{}.Settle(ctx, store.Attempt{}, store.Settlement{}), store.ErrNoTenant)
 	_, err = store.Queue{}.ClaimDeliveries(ctx, 1, time.Second)

@@ -128,7 +128,7 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	if field, what := check.conclude(sealed, form, at); what != "" {
 		return v.at(KindSubmission, id, 0, field, what), nil
 	}
-	if s.Current && s.Sent() {
+	if s.Current && s.MaybeSent() {
 		return v.shown(ctx, &s)
 	}
 	return nil, nil

@@ -91,7 +91,7 @@ func (s Submission) WireRecord() api.SubmissionRecord {
 // details say more of each state than its word.
 func (s Submission) details() api.StateDetails {
 	detail := func(dimension invoice.Dimension) *api.StateDetail {
-		word := s.States.Word(dimension)
+		word := s.States.Stored(dimension)
 		if word.Value == "" {
 			return nil
 		}
@@ -110,7 +110,7 @@ func (s Submission) details() api.StateDetails {
 func (e Evidence) Wire() api.Evidence {
 	return api.Evidence{ID: e.ID.String(), SubmissionID: e.Submission.String(), Ordinal: e.Ordinal, ReceivedAt: e.ReceivedAt, Call: e.Call,
 		HTTPStatus: e.HTTPStatus, MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Truncated: e.Truncated,
-		Withheld: e.Withheld, Words: e.Words, Previous: hex.EncodeToString(e.Previous[:]), Digest: hex.EncodeToString(e.Digest[:])}
+		Withheld: e.Withheld, Words: e.StateValues, Previous: hex.EncodeToString(e.Previous[:]), Digest: hex.EncodeToString(e.Digest[:])}
 }
 
 // Wire is the delivery as a list shows it.

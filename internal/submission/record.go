@@ -27,7 +27,7 @@ const (
 // hearing is one answer of the provider, and what is needed to judge it.
 type hearing struct {
 	call   string
-	answer provider.Answer
+	answer provider.Response
 	// began is when the call began, by the store's clock. An answer is as old as its question, however long the process stood
 	// still before it could record it.
 	began   time.Time
@@ -44,7 +44,7 @@ type hearing struct {
 // decide says what the answer changes. It is pure: a function of the submission as it stands, locked, and the answer.
 func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
 	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, Reference: s.Reference, Sequence: s.Sequence, MissingSince: s.MissingSince,
-		MissingCount: s.MissingCount, Resend: s.Resend, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
+		MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
 	if h.call == callSubmit && h.answer.Kind != provider.NotSent {
 		s.SentAt = later(s.SentAt, h.began) // a process may stand still between its intent and its call
 		d.SentAt = s.SentAt
@@ -62,12 +62,12 @@ func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.D
 		h.ignorance(&d, s, leased)
 	}
 	d.FailureReason, d.RetryAfter = h.trouble(readable), h.answer.RetryAfter
-	h.schedule(&d, s, d.Outcome != s.Outcome || len(d.Write) > 0 && !change.Stale, now)
+	h.schedule(&d, s, d.Outcome != s.Outcome || len(d.WriteStates) > 0 && !change.Stale, now)
 	switch {
 	case h.first:
-		d.Hold = h.clears(s, leased)
+		d.KeepLease = h.clears(s, leased)
 	case h.hold:
-		d.Hold = h.allowsResend(after(s, d))
+		d.KeepLease = h.allowsResend(after(s, d))
 	}
 	return d, nil
 }
@@ -95,13 +95,13 @@ func (h hearing) report(s store.Submission) (invoice.Report, bool) {
 
 // leaks tells whether what would be kept of a report in clear holds our credential.
 func (h hearing) leaks(report invoice.Report) bool {
-	if !h.answer.Echoed || h.profile.Echoes == nil {
+	if !h.answer.Echoed || h.profile.EchoesCredential == nil {
 		return false
 	}
-	leaks := h.profile.Echoes(report.ProviderReference)
+	leaks := h.profile.EchoesCredential(report.ProviderReference)
 	for _, dimension := range invoice.Dimensions {
 		word, _, _ := report.States.Get(dimension)
-		leaks = leaks || h.profile.Echoes(word)
+		leaks = leaks || h.profile.EchoesCredential(word)
 	}
 	return leaks
 }
@@ -131,7 +131,7 @@ func (h hearing) evidence(report invoice.Report, readable bool) *store.NewEviden
 		mediaType = "" // it may be where the credential stands
 	}
 	return &store.NewEvidence{Call: h.call, HTTPStatus: h.answer.HTTPStatus, MediaType: mediaType,
-		Body: h.answer.Body, Truncated: h.answer.Truncated, Withheld: h.answer.Echoed, Words: said,
+		Body: h.answer.Body, Truncated: h.answer.Truncated, Withheld: h.answer.Echoed, StateValues: said,
 		Report: retained}
 }
 
@@ -146,8 +146,8 @@ func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Rep
 		return change
 	}
 	for _, dimension := range invoice.Dimensions {
-		if merged.Word(dimension) != s.States.Word(dimension) {
-			d.Write = append(d.Write, dimension)
+		if merged.Stored(dimension) != s.States.Stored(dimension) {
+			d.WriteStates = append(d.WriteStates, dimension)
 		}
 	}
 	d.States, d.Sequence = merged, &report.Sequence
@@ -161,14 +161,14 @@ func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Rep
 	} else if s.Outcome == api.OutcomeResolvedRejected && outcome != api.OutcomeRejected {
 		d.Contradicts = s.Resolved.ContradictedAt == nil
 	}
-	d.Events = invoice.Events(change, invoice.Occasion{First: s.Sequence == nil, OutcomeChanged: d.Outcome != s.Outcome,
+	d.Events = invoice.Events(change, invoice.EventContext{First: s.Sequence == nil, OutcomeChanged: d.Outcome != s.Outcome,
 		TerminalAnnounced: s.TerminalAt != nil})
 	return change
 }
 
 // learnt tells whether a report has changed what is known.
 func (h hearing) learnt(d store.Decision, s store.Submission) bool {
-	return len(d.Write) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !same(d.Reference, s.Reference) || !same(d.Sequence, s.Sequence)
+	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !same(d.Reference, s.Reference) || !same(d.Sequence, s.Sequence)
 }
 
 func same[T comparable](a, b *T) bool {
@@ -188,7 +188,7 @@ func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool) {
 	if h.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && (h.answer.Kind == provider.NotSent || h.answer.Kind == provider.Refused) {
 		// Nothing was taken this time either: what justified the repeat still does, be it an administrator's decision or what
 		// the provider had said twice.
-		if d.Resend = s.Resending; !s.Resending {
+		if d.ResendOrdered = s.ResendUnderWay; !s.ResendUnderWay {
 			d.MissingSince, d.MissingCount = &h.began, provenMissing
 		}
 		return
@@ -213,7 +213,7 @@ func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool) {
 // mayResend tells whether the rules allow to send a submission again under its reference: the adapter's references are
 // idempotent and the provider has twice said that it has no such document, or an administrator has decided it.
 func mayResend(s store.Submission, p provider.Profile) bool {
-	return s.Outcome == api.OutcomeUnknown && (s.Resend || p.Idempotent && s.MissingCount >= provenMissing)
+	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || p.Idempotent && s.MissingCount >= provenMissing)
 }
 
 // allowsResend tells whether a submission, as it stands after the answer, is sent again now: the rules allow it, and the
@@ -221,7 +221,7 @@ func mayResend(s store.Submission, p provider.Profile) bool {
 // provider that cannot say; one that does not answer at all is not sent anything.
 func (h hearing) allowsResend(s store.Submission) bool {
 	answered := h.answer.Kind == provider.UnknownReference
-	if s.Resend {
+	if s.ResendOrdered {
 		answered = answered || h.answer.Kind != provider.Refused && h.answer.HTTPStatus != 0 && h.answer.HTTPStatus < http.StatusInternalServerError
 	}
 	return answered && mayResend(s, h.profile)

@@ -28,7 +28,7 @@ func open() store.Submission {
 }
 
 // judge applies decide to an answer and returns the submission as the store would have it after that.
-func judge(t require, s store.Submission, call string, answer provider.Answer, leased bool, now time.Time) (store.Submission, store.Decision) {
+func judge(t require, s store.Submission, call string, answer provider.Response, leased bool, now time.Time) (store.Submission, store.Decision) {
 	t.Helper()
 	h := hearing{call: call, answer: answer, began: now.Add(-answer.Duration), profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout, polling: pace}
 	d, err := h.decide(s, leased, now)
@@ -59,13 +59,13 @@ type require interface {
 }
 
 // reported is a provider's document with states.
-func reported(s store.Submission, status string, sequence int64, states map[string]any) provider.Answer {
+func reported(s store.Submission, status string, sequence int64, states map[string]any) provider.Response {
 	body, err := json.Marshal(map[string]any{"reference": s.ID.String(), "provider_reference": "P-1", "status": status, "sequence": sequence,
 		"reported_at": "2026-03-01T09:00:00Z", "states": states})
 	if err != nil {
 		panic(err) // maps of plain values
 	}
-	return provider.Answer{Kind: provider.Answered, HTTPStatus: 200, MediaType: "application/json", Body: body}
+	return provider.Response{Kind: provider.Answered, HTTPStatus: 200, MediaType: "application/json", Body: body}
 }
 
 func word(value string, terminal bool) map[string]any {
@@ -79,11 +79,11 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 	other := open()
 	other.ID = store.ID{9}
 	states := map[string]any{"submission_state": word("accepted_by_provider", true)}
-	unclear := func(status int, body string) provider.Answer {
-		return provider.Answer{Kind: provider.Unclear, HTTPStatus: status, Body: []byte(body)}
+	unclear := func(status int, body string) provider.Response {
+		return provider.Response{Kind: provider.Ambiguous, HTTPStatus: status, Body: []byte(body)}
 	}
 	for name, c := range map[string]struct {
-		answer provider.Answer
+		answer provider.Response
 		want   api.Outcome
 	}{
 		"accepted":                   {reported(s, "accepted", 1, states), api.OutcomeAcknowledged},
@@ -91,18 +91,18 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 		"rejected":                   {reported(s, "rejected", 1, states), api.OutcomeRejected},
 		"a status of another world":  {reported(s, "perhaps", 1, states), api.OutcomeUnknown},
 		"a report on another one":    {reported(other, "accepted", 1, states), api.OutcomeUnknown},
-		"garbage with 200":           {provider.Answer{Kind: provider.Answered, HTTPStatus: 200, Body: []byte("<html>accepted")}, api.OutcomeUnknown},
-		"nothing with 200":           {provider.Answer{Kind: provider.Answered, HTTPStatus: 200}, api.OutcomeUnknown},
-		"certainly not sent":         {provider.Answer{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, store.OutcomeNotSent},
-		"refused before reading":     {provider.Answer{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")}, store.OutcomeNotSent},
-		"time-out":                   {provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, api.OutcomeUnknown},
+		"garbage with 200":           {provider.Response{Kind: provider.Answered, HTTPStatus: 200, Body: []byte("<html>accepted")}, api.OutcomeUnknown},
+		"nothing with 200":           {provider.Response{Kind: provider.Answered, HTTPStatus: 200}, api.OutcomeUnknown},
+		"certainly not sent":         {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, store.OutcomeNotSent},
+		"refused before reading":     {provider.Response{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")}, store.OutcomeNotSent},
+		"time-out":                   {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, api.OutcomeUnknown},
 		"500":                        {unclear(500, "{}"), api.OutcomeUnknown},
 		"422":                        {unclear(422, "{}"), api.OutcomeUnknown},
-		"404 unknown reference":      {provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}, api.OutcomeUnknown},
+		"404 unknown reference":      {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}, api.OutcomeUnknown},
 		"a rejection in a 500":       {unclear(500, string(reported(s, "rejected", 1, states).Body)), api.OutcomeUnknown},
 		"an acceptance in a 409":     {unclear(409, string(reported(s, "accepted", 1, states).Body)), api.OutcomeUnknown},
-		"a redirect":                 {provider.Answer{Kind: provider.Unclear, HTTPStatus: 302, ErrorClass: provider.ClassRedirect}, api.OutcomeUnknown},
-		"an answer that is too long": {provider.Answer{Kind: provider.Unclear, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge, Truncated: true}, api.OutcomeUnknown},
+		"a redirect":                 {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 302, ErrorClass: provider.ClassRedirect}, api.OutcomeUnknown},
+		"an answer that is too long": {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge, Truncated: true}, api.OutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after, d := judge(t, s, callSubmit, c.answer, true, began.Add(time.Second))
@@ -110,8 +110,8 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 				t.Errorf("outcome %q, want %q", after.Outcome, c.want)
 			}
 			known := c.want == api.OutcomeAcknowledged || c.want == api.OutcomeRejected
-			if !known && (len(d.Events) > 0 || len(d.Write) > 0 || after.States != invoice.States{}) {
-				t.Errorf("an answer that is no report made %v and %v", d.Events, d.Write)
+			if !known && (len(d.Events) > 0 || len(d.WriteStates) > 0 || after.States != invoice.States{}) {
+				t.Errorf("an answer that is no report made %v and %v", d.Events, d.WriteStates)
 			}
 			if (d.Evidence != nil) != (c.answer.HTTPStatus != 0) {
 				t.Errorf("evidence %v of an answer with status %d", d.Evidence, c.answer.HTTPStatus)
@@ -126,12 +126,12 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 // TestLateAnswers: an answer whose lease is lost is kept and may tell more, and takes nothing back.
 func TestLateAnswers(t *testing.T) {
 	s := open()
-	after, _ := judge(t, s, callSubmit, provider.Answer{Kind: provider.NotSent}, false, began)
+	after, _ := judge(t, s, callSubmit, provider.Response{Kind: provider.NotSent}, false, began)
 	if after.Outcome == store.OutcomeNotSent {
 		t.Error("a worker that has lost its lease made the invoice a draft again")
 	}
 	known, _ := judge(t, s, callStatus, reported(s, "accepted", 3, map[string]any{"receiver_state": word("accepted", true)}), true, began)
-	for name, answer := range map[string]provider.Answer{
+	for name, answer := range map[string]provider.Response{
 		"not sent": {Kind: provider.NotSent}, "refused": {Kind: provider.Refused, HTTPStatus: 403}, "missing": {Kind: provider.UnknownReference, HTTPStatus: 404},
 		"older": reported(s, "rejected", 2, map[string]any{"receiver_state": word("sent", false)}),
 	} {
@@ -162,7 +162,7 @@ func TestEveryWordIsToldOnce(t *testing.T) {
 	}
 	s, now := open(), began
 	for n, step := range []struct {
-		answer   provider.Answer
+		answer   provider.Response
 		events   []api.EventKind
 		evidence int64
 		asked    bool
@@ -172,7 +172,7 @@ func TestEveryWordIsToldOnce(t *testing.T) {
 		{reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), []api.EventKind{changed}, 2, true},
 		{reported(s, "accepted", 3, map[string]any{"submission_state": word("accepted_by_provider", true)}), []api.EventKind{updated, changed}, 3, true},
 		{reported(s, "accepted", 2, map[string]any{"receiver_state": word("older", false)}), nil, 4, true},
-		{provider.Answer{Kind: provider.Unclear, HTTPStatus: 503, Body: []byte("later")}, nil, 5, true},
+		{provider.Response{Kind: provider.Ambiguous, HTTPStatus: 503, Body: []byte("later")}, nil, 5, true},
 		{reported(s, "accepted", 4, all("accepted", true)), []api.EventKind{changed, terminal}, 6, false},
 		{reported(s, "accepted", 5, all("reopened", false)), []api.EventKind{changed}, 7, true},
 		{reported(s, "accepted", 6, all("accepted", true)), []api.EventKind{changed}, 8, false},
@@ -189,10 +189,10 @@ func TestEveryWordIsToldOnce(t *testing.T) {
 // TestResendRule: sent again only when the provider has twice, a minute apart and later than twice the call's time-out,
 // said that it has no such document, and only where references are idempotent or an administrator says so.
 func TestResendRule(t *testing.T) {
-	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
 	idempotent := provider.Profile{Idempotent: true}
 	s, now := open(), began
-	s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout, Duration: timeout}, true, now.Add(timeout))
+	s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout, Duration: timeout}, true, now.Add(timeout))
 	for n, step := range []struct {
 		after time.Duration
 		count int
@@ -208,7 +208,7 @@ func TestResendRule(t *testing.T) {
 	if mayResend(s, provider.Profile{}) {
 		t.Error("sent again although references are not idempotent")
 	}
-	s.Resend = true
+	s.ResendOrdered = true
 	if !mayResend(s, provider.Profile{}) {
 		t.Error("an administrator's decision is ignored")
 	}
@@ -224,30 +224,30 @@ func TestRefusedResend(t *testing.T) {
 	idempotent := provider.Profile{Idempotent: true}
 	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
 		ordered := open()
-		ordered.Outcome, ordered.SentAt, ordered.Resending = api.OutcomeUnknown, began.Add(time.Hour), true
-		refused, d := judge(t, ordered, callSubmit, provider.Answer{Kind: kind}, true, began.Add(time.Hour))
-		if !d.Resend || refused.MissingCount != 0 || refused.MissingSince != nil || refused.DueAt == nil {
-			t.Errorf("%v: after a repeat that an administrator ordered, decision stands: %v, missing %d times", kind, d.Resend, refused.MissingCount)
+		ordered.Outcome, ordered.SentAt, ordered.ResendUnderWay = api.OutcomeUnknown, began.Add(time.Hour), true
+		refused, d := judge(t, ordered, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
+		if !d.ResendOrdered || refused.MissingCount != 0 || refused.MissingSince != nil || refused.DueAt == nil {
+			t.Errorf("%v: after a repeat that an administrator ordered, decision stands: %v, missing %d times", kind, d.ResendOrdered, refused.MissingCount)
 		}
-		missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
-		refused.Resend, refused.Resending = false, false // what a crash leaves of the decision
+		missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+		refused.ResendOrdered, refused.ResendUnderWay = false, false // what a crash leaves of the decision
 		if once, _ := judge(t, refused, callStatus, missing, true, began.Add(2*time.Hour)); once.MissingCount != 1 || mayResend(once, idempotent) {
 			t.Errorf("%v: one answer of the provider is taken for %d", kind, once.MissingCount)
 		}
-		if taken, d := judge(t, ordered, callSubmit, provider.Answer{Kind: provider.Unclear}, true, began.Add(time.Hour)); d.Resend || mayResend(taken, idempotent) {
+		if taken, d := judge(t, ordered, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, began.Add(time.Hour)); d.ResendOrdered || mayResend(taken, idempotent) {
 			t.Errorf("%v: the decision stands after a repeat that may have been taken", kind)
 		}
 	}
 	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
 		s := open()
 		s.Outcome, s.SentAt = api.OutcomeUnknown, began.Add(time.Hour)
-		s, _ = judge(t, s, callSubmit, provider.Answer{Kind: kind}, true, began.Add(time.Hour))
+		s, _ = judge(t, s, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
 		if s.Outcome != api.OutcomeUnknown || !mayResend(s, provider.Profile{Idempotent: true}) || s.DueAt == nil {
 			t.Errorf("%v: outcome %s, heard %d times", kind, s.Outcome, s.MissingCount)
 		}
 		lost := open()
 		lost.Outcome = api.OutcomeUnknown
-		if lost, _ = judge(t, lost, callSubmit, provider.Answer{Kind: kind}, false, began); mayResend(lost, provider.Profile{Idempotent: true}) {
+		if lost, _ = judge(t, lost, callSubmit, provider.Response{Kind: kind}, false, began); mayResend(lost, provider.Profile{Idempotent: true}) {
 			t.Errorf("%v: a worker without a lease proves something", kind)
 		}
 	}
@@ -257,7 +257,7 @@ func TestRefusedResend(t *testing.T) {
 // nothing is read from it; one that carries it elsewhere is read.
 func TestAWordThatEchoesIsNotKept(t *testing.T) {
 	const credential = "canary-credential"
-	profile := provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Echoes: func(text string) bool { return strings.Contains(text, credential) }}
+	profile := provider.Profile{Vocabulary: provider.ProtocolVocabulary(), EchoesCredential: func(text string) bool { return strings.Contains(text, credential) }}
 	for name, c := range map[string]struct {
 		word string
 		read bool
@@ -265,7 +265,7 @@ func TestAWordThatEchoesIsNotKept(t *testing.T) {
 		answer := reported(open(), "accepted", 1, map[string]any{"receiver_state": word(c.word, false)})
 		answer.Echoed = true
 		d, err := hearing{call: callStatus, answer: answer, profile: profile, timeout: timeout, polling: pace}.decide(open(), true, began)
-		if err != nil || !d.Evidence.Withheld || (len(d.Write) > 0) != c.read || (len(d.Evidence.Words) > 0) != c.read || (len(d.Events) > 0) != c.read {
+		if err != nil || !d.Evidence.Withheld || (len(d.WriteStates) > 0) != c.read || (len(d.Evidence.StateValues) > 0) != c.read || (len(d.Events) > 0) != c.read {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
@@ -273,10 +273,10 @@ func TestAWordThatEchoesIsNotKept(t *testing.T) {
 
 // TestResendIsAskedForWhenItCounts: the two answers are asked for as soon as they count, not when a doubled wait ends.
 func TestResendIsAskedForWhenItCounts(t *testing.T) {
-	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
 	questions := 0
-	for s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear}, true, now); s.MissingCount < 2; questions++ {
+	for s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now); s.MissingCount < 2; questions++ {
 		now = *s.DueAt
 		s, _ = judge(t, s, callStatus, missing, true, now)
 	}
@@ -288,9 +288,9 @@ func TestResendIsAskedForWhenItCounts(t *testing.T) {
 // TestUnknownKeepsItsPace: a provider that says that it has no such document is asked again no later than the pace says, so
 // that a document which appears late is soon known, and no oftener once nothing more can be learnt by asking sooner.
 func TestUnknownKeepsItsPace(t *testing.T) {
-	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
-	s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear}, true, now)
+	s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now)
 	pace := time.Second
 	for range 20 {
 		asked := *s.DueAt
@@ -334,7 +334,7 @@ func TestPolling(t *testing.T) {
 	if got := s.DueAt.Sub(old); got != 24*time.Hour {
 		t.Errorf("an old one is asked again after %v", got)
 	}
-	s, _ = judge(t, s, callStatus, provider.Answer{Kind: provider.Refused, HTTPStatus: 429, RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
+	s, _ = judge(t, s, callStatus, provider.Response{Kind: provider.Refused, HTTPStatus: 429, RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
 	if got := s.DueAt.Sub(began.Add(time.Minute)); got < 30*time.Minute {
 		t.Errorf("against the provider's wish it is asked again after %v", got)
 	}
@@ -355,7 +355,7 @@ func TestNoAnswerMakesAState(t *testing.T) {
 			}
 			status := rapid.SampledFrom([]string{"accepted", "processing", "rejected", "odd"}).Draw(t, "status")
 			answer := reported(s, status, int64(rapid.IntRange(0, 5).Draw(t, "sequence")), states)
-			answer.Kind = rapid.SampledFrom([]provider.Kind{provider.Answered, provider.Unclear, provider.Refused, provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
+			answer.Kind = rapid.SampledFrom([]provider.Kind{provider.Answered, provider.Ambiguous, provider.Refused, provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
 			answer.HTTPStatus = rapid.SampledFrom([]int{200, 202, 404, 429, 500}).Draw(t, "http")
 			before := s
 			var d store.Decision
@@ -399,7 +399,7 @@ func TestContradiction(t *testing.T) {
 	if _, d := judge(t, resolved, callStatus, reported(resolved, "accepted", 2, states), true, began); d.Contradicts {
 		t.Error("contradicted twice")
 	}
-	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	if s, d := judge(t, resolved, callStatus, missing, true, began); s.Outcome != api.OutcomeResolvedRejected || d.Contradicts {
 		t.Errorf("no such document: %s, %v", s.Outcome, d.Contradicts)
 	}

@@ -31,9 +31,9 @@ func render(draft *api.Draft, seller *api.Profile, reference string) (text []byt
 
 var errNoInvoice = errors.New("the document holds no invoice")
 
-// Sent returns the invoice in the document of a submission, as render put it there. It is the function behind
+// SentInvoice returns the invoice in the document of a submission, as render put it there. It is the function behind
 // [store.Replay].
-func Sent(text []byte) (api.Draft, error) {
+func SentInvoice(text []byte) (api.Draft, error) {
 	var sent struct {
 		Invoice *api.Draft `json:"invoice"`
 	}

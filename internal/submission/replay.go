@@ -38,7 +38,7 @@ func Replay(kind string, before store.Submission, e store.Evidence, body []byte,
 	if slices.Contains(d.Events, api.EventTerminal) {
 		after.TerminalAt = &e.ReceivedAt
 	}
-	return store.Step{After: after, Write: d.Write, Events: d.Events}, nil
+	return store.Step{After: after, Write: d.WriteStates, Events: d.Events}, nil
 }
 
 // reread reads a retained answer again. read is false for one that was no report.
@@ -47,7 +47,7 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte, atHa
 		return rereadEarly(kind, s, e, body, atHand)
 	}
 	if e.Report == "" {
-		if len(e.Words) > 0 {
+		if len(e.StateValues) > 0 {
 			return report, false, errWords
 		}
 		return report, false, nil
@@ -57,7 +57,7 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte, atHa
 		return report, false, errReading
 	}
 	if atHand {
-		vocabulary, published := provider.Table(table)
+		vocabulary, published := provider.PublishedVocabulary(table)
 		if !published {
 			return report, false, errTable
 		}
@@ -68,7 +68,7 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte, atHa
 	if report.Reference != s.ID.String() {
 		return report, false, errReading
 	}
-	if !maps.Equal(words(report), e.Words) {
+	if !maps.Equal(words(report), e.StateValues) {
 		return report, false, errWords
 	}
 	return report, true, nil
@@ -80,13 +80,13 @@ func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte,
 	if !atHand {
 		return report, false, store.ErrNotAtHand
 	}
-	vocabulary, published := provider.Table(kind + "/1")
+	vocabulary, published := provider.PublishedVocabulary(kind + "/1")
 	if !published {
 		return report, false, errTable
 	}
 	report, unreadable := invoice.ReadReport(body, vocabulary)
 	if unreadable != nil || report.Reference != s.ID.String() {
-		if len(e.Words) > 0 {
+		if len(e.StateValues) > 0 {
 			return report, false, errWords
 		}
 		return report, false, nil
@@ -94,9 +94,9 @@ func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte,
 	found := words(report)
 	answered := e.HTTPStatus == http.StatusOK || e.HTTPStatus == http.StatusAccepted
 	switch {
-	case len(e.Words) == 0 && (len(found) > 0 || !answered):
+	case len(e.StateValues) == 0 && (len(found) > 0 || !answered):
 		return report, false, nil // it was not taken for a report: an answer of another status, or one that echoes our credential
-	case !maps.Equal(found, e.Words):
+	case !maps.Equal(found, e.StateValues):
 		return report, false, errWords
 	}
 	return report, true, nil

@@ -204,8 +204,8 @@ func (h *house) submit(t *testing.T, id store.ID, want api.Outcome) {
 	t.Helper()
 	submitted, err := h.service.Submit(t.Context(), h.tenant, id)
 	if want == store.OutcomeNotSent {
-		if !errors.Is(err, submission.ErrNotTaken) {
-			t.Fatalf("%v, want %v", err, submission.ErrNotTaken)
+		if !errors.Is(err, submission.ErrNotSubmitted) {
+			t.Fatalf("%v, want %v", err, submission.ErrNotSubmitted)
 		}
 		return
 	}
@@ -323,7 +323,7 @@ func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 		s.party.posts()
 		for n, backup := range s.backups {
 			h := s.at(t, backup)
-			_, err := h.Restored(t.Context())
+			_, err := h.MarkRestored(t.Context())
 			must(t, err)
 			for i, id := range s.invoices() {
 				h.again(t, id)
@@ -339,7 +339,7 @@ func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 			if len(posts) != want {
 				t.Errorf("backup %d: posted %v, want %d", n, posts, want)
 			}
-			verified, err := h.VerifyEvidence(t.Context(), store.Replay{Answer: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.Sent})
+			verified, err := h.VerifyEvidence(t.Context(), store.Replay{Answer: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.SentInvoice})
 			must(t, err)
 			if verified.Entries == 0 || len(verified.Faults) > 0 {
 				t.Errorf("backup %d: evidence %+v", n, verified)
@@ -373,7 +373,7 @@ func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 		s := newStory(t, engine)
 		s.party.posts()
 		h := s.at(t, s.backups[0])
-		_, err := h.Restored(t.Context())
+		_, err := h.MarkRestored(t.Context())
 		must(t, err)
 		s.party.down.Store(true)
 		h.submit(t, s.plain, api.OutcomeUnknown)

@@ -23,9 +23,9 @@ import (
 	"quittance/internal/store"
 )
 
-// ErrNotTaken says that the provider certainly did not take the document. The invoice is a draft again, under the same
+// ErrNotSubmitted says that the provider certainly did not take the document. The invoice is a draft again, under the same
 // reference.
-var ErrNotTaken = errors.New("the provider did not take the document")
+var ErrNotSubmitted = errors.New("the provider did not take the document")
 
 // Config is what a service is made from. All durations are positive.
 type Config struct {
@@ -64,7 +64,7 @@ const leaseAir = 10 * time.Second
 func (s *Service) lease() time.Duration { return 2*s.CallTimeout + leaseAir }
 
 // Submit submits an invoice, or returns what is recorded when it was submitted before. It returns the errors of
-// [store.Tenant.BeginSubmission], [ErrNotTaken] or [ErrBusy]. A caller that hangs up does not stop it.
+// [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. A caller that hangs up does not stop it.
 func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID store.ID) (store.Invoice, error) {
 	leave, err := s.lines.enter(ctx, tenant.Account(), 0)
 	if errors.Is(err, ErrBusy) {
@@ -79,11 +79,11 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 	}
 	defer leave()
 	call, begun, err := tenant.BeginSubmission(ctx, invoiceID, store.Intent{
-		Environment: s.Environment,
-		Release:     s.Release,
-		Render:      render,
-		Lease:       s.CallTimeout + leaseAir,
-		LookFirst:   lookFirstCalls*s.CallTimeout + leaseAir,
+		Environment:     s.Environment,
+		Release:         s.Release,
+		Render:          render,
+		Lease:           s.CallTimeout + leaseAir,
+		QueryFirstLease: lookFirstCalls*s.CallTimeout + leaseAir,
 	})
 	if errors.Is(err, store.ErrNotApproved) {
 		s.Log.WarnContext(ctx, "submission refused: approve the connection for this release with quittance connection approve", "account", tenant.Account(), "release", s.Release, "error", err)
@@ -96,7 +96,7 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 	}
 	ctx = context.WithoutCancel(ctx)
 	send := s.send
-	if call.LookFirst {
+	if call.QueryFirst {
 		send = s.lookFirst
 	}
 	recorded, err := send(ctx, call)
@@ -105,19 +105,19 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 		return store.Invoice{}, err
 	case recorded.ID.IsZero(): // it became somebody else's turn
 		return tenant.Invoice(ctx, invoiceID)
-	case !recorded.Sent():
-		return store.Invoice{}, ErrNotTaken
+	case !recorded.MaybeSent():
+		return store.Invoice{}, ErrNotSubmitted
 	}
 	return call.Submitted(recorded), nil
 }
 
 // send hands the document of a committed intent to the provider, and records what it answers.
-func (s *Service) send(ctx context.Context, call store.Call) (store.Submission, error) {
-	recorded, _, err := s.speak(ctx, call, hearing{call: callSubmit}, func(ctx context.Context, a provider.Adapter) provider.Answer {
+func (s *Service) send(ctx context.Context, call store.SubmissionLease) (store.Submission, error) {
+	recorded, _, err := s.speak(ctx, call, hearing{call: callSubmit}, func(ctx context.Context, a provider.Adapter) provider.Response {
 		if !s.db.Now().Before(*call.Submission.DueAt) {
 			// This process stood still after the intent was committed. Others may have asked for the document since, and been
 			// told that it is missing: it must not arrive now.
-			return provider.Answer{Kind: provider.NotSent, ErrorClass: provider.ClassCanceled}
+			return provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassCanceled}
 		}
 		return a.Submit(ctx, provider.Document{Reference: call.Submission.ID.String(), Body: call.Document})
 	})
@@ -125,16 +125,16 @@ func (s *Service) send(ctx context.Context, call store.Call) (store.Submission, 
 }
 
 // ask looks a submission up by its reference, and records what the provider answers.
-func (s *Service) ask(ctx context.Context, call store.Call, heard hearing) (store.Submission, hearing, error) {
+func (s *Service) ask(ctx context.Context, call store.SubmissionLease, heard hearing) (store.Submission, hearing, error) {
 	heard.call = callStatus
-	return s.speak(ctx, call, heard, func(ctx context.Context, a provider.Adapter) provider.Answer {
+	return s.speak(ctx, call, heard, func(ctx context.Context, a provider.Adapter) provider.Response {
 		return a.Status(ctx, call.Submission.ID.String())
 	})
 }
 
 // Reconcile asks the provider about one claimed submission and records what it says. When the rules allow it and the
 // provider does not have the document, it is sent again under its reference. It returns the answer to the question.
-func (s *Service) Reconcile(ctx context.Context, call store.Call) (provider.Answer, error) {
+func (s *Service) Reconcile(ctx context.Context, call store.SubmissionLease) (provider.Response, error) {
 	recorded, heard, err := s.ask(ctx, call, hearing{hold: true})
 	if err != nil || !heard.allowsResend(recorded) {
 		return heard.answer, err
@@ -159,13 +159,13 @@ func ignoreLost(err error) error {
 }
 
 // speak makes one provider call and records its answer. heard says what the call is; it is returned with the answer.
-func (s *Service) speak(ctx context.Context, call store.Call, heard hearing, do func(context.Context, provider.Adapter) provider.Answer) (store.Submission, hearing, error) {
+func (s *Service) speak(ctx context.Context, call store.SubmissionLease, heard hearing, do func(context.Context, provider.Adapter) provider.Response) (store.Submission, hearing, error) {
 	adapter, profile, err := s.adapter(ctx, call.Connection)
 	heard.profile, heard.timeout, heard.polling = profile, s.CallTimeout, s.Polling
 	heard.answer.Kind, heard.began = provider.NotSent, s.db.Now() // nothing can have been sent without an adapter
 	heard.changed = errors.Is(err, store.ErrChangedRow)
 	if err == nil {
-		heard.answer, heard.began = s.exchange(ctx, heard.call, func(ctx context.Context) provider.Answer { return do(ctx, adapter) })
+		heard.answer, heard.began = s.exchange(ctx, heard.call, func(ctx context.Context) provider.Response { return do(ctx, adapter) })
 	}
 	recorded, err := s.record(ctx, call, heard)
 	s.note(ctx, call, heard, recorded, err)
@@ -173,7 +173,7 @@ func (s *Service) speak(ctx context.Context, call store.Call, heard hearing, do 
 }
 
 // note writes the line about a provider call.
-func (s *Service) note(ctx context.Context, call store.Call, heard hearing, recorded store.Submission, err error) {
+func (s *Service) note(ctx context.Context, call store.SubmissionLease, heard hearing, recorded store.Submission, err error) {
 	s.Log.InfoContext(ctx, "provider call", "call", heard.call, "tenant", call.Tenant.Key(), "connection", call.Connection.ID,
 		"submission", call.Submission.ID, "kind", heard.answer.Kind.String(), "status", heard.answer.HTTPStatus, "class", string(heard.answer.ErrorClass),
 		"duration_ms", heard.answer.Duration.Milliseconds(), "outcome", string(recorded.Outcome), "error", err)
@@ -199,7 +199,7 @@ func (s *Service) adapter(ctx context.Context, c store.Connection) (provider.Ada
 }
 
 // exchange makes one provider call, and returns when it began.
-func (s *Service) exchange(ctx context.Context, name string, do func(context.Context) provider.Answer) (answer provider.Answer, began time.Time) {
+func (s *Service) exchange(ctx context.Context, name string, do func(context.Context) provider.Response) (answer provider.Response, began time.Time) {
 	s.db.Checkpoint(store.Before, "provider "+name)
 	began = s.db.Now().Truncate(time.Microsecond)
 	answer = do(ctx)
@@ -210,7 +210,7 @@ func (s *Service) exchange(ctx context.Context, name string, do func(context.Con
 
 // record commits an answer. What the provider has said must not be lost to a moment's trouble with the database, so
 // that is waited out for a while; after it, reconciliation asks again.
-func (s *Service) record(ctx context.Context, call store.Call, heard hearing) (store.Submission, error) {
+func (s *Service) record(ctx context.Context, call store.SubmissionLease, heard hearing) (store.Submission, error) {
 	const patience = 15 * time.Second
 	deadline, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

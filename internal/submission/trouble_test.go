@@ -11,20 +11,20 @@ import (
 // TestTrouble: which answers count against the connection. One about the document alone does not, and neither does the
 // word that there is no such document.
 func TestTrouble(t *testing.T) {
-	status := func(kind provider.Kind, status int) provider.Answer {
-		return provider.Answer{Kind: kind, HTTPStatus: status, Body: []byte("{}")}
+	status := func(kind provider.Kind, status int) provider.Response {
+		return provider.Response{Kind: kind, HTTPStatus: status, Body: []byte("{}")}
 	}
-	for want, answers := range map[string][]provider.Answer{
-		"": {reported(open(), "accepted", 1, nil), status(provider.UnknownReference, 404), status(provider.Unclear, 422), status(provider.Unclear, 409),
-			status(provider.Unclear, 400), status(provider.Unclear, 413)},
-		"timeout":      {{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, {Kind: provider.NotSent, ErrorClass: provider.ClassTimeout}},
+	for want, answers := range map[string][]provider.Response{
+		"": {reported(open(), "accepted", 1, nil), status(provider.UnknownReference, 404), status(provider.Ambiguous, 422), status(provider.Ambiguous, 409),
+			status(provider.Ambiguous, 400), status(provider.Ambiguous, 413)},
+		"timeout":      {{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, {Kind: provider.NotSent, ErrorClass: provider.ClassTimeout}},
 		"connect":      {{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}},
-		"too_large":    {{Kind: provider.Unclear, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge}},
-		"redirect":     {{Kind: provider.Unclear, HTTPStatus: 307, ErrorClass: provider.ClassRedirect}},
+		"too_large":    {{Kind: provider.Ambiguous, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge}},
+		"redirect":     {{Kind: provider.Ambiguous, HTTPStatus: 307, ErrorClass: provider.ClassRedirect}},
 		"refused":      {status(provider.Refused, 401), status(provider.Refused, 403)},
 		"limited":      {status(provider.Refused, 429)},
-		"server_error": {status(provider.Unclear, 500), status(provider.Unclear, 503)},
-		"unreadable":   {status(provider.Answered, 200), status(provider.Unclear, 404), reported(open(), "odd", 1, nil)},
+		"server_error": {status(provider.Ambiguous, 500), status(provider.Ambiguous, 503)},
+		"unreadable":   {status(provider.Answered, 200), status(provider.Ambiguous, 404), reported(open(), "odd", 1, nil)},
 		"unusable":     {{Kind: provider.NotSent}},
 	} {
 		for _, answer := range answers {
@@ -42,7 +42,7 @@ func TestAfterTrouble(t *testing.T) {
 	s, now := open(), began
 	s, _ = judge(t, s, callSubmit, reported(s, "accepted", 1, nil), true, now)
 	s.PollWait = time.Hour
-	down := provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}
+	down := provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}
 	for range 3 {
 		now = now.Add(time.Hour)
 		s, _ = judge(t, s, callStatus, down, true, now)
@@ -64,8 +64,8 @@ func TestAfterTrouble(t *testing.T) {
 // TestMissingAndAskedToWait: the provider's wish counts also where an early answer could count towards a resend.
 func TestMissingAndAskedToWait(t *testing.T) {
 	s := open()
-	s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, true, began)
-	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), RetryAfter: 30 * time.Minute}
+	s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, true, began)
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), RetryAfter: 30 * time.Minute}
 	s, _ = judge(t, s, callStatus, missing, true, began.Add(time.Second))
 	if got := s.DueAt.Sub(began.Add(time.Second)); got < 30*time.Minute {
 		t.Errorf("asked again after %v", got)
@@ -78,16 +78,16 @@ func TestResendFollowsALookUp(t *testing.T) {
 	proven := open()
 	proven.Outcome, proven.MissingCount = api.OutcomeUnknown, provenMissing
 	decided := open()
-	decided.Outcome, decided.Resend = api.OutcomeUnknown, true
+	decided.Outcome, decided.ResendOrdered = api.OutcomeUnknown, true
 	for name, c := range map[string]struct {
-		answer          provider.Answer
+		answer          provider.Response
 		proven, decided bool
 	}{
-		"no such document": {provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404}, true, true},
-		"another 404":      {provider.Answer{Kind: provider.Unclear, HTTPStatus: 404}, false, true},
-		"503":              {provider.Answer{Kind: provider.Unclear, HTTPStatus: 503}, false, false},
-		"429":              {provider.Answer{Kind: provider.Refused, HTTPStatus: 429}, false, false},
-		"nothing":          {provider.Answer{Kind: provider.Unclear, ErrorClass: provider.ClassTimeout}, false, false},
+		"no such document": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, true, true},
+		"another 404":      {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 404}, false, true},
+		"503":              {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 503}, false, false},
+		"429":              {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, false, false},
+		"nothing":          {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, false, false},
 	} {
 		h := hearing{call: callStatus, answer: c.answer, profile: provider.Profile{Idempotent: true}, hold: true}
 		if got := h.allowsResend(proven); got != c.proven {
@@ -102,14 +102,14 @@ func TestResendFollowsALookUp(t *testing.T) {
 // TestAProcessThatStoodStill: what was heard of a missing document before it was handed over does not count, however long
 // after the intent that was, and whoever has the lease by then.
 func TestAProcessThatStoodStill(t *testing.T) {
-	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	for _, leased := range []bool{true, false} {
 		s, now := open(), began.Add(20*time.Minute)
 		s, _ = judge(t, s, callStatus, missing, true, now)
 		if s.MissingCount != 1 {
 			t.Fatalf("heard %d times", s.MissingCount)
 		}
-		s, _ = judge(t, s, callSubmit, provider.Answer{Kind: provider.Unclear, HTTPStatus: 500, Duration: time.Second}, leased, now.Add(time.Second))
+		s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500, Duration: time.Second}, leased, now.Add(time.Second))
 		if s.MissingCount != 0 || !s.SentAt.Equal(now) {
 			t.Errorf("leased %v: heard %d times, sent at %v", leased, s.MissingCount, s.SentAt)
 		}
@@ -125,8 +125,8 @@ func TestAProcessThatStoodStill(t *testing.T) {
 // TestAnAnswerIsAsOldAsItsQuestion: that the provider did not have a document counts from when it was asked, and not from when a
 // process that stood still recorded it.
 func TestAnAnswerIsAsOldAsItsQuestion(t *testing.T) {
-	missing := provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), Duration: 20 * time.Minute}
-	s, _ := judge(t, open(), callSubmit, provider.Answer{Kind: provider.Unclear, Duration: timeout}, true, began.Add(timeout))
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), Duration: 20 * time.Minute}
+	s, _ := judge(t, open(), callSubmit, provider.Response{Kind: provider.Ambiguous, Duration: timeout}, true, began.Add(timeout))
 	s, _ = judge(t, s, callStatus, missing, true, began.Add(timeout+missing.Duration))
 	if s.MissingCount != 0 {
 		t.Error("a question of before the document could have arrived counts")
@@ -138,25 +138,25 @@ func TestAnAnswerIsAsOldAsItsQuestion(t *testing.T) {
 	}
 }
 
-// TestLookFirst: before anything is sent, the word that there is no such document keeps the lease for the sending, and
+// TestQueryFirst: before anything is sent, the word that there is no such document keeps the lease for the sending, and
 // every other answer that is no report leaves the outcome unknown.
-func TestLookFirst(t *testing.T) {
+func TestQueryFirst(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer provider.Answer
+		answer provider.Response
 		leased bool
 		want   api.Outcome
 		hold   bool
 	}{
-		"no such document": {provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404}, true, api.OutcomeInProgress, true},
-		"lease lost":       {provider.Answer{Kind: provider.UnknownReference, HTTPStatus: 404}, false, api.OutcomeUnknown, false},
+		"no such document": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, true, api.OutcomeInProgress, true},
+		"lease lost":       {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, false, api.OutcomeUnknown, false},
 		"known":            {reported(open(), "rejected", 1, nil), true, api.OutcomeRejected, false},
-		"not reached":      {provider.Answer{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, true, api.OutcomeUnknown, false},
-		"429":              {provider.Answer{Kind: provider.Refused, HTTPStatus: 429}, true, api.OutcomeUnknown, false},
+		"not reached":      {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, true, api.OutcomeUnknown, false},
+		"429":              {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, true, api.OutcomeUnknown, false},
 	} {
 		h := hearing{call: callStatus, answer: c.answer, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: pace, first: true}
 		d, err := h.decide(open(), c.leased, began)
-		if err != nil || d.Outcome != c.want || d.Hold != c.hold {
-			t.Errorf("%s: outcome %s, held %v, %v", name, d.Outcome, d.Hold, err)
+		if err != nil || d.Outcome != c.want || d.KeepLease != c.hold {
+			t.Errorf("%s: outcome %s, held %v, %v", name, d.Outcome, d.KeepLease, err)
 		}
 	}
 }

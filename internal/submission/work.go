@@ -8,15 +8,15 @@ import (
 )
 
 // Work is the reconciliation of due submissions, a lane a connection.
-func (s *Service) Work() queue.Source[store.Call] {
-	return queue.Source[store.Call]{
+func (s *Service) Work() queue.Source[store.SubmissionLease] {
+	return queue.Source[store.SubmissionLease]{
 		Name:  "reconcile",
 		Kind:  store.WorkSubmissions,
 		Lanes: s.db.DueSubmissionQueues,
-		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.Call, error) {
+		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.SubmissionLease, error) {
 			return lane.ClaimSubmissions(ctx, limit, s.lease())
 		},
-		Do: func(ctx context.Context, call store.Call) queue.Outcome {
+		Do: func(ctx context.Context, call store.SubmissionLease) queue.Outcome {
 			answer, err := s.Reconcile(ctx, call)
 			if err != nil {
 				s.Log.ErrorContext(ctx, "reconcile", "submission", call.Submission.ID, "error", err)

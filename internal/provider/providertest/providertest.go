@@ -70,7 +70,7 @@ func Run(t *testing.T, start Start) {
 }
 
 // read reads an answer that has to be a document.
-func read(t *testing.T, adapter provider.Adapter, answer provider.Answer) invoice.Report {
+func read(t *testing.T, adapter provider.Adapter, answer provider.Response) invoice.Report {
 	t.Helper()
 	if answer.Kind != provider.Answered || answer.Truncated || answer.Echoed || answer.ErrorClass != provider.ClassNone {
 		t.Fatalf("want a whole answer, got %+v", answer)
@@ -108,7 +108,7 @@ func race(t *testing.T, adapter provider.Adapter, _ Control) {
 	if !adapter.Profile().Idempotent {
 		return
 	}
-	answers := make([]provider.Answer, 20)
+	answers := make([]provider.Response, 20)
 	var group sync.WaitGroup
 	for i := range answers {
 		group.Go(func() { answers[i] = adapter.Submit(t.Context(), Document("ref-1")) })
@@ -168,9 +168,9 @@ func gaveUp(t *testing.T, adapter provider.Adapter, _ Control) {
 }
 
 // calls makes one call of each kind.
-func calls(ctx context.Context, adapter provider.Adapter) map[string]provider.Answer {
+func calls(ctx context.Context, adapter provider.Adapter) map[string]provider.Response {
 	_, page := adapter.Purchases(ctx, "", 10)
-	return map[string]provider.Answer{
+	return map[string]provider.Response{
 		"submit":    adapter.Submit(ctx, Document("ref-1")),
 		"status":    adapter.Status(ctx, "ref-1"),
 		"purchases": page,
@@ -210,7 +210,7 @@ func broken(t *testing.T, adapter provider.Adapter, control Control) {
 	}
 	control.Break()
 	for name, answer := range calls(t.Context(), adapter) {
-		if answer.Kind != provider.Unclear || answer.ErrorClass == provider.ClassNone {
+		if answer.Kind != provider.Ambiguous || answer.ErrorClass == provider.ClassNone {
 			t.Errorf("%s: want unclear, got %+v", name, answer)
 		}
 	}
@@ -283,7 +283,7 @@ func odd(t *testing.T, adapter provider.Adapter, _ Control) {
 		}
 	}
 	for _, id := range []string{"", ".", "..", "a/../b", "\x00", "\xff", "?x=1", "#"} {
-		for name, answer := range map[string]provider.Answer{"status": adapter.Status(t.Context(), id), "document": adapter.PurchaseDocument(t.Context(), id)} {
+		for name, answer := range map[string]provider.Response{"status": adapter.Status(t.Context(), id), "document": adapter.PurchaseDocument(t.Context(), id)} {
 			if answer.Kind == provider.Answered {
 				t.Errorf("%s of %q: %+v", name, id, answer)
 			}
