@@ -39,7 +39,7 @@ func (s stateView) Shape() string {
 func stateViews(states invoice.States) []stateView {
 	out := make([]stateView, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
-		word := states.Word(dimension)
+		word := states.Stored(dimension)
 		out = append(out, stateView{Dimension: string(dimension), Word: word.Value, Final: word.Terminal, Meaning: word.Meaning})
 	}
 	return out
