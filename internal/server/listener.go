@@ -69,12 +69,28 @@ func (s *Server) Connections() int { return s.connections.Open() }
 // HTTP/2 with clients that want it; nil is for plain HTTP/1.1. Requests that net/http cannot read it answers by itself, in
 // plain text.
 func (s *Server) Listener(inner net.Listener, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) net.Listener {
-	bounded := s.connections.Listener(inner)
+	bounded := s.connections.Listener(sendBuffers{inner})
 	if certificate == nil {
 		return bounded
 	}
 	signing := newHandshakes(max(1, runtime.GOMAXPROCS(0)/2)) // half of the processors are for the requests
 	return tls.NewListener(bounded, &tls.Config{GetCertificate: signing.bound(certificate), MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+}
+
+// sendBuffers bounds the send buffers of the connections it accepts. The kernel would let each grow to some megabytes, so
+// that a few thousand clients that ask for much and read nothing would use up the memory it has for all connections.
+type sendBuffers struct{ net.Listener }
+
+// sendBuffer is the size in bytes of a send buffer. Linux doubles it. With a round trip of 100 ms it allows about 1 MB/s.
+const sendBuffer = 64 << 10
+
+// Accept implements [net.Listener].
+func (l sendBuffers) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(sendBuffer) // it fails on a broken connection alone, whose first read fails, too
+	}
+	return conn, err
 }
 
 // HTTP returns an http.Server with this server's handler and bounds.
