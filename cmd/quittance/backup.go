@@ -87,10 +87,10 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 		return nil
 	}
 	var names []string
-	if db.Exclusive() {
-		release, err := db.Serve()
+	if db.SingleServer() {
+		release, err := db.LockForServing()
 		switch {
-		case errors.Is(err, store.ErrServed):
+		case errors.Is(err, store.ErrAlreadyServed):
 			return errors.New("a server is running on this database: stop it first, because this command revokes all tokens and requeries all open submissions; " +
 				"specify --yes to record the restore anyway")
 		case err != nil:

@@ -60,7 +60,7 @@ var matrix = []point{
 	{"serve", "provider status", "sale", []int{1, 3}, ""},
 	{"serve", "claim deliveries", "sale", []int{1, 4}, ""},
 	{"serve", "webhook attempt", "sale", []int{1, 8}, ""},
-	{"serve", "settle delivery", "sale", []int{1, 8}, ""},
+	{"serve", "record attempt", "sale", []int{1, 8}, ""},
 	{"serve", "redeliver", "sale", []int{1}, ""},
 	{"serve", "begin submission", "doubt", []int{2, 3}, ""},
 	{"serve", "provider submit", "doubt", []int{1, 2, 3, 4}, ""},

@@ -151,7 +151,7 @@ func TestLimitBeforeHash(t *testing.T) {
 func spendLogins(t *testing.T, db *store.DB, n int, window time.Duration, parts ...string) {
 	t.Helper()
 	for range n {
-		_, err := db.Spend(t.Context(), store.Use{Key: limitKey(parts...), Most: 1 << 30, Window: window})
+		_, err := db.AcquireLimits(t.Context(), store.LimitUse{Key: limitKey(parts...), Max: 1 << 30, Window: window})
 		must(t, err)
 	}
 }
@@ -159,7 +159,7 @@ func spendLogins(t *testing.T, db *store.DB, n int, window time.Duration, parts 
 // wantUsed compares how many uses of a limit are counted.
 func wantUsed(t *testing.T, db *storetest.Store, want int64, parts ...string) {
 	t.Helper()
-	used, _, err := db.Spent(t.Context(), limitKey(parts...))
+	used, _, err := db.LimitUsage(t.Context(), limitKey(parts...))
 	must(t, err)
 	if used != want {
 		t.Errorf("%v: %d uses are counted, want %d", parts, used, want)

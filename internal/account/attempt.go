@@ -29,7 +29,7 @@ type attempt struct {
 	email string
 	// limit is how the caller stands with the limit of its source and e-mail address.
 	limit Limit
-	spent []store.Spent
+	spent []store.LimitUsage
 	// failure is the place of the failure limit in spent; from len(spent) for a source that is exempt.
 	failure int
 	turn    Turn
@@ -42,25 +42,25 @@ func (s *Service) begin(ctx context.Context, from, email string) (*attempt, erro
 		a.turn = Turn{Holder: "source " + a.from.Wide().String()}
 		return a, nil
 	}
-	known, _, err := s.DB.Spent(ctx, a.trust().Key)
+	known, _, err := s.DB.LimitUsage(ctx, a.trust().Key)
 	if err != nil {
 		return nil, err
 	}
 	a.turn = Turn{Holder: "source " + a.from.Wide().String(), Known: known > 0}
-	uses := []store.Use{
-		{Key: limitKey("login", a.from.String(), email), Most: s.LoginRate, Window: loginWindow},
-		{Key: limitKey("source", a.from.String()), Most: sourceRate, Window: loginWindow},
+	uses := []store.LimitUse{
+		{Key: limitKey("login", a.from.String(), email), Max: s.LoginRate, Window: loginWindow},
+		{Key: limitKey("source", a.from.String()), Max: sourceRate, Window: loginWindow},
 	}
 	if a.from.HasWide() {
-		uses = append(uses, store.Use{Key: limitKey("wide", a.from.Wide().String()), Most: wideRate, Window: loginWindow})
+		uses = append(uses, store.LimitUse{Key: limitKey("wide", a.from.Wide().String()), Max: wideRate, Window: loginWindow})
 	}
 	a.failure = len(uses)
 	if known == 0 {
-		uses = append(uses, store.Use{Key: limitKey("failures", email), Most: failureRate, Window: failureWindow})
+		uses = append(uses, store.LimitUse{Key: limitKey("failures", email), Max: failureRate, Window: failureWindow})
 	}
-	a.spent, err = s.DB.Spend(ctx, uses...)
-	if exhausted, ok := errors.AsType[*store.ExhaustedError](err); ok {
-		limit := s.standing(uses[exhausted.Limit].Most, exhausted.Spent)
+	a.spent, err = s.DB.AcquireLimits(ctx, uses...)
+	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
+		limit := s.standing(uses[exhausted.Index].Max, exhausted.Usage)
 		limit.Remaining = 0 // also where a replica with a higher limit has counted
 		return nil, &LimitedError{Limit: limit}
 	}
@@ -71,13 +71,13 @@ func (s *Service) begin(ctx context.Context, from, email string) (*attempt, erro
 	return a, nil
 }
 
-func (s *Service) standing(most int64, spent store.Spent) Limit {
-	return Limit{Max: most, Remaining: most - spent.Used, Reset: max(0, spent.End.Sub(s.Now()))}
+func (s *Service) standing(most int64, spent store.LimitUsage) Limit {
+	return Limit{Max: most, Remaining: most - spent.Used, Reset: max(0, spent.WindowEnd.Sub(s.Now()))}
 }
 
 // trust is the limit that remembers where somebody has logged in from.
-func (a *attempt) trust() store.Use {
-	return store.Use{Key: limitKey("trusted", a.from.String(), a.email), Window: trusted}
+func (a *attempt) trust() store.LimitUse {
+	return store.LimitUse{Key: limitKey("trusted", a.from.String(), a.email), Window: trusted}
 }
 
 // cancel gives everything back: no password was compared, or a right one was and it was no login.
@@ -86,15 +86,15 @@ func (a *attempt) cancel(ctx context.Context) error {
 		return nil
 	}
 	a.limit.Remaining++
-	return a.DB.Settle(context.WithoutCancel(ctx), a.spent)
+	return a.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent)
 }
 
 // notFailed gives the failure back: the password was right. A login counts as one all the same.
-func (a *attempt) notFailed(ctx context.Context, remember ...store.Use) error {
+func (a *attempt) notFailed(ctx context.Context, remember ...store.LimitUse) error {
 	if a.LoginRate == 0 || a.failure == len(a.spent) && len(remember) == 0 {
 		return nil
 	}
-	return a.DB.Settle(context.WithoutCancel(ctx), a.spent[a.failure:], remember...)
+	return a.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent[a.failure:], remember...)
 }
 
 // limitKey names a limit by a digest, so that no address stands in the database in clear.

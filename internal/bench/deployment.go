@@ -117,7 +117,7 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 			d.postmaster, d.elsewhere = postmasterOf(backend)
 		}
 		// A database that was served in production refuses, before anything is made in it.
-		if err := db.Environment(ctx, environmentName); err != nil {
+		if err := db.RecordEnvironment(ctx, environmentName); err != nil {
 			return err
 		}
 		for range companies {

@@ -40,7 +40,7 @@ type incomingRow struct {
 	api.IncomingInvoice
 	Total string
 	// Told is how the systems of the company were told.
-	Told store.Told
+	Told store.NotificationSummary
 }
 
 func (v *visit) listIncoming() error {
@@ -85,7 +85,7 @@ func (v *visit) incomingRows(invoices []store.Incoming) ([]incomingRow, error) {
 	for n, i := range invoices {
 		ids[n] = i.ID
 	}
-	told, err := v.session.Tenant.Told(v.r.Context(), ids)
+	told, err := v.session.Tenant.NotificationSummaries(v.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}

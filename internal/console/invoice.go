@@ -291,7 +291,7 @@ func carried(words map[string]string) []stateView {
 }
 
 // eventRows shows events, the newest first, with where their deliveries went.
-func (v *visit) eventRows(events []store.ToldEvent) ([]eventRow, error) {
+func (v *visit) eventRows(events []store.EventWithDeliveries) ([]eventRow, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}

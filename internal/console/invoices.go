@@ -55,7 +55,7 @@ type invoiceRow struct {
 	Missing int
 	States  []stateView
 	// Told is how the systems of the company were told.
-	Told store.Told
+	Told store.NotificationSummary
 }
 
 // Draft tells that nothing is submitted, or nothing that still counts.
@@ -86,7 +86,7 @@ func (v *visit) listInvoices() error {
 	if v.fragment() {
 		return v.answerLive("invoices", part)
 	}
-	if filters.Words, err = tenant.StateWords(ctx); err != nil {
+	if filters.Words, err = tenant.StateValues(ctx); err != nil {
 		return err
 	}
 	title, err := v.pages.words.say("invoices.title")
@@ -105,7 +105,7 @@ func (v *visit) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, error) {
 			submissions = append(submissions, i.Submission.ID)
 		}
 	}
-	told, err := v.session.Tenant.Told(v.r.Context(), submissions)
+	told, err := v.session.Tenant.NotificationSummaries(v.r.Context(), submissions)
 	if err != nil {
 		return nil, err
 	}

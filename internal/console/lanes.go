@@ -58,7 +58,7 @@ type change struct {
 
 // lanesOf makes the time line of a submission; nil is a draft's. What is drawn are the changes that were told as events, in
 // their order. What stands is the store's: where history was removed by age, a word begins when its row last changed.
-func lanesOf(s *store.Submission, events []store.ToldEvent, records []store.StateRecord, evidence []store.Evidence) (laneChart, error) {
+func lanesOf(s *store.Submission, events []store.EventWithDeliveries, records []store.StateRecord, evidence []store.Evidence) (laneChart, error) {
 	if s == nil {
 		return laneChart{Lanes: emptyLanes()}, nil
 	}
@@ -91,7 +91,7 @@ func emptyLanes() []lane {
 }
 
 // changesOf reads the changes from the events of a submission.
-func changesOf(submission store.ID, events []store.ToldEvent) ([]change, error) {
+func changesOf(submission store.ID, events []store.EventWithDeliveries) ([]change, error) {
 	var changes []change
 	for _, e := range events {
 		if e.Kind != api.EventStatusChanged || e.Resource != submission {
@@ -118,7 +118,7 @@ func changesOf(submission store.ID, events []store.ToldEvent) ([]change, error) 
 // withRecords adds the changes that the rows as they stand know of and the events do not.
 func withRecords(changes []change, records []store.StateRecord) []change {
 	for _, r := range records {
-		if len(changes) > 0 && changes[len(changes)-1].words[r.Dimension] == r.Word {
+		if len(changes) > 0 && changes[len(changes)-1].words[r.Dimension] == r.Value {
 			continue
 		}
 		changes = append(changes, change{at: r.ChangedAt, words: map[invoice.Dimension]string{}})
@@ -127,7 +127,7 @@ func withRecords(changes []change, records []store.StateRecord) []change {
 	for _, r := range records {
 		for n := range changes {
 			if _, known := changes[n].words[r.Dimension]; !known && !changes[n].at.Before(r.ChangedAt) {
-				changes[n].words[r.Dimension] = r.Word
+				changes[n].words[r.Dimension] = r.Value
 			}
 		}
 	}

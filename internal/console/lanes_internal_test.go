@@ -16,9 +16,9 @@ var began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
 
 // history makes the events of a submission's changes, a minute apart: the four words after each, "" for what is not
 // reported.
-func history(t *testing.T, submission store.ID, changes ...[4]string) []store.ToldEvent {
+func history(t *testing.T, submission store.ID, changes ...[4]string) []store.EventWithDeliveries {
 	t.Helper()
-	var events []store.ToldEvent
+	var events []store.EventWithDeliveries
 	for n, words := range changes {
 		optional := func(word string) *string {
 			if word == "" {
@@ -32,7 +32,7 @@ func history(t *testing.T, submission store.ID, changes ...[4]string) []store.To
 		if err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, store.ToldEvent{Resource: submission,
+		events = append(events, store.EventWithDeliveries{Resource: submission,
 			Event: store.Event{Kind: api.EventStatusChanged, OccurredAt: began.Add(time.Duration(n+1) * time.Minute), Body: body}})
 	}
 	return events
@@ -119,8 +119,8 @@ func TestLanesAreCut(t *testing.T) {
 func TestLanesWithoutEvents(t *testing.T) {
 	s := standing([4]string{"a", "b", "", ""})
 	records := []store.StateRecord{
-		{Dimension: invoice.DimensionProviderInvoice, Word: "b", ChangedAt: began.Add(2 * time.Minute)},
-		{Dimension: invoice.DimensionSubmission, Word: "a", ChangedAt: began.Add(time.Minute)},
+		{Dimension: invoice.DimensionProviderInvoice, Value: "b", ChangedAt: began.Add(2 * time.Minute)},
+		{Dimension: invoice.DimensionSubmission, Value: "a", ChangedAt: began.Add(time.Minute)},
 	}
 	chart, err := lanesOf(s, nil, records, nil)
 	if err != nil {

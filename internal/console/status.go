@@ -60,7 +60,7 @@ type badge struct {
 }
 
 // notifications returns the badge that says whether the webhooks of a company received the events of a resource.
-func (c catalogue) notifications(t store.Told) (badge, error) {
+func (c catalogue) notifications(t store.NotificationSummary) (badge, error) {
 	undelivered := t.Failed + t.Blocked
 	deliveries := t.Delivered + t.Pending + undelivered
 	switch {

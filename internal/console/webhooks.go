@@ -251,10 +251,10 @@ func (v *visit) subscribeOnce(request api.SubscriptionRequest) (made subscribed,
 	// What was changed meanwhile is another form.
 	sum := sha256.Sum256(append([]byte(v.form.Get("key")+"\x00"), text...))
 	reply, replayed, err := v.session.Tenant.Idempotent(v.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
-		func(ctx context.Context, tenant *store.Tenant) (store.Reply, error) {
+		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
 			created, key, err := v.Destinations.Subscribe(ctx, tenant, v.Random, request)
 			made = subscribed{Subscription: created.Wire(), Secret: key}
-			return store.Reply{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
+			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
 		})
 	if replayed {
 		again = string(reply.Body)

@@ -261,8 +261,8 @@ func TestDueLater(t *testing.T) {
 	must(t, err)
 	claimed, err := scan.Queues[0].ClaimDeliveries(t.Context(), 1, never)
 	must(t, err)
-	must(t, claimed[0].Settle(t.Context(), store.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
-		store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(50 * time.Millisecond)}))
+	must(t, claimed[0].RecordAttempt(t.Context(), store.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
+		store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(50 * time.Millisecond)}))
 	looks, done := atomic.Int32{}, make(chan store.ID, 1)
 	start(t, f, f.source(store.WorkPurchases, func() {
 		if looks.Add(1) == 1 {

@@ -44,7 +44,7 @@ type idempotent struct {
 	key         string
 	fingerprint [32]byte
 	// replayed is the answer of the call that has acted; nil when this one has.
-	replayed *store.Reply
+	replayed *store.IdempotentResponse
 }
 
 // once serves an operation under an idempotency key. An answer that is kept is given again before anything else is done. Otherwise the
@@ -55,7 +55,7 @@ func (c *call) once(ctx context.Context, rt *route, key string) (status int, bod
 		fmt.Fprintf(hash, "%d:%s", len(part), part)
 	}
 	c.idempotent = &idempotent{key: key, fingerprint: [32]byte(hash.Sum(nil))}
-	if c.idempotent.replayed, err = c.session.Tenant.Replay(ctx, key, c.idempotent.fingerprint); err != nil {
+	if c.idempotent.replayed, err = c.session.Tenant.IdempotentResponse(ctx, key, c.idempotent.fingerprint); err != nil {
 		return 0, nil, err
 	}
 	if c.idempotent.replayed == nil {
@@ -82,15 +82,15 @@ func act[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *
 		return do(ctx, c.session.Tenant)
 	}
 	reply, replayed, err := c.session.Tenant.Idempotent(ctx, c.idempotent.key, c.idempotent.fingerprint, c.IdempotencyTTL,
-		func(ctx context.Context, t *store.Tenant) (store.Reply, error) {
+		func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
 			if status, out, err = do(ctx, t); err != nil {
-				return store.Reply{}, err
+				return store.IdempotentResponse{}, err
 			}
 			text, err := json.Marshal(keepable(out), asJSON)
 			if err != nil {
-				return store.Reply{}, fmt.Errorf("answer: %w", err)
+				return store.IdempotentResponse{}, fmt.Errorf("answer: %w", err)
 			}
-			return store.Reply{Status: status, EntityTag: c.header.Get("ETag"), Body: text}, nil
+			return store.IdempotentResponse{Status: status, EntityTag: c.header.Get("ETag"), Body: text}, nil
 		})
 	if err != nil {
 		var zero Out

@@ -34,10 +34,10 @@ func TestKeyedCallsHoldNobodyUp(t *testing.T) {
 		}
 		holding, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 		go func() {
-			_, _, err := tenant.Idempotent(context.WithoutCancel(t.Context()), "held", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.Reply, error) {
+			_, _, err := tenant.Idempotent(context.WithoutCancel(t.Context()), "held", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 				close(holding)
 				<-release
-				return store.Reply{Status: http.StatusOK, Body: []byte("{}")}, nil
+				return store.IdempotentResponse{Status: http.StatusOK, Body: []byte("{}")}, nil
 			})
 			ended <- err
 		}()

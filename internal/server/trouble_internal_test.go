@@ -114,9 +114,9 @@ func TestPanicInTransaction(t *testing.T) {
 	var tenant *store.Tenant
 	running, db := troubled(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{
 		serve: func(ctx context.Context, _ *call) (int, any, error) {
-			_, _, err := tenant.Idempotent(ctx, "key", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.Reply, error) {
+			_, _, err := tenant.Idempotent(ctx, "key", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 				failsInside()
-				return store.Reply{}, nil
+				return store.IdempotentResponse{}, nil
 			})
 			return 200, nil, err
 		}}})

@@ -45,7 +45,7 @@ func (s *Service) newKeyKeeper(ctx context.Context) (*keyKeeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keyKeeper{service: s, server: server}, s.db.Announce(ctx, server)
+	return &keyKeeper{service: s, server: server}, s.db.RegisterServer(ctx, server)
 }
 
 // run keeps the keys until ctx ends.
@@ -65,7 +65,7 @@ func (k *keyKeeper) run(ctx context.Context) {
 		}
 		now := k.service.db.Keys()
 		if changed := !now.Same(keys); changed || clock().Sub(announced) >= announceEvery {
-			if err := k.service.db.Announce(ctx, k.server); err != nil {
+			if err := k.service.db.RegisterServer(ctx, k.server); err != nil {
 				k.service.config.Log.WarnContext(ctx, "cannot announce this server", "error", err)
 				continue
 			}
@@ -105,7 +105,7 @@ func (k *keyKeeper) ready() error {
 func (k *keyKeeper) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := k.service.db.Withdraw(ctx, k.server); err != nil {
+	if err := k.service.db.UnregisterServer(ctx, k.server); err != nil {
 		k.service.config.Log.WarnContext(ctx, "cannot withdraw the announcement of this server", "error", err)
 	}
 }

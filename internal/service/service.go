@@ -71,7 +71,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 		return nil, err
 	}
 	s.readiness = newReadiness(s.db.Ping, time.Now)
-	release, err := s.db.Serve()
+	release, err := s.db.LockForServing()
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := refuseSimulators(ctx, s.db, config.Environment); err != nil {
 		return nil, err
 	}
-	if err := s.db.Environment(ctx, config.Environment); err != nil {
+	if err := s.db.RecordEnvironment(ctx, config.Environment); err != nil {
 		return nil, err
 	}
 	if err := s.warnUnapproved(ctx); err != nil {
@@ -298,7 +298,7 @@ func (s *Service) Run(ctx context.Context) error {
 		servers = append(servers, server)
 		running.Go(func() { fail(server.Serve(listener)) })
 	}
-	if s.config.Workers && s.db.Exclusive() {
+	if s.config.Workers && s.db.SingleServer() {
 		// Before anything is served: what is claimed now was claimed by a process that has ended.
 		if err := s.db.ReleaseOrphanedLeases(ctx); err != nil {
 			return errors.Join(err, s.Close())
@@ -409,13 +409,13 @@ func (s *Service) sweep(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
-		if err := s.db.Sweep(ctx); err != nil {
+		if err := s.db.DeleteExpired(ctx); err != nil {
 			s.config.Log.WarnContext(ctx, "cannot sweep", "error", err)
 		}
 		if made, err := s.db.Summarize(ctx); err != nil || made > 0 { // of what replicas of the version before have stored
 			s.config.Log.InfoContext(ctx, "invoices summarized", "invoices", made, "error", err)
 		}
-		if removed, err := s.db.Retain(ctx, s.config.Retention); err != nil || removed > 0 {
+		if removed, err := s.db.ApplyRetention(ctx, s.config.Retention); err != nil || removed > 0 {
 			s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
 		}
 		select {

@@ -52,7 +52,7 @@ func (s *staleness) Collect(to chan<- prometheus.Metric) {
 	gauge := func(description *prometheus.Desc, value float64) {
 		to <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value)
 	}
-	now, err := s.db.Staleness(ctx)
+	now, err := s.db.ReconciliationLag(ctx)
 	if err != nil {
 		s.log.WarnContext(ctx, "cannot read how far reconciliation is behind", "error", err)
 		return

@@ -104,8 +104,8 @@ func bugs() []bug {
 	s.lease++
 	if before`},
 		{name: "late worker overwrites", file: "store/delivery.go",
-			old: `	type settled struct {`,
-			new: `	for _, e := range ends {
+			old: `	type updated struct {`,
+			new: `	for _, e := range records {
 		if !PLANTED {
 			break
 		}
@@ -113,11 +113,11 @@ func bugs() []bug {
 			return err
 		}
 	}
-	type settled struct {`},
+	type updated struct {`},
 		{name: "delivery marked before it is sent", file: "store/delivery.go",
-			old: `		claimed, err = t.fill(ctx, tx, l.id, leased)
+			old: `		claimed, err = t.addDestination(ctx, tx, q.id, leased)
 		return err`,
-			new: `		if claimed, err = t.fill(ctx, tx, l.id, leased); err == nil && PLANTED {
+			new: `		if claimed, err = t.addDestination(ctx, tx, q.id, leased); err == nil && PLANTED {
 			for _, d := range claimed {
 				if _, err = tx.exec(ctx, "update deliveries set state = 'delivered', due_at = null where tenant_id = $1 and id = $2", t.id, d.ID); err != nil {
 					return err

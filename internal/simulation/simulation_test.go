@@ -34,7 +34,7 @@ func everything() (all []string) {
 	for _, o := range operations() {
 		all = append(all, "operation: "+o.name)
 	}
-	for _, step := range []string{"begin submission", "provider submit", "provider status", "record answer", "begin resend", "webhook attempt", "settle delivery",
+	for _, step := range []string{"begin submission", "provider submit", "provider status", "record answer", "begin resend", "webhook attempt", "record attempt",
 		"claim submissions", "claim deliveries", "provider purchases", "retain purchases", "create invoice", "update invoice", "idempotent call", "create subscription"} {
 		all = append(all, "process died before "+step, "process died after "+step)
 	}

@@ -141,7 +141,7 @@ func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
 
 // anchorMoment returns a moment such that nothing is committed any more that happened before it.
 func (db *DB) anchorMoment(ctx context.Context) (at time.Time, err error) {
-	if !db.exclusive {
+	if !db.singleServer {
 		return db.now().Add(-writeTimeout - 5*time.Second), nil
 	}
 	// One writer at a time: what happened before this write is committed.

@@ -30,7 +30,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 		},
 		"unsafe": func(t *testing.T, f *fixture, s store.Subscription) {
 			d := f.claimDeliveries(t, s.ID, 1)[0]
-			must(t, d.Settle(t.Context(), attempt(f, 0), store.Settlement{State: store.DeliveryBlocked, Reason: "unsafe_address", Deactivate: "unsafe_address"}))
+			must(t, d.RecordAttempt(t.Context(), attempt(f, 0), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe_address", Deactivate: "unsafe_address"}))
 			f.wantDelivery(t, d.ID, delivery{state: "blocked", reason: "unsafe_address", attempts: 1, round: 1})
 		},
 	} {
@@ -102,7 +102,7 @@ func TestAbandonedAttempt(t *testing.T) {
 		claim(true)
 		must(t, f.ReleaseOrphanedLeases(ctx))
 		d := claim(true)
-		must(t, d.Settle(ctx, attempt(f, 0), store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
+		must(t, d.RecordAttempt(ctx, attempt(f, 0), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
 		f.wantDelivery(t, d.ID, delivery{state: "pending", attempts: 1, round: 1, due: f.Clock.Now().Add(time.Minute).UnixMicro()})
 		f.Clock.Advance(time.Minute)
 		claim(false)

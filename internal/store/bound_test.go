@@ -204,8 +204,8 @@ func TestUpgradeWaitsForOlderServers(t *testing.T) {
 // olderServer stands for a running server of the version before: the lock of a file, or a session under the old name.
 func (f *fixture) olderServer(t *testing.T) (end func()) {
 	t.Helper()
-	if f.Exclusive() {
-		release, err := f.Serve()
+	if f.SingleServer() {
+		release, err := f.LockForServing()
 		must(t, err)
 		return func() { must(t, release()) }
 	}

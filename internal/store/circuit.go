@@ -57,19 +57,19 @@ func (q Queue) acquireProbe(ctx context.Context, tx *tx, c *Connection, until ti
 	return changed == 1, err
 }
 
-// Staleness is how far reconciliation is behind.
-type Staleness struct {
-	// Overdue is how many submissions should have been asked about by now, and Oldest for how long the first of them;
-	// zero when none.
+// ReconciliationLag says how far reconciliation is behind.
+type ReconciliationLag struct {
+	// Overdue counts the submissions whose next query is overdue; Oldest is how long the first of them has been. Both are 0
+	// if there are none.
 	Overdue int64
 	Oldest  time.Duration
 	// OpenCircuits is how many connections are in trouble.
 	OpenCircuits int64
 }
 
-// Staleness measures it, for metrics. It reads what is overdue alone, so that it costs nothing while all is well.
-func (db *DB) Staleness(ctx context.Context) (Staleness, error) {
-	var s Staleness
+// ReconciliationLag measures the lag for metrics. It reads only what is overdue, so it is cheap while nothing is.
+func (db *DB) ReconciliationLag(ctx context.Context) (ReconciliationLag, error) {
+	var s ReconciliationLag
 	var oldest sql.Null[int64]
 	now := db.now()
 	err := db.reader.QueryRowContext(ctx, `select cast(coalesce(sum((select count(*) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)), 0) as bigint),

@@ -164,21 +164,21 @@ func TestOneTry(t *testing.T) {
 // TestStaleness: what is overdue, for how long, and how many connections are in trouble.
 func TestStaleness(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		want := func(want store.Staleness) {
+		want := func(want store.ReconciliationLag) {
 			t.Helper()
-			got, err := f.Staleness(t.Context())
+			got, err := f.ReconciliationLag(t.Context())
 			must(t, err)
 			if got != want {
 				t.Errorf("%+v, want %+v", got, want)
 			}
 		}
-		want(store.Staleness{})
+		want(store.ReconciliationLag{})
 		f.fail(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")
 		f.Clock.Advance(time.Minute)
-		want(store.Staleness{Overdue: 5, Oldest: time.Minute, OpenCircuits: 1})
+		want(store.ReconciliationLag{Overdue: 5, Oldest: time.Minute, OpenCircuits: 1})
 		decide(t, f.claimSubmissions(t, 1)[0], func(s store.Submission, now time.Time) store.Decision {
 			return told(s, now, allFour("accepted", false))
 		})
-		want(store.Staleness{Overdue: 4, Oldest: time.Minute})
+		want(store.ReconciliationLag{Overdue: 4, Oldest: time.Minute})
 	})
 }

@@ -21,7 +21,7 @@ func TestDeactivatedByManyAtOnce(t *testing.T) {
 				t.Fatalf("%d claimed, want %d", len(claimed), flying)
 			}
 			race(flying, func(n int) {
-				if err := claimed[n].Settle(t.Context(), attempt(f, 302), store.Settlement{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}); err != nil {
+				if err := claimed[n].RecordAttempt(t.Context(), attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}); err != nil {
 					t.Errorf("attempt %d: %v", n, err)
 				}
 			})
@@ -48,9 +48,9 @@ func TestDeactivatedBesideOthers(t *testing.T) {
 				t.Fatalf("%d claimed, want %d", len(claimed), flying)
 			}
 			race(flying, func(n int) {
-				err := claimed[n].Settle(t.Context(), attempt(f, 200), store.Settlement{State: store.DeliveryDelivered})
+				err := claimed[n].RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered})
 				if n%4 == 0 && (err == nil || errors.Is(err, store.ErrLeaseLost)) {
-					err = claimed[n+1].Settle(t.Context(), attempt(f, 302), store.Settlement{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"})
+					err = claimed[n+1].RecordAttempt(t.Context(), attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"})
 				}
 				if err != nil && !errors.Is(err, store.ErrLeaseLost) {
 					t.Errorf("attempt %d: %v", n, err)

@@ -39,11 +39,11 @@ func (f *fixture) fillDecoy(t *testing.T) {
 		return d
 	})
 	for n, d := range f.claimDeliveries(t, s.ID, 10) {
-		settlement := store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().AddDate(10, 0, 0)}
+		settlement := store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().AddDate(10, 0, 0)}
 		if n == 0 {
-			settlement = store.Settlement{State: store.DeliveryDelivered}
+			settlement = store.DeliveryUpdate{State: store.DeliveryDelivered}
 		}
-		must(t, d.Settle(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200, Answer: []byte("ok")}, settlement))
+		must(t, d.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200, Answer: []byte("ok")}, settlement))
 	}
 }
 

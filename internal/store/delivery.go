@@ -19,7 +19,7 @@ const (
 	DeliveryBlocked   = api.DeliveryBlocked
 )
 
-// Delivery is one claimed attempt at telling one subscription of one event.
+// Delivery is a claimed delivery: one event for one subscription, leased for one attempt.
 type Delivery struct {
 	Tenant       *Tenant
 	ID           ID
@@ -30,18 +30,18 @@ type Delivery struct {
 	Kind         api.EventKind
 	OccurredAt   time.Time
 	Body         []byte
-	// Attempts is how many were made before, Round how many of them since it was last asked for.
+	// Attempts counts the attempts before this one. Round counts those since the delivery was created or last requested again.
 	Attempts, Round int
-	// Abandoned says that the attempt before was never settled: its worker panicked, or its process ended. It counts as one that
-	// had no answer, and the caller settles it as such before it makes another.
+	// Abandoned reports that the previous attempt was never recorded because its worker panicked or its process ended. The
+	// caller records it as an attempt without a response before it makes another one.
 	Abandoned bool
 
 	lease int64
 }
 
-// ClaimDeliveries leases up to limit due deliveries of a lane until lease has passed: nobody else works on them
-// meanwhile, and after it they are due again. Nothing is leased of a subscription that is no longer active: a batch of its
-// pending deliveries ends here.
+// ClaimDeliveries leases up to limit due deliveries of the queue for the duration of lease. No other worker gets them during
+// that time, and they are due again when it ends. If the subscription is no longer active, ClaimDeliveries claims nothing and
+// ends a batch of its pending deliveries instead.
 func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
 	t := q.tenant
 	var claimed []Delivery
@@ -64,17 +64,18 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Durati
 		if err != nil {
 			return err
 		}
-		claimed, err = t.fill(ctx, tx, q.id, leased)
+		claimed, err = t.addDestination(ctx, tx, q.id, leased)
 		return err
 	})
 	if err != nil {
-		return nil, err // the events themselves may have been undone with the claim
+		return nil, err // the claim, and even the events, may have been rolled back
 	}
 	return claimed, nil
 }
 
-// fill completes claimed deliveries with where they go.
-func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Delivery) ([]Delivery, error) {
+// addDestination adds the URL and the signing secret of their subscription to claimed deliveries. It returns none if the
+// subscription is inactive or does not open, after ending its pending deliveries.
+func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, leased []Delivery) ([]Delivery, error) {
 	var url string
 	var active int64
 	var sealed []byte
@@ -89,8 +90,8 @@ func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Del
 	}
 	key, err := t.db.keys.openBound(sealed, subscriptionBinding(t.id, subscription), boundURL(url))
 	if errors.Is(err, ErrChangedRow) {
-		// Nothing goes to an address that nobody has given us, and nothing waits for one: the events stay, and their deliveries can
-		// be asked for again once the row is right.
+		// The URL may not be the one that the company gave, so nothing is sent to it. The events stay, and their deliveries can be
+		// requested again once the row is repaired.
 		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "tenant", t.id, "subscription", subscription, "error", err)
 		_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $3, due_at = null, updated_at = $4
 			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonChanged, micros(tx.now()))
@@ -105,146 +106,150 @@ func (t *Tenant) fill(ctx context.Context, tx *tx, subscription ID, leased []Del
 	return leased, nil
 }
 
-// Attempt is one try to deliver, as it went.
+// Attempt is one HTTP request to a webhook destination and its result.
 type Attempt struct {
 	StartedAt time.Time
 	Duration  time.Duration
-	// HTTPStatus is the status of the answer, 0 when there was none; then ErrorClass says why.
+	// HTTPStatus is the status of the response. It is 0 when there was none; ErrorClass then says why.
 	HTTPStatus int
 	ErrorClass string
-	// Answer is the beginning of the answer's body, at most 1 KiB.
+	// Answer is the beginning of the response body, at most 1 KiB.
 	Answer []byte
 }
 
-// Settlement is what an attempt makes of its delivery.
-type Settlement struct {
-	// State is pending for another attempt at DueAt, otherwise final.
+// DeliveryUpdate is the new state of a delivery after an attempt.
+type DeliveryUpdate struct {
+	// State is pending if another attempt follows at DueAt, and otherwise terminal.
 	State api.DeliveryState
 	DueAt time.Time
 	// Reason says why a delivery failed or was blocked.
 	Reason string
-	// Deactivate ends the subscription with this reason; "" leaves it.
+	// Deactivate is the reason for deactivating the subscription; "" leaves it active.
 	Deactivate string
 }
 
-// factSettle names what Settle commits.
-const factSettle = "settle delivery"
+// opRecordAttempt is the operation of [Delivery.RecordAttempt].
+const opRecordAttempt = "record attempt"
 
-// ending is an attempt that is to be recorded, and then is.
-type ending struct {
+// attemptRecord is an attempt on its way into the database, and the result of recording it.
+type attemptRecord struct {
 	Delivery
-	attempt    Attempt
-	settlement Settlement
-	ordinal    int64 // of the attempt, from 1; 0 until it is known
-	leased     bool  // the lease still stood
+	attempt   Attempt
+	update    DeliveryUpdate
+	ordinal   int64 // of the attempt, from 1; 0 before it is recorded
+	leaseHeld bool  // the caller still held the lease
 }
 
-// Settle records an attempt and what follows from it, in one transaction. [ErrLeaseLost] says that the delivery was
-// claimed or asked for again since: the attempt is recorded, what follows for the delivery is decided by the one that holds the
-// lease, and the receiver may have got the event twice, under the same identifier.
-func (d Delivery) Settle(ctx context.Context, attempt Attempt, s Settlement) error {
-	e := &ending{Delivery: d, attempt: attempt, settlement: s}
+// RecordAttempt records an attempt and updates its delivery, in one transaction. It returns [ErrLeaseLost] when the delivery
+// was claimed or requested again in the meantime: the attempt is recorded, but the delivery is left to the holder of the
+// lease. The receiver may then get the event twice, with the same identifier.
+func (d Delivery) RecordAttempt(ctx context.Context, attempt Attempt, update DeliveryUpdate) error {
+	r := &attemptRecord{Delivery: d, attempt: attempt, update: update}
 	var err error
-	if s.Deactivate == "" {
-		err = writeShared(ctx, d.Tenant, d.ID, factSettle, e, len(attempt.Answer), settle)
+	if update.Deactivate == "" {
+		err = writeShared(ctx, d.Tenant, d.ID, opRecordAttempt, r, len(attempt.Answer), recordAttempts)
 	} else {
-		// Alone: it ends a batch of what is pending.
-		err = d.Tenant.write(ctx, factSettle, func(ctx context.Context, tx *tx) error {
-			// The subscription is locked before any delivery of it: two attempts that deactivate it would wait for each other.
-			// Where the destination leads is true however late it is seen.
-			if err := d.Tenant.deactivate(ctx, tx, d.Subscription, s.Deactivate); err != nil {
+		// In a transaction of its own, because it also ends a batch of pending deliveries.
+		err = d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
+			// The subscription is locked before its deliveries, so that two attempts that deactivate it cannot deadlock.
+			// It is deactivated even if the lease was lost: what the attempt found out about the destination is still true.
+			if err := d.Tenant.deactivate(ctx, tx, d.Subscription, update.Deactivate); err != nil {
 				return err
 			}
-			return settle(ctx, tx, []*ending{e})
+			return recordAttempts(ctx, tx, []*attemptRecord{r})
 		})
 	}
-	if err == nil && !e.leased {
+	if err == nil && !r.leaseHeld {
 		err = ErrLeaseLost
 	}
 	return err
 }
 
-// settle records attempts of any companies.
-func settle(ctx context.Context, tx *tx, ends []*ending) error {
-	// Deliveries are locked in the order of their identifiers, so that no two who lock several wait for each other.
-	slices.SortStableFunc(ends, func(a, b *ending) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+// recordAttempts records attempts, which may belong to several tenants.
+func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {
+	// Deliveries are locked in the order of their identifiers, so that two transactions that lock several cannot deadlock.
+	slices.SortStableFunc(records, func(a, b *attemptRecord) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	now := micros(tx.now())
-	for rest := ends; len(rest) > 0; {
-		// One statement changes a row once: another attempt at the same delivery comes after it.
-		var apart, again []*ending
-		byID := make(map[ID]*ending, len(rest))
-		for _, e := range rest {
-			if e.ordinal, e.leased = 0, false; byID[e.ID] != nil {
-				again = append(again, e)
+	for rest := records; len(rest) > 0; {
+		// An update changes a row once, so further attempts at the same delivery go into the next statement.
+		var distinct, repeated []*attemptRecord
+		byID := make(map[ID]*attemptRecord, len(rest))
+		for _, r := range rest {
+			if r.ordinal, r.leaseHeld = 0, false; byID[r.ID] != nil {
+				repeated = append(repeated, r)
 				continue
 			}
-			byID[e.ID] = e
-			apart = append(apart, e)
+			byID[r.ID] = r
+			distinct = append(distinct, r)
 		}
-		if err := settleApart(ctx, tx, apart, byID, now); err != nil {
+		if err := updateDeliveries(ctx, tx, distinct, byID, now); err != nil {
 			return err
 		}
-		rest = again
+		rest = repeated
 	}
-	return insertAttempts(ctx, tx, ends)
+	return insertAttempts(ctx, tx, records)
 }
 
-// settleApart writes what attempts make of their deliveries, of which no two are the same.
-func settleApart(ctx context.Context, tx *tx, ends []*ending, byID map[ID]*ending, now int64) error {
+// updateDeliveries updates the deliveries of attempts, no two of which belong to the same delivery; byID finds them by the
+// delivery's identifier.
+func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byID map[ID]*attemptRecord, now int64) error {
 	db := tx.db
-	type settled struct {
+	type updated struct {
 		id      ID
 		ordinal int64
 	}
-	done, err := collect(ctx, tx, func(row scanner) (s settled, err error) { return s, row.Scan(&s.id, &s.ordinal) },
-		`with ends (tenant, delivery, held, becomes, why, due) as (`+db.rows("bytea", "bytea", "bigint", "text", "text", "bigint")+`)
-		update deliveries set attempts = attempts + 1, round = round + 1, lease = lease + 1, leased = 0,
-			updated_at = $7, state = ends.becomes, reason = ends.why, due_at = ends.due from ends
-		where deliveries.tenant_id = ends.tenant and deliveries.id = ends.delivery and deliveries.lease = ends.held
-			and (deliveries.state = 'pending' or ends.becomes <> 'pending') returning id, attempts`,
-		column(db, ends, func(e *ending) ID { return e.Tenant.id }), column(db, ends, func(e *ending) ID { return e.ID }),
-		column(db, ends, func(e *ending) int64 { return e.lease }), column(db, ends, func(e *ending) string { return string(e.settlement.State) }),
-		column(db, ends, (*ending).reason), column(db, ends, (*ending).due), now)
+	// One statement updates every delivery whose lease the caller still holds: on PostgreSQL a batch of attempts costs one round
+	// trip. It skips a delivery that ended in the meantime (its subscription was deactivated) and would become pending again.
+	// What it does not return goes through recordLateAttempt below.
+	rows, err := collect(ctx, tx, func(row scanner) (u updated, err error) { return u, row.Scan(&u.id, &u.ordinal) },
+		`with attempted (tenant_id, delivery_id, lease, new_state, new_reason, new_due_at) as (`+db.rows("bytea", "bytea", "bigint", "text", "text", "bigint")+`)
+		update deliveries set attempts = attempts + 1, round = round + 1, lease = deliveries.lease + 1, leased = 0,
+			updated_at = $7, state = attempted.new_state, reason = attempted.new_reason, due_at = attempted.new_due_at from attempted
+		where deliveries.tenant_id = attempted.tenant_id and deliveries.id = attempted.delivery_id and deliveries.lease = attempted.lease
+			and (deliveries.state = 'pending' or attempted.new_state <> 'pending') returning id, attempts`,
+		column(db, records, func(r *attemptRecord) ID { return r.Tenant.id }), column(db, records, func(r *attemptRecord) ID { return r.ID }),
+		column(db, records, func(r *attemptRecord) int64 { return r.lease }), column(db, records, func(r *attemptRecord) string { return string(r.update.State) }),
+		column(db, records, (*attemptRecord).reason), column(db, records, (*attemptRecord).due), now)
 	if err != nil {
 		return err
 	}
-	for _, s := range done {
-		e := byID[s.id]
-		e.ordinal, e.leased = s.ordinal, true
+	for _, u := range rows {
+		r := byID[u.id]
+		r.ordinal, r.leaseHeld = u.ordinal, true
 	}
-	for _, e := range ends {
-		if e.settlement.State == DeliveryPending {
-			tx.wake(WorkDeliveries) // the workers have to know when it is due
+	for _, r := range records {
+		if r.update.State == DeliveryPending {
+			tx.wake(WorkDeliveries) // the workers need to know when it is due
 		}
-		if e.leased {
+		if r.leaseHeld {
 			continue
 		}
-		if e.ordinal, e.leased, err = e.settleLate(ctx, tx, now); err != nil {
+		if r.ordinal, r.leaseHeld, err = r.recordLateAttempt(ctx, tx, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// due is when the next attempt is due; nil for never.
-func (e *ending) due() *int64 {
-	if e.settlement.State != DeliveryPending {
+// due returns when the next attempt is due, or nil if none follows.
+func (r *attemptRecord) due() *int64 {
+	if r.update.State != DeliveryPending {
 		return nil
 	}
-	return new(micros(e.settlement.DueAt))
+	return new(micros(r.update.DueAt))
 }
 
-// reason is why the delivery has ended as it has; nil for no reason.
-func (e *ending) reason() *string {
-	if e.settlement.State == DeliveryPending || e.settlement.Reason == "" {
+// reason returns why the delivery failed or was blocked, or nil.
+func (r *attemptRecord) reason() *string {
+	if r.update.State == DeliveryPending || r.update.Reason == "" {
 		return nil
 	}
-	return &e.settlement.Reason
+	return &r.update.Reason
 }
 
-// settleLate counts an attempt after which nothing follows here: the subscription was deactivated meanwhile, or somebody
-// else holds the lease, and what follows is theirs to say.
-func (d Delivery) settleLate(ctx context.Context, tx *tx, now int64) (ordinal int64, leased bool, err error) {
+// recordLateAttempt counts an attempt that does not decide what happens to its delivery: the subscription was deactivated in
+// the meantime, which ended the delivery, or another worker holds the lease. leased reports whether the caller still holds it.
+func (d Delivery) recordLateAttempt(ctx context.Context, tx *tx, now int64) (ordinal int64, leased bool, err error) {
 	t := d.Tenant
 	var lease int64
 	if err := tx.QueryRowContext(ctx, `select lease, attempts + 1 from deliveries where tenant_id = $1 and id = $2`+t.db.lock, t.id, d.ID).Scan(&lease, &ordinal); err != nil {
@@ -259,22 +264,22 @@ func (d Delivery) settleLate(ctx context.Context, tx *tx, now int64) (ordinal in
 	return ordinal, leased, err
 }
 
-func insertAttempts(ctx context.Context, tx *tx, ends []*ending) error {
+func insertAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {
 	db := tx.db
 	_, err := tx.exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer) `+
 		db.rows("bytea", "bytea", "bigint", "bigint", "bigint", "bigint", "text", "bytea"),
-		column(db, ends, func(e *ending) ID { return e.Tenant.id }), column(db, ends, func(e *ending) ID { return e.ID }),
-		column(db, ends, func(e *ending) int64 { return e.ordinal }), column(db, ends, func(e *ending) int64 { return micros(e.attempt.StartedAt) }),
-		column(db, ends, func(e *ending) int64 { return e.attempt.Duration.Microseconds() }),
-		column(db, ends, func(e *ending) int64 { return int64(e.attempt.HTTPStatus) }),
-		column(db, ends, func(e *ending) string { return e.attempt.ErrorClass }), column(db, ends, (*ending).answer))
+		column(db, records, func(r *attemptRecord) ID { return r.Tenant.id }), column(db, records, func(r *attemptRecord) ID { return r.ID }),
+		column(db, records, func(r *attemptRecord) int64 { return r.ordinal }), column(db, records, func(r *attemptRecord) int64 { return micros(r.attempt.StartedAt) }),
+		column(db, records, func(r *attemptRecord) int64 { return r.attempt.Duration.Microseconds() }),
+		column(db, records, func(r *attemptRecord) int64 { return int64(r.attempt.HTTPStatus) }),
+		column(db, records, func(r *attemptRecord) string { return r.attempt.ErrorClass }), column(db, records, (*attemptRecord).answer))
 	return err
 }
 
-// answer is the beginning of the answer, which is never null.
-func (e *ending) answer() []byte {
-	if e.attempt.Answer == nil {
+// answer returns the beginning of the response body; the column is never null.
+func (r *attemptRecord) answer() []byte {
+	if r.attempt.Answer == nil {
 		return []byte{}
 	}
-	return e.attempt.Answer
+	return r.attempt.Answer
 }

@@ -52,7 +52,7 @@ func (f *fixture) deactivate(t *testing.T, s store.Subscription) {
 	t.Helper()
 	f.tell(t, 1)
 	d := f.claimDeliveries(t, s.ID, 1)[0]
-	must(t, d.Settle(t.Context(), attempt(f, 302), store.Settlement{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
+	must(t, d.RecordAttempt(t.Context(), attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
 }
 
 // TestClaimOnce: many workers that claim at once share the due deliveries: each is claimed once.
@@ -110,16 +110,16 @@ func TestDeliveryLease(t *testing.T) {
 			t.Fatalf("claimed %+v, then %+v", first, second)
 		}
 		due := f.delivery(t, first[0].ID).due
-		wantErr(t, first[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		wantErr(t, first[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 		f.wantDelivery(t, first[0].ID, delivery{state: "pending", attempts: 1, due: due})
-		must(t, second[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
+		must(t, second[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		f.wantDelivery(t, second[0].ID, delivery{state: "delivered", attempts: 2, round: 1})
-		wantErr(t, second[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		wantErr(t, second[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || !kept.Active {
 			t.Errorf("the subscription is deactivated: %+v, %v", kept, err)
 		}
 		// Where the destination leads is true however late it is seen; the delivery stays what the holder of the lease made it.
-		wantErr(t, first[0].Settle(ctx, attempt(f, 302), store.Settlement{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}), store.ErrLeaseLost)
+		wantErr(t, first[0].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}), store.ErrLeaseLost)
 		f.wantDelivery(t, second[0].ID, delivery{state: "delivered", attempts: 4, round: 1})
 		if kept, err := f.tenant.Subscription(ctx, s.ID); err != nil || kept.Active || *kept.DeactivationReason != "redirect" {
 			t.Errorf("the subscription still is active: %+v, %v", kept, err)
@@ -127,19 +127,19 @@ func TestDeliveryLease(t *testing.T) {
 	})
 }
 
-// TestSettle: an attempt leads to another at its time, or to the delivery's end, and is kept as it went.
-func TestSettle(t *testing.T) {
+// TestRecordAttempt: an attempt is stored as it went, and makes its delivery due again at the right time or ends it.
+func TestRecordAttempt(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		s := f.subscribe(t, api.EventSubmissionUpdated)
-		for _, end := range []store.Settlement{
+		for _, end := range []store.DeliveryUpdate{
 			{State: store.DeliveryDelivered}, {State: store.DeliveryFailed, Reason: "attempts_exhausted"}, {State: store.DeliveryBlocked, Reason: "redirect"},
 		} {
 			f.tell(t, 1)
 			d := f.claimDeliveries(t, s.ID, 1)[0]
 			due := f.Clock.Now().Add(time.Minute)
 			failed := store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, ErrorClass: "timeout"}
-			must(t, d.Settle(ctx, failed, store.Settlement{State: store.DeliveryPending, DueAt: due}))
+			must(t, d.RecordAttempt(ctx, failed, store.DeliveryUpdate{State: store.DeliveryPending, DueAt: due}))
 			f.wantDelivery(t, d.ID, delivery{state: "pending", attempts: 1, round: 1, due: due.UnixMicro()})
 			if early := f.claimDeliveries(t, s.ID, 1); len(early) != 0 {
 				t.Fatalf("%+v is due before its time", early)
@@ -149,7 +149,7 @@ func TestSettle(t *testing.T) {
 			if again.ID != d.ID || again.Event != d.Event || again.Attempts != 1 || again.Round != 1 {
 				t.Errorf("the second attempt is %+v, the first was %+v", again, d)
 			}
-			must(t, again.Settle(ctx, attempt(f, 200), end))
+			must(t, again.RecordAttempt(ctx, attempt(f, 200), end))
 			f.wantDelivery(t, d.ID, delivery{state: string(end.State), reason: end.Reason, attempts: 2, round: 2})
 			f.Clock.Advance(time.Hour)
 			if late := f.claimDeliveries(t, s.ID, 1); len(late) != 0 {
@@ -172,7 +172,7 @@ func TestDeactivation(t *testing.T) {
 		f.tell(t, 5)
 		flying := f.claimDeliveries(t, s.ID, 4)
 		at := f.Clock.Advance(time.Second)
-		must(t, flying[0].Settle(ctx, attempt(f, 302), store.Settlement{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
+		must(t, flying[0].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "redirect", Deactivate: "redirect"}))
 		f.wantDelivery(t, flying[0].ID, delivery{state: "blocked", reason: "redirect", attempts: 1, round: 1})
 		ended, err := f.tenant.Subscription(ctx, s.ID)
 		must(t, err)
@@ -182,12 +182,12 @@ func TestDeactivation(t *testing.T) {
 		if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null`, s.ID); n != 4 {
 			t.Errorf("%d pending deliveries have ended, want 4", n)
 		}
-		must(t, flying[1].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
+		must(t, flying[1].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		f.wantDelivery(t, flying[1].ID, delivery{state: "delivered", attempts: 1, round: 1})
-		must(t, flying[2].Settle(ctx, attempt(f, 503), store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
+		must(t, flying[2].RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))
 		f.wantDelivery(t, flying[2].ID, delivery{state: "failed", reason: "subscription_inactive", attempts: 1, round: 1})
 		f.Clock.Advance(time.Second)
-		must(t, flying[3].Settle(ctx, attempt(f, 302), store.Settlement{State: store.DeliveryBlocked, Reason: "unsafe", Deactivate: "unsafe"}))
+		must(t, flying[3].RecordAttempt(ctx, attempt(f, 302), store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: "unsafe", Deactivate: "unsafe"}))
 		again, err := f.tenant.Subscription(ctx, s.ID)
 		must(t, err)
 		if !again.DeactivatedAt.Equal(at) || *again.DeactivationReason != "redirect" {

@@ -49,8 +49,8 @@ type engine struct {
 	// patient tells that a statement never waits for another machine. Its context then has no end: the driver would
 	// start a goroutine for each statement to watch it.
 	patient bool
-	// exclusive is true when one process alone serves this database.
-	exclusive bool
+	// singleServer reports that only one process at a time can serve this database.
+	singleServer bool
 	// serve takes the right to serve this database; see [DB.Serve].
 	serve func() (release func() error, err error)
 	// older tells whether a server of a version that knows no bound secrets runs on this database; see [DB.BindSecrets].

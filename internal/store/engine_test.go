@@ -22,12 +22,12 @@ import (
 // TestServe: one process alone serves a SQLite database; what only opens it works beside. PostgreSQL has replicas.
 func TestServe(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		release, err := f.Serve()
+		release, err := f.LockForServing()
 		must(t, err)
 		beside := f.Again(t)
-		other, err := beside.Serve()
-		if f.Exclusive() {
-			wantErr(t, err, store.ErrServed)
+		other, err := beside.LockForServing()
+		if f.SingleServer() {
+			wantErr(t, err, store.ErrAlreadyServed)
 		} else {
 			must(t, err)
 			must(t, other())
@@ -40,7 +40,7 @@ func TestServe(t *testing.T) {
 		}
 		f.create(t, "INV-1")
 		must(t, release())
-		other, err = beside.Serve()
+		other, err = beside.LockForServing()
 		must(t, err)
 		must(t, other())
 	})
@@ -187,7 +187,7 @@ func TestFiles(t *testing.T) {
 			db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(dir, name), store.Options{})
 			must(t, err)
 			defer func() { must(t, db.Close()) }()
-			release, err := db.Serve()
+			release, err := db.LockForServing()
 			must(t, err)
 			defer func() { must(t, release()) }()
 			files, err := os.ReadDir(dir)

@@ -24,7 +24,7 @@ type NewEvidence struct {
 	Truncated bool
 	// Withheld says that the answer echoes our credential: the body is sealed and never shown.
 	Withheld bool
-	// StateValues are the states the answer carried, by dimension.
+	// StateValues are the state values in the response, by dimension.
 	StateValues map[string]string
 	// Report is what the answer was read as, as [invoice.Report.Retained] writes it; empty when it was no report on this
 	// very submission.
@@ -43,9 +43,9 @@ type Evidence struct {
 	Previous [32]byte // zero for the first
 	Digest   [32]byte
 
-	words  string // StateValues as they stand, which is what the digest is of
-	events []byte // digests of the events that it gave rise to, 32 bytes each
-	early  bool   // it was retained before Report and events were
+	stateValues string // the JSON of StateValues, which the digest covers
+	events      []byte // digests of the events that it gave rise to, 32 bytes each
+	early       bool   // it was retained before Report and events were
 }
 
 // chain computes the digest of an entry.
@@ -66,7 +66,7 @@ func (e *Evidence) chain() [32]byte {
 	hash.field(e.SHA256[:])
 	hash.number(flag(e.Truncated))
 	hash.number(flag(e.Withheld))
-	hash.field([]byte(e.words))
+	hash.field([]byte(e.stateValues))
 	if !e.early {
 		hash.field([]byte(e.Report))
 		hash.field(e.events)
@@ -97,7 +97,7 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 	if err != nil {
 		return ID{}, fmt.Errorf("evidence words: %w", err)
 	}
-	e.words = string(words)
+	e.stateValues = string(words)
 	e.Digest = e.chain()
 	body := add.Body
 	if body == nil {
@@ -113,7 +113,7 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 		sha256, body, truncated, withheld, words, report, events, previous, digest)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		t.id, id, s.ID, e.Ordinal, e.Call, micros(e.ReceivedAt), e.HTTPStatus, e.MediaType, e.SHA256[:], body,
-		flag(e.Truncated), flag(e.Withheld), e.words, e.Report, e.events, e.Previous[:], e.Digest[:])
+		flag(e.Truncated), flag(e.Withheld), e.stateValues, e.Report, e.events, e.Previous[:], e.Digest[:])
 }
 
 const evidenceColumns = `id, submission_id, ordinal, call, received_at, http_status, media_type, sha256, truncated, withheld, words, report, events, events is null, previous, digest`
@@ -125,7 +125,7 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 	var report sql.Null[string]
 	var noEvents bool
 	if err := row.Scan(append([]any{&e.ID, &e.Submission, &e.Ordinal, &e.Call, &received, &e.HTTPStatus, &e.MediaType, &sum,
-		&truncated, &withheld, &e.words, &report, &e.events, &noEvents, &previous, &digest}, more...)...); err != nil {
+		&truncated, &withheld, &e.stateValues, &report, &e.events, &noEvents, &previous, &digest}, more...)...); err != nil {
 		return Evidence{}, err
 	}
 	e.ReceivedAt, e.Report, e.early = instant(received), report.V, !report.Valid
@@ -136,7 +136,7 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 	e.Truncated, flags[0] = yes(truncated)
 	e.Withheld, flags[1] = yes(withheld)
 	if err := errors.Join(flags[0], flags[1], fixed(&e.SHA256, sum), fixed(&e.Previous, previous), fixed(&e.Digest, digest),
-		json.Unmarshal([]byte(e.words), &e.StateValues)); err != nil {
+		json.Unmarshal([]byte(e.stateValues), &e.StateValues)); err != nil {
 		return Evidence{}, fmt.Errorf("stored evidence %s: %w", e.ID, err)
 	}
 	return e, nil

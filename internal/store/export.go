@@ -278,7 +278,7 @@ func scanExportEntry(row scanner) (exportEntry, error) {
 		body = nil
 	}
 	out := exportEntry{ID: e.ID, Ordinal: e.Ordinal, ReceivedAt: e.ReceivedAt, Call: e.Call, HTTPStatus: e.HTTPStatus, MediaType: e.MediaType,
-		Body: body, SHA256: e.SHA256, Truncated: e.Truncated, Withheld: e.Withheld, Words: e.words, Previous: e.Previous, Digest: e.Digest}
+		Body: body, SHA256: e.SHA256, Truncated: e.Truncated, Withheld: e.Withheld, Words: e.stateValues, Previous: e.Previous, Digest: e.Digest}
 	if !e.early {
 		out.Report, out.Events = &e.Report, (*hexBytes)(&e.events)
 	}

@@ -132,7 +132,7 @@ func (x *exportSubmission) submission() *provenSubmission {
 
 // evidence is what a file says of an entry.
 func (x exportEntry) evidence(submission ID) *Evidence {
-	e := &Evidence{ID: x.ID, Submission: submission, Ordinal: x.Ordinal, ReceivedAt: x.ReceivedAt, SHA256: x.SHA256, Previous: x.Previous, Digest: x.Digest, words: x.Words}
+	e := &Evidence{ID: x.ID, Submission: submission, Ordinal: x.Ordinal, ReceivedAt: x.ReceivedAt, SHA256: x.SHA256, Previous: x.Previous, Digest: x.Digest, stateValues: x.Words}
 	e.NewEvidence = NewEvidence{Call: x.Call, HTTPStatus: x.HTTPStatus, MediaType: x.MediaType, Truncated: x.Truncated, Withheld: x.Withheld}
 	if e.early = x.Report == nil || x.Events == nil; !e.early {
 		e.Report, e.events = *x.Report, *x.Events

@@ -32,7 +32,7 @@ func (g grouped) group() *group {
 	if g.everything != nil {
 		return g.everything
 	}
-	return g.shared[factSettle].of(ID{})
+	return g.shared[opRecordAttempt].of(ID{})
 }
 
 // repeats is what a number violates that is there already.
@@ -75,7 +75,7 @@ func newGrouped(t testing.TB, address string) grouped {
 
 // add writes a number, then does more.
 func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, tx *tx) error) error {
-	return writeShared(ctx, &Tenant{db: g.DB}, ID{}, factSettle, number{n, more}, n, func(ctx context.Context, tx *tx, all []number) error {
+	return writeShared(ctx, &Tenant{db: g.DB}, ID{}, opRecordAttempt, number{n, more}, n, func(ctx context.Context, tx *tx, all []number) error {
 		if _, err := tx.exec(ctx, "insert into numbers (n) "+g.rows("bigint"), column(g.DB, all, func(add number) int { return add.n })); err != nil {
 			return err
 		}

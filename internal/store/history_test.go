@@ -16,7 +16,7 @@ func TestDeliveryHistory(t *testing.T) {
 		s, other := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 2)
 		claimed := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, claimed.Settle(t.Context(), attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}))
+		must(t, claimed.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 
 		for name, want := range map[string]struct {
 			filter store.DeliveryFilter
@@ -66,7 +66,7 @@ func TestLateAttemptIsKept(t *testing.T) {
 		d := f.claimDeliveries(t, s.ID, 1)[0]
 		_, err := f.tenant.Redeliver(t.Context(), d.ID)
 		must(t, err)
-		wantErr(t, d.Settle(t.Context(), attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}), store.ErrLeaseLost)
+		wantErr(t, d.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}), store.ErrLeaseLost)
 		found, err := f.tenant.Delivery(t.Context(), d.ID)
 		must(t, err)
 		if found.State != store.DeliveryPending || found.Attempts != 1 || len(found.History) != 1 {
@@ -81,24 +81,24 @@ func TestRetention(t *testing.T) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 3)
 		for n, d := range f.claimDeliveries(t, s.ID, 2) {
-			settlement := store.Settlement{State: store.DeliveryDelivered}
+			settlement := store.DeliveryUpdate{State: store.DeliveryDelivered}
 			if n == 1 {
-				settlement = store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
+				settlement = store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
 			}
-			must(t, d.Settle(t.Context(), attempt(f, 200), settlement))
+			must(t, d.RecordAttempt(t.Context(), attempt(f, 200), settlement))
 		}
 		count := func(table string) int64 { return f.number(t, `select count(*) from `+table) }
 		f.Clock.Advance(10 * 24 * time.Hour)
 		f.tell(t, 1)
-		if removed, err := f.Retain(t.Context(), store.Retention{}); err != nil || removed != 0 {
+		if removed, err := f.ApplyRetention(t.Context(), store.Retention{}); err != nil || removed != 0 {
 			t.Errorf("without retention %d rows went: %v", removed, err)
 		}
-		_, err := f.Retain(t.Context(), store.Retention{Attempts: 5 * 24 * time.Hour})
+		_, err := f.ApplyRetention(t.Context(), store.Retention{Attempts: 5 * 24 * time.Hour})
 		must(t, err)
 		if got := count("attempts"); got != 1 { // the pending delivery's
 			t.Errorf("%d attempts are left", got)
 		}
-		_, err = f.Retain(t.Context(), store.Retention{Events: 5 * 24 * time.Hour})
+		_, err = f.ApplyRetention(t.Context(), store.Retention{Events: 5 * 24 * time.Hour})
 		must(t, err)
 		if events, deliveries, evidence := count("events"), count("deliveries"), count("evidence"); events != 3 || deliveries != 3 || evidence != 4 {
 			t.Errorf("%d events, %d deliveries, %d entries of evidence are left", events, deliveries, evidence)
@@ -113,7 +113,7 @@ func TestEveryDeliveryHasOneState(t *testing.T) {
 		ended, kept := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 3)
 		d := f.claimDeliveries(t, kept.ID, 1)[0]
-		must(t, d.Settle(t.Context(), attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}))
+		must(t, d.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 		f.exec(t, `update subscriptions set active = 0, deactivated_at = 1, deactivation_reason = 'requested' where id = $1`, ended.ID)
 		for name, filter := range map[string]store.DeliveryFilter{
 			"no filter": {}, "an event": {Event: d.Event}, "the ended subscription": {Subscription: ended.ID}, "the other one": {Subscription: kept.ID},

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Reply is an answer as it is kept for a repeat.
-type Reply struct {
+// IdempotentResponse is the response to a request with an idempotency key, stored so that a repeated request gets the same one.
+type IdempotentResponse struct {
 	Status    int
 	EntityTag string
 	Body      []byte
@@ -17,16 +17,17 @@ type Reply struct {
 // ErrKeyReused says that an idempotency key was used for another request.
 var ErrKeyReused = errors.New("idempotency key reused")
 
-// Idempotent runs act once for a key: in one transaction with its effect, the answer is kept until ttl has passed, and
-// a repeat with the same fingerprint is given that answer. Of two at the same time one acts and the other waits for
-// it. An error of act undoes everything, the key included. act gets a tenant whose operations join the transaction; any other write
-// inside it is refused.
+// Idempotent runs act at most once for a key. The response that act returns is stored in the same transaction as the effect
+// of act, and kept for ttl. A repeated call with the same fingerprint returns the stored response with replayed set; with
+// another fingerprint it returns [ErrKeyReused]. Of two concurrent calls, one runs act and the other waits for it. An error of
+// act rolls everything back, including the key. act gets a tenant whose operations join the transaction; any other write within
+// act is refused.
 func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byte, ttl time.Duration,
-	act func(ctx context.Context, t *Tenant) (Reply, error)) (reply Reply, replayed bool, err error) {
+	act func(ctx context.Context, t *Tenant) (IdempotentResponse, error)) (reply IdempotentResponse, replayed bool, err error) {
 	err = t.write(ctx, "idempotent call", func(ctx context.Context, tx *tx) error {
-		reply, replayed = Reply{}, false
+		reply, replayed = IdempotentResponse{}, false
 		now := tx.now()
-		// The insert waits for a transaction that is using the same key; an expired key is taken over.
+		// The insert waits for a transaction that uses the same key, and takes over an expired key.
 		taken, err := tx.exec(ctx, `insert into idempotency (tenant_id, key, fingerprint, status, entity_tag, body, expires_at)
 			values ($1, $2, $3, 0, '', $4, $5)
 			on conflict (tenant_id, key) do update set fingerprint = excluded.fingerprint, status = 0, entity_tag = '',
@@ -37,8 +38,8 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 		}
 		if taken == 0 {
 			replayed = true
-			if reply, err = t.kept(ctx, tx, key, fingerprint, now); errors.Is(err, sql.ErrNoRows) {
-				err = ErrUnavailable // swept between two statements: the caller repeats the call
+			if reply, err = t.storedResponse(ctx, tx, key, fingerprint, now); errors.Is(err, sql.ErrNoRows) {
+				err = ErrUnavailable // the key expired and was deleted between the two statements: the caller repeats the call
 			}
 			return err
 		}
@@ -47,13 +48,13 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 		if reply, err = act(ctx, &joined); err != nil {
 			return err
 		}
-		return t.keep(ctx, tx, key, reply)
+		return t.storeResponse(ctx, tx, key, reply)
 	})
 	return reply, replayed, err
 }
 
-// keep stores an answer, in the place of an expired one if the key had one. It counts to what the company stores.
-func (t *Tenant) keep(ctx context.Context, tx *tx, key string, reply Reply) error {
+// storeResponse stores the response for a key, replacing an expired one, and counts its bytes towards the quota of the company.
+func (t *Tenant) storeResponse(ctx context.Context, tx *tx, key string, reply IdempotentResponse) error {
 	var before int64
 	if err := tx.QueryRowContext(ctx, `select octet_length(body) from idempotency where tenant_id = $1 and key = $2`, t.id, key).Scan(&before); err != nil {
 		return err
@@ -67,11 +68,11 @@ func (t *Tenant) keep(ctx context.Context, tx *tx, key string, reply Reply) erro
 		t.id, key, reply.Status, reply.EntityTag, body)
 }
 
-// Replay returns the answer that is kept for a key, nil when there is none. It waits for nobody: what [Tenant.Idempotent] is doing at
-// the moment, it does not see. [ErrKeyReused] says that the key was used for another request.
-func (t *Tenant) Replay(ctx context.Context, key string, fingerprint [32]byte) (reply *Reply, err error) {
+// IdempotentResponse returns the response stored for a key, or nil. It does not wait for a call of [Tenant.Idempotent] in
+// progress. [ErrKeyReused] says that the key was used for another request.
+func (t *Tenant) IdempotentResponse(ctx context.Context, key string, fingerprint [32]byte) (reply *IdempotentResponse, err error) {
 	err = t.read(func(q querier) error {
-		found, err := t.kept(ctx, q, key, fingerprint, t.db.now())
+		found, err := t.storedResponse(ctx, q, key, fingerprint, t.db.now())
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -84,16 +85,16 @@ func (t *Tenant) Replay(ctx context.Context, key string, fingerprint [32]byte) (
 	return reply, nil
 }
 
-// kept reads the answer that is kept for a key beyond an instant.
-func (t *Tenant) kept(ctx context.Context, q querier, key string, fingerprint [32]byte, now time.Time) (Reply, error) {
-	var reply Reply
+// storedResponse reads the response stored for a key that has not expired at the time now.
+func (t *Tenant) storedResponse(ctx context.Context, q querier, key string, fingerprint [32]byte, now time.Time) (IdempotentResponse, error) {
+	var reply IdempotentResponse
 	var first []byte
 	if err := q.QueryRowContext(ctx, `select fingerprint, status, entity_tag, body from idempotency where tenant_id = $1 and key = $2 and expires_at > $3`,
 		t.id, key, micros(now)).Scan(&first, &reply.Status, &reply.EntityTag, &reply.Body); err != nil {
-		return Reply{}, err
+		return IdempotentResponse{}, err
 	}
 	if [32]byte(first) != fingerprint {
-		return Reply{}, ErrKeyReused
+		return IdempotentResponse{}, ErrKeyReused
 	}
 	body, err := unpacked(reply.Body)
 	reply.Body = body

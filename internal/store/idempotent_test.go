@@ -13,10 +13,10 @@ import (
 )
 
 // once creates a draft under an idempotency key, and answers with its identifier.
-func once(f *fixture, key string, fingerprint byte, number string) (store.Reply, bool, error) {
-	return f.tenant.Idempotent(context.Background(), key, [32]byte{fingerprint}, 24*time.Hour, func(ctx context.Context, t *store.Tenant) (store.Reply, error) {
+func once(f *fixture, key string, fingerprint byte, number string) (store.IdempotentResponse, bool, error) {
+	return f.tenant.Idempotent(context.Background(), key, [32]byte{fingerprint}, 24*time.Hour, func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
 		created, err := t.CreateInvoice(ctx, &api.Draft{InvoiceNumber: &number, Items: []api.Item{}})
-		return store.Reply{Status: 201, EntityTag: `"1"`, Body: []byte(created.ID.String())}, err
+		return store.IdempotentResponse{Status: 201, EntityTag: `"1"`, Body: []byte(created.ID.String())}, err
 	})
 }
 
@@ -38,12 +38,12 @@ func TestIdempotencyKeys(t *testing.T) {
 		wantDrafts(t, f, 1)
 
 		broken := errors.New("refused")
-		_, _, err = f.tenant.Idempotent(t.Context(), "failed", [32]byte{3}, time.Hour, func(ctx context.Context, tenant *store.Tenant) (store.Reply, error) {
+		_, _, err = f.tenant.Idempotent(t.Context(), "failed", [32]byte{3}, time.Hour, func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
 			number := "A-3"
 			if _, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: &number, Items: []api.Item{}}); err != nil {
-				return store.Reply{}, err
+				return store.IdempotentResponse{}, err
 			}
-			return store.Reply{}, broken
+			return store.IdempotentResponse{}, broken
 		})
 		if !errors.Is(err, broken) {
 			t.Error(err)
@@ -65,9 +65,9 @@ func TestIdempotencyKeys(t *testing.T) {
 func TestLargeAnswers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for name, body := range map[string]string{"small": `{"data":1}`, "large": `{"data":"` + strings.Repeat("Consulting by the hour, ", 30_000) + `"}`, "empty": ""} {
-			call := func() (store.Reply, bool, error) {
-				return f.tenant.Idempotent(t.Context(), name, [32]byte{1}, time.Hour, func(context.Context, *store.Tenant) (store.Reply, error) {
-					return store.Reply{Status: 201, Body: []byte(body)}, nil
+			call := func() (store.IdempotentResponse, bool, error) {
+				return f.tenant.Idempotent(t.Context(), name, [32]byte{1}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
+					return store.IdempotentResponse{Status: 201, Body: []byte(body)}, nil
 				})
 			}
 			_, _, err := call()
@@ -77,7 +77,7 @@ func TestLargeAnswers(t *testing.T) {
 			if !replayed || string(again.Body) != body {
 				t.Errorf("%s: the repeat got %.100s", name, again.Body)
 			}
-			reply, err := f.tenant.Replay(t.Context(), name, [32]byte{1})
+			reply, err := f.tenant.IdempotentResponse(t.Context(), name, [32]byte{1})
 			must(t, err)
 			if reply == nil || string(reply.Body) != body {
 				t.Errorf("%s: without acting it is %v", name, reply)

@@ -283,11 +283,11 @@ func TestSlowList(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ended, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if err := store.ReadSlowly(ended, f.tenant, f.Exclusive()); !errors.Is(err, context.DeadlineExceeded) {
+		if err := store.ReadSlowly(ended, f.tenant, f.SingleServer()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a list whose caller gives up: %v", err)
 		}
 		f.ShortenLists(500 * time.Millisecond)
-		if err := store.ReadSlowly(t.Context(), f.tenant, f.Exclusive()); !errors.Is(err, store.ErrUnavailable) {
+		if err := store.ReadSlowly(t.Context(), f.tenant, f.SingleServer()); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("a list without end: %v", err)
 		}
 		f.ShortenLists(time.Minute)

@@ -10,14 +10,14 @@ import (
 )
 
 // use is one use of the n-th limit, of which a minute has so many.
-func use(n byte, most int64) store.Use {
-	return store.Use{Key: digest(n), Most: most, Window: time.Minute}
+func use(n byte, most int64) store.LimitUse {
+	return store.LimitUse{Key: digest(n), Max: most, Window: time.Minute}
 }
 
 // wantSpent compares how often a limit has been used.
 func wantSpent(t *testing.T, db *store.DB, n byte, want int64) {
 	t.Helper()
-	used, _, err := db.Spent(t.Context(), digest(n))
+	used, _, err := db.LimitUsage(t.Context(), digest(n))
 	must(t, err)
 	if used != want {
 		t.Errorf("limit %d has %d uses, want %d", n, used, want)
@@ -27,8 +27,8 @@ func wantSpent(t *testing.T, db *store.DB, n byte, want int64) {
 // wantExhausted wants the limit at a place to have been used up.
 func wantExhausted(t *testing.T, err error, place int, used int64) {
 	t.Helper()
-	exhausted, ok := errors.AsType[*store.ExhaustedError](err)
-	if !ok || exhausted.Limit != place || exhausted.Spent.Used != used {
+	exhausted, ok := errors.AsType[*store.LimitExceededError](err)
+	if !ok || exhausted.Index != place || exhausted.Usage.Used != used {
 		t.Errorf("error %#v, want limit %d to be exhausted at %d", err, place, used)
 	}
 }
@@ -40,14 +40,14 @@ func TestSpend(t *testing.T) {
 		replica, end := f.Again(t), f.Clock.Now().Add(time.Minute)
 		wantSpent(t, f.DB, 1, 0)
 		for n, db := range []*store.DB{f.DB, replica, f.DB} {
-			spent, err := db.Spend(ctx, use(1, 3))
+			spent, err := db.AcquireLimits(ctx, use(1, 3))
 			must(t, err)
-			if want := (store.Spent{Key: digest(1), Used: int64(n + 1), End: end}); len(spent) != 1 || spent[0] != want {
+			if want := (store.LimitUsage{Key: digest(1), Used: int64(n + 1), WindowEnd: end}); len(spent) != 1 || spent[0] != want {
 				t.Errorf("use %d counts as %+v, want %+v", n+1, spent, want)
 			}
 			f.Clock.Advance(10 * time.Second)
 		}
-		_, err := replica.Spend(ctx, use(1, 3))
+		_, err := replica.AcquireLimits(ctx, use(1, 3))
 		wantExhausted(t, err, 0, 3)
 		wantSpent(t, replica, 1, 3)
 		wantSpent(t, f.DB, 2, 0)
@@ -55,9 +55,9 @@ func TestSpend(t *testing.T) {
 		wantSpent(t, f.DB, 1, 3)
 		f.Clock.Advance(time.Microsecond)
 		wantSpent(t, f.DB, 1, 0)
-		spent, err := f.Spend(ctx, use(1, 3))
+		spent, err := f.AcquireLimits(ctx, use(1, 3))
 		must(t, err)
-		if spent[0].Used != 1 || !spent[0].End.Equal(f.Clock.Now().Add(time.Minute)) {
+		if spent[0].Used != 1 || !spent[0].WindowEnd.Equal(f.Clock.Now().Add(time.Minute)) {
 			t.Errorf("the first use of a new window counts as %+v", spent)
 		}
 	})
@@ -67,10 +67,10 @@ func TestSpend(t *testing.T) {
 func TestSpendAllOrNone(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for range 2 {
-			_, err := f.Spend(t.Context(), use(1, 9), use(2, 2), use(3, 9))
+			_, err := f.AcquireLimits(t.Context(), use(1, 9), use(2, 2), use(3, 9))
 			must(t, err)
 		}
-		_, err := f.Spend(t.Context(), use(1, 9), use(2, 2), use(3, 9))
+		_, err := f.AcquireLimits(t.Context(), use(1, 9), use(2, 2), use(3, 9))
 		wantExhausted(t, err, 1, 2)
 		for n := byte(1); n <= 3; n++ {
 			wantSpent(t, f.DB, n, 2)
@@ -89,8 +89,8 @@ func TestSpendAtOnce(t *testing.T) {
 			if n%2 == 0 {
 				db = replica
 			}
-			_, err := db.Spend(t.Context(), use(100+byte(n), 1), use(1, 20))
-			if _, exhausted := errors.AsType[*store.ExhaustedError](err); exhausted {
+			_, err := db.AcquireLimits(t.Context(), use(100+byte(n), 1), use(1, 20))
+			if _, exhausted := errors.AsType[*store.LimitExceededError](err); exhausted {
 				return
 			}
 			must2(t, err)
@@ -110,17 +110,17 @@ func TestSpendAtOnce(t *testing.T) {
 func TestSettleLimits(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		first, err := f.Spend(ctx, use(1, 5), use(2, 5))
+		first, err := f.AcquireLimits(ctx, use(1, 5), use(2, 5))
 		must(t, err)
-		_, err = f.Spend(ctx, use(1, 5), use(2, 5))
+		_, err = f.AcquireLimits(ctx, use(1, 5), use(2, 5))
 		must(t, err)
-		must(t, f.Settle(ctx, first[1:]))
+		must(t, f.ReleaseLimits(ctx, first[1:]))
 		wantSpent(t, f.DB, 1, 2)
 		wantSpent(t, f.DB, 2, 1)
 		f.Clock.Advance(time.Minute)
-		_, err = f.Spend(ctx, use(1, 5))
+		_, err = f.AcquireLimits(ctx, use(1, 5))
 		must(t, err)
-		must(t, f.Settle(ctx, first))
+		must(t, f.ReleaseLimits(ctx, first))
 		wantSpent(t, f.DB, 1, 1)
 	})
 }
@@ -130,16 +130,16 @@ func TestRenew(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, renewed := t.Context(), use(1, 0)
 		for range 3 {
-			must(t, f.Settle(ctx, nil, renewed))
+			must(t, f.ReleaseLimits(ctx, nil, renewed))
 			f.Clock.Advance(40 * time.Second)
 		}
-		used, end, err := f.Spent(ctx, renewed.Key)
+		used, end, err := f.LimitUsage(ctx, renewed.Key)
 		must(t, err)
 		if want := f.Clock.Now().Add(20 * time.Second); used != 3 || !end.Equal(want) {
 			t.Errorf("%d uses until %v, want 3 until %v", used, end, want)
 		}
 		f.Clock.Advance(20 * time.Second)
-		must(t, f.Settle(ctx, nil, renewed))
+		must(t, f.ReleaseLimits(ctx, nil, renewed))
 		wantSpent(t, f.DB, 1, 1)
 	})
 }
@@ -148,13 +148,13 @@ func TestRenew(t *testing.T) {
 func TestSweep(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		_, err := f.Spend(ctx, use(1, 1), store.Use{Key: digest(2), Most: 1, Window: time.Hour})
+		_, err := f.AcquireLimits(ctx, use(1, 1), store.LimitUse{Key: digest(2), Max: 1, Window: time.Hour})
 		must(t, err)
 		f.token(t, 10, time.Minute)
 		f.token(t, 11, 2*time.Hour)
 		counts := func(limits, tokens int64) {
 			t.Helper()
-			must(t, f.Sweep(ctx))
+			must(t, f.DeleteExpired(ctx))
 			if n := f.number(t, `select count(*) from limits`); n != limits {
 				t.Errorf("%d windows are left, want %d", n, limits)
 			}

@@ -200,7 +200,7 @@ func TestMigrateBesideServing(t *testing.T) {
 // TestAttemptsRebuilt: attempts that were made before their table was built anew are all there afterwards.
 func TestAttemptsRebuilt(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		if !f.Exclusive() {
+		if !f.SingleServer() {
 			return // another migration of SQLite alone
 		}
 		f.tell(t, 3)

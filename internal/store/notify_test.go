@@ -23,7 +23,7 @@ func woken(t *testing.T, wake <-chan struct{}) {
 // to all of them in its own time, also to the one it came from.
 func (f *fixture) asleep(t *testing.T, wake <-chan struct{}) {
 	t.Helper()
-	if !f.Exclusive() {
+	if !f.SingleServer() {
 		return
 	}
 	select {
@@ -82,7 +82,7 @@ func TestWakes(t *testing.T) {
 // TestWakesReplicas: on PostgreSQL a commit wakes the workers of other replicas too, once they listen.
 func TestWakesReplicas(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		if f.Exclusive() {
+		if f.SingleServer() {
 			return // a database that one process serves has no replicas
 		}
 		replica := f.Again(t)
@@ -104,8 +104,8 @@ func TestWakesReplicas(t *testing.T) {
 // TestEngineNames holds the harness to the engines there are.
 func TestEngineNames(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		if want := map[string]bool{storetest.SQLite: true, storetest.Postgres: false}; f.Exclusive() != want[f.Engine()] || (f.Path != "") != f.Exclusive() {
-			t.Errorf("engine %q, exclusive %v", f.Engine(), f.Exclusive())
+		if want := map[string]bool{storetest.SQLite: true, storetest.Postgres: false}; f.SingleServer() != want[f.Engine()] || (f.Path != "") != f.SingleServer() {
+			t.Errorf("engine %q, exclusive %v", f.Engine(), f.SingleServer())
 		}
 		must(t, f.Ping(t.Context()))
 		must(t, f.Migrate(t.Context())) // again

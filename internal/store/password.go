@@ -18,7 +18,7 @@ var (
 // [ErrSessionEnded] that the session is no longer live. Both are checked in the transaction that changes it, so that
 // nobody undoes an operator's reset, which replaces the hash and ends every session. The uses that the attempt has spent
 // are given back with the change.
-func (db *DB) ChangePassword(ctx context.Context, session Session, compared, hash string, spent ...Spent) error {
+func (db *DB) ChangePassword(ctx context.Context, session Session, compared, hash string, spent ...LimitUsage) error {
 	return db.write(ctx, "change password", func(ctx context.Context, t *tx) error {
 		now := micros(t.now())
 		if _, err := t.account(ctx, session.Account.ID); err != nil { // locked first, as by a suspension and a reset
@@ -44,7 +44,7 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 		if err := t.revokeTokens(ctx, session.Account.ID, session.User, session.Digest[:], now); err != nil {
 			return err
 		}
-		return t.giveBack(ctx, spent)
+		return t.releaseLimits(ctx, spent)
 	})
 }
 

@@ -49,7 +49,7 @@ func TestChangePassword(t *testing.T) {
 		_, err = f.CreateToken(ctx, store.User{Account: f.account.ID, ID: id, PasswordHash: "$2"}, digest(30), f.Clock.Now().Add(time.Hour))
 		must(t, err)
 		session, drop := f.session(t, 10), f.token(t, 11, time.Hour)
-		spent, err := f.Spend(ctx, use(1, 9), use(2, 9))
+		spent, err := f.AcquireLimits(ctx, use(1, 9), use(2, 9))
 		must(t, err)
 		must(t, f.ChangePassword(ctx, session, f.user.PasswordHash, "$new", spent...))
 		wantSpent(t, f.DB, 1, 0)
@@ -70,7 +70,7 @@ func TestChangePasswordRefused(t *testing.T) {
 		ctx := t.Context()
 		session, other := f.session(t, 10), f.token(t, 11, time.Hour)
 		old := f.user.PasswordHash
-		spent, err := f.Spend(ctx, use(1, 9))
+		spent, err := f.AcquireLimits(ctx, use(1, 9))
 		must(t, err)
 		wantErr(t, f.ChangePassword(ctx, session, "$another", "$new", spent...), store.ErrPasswordChanged)
 		f.wantHash(t, old)

@@ -49,7 +49,7 @@ func TestDeliveryPlans(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 2)
-		if !f.Exclusive() {
+		if !f.SingleServer() {
 			return // PostgreSQL chooses by its statistics
 		}
 		all, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1, 25)
@@ -79,7 +79,7 @@ func TestDeliveryPlans(t *testing.T) {
 func TestInvoicePlans(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.create(t, "INV-1")
-		if !f.Exclusive() {
+		if !f.SingleServer() {
 			return // PostgreSQL chooses by its statistics
 		}
 		now := time.Now()

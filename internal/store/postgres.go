@@ -36,7 +36,7 @@ const draftShards = 4
 // and the ends of deliveries, which come in thousands and lock nothing that others hold for long. The more of them share a
 // statement and a commit, the less each costs.
 func sharedFacts() map[string]shards {
-	return map[string]shards{factCreateInvoice: newShards(draftShards), factSettle: newShards(1)}
+	return map[string]shards{factCreateInvoice: newShards(draftShards), opRecordAttempt: newShards(1)}
 }
 
 // postgresRows is a table of which each parameter is a column.

@@ -32,7 +32,7 @@ func TestDeliveryLanes(t *testing.T) {
 		begun := f.Clock.Now()
 		for n, wait := range []time.Duration{20 * time.Second, 10 * time.Second, 30 * time.Second} {
 			d := f.claimDeliveries(t, s[n], 1)[0]
-			must(t, d.Settle(ctx, attempt(f, 503), store.Settlement{State: store.DeliveryPending, DueAt: begun.Add(wait)}))
+			must(t, d.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: begun.Add(wait)}))
 		}
 		for _, want := range []struct {
 			at    time.Duration
@@ -183,16 +183,16 @@ func TestReleaseOrphanedDeliveryLeases(t *testing.T) {
 		cut, waiting, done := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 1)
 		attempted := f.claimDeliveries(t, cut.ID, 1)[0]
-		later := store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
-		must(t, f.claimDeliveries(t, waiting.ID, 1)[0].Settle(t.Context(), attempt(f, 503), later))
-		must(t, f.claimDeliveries(t, done.ID, 1)[0].Settle(t.Context(), attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
+		later := store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(time.Hour)}
+		must(t, f.claimDeliveries(t, waiting.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 503), later))
+		must(t, f.claimDeliveries(t, done.ID, 1)[0].RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		must(t, f.ReleaseOrphanedLeases(t.Context()))
 		for subscription, due := range map[store.ID]int{cut.ID: 1, waiting.ID: 0, done.ID: 0} {
 			if claimed := f.claimDeliveries(t, subscription, 10); len(claimed) != due {
 				t.Errorf("%d deliveries are due, want %d", len(claimed), due)
 			}
 		}
-		wantErr(t, attempted.Settle(t.Context(), attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		wantErr(t, attempted.RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 	})
 }
 

@@ -117,7 +117,7 @@ func TestUsageIsCounted(t *testing.T) {
 		must(t, err)
 		check("a key that is taken over")
 		f.Clock.Advance(25 * time.Hour)
-		must(t, f.Sweep(ctx))
+		must(t, f.DeleteExpired(ctx))
 		check("a sweep")
 		if f.number(t, `select count(*) from idempotency where tenant_id = $1`, f.tenant.Key()) != 0 {
 			t.Error("an expired answer is left")
@@ -131,7 +131,7 @@ func TestRetentionFreesBytes(t *testing.T) {
 		f.tell(t, 3)
 		before := f.used(t, store.QuotaStoredBytes)
 		f.Clock.Advance(48 * time.Hour)
-		_, err := f.Retain(t.Context(), store.Retention{Events: time.Hour})
+		_, err := f.ApplyRetention(t.Context(), store.Retention{Events: time.Hour})
 		must(t, err)
 		if after := f.used(t, store.QuotaStoredBytes); after >= before || after != f.stored(t) {
 			t.Errorf("%d bytes are counted, before it was %d, and there are %d", after, before, f.stored(t))

@@ -22,8 +22,8 @@ func TestRecentDeliveries(t *testing.T) {
 			f.Clock.Advance(time.Second)
 		}
 		claimed := f.claimDeliveries(t, s.ID, 3)
-		for n, settlement := range []store.Settlement{{State: store.DeliveryFailed, Reason: "refused"}, {State: store.DeliveryDelivered}, {State: store.DeliveryDelivered}} {
-			must(t, claimed[n].Settle(ctx, attempt(f, 200), settlement))
+		for n, settlement := range []store.DeliveryUpdate{{State: store.DeliveryFailed, Reason: "refused"}, {State: store.DeliveryDelivered}, {State: store.DeliveryDelivered}} {
+			must(t, claimed[n].RecordAttempt(ctx, attempt(f, 200), settlement))
 		}
 		all, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, "", 1, 3)
 		must(t, err)
@@ -83,13 +83,13 @@ func TestRecentAttempts(t *testing.T) {
 		before := f.Clock.Now()
 		f.tell(t, 1)
 		first := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, first.Settle(ctx, attempt(f, 503), store.Settlement{State: store.DeliveryPending, DueAt: f.Clock.Now()}))
+		must(t, first.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now()}))
 		since := f.Clock.Advance(time.Hour)
 		again := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, again.Settle(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, ErrorClass: "timeout"}, store.Settlement{State: store.DeliveryFailed}))
+		must(t, again.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, ErrorClass: "timeout"}, store.DeliveryUpdate{State: store.DeliveryFailed}))
 		f.tell(t, 1)
 		last := f.claimDeliveries(t, s.ID, 1)[0]
-		must(t, last.Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
+		must(t, last.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 
 		read := func(since time.Time) string {
 			recent, err := f.tenant.RecentAttempts(ctx, s.ID, since)

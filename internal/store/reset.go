@@ -9,15 +9,15 @@ import (
 	"quittance/api"
 )
 
-// ErrProduction says that something for local and sandbox alone was tried on a production database.
+// ErrProduction says that an operation for the environments local and sandbox was tried on a production database.
 var ErrProduction = errors.New("this database is served in production")
 
-// ErrProductionConnection says the same of an account with a production connection.
+// ErrProductionConnection says that it was tried on an account with a production connection.
 var ErrProductionConnection = errors.New("the account has a production connection")
 
-// Environment records the environment this database is served in and refuses one that contradicts it: what was served
-// in production is no sandbox, and the other way round.
-func (db *DB) Environment(ctx context.Context, environment string) error {
+// RecordEnvironment records the environment that this database is served in. It refuses to change production to another
+// environment, or another environment to production.
+func (db *DB) RecordEnvironment(ctx context.Context, environment string) error {
 	return db.write(ctx, "set environment", func(ctx context.Context, t *tx) error {
 		var recorded string
 		if err := t.QueryRowContext(ctx, `insert into settings (key, value) values ('environment', $1)
@@ -35,7 +35,7 @@ func (db *DB) Environment(ctx context.Context, environment string) error {
 	})
 }
 
-// ServedEnvironment returns the environment that the database is served in, "" when it was never served.
+// ServedEnvironment returns the environment that the database is served in, or "" if it was never served.
 func (db *DB) ServedEnvironment(ctx context.Context) (string, error) {
 	var recorded string
 	err := db.reader.QueryRowContext(ctx, `select value from settings where key = 'environment'`).Scan(&recorded)
@@ -45,9 +45,9 @@ func (db *DB) ServedEnvironment(ctx context.Context) (string, error) {
 	return recorded, nil
 }
 
-// ResetTenant gives an account a fresh tenant and freezes the old one: its tokens are revoked and its leases void, so
-// that nothing of it is sent any more. Users, passwords, profile and connections stay. [ErrProduction]
-// and [ErrProductionConnection] say that this is none to play with.
+// ResetTenant gives an account a new tenant and freezes the old one: it revokes the tokens of the old tenant and ends its
+// leases, so that nothing of it is sent any more. Users, passwords, profile and connections stay. It returns [ErrProduction]
+// for a production database and [ErrProductionConnection] for an account with a production connection.
 func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 	var fresh *Tenant
 	err := db.write(ctx, "reset tenant", func(ctx context.Context, t *tx) error {
@@ -95,7 +95,7 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 	return fresh, err
 }
 
-// PendingDeliveries returns how many deliveries of the tenant are still on their way.
+// PendingDeliveries returns how many deliveries of the tenant are pending.
 func (t *Tenant) PendingDeliveries(ctx context.Context) (int, error) {
 	var pending int
 	err := t.read(func(q querier) error {

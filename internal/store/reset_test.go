@@ -35,7 +35,7 @@ func TestReset(t *testing.T) {
 			t.Error("a submission of the old tenant is due")
 		}
 		// What was on its way is still recorded, and starts nothing.
-		wantErr(t, inFlight.Settle(t.Context(), attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}), store.ErrLeaseLost)
+		wantErr(t, inFlight.RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 		if after := record(t, call, allFour("accepted", false), api.EventStatusChanged); after.DueAt != nil || after.Evidence != 1 {
 			t.Errorf("a late answer left %+v", after)
 		}
@@ -63,9 +63,9 @@ func TestReset(t *testing.T) {
 // TestResetKeepsOutOfProduction: neither a production database nor an account with a production connection is reset.
 func TestResetKeepsOutOfProduction(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		must(t, f.Environment(t.Context(), "sandbox"))
-		must(t, f.Environment(t.Context(), "local"))
-		if err := f.Environment(t.Context(), "production"); err == nil {
+		must(t, f.RecordEnvironment(t.Context(), "sandbox"))
+		must(t, f.RecordEnvironment(t.Context(), "local"))
+		if err := f.RecordEnvironment(t.Context(), "production"); err == nil {
 			t.Error("a sandbox became production")
 		}
 		_, err := f.AddConnection(t.Context(), f.account.ID, store.NewConnection{Kind: "http", Environment: "production", BaseURL: providerURL, Credential: secret.New(credential)})

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// Retention is how long history is kept; zero is for ever. Evidence, submissions and invoices are kept in any case.
+// Retention says how long history is kept; zero means without limit. Evidence, submissions and invoices are always kept.
 type Retention struct {
-	// Events is how long events are kept with their deliveries, once none of these is on its way any more.
+	// Events is how long events are kept with their deliveries, once none of these is pending.
 	Events time.Duration
-	// Attempts is how long the attempts of deliveries are kept that are no longer on their way.
+	// Attempts is how long the attempts of deliveries that are no longer pending are kept.
 	Attempts time.Duration
 }
 
 const (
-	// retentionBatch is how many events or deliveries one transaction deals with, so that none holds up the others for long.
+	// retentionBatch is how many events or deliveries one transaction processes, so that other writes do not wait long.
 	retentionBatch = 256
-	// retentionTenants is how many tenants are looked at with one statement.
+	// retentionTenants is how many tenants one statement examines.
 	retentionTenants = 256
 )
 
-// Retain removes the history that is older than r wants, a batch a transaction, and returns how many rows of attempts and
-// events it removed.
+// ApplyRetention removes the history that is older than r allows, one batch per transaction, and returns how many rows of
+// attempts and events it removed.
 //
-// Identifiers begin with the time they were made at, so what is old enough is the beginning of a primary key: it is found
-// outside of the writer, tenant by tenant, and removed by key. What is younger is not read. Of what is old enough only that is
-// passed over again the next time which is still on its way, or was attempted since.
-func (db *DB) Retain(ctx context.Context, r Retention) (removed int64, err error) {
+// Identifiers begin with their time of creation, so old rows are the beginning of a primary key: ApplyRetention finds them
+// with the reader, tenant by tenant, and deletes them by key. It reads no younger rows. The only old rows that it reads again
+// the next time belong to deliveries that are still pending or were attempted since.
+func (db *DB) ApplyRetention(ctx context.Context, r Retention) (removed int64, err error) {
 	if r.Attempts > 0 {
 		n, err := db.prune(ctx, db.now().Add(-r.Attempts), oldAttempts, (*Tenant).pruneAttempts)
 		if removed += n; err != nil {
@@ -37,7 +37,7 @@ func (db *DB) Retain(ctx context.Context, r Retention) (removed int64, err error
 		}
 	}
 	if r.Events > 0 {
-		// Recorded before anything is removed, so that a verification tells it from what somebody else has removed.
+		// Recorded before anything is removed, so that a verification can distinguish it from tampering.
 		before := db.now().Add(-r.Events)
 		if err := db.recordRemoval(ctx, micros(before)); err != nil {
 			return removed, err
@@ -50,7 +50,7 @@ func (db *DB) Retain(ctx context.Context, r Retention) (removed int64, err error
 	return removed, nil
 }
 
-// oldest returns the smallest identifier that is made at an instant.
+// oldest returns the smallest identifier that can be created at a time.
 func oldest(at time.Time) ID {
 	var stamp [8]byte
 	binary.BigEndian.PutUint64(stamp[:], uint64(at.UnixMilli()))
@@ -59,8 +59,8 @@ func oldest(at time.Time) ID {
 	return id
 }
 
-// The statements that look through $3 tenants after $1 for those that have something older than the identifier $2. The
-// sub-select is a scalar, so that it is one step into an index for each tenant, whatever the planner thinks of it.
+// The statements that return $3 tenants after $1, each with one row older than the identifier $2, or null. The sub-select is
+// a scalar, which makes every planner take one step into an index for each tenant.
 const (
 	oldAttempts = `select t.id, t.account_id, (select a.delivery_id from attempts a where a.tenant_id = t.id and a.delivery_id < $2 order by a.delivery_id limit 1)
 		from (select id, account_id from tenants where id > $1 order by id limit $3) t order by t.id`
@@ -68,8 +68,8 @@ const (
 		from (select id, account_id from tenants where id > $1 order by id limit $3) t order by t.id`
 )
 
-// prune removes what is of before a time, for each tenant that the statement look finds.
-func (db *DB) prune(ctx context.Context, before time.Time, look string, remove func(*Tenant, context.Context, time.Time) (int64, error)) (removed int64, err error) {
+// prune removes history from before a time: it calls remove for each tenant for which the statement find returns an old row.
+func (db *DB) prune(ctx context.Context, before time.Time, find string, remove func(*Tenant, context.Context, time.Time) (int64, error)) (removed int64, err error) {
 	var after ID
 	for ctx.Err() == nil {
 		type candidate struct {
@@ -79,7 +79,7 @@ func (db *DB) prune(ctx context.Context, before time.Time, look string, remove f
 		found, err := collect(ctx, db.reader, func(row scanner) (candidate, error) {
 			c := candidate{tenant: &Tenant{db: db}}
 			return c, row.Scan(&c.tenant.id, &c.tenant.account, &c.oldest)
-		}, look, after[:], oldest(before), retentionTenants)
+		}, find, after[:], oldest(before), retentionTenants)
 		if err != nil {
 			return removed, db.fail(err)
 		}
@@ -99,8 +99,8 @@ func (db *DB) prune(ctx context.Context, before time.Time, look string, remove f
 	return removed, ctx.Err()
 }
 
-// batches calls remove with the identifiers that find returns, a batch at a time, each after the last one of the batch
-// before.
+// batches calls remove with the identifiers that the statement find returns, one batch at a time; each batch begins after the
+// last identifier of the previous one.
 func (t *Tenant) batches(ctx context.Context, find string, before time.Time, args []any, remove func(ids []ID) (int64, error)) (removed int64, err error) {
 	var after ID
 	for ctx.Err() == nil {
@@ -121,7 +121,7 @@ func (t *Tenant) batches(ctx context.Context, find string, before time.Time, arg
 	return removed, ctx.Err()
 }
 
-// pruneAttempts removes the attempts made before an instant, of deliveries that are not on their way.
+// pruneAttempts removes the attempts made before a time, of deliveries that are not pending.
 func (t *Tenant) pruneAttempts(ctx context.Context, before time.Time) (int64, error) {
 	return t.batches(ctx, `select delivery_id from attempts where tenant_id = $1 and delivery_id > $2 and delivery_id < $3 and started_at < $5
 			order by delivery_id limit $4`, before, []any{micros(before)}, func(deliveries []ID) (removed int64, err error) {
@@ -136,7 +136,7 @@ func (t *Tenant) pruneAttempts(ctx context.Context, before time.Time) (int64, er
 	})
 }
 
-// pruneEvents removes the events that occurred before an instant, with their deliveries, of which none is on its way.
+// pruneEvents removes the events that occurred before a time and have no pending delivery, with their deliveries.
 func (t *Tenant) pruneEvents(ctx context.Context, before time.Time) (int64, error) {
 	return t.batches(ctx, `select id from events where tenant_id = $1 and id > $2 and id < $3 order by id limit $4`, before, nil, func(events []ID) (removed int64, err error) {
 		err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
@@ -147,9 +147,9 @@ func (t *Tenant) pruneEvents(ctx context.Context, before time.Time) (int64, erro
 	})
 }
 
-// removeEvents removes those of some events that have no delivery on its way, and their deliveries and attempts. The deliveries
-// are locked first, in the order in which everybody locks them: whoever wants one delivered again has done so before, and its event
-// stays, or finds it gone.
+// removeEvents removes events, with their deliveries and attempts, unless one of their deliveries is pending. It locks the
+// deliveries first, in the order that all transactions use. A concurrent [Tenant.Redeliver] either comes before, and the event
+// stays, or finds the delivery gone.
 func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed int64, err error) {
 	type delivery struct {
 		id, event ID

@@ -24,22 +24,22 @@ func TestRetentionInBatches(t *testing.T) {
 			s := c.subscribe(t, api.EventStatusChanged)
 			record(t, c.submit(t, "INV-1"), allFour("accepted", false), slices.Repeat([]api.EventKind{api.EventStatusChanged}, old)...)
 			for _, d := range f.claimDeliveries(t, s.ID, old) {
-				must(t, d.Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
+				must(t, d.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 			}
 		}
 		f.Clock.Advance(10 * 24 * time.Hour)
 		record(t, f.submit(t, "INV-2"), allFour("accepted", false), api.EventStatusChanged)
-		removed, err := f.Retain(ctx, store.Retention{Attempts: 5 * 24 * time.Hour})
+		removed, err := f.ApplyRetention(ctx, store.Retention{Attempts: 5 * 24 * time.Hour})
 		must(t, err)
 		if left := f.number(t, `select count(*) from attempts`); removed != 2*old || left != 0 {
 			t.Errorf("%d attempts went and %d are left", removed, left)
 		}
-		removed, err = f.Retain(ctx, store.Retention{Events: 5 * 24 * time.Hour})
+		removed, err = f.ApplyRetention(ctx, store.Retention{Events: 5 * 24 * time.Hour})
 		must(t, err)
 		if events, deliveries := f.number(t, `select count(*) from events`), f.number(t, `select count(*) from deliveries`); removed != 2*old || events != 1 || deliveries != 1 {
 			t.Errorf("%d events went, %d events and %d deliveries are left", removed, events, deliveries)
 		}
-		removed, err = f.Retain(ctx, store.Retention{Events: 5 * 24 * time.Hour, Attempts: 5 * 24 * time.Hour})
+		removed, err = f.ApplyRetention(ctx, store.Retention{Events: 5 * 24 * time.Hour, Attempts: 5 * 24 * time.Hour})
 		must(t, err)
 		if removed != 0 {
 			t.Errorf("%d rows went again", removed)
@@ -58,14 +58,14 @@ func TestRetentionBesideRedeliver(t *testing.T) {
 		var ids []store.ID
 		for _, d := range f.claimDeliveries(t, s.ID, old) {
 			ids = append(ids, d.ID)
-			must(t, d.Settle(ctx, attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}))
+			must(t, d.RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 		}
 		f.Clock.Advance(10 * 24 * time.Hour)
 		var mu sync.Mutex
 		again := 0
 		race(3, func(n int) {
 			if n == 0 {
-				if _, err := f.Retain(ctx, store.Retention{Events: time.Hour, Attempts: time.Hour}); err != nil {
+				if _, err := f.ApplyRetention(ctx, store.Retention{Events: time.Hour, Attempts: time.Hour}); err != nil {
 					t.Errorf("retention: %v", err)
 				}
 				return
@@ -112,9 +112,9 @@ func TestRetentionPlans(t *testing.T) {
 		at, looked := s.Clock.Now().UnixMicro(), 0
 		for _, statement := range statementsOf(t) {
 			args := map[string][]any{
-				"Retain":        {make([]byte, 16), make([]byte, 16), 256},
-				"pruneAttempts": {make([]byte, 16), make([]byte, 16), make([]byte, 16), 256, at},
-				"pruneEvents":   {make([]byte, 16), make([]byte, 16), make([]byte, 16), 256},
+				"ApplyRetention": {make([]byte, 16), make([]byte, 16), 256},
+				"pruneAttempts":  {make([]byte, 16), make([]byte, 16), make([]byte, 16), 256, at},
+				"pruneEvents":    {make([]byte, 16), make([]byte, 16), make([]byte, 16), 256},
 			}[statement.function]
 			if args == nil || strings.Contains(statement.text, "delete") {
 				continue

@@ -120,7 +120,7 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		old := f.Options.Keys.PrimaryID()
 		server, err := f.NewServer("machine:1", "1.0", "all")
 		must(t, err)
-		must(t, f.Announce(ctx, server))
+		must(t, f.RegisterServer(ctx, server))
 		rotated := f.Rotated(t)
 		admin := f.Again(t)
 		var behind *store.KeyNotLoadedError
@@ -136,12 +136,12 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		if alive, err := admin.Servers(ctx); err != nil || len(alive) != 0 {
 			t.Errorf("%d servers are running, %v", len(alive), err)
 		}
-		must(t, f.Announce(ctx, server))
-		must(t, f.Withdraw(ctx, server))
+		must(t, f.RegisterServer(ctx, server))
+		must(t, f.UnregisterServer(ctx, server))
 		must(t, admin.RecordKey(ctx, rotated))
 		// The server comes back with the key file of before.
 		var fault *store.KeyError
-		if err := f.Announce(ctx, server); !errors.As(err, &fault) || fault.ID != rotated.PrimaryID() {
+		if err := f.RegisterServer(ctx, server); !errors.As(err, &fault) || fault.ID != rotated.PrimaryID() {
 			t.Errorf("a server without the key is announced: %v", err)
 		}
 		if err := f.CheckKeys(ctx); !errors.As(err, &fault) {
@@ -150,7 +150,7 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		must(t, func() error { _, err := admin.Reseal(ctx); return err }())
 		second, err := admin.NewServer("machine:2", "1.0", "worker")
 		must(t, err)
-		must(t, admin.Announce(ctx, second))
+		must(t, admin.RegisterServer(ctx, second))
 		var inUse *store.KeyInUseError
 		if _, err := admin.RetireKey(ctx, rotated.PrimaryID()); !errors.As(err, &inUse) {
 			t.Errorf("the key that a server seals with is retired: %v", err)
@@ -174,14 +174,14 @@ func TestRefreshKeys(t *testing.T) {
 		must(t, err)
 		serverB, err := b.NewServer("b", "1.0", "all")
 		must(t, err)
-		must(t, errors.Join(a.Announce(ctx, serverA), b.Announce(ctx, serverB)))
+		must(t, errors.Join(a.RegisterServer(ctx, serverA), b.RegisterServer(ctx, serverB)))
 
 		file = f.Rotated(t)
 		must(t, a.RefreshKeys(ctx))
 		if keys := a.Keys(); !keys.Holds(file.PrimaryID()) || keys.PrimaryID() != first.PrimaryID() {
 			t.Errorf("a key that another server lacks is the primary one, or not loaded: %+v", keys.List())
 		}
-		must(t, errors.Join(a.Announce(ctx, serverA), b.Withdraw(ctx, serverB)))
+		must(t, errors.Join(a.RegisterServer(ctx, serverA), b.UnregisterServer(ctx, serverB)))
 		must(t, a.RefreshKeys(ctx))
 		if keys := a.Keys(); keys.PrimaryID() != file.PrimaryID() {
 			t.Errorf("the new key does not seal although every server has it: %+v", keys.List())

@@ -8,35 +8,36 @@ import (
 	"time"
 )
 
-// ServerTimeout is how long after its last announcement a server counts as ended.
+// ServerTimeout is how long after its last registration a server counts as stopped.
 const ServerTimeout = 35 * time.Second
 
-// Server is a running server as it has announced itself.
+// Server is a running server as it registered itself.
 type Server struct {
-	// ID is made anew at each start.
+	// ID is new at each start.
 	ID ID
-	// Name tells people which process it is.
+	// Name identifies the process for people.
 	Name, Version string
 	// Role is all, api or worker.
 	Role string
-	// Keys are the numbers of the keys that it opens values with, PrimaryKey the one that it seals with.
+	// Keys are the numbers of the keys that it has loaded; PrimaryKey is the one that it seals with.
 	Keys       []uint32
 	PrimaryKey uint32
 	StartedAt  time.Time
 	SeenAt     time.Time
 }
 
-// NewServer returns the entry of a server that starts now, for [DB.Announce].
+// NewServer returns the entry of a server that starts now, for [DB.RegisterServer].
 func (db *DB) NewServer(name, version, role string) (Server, error) {
 	id, err := newID(db.now(), db.random)
 	return Server{ID: id, Name: name, Version: version, Role: role, StartedAt: db.now()}, err
 }
 
-// Announce tells other processes that a server is running, and which keys it has loaded. It is to be repeated well within
-// [ServerTimeout], and at once when the keys change. It returns a [*KeyError] when the server lacks a key of the database.
-func (db *DB) Announce(ctx context.Context, s Server) error {
+// RegisterServer records that a server is running and which keys it has loaded, for other processes. Servers call it again
+// well within [ServerTimeout], and at once when their keys change. It returns a [*KeyError] when the server lacks a key of the
+// database.
+func (db *DB) RegisterServer(ctx context.Context, s Server) error {
 	return db.write(ctx, "announce server", func(ctx context.Context, t *tx) error {
-		// Locked, so that no key is promoted meanwhile that this server lacks.
+		// Locked, so that nobody promotes a key that this server lacks in the meantime.
 		records, err := t.lockedKeyRecords(ctx)
 		if err != nil {
 			return err
@@ -61,8 +62,8 @@ func (db *DB) Announce(ctx context.Context, s Server) error {
 	})
 }
 
-// Withdraw removes the announcement of a server that ends, and those of servers that have ended long ago.
-func (db *DB) Withdraw(ctx context.Context, s Server) error {
+// UnregisterServer removes the registration of a server that stops, and those of servers that stopped long ago.
+func (db *DB) UnregisterServer(ctx context.Context, s Server) error {
 	return db.write(ctx, "withdraw server", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `delete from servers where id = $1 or seen_at < $2`, s.ID, micros(t.now().Add(-24*time.Hour)))
 		return err

@@ -124,11 +124,11 @@ func TestEndsTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		due := g.now().Add(time.Hour)
-		delivered, retry := Settlement{State: DeliveryDelivered}, Settlement{State: DeliveryPending, DueAt: due}
+		delivered, retry := DeliveryUpdate{State: DeliveryDelivered}, DeliveryUpdate{State: DeliveryPending, DueAt: due}
 		pending := fmt.Sprintf("pending  %d", micros(due))
 		writes := []struct {
 			Delivery
-			Settlement
+			DeliveryUpdate
 			lost  bool
 			after string // state, reason and due time after all of them
 			count int    // of attempts
@@ -137,7 +137,7 @@ func TestEndsTogether(t *testing.T) {
 			{mine[0], delivered, false, "delivered  0", 1},
 			{mine[1], retry, false, pending, 1},
 			{ended[0], retry, false, "failed " + reasonInactive + " 0", 1},
-			{mine[2], Settlement{State: DeliveryFailed, Reason: "refused"}, false, "failed refused 0", 1},
+			{mine[2], DeliveryUpdate{State: DeliveryFailed, Reason: "refused"}, false, "failed refused 0", 1},
 			{mine[3], delivered, true, "", 1},
 			{mine[4], retry, true, "delivered  0", 2},
 			{ended[1], delivered, false, "delivered  0", 1},
@@ -145,7 +145,7 @@ func TestEndsTogether(t *testing.T) {
 		}
 		ends := make([]error, len(writes))
 		g.batch(len(writes), func(n int) {
-			ends[n] = writes[n].Settle(ctx, Attempt{StartedAt: g.now(), HTTPStatus: 200 + n}, writes[n].Settlement)
+			ends[n] = writes[n].RecordAttempt(ctx, Attempt{StartedAt: g.now(), HTTPStatus: 200 + n}, writes[n].DeliveryUpdate)
 		})
 		g.wantOneTransaction(t, "attempts")
 		for n, w := range writes {

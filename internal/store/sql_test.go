@@ -14,21 +14,21 @@ import (
 
 // unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
 var unscoped = map[string]string{
-	"AllSubmissions":        "an administrator's list, of every account",
-	"ClaimSubmissions":      "a lane is a connection's: what is due on it is the work of every tenant, and each row comes back with its own",
-	"DueSubmissionQueues":   "a lane is a connection's: it finds work of every tenant, and opens no row",
-	"ReleaseOrphanedLeases": "at the start of the one process: every call that was cut off is due",
-	"sealedSubscriptions":   "keys are the installation's: every sealed value, each written back to its own row",
-	"withheldRevision":      "keys are the installation's: every sealed value, each written back beside its own row",
-	"Restored":              "a restored database: every open submission is asked about, every token is revoked",
-	"Staleness":             "numbers for the operator: it opens no row",
-	"Summarize":             "summaries are made after a migration, of whatever invoices lack them",
-	"sweepAnswers":          "idempotency keys past their time, whoever's they are",
-	"Contradicted":          "a number for the operator: it opens no row",
-	"Backlogs":              "numbers for the operator: it opens no row",
-	"beginEvidence":         "whether the database has any evidence yet",
-	"forgetMissing":         "a restored database: each row is written back to its own tenant",
-	"verifyStrays":          "rows that belong to no tenant",
+	"AllSubmissions":         "an administrator's list, of every account",
+	"ClaimSubmissions":       "a lane is a connection's: what is due on it is the work of every tenant, and each row comes back with its own",
+	"DueSubmissionQueues":    "a lane is a connection's: it finds work of every tenant, and opens no row",
+	"ReleaseOrphanedLeases":  "at the start of the one process: every call that was cut off is due",
+	"sealedSubscriptions":    "keys are the installation's: every sealed value, each written back to its own row",
+	"withheldRevision":       "keys are the installation's: every sealed value, each written back beside its own row",
+	"Restored":               "a restored database: every open submission is asked about, every token is revoked",
+	"ReconciliationLag":      "numbers for the operator: it opens no row",
+	"Summarize":              "summaries are made after a migration, of whatever invoices lack them",
+	"deleteExpiredResponses": "expired idempotency keys, of all tenants",
+	"Contradicted":           "a number for the operator: it opens no row",
+	"Backlogs":               "numbers for the operator: it opens no row",
+	"beginEvidence":          "whether the database has any evidence yet",
+	"forgetMissing":          "a restored database: each row is written back to its own tenant",
+	"verifyStrays":           "rows that belong to no tenant",
 }
 
 var (

@@ -73,7 +73,7 @@ func openSQLite(path string) (*engine, error) {
 	}
 	return &engine{
 		lists: lists, listLimit: newListLimiter(sqliteLists),
-		name: "sqlite", schema: "select count(*) from sqlite_schema where name = 'settings'", writer: writer, reader: reader, exclusive: true, patient: true, rows: sqliteRow, single: true,
+		name: "sqlite", schema: "select count(*) from sqlite_schema where name = 'settings'", writer: writer, reader: reader, singleServer: true, patient: true, rows: sqliteRow, single: true,
 		stateEvidence: "hex(w.evidence_id)",
 		among:         func(query string) string { return "in (" + query + ")" },
 		begin:         func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
@@ -207,7 +207,7 @@ const writeTimeout = 30 * time.Second
 func servedElsewhere(path string) (bool, error) {
 	release, err := lockFile(path)
 	if err != nil {
-		return errors.Is(err, ErrServed), nil
+		return errors.Is(err, ErrAlreadyServed), nil
 	}
 	return false, release()
 }
@@ -220,7 +220,7 @@ func lockFile(path string) (release func() error, err error) {
 		return nil, fmt.Errorf("lock database: %w", err)
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(ErrServed, file.Close())
+		return nil, errors.Join(ErrAlreadyServed, file.Close())
 	}
 	return file.Close, nil
 }

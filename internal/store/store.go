@@ -226,15 +226,16 @@ func (db *DB) Migrate(ctx context.Context) error {
 // Engine returns "sqlite" or "postgres", for logs and metrics.
 func (db *DB) Engine() string { return db.name }
 
-// ErrServed says that another process serves this database, which only one may.
-var ErrServed = errors.New("another server is running on this database")
+// ErrAlreadyServed says that another process serves this database, and that only one can.
+var ErrAlreadyServed = errors.New("another server is running on this database")
 
-// Serve takes the right to serve this database and returns how to give it back. On SQLite only one process has it at a
-// time, else [ErrServed]; administration commands need none and work beside it.
-func (db *DB) Serve() (release func() error, err error) { return db.serve() }
+// LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On SQLite it
+// returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds. Administration commands
+// do not need it and work beside a server.
+func (db *DB) LockForServing() (release func() error, err error) { return db.serve() }
 
-// Exclusive tells that this database may be served by one process only.
-func (db *DB) Exclusive() bool { return db.exclusive }
+// SingleServer reports whether only one process at a time can serve this database.
+func (db *DB) SingleServer() bool { return db.singleServer }
 
 // Ping asks the database for one row, for readiness. After a write that failed because of the database as a whole (a full
 // disk still reads well) it also tries to write one.

@@ -115,7 +115,7 @@ func (f *fixture) story(t *testing.T) {
 	submit("INV-REMOVED")
 	poll(6)
 	f.Clock.Advance(30 * 24 * time.Hour)
-	removed, err := f.Retain(ctx, store.Retention{Events: 24 * time.Hour})
+	removed, err := f.ApplyRetention(ctx, store.Retention{Events: 24 * time.Hour})
 	must(t, err)
 	if removed == 0 {
 		t.Fatal("no event was removed")

@@ -65,10 +65,10 @@ func TestLostCommit(t *testing.T) {
 	}
 
 	// A draft under a key: the repeat is given the first one's answer.
-	key := func() (reply store.Reply, replayed bool, err error) {
-		return f.tenant.Idempotent(ctx, "key-1", [32]byte{1}, time.Hour, func(ctx context.Context, t *store.Tenant) (store.Reply, error) {
+	key := func() (reply store.IdempotentResponse, replayed bool, err error) {
+		return f.tenant.Idempotent(ctx, "key-1", [32]byte{1}, time.Hour, func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
 			_, err := t.CreateInvoice(ctx, draft("INV-1"))
-			return store.Reply{Status: 201, Body: []byte("{}")}, err
+			return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, err
 		})
 	}
 	lose("idempotent call", func() error { _, _, err := key(); return err })
@@ -116,9 +116,9 @@ func TestLostCommit(t *testing.T) {
 	if len(deliveries) != 2 {
 		t.Fatalf("%d deliveries are due", len(deliveries))
 	}
-	delivered := store.Settlement{State: store.DeliveryDelivered}
-	lose("settle delivery", func() error { return deliveries[0].Settle(ctx, attempt(f, 200), delivered) })
-	wantErr(t, deliveries[0].Settle(ctx, attempt(f, 200), delivered), store.ErrLeaseLost)
+	delivered := store.DeliveryUpdate{State: store.DeliveryDelivered}
+	lose("record attempt", func() error { return deliveries[0].RecordAttempt(ctx, attempt(f, 200), delivered) })
+	wantErr(t, deliveries[0].RecordAttempt(ctx, attempt(f, 200), delivered), store.ErrLeaseLost)
 	f.Clock.Advance(time.Hour)
 	if due := f.claimDeliveries(t, subscription, 10); len(due) != 1 || due[0].ID != deliveries[1].ID {
 		t.Errorf("due again: %+v", due)

@@ -33,11 +33,11 @@ func TestLostDeliveries(t *testing.T) {
 				f.Clock.Advance(time.Second)
 			}
 			for n, d := range f.claimDeliveries(t, s.ID, len(reasons)) {
-				settlement := store.Settlement{State: store.DeliveryFailed, Reason: reasons[n]}
+				settlement := store.DeliveryUpdate{State: store.DeliveryFailed, Reason: reasons[n]}
 				if reasons[n] == "redirect" {
 					settlement.State = store.DeliveryBlocked
 				}
-				must(t, d.Settle(ctx, attempt(f, 302), settlement))
+				must(t, d.RecordAttempt(ctx, attempt(f, 302), settlement))
 			}
 		}
 		all, found := read("", 1, 10)

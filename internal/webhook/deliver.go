@@ -63,7 +63,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 		result.Answer = nil
 	}
 	settlement := d.settle(delivery, result)
-	err := delivery.Settle(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
+	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
 		ErrorClass: result.ErrorClass, Answer: result.Answer}, settlement)
 	if errors.Is(err, store.ErrLeaseLost) {
 		d.Log.WarnContext(ctx, "delivery was claimed again before its attempt was recorded", "delivery", delivery.ID)
@@ -90,7 +90,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) queue.Outcome {
 	result := Result{Verdict: Retry, ErrorClass: ClassAbandoned}
 	settlement := d.settle(delivery, result)
-	err := delivery.Settle(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, settlement)
+	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, settlement)
 	if errors.Is(err, store.ErrLeaseLost) {
 		err = nil // asked for again since
 	}
@@ -100,19 +100,19 @@ func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) queue.O
 }
 
 // settle says what an attempt makes of its delivery.
-func (d *Deliverer) settle(delivery store.Delivery, result Result) store.Settlement {
+func (d *Deliverer) settle(delivery store.Delivery, result Result) store.DeliveryUpdate {
 	switch result.Verdict {
 	case Delivered:
-		return store.Settlement{State: store.DeliveryDelivered}
+		return store.DeliveryUpdate{State: store.DeliveryDelivered}
 	case Blocked:
-		return store.Settlement{State: store.DeliveryBlocked, Reason: result.Reason, Deactivate: result.Reason}
+		return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason, Deactivate: result.Reason}
 	case Retry:
 		wait, again := d.Backoff.Next(delivery.Round+1, result.RetryAfter, d.Jitter())
 		if again {
-			return store.Settlement{State: store.DeliveryPending, DueAt: d.Now().Add(wait)}
+			return store.DeliveryUpdate{State: store.DeliveryPending, DueAt: d.Now().Add(wait)}
 		}
-		return store.Settlement{State: store.DeliveryFailed, Reason: "attempts_exhausted"}
+		return store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "attempts_exhausted"}
 	default:
-		return store.Settlement{State: store.DeliveryFailed, Reason: "refused"}
+		return store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}
 	}
 }

@@ -7,17 +7,17 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Told is how the deliveries of the events about one resource stand.
-type Told struct {
+// NotificationSummary counts the events about one resource, and their deliveries by state.
+type NotificationSummary struct {
 	Pending, Delivered, Failed, Blocked int
-	// Events is how many events there are, whoever listens.
+	// Events is the number of events, including those without a subscription.
 	Events int
 }
 
-// Told returns how the company's systems were told of submissions, or incoming e-invoices, by identifier. What has no
-// event is not in it. It is one query, however many are asked for; at most 100 should be.
-func (t *Tenant) Told(ctx context.Context, resources []ID) (map[ID]Told, error) {
-	out := map[ID]Told{}
+// NotificationSummaries returns the notification summaries of resources (submissions or incoming e-invoices), by identifier,
+// without those that have no event. It makes one query; callers ask for at most 100 resources.
+func (t *Tenant) NotificationSummaries(ctx context.Context, resources []ID) (map[ID]NotificationSummary, error) {
+	out := map[ID]NotificationSummary{}
 	type row struct {
 		resource   ID
 		state      string
@@ -37,49 +37,49 @@ func (t *Tenant) Told(ctx context.Context, resources []ID) (map[ID]Told, error) 
 			select e.resource_id, d.state, count(*) from events e join deliveries d on d.tenant_id = e.tenant_id and d.event_id = e.id
 			where e.tenant_id = $1 and e.resource_id in (`+list+`) group by e.resource_id, d.state`, args...)
 		for _, r := range rows {
-			told := out[r.resource]
-			told.add(r.state, r.deliveries)
-			out[r.resource] = told
+			summary := out[r.resource]
+			summary.add(r.state, r.deliveries)
+			out[r.resource] = summary
 		}
 		return err
 	})
 	return out, err
 }
 
-// add counts deliveries of a state; those of no state are events.
-func (told *Told) add(state string, n int) {
+// add adds n deliveries of a state, or n events if state is empty.
+func (s *NotificationSummary) add(state string, n int) {
 	switch state {
 	case string(DeliveryPending):
-		told.Pending += n
+		s.Pending += n
 	case string(DeliveryDelivered):
-		told.Delivered += n
+		s.Delivered += n
 	case string(DeliveryFailed):
-		told.Failed += n
+		s.Failed += n
 	case string(DeliveryBlocked):
-		told.Blocked += n
+		s.Blocked += n
 	default:
-		told.Events += n
+		s.Events += n
 	}
 }
 
-// ToldEvent is an event with its deliveries, one for each subscription that listened when it happened.
-type ToldEvent struct {
+// EventWithDeliveries is an event with its deliveries: one for each subscription that was active for it when it occurred.
+type EventWithDeliveries struct {
 	Event
 	Resource   ID
 	Deliveries []DeliveryRecord
 }
 
-// ResourceEvents returns the newest events about some resources, at most limit, oldest first, with their deliveries.
-func (t *Tenant) ResourceEvents(ctx context.Context, resources []ID, limit int) ([]ToldEvent, error) {
-	var out []ToldEvent
+// ResourceEvents returns the newest events about some resources, oldest first and at most limit, with their deliveries.
+func (t *Tenant) ResourceEvents(ctx context.Context, resources []ID, limit int) ([]EventWithDeliveries, error) {
+	var out []EventWithDeliveries
 	err := t.read(func(q querier) error {
 		if len(resources) == 0 {
 			return nil
 		}
 		list, args := t.idList(resources)
 		var err error
-		out, err = collect(ctx, q, func(row scanner) (ToldEvent, error) {
-			var e ToldEvent
+		out, err = collect(ctx, q, func(row scanner) (EventWithDeliveries, error) {
+			var e EventWithDeliveries
 			var occurred int64
 			err := row.Scan(&e.ID, &e.Position, &e.Kind, &occurred, &e.Body, &e.Resource)
 			e.OccurredAt = instant(occurred)
@@ -95,8 +95,8 @@ func (t *Tenant) ResourceEvents(ctx context.Context, resources []ID, limit int) 
 	return out, err
 }
 
-// addDeliveries reads the deliveries of events in one query.
-func (t *Tenant) addDeliveries(ctx context.Context, q querier, events []ToldEvent) error {
+// addDeliveries adds the deliveries of events, with one query.
+func (t *Tenant) addDeliveries(ctx context.Context, q querier, events []EventWithDeliveries) error {
 	ids, byID := make([]ID, len(events)), make(map[ID]int, len(events))
 	for n, e := range events {
 		ids[n], byID[e.ID] = e.ID, n
@@ -111,10 +111,10 @@ func (t *Tenant) addDeliveries(ctx context.Context, q querier, events []ToldEven
 	return err
 }
 
-// StateRecord is one dimension of a submission as it stands, with the evidence that its word was read from.
+// StateRecord is the current state of a submission in one dimension, with the evidence that its value was read from.
 type StateRecord struct {
 	Dimension invoice.Dimension
-	Word      string
+	Value     string
 	Terminal  bool
 	Evidence  ID
 	ChangedAt time.Time
@@ -131,7 +131,7 @@ func (t *Tenant) StateRecords(ctx context.Context, submission ID) ([]StateRecord
 		out, err = collect(ctx, q, func(row scanner) (StateRecord, error) {
 			var r StateRecord
 			var terminal, changed int64
-			err := row.Scan(&r.Dimension, &r.Word, &terminal, &r.Evidence, &changed)
+			err := row.Scan(&r.Dimension, &r.Value, &terminal, &r.Evidence, &changed)
 			r.Terminal, r.ChangedAt = terminal == 1, instant(changed)
 			return r, err
 		}, `select dimension, word, terminal, evidence_id, changed_at from states where tenant_id = $1 and submission_id = $2`, t.id, submission)
@@ -140,29 +140,26 @@ func (t *Tenant) StateRecords(ctx context.Context, submission ID) ([]StateRecord
 	return out, err
 }
 
-// maxWords bounds how many different words of one dimension a company is shown as a choice.
-const maxWords = 50
+// maxStateValues bounds the state values of one dimension that a company is offered as a filter.
+const maxStateValues = 50
 
-// StateWords returns the words that providers have used towards this company, by dimension, in alphabetical order, at
-// most fifty each. It jumps from word to word in an index, so that it costs the same for any number of submissions.
-func (t *Tenant) StateWords(ctx context.Context) (map[invoice.Dimension][]string, error) {
+// StateValues returns the state values that providers have reported for this company, by dimension, in alphabetical order and
+// at most maxStateValues each. It jumps from value to value in an index, so its cost does not depend on the number of submissions.
+func (t *Tenant) StateValues(ctx context.Context) (map[invoice.Dimension][]string, error) {
 	out := map[invoice.Dimension][]string{}
 	err := t.read(func(q querier) error {
 		for _, dimension := range invoice.Dimensions {
-			words, err := collect(ctx, q, func(row scanner) (string, error) {
-				var word string
-				err := row.Scan(&word)
-				return word, err
-			}, `with recursive words (word, n) as (
+			values, err := collect(ctx, q, func(row scanner) (value string, err error) { return value, row.Scan(&value) },
+				`with recursive found (value, n) as (
 				select min(word), 1 from states where tenant_id = $1 and dimension = $2
 				union all
-				select (select min(s.word) from states s where s.tenant_id = $1 and s.dimension = $2 and s.word > words.word), n + 1
-				from words where words.word is not null and n < $3)
-				select word from words where word is not null`, t.id, dimension, maxWords)
+				select (select min(s.word) from states s where s.tenant_id = $1 and s.dimension = $2 and s.word > found.value), n + 1
+				from found where found.value is not null and n < $3)
+				select value from found where value is not null`, t.id, dimension, maxStateValues)
 			if err != nil {
 				return err
 			}
-			out[dimension] = words
+			out[dimension] = values
 		}
 		return nil
 	})

@@ -22,16 +22,16 @@ func TestTold(t *testing.T) {
 		record(t, call, allFour("pending", false), api.EventSubmissionUpdated, api.EventStatusChanged)
 		last := record(t, call, words{invoice.DimensionReceiver: {Value: "accepted", Terminal: true}}, api.EventStatusChanged, api.EventTerminal)
 		claimed := f.claimDeliveries(t, s.ID, 2)
-		must(t, claimed[0].Settle(ctx, attempt(f, 200), store.Settlement{State: store.DeliveryDelivered}))
-		must(t, claimed[1].Settle(ctx, attempt(f, 400), store.Settlement{State: store.DeliveryFailed, Reason: "refused"}))
+		must(t, claimed[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
+		must(t, claimed[1].RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 
-		told, err := f.tenant.Told(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID})
+		told, err := f.tenant.NotificationSummaries(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID})
 		must(t, err)
-		want := map[store.ID]store.Told{call.Submission.ID: {Pending: 1, Delivered: 1, Failed: 1, Events: 4}}
+		want := map[store.ID]store.NotificationSummary{call.Submission.ID: {Pending: 1, Delivered: 1, Failed: 1, Events: 4}}
 		if !reflect.DeepEqual(told, want) {
 			t.Errorf("told %+v, want %+v", told, want)
 		}
-		if none, err := f.tenant.Told(ctx, nil); err != nil || len(none) != 0 {
+		if none, err := f.tenant.NotificationSummaries(ctx, nil); err != nil || len(none) != 0 {
 			t.Errorf("of nothing: %+v, %v", none, err)
 		}
 
@@ -61,7 +61,7 @@ func TestTold(t *testing.T) {
 			if r.Dimension == invoice.DimensionReceiver {
 				from = evidence[1].ID
 			}
-			if r.Word != word || r.Terminal != terminal || r.Evidence != from || !r.ChangedAt.Equal(f.Clock.Now()) {
+			if r.Value != word || r.Terminal != terminal || r.Evidence != from || !r.ChangedAt.Equal(f.Clock.Now()) {
 				t.Errorf("%s: %+v, want %s of %s", r.Dimension, r, word, from)
 			}
 		}
@@ -72,7 +72,7 @@ func TestTold(t *testing.T) {
 func TestOthersAreNotTold(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ids := f.ids(t, f.decoy)
-		told, err := f.tenant.Told(t.Context(), ids)
+		told, err := f.tenant.NotificationSummaries(t.Context(), ids)
 		if err != nil || len(told) != 0 {
 			t.Errorf("told %+v, %v", told, err)
 		}
@@ -80,7 +80,7 @@ func TestOthersAreNotTold(t *testing.T) {
 		if err != nil || len(events) != 0 {
 			t.Errorf("events %+v, %v", events, err)
 		}
-		words, err := f.tenant.StateWords(t.Context())
+		words, err := f.tenant.StateValues(t.Context())
 		must(t, err)
 		for dimension, list := range words {
 			if len(list) != 0 {
@@ -90,14 +90,14 @@ func TestOthersAreNotTold(t *testing.T) {
 	})
 }
 
-// TestStateWords: the words that were used, each once, in order, of this company alone, and never more than fifty.
-func TestStateWords(t *testing.T) {
+// TestStateValues: StateValues returns the state values of this company only, without repetition, in order and at most fifty.
+func TestStateValues(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for n := range 53 {
 			word := fmt.Sprintf("word-%02d", n%52)
 			record(t, f.submit(t, fmt.Sprintf("INV-%d", n)), words{invoice.DimensionReceiver: {Value: word}})
 		}
-		found, err := f.tenant.StateWords(t.Context())
+		found, err := f.tenant.StateValues(t.Context())
 		must(t, err)
 		list := found[invoice.DimensionReceiver]
 		if len(list) != 50 || list[0] != "word-00" || !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != 50 {
