@@ -20,7 +20,7 @@ var unscoped = map[string]string{
 	"ReleaseOrphanedLeases":  "at the start of the one process: every call that was cut off is due",
 	"sealedSubscriptions":    "keys are the installation's: every sealed value, each written back to its own row",
 	"withheldRevision":       "keys are the installation's: every sealed value, each written back beside its own row",
-	"Restored":               "a restored database: every open submission is asked about, every token is revoked",
+	"MarkRestored":           "a restored database: every open submission is asked about, every token is revoked",
 	"ReconciliationLag":      "numbers for the operator: it opens no row",
 	"Summarize":              "summaries are made after a migration, of whatever invoices lack them",
 	"deleteExpiredResponses": "expired idempotency keys, of all tenants",
