@@ -45,7 +45,7 @@ type Console struct {
 	pages      *templates
 	origins    *http.CrossOriginProtection
 	calls      *account.CallLimiter
-	largePages *fairlimit.Pool[store.ID]
+	largePages *fairlimit.Limiter[store.ID]
 	buffers    buffers
 	packers    packers
 }

@@ -27,8 +27,8 @@ const (
 )
 
 // newLargePages returns the places of pages that are being made. A company gets no more than half of those that are free.
-func newLargePages() *fairlimit.Pool[store.ID] {
-	return fairlimit.NewPool[store.ID](largePages, fairlimit.Rule{Part: 2, Most: largePagesPerCompany})
+func newLargePages() *fairlimit.Limiter[store.ID] {
+	return fairlimit.New[store.ID](largePages, fairlimit.Policy{Divisor: 2, Max: largePagesPerCompany})
 }
 
 // admitInvoice makes room for a page of an invoice before its document is read.
@@ -50,7 +50,7 @@ func (v *visit) admitLarge(lines, bytes, factor int) error {
 	if !v.large {
 		ctx, cancel := context.WithTimeout(v.r.Context(), largePageWait)
 		defer cancel()
-		if v.large = v.largePages.Wait(ctx, v.session.Account.ID); !v.large {
+		if v.large = v.largePages.Acquire(ctx, v.session.Account.ID); !v.large {
 			return fairlimit.ErrFull
 		}
 	}
@@ -60,7 +60,7 @@ func (v *visit) admitLarge(lines, bytes, factor int) error {
 // leaveLarge gives the place of a large page back.
 func (v *visit) leaveLarge() {
 	if v.large {
-		v.largePages.Give(v.session.Account.ID, 1)
+		v.largePages.Release(v.session.Account.ID, 1)
 		v.large = false
 	}
 }

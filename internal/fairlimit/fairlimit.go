@@ -6,7 +6,7 @@
 // free (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). No holder has to be
 // known in advance, and nothing is reserved for those who do not ask.
 //
-// Start reading at [Rule.Room]; [Pool] is the rule with its bookkeeping.
+// Start reading at [Policy.Available]; [Limiter] applies a policy and does the bookkeeping.
 package fairlimit
 
 import (
@@ -20,24 +20,24 @@ import (
 var ErrFull = errors.New("no place is free")
 
 // Rule says how much of what is free one holder may have.
-type Rule struct {
+type Policy struct {
 	// Part is the divisor of the fraction: a holder has at most a Part-th of what is free; from 1. Everybody may have one
 	// while anything is free.
-	Part int
+	Divisor int
 	// Most bounds what a holder has, however much is free; from 1.
-	Most int
+	Max int
 }
 
 // Limit is how many places a holder may have when free are free; from 1.
-func (r Rule) Limit(free int) int { return min(r.Most, max(1, free/r.Part)) }
+func (p Policy) Limit(free int) int { return min(p.Max, max(1, free/p.Divisor)) }
 
 // Room is how many places more a holder of held may take when free are free; from 0.
-func (r Rule) Room(free, held int) int { return max(0, min(r.Limit(free)-held, free)) }
+func (p Policy) Available(free, held int) int { return max(0, min(p.Limit(free)-held, free)) }
 
 // Pool is a number of places and who holds them. It is safe for concurrent use.
-type Pool[K comparable] struct {
-	rule Rule
-	size int
+type Limiter[K comparable] struct {
+	policy Policy
+	size   int
 
 	mu   sync.Mutex
 	used int
@@ -49,94 +49,94 @@ type Pool[K comparable] struct {
 }
 
 // NewPool returns a pool of size places.
-func NewPool[K comparable](size int, rule Rule) *Pool[K] {
-	return &Pool[K]{rule: rule, size: size, held: map[K]int{}, waiting: map[K][]chan struct{}{}}
+func New[K comparable](size int, rule Policy) *Limiter[K] {
+	return &Limiter[K]{policy: rule, size: size, held: map[K]int{}, waiting: map[K][]chan struct{}{}}
 }
 
 // Take takes n places for a holder, all of them or none.
-func (p *Pool[K]) Take(holder K, n int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.take(holder, n)
+func (l *Limiter[K]) TryAcquire(holder K, n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tryAcquire(holder, n)
 }
 
-func (p *Pool[K]) take(holder K, n int) bool {
-	if p.rule.Room(p.size-p.used, p.held[holder]) < n {
+func (l *Limiter[K]) tryAcquire(holder K, n int) bool {
+	if l.policy.Available(l.size-l.used, l.held[holder]) < n {
 		return false
 	}
-	p.used += n
-	p.held[holder] += n
+	l.used += n
+	l.held[holder] += n
 	return true
 }
 
 // Wait takes one place for a holder as soon as there is one; holders that wait get them in turn. It returns false, and
 // takes nothing, when ctx ends before.
-func (p *Pool[K]) Wait(ctx context.Context, holder K) bool {
-	p.mu.Lock()
-	if p.take(holder, 1) {
-		p.mu.Unlock()
+func (l *Limiter[K]) Acquire(ctx context.Context, holder K) bool {
+	l.mu.Lock()
+	if l.tryAcquire(holder, 1) {
+		l.mu.Unlock()
 		return true
 	}
-	taken := make(chan struct{})
-	if len(p.waiting[holder]) == 0 {
-		p.turns = append(p.turns, holder)
+	acquired := make(chan struct{})
+	if len(l.waiting[holder]) == 0 {
+		l.turns = append(l.turns, holder)
 	}
-	p.waiting[holder] = append(p.waiting[holder], taken)
-	p.mu.Unlock()
+	l.waiting[holder] = append(l.waiting[holder], acquired)
+	l.mu.Unlock()
 	select {
-	case <-taken:
+	case <-acquired:
 		return true
 	case <-ctx.Done():
-		return !p.giveUp(holder, taken)
+		return !l.cancelWait(holder, acquired)
 	}
 }
 
 // giveUp ends the wait of a holder. It is false when the place was taken meanwhile.
-func (p *Pool[K]) giveUp(holder K, waiter chan struct{}) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := slices.Index(p.waiting[holder], waiter)
+func (l *Limiter[K]) cancelWait(holder K, waiter chan struct{}) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := slices.Index(l.waiting[holder], waiter)
 	if at < 0 {
 		return false
 	}
-	p.waiting[holder] = slices.Delete(p.waiting[holder], at, at+1)
-	if len(p.waiting[holder]) == 0 {
-		delete(p.waiting, holder)
-		at := slices.Index(p.turns, holder)
-		p.turns = slices.Delete(p.turns, at, at+1)
+	l.waiting[holder] = slices.Delete(l.waiting[holder], at, at+1)
+	if len(l.waiting[holder]) == 0 {
+		delete(l.waiting, holder)
+		at := slices.Index(l.turns, holder)
+		l.turns = slices.Delete(l.turns, at, at+1)
 	}
 	return true
 }
 
 // Give gives n places of a holder back.
-func (p *Pool[K]) Give(holder K, n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.used -= n
-	if p.held[holder] -= n; p.held[holder] == 0 {
-		delete(p.held, holder)
+func (l *Limiter[K]) Release(holder K, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used -= n
+	if l.held[holder] -= n; l.held[holder] == 0 {
+		delete(l.held, holder)
 	}
 	// Those who have to go on waiting have places already, or nothing is free.
-	for n := 0; n < len(p.turns) && p.used < p.size; {
-		next := p.turns[n]
-		if !p.take(next, 1) {
+	for n := 0; n < len(l.turns) && l.used < l.size; {
+		next := l.turns[n]
+		if !l.tryAcquire(next, 1) {
 			n++
 			continue
 		}
-		close(p.waiting[next][0])
-		p.waiting[next] = p.waiting[next][1:]
-		p.turns = slices.Delete(p.turns, n, n+1)
-		if len(p.waiting[next]) > 0 {
-			p.turns = append(p.turns, next)
+		close(l.waiting[next][0])
+		l.waiting[next] = l.waiting[next][1:]
+		l.turns = slices.Delete(l.turns, n, n+1)
+		if len(l.waiting[next]) > 0 {
+			l.turns = append(l.turns, next)
 		} else {
-			delete(p.waiting, next)
+			delete(l.waiting, next)
 		}
 	}
 }
 
 // Used is how many places are taken.
-func (p *Pool[K]) Used() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.used
+func (l *Limiter[K]) InUse() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.used
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // waitingNow tells how many wait.
-func (p *Pool[K]) waitingNow() int {
+func (p *Limiter[K]) waitingNow() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := 0
@@ -20,9 +20,9 @@ func (p *Pool[K]) waitingNow() int {
 // TestWait: holders that wait get places in turn, however many wait for one of them, each as the rule allows; whoever gives
 // up leaves nothing behind.
 func TestWait(t *testing.T) {
-	p := NewPool[string](2, Rule{Part: 1, Most: 1})
+	p := New[string](2, Policy{Divisor: 1, Max: 1})
 	for _, holder := range []string{"a", "b"} {
-		if !p.Take(holder, 1) {
+		if !p.TryAcquire(holder, 1) {
 			t.Fatal("the pool is not free")
 		}
 	}
@@ -30,7 +30,7 @@ func TestWait(t *testing.T) {
 	wait := func(ctx context.Context, holder string) {
 		before := p.waitingNow()
 		go func() {
-			if p.Wait(ctx, holder) {
+			if p.Acquire(ctx, holder) {
 				got <- holder
 			} else {
 				got <- holder + " gave up"
@@ -50,27 +50,27 @@ func TestWait(t *testing.T) {
 		t.Fatalf("%s", first)
 	}
 	// b's place goes to c, because a has its own already; a's goes to d or a, in turn.
-	p.Give("b", 1)
+	p.Release("b", 1)
 	if next := <-got; next != "c" {
 		t.Errorf("%s got the place, want c", next)
 	}
-	p.Give("a", 1)
+	p.Release("a", 1)
 	if next := <-got; next != "a" {
 		t.Errorf("%s got the place, want a, who came first", next)
 	}
-	p.Give("a", 1)
+	p.Release("a", 1)
 	if next := <-got; next != "d" {
 		t.Errorf("%s got the place, want d, whose turn it is", next)
 	}
-	p.Give("c", 1)
-	p.Give("d", 1)
+	p.Release("c", 1)
+	p.Release("d", 1)
 	for range 2 {
 		if next := <-got; next != "a" {
 			t.Errorf("%s got the place, want a", next)
 		}
-		p.Give("a", 1)
+		p.Release("a", 1)
 	}
-	if p.Used() != 0 || p.waitingNow() != 0 || len(p.turns) != 0 || len(p.held) != 0 {
-		t.Errorf("%d places, %d waiting, %v and %v are left", p.Used(), p.waitingNow(), p.turns, p.held)
+	if p.InUse() != 0 || p.waitingNow() != 0 || len(p.turns) != 0 || len(p.held) != 0 {
+		t.Errorf("%d places, %d waiting, %v and %v are left", p.InUse(), p.waitingNow(), p.turns, p.held)
 	}
 }

@@ -102,7 +102,7 @@ func TestWork(t *testing.T) {
 	defer running.Wait()
 	defer stop()
 	running.Go(func() {
-		queue.Run(work, b.DB, b.service.Work(), queue.Options{Workers: 2, Slow: 1, PerOwner: 1, PerLane: 1, SlowPerLane: 1, SlowAfter: time.Hour, Look: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
+		queue.Run(work, b.DB, b.service.Work(), queue.Options{Workers: 2, SlowWorkers: 1, MaxPerCompany: 1, MaxPerQueue: 1, MaxPerSlowQueue: 1, SlowAfter: time.Hour, PollInterval: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
 	})
 	for len(b.made()) == 0 { // the turn that is due
 		wait(t)

@@ -106,7 +106,7 @@ func (b *bench) made() []string {
 func (b *bench) claim(t *testing.T) store.SyncClaim {
 	t.Helper()
 	source := b.service.Work()
-	scan, err := source.Lanes(t.Context(), store.ScanCursor{})
+	scan, err := source.Scan(t.Context(), store.ScanCursor{})
 	must(t, err)
 	if len(scan.Queues) != 1 {
 		t.Fatalf("%d lanes are due; the next is at %s, and it is %s", len(scan.Queues), scan.NextDue, b.Clock.Now())

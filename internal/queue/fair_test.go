@@ -15,7 +15,7 @@ import (
 // visit is a piece of work that has come to the other side and waits for its answer.
 type visit struct {
 	lane   store.ID
-	answer chan queue.Outcome
+	answer chan queue.Result
 }
 
 // otherSide is the other side of a source, which answers when the test says so.
@@ -24,42 +24,42 @@ type otherSide struct {
 	visits chan visit
 	over   chan struct{}
 	mu     sync.Mutex
-	now    queue.Standing
-	most   queue.Standing
+	now    queue.Stats
+	most   queue.Stats
 }
 
 func newOtherSide(t *testing.T) *otherSide {
 	return &otherSide{fixture: newFixture(t), visits: make(chan visit, 10_000), over: make(chan struct{})}
 }
 
-func (s *otherSide) do(d store.Delivery) queue.Outcome {
-	v := visit{d.Subscription, make(chan queue.Outcome, 1)}
+func (s *otherSide) do(d store.Delivery) queue.Result {
+	v := visit{d.Subscription, make(chan queue.Result, 1)}
 	s.visits <- v
 	select {
 	case o := <-v.answer:
 		return o
 	case <-s.over:
-		return queue.Outcome{}
+		return queue.Result{}
 	}
 }
 
 // run runs the delivery of what is due until the end of the test, where everything that waits gets an end.
 func (s *otherSide) run(t *testing.T, options queue.Options) {
 	t.Helper()
-	options.Observe = func(now queue.Standing) {
+	options.OnStats = func(now queue.Stats) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.now = now
-		s.most.Quick, s.most.Slow = max(s.most.Quick, now.Quick), max(s.most.Slow, now.Slow)
+		s.most.QuickWorkers, s.most.SlowWorkers = max(s.most.QuickWorkers, now.QuickWorkers), max(s.most.SlowWorkers, now.SlowWorkers)
 	}
 	start(t, s.fixture, s.source(store.WorkDeliveries, func() {}, s.do), options)
 	t.Cleanup(func() { close(s.over) })
 }
 
 // stands waits until the run stands so.
-func (s *otherSide) stands(t *testing.T, want queue.Standing) {
+func (s *otherSide) stands(t *testing.T, want queue.Stats) {
 	t.Helper()
-	var now queue.Standing
+	var now queue.Stats
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		s.mu.Lock()
 		now = s.now
@@ -80,7 +80,7 @@ func (s *otherSide) take(t *testing.T, n int) (out []visit) {
 	return out
 }
 
-func answer(visits []visit, o queue.Outcome) {
+func answer(visits []visit, o queue.Result) {
 	for _, v := range visits {
 		v.answer <- o
 	}
@@ -88,7 +88,7 @@ func answer(visits []visit, o queue.Outcome) {
 
 func (s *otherSide) wide() queue.Options {
 	o := s.options(10 * time.Millisecond)
-	o.Workers, o.Slow = 300, 200
+	o.Workers, o.SlowWorkers = 300, 200
 	return o
 }
 
@@ -99,14 +99,14 @@ func TestProbe(t *testing.T) {
 	s.subscribe(t)
 	s.tell(t, 40)
 	s.run(t, s.wide())
-	s.stands(t, queue.Standing{Slow: 1, Waiting: 1})
+	s.stands(t, queue.Stats{SlowWorkers: 1, WaitingQueues: 1})
 	for _, step := range []struct{ under, next int }{{1, 2}, {2, 4}, {4, 4}} {
 		answer(s.take(t, step.under), answered)
-		s.stands(t, queue.Standing{Quick: step.next, Waiting: 1})
+		s.stands(t, queue.Stats{QuickWorkers: step.next, WaitingQueues: 1})
 	}
-	answer(s.take(t, 4), queue.Outcome{})
+	answer(s.take(t, 4), queue.Result{})
 	// 4, then 2, 1 and 1: a lane that answers badly but fast is no slow one.
-	s.stands(t, queue.Standing{Quick: 1, Waiting: 1})
+	s.stands(t, queue.Stats{QuickWorkers: 1, WaitingQueues: 1})
 }
 
 // TestSlowLane: a lane of which a piece is under way for too long is slow, with everything it has under way; as long as one
@@ -118,20 +118,20 @@ func TestSlowLane(t *testing.T) {
 	s.run(t, s.wide())
 	answer(s.take(t, 1), answered)
 	answer(s.take(t, 2), answered)
-	s.stands(t, queue.Standing{Quick: 4, Waiting: 1})
+	s.stands(t, queue.Stats{QuickWorkers: 4, WaitingQueues: 1})
 	hanging := s.take(t, 4)
 	s.Clock.Advance(time.Second)
-	s.stands(t, queue.Standing{Slow: 4, Waiting: 1})
+	s.stands(t, queue.Stats{SlowWorkers: 4, WaitingQueues: 1})
 	answer(hanging[:3], answered)
 	// Two are what a slow lane may have: the one that hangs, and another.
-	s.stands(t, queue.Standing{Slow: 2, Waiting: 1})
+	s.stands(t, queue.Stats{SlowWorkers: 2, WaitingQueues: 1})
 	answer(s.take(t, 1), answered)
-	s.stands(t, queue.Standing{Slow: 2, Waiting: 1})
+	s.stands(t, queue.Stats{SlowWorkers: 2, WaitingQueues: 1})
 	next := s.take(t, 1)
-	answer(hanging[3:], queue.Outcome{Waited: time.Minute})
+	answer(hanging[3:], queue.Result{Latency: time.Minute})
 	s.take(t, 1) // in its place, so that its end is known
 	answer(next, answered)
-	s.stands(t, queue.Standing{Quick: 3, Waiting: 1})
+	s.stands(t, queue.Stats{QuickWorkers: 3, WaitingQueues: 1})
 }
 
 // TestSlowAnswer: an answer that took long makes a lane slow although the run did not see it late.
@@ -141,9 +141,9 @@ func TestSlowAnswer(t *testing.T) {
 	s.tell(t, 10)
 	s.run(t, s.wide())
 	answer(s.take(t, 1), answered)
-	s.stands(t, queue.Standing{Quick: 2, Waiting: 1})
-	answer(s.take(t, 2), queue.Outcome{Waited: time.Second, Answered: true})
-	s.stands(t, queue.Standing{Slow: 2, Waiting: 1})
+	s.stands(t, queue.Stats{QuickWorkers: 2, WaitingQueues: 1})
+	answer(s.take(t, 2), queue.Result{Latency: time.Second, Responded: true})
+	s.stands(t, queue.Stats{SlowWorkers: 2, WaitingQueues: 1})
 }
 
 // TestEverybodyHangs: the destinations of twenty companies hang and hold every worker of slow lanes, and not one more. A
@@ -153,7 +153,7 @@ func TestEverybodyHangs(t *testing.T) {
 	quick := s.subscribe(t)
 	s.tell(t, 1)
 	options := s.options(10 * time.Millisecond)
-	options.Workers, options.Slow = 30, 10
+	options.Workers, options.SlowWorkers = 30, 10
 	s.run(t, options)
 	answer(s.take(t, 1), answered)
 	for n := range 20 {
@@ -163,7 +163,7 @@ func TestEverybodyHangs(t *testing.T) {
 		other.tell(t, 3)
 	}
 	s.take(t, 10)
-	s.stands(t, queue.Standing{Slow: 10, Waiting: 40})
+	s.stands(t, queue.Stats{SlowWorkers: 10, WaitingQueues: 40})
 	const line = 30
 	s.tell(t, line)
 	for range line {
@@ -173,11 +173,11 @@ func TestEverybodyHangs(t *testing.T) {
 		}
 		answer(v, answered)
 	}
-	s.stands(t, queue.Standing{Slow: 10, Waiting: 40})
+	s.stands(t, queue.Stats{SlowWorkers: 10, WaitingQueues: 40})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.most.Slow != 10 || s.most.Quick > 4 {
-		t.Errorf("slow lanes had %d workers at once and quick ones %d, want 10 and at most 4", s.most.Slow, s.most.Quick)
+	if s.most.SlowWorkers != 10 || s.most.QuickWorkers > 4 {
+		t.Errorf("slow lanes had %d workers at once and quick ones %d, want 10 and at most 4", s.most.SlowWorkers, s.most.QuickWorkers)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestNewcomer(t *testing.T) {
 		other.tell(t, 2)
 	}
 	options := s.wide()
-	options.Slow = 64 // two workers for each company at first, then one
+	options.SlowWorkers = 64 // two workers for each company at first, then one
 	s.run(t, options)
 	quick := s.subscribe(t)
 	s.tell(t, 20)
@@ -218,7 +218,7 @@ func TestNobodyIsLeftOut(t *testing.T) {
 	var mu sync.Mutex
 	turns := map[store.ID]int{}
 	all := make(chan struct{}, 1)
-	source := queue.Source[store.ID]{Name: "test", Kind: store.WorkPurchases, Lanes: f.DueDeliveryQueues,
+	source := queue.Source[store.ID]{Name: "test", Kind: store.WorkPurchases, Scan: f.DueDeliveryQueues,
 		Claim: func(_ context.Context, lane store.Queue, limit int) ([]store.ID, error) {
 			endless := make([]store.ID, limit)
 			for n := range endless {
@@ -226,13 +226,13 @@ func TestNobodyIsLeftOut(t *testing.T) {
 			}
 			return endless, nil
 		},
-		Do: func(_ context.Context, lane store.ID) queue.Outcome {
+		Do: func(_ context.Context, lane store.ID) queue.Result {
 			mu.Lock()
 			defer mu.Unlock()
 			if turns[lane]++; len(turns) == companies*each && turns[lane] == 1 {
 				all <- struct{}{}
 			}
-			return queue.Outcome{Waited: time.Minute}
+			return queue.Result{Latency: time.Minute}
 		}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -253,7 +253,7 @@ func TestFewLooks(t *testing.T) {
 	f.tell(t, line)
 	var looks, claims atomic.Int32
 	done := make(chan struct{}, line)
-	source := f.source(store.WorkPurchases, func() { looks.Add(1) }, func(store.Delivery) queue.Outcome {
+	source := f.source(store.WorkPurchases, func() { looks.Add(1) }, func(store.Delivery) queue.Result {
 		done <- struct{}{}
 		return answered
 	})
@@ -263,7 +263,7 @@ func TestFewLooks(t *testing.T) {
 		return claim(ctx, lane, limit)
 	}
 	options := f.options(never)
-	options.Workers, options.PerOwner, options.PerLane = 400, 16, 16
+	options.Workers, options.MaxPerCompany, options.MaxPerQueue = 400, 16, 16
 	stop := start(t, f, source, options)
 	for range line {
 		await(t, done, "the long line")

@@ -113,13 +113,13 @@ func (f *floor) forget() {
 // workers is free, so that a long line is claimed in batches. It may be negative.
 func (f *floor) room(l *lane) int {
 	if !l.quick {
-		free := f.Slow - f.slow
-		return min(min(l.window, f.SlowPerLane)-l.busy, fairlimit.Rule{Part: slowPart, Most: f.PerOwner}.Room(free, l.owner.slow))
+		free := f.SlowWorkers - f.slow
+		return min(min(l.window, f.MaxPerSlowQueue)-l.busy, fairlimit.Policy{Divisor: slowPart, Max: f.MaxPerCompany}.Available(free, l.owner.slow))
 	}
 	// Slow lanes keep what is theirs, and quick ones that have just turned slow may have taken more.
-	free := f.Workers - max(f.Slow, f.slow) - f.quick
-	limit := min(l.window, f.PerLane)
-	room := min(limit-l.busy, fairlimit.Rule{Part: quickPart, Most: f.PerOwner}.Room(free, l.owner.quick))
+	free := f.Workers - max(f.SlowWorkers, f.slow) - f.quick
+	limit := min(l.window, f.MaxPerQueue)
+	room := min(limit-l.busy, fairlimit.Policy{Divisor: quickPart, Max: f.MaxPerCompany}.Available(free, l.owner.quick))
 	if l.busy > 0 && room < limit/4 {
 		return 0
 	}
@@ -180,7 +180,7 @@ func (f *floor) age() {
 }
 
 // end notes that a piece has ended, and gives its worker back.
-func (f *floor) end(p *piece, o Outcome) {
+func (f *floor) end(p *piece, o Result) {
 	l := p.lane
 	if p.element != nil {
 		f.running.Remove(p.element)
@@ -189,15 +189,15 @@ func (f *floor) end(p *piece, o Outcome) {
 		l.late--
 	}
 	f.take(l, -1)
-	if o.Answered {
-		l.window = min(l.window+1, max(f.PerLane, f.SlowPerLane))
+	if o.Responded {
+		l.window = min(l.window+1, max(f.MaxPerQueue, f.MaxPerSlowQueue))
 	} else {
 		l.window = max(l.window/2, 1)
 	}
 	switch {
-	case o.Waited >= f.SlowAfter:
+	case o.Latency >= f.SlowAfter:
 		f.turn(l, false)
-	case o.Answered && l.late == 0:
+	case o.Responded && l.late == 0:
 		f.turn(l, true)
 	}
 }

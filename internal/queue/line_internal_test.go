@@ -73,15 +73,15 @@ func TestLineIsBounded(t *testing.T) {
 func TestFloor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(0, 0)
-		f := newFloor(Options{Workers: rapid.IntRange(2, 200).Draw(t, "workers"), PerOwner: 12, PerLane: 8, SlowPerLane: 3, SlowAfter: time.Second, Now: func() time.Time { return now }})
-		f.Slow = rapid.IntRange(1, f.Workers-1).Draw(t, "slow")
+		f := newFloor(Options{Workers: rapid.IntRange(2, 200).Draw(t, "workers"), MaxPerCompany: 12, MaxPerQueue: 8, MaxPerSlowQueue: 3, SlowAfter: time.Second, Now: func() time.Time { return now }})
+		f.SlowWorkers = rapid.IntRange(1, f.Workers-1).Draw(t, "slow")
 		var lanes []*lane
 		for range 5 {
 			own := &owner{}
 			lanes = append(lanes, laneOf(own, false), laneOf(own, false), laneOf(own, false))
 		}
 		var under []*piece
-		end := func(at int, o Outcome) {
+		end := func(at int, o Result) {
 			f.end(under[at], o)
 			under = append(under[:at], under[at+1:]...)
 		}
@@ -94,15 +94,15 @@ func TestFloor(t *testing.T) {
 				for range n {
 					under = append(under, f.begin(l))
 				}
-				if !quick && n > 0 && f.slow > f.Slow || quick && f.slow != slow {
-					t.Fatalf("%d workers of slow lanes after %d more, want at most %d", f.slow, n, f.Slow)
+				if !quick && n > 0 && f.slow > f.SlowWorkers || quick && f.slow != slow {
+					t.Fatalf("%d workers of slow lanes after %d more, want at most %d", f.slow, n, f.SlowWorkers)
 				}
-				if quick && n > 0 && l.busy > f.PerLane || !quick && n > 0 && l.busy > f.SlowPerLane {
+				if quick && n > 0 && l.busy > f.MaxPerQueue || !quick && n > 0 && l.busy > f.MaxPerSlowQueue {
 					t.Fatalf("%d pieces of a lane", l.busy)
 				}
 			case 3, 4:
 				if len(under) > 0 {
-					end(rapid.IntRange(0, len(under)-1).Draw(t, "which"), Outcome{Answered: rapid.Bool().Draw(t, "answered"), Waited: time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms")) * time.Millisecond})
+					end(rapid.IntRange(0, len(under)-1).Draw(t, "which"), Result{Responded: rapid.Bool().Draw(t, "answered"), Latency: time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms")) * time.Millisecond})
 				}
 			case 5:
 				now = now.Add(400 * time.Millisecond)
@@ -113,7 +113,7 @@ func TestFloor(t *testing.T) {
 			}
 		}
 		for len(under) > 0 {
-			end(0, Outcome{})
+			end(0, Result{})
 		}
 		for _, l := range lanes {
 			if l.busy != 0 || l.late != 0 || l.owner.quick != 0 || l.owner.slow != 0 {

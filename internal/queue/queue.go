@@ -26,51 +26,51 @@ type Source[W any] struct {
 	// Kind is the kind of commits that wake this work.
 	Kind store.Work
 	// Lanes looks for lanes with work due, a stretch of them at a time.
-	Lanes func(ctx context.Context, from store.ScanCursor) (store.DueScan, error)
+	Scan func(ctx context.Context, from store.ScanCursor) (store.DueScan, error)
 	// Claim leases up to limit pieces of a lane's due work.
 	Claim func(ctx context.Context, lane store.Queue, limit int) ([]W, error)
 	// Do does one piece. It reports its own failures; what it leaves undone is due again when its lease ends.
-	Do func(ctx context.Context, work W) Outcome
+	Do func(ctx context.Context, work W) Result
 }
 
 // Outcome is what a piece of work showed of the other side. The zero value is that of one that did not answer.
-type Outcome struct {
+type Result struct {
 	// Waited is how long the other side was waited for; what the process did itself, such as a commit, does not count.
-	Waited time.Duration
+	Latency time.Duration
 	// Answered tells that it answered, whatever it said.
-	Answered bool
+	Responded bool
 }
 
 // Options bound a run.
 type Options struct {
 	// Workers is how many pieces may be under way at once, from 2, and Slow how many of them are kept for slow lanes, from 1.
-	Workers, Slow int
+	Workers, SlowWorkers int
 	// PerOwner is how many pieces of one company may be under way, of its quick lanes and of its slow ones each. PerLane is how
 	// many of one quick lane, SlowPerLane of one slow lane; all from 1.
-	PerOwner, PerLane, SlowPerLane int
+	MaxPerCompany, MaxPerQueue, MaxPerSlowQueue int
 	// SlowAfter is the time after which a piece is late and its lane slow.
 	SlowAfter time.Duration
 	// Look is how often to look for work without being woken.
-	Look time.Duration
+	PollInterval time.Duration
 	// Now is the clock.
 	Now func() time.Time
 	Log *slog.Logger
 	// Observe is told how things stand, whenever something has happened; nil when nobody wants to know.
-	Observe func(Standing)
+	OnStats func(Stats)
 }
 
 // Standing is how a run stands.
-type Standing struct {
+type Stats struct {
 	// Quick and Slow are the workers that quick and slow lanes hold.
-	Quick, Slow int
+	QuickWorkers, SlowWorkers int
 	// Waiting is how many lanes with work wait for workers.
-	Waiting int
+	WaitingQueues int
 }
 
 // Run does work of a source until ctx ends, then waits for the pieces under way. Pieces run under a context that does
 // not end with ctx: they are bounded by themselves.
 func Run[W any](ctx context.Context, db *store.DB, source Source[W], options Options) {
-	wake, stop := db.Wakes(source.Kind)
+	wake, stop := db.Subscribe(source.Kind)
 	defer stop()
 	// Everything that runs beside the loop holds a worker, or is a claim or the look: none of them ever waits to report.
 	r := &runner[W]{Source: source, floor: newFloor(options), reports: make(chan func(), options.Workers+claimsAtOnce+1)}

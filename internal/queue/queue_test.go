@@ -87,25 +87,25 @@ func (f *fixture) tell(t *testing.T, n int) {
 }
 
 // source is the delivery of what is due, woken by commits of kind. looked is told of every look.
-func (f *fixture) source(kind store.Work, looked func(), do func(store.Delivery) queue.Outcome) queue.Source[store.Delivery] {
+func (f *fixture) source(kind store.Work, looked func(), do func(store.Delivery) queue.Result) queue.Source[store.Delivery] {
 	return queue.Source[store.Delivery]{
 		Name: "test", Kind: kind,
-		Lanes: func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
+		Scan: func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
 			defer looked()
 			return f.DueDeliveryQueues(ctx, from)
 		},
 		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
 			return lane.ClaimDeliveries(ctx, limit, never)
 		},
-		Do: func(_ context.Context, d store.Delivery) queue.Outcome { return do(d) },
+		Do: func(_ context.Context, d store.Delivery) queue.Result { return do(d) },
 	}
 }
 
 // answered is what came of a piece that the other side answered at once.
-var answered = queue.Outcome{Answered: true}
+var answered = queue.Result{Responded: true}
 
 func (f *fixture) options(look time.Duration) queue.Options {
-	return queue.Options{Workers: 8, Slow: 4, PerOwner: 4, PerLane: 4, SlowPerLane: 2, SlowAfter: time.Second, Look: look, Now: f.Clock.Now, Log: f.Options.Log}
+	return queue.Options{Workers: 8, SlowWorkers: 4, MaxPerCompany: 4, MaxPerQueue: 4, MaxPerSlowQueue: 2, SlowAfter: time.Second, PollInterval: look, Now: f.Clock.Now, Log: f.Options.Log}
 }
 
 // start runs a source; stop ends it and waits for that.
@@ -148,7 +148,7 @@ func TestStopWaits(t *testing.T) {
 	go func() {
 		defer close(ended)
 		source := f.source(store.WorkDeliveries, func() {}, nil)
-		source.Do = func(ctx context.Context, _ store.Delivery) queue.Outcome {
+		source.Do = func(ctx context.Context, _ store.Delivery) queue.Result {
 			begun <- struct{}{}
 			<-release
 			if ctx.Err() != nil {
@@ -158,7 +158,7 @@ func TestStopWaits(t *testing.T) {
 			return answered
 		}
 		options := f.options(never)
-		options.Workers, options.Slow = 200, 100
+		options.Workers, options.SlowWorkers = 200, 100
 		queue.Run(ctx, f.DB, source, options)
 	}()
 	await(t, begun, "the first piece")
@@ -207,7 +207,7 @@ func TestPanic(t *testing.T) {
 	var log lockedBuffer
 	options := f.options(never)
 	options.Log = slog.New(slog.NewTextHandler(&log, nil))
-	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.Delivery) queue.Outcome {
+	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.Delivery) queue.Result {
 		if pieces.Add(1)%3 == 1 {
 			breaksDown()
 		}
@@ -228,7 +228,7 @@ func TestWake(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
 	looked, done := make(chan struct{}, 100), make(chan struct{}, 1)
-	start(t, f, f.source(store.WorkDeliveries, func() { looked <- struct{}{} }, func(store.Delivery) queue.Outcome {
+	start(t, f, f.source(store.WorkDeliveries, func() { looked <- struct{}{} }, func(store.Delivery) queue.Result {
 		done <- struct{}{}
 		return answered
 	}), f.options(never))
@@ -243,7 +243,7 @@ func TestLostWake(t *testing.T) {
 	f.subscribe(t)
 	looked, done := make(chan struct{}, 10_000), make(chan struct{}, 1)
 	// Commits of another kind never come, as if every wake were lost.
-	start(t, f, f.source(store.WorkPurchases, func() { looked <- struct{}{} }, func(store.Delivery) queue.Outcome {
+	start(t, f, f.source(store.WorkPurchases, func() { looked <- struct{}{} }, func(store.Delivery) queue.Result {
 		done <- struct{}{}
 		return answered
 	}), f.options(10*time.Millisecond))
@@ -268,7 +268,7 @@ func TestDueLater(t *testing.T) {
 		if looks.Add(1) == 1 {
 			f.Clock.Advance(50 * time.Millisecond) // after the first look, the work is due
 		}
-	}, func(d store.Delivery) queue.Outcome {
+	}, func(d store.Delivery) queue.Result {
 		done <- d.Subscription
 		return answered
 	}), f.options(never))
@@ -285,7 +285,7 @@ func TestTrouble(t *testing.T) {
 	f.tell(t, 1)
 	done := make(chan store.ID, 2)
 	phantom := store.ID{9}
-	source := f.source(store.WorkPurchases, func() {}, func(d store.Delivery) queue.Outcome {
+	source := f.source(store.WorkPurchases, func() {}, func(d store.Delivery) queue.Result {
 		if d.ID == phantom {
 			t.Error("a piece of work was done that nobody holds")
 			return answered
@@ -293,9 +293,9 @@ func TestTrouble(t *testing.T) {
 		done <- d.Subscription
 		return answered
 	})
-	lanes, claim := source.Lanes, source.Claim
+	lanes, claim := source.Scan, source.Claim
 	var looks, claims atomic.Int32
-	source.Lanes = func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
+	source.Scan = func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
 		if looks.Add(1) == 1 {
 			return store.DueScan{}, store.ErrUnavailable
 		}

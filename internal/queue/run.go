@@ -83,8 +83,8 @@ func (r *runner[W]) step(ctx context.Context) {
 	if r.mayLook() {
 		r.look(ctx)
 	}
-	if r.Observe != nil {
-		r.Observe(Standing{Quick: r.quick, Slow: r.slow, Waiting: r.line.size})
+	if r.OnStats != nil {
+		r.OnStats(Stats{QuickWorkers: r.quick, SlowWorkers: r.slow, WaitingQueues: r.line.size})
 	}
 }
 
@@ -99,7 +99,7 @@ func (r *runner[W]) mayLook() bool {
 
 // pause is how long nothing will happen by itself.
 func (r *runner[W]) pause() time.Duration {
-	wait := r.Look
+	wait := r.PollInterval
 	if late := r.nextLate(); !late.IsZero() {
 		wait = min(wait, late.Sub(r.Now()))
 	}
@@ -118,7 +118,7 @@ func (r *runner[W]) look(ctx context.Context) {
 	from := r.from
 	r.run(func() func() {
 		began := r.Now()
-		found, err := r.Lanes(ctx, from)
+		found, err := r.Scan(ctx, from)
 		took := r.Now().Sub(began)
 		return func() {
 			r.rest(ctx, took)
@@ -130,7 +130,7 @@ func (r *runner[W]) look(ctx context.Context) {
 				r.Log.ErrorContext(ctx, "cannot look for work", "work", r.Name, "error", err)
 			}
 			r.wanted, r.from, r.nextDue = false, store.ScanCursor{}, time.Time{}
-			r.unasked.Reset(r.Look)
+			r.unasked.Reset(r.PollInterval)
 		}
 	})
 }
@@ -138,7 +138,7 @@ func (r *runner[W]) look(ctx context.Context) {
 // rest lets some time pass before the next look.
 func (r *runner[W]) rest(ctx context.Context, took time.Duration) {
 	r.run(func() func() {
-		timer := time.NewTimer(min((lookShare-1)*took, r.Look))
+		timer := time.NewTimer(min((lookShare-1)*took, r.PollInterval))
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -164,7 +164,7 @@ func (r *runner[W]) looked(found store.DueScan) {
 	if !r.slowFull {
 		r.slowFrom = store.ScanCursor{}
 	}
-	r.unasked.Reset(r.Look)
+	r.unasked.Reset(r.PollInterval)
 }
 
 // meet takes a lane with work into the line, if there is a place for it.
@@ -231,7 +231,7 @@ func (r *runner[W]) do(ctx context.Context, p *piece, work W) {
 	})
 }
 
-func (r *runner[W]) attempt(ctx context.Context, l *lane, work W) (o Outcome) {
+func (r *runner[W]) attempt(ctx context.Context, l *lane, work W) (o Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			r.Log.ErrorContext(ctx, "panic in work", "work", r.Name, "lane", l.Key(), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))

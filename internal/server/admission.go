@@ -38,13 +38,13 @@ type holder struct {
 type admission struct {
 	// callers, users and strangers are places of requests that are worked on. A request has none while its client is waited
 	// for.
-	callers, users, strangers *fairlimit.Pool[holder]
+	callers, users, strangers *fairlimit.Limiter[holder]
 	// bytes and strangerBytes are those of bodies and of large answers.
-	bytes, strangerBytes *fairlimit.Pool[holder]
+	bytes, strangerBytes *fairlimit.Limiter[holder]
 	// inFlight bounds the requests of companies, whether they are worked on or wait for their clients, and bySource and bySite
 	// those of strangers, by /64 and /48. With HTTP/1.1 connections bound them already, with HTTP/2 or behind a proxy they do not.
-	inFlight         *fairlimit.Pool[store.ID]
-	bySource, bySite *fairlimit.Pool[netip.Prefix]
+	inFlight         *fairlimit.Limiter[store.ID]
+	bySource, bySite *fairlimit.Limiter[netip.Prefix]
 	anonymous        *anonymousLimiter
 	credentials      *credentialCache
 }
@@ -53,8 +53,8 @@ type admission struct {
 // the bodies of 64 of the largest, or 64 MiB; and for as many requests in flight as there may be connections.
 func newAdmission(config *Config, connections connlimit.Config) *admission {
 	const bodies, leastBytes = 64, 64 << 20
-	places := func(size int) *fairlimit.Pool[holder] {
-		return fairlimit.NewPool[holder](size, fairlimit.Rule{Part: holderPart, Most: size})
+	places := func(size int) *fairlimit.Limiter[holder] {
+		return fairlimit.New[holder](size, fairlimit.Policy{Divisor: holderPart, Max: size})
 	}
 	side := max(leastSide, config.MaxRequests/sidePart)
 	bytes := int(max(leastBytes, bodies*config.MaxBody))
@@ -62,9 +62,9 @@ func newAdmission(config *Config, connections connlimit.Config) *admission {
 	return &admission{
 		callers: places(config.MaxRequests), users: places(side), strangers: places(side),
 		bytes: places(bytes), strangerBytes: places(bytes / strangerBytesPart),
-		inFlight:    fairlimit.NewPool[store.ID](total, fairlimit.Rule{Part: holderPart, Most: total}),
-		bySource:    fairlimit.NewPool[netip.Prefix](total, fairlimit.Rule{Part: 1, Most: perSource}),
-		bySite:      fairlimit.NewPool[netip.Prefix](total, fairlimit.Rule{Part: 1, Most: connlimit.WideFactor * perSource}),
+		inFlight:    fairlimit.New[store.ID](total, fairlimit.Policy{Divisor: holderPart, Max: total}),
+		bySource:    fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: perSource}),
+		bySite:      fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: connlimit.WideFactor * perSource}),
 		anonymous:   newAnonymousLimiter(config.AnonymousRate, config.Now),
 		credentials: newCredentialCache(),
 	}
@@ -90,15 +90,15 @@ func (a *admission) begin(from source.Source, presented credential, console bool
 			return s, s.fly(company)
 		}
 	}
-	if !a.bySource.Take(from.Narrow(), 1) {
+	if !a.bySource.TryAcquire(from.Narrow(), 1) {
 		return s, fairlimit.ErrFull
 	}
-	s.land = func() { a.bySource.Give(from.Narrow(), 1) }
+	s.land = func() { a.bySource.Release(from.Narrow(), 1) }
 	if from.HasWide() {
-		if !a.bySite.Take(from.Wide(), 1) {
+		if !a.bySite.TryAcquire(from.Wide(), 1) {
 			return s, fairlimit.ErrFull
 		}
-		s.land = func() { a.bySource.Give(from.Narrow(), 1); a.bySite.Give(from.Wide(), 1) }
+		s.land = func() { a.bySource.Release(from.Narrow(), 1); a.bySite.Release(from.Wide(), 1) }
 	}
 	if err := a.anonymous.spend(from, 1); err != nil {
 		return s, err
@@ -109,5 +109,5 @@ func (a *admission) begin(from source.Source, presented credential, console bool
 
 // Inside is how many requests are being worked on.
 func (s *Server) Inside() int {
-	return s.admission.callers.Used() + s.admission.users.Used() + s.admission.strangers.Used()
+	return s.admission.callers.InUse() + s.admission.users.InUse() + s.admission.strangers.InUse()
 }

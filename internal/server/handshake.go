@@ -18,11 +18,13 @@ var errHandshake = errors.New("too many handshakes at this moment")
 // handshakes bounds the dearest part of a TLS handshake, the signature of the server, because anybody can ask for one: few
 // are made at a time, and sources that wait take turns. So a flood of handshakes from a few sources leaves processors to the
 // requests, and a new connection from elsewhere waits for a few signatures at most.
-type handshakes struct{ turns *fairlimit.Pool[netip.Prefix] }
+type handshakes struct {
+	turns *fairlimit.Limiter[netip.Prefix]
+}
 
 // newHandshakes has so many signatures made at a time, of which one source gets no more than half; from 1.
 func newHandshakes(most int) handshakes {
-	return handshakes{fairlimit.NewPool[netip.Prefix](most, fairlimit.Rule{Part: 1, Most: most})}
+	return handshakes{fairlimit.New[netip.Prefix](most, fairlimit.Policy{Divisor: 1, Max: most})}
 }
 
 // bound returns a certificate function whose certificates sign in turn.
@@ -46,7 +48,7 @@ func (h handshakes) bound(certificate func(*tls.ClientHelloInfo) (*tls.Certifica
 type turnSigner struct {
 	crypto.Signer
 	ctx   context.Context //nolint:containedctx // crypto.Signer has no parameter for it, and the signer lives as long as the handshake
-	turns *fairlimit.Pool[netip.Prefix]
+	turns *fairlimit.Limiter[netip.Prefix]
 	from  netip.Prefix
 }
 
@@ -54,9 +56,9 @@ type turnSigner struct {
 func (s *turnSigner) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, readHeaderTimeout) // net/http ends a handshake then
 	defer cancel()
-	if !s.turns.Wait(ctx, s.from) {
+	if !s.turns.Acquire(ctx, s.from) {
 		return nil, errHandshake
 	}
-	defer s.turns.Give(s.from, 1)
+	defer s.turns.Release(s.from, 1)
 	return s.Signer.Sign(random, digest, opts)
 }

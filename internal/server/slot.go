@@ -16,7 +16,7 @@ type slot struct {
 	admission *admission
 	source    source.Source
 	// ofCompany is the pool of its place once its company is known; places is the pool of the one it has or had last.
-	ofCompany, places *fairlimit.Pool[holder]
+	ofCompany, places *fairlimit.Limiter[holder]
 	holder            holder
 	// exempt requests are answered whatever there is to do.
 	exempt  bool
@@ -35,10 +35,10 @@ func (s *slot) fly(company store.ID) error {
 		s.land()
 		s.land = nil
 	}
-	if !s.admission.inFlight.Take(company, 1) {
+	if !s.admission.inFlight.TryAcquire(company, 1) {
 		return fairlimit.ErrFull
 	}
-	s.land = func() { s.admission.inFlight.Give(company, 1) }
+	s.land = func() { s.admission.inFlight.Release(company, 1) }
 	return nil
 }
 
@@ -51,9 +51,9 @@ func (s *slot) enter(ctx context.Context) error {
 	case s.stranger():
 		ctx, cancel := context.WithTimeout(ctx, longestAdmission)
 		defer cancel()
-		s.inside = s.places.Wait(ctx, s.holder)
+		s.inside = s.places.Acquire(ctx, s.holder)
 	default:
-		s.inside = s.places.Take(s.holder, 1)
+		s.inside = s.places.TryAcquire(s.holder, 1)
 	}
 	if !s.inside {
 		return fairlimit.ErrFull
@@ -64,7 +64,7 @@ func (s *slot) enter(ctx context.Context) error {
 // pause gives the place back while the client is waited for: whoever sends or reads slowly keeps nobody out.
 func (s *slot) pause() {
 	if s.inside {
-		s.places.Give(s.holder, 1)
+		s.places.Release(s.holder, 1)
 		s.inside = false
 	}
 }
@@ -81,12 +81,12 @@ func (s *slot) leave() {
 
 func (s *slot) giveBytes() {
 	if s.bytes > 0 {
-		s.bytesPool().Give(s.holder, s.bytes)
+		s.bytesPool().Release(s.holder, s.bytes)
 		s.bytes = 0
 	}
 }
 
-func (s *slot) bytesPool() *fairlimit.Pool[holder] {
+func (s *slot) bytesPool() *fairlimit.Limiter[holder] {
 	if s.stranger() {
 		return s.admission.strangerBytes
 	}
@@ -95,7 +95,7 @@ func (s *slot) bytesPool() *fairlimit.Pool[holder] {
 
 // reserve takes room for so many bytes until the request ends.
 func (s *slot) reserve(n int) error {
-	if !s.bytesPool().Take(s.holder, n) {
+	if !s.bytesPool().TryAcquire(s.holder, n) {
 		return fairlimit.ErrFull
 	}
 	s.bytes += n
@@ -104,7 +104,7 @@ func (s *slot) reserve(n int) error {
 
 // release gives so many of the reserved bytes back.
 func (s *slot) release(n int) {
-	s.bytesPool().Give(s.holder, n)
+	s.bytesPool().Release(s.holder, n)
 	s.bytes -= n
 }
 

@@ -34,17 +34,17 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 				if err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%d bytes of %d, error %v", len(got), length, err)
 				}
-				if used := s.bytesPool().Used(); used < length || used > 2*length+64<<10 {
+				if used := s.bytesPool().InUse(); used < length || used > 2*length+64<<10 {
 					t.Errorf("%d bytes take room for %d", length, used)
 				}
 				s.leave()
 			}
 		}
 	}
-	if a.bytes.Used() != 0 {
-		t.Errorf("%d bytes are left", a.bytes.Used())
+	if a.bytes.InUse() != 0 {
+		t.Errorf("%d bytes are left", a.bytes.InUse())
 	}
-	a.bytes = fairlimit.NewPool[holder](100<<10, fairlimit.Rule{Part: holderPart, Most: 100 << 10})
+	a.bytes = fairlimit.New[holder](100<<10, fairlimit.Policy{Divisor: holderPart, Max: 100 << 10})
 	s := &slot{admission: a, holder: holder{company: company}}
 	if _, err := s.read(strings.NewReader(strings.Repeat("x", 90<<10)), -1); !errors.Is(err, fairlimit.ErrFull) {
 		t.Errorf("error %v, want no room", err)
@@ -60,8 +60,8 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 	}
 	s.leave()
 	other.leave()
-	if a.bytes.Used() != 0 {
-		t.Errorf("%d bytes are left", a.bytes.Used())
+	if a.bytes.InUse() != 0 {
+		t.Errorf("%d bytes are left", a.bytes.InUse())
 	}
 }
 
@@ -103,7 +103,7 @@ func TestCallersDoNotWaitForStrangers(t *testing.T) {
 	}
 	taken := 0
 	for n := range 256 {
-		if s.admission.strangers.Take(holder{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}), 32)}, 1) {
+		if s.admission.strangers.TryAcquire(holder{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}), 32)}, 1) {
 			taken++
 		}
 	}

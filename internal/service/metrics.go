@@ -101,11 +101,11 @@ func (m *metrics) inside(count, connections func() int) {
 }
 
 // standing returns the observer of a run.
-func (m *metrics) standing(work string) func(queue.Standing) {
+func (m *metrics) standing(work string) func(queue.Stats) {
 	quick, slow, waiting := m.workers.WithLabelValues(work, "quick"), m.workers.WithLabelValues(work, "slow"), m.waiting.WithLabelValues(work)
-	return func(s queue.Standing) {
-		quick.Set(float64(s.Quick))
-		slow.Set(float64(s.Slow))
-		waiting.Set(float64(s.Waiting))
+	return func(s queue.Stats) {
+		quick.Set(float64(s.QuickWorkers))
+		slow.Set(float64(s.SlowWorkers))
+		waiting.Set(float64(s.WaitingQueues))
 	}
 }

@@ -391,15 +391,15 @@ const (
 // is expected to answer within a second, a provider within two. A purchase sync is one piece of several calls that holds
 // documents in memory, so there are few.
 func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
-	start(ctx, s, running, s.deliverer.Work(), queue.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8, SlowAfter: time.Second})
-	start(ctx, s, running, s.submissions.Work(), queue.Options{Workers: 1024, Slow: 256, PerOwner: 64, PerLane: 64, SlowPerLane: 8, SlowAfter: 2 * time.Second})
-	start(ctx, s, running, s.purchases.Work(), queue.Options{Workers: 32, Slow: 12, PerOwner: 1, PerLane: 1, SlowPerLane: 1, SlowAfter: 5 * time.Second})
+	start(ctx, s, running, s.deliverer.Work(), queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128, MaxPerQueue: 64, MaxPerSlowQueue: 8, SlowAfter: time.Second})
+	start(ctx, s, running, s.submissions.Work(), queue.Options{Workers: 1024, SlowWorkers: 256, MaxPerCompany: 64, MaxPerQueue: 64, MaxPerSlowQueue: 8, SlowAfter: 2 * time.Second})
+	start(ctx, s, running, s.purchases.Work(), queue.Options{Workers: 32, SlowWorkers: 12, MaxPerCompany: 1, MaxPerQueue: 1, MaxPerSlowQueue: 1, SlowAfter: 5 * time.Second})
 	running.Go(func() { s.sweep(ctx) })
 }
 
 // start runs a source.
 func start[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source queue.Source[W], o queue.Options) {
-	o.Look, o.Now, o.Log, o.Observe = lookForWork, s.db.Now, s.config.Log, s.metrics.standing(source.Name)
+	o.PollInterval, o.Now, o.Log, o.OnStats = lookForWork, s.db.Now, s.config.Log, s.metrics.standing(source.Name)
 	running.Go(func() { queue.Run(ctx, s.db, source, o) })
 }
 

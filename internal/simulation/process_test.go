@@ -179,7 +179,7 @@ func (p *process) alive(step func()) (survived bool) {
 func work[W any](p *process, source queue.Source[W], limit int) (done int) {
 	p.alive(func() {
 		ctx := context.Background()
-		scan, err := source.Lanes(ctx, store.ScanCursor{})
+		scan, err := source.Scan(ctx, store.ScanCursor{})
 		p.w.must(err)
 		if len(scan.Queues) == 0 {
 			return

@@ -42,7 +42,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 				pending := func() int64 {
 					return f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'pending'`, s.ID)
 				}
-				wake, stop := f.Wakes(store.WorkDeliveries)
+				wake, stop := f.Subscribe(store.WorkDeliveries)
 				defer stop()
 				deactivate(t, f, s)
 				woken(t, wake) // somebody has to go on

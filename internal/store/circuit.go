@@ -25,7 +25,7 @@ func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 			return nil
 		}
 		s.heldUntil = nil
-		tx.wake(WorkSubmissions) // everything due may be asked again
+		tx.notify(WorkSubmissions) // everything due may be asked again
 		return tx.Later(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
 			where account_id = $1 and id = $2`, account, id)
 	}

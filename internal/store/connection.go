@@ -218,8 +218,8 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		if err := t.schedulePurchases(ctx, &c); err != nil {
 			return err
 		}
-		t.wake(WorkSubmissions)
-		t.wake(WorkPurchases)
+		t.notify(WorkSubmissions)
+		t.notify(WorkPurchases)
 		return t.audit(ctx, connectionAct(act, c, details))
 	})
 	return c, db.exists(err, "connections_active")

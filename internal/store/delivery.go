@@ -219,7 +219,7 @@ func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byI
 	}
 	for _, r := range records {
 		if r.update.State == DeliveryPending {
-			tx.wake(WorkDeliveries) // the workers need to know when it is due
+			tx.notify(WorkDeliveries) // the workers need to know when it is due
 		}
 		if r.leaseHeld {
 			continue

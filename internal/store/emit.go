@@ -144,7 +144,7 @@ func (m *emission) write(ctx context.Context, tx *tx) error {
 		return err
 	}
 	if len(m.deliveries) > 0 {
-		tx.wake(WorkDeliveries)
+		tx.notify(WorkDeliveries)
 	}
 	return tx.insert(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at) values`, m.deliveries, "")
 }

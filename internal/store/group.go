@@ -66,12 +66,12 @@ type proposal struct {
 	member any // what shared asks for, when it is not nil
 	size   int // of member, in bytes
 	// shared does what fn would for each write of a batch of this fact, without savepoints; see [writeShared].
-	shared func(ctx context.Context, t *tx, batch []*proposal) error
-	woken  map[Work]bool
-	err    error
-	cause  *Panic        // what fn panicked with
-	ended  chan struct{} // closed when err and cause are final
-	closed bool
+	shared        func(ctx context.Context, t *tx, batch []*proposal) error
+	notifications map[Work]bool
+	err           error
+	cause         *Panic        // what fn panicked with
+	ended         chan struct{} // closed when err and cause are final
+	closed        bool
 }
 
 // The statements around one write among others.
@@ -177,7 +177,7 @@ func (db *DB) writeTogether(request context.Context, g *group, p *proposal) erro
 	if p.cause != nil {
 		panic(p.cause)
 	}
-	return db.told(p.woken, p.err)
+	return db.told(p.notifications, p.err)
 }
 
 // lead commits what waits, until its own write is among it, and hands the gate on.
@@ -222,7 +222,7 @@ func (db *DB) commitTogether(g *group, batch []*proposal) {
 		if down == nil {
 			db.commitAlone(p)
 		} else {
-			p.err, p.cause, p.woken = down, nil, nil // each would wait as long as the first did
+			p.err, p.cause, p.notifications = down, nil, nil // each would wait as long as the first did
 		}
 		if p.err != nil && db.unavailable(p.err) {
 			down = p.err
@@ -233,9 +233,9 @@ func (db *DB) commitTogether(g *group, batch []*proposal) {
 
 // commitAlone runs one write in a transaction of its own.
 func (db *DB) commitAlone(p *proposal) {
-	p.err, p.cause, p.woken = errUnfinished, nil, nil
+	p.err, p.cause, p.notifications = errUnfinished, nil, nil
 	defer func() { p.cause = caught(recover()) }()
-	p.woken, p.err = db.writeAlone(p.ctx, p.fact, p.fn)
+	p.notifications, p.err = db.writeAlone(p.ctx, p.fact, p.fn)
 }
 
 // commitBatch runs the writes of a batch in one transaction. What it returns is about all of them.
@@ -286,7 +286,7 @@ func (p *proposal) run(ctx context.Context, db *DB, begun transaction) {
 	p.err = errUnfinished
 	defer func() { p.cause = caught(recover()) }()
 	p.err = t.run(ctx, p.fn)
-	p.woken = t.woken
+	p.notifications = t.notifications
 }
 
 // runBatch runs the writes of a batch. An error is about all of them.
@@ -308,7 +308,7 @@ func (db *DB) runShared(ctx context.Context, begun transaction, batch []*proposa
 	all.run(ctx, db, begun)
 	switch {
 	case all.cause == nil && all.err == nil:
-		batch[0].woken = all.woken // once for all
+		batch[0].notifications = all.notifications // once for all
 		return nil
 	case all.cause == nil && db.unavailable(all.err):
 		return all.err // to run each alone would be to wait for the same database as often
@@ -327,7 +327,7 @@ func (db *DB) runInside(ctx context.Context, begun transaction, p *proposal) err
 		if _, err := begun.ExecContext(ctx, rollbackTo); err != nil {
 			return fmt.Errorf("%w: %w", errTransactionGone, err)
 		}
-		p.woken = nil
+		p.notifications = nil
 	}
 	if _, err := begun.ExecContext(ctx, release); err != nil {
 		return fmt.Errorf("%w: %w", errTransactionGone, err)

@@ -174,12 +174,12 @@ func runOutOfPaper() { panic("out of paper") }
 // TestWokenTogether: whom one write of a commit gives work is told.
 func TestWokenTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		woken, stop := g.Wakes(WorkPurchases)
+		woken, stop := g.Subscribe(WorkPurchases)
 		defer stop()
 		g.batch(5, func(n int) {
 			if err := g.add(t.Context(), n, func(_ context.Context, tx *tx) error {
 				if n == 3 {
-					tx.wake(WorkPurchases)
+					tx.notify(WorkPurchases)
 				}
 				return nil
 			}); err != nil {

@@ -23,50 +23,50 @@ const notifyGap = 5 * time.Millisecond
 
 // wakes tells workers that there may be work. A wake can be lost (a replica restarts, a connection breaks), so
 // workers also look on their own from time to time: a wake makes them fast, never right.
-type wakes struct {
-	notify  func(ctx context.Context, kind string) error
-	mu      sync.Mutex
-	waiting map[Work]map[chan struct{}]struct{}
-	remote  chan Work
+type notifier struct {
+	send        func(ctx context.Context, kind string) error
+	mu          sync.Mutex
+	subscribers map[Work]map[chan struct{}]struct{}
+	outbox      chan Work
 }
 
-func newWakes(notify func(context.Context, string) error) *wakes {
-	return &wakes{notify: notify, waiting: map[Work]map[chan struct{}]struct{}{}, remote: make(chan Work, 64)}
+func newNotifier(send func(context.Context, string) error) *notifier {
+	return &notifier{send: send, subscribers: map[Work]map[chan struct{}]struct{}{}, outbox: make(chan Work, 64)}
 }
 
 // Wakes returns a channel that receives after commits that caused work of kind, and a function that ends it.
-func (db *DB) Wakes(kind Work) (<-chan struct{}, func()) {
+func (db *DB) Subscribe(kind Work) (<-chan struct{}, func()) {
 	signal := make(chan struct{}, 1)
-	w := db.wakes
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.waiting[kind] == nil {
-		w.waiting[kind] = map[chan struct{}]struct{}{}
+	n := db.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.subscribers[kind] == nil {
+		n.subscribers[kind] = map[chan struct{}]struct{}{}
 	}
-	w.waiting[kind][signal] = struct{}{}
+	n.subscribers[kind][signal] = struct{}{}
 	return signal, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.waiting[kind], signal)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.subscribers[kind], signal)
 	}
 }
 
 // wake tells the workers of this process, and has those of the others told.
-func (w *wakes) wake(kind Work) {
-	w.local(kind)
-	if w.notify == nil {
+func (n *notifier) notify(kind Work) {
+	n.notifyLocal(kind)
+	if n.send == nil {
 		return
 	}
 	select {
-	case w.remote <- kind:
+	case n.outbox <- kind:
 	default: // as many are waiting to be sent already
 	}
 }
 
-func (w *wakes) local(kind Work) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for signal := range w.waiting[kind] {
+func (n *notifier) notifyLocal(kind Work) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for signal := range n.subscribers[kind] {
 		select {
 		case signal <- struct{}{}:
 		default: // it has not looked since the last one
@@ -75,33 +75,33 @@ func (w *wakes) local(kind Work) {
 }
 
 // forward sends wakes to the other replicas, gathered.
-func (w *wakes) forward(ctx context.Context, log *slog.Logger) {
-	if w.notify == nil {
+func (n *notifier) runSender(ctx context.Context, log *slog.Logger) {
+	if n.send == nil {
 		return
 	}
 	for {
 		pending := map[Work]bool{}
 		select {
 		case <-ctx.Done():
-			w.flush(ctx, pending, log)
+			n.flush(ctx, pending, log)
 			return
-		case kind := <-w.remote:
+		case kind := <-n.outbox:
 			pending[kind] = true
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(notifyGap):
 		}
-		w.flush(ctx, pending, log)
+		n.flush(ctx, pending, log)
 	}
 }
 
 // flush notifies of what is pending and of what waits behind it. It does so after the end of ctx too: a command that
 // commits and exits at once has caused work all the same.
-func (w *wakes) flush(ctx context.Context, pending map[Work]bool, log *slog.Logger) {
+func (n *notifier) flush(ctx context.Context, pending map[Work]bool, log *slog.Logger) {
 	for waiting := true; waiting; {
 		select {
-		case kind := <-w.remote:
+		case kind := <-n.outbox:
 			pending[kind] = true
 		default:
 			waiting = false
@@ -110,16 +110,16 @@ func (w *wakes) flush(ctx context.Context, pending map[Work]bool, log *slog.Logg
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	for kind := range pending {
-		if err := w.notify(ctx, string(kind)); err != nil {
+		if err := n.send(ctx, string(kind)); err != nil {
 			log.WarnContext(ctx, "cannot wake other replicas", "kind", kind, "error", err)
 		}
 	}
 }
 
 // receive passes on the wakes of other replicas until ctx ends, connecting again after a lost connection.
-func (w *wakes) receive(ctx context.Context, listen func(context.Context, func(string)) error, log *slog.Logger) {
+func (n *notifier) runListener(ctx context.Context, listen func(context.Context, func(string)) error, log *slog.Logger) {
 	for {
-		err := listen(ctx, func(kind string) { w.local(Work(kind)) })
+		err := listen(ctx, func(kind string) { n.notifyLocal(Work(kind)) })
 		if ctx.Err() != nil {
 			return
 		}

@@ -37,7 +37,7 @@ func (f *fixture) asleep(t *testing.T, wake <-chan struct{}) {
 func TestWakes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
-		deliveries, end := f.Wakes(store.WorkDeliveries)
+		deliveries, end := f.Subscribe(store.WorkDeliveries)
 		defer end()
 		record(t, call, allFour("accepted", false), api.EventSubmissionUpdated)
 		f.asleep(t, deliveries) // nobody has subscribed
@@ -56,8 +56,8 @@ func TestWakes(t *testing.T) {
 		wantErr(t, err, failing)
 		f.asleep(t, deliveries)
 
-		submissions, endSubmissions := f.Wakes(store.WorkSubmissions)
-		purchases, endPurchases := f.Wakes(store.WorkPurchases)
+		submissions, endSubmissions := f.Subscribe(store.WorkSubmissions)
+		purchases, endPurchases := f.Subscribe(store.WorkPurchases)
 		defer endPurchases()
 		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
 		must(t, err)
@@ -86,7 +86,7 @@ func TestWakesReplicas(t *testing.T) {
 			return // a database that one process serves has no replicas
 		}
 		replica := f.Again(t)
-		wake, end := replica.Wakes(store.WorkPurchases)
+		wake, end := replica.Subscribe(store.WorkPurchases)
 		defer end()
 		for range 100 { // the replica begins to listen in its own time
 			_, err := f.ActivateConnection(t.Context(), f.connection.ID)

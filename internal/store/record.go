@@ -118,7 +118,7 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	}
 	s.take(d, now, leased)
 	if leased && !d.KeepLease {
-		tx.wake(WorkSubmissions) // the workers have to know when it is due
+		tx.notify(WorkSubmissions) // the workers have to know when it is due
 	}
 	if d.Contradicts {
 		changed = true

@@ -71,7 +71,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		if err := tenant.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}
-		tx.wake(WorkSubmissions)
+		tx.notify(WorkSubmissions)
 		resolved = s
 		if err := tenant.touchInvoice(ctx, tx, s.Invoice, now); err != nil {
 			return err

@@ -39,7 +39,7 @@ func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 		if _, err := t.exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
 			return err
 		}
-		t.wake(WorkSubmissions)
+		t.notify(WorkSubmissions)
 		return t.audit(ctx, Act{Name: "database.restored", SubjectType: "database", Details: map[string]string{"open_submissions": strconv.FormatInt(open, 10)}})
 	})
 	return open, err

@@ -87,7 +87,7 @@ type DB struct {
 	migration Migration
 	// unwritable is set while the last write failed because of the database as a whole.
 	unwritable atomic.Bool
-	wakes      *wakes
+	notifier   *notifier
 	stop       context.CancelFunc
 	done       sync.WaitGroup
 }
@@ -177,10 +177,10 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 		stop()
 		return nil, errors.Join(err, db.close())
 	}
-	db.wakes = newWakes(db.notify)
-	db.done.Go(func() { db.wakes.forward(background, db.log) })
+	db.notifier = newNotifier(db.notify)
+	db.done.Go(func() { db.notifier.runSender(background, db.log) })
 	if db.listen != nil {
-		db.done.Go(func() { db.wakes.receive(background, db.listen, db.log) })
+		db.done.Go(func() { db.notifier.runListener(background, db.listen, db.log) })
 	}
 	return db, nil
 }

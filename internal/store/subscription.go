@@ -136,7 +136,7 @@ func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error 
 		update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
 		where tenant_id = $1 and state = 'pending' and id `+t.db.among(`select id from pending`), t.id, subscription, micros(tx.now()), reasonInactive, endBatch)
 	if ended == endBatch {
-		tx.wake(WorkDeliveries) // there may be more
+		tx.notify(WorkDeliveries) // there may be more
 	}
 	return err
 }

@@ -20,12 +20,12 @@ type querier interface {
 // committed nothing, on either database.
 type tx struct {
 	transaction
-	db     *DB
-	actor  Actor // whose act it is
-	woken  map[Work]bool
-	failed error // of the first statement that has failed
-	at     time.Time
-	used   map[ID]usage // what is still to be written; see [tx.use]
+	db            *DB
+	actor         Actor // whose act it is
+	notifications map[Work]bool
+	failed        error // of the first statement that has failed
+	at            time.Time
+	used          map[ID]usage // what is still to be written; see [tx.use]
 }
 
 // now is the instant of the transaction: the time at which it was first asked for, mostly under the locks that it takes first.
@@ -39,7 +39,7 @@ func (t *tx) now() time.Time {
 }
 
 func (db *DB) newTx(begun transaction) *tx {
-	return &tx{transaction: begun, db: db, woken: map[Work]bool{}}
+	return &tx{transaction: begun, db: db, notifications: map[Work]bool{}}
 }
 
 // errStatementFailed says that a closure has returned no error although one of its statements had failed.
@@ -92,7 +92,7 @@ func (t *tx) Later(ctx context.Context, query string, args ...any) error {
 }
 
 // wake tells the workers of a kind, once the transaction has committed.
-func (t *tx) wake(kind Work) { t.woken[kind] = true }
+func (t *tx) notify(kind Work) { t.notifications[kind] = true }
 
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
@@ -255,7 +255,7 @@ func (db *DB) told(woken map[Work]bool, err error) error {
 	case err == nil:
 		db.unwritable.Store(false)
 		for kind := range woken {
-			db.wakes.wake(kind)
+			db.notifier.notify(kind)
 		}
 	case errors.Is(err, ErrUnavailable):
 		db.unwritable.Store(true)
@@ -288,7 +288,7 @@ func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Co
 	}
 	committed = true
 	db.Checkpoint(After, fact)
-	return t.woken, nil
+	return t.notifications, nil
 }
 
 // collect runs a query and scans every row.

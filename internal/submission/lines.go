@@ -30,7 +30,7 @@ const (
 
 // lines bounds the submissions that are inside their provider calls.
 type lines struct {
-	calls, places *fairlimit.Pool[store.ID]
+	calls, places *fairlimit.Limiter[store.ID]
 
 	mu      sync.Mutex
 	waiting []*waiter // longest waiting first
@@ -43,8 +43,8 @@ type waiter struct {
 }
 
 func newLines() *lines {
-	return &lines{calls: fairlimit.NewPool[store.ID](maxCalls, fairlimit.Rule{Part: callsPart, Most: maxCallsOfOne}),
-		places: fairlimit.NewPool[store.ID](maxWaiting, fairlimit.Rule{Part: waitingPart, Most: maxWaitingOfOne})}
+	return &lines{calls: fairlimit.New[store.ID](maxCalls, fairlimit.Policy{Divisor: callsPart, Max: maxCallsOfOne}),
+		places: fairlimit.New[store.ID](maxWaiting, fairlimit.Policy{Divisor: waitingPart, Max: maxWaitingOfOne})}
 }
 
 // enter takes a place for a company, waiting for one as long as wait, and returns how to leave it. It returns [ErrBusy], or
@@ -60,7 +60,7 @@ func (l *lines) enter(ctx context.Context, company store.ID, wait time.Duration)
 		return leave, nil
 	default:
 	}
-	defer l.places.Give(company, 1)
+	defer l.places.Release(company, 1)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -83,9 +83,9 @@ func (l *lines) join(company store.ID, may bool) *waiter {
 	defer l.mu.Unlock()
 	w := &waiter{company: company, granted: make(chan struct{})}
 	switch {
-	case l.calls.Take(company, 1):
+	case l.calls.TryAcquire(company, 1):
 		close(w.granted)
-	case may && l.places.Take(company, 1):
+	case may && l.places.TryAcquire(company, 1):
 		l.waiting = append(l.waiting, w)
 	default:
 		return nil
@@ -97,9 +97,9 @@ func (l *lines) join(company store.ID, may bool) *waiter {
 func (l *lines) leave(company store.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calls.Give(company, 1)
+	l.calls.Release(company, 1)
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
-		granted := l.calls.Take(w.company, 1)
+		granted := l.calls.TryAcquire(w.company, 1)
 		if granted {
 			close(w.granted)
 		}

@@ -50,7 +50,7 @@ func TestLinesAreShared(t *testing.T) {
 		}
 		entered <- err
 	}()
-	for l.places.Used() == 0 {
+	for l.places.InUse() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	for _, leave := range first {
@@ -59,7 +59,7 @@ func TestLinesAreShared(t *testing.T) {
 	if err := <-entered; err != nil {
 		t.Errorf("no place for who waited: %v", err)
 	}
-	for l.places.Used() != 0 {
+	for l.places.InUse() != 0 {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -75,12 +75,12 @@ func TestWaitingEnds(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, maxWaiting)
 	waiting := 0
-	for ; l.places.Used() < maxWaitingOfOne; waiting++ {
+	for ; l.places.InUse() < maxWaitingOfOne; waiting++ {
 		go func() {
 			_, err := l.enter(gone, company(1), time.Hour)
 			ended <- err
 		}()
-		for l.places.Used() != waiting+1 {
+		for l.places.InUse() != waiting+1 {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -96,8 +96,8 @@ func TestWaitingEnds(t *testing.T) {
 	for _, leave := range held {
 		leave()
 	}
-	if l.calls.Used() != 0 || l.places.Used() != 0 || len(l.waiting) != 0 {
-		t.Errorf("%d calls and %d waiting are left", l.calls.Used(), l.places.Used())
+	if l.calls.InUse() != 0 || l.places.InUse() != 0 || len(l.waiting) != 0 {
+		t.Errorf("%d calls and %d waiting are left", l.calls.InUse(), l.places.InUse())
 	}
 }
 
@@ -119,13 +119,13 @@ func TestLinesAreLeft(t *testing.T) {
 			inside[at]()
 			inside = append(inside[:at], inside[at+1:]...)
 		}
-		if l.calls.Used() != len(inside) || len(inside) > maxCalls {
-			t.Fatalf("%d calls for %d inside", l.calls.Used(), len(inside))
+		if l.calls.InUse() != len(inside) || len(inside) > maxCalls {
+			t.Fatalf("%d calls for %d inside", l.calls.InUse(), len(inside))
 		}
 		for _, leave := range inside {
 			leave()
 		}
-		if l.calls.Used() != 0 || l.places.Used() != 0 {
+		if l.calls.InUse() != 0 || l.places.InUse() != 0 {
 			t.Fatal("somebody is left")
 		}
 	})

@@ -225,7 +225,7 @@ func (h *house) settle(t *testing.T, id store.ID) store.Invoice {
 		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged && s.States.AllTerminal() {
 			return found
 		}
-		scan, err := work.Lanes(t.Context(), store.ScanCursor{})
+		scan, err := work.Scan(t.Context(), store.ScanCursor{})
 		must(t, err)
 		for _, lane := range scan.Queues {
 			calls, err := work.Claim(t.Context(), lane, 16)

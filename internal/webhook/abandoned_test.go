@@ -93,7 +93,7 @@ func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.Delivery],
 			}
 			c.Clock.Advance(found.NextAt.Sub(now))
 		}
-		scan, err := work.Lanes(t.Context(), store.ScanCursor{})
+		scan, err := work.Scan(t.Context(), store.ScanCursor{})
 		must(t, err)
 		for _, lane := range scan.Queues {
 			claimed, err := work.Claim(t.Context(), lane, 10)

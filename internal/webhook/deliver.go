@@ -36,9 +36,9 @@ type Deliverer struct {
 // Work is the delivery of due events, a lane a subscription.
 func (d *Deliverer) Work() queue.Source[store.Delivery] {
 	return queue.Source[store.Delivery]{
-		Name:  "deliver",
-		Kind:  store.WorkDeliveries,
-		Lanes: d.DB.DueDeliveryQueues,
+		Name: "deliver",
+		Kind: store.WorkDeliveries,
+		Scan: d.DB.DueDeliveryQueues,
 		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
 			return lane.ClaimDeliveries(ctx, limit, d.Timeout+leaseMargin)
 		},
@@ -47,7 +47,7 @@ func (d *Deliverer) Work() queue.Source[store.Delivery] {
 }
 
 // deliver makes one attempt and records what came of it.
-func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.Outcome {
+func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.Result {
 	if delivery.Abandoned {
 		return d.charge(ctx, delivery)
 	}
@@ -81,13 +81,13 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 		line = append(line, "withheld", true)
 	}
 	d.Log.Log(ctx, level, "webhook attempt", line...)
-	return queue.Outcome{Waited: result.Duration, Answered: result.HTTPStatus != 0}
+	return queue.Result{Latency: result.Duration, Responded: result.HTTPStatus != 0}
 }
 
 // charge records an attempt that was never settled, because its worker panicked or its process ended, as one without an
 // answer: it counts, and the next one waits like after any other failure. Whoever brings the process down is tried as often as
 // anybody else.
-func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) queue.Outcome {
+func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) queue.Result {
 	result := Result{Verdict: Retry, ErrorClass: ClassAbandoned}
 	settlement := d.settle(delivery, result)
 	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, settlement)
@@ -96,7 +96,7 @@ func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) queue.O
 	}
 	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription,
 		"delivery", delivery.ID, "event", delivery.Event, "attempt", delivery.Attempts+1, "state", string(settlement.State), "error", err)
-	return queue.Outcome{}
+	return queue.Result{}
 }
 
 // settle says what an attempt makes of its delivery.

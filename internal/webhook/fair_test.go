@@ -86,7 +86,7 @@ func (r *destination) eventually(t *testing.T, what string, holds func() bool) {
 
 // options are those of the service.
 func options(s *storetest.Store) queue.Options {
-	return queue.Options{Workers: 1536, Slow: 512, PerOwner: 128, PerLane: 64, SlowPerLane: 8, SlowAfter: time.Second, Look: time.Second, Now: s.Now, Log: s.Options.Log}
+	return queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128, MaxPerQueue: 64, MaxPerSlowQueue: 8, SlowAfter: time.Second, PollInterval: time.Second, Now: s.Now, Log: s.Options.Log}
 }
 
 // TestHangingDestinationsKeepNobodyWaiting: the destinations of forty companies accept everything and never answer, and an
