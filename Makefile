@@ -95,10 +95,10 @@ screenshots:
 	@pictures=$$(mktemp -d) && QUITTANCE_SCREENSHOTS=$$pictures QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -run TestPagesLook ./internal/console && \
 		mkdir -p docs/images && cp $$pictures/invoices-view.png $$pictures/invoice-view.png docs/images/; status=$$?; rm -r $$pictures; exit $$status
 
-# The one binary, without cgo.
+# The product, which is one binary, and the program that measures it; both without cgo.
 # RELEASE=1.2.0 makes a release of it; without one it says devel.
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/quittance ./cmd/quittance
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/ ./cmd/quittance ./cmd/quittance-bench
 
 bench:
 	QUITTANCE_TEST_ENGINES=sqlite go test -run '^$$' -bench . -benchmem ./...

@@ -24,8 +24,6 @@ var unaudited = map[string]string{
 	"key generate":  "there is no database yet",
 	"backup":        "copies the database without its keys, which seal the audit log",
 	"evidence seal": "is refused where evidence is sealed, as in every new database; it records itself where it is not",
-	"bench drafts":  "measures", "bench submissions": "measures", "bench deliveries": "measures", "bench latency": "measures", "bench fairness": "measures",
-	"bench lists": "measures", "bench start": "measures", "bench soak": "measures", "bench all": "measures", "bench limits": "measures",
 }
 
 // administrator is a database with its key file, and an administrator who works on it.

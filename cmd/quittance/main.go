@@ -40,7 +40,6 @@ type cli struct {
 	Backup          backupCmd          `cmd:"" help:"Copy a SQLite database, even while a server runs on it."`
 	Restored        restoredCmd        `cmd:"" help:"Record that the database was restored from a backup."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
-	Bench           benchCmd           `cmd:"" help:"Measure a deployment under load."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
@@ -117,7 +116,7 @@ func (c *cli) actor() (store.Actor, error) {
 // parser returns a parser that reads command lines into c.
 func (c *cli) parser() (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": thisBuild().String()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
+		kong.DefaultEnvars("QUITTANCE"), kong.Vars{"version": versionLine()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
 }
 
 func (c *cli) logger(to io.Writer) *slog.Logger {

@@ -70,7 +70,7 @@ var errUsage = errors.New("wrong arguments")
 const scriptDeadline = 25 * time.Minute
 
 // slow names the scenarios that -short leaves out, because they wait for schedules counted in seconds.
-var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503.txtar", "redirect-deactivates.txtar", "two-companies.txtar", "killed.txtar", "bench.txtar"}
+var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503.txtar", "redirect-deactivates.txtar", "two-companies.txtar", "killed.txtar"}
 
 // TestScripts tells the scenarios on the embedded database.
 func TestScripts(t *testing.T) {

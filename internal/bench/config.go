@@ -17,10 +17,10 @@ import (
 type Config struct {
 	// Command is the subcommand, for the report.
 	Command string
-	// Version is that of this program.
+	// Version is that of the measuring program. The report of an own deployment has the version of Executable instead.
 	Version string
-	// Executable and Argument are the program whose serve is measured, and its name as its argument 0: this very program.
-	Executable, Argument string
+	// Executable is the program quittance whose server is measured; see [FindServer]. A given deployment needs none.
+	Executable string
 	// Dir keeps the database, the keys and the log of an own deployment; "" makes a temporary directory, removed at the end.
 	Dir string
 	// Database is the address of an own deployment's database, empty or left by an earlier run; a SQLite file in Dir when
@@ -59,7 +59,7 @@ func (g *Given) secure() *tls.Config {
 
 // report begins a report.
 func (c Config) report() Report {
-	r := Report{Command: "quittance bench " + c.Command, Version: c.Version, At: c.Now().UTC().Truncate(time.Second), Deployment: "own",
+	r := Report{Command: "quittance-bench " + c.Command, Version: c.Version, At: c.Now().UTC().Truncate(time.Second), Deployment: "own",
 		Machine: Machine{OS: runtime.GOOS, Architecture: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}, Settings: Figures{}, Figures: Figures{},
 		Latencies: Latencies{}, Limits: Figures{}, NotMeasured: map[string]string{}, Failed: map[string]int64{}, Notes: []string{}}
 	if c.Given != nil {

@@ -21,6 +21,10 @@ func prepare(ctx context.Context, c Config, r *Report, companies int, latency ti
 	if c.Given != nil {
 		return p, nil
 	}
+	var err error
+	if r.Version, err = versionOf(ctx, c.Executable); err != nil {
+		return nil, err
+	}
 	own, err := deploy(ctx, c, companies, latency)
 	if err != nil {
 		return nil, err

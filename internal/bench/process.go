@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,6 +25,45 @@ const (
 	stopPatience  = time.Minute
 	startPoll     = time.Millisecond
 )
+
+// serverName is the file name of the program that is measured.
+const serverName = "quittance"
+
+// FindServer returns the path of the program to measure: path, or when that is "" the program quittance in the directory
+// of this program, or else the one in PATH.
+func FindServer(path string) (string, error) {
+	if path != "" {
+		return filepath.Abs(path)
+	}
+	if own, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(own), serverName)
+		if found, err := os.Stat(beside); err == nil && found.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	found, err := exec.LookPath(serverName)
+	if err != nil {
+		return "", fmt.Errorf("find the program to measure (name it with --binary): %w", err)
+	}
+	return filepath.Abs(found)
+}
+
+// versionOf asks a program quittance for its version.
+func versionOf(ctx context.Context, executable string) (string, error) {
+	command := exec.CommandContext(ctx, executable, "version", "--json")
+	command.Env = environment("")
+	text, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", executable, err)
+	}
+	var record struct {
+		Version string `json:"version"`
+	}
+	if err := json.Unmarshal(text, &record); err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", executable, err)
+	}
+	return record.Version, nil
+}
 
 // server is a serve in a child process.
 type server struct {
@@ -46,7 +86,7 @@ func startServer(ctx context.Context, c Config, database, log string, flags ...s
 		return nil, fmt.Errorf("log of the server: %w", err)
 	}
 	defer output.Close() //nolint:errcheck // the child has its own
-	args := append([]string{c.Argument, "--log-format", "json", "serve", "--listen", "127.0.0.1:0"}, append(flags, c.ServeFlags...)...)
+	args := append([]string{c.Executable, "--log-format", "json", "serve", "--listen", "127.0.0.1:0"}, append(flags, c.ServeFlags...)...)
 	// It ends with stop, in order, and neither with ctx, which would kill it, nor with an interrupt of the terminal, which
 	// reaches the whole process group.
 	s.command = &exec.Cmd{Path: c.Executable, Args: args, Env: environment(database), Stdout: output, Stderr: output,

@@ -66,7 +66,7 @@ func golden(t *testing.T, path, got string) {
 // A report of failures is one of failure.
 func TestReportErr(t *testing.T) {
 	r := sampleReport()
-	if err := r.Err(); err == nil || err.Error() != "quittance bench example: 1 events never arrived; 2 times HTTP 503" {
+	if err := r.Err(); err == nil || err.Error() != "quittance-bench example: 1 events never arrived; 2 times HTTP 503" {
 		t.Errorf("%v", err)
 	}
 	r.Lost, r.Failed = 0, nil

@@ -126,7 +126,7 @@ func all[T any](ctx context.Context, t *target, user int, path string, each func
 
 // subscribe makes a subscription of a user to all events, over HTTP.
 func (t *target) subscribe(ctx context.Context, user int, url string) (made api.NewSubscription, err error) {
-	body, err := json.Marshal(map[string]string{"url": url, "description": "quittance bench"})
+	body, err := json.Marshal(map[string]string{"url": url, "description": "quittance-bench"})
 	if err != nil {
 		return made, err
 	}

@@ -11,7 +11,7 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// benchRecord is what quittance bench --json prints.
+// benchRecord is a record that quittance-bench --json prints.
 type benchRecord struct {
 	Command, Deployment, Engine, Loop string
 	Settings, Figures, Limits         map[string]*float64
@@ -27,7 +27,7 @@ type benchRecord struct {
 	Samples     []map[string]*float64
 }
 
-// wantBench is what each measurement has to say, whatever the numbers are.
+// wantBench is what the record of each measurement contains, whatever the numbers are.
 var wantBench = map[string]struct {
 	figures, latencies, limits []string
 	least                      map[string]float64
@@ -46,7 +46,7 @@ var wantBench = map[string]struct {
 	"limits": {nil, nil, []string{"bare_disk_syncs_per_second", "bare_http_calls_per_second", "bare_sender_calls_per_second"}, nil},
 }
 
-// Every measurement works, fails in nothing and loses nothing, on deployments of its own. How fast it was is no matter here.
+// TestBenchAll: every measurement works on a deployment of its own, without failures and lost events. Speed does not matter here.
 func TestBenchAll(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -64,7 +64,7 @@ func TestBenchAll(t *testing.T) {
 	}
 }
 
-// On PostgreSQL the CPU of the database server is measured beside that of the server.
+// TestBenchOnPostgres: on PostgreSQL the CPU time of the database server is measured in addition to that of the server.
 func TestBenchOnPostgres(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // left out on purpose: see pgtest.EnvEngines
@@ -85,10 +85,10 @@ func TestBenchOnPostgres(t *testing.T) {
 	}
 }
 
-// benchRecords runs quittance bench and reads its records.
+// benchRecords runs quittance-bench and reads its records.
 func benchRecords(t *testing.T, args ...string) (records []benchRecord) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "quittance", append(append([]string{"bench"}, args...), "--json", "--progress", "always", "--limit-duration", "50ms")...)
+	command := exec.CommandContext(t.Context(), name, append(slices.Clone(args), "--json", "--progress", "always", "--limit-duration", "50ms")...)
 	command.Dir = t.TempDir()
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -108,39 +108,39 @@ func benchRecords(t *testing.T, args ...string) (records []benchRecord) {
 
 func checkBench(t *testing.T, record benchRecord, engine string) {
 	t.Helper()
-	name, ok := strings.CutPrefix(record.Command, "quittance bench ")
-	want, known := wantBench[name]
+	measurement, ok := strings.CutPrefix(record.Command, name+" ")
+	want, known := wantBench[measurement]
 	if !ok || !known {
 		t.Errorf("unknown record %+v", record)
 		return
 	}
 	if len(record.Failed) > 0 || record.Lost == nil || *record.Lost != 0 || len(record.NotMeasured) > 0 {
-		t.Errorf("%s: failed %v, lost %v, not measured %v", name, record.Failed, record.Lost, record.NotMeasured)
+		t.Errorf("%s: failed %v, lost %v, not measured %v", measurement, record.Failed, record.Lost, record.NotMeasured)
 	}
-	if name != "limits" && (record.Engine != engine || record.Deployment != "own") {
-		t.Errorf("%s: %s deployment on %s", name, record.Deployment, record.Engine)
+	if measurement != "limits" && (record.Engine != engine || record.Deployment != "own") {
+		t.Errorf("%s: %s deployment on %s", measurement, record.Deployment, record.Engine)
 	}
 	for _, figure := range want.figures {
 		if record.Figures[figure] == nil {
-			t.Errorf("%s has no figure %s: %v", name, figure, record.Figures)
+			t.Errorf("%s has no figure %s: %v", measurement, figure, record.Figures)
 		}
 	}
 	for figure, least := range want.least {
 		if value := record.Figures[figure]; value == nil || *value < least {
-			t.Errorf("%s: %s is %v, want %v at least", name, figure, value, least)
+			t.Errorf("%s: %s is %v, want %v at least", measurement, figure, value, least)
 		}
 	}
 	for _, limit := range want.limits {
 		if value := record.Limits[limit]; value == nil || *value <= 0 {
-			t.Errorf("%s has no limit %s: %v", name, limit, record.Limits)
+			t.Errorf("%s has no limit %s: %v", measurement, limit, record.Limits)
 		}
 	}
 	for _, latency := range want.latencies {
 		if found := record.Latencies[latency]; found.Count == 0 || found.P50 == nil || found.P999 == nil || *found.P50 > *found.P999 {
-			t.Errorf("%s: %s is %+v", name, latency, found)
+			t.Errorf("%s: %s is %+v", measurement, latency, found)
 		}
 	}
 	if unverified := record.Figures["unverified"]; unverified != nil && *unverified != 0 {
-		t.Errorf("%s: %v callbacks did not verify", name, *unverified)
+		t.Errorf("%s: %v callbacks did not verify", measurement, *unverified)
 	}
 }

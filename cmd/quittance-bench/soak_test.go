@@ -6,13 +6,13 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// Some seconds of what bench soak does for hours: every event is accounted for, whatever its company's receiver is like.
+// TestBenchSoak runs for seconds what usually runs for hours: every event is accounted for, however its receiver behaves.
 func TestBenchSoak(t *testing.T) {
 	t.Parallel()
 	checkSoak(t, "sqlite", benchRecords(t, soakArgs()...))
 }
 
-// The same on PostgreSQL.
+// TestBenchSoakOnPostgres is [TestBenchSoak] on PostgreSQL.
 func TestBenchSoakOnPostgres(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // left out on purpose: see pgtest.EnvEngines

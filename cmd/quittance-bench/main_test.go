@@ -1,0 +1,50 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"quittance/internal/pgtest"
+)
+
+// atOnce is how many tests run at once: they wait for servers far more than they compute.
+const atOnce = "6"
+
+// TestMain makes this test binary the command quittance-bench and builds the command quittance, the program to measure,
+// into a directory in PATH.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	testscript.Main(withServer{m}, map[string]func(){name: main})
+}
+
+// withServer runs the tests next to the program to measure and, when the tests use one, a PostgreSQL cluster.
+type withServer struct{ m *testing.M }
+
+// Run implements [testscript.TestingM].
+func (w withServer) Run() int {
+	dir, err := os.MkdirTemp("", "quittance-bench-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+	build := exec.Command("go", append(append([]string{"build", "-o", filepath.Join(dir, "quittance")}, buildFlags...), "quittance/cmd/quittance")...)
+	if text, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the program to measure: %v\n%s", err, text)
+		return 1
+	}
+	if err := os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return pgtest.Run(w.m)
+}
