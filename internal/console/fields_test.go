@@ -36,7 +36,7 @@ func TestDeleteDraftPage(t *testing.T) {
 			if got := v.send("/invoices/"+id+"/delete", url.Values{"version": {now}}, ""); got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices?said=good.deleted" {
 				t.Fatalf("delete of version %q: %d %s %v", now, got.status, got.header.Get("Location"), strings.Contains(got.body, "Nothing was deleted"))
 			}
-			if list := v.read("/invoices?said=good.deleted"); !strings.Contains(list.body, "The draft is deleted.") || strings.Contains(list.body, id) {
+			if list := v.read("/invoices?said=good.deleted"); !strings.Contains(list.body, "Draft deleted.") || strings.Contains(list.body, id) {
 				t.Error("the list shows it, or not that it is gone")
 			}
 			if got := v.get("/invoices/" + id); got.status != http.StatusNotFound {
@@ -50,7 +50,7 @@ func TestDeleteDraftPage(t *testing.T) {
 			why := false
 			for version := range 20 { // one of them is the present one
 				got := v.send("/invoices/"+submitted+"/delete", url.Values{"version": {strconv.Itoa(version)}}, "")
-				if why = why || strings.Contains(got.body, "something refers to it"); got.status != http.StatusConflict {
+				if why = why || strings.Contains(got.body, "credit note refers to it"); got.status != http.StatusConflict {
 					t.Errorf("a submitted one: %d", got.status)
 				}
 			}

@@ -63,7 +63,7 @@ func TestKeptFormsAreBounded(t *testing.T) {
 	}
 	for name, body := range map[string]string{"fields": many(2_501), "bytes": "description=" + strings.Repeat("x", 130<<10)} {
 		got := v.do(http.MethodPost, "/invoices/new", body)
-		if got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "too large to keep") || !strings.Contains(got.body, "go back with your browser") || len(got.body) > 8<<10 {
+		if got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "too large to keep") || !strings.Contains(got.body, "use your browser") || len(got.body) > 8<<10 {
 			t.Errorf("too many %s: %d with %d bytes", name, got.status, len(got.body))
 		}
 	}

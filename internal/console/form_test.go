@@ -276,7 +276,7 @@ func TestFormWithoutJavaScript(t *testing.T) {
 	typing := complete("INV-1")
 	typing["items.quantity"], typing["due_date"] = []string{"12."}, []string{""}
 	checked = v.do(http.MethodPost, "/invoices/check", typing.Encode(), "HX-Request", "true")
-	if at := notesAt(t, checked.body); at["items-0-quantity"] != "must be a number" || at["due_date"] != "" || !strings.Contains(checked.body, "Line 1 does not say enough") {
+	if at := notesAt(t, checked.body); at["items-0-quantity"] != "must be a number" || at["due_date"] != "" || !strings.Contains(checked.body, "Line 1 lacks the values") {
 		t.Errorf("while typing: %v", at)
 	}
 	if n := s.count(t); n != 0 {

@@ -18,7 +18,7 @@ func TestIncoming(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v := s.inside(t)
-	if got := v.get("/incoming"); got.status != http.StatusOK || !strings.Contains(got.body, "No incoming e-invoice yet") {
+	if got := v.get("/incoming"); got.status != http.StatusOK || !strings.Contains(got.body, "No incoming e-invoices yet") {
 		t.Errorf("without any: %d", got.status)
 	}
 	for n := range 12 {
@@ -32,7 +32,7 @@ func TestIncoming(t *testing.T) {
 	})
 	s.purchase(t, "echo", func(d *store.NewIncoming) { d.Withheld = true })
 	for path, want := range map[string]string{"/incoming?per=5&page=2": "6 to 10 of 14", "/incoming?q=OTHER+supp": "1 to 1 of 1", "/incoming?q=doc-0&per=3": "1 to 3 of 10",
-		"/incoming?q=nothing": "No incoming e-invoice matches", "/incoming?q=%00": "1 to 14 of 14", "/incoming?page=77": "Nothing here"} {
+		"/incoming?q=nothing": "No incoming e-invoices match", "/incoming?q=%00": "1 to 14 of 14", "/incoming?page=77": "No entries"} {
 		if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d without %q", path, got.status, want)
 		}
@@ -44,7 +44,7 @@ func TestIncoming(t *testing.T) {
 		path[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
 	}
 	revised := v.get(path["doc-00"])
-	for _, want := range []string{"<del><bdi>Synthetic Supplies LLC</bdi></del> <ins><bdi>Other Supplies LLC</bdi></ins>", "<ins><bdi>–</bdi></ins>", "not what came",
+	for _, want := range []string{"<del><bdi>Synthetic Supplies LLC</bdi></del> <ins><bdi>Other Supplies LLC</bdi></ins>", "<ins><bdi>–</bdi></ins>", "differs from the stored document",
 		path["doc-00"] + "/revisions/1/document", path["doc-00"] + "/revisions/2/document", "einvoice.incoming.revised"} {
 		if !strings.Contains(revised.body, want) {
 			t.Errorf("the page of what was revised lacks %q", want)
@@ -70,7 +70,7 @@ func TestIncoming(t *testing.T) {
 			t.Errorf("%s: %d, want %d", under, got.status, want)
 		}
 	}
-	for name, want := range map[string]string{"large": "document not retained", "echo": "withheld"} {
+	for name, want := range map[string]string{"large": "document not stored", "echo": "withheld"} {
 		if got := v.get(path[name]); got.status != http.StatusOK || !strings.Contains(got.body, want) || strings.Contains(got.body, `id="take"`) {
 			t.Errorf("%s: %d without %q", name, got.status, want)
 		}

@@ -22,13 +22,13 @@ func TestLost(t *testing.T) {
 			l, reach := listen(t, http.StatusBadRequest, "")
 			s := start(t, engine, true, time.Millisecond, reach)
 			v := s.inside(t)
-			if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "Nothing is lost") || strings.Contains(v.get("/webhooks").body, "did not arrive") {
+			if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "No failed deliveries") || strings.Contains(v.get("/webhooks").body, "Show and resend") {
 				t.Errorf("before there is any: %d", got.status)
 			}
 			one, two := s.subscription(t, l.url, "", api.EventIncomingReceived), s.subscription(t, l.url+"/two", "", api.EventIncomingReceived)
 			s.purchase(t, "a", nil)
 			first, second := s.ended(t, one)[0].ID.String(), s.ended(t, two)[0].ID.String()
-			if got := v.get("/webhooks"); !strings.Contains(got.body, "2 deliveries did not arrive.") {
+			if got := v.get("/webhooks"); !strings.Contains(got.body, "2 deliveries failed.") {
 				t.Error("the list of subscriptions does not say it")
 			}
 			page := v.get("/webhooks/lost")
@@ -37,7 +37,7 @@ func TestLost(t *testing.T) {
 					t.Errorf("the page has no %q", want)
 				}
 			}
-			if got := v.get("/webhooks/lost?state=blocked"); strings.Contains(got.body, first) || !strings.Contains(got.body, "Nothing is lost") {
+			if got := v.get("/webhooks/lost?state=blocked"); strings.Contains(got.body, first) || !strings.Contains(got.body, "No failed deliveries") {
 				t.Error("a filter lets everything pass")
 			}
 			s.company(t, "other@example.com", strong)
@@ -73,7 +73,7 @@ func TestLost(t *testing.T) {
 				t.Error("what arrived is lost, or what goes nowhere any more can be chosen")
 			}
 			got := v.post("/webhooks/lost", "delivery", second)
-			if page := v.get(got.header.Get("Location")); !strings.Contains(page.body, "Some of them go nowhere any more") || len(l.callbacks()) != 3 {
+			if page := v.get(got.header.Get("Location")); !strings.Contains(page.body, "Some deliveries were not sent") || len(l.callbacks()) != 3 {
 				t.Errorf("to what is deactivated: %d, and %d came", got.status, len(l.callbacks()))
 			}
 		})
@@ -89,11 +89,11 @@ func TestRemarks(t *testing.T) {
 	id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-rejected-validation")
 	page := v.get("/invoices/" + id)
 	said := strings.Split(page.body, `class="remarks"`)
-	if len(said) != 3 || !strings.Contains(said[0], "What the provider says about it") || !strings.Contains(said[1], "SANDBOX-") {
+	if len(said) != 3 || !strings.Contains(said[0], "Provider’s remarks") || !strings.Contains(said[1], "SANDBOX-") {
 		t.Errorf("%d lists of what the provider says", len(said)-1)
 	}
 	accepted := s.submitted(t, s.token(t, s.email, s.password), "INV-2", "sandbox-accepted")
-	if got := v.get("/invoices/" + accepted); strings.Contains(got.body, "What the provider says about it") {
+	if got := v.get("/invoices/" + accepted); strings.Contains(got.body, "Provider’s remarks") {
 		t.Error("it says something where the provider does not")
 	}
 }
@@ -114,15 +114,15 @@ func TestLookForCreditNotes(t *testing.T) {
 			}
 			for path, want := range map[string]string{
 				"/credit-notes?q=syn-cn-00": "1 to 9 of 9", "/credit-notes?q=SYN-CN-003": "1 to 1 of 1", "/credit-notes?state=void": "1 to 1 of 1", "/credit-notes?state=live": "1 to 9 of 9",
-				"/credit-notes?q=in+vain": "No credit note matches", "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
-				"/credit-notes?state=void&invoice=" + of: "1 to 1 of 1", "/credit-notes?state=live&invoice=" + of: "No credit note matches", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
+				"/credit-notes?q=in+vain": "No credit notes match", "/credit-notes?state=other": "1 to 10 of 10", "/credit-notes?q=%00&state=%ff": "1 to 10 of 10",
+				"/credit-notes?state=void&invoice=" + of: "1 to 1 of 1", "/credit-notes?state=live&invoice=" + of: "No credit notes match", "/credit-notes?q=LLC&per=3&page=2": "4 to 6 of 8",
 			} {
 				if got := v.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 					t.Errorf("%s: %d without %q", path, got.status, want)
 				}
 			}
 			printed := v.get("/credit-notes/" + note.ID.String() + "/print")
-			for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "nothing is sent to anybody", "It is not a legal document", "data-print"} {
+			for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "and nothing is sent", "This is not a legal document", "data-print"} {
 				if !strings.Contains(printed.body, want) {
 					t.Errorf("on paper there is no %q", want)
 				}
@@ -133,7 +133,7 @@ func TestLookForCreditNotes(t *testing.T) {
 			if got := other.get("/credit-notes/" + note.ID.String() + "/print"); got.status != http.StatusNotFound {
 				t.Errorf("another company: %d", got.status)
 			}
-			if got := other.get("/credit-notes?q=SYN"); !strings.Contains(got.body, "No credit note matches") {
+			if got := other.get("/credit-notes?q=SYN"); !strings.Contains(got.body, "No credit notes match") {
 				t.Error("another company finds one")
 			}
 		})

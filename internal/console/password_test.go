@@ -91,7 +91,7 @@ func TestFirstPassword(t *testing.T) {
 			v.get("/invoices").wantTo(t, "/password?next=%2Finvoices")
 
 			v.post("/password", "current", given, "new", strong, "next", "/invoices?stage=draft").wantTo(t, "/invoices?said=good.password_changed&stage=draft")
-			if got := v.get("/invoices?said=good.password_changed&stage=draft"); got.status != http.StatusOK || !strings.Contains(got.body, "The password is changed.") {
+			if got := v.get("/invoices?said=good.password_changed&stage=draft"); got.status != http.StatusOK || !strings.Contains(got.body, "Your password was changed.") {
 				t.Errorf("after the change: %d", got.status)
 			}
 			v.get("/password").wantTo(t, "/account")

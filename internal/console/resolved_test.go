@@ -68,7 +68,7 @@ func TestContradictedInvoice(t *testing.T) {
 	record(begin(), func(d *store.Decision) { d.Outcome, d.Evidence, d.Answered = api.OutcomeAcknowledged, answer, true })
 	record(call, func(d *store.Decision) { d.Contradicts, d.Evidence, d.Answered = true, answer, true })
 	page = v.get("/invoices/" + made.ID).body
-	for _, want := range []string{`id="contradicted"`, `role="alert"`, "It reported submission " + call.Submission.ID.String(), "2 submissions of this invoice have reached the provider"} {
+	for _, want := range []string{`id="contradicted"`, `role="alert"`, "The provider reported submission " + call.Submission.ID.String(), "2 submissions of this invoice have reached the provider"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("two documents without %q", want)
 		}

@@ -267,7 +267,7 @@ func TestHeaders(t *testing.T) {
 				t.Errorf("%s: %s: %q", path, name, got.header.Get(name))
 			}
 		}
-		if got.header.Get(api.HeaderRequestID) == "" || !strings.Contains(got.body, "All data here is synthetic. Nothing here proves anything about production.") {
+		if got.header.Get(api.HeaderRequestID) == "" || !strings.Contains(got.body, "All data here is synthetic and proves nothing about production.") {
 			t.Errorf("%s has no request id, or does not say what it is", path)
 		}
 		elements(parse(t, got.body), func(node *html.Node) { wantNothingInline(t, path, node, assets) })
@@ -392,8 +392,8 @@ func TestHundredRows(t *testing.T) {
 		t.Errorf("%d rows", rows)
 	}
 	for path, want := range map[string]string{
-		"/invoices?per=10&page=2": "11 to 20 of 100", "/invoices?per=10&page=99": "Nothing here", "/invoices?per=100000": "1 to 100 of 100", "/invoices?page=-1&per=x": "1 to 50 of 100",
-		"/invoices?stage=submitted": "No invoice matches", "/invoices?q=INV-77": "1 to 1 of 1", "/invoices?receiver_state=is:%00": "1 to 50 of 100",
+		"/invoices?per=10&page=2": "11 to 20 of 100", "/invoices?per=10&page=99": "No entries", "/invoices?per=100000": "1 to 100 of 100", "/invoices?page=-1&per=x": "1 to 50 of 100",
+		"/invoices?stage=submitted": "No invoices match", "/invoices?q=INV-77": "1 to 1 of 1", "/invoices?receiver_state=is:%00": "1 to 50 of 100",
 	} {
 		got := v.get(path)
 		if got.status != http.StatusOK || !strings.Contains(got.body, want) {

@@ -148,10 +148,10 @@ func TestOutcomes(t *testing.T) {
 	v := s.inside(t)
 	token := s.token(t, s.email, s.password)
 	for network, want := range map[string]string{
-		"sandbox-arriving":            "We do not know yet whether the provider has the document. We keep asking; do not create a new invoice.",
+		"sandbox-arriving":            "We do not know yet whether the provider has the document. We keep checking. Do not create a new invoice.",
 		"sandbox-rejected-validation": "rejected_by_",
-		"sandbox-accepted":            "The provider has the document. The four states say what became of it.",
-		"sandbox-429-for-ever":        "The provider did not take the document. The invoice is a draft as before",
+		"sandbox-accepted":            "The provider has the document. The four states show its progress.",
+		"sandbox-429-for-ever":        "The provider did not accept the document. The invoice is still a draft.",
 	} {
 		var made api.Invoice
 		s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft(network, network), &made)
@@ -170,7 +170,7 @@ func TestOutcomes(t *testing.T) {
 	again := draft("sandbox-accepted", "1")
 	var made api.Invoice
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", again, &made)
-	if got := v.post("/invoices/" + made.ID + "/submit"); got.status != http.StatusConflict || !strings.Contains(got.body, "was submitted before") || !strings.Contains(got.body, ">Show it<") {
+	if got := v.post("/invoices/" + made.ID + "/submit"); got.status != http.StatusConflict || !strings.Contains(got.body, "has already been submitted") || !strings.Contains(got.body, ">Show it<") {
 		t.Errorf("a number twice: %d", got.status)
 	}
 	again = draft("incomplete", "1")

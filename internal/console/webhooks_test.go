@@ -257,13 +257,13 @@ func TestBlockedDelivery(t *testing.T) {
 			t.Errorf("%s: %d without %q", page, got.status, want)
 		}
 	}
-	if got := v.get("/webhooks/" + id + "?state=delivered"); strings.Contains(got.body, path) || !strings.Contains(got.body, "Nothing here.") {
+	if got := v.get("/webhooks/" + id + "?state=delivered"); strings.Contains(got.body, path) || !strings.Contains(got.body, "No deliveries.") {
 		t.Error("a filter lets everything pass")
 	}
 	if got := v.get(path); strings.Contains(got.body, `id="redeliver"`) || !strings.Contains(got.body, `>a</bdi>`) {
 		t.Error("what is deactivated can be asked for again")
 	}
-	if got := v.post(path + "/redeliver"); got.status != http.StatusConflict || !strings.Contains(got.body, "nothing is delivered to it any more") {
+	if got := v.post(path + "/redeliver"); got.status != http.StatusConflict || !strings.Contains(got.body, "receives no more deliveries") {
 		t.Errorf("redeliver: %d", got.status)
 	}
 	if got := v.post("/webhooks/" + id + "/deactivate"); got.status != http.StatusSeeOther {
@@ -402,7 +402,7 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.click("#deactivate")
 		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
 		b.click("#confirm button.danger")
-		b.until(`document.querySelector(".standing.rejected").innerText.includes("Somebody of your company deactivated it") && !document.querySelector("#deactivate")`)
+		b.until(`document.querySelector(".standing.rejected").innerText.includes("Somebody in your company deactivated it") && !document.querySelector("#deactivate")`)
 		b.inspect("subscription-ended")
 	})
 }

@@ -90,7 +90,7 @@ func New(documents fs.FS) (*Site, error) {
 			return nil, err
 		}
 	}
-	s.missing, err = show(page{Title: "There is nothing at this address"}, guidePolicy)
+	s.missing, err = show(page{Title: "Page not found"}, guidePolicy)
 	return s, err
 }
 
