@@ -28,29 +28,29 @@ type edit struct{ old, new string }
 func bugs() []bug {
 	return []bug{
 		{name: "resend without look-up", file: "submission/record.go",
-			old: `p.Idempotent && s.MissingCount >= provenMissing)`,
-			new: `p.Idempotent && (PLANTED || s.MissingCount >= provenMissing))`},
+			old: `p.Idempotent && s.MissingCount >= missingCountForResend)`,
+			new: `p.Idempotent && (PLANTED || s.MissingCount >= missingCountForResend))`},
 		{name: "broken answer taken for not sent", file: "submission/record.go",
-			old: `case h.call == callSubmit && first && leased && (`,
-			new: `case h.call == callSubmit && first && leased && (PLANTED || `},
+			old: `case r.call == callSubmit && first && leased && (`,
+			new: `case r.call == callSubmit && first && leased && (PLANTED || `},
 		{name: "state from an HTTP status", file: "submission/record.go",
-			old: `		h.ignorance(&d, s, leased)`,
-			new: `		h.ignorance(&d, s, leased)
-		if PLANTED && h.answer.HTTPStatus/100 == 2 {
+			old: `		r.decideWithoutReport(&d, s, leased)`,
+			new: `		r.decideWithoutReport(&d, s, leased)
+		if PLANTED && r.HTTPStatus/100 == 2 {
 			d.Outcome = api.OutcomeAcknowledged
 		}`},
 		{name: "unknown reference taken for not sent", file: "submission/record.go",
-			old: `	if h.answer.Kind != provider.UnknownReference || d.Outcome`,
-			new: `	if PLANTED && h.answer.Kind == provider.UnknownReference && d.Outcome == api.OutcomeUnknown {
+			old: `	if r.Kind != provider.UnknownReference || d.Outcome`,
+			new: `	if PLANTED && r.Kind == provider.UnknownReference && d.Outcome == api.OutcomeUnknown {
 		d.Outcome = store.OutcomeNotSent
 	}
-	if h.answer.Kind != provider.UnknownReference || d.Outcome`},
+	if r.Kind != provider.UnknownReference || d.Outcome`},
 		{name: "foreign report believed", file: "submission/record.go",
 			old: `report.Reference == s.ID.String()`,
 			new: `(PLANTED || report.Reference == s.ID.String())`},
 		{name: "polling stops at trouble", file: "submission/polling.go",
 			old: `	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() {`,
-			new: `	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() || PLANTED && h.answer.Kind == provider.Ambiguous {`},
+			new: `	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() || PLANTED && r.Kind == provider.Ambiguous {`},
 		{name: "older report turns a state back", file: "invoice/merge.go",
 			old: `if report.Sequence < last {`,
 			new: `if report.Sequence < last && !PLANTED {`},

@@ -11,42 +11,41 @@ import (
 	"quittance/internal/store"
 )
 
-// maxOpen is how many adapters are kept, those that were used last.
-const maxOpen = 4096
+// maxAdapters is the number of adapters that are kept: the most recently used ones.
+const maxAdapters = 4096
 
-// Adapters keeps one adapter a connection, so that its network connections are used again. It is safe for concurrent
-// use.
+// Adapters keeps one adapter for each connection, so that network connections are reused. It is safe for concurrent use.
 type Adapters struct {
 	db      *store.DB
 	connect func(store.Connection, secret.Text) (provider.Adapter, error)
 
-	most int
+	limit int // how many adapters are kept
 
 	mu   sync.Mutex
 	open map[store.ID]*list.Element
-	used list.List // of *opened, the last used first
+	used list.List // of *opened, most recently used first
 }
 
-// opened is an adapter and the connection as it was when it was made.
+// opened is an adapter with the connection that it was made for, as it was then.
 type opened struct {
 	adapter    provider.Adapter
 	connection store.Connection
 }
 
-// NewAdapters returns adapters that are made by connect from a connection and its credential.
+// NewAdapters returns adapters that connect makes from a connection and its credential.
 func NewAdapters(db *store.DB, connect func(store.Connection, secret.Text) (provider.Adapter, error)) *Adapters {
-	return &Adapters{db: db, connect: connect, most: maxOpen, open: map[store.ID]*list.Element{}}
+	return &Adapters{db: db, connect: connect, limit: maxAdapters, open: map[store.ID]*list.Element{}}
 }
 
-// ErrNoAdapter says that a connection cannot be spoken over, for instance because its credential does not open.
+// ErrNoAdapter says that a connection cannot be used, for instance because its credential cannot be decrypted.
 var ErrNoAdapter = errors.New("no adapter for the connection")
 
-// For returns the adapter of a connection. A replaced credential gets a new adapter. Calls under way keep the one they have,
-// and what is no longer kept here ends its idle connections by itself. An error wraps [store.ErrChangedRow] when the
-// connection was changed other than through this program.
+// For returns the adapter of a connection. It makes a new adapter if the connection has changed, for instance its credential.
+// Calls in progress keep their adapter. An adapter that is no longer kept closes its idle connections by itself. The error
+// wraps [store.ErrChangedRow] if another program has altered the connection's row.
 func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
-	// Opened each time, for a kept adapter too: that the credential opens is what shows that the connection, its approval
-	// included, is what was recorded.
+	// Decrypt the credential every time, even for an adapter that is kept: this proves that the connection and its approval are
+	// as they were recorded.
 	credential, err := a.db.Credential(c)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoAdapter, err)
@@ -68,7 +67,7 @@ func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
 		a.used.Remove(kept)
 	}
 	a.open[c.ID] = a.used.PushFront(&opened{adapter: adapter, connection: c})
-	if oldest := a.used.Back(); a.used.Len() > a.most {
+	if oldest := a.used.Back(); a.used.Len() > a.limit {
 		delete(a.open, a.used.Remove(oldest).(*opened).connection.ID)
 	}
 	return adapter, nil

@@ -20,7 +20,7 @@ func TestAdaptersAreBounded(t *testing.T) {
 		made++
 		return provider.NewSimulator(time.Now, time.Second), nil
 	})
-	adapters.most = 2
+	adapters.limit = 2
 	var connections []store.Connection
 	for _, email := range []string{"a@example.com", "b@example.com", "c@example.com"} {
 		account, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: email})

@@ -8,43 +8,43 @@ import (
 	"quittance/internal/store"
 )
 
-// Polling is when the provider is asked again: First after a change, then doubling to Max, and daily once a submission
-// is 90 days old. It never ends before all four states are terminal (contract, section 5).
+// Polling sets when the provider is asked again: First after a change, then twice as long each time up to Max, and daily once a
+// submission is 90 days old. Polling ends only when all four states are terminal (contract, section 5).
 type Polling struct {
 	First time.Duration // 1 s by default
 	Max   time.Duration // 1 h by default
-	// MissingGap is the least time between two answers that there is no such document for both to count towards sending it
-	// again; 0 for the minute that is promised.
+	// MissingGap is the least time between two responses that there is no such document for both to count towards a resend.
+	// Zero means one minute, which is what the contract promises.
 	MissingGap time.Duration
 }
 
-// missingGap is the gap that is promised (contract, section 5), or the one that stands for it.
+// missingGap returns MissingGap or its default.
 func (p Polling) missingGap() time.Duration {
 	if p.MissingGap > 0 {
 		return p.MissingGap
 	}
-	return missingGap
+	return minMissingGap
 }
 
-// The pace of a submission that has been open for long.
+// The polling of a submission that has been open for a long time.
 const (
 	longOpen  = 90 * 24 * time.Hour
 	dailyPoll = 24 * time.Hour
-	// troublePoll is the longest wait after an answer that says nothing, so that everything is asked for again soon after
-	// an outage. What a long outage costs is bounded by the connection: see the store's circuit.go.
-	troublePoll = time.Minute
+	// maxWaitAfterFailure is the longest wait after a response without information, so that every submission is asked about
+	// soon after an outage. The connection's circuit breaker bounds the cost of a long outage: see circuit.go in the store.
+	maxWaitAfterFailure = time.Minute
 )
 
-// schedule sets when to ask next, or nil once there is nothing left to learn.
-func (h hearing) schedule(d *store.Decision, s store.Submission, changed bool, now time.Time) {
+// schedule sets when to ask next, or nothing if no further response can change the submission.
+func (r providerResponse) schedule(d *store.Decision, s store.Submission, changed bool, now time.Time) {
 	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() {
 		return
 	}
-	wait := h.polling.First
+	wait := r.polling.First
 	if !changed && s.PollWait > 0 {
-		longest := h.polling.Max
+		longest := r.polling.Max
 		if d.FailureReason != "" {
-			longest = min(longest, troublePoll)
+			longest = min(longest, maxWaitAfterFailure)
 		}
 		wait = min(2*s.PollWait, longest)
 	}
@@ -52,18 +52,18 @@ func (h hearing) schedule(d *store.Decision, s store.Submission, changed bool, n
 	if now.Sub(s.AttemptedAt) >= longOpen {
 		wait = dailyPoll
 	}
-	// The provider's own wish counts, up to the adapter's cap.
-	wait = max(wait, h.answer.RetryAfter)
+	// The adapter limits RetryAfter.
+	wait = max(wait, r.RetryAfter)
 	due := now.Add(wait)
-	if d.Outcome == api.OutcomeUnknown && h.answer.Kind == provider.UnknownReference {
-		// The next answer that can count towards a resend is asked for when it can, where the pace would come later. It
-		// never comes later than the pace: the document may appear at any moment.
-		counts := s.SentAt.Add(2 * h.timeout)
+	if d.Outcome == api.OutcomeUnknown && r.Kind == provider.UnknownReference {
+		// Ask as soon as the next response can count towards a resend, if that is earlier. Never ask later than usual, because
+		// the document may appear at any moment.
+		counts := s.SentAt.Add(2 * r.timeout)
 		if d.MissingSince != nil {
-			counts = d.MissingSince.Add(h.polling.missingGap())
+			counts = d.MissingSince.Add(r.polling.missingGap())
 		}
-		if d.MissingCount < provenMissing && counts.After(now) && due.After(counts) {
-			due = later(counts, now.Add(max(h.polling.First, h.answer.RetryAfter)))
+		if d.MissingCount < missingCountForResend && counts.After(now) && due.After(counts) {
+			due = later(counts, now.Add(max(r.polling.First, r.RetryAfter)))
 		}
 	}
 	d.DueAt = &due

@@ -17,126 +17,123 @@ const (
 	callStatus = "status"
 )
 
-// provenMissing is how often the provider has to say that it has no such document before it is sent again, and
-// missingGap the least time between these answers (contract, section 5).
+// A document is sent again when the provider has said missingCountForResend times that it has no such document, with at least
+// minMissingGap between the responses (contract, section 5).
 const (
-	provenMissing = 2
-	missingGap    = 60 * time.Second
+	missingCountForResend = 2
+	minMissingGap         = 60 * time.Second
 )
 
-// hearing is one answer of the provider, and what is needed to judge it.
-type hearing struct {
-	call   string
-	answer provider.Response
-	// began is when the call began, by the store's clock. An answer is as old as its question, however long the process stood
-	// still before it could record it.
+// providerResponse is the response to one call, with everything that is needed to decide what follows from it.
+type providerResponse struct {
+	provider.Response
+	call string // callSubmit or callStatus
+	// began is when the call began, by the store's clock. A response describes the provider no later than that, however long
+	// the process was suspended before it could record the response.
 	began   time.Time
 	profile provider.Profile
-	// changed tells that there was no call, because the connection was changed outside of this program.
-	changed bool
-	timeout time.Duration
-	polling Polling
-	// hold keeps the lease when a repeat of the submission follows; first tells that nothing was sent yet, and keeps it
-	// for the sending when the provider has no such document.
-	hold, first bool
+	// connectionAltered says that no call was made, because the connection's row was altered by another program.
+	connectionAltered bool
+	timeout           time.Duration
+	polling           Polling
+	// resendFollows keeps the lease if the response allows a resend, because the caller sends the document again next.
+	resendFollows bool
+	// sendFollows says that nothing was sent yet. It keeps the lease if the provider has no such document, because the caller
+	// sends the document next.
+	sendFollows bool
 }
 
-// decide says what the answer changes. It is pure: a function of the submission as it stands, locked, and the answer.
-func (h hearing) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
+// decide returns what the response changes. It is a pure function of the response and the submission as it is, locked.
+func (r providerResponse) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
 	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, Reference: s.Reference, Sequence: s.Sequence, MissingSince: s.MissingSince,
 		MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
-	if h.call == callSubmit && h.answer.Kind != provider.NotSent {
-		s.SentAt = later(s.SentAt, h.began) // a process may stand still between its intent and its call
+	if r.call == callSubmit && r.Kind != provider.NotSent {
+		s.SentAt = later(s.SentAt, r.began) // the process may have been suspended between the intent and the call
 		d.SentAt = s.SentAt
 	}
-	report, readable := h.report(s)
-	h.retain(&d, s, report, readable)
+	report, readable := r.readReport(s)
+	r.keepEvidence(&d, s, report, readable)
 	var change invoice.Change
 	if readable {
-		change = h.learn(&d, s, report)
-		if d.Evidence == nil && h.learnt(d, s) {
-			// The same bytes say more than before: the adapter has learnt to read them. What is known names its evidence.
-			d.Evidence = h.evidence(report, true)
+		change = r.mergeReport(&d, s, report)
+		if d.Evidence == nil && reportChanged(d, s) {
+			// The same bytes say more than before, because the adapter reads more of them now. What changes needs evidence.
+			d.Evidence = r.newEvidence(report, true)
 		}
-	} else if !h.clears(s, leased) {
-		h.ignorance(&d, s, leased)
+	} else if !r.provedAbsent(s, leased) {
+		r.decideWithoutReport(&d, s, leased)
 	}
-	d.FailureReason, d.RetryAfter = h.trouble(readable), h.answer.RetryAfter
-	h.schedule(&d, s, d.Outcome != s.Outcome || len(d.WriteStates) > 0 && !change.Stale, now)
+	d.FailureReason, d.RetryAfter = r.failureReason(readable), r.RetryAfter
+	r.schedule(&d, s, d.Outcome != s.Outcome || len(d.WriteStates) > 0 && !change.Stale, now)
 	switch {
-	case h.first:
-		d.KeepLease = h.clears(s, leased)
-	case h.hold:
-		d.KeepLease = h.allowsResend(after(s, d))
+	case r.sendFollows:
+		d.KeepLease = r.provedAbsent(s, leased)
+	case r.resendFollows:
+		s.Outcome, s.MissingCount = d.Outcome, d.MissingCount
+		d.KeepLease = r.allowsResend(s)
 	}
 	return d, nil
 }
 
-// clears tells that nothing was sent yet and the provider has no such document: now it may be.
-func (h hearing) clears(s store.Submission, leased bool) bool {
-	return h.first && leased && s.Outcome == api.OutcomeInProgress && h.answer.Kind == provider.UnknownReference
+// provedAbsent tells whether nothing was sent yet and the provider has no such document, so that the document may be sent.
+func (r providerResponse) provedAbsent(s store.Submission, leased bool) bool {
+	return r.sendFollows && leased && s.Outcome == api.OutcomeInProgress && r.Kind == provider.UnknownReference
 }
 
-// after is the submission with a decision's knowledge.
-func after(s store.Submission, d store.Decision) store.Submission {
-	s.Outcome, s.MissingCount = d.Outcome, d.MissingCount
-	return s
-}
-
-// report reads the retained body as the provider's report on this very submission.
-func (h hearing) report(s store.Submission) (invoice.Report, bool) {
-	if h.answer.Kind != provider.Answered {
+// readReport reads the body as the provider's report on this submission. It returns false if the body is not one.
+func (r providerResponse) readReport(s store.Submission) (invoice.Report, bool) {
+	if r.Kind != provider.Answered {
 		return invoice.Report{}, false
 	}
-	report, err := invoice.ReadReport(h.answer.Body, h.profile.Vocabulary)
-	// A report on another document says nothing about this one, and one whose words hold our credential is not shown.
-	return report, err == nil && report.Reference == s.ID.String() && !h.leaks(report)
+	report, err := invoice.ReadReport(r.Body, r.profile.Vocabulary)
+	// A report on another document says nothing about this one. A report that would show our credential must not be shown.
+	return report, err == nil && report.Reference == s.ID.String() && !r.echoesCredential(report)
 }
 
-// leaks tells whether what would be kept of a report in clear holds our credential.
-func (h hearing) leaks(report invoice.Report) bool {
-	if !h.answer.Echoed || h.profile.EchoesCredential == nil {
+// echoesCredential tells whether a value that would be kept of the report in plain text contains our credential.
+func (r providerResponse) echoesCredential(report invoice.Report) bool {
+	if !r.Echoed || r.profile.EchoesCredential == nil {
 		return false
 	}
-	leaks := h.profile.EchoesCredential(report.ProviderReference)
+	echoes := r.profile.EchoesCredential(report.ProviderReference)
 	for _, dimension := range invoice.Dimensions {
-		word, _, _ := report.States.Get(dimension)
-		leaks = leaks || h.profile.EchoesCredential(word)
+		value, _, _ := report.States.Get(dimension)
+		echoes = echoes || r.profile.EchoesCredential(value)
 	}
-	return leaks
+	return echoes
 }
 
-// retain appends the answer to the evidence, unless it is to the byte what was answered before.
-func (h hearing) retain(d *store.Decision, s store.Submission, report invoice.Report, readable bool) {
-	if h.answer.HTTPStatus == 0 {
+// keepEvidence appends the response to the evidence, unless it is identical to the previous one.
+func (r providerResponse) keepEvidence(d *store.Decision, s store.Submission, report invoice.Report, readable bool) {
+	if r.HTTPStatus == 0 {
 		return
 	}
-	sum := sha256.Sum256(h.answer.Body)
-	repeated := s.LastCheckedAt != nil && s.LastStatus == h.answer.HTTPStatus && s.LastSHA256 == sum && s.Evidence > 0
-	d.Answered, d.LastStatus, d.LastSHA256 = true, h.answer.HTTPStatus, sum
+	sum := sha256.Sum256(r.Body)
+	repeated := s.LastCheckedAt != nil && s.LastStatus == r.HTTPStatus && s.LastSHA256 == sum && s.Evidence > 0
+	d.Answered, d.LastStatus, d.LastSHA256 = true, r.HTTPStatus, sum
 	if repeated {
 		return
 	}
-	d.Evidence = h.evidence(report, readable)
+	d.Evidence = r.newEvidence(report, readable)
 }
 
-// evidence is the answer as it is retained, with the words that were read from it.
-func (h hearing) evidence(report invoice.Report, readable bool) *store.NewEvidence {
-	said, retained := map[string]string{}, ""
+// newEvidence returns the response as evidence, with the state values that were read from it.
+func (r providerResponse) newEvidence(report invoice.Report, readable bool) *store.NewEvidence {
+	values, retained := map[string]string{}, ""
 	if readable {
-		said, retained = words(report), report.Retained(h.profile.Vocabulary.Name)
+		values, retained = stateValues(report), report.Retained(r.profile.Vocabulary.Name)
 	}
-	mediaType := h.answer.MediaType
-	if h.answer.Echoed {
-		mediaType = "" // it may be where the credential stands
+	mediaType := r.MediaType
+	if r.Echoed {
+		mediaType = "" // it may contain the credential
 	}
-	return &store.NewEvidence{Call: h.call, HTTPStatus: h.answer.HTTPStatus, MediaType: mediaType,
-		Body: h.answer.Body, Truncated: h.answer.Truncated, Withheld: h.answer.Echoed, StateValues: said,
+	return &store.NewEvidence{Call: r.call, HTTPStatus: r.HTTPStatus, MediaType: mediaType,
+		Body: r.Body, Truncated: r.Truncated, Withheld: r.Echoed, StateValues: values,
 		Report: retained}
 }
 
-// learn merges a readable report: the only place where evidence becomes state.
-func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Report) invoice.Change {
+// mergeReport merges a readable report into the submission. It is the only place where evidence becomes state.
+func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, report invoice.Report) invoice.Change {
 	var last int64
 	if s.Sequence != nil {
 		last = *s.Sequence
@@ -155,7 +152,7 @@ func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Rep
 		d.Reference = &report.ProviderReference
 	}
 	d.MissingSince, d.MissingCount = nil, 0
-	// A rejection is final for us, an administrator's too: the customer may have corrected the invoice since.
+	// A rejection, by the provider or by an administrator, stays: the customer may have corrected the invoice since.
 	if outcome := invoice.Outcome(report.Status); !s.Outcome.Rejected() {
 		d.Outcome = outcome
 	} else if s.Outcome == api.OutcomeResolvedRejected && outcome != api.OutcomeRejected {
@@ -166,76 +163,77 @@ func (h hearing) learn(d *store.Decision, s store.Submission, report invoice.Rep
 	return change
 }
 
-// learnt tells whether a report has changed what is known.
-func (h hearing) learnt(d store.Decision, s store.Submission) bool {
-	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !same(d.Reference, s.Reference) || !same(d.Sequence, s.Sequence)
+// reportChanged tells whether a report has changed anything about a submission.
+func reportChanged(d store.Decision, s store.Submission) bool {
+	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !equal(d.Reference, s.Reference) || !equal(d.Sequence, s.Sequence)
 }
 
-func same[T comparable](a, b *T) bool {
+// equal compares what two pointers point to.
+func equal[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// ignorance is every answer that is no report. Only two facts can come of it: certainly not sent, and the provider's
-// word that it has no such document.
-func (h hearing) ignorance(d *store.Decision, s store.Submission, leased bool) {
+// decideWithoutReport handles responses that carry no usable report. Such a response can prove only two things: that nothing was
+// sent, or that the provider has no such document.
+func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, leased bool) {
 	first := s.Outcome == api.OutcomeInProgress
 	switch {
-	case h.call == callSubmit && first && leased && (h.answer.Kind == provider.NotSent || h.answer.Kind == provider.Refused):
+	case r.call == callSubmit && first && leased && (r.Kind == provider.NotSent || r.Kind == provider.Refused):
 		d.Outcome = store.OutcomeNotSent
 	case first:
 		d.Outcome = api.OutcomeUnknown
 	}
-	if h.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && (h.answer.Kind == provider.NotSent || h.answer.Kind == provider.Refused) {
-		// Nothing was taken this time either: what justified the repeat still does, be it an administrator's decision or what
-		// the provider had said twice.
+	if r.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && (r.Kind == provider.NotSent || r.Kind == provider.Refused) {
+		// The provider did not receive the document this time either. The reason for the resend is still valid, whether it was an
+		// administrator's order or the provider's own responses.
 		if d.ResendOrdered = s.ResendUnderWay; !s.ResendUnderWay {
-			d.MissingSince, d.MissingCount = &h.began, provenMissing
+			d.MissingSince, d.MissingCount = &r.began, missingCountForResend
 		}
 		return
 	}
-	if h.call == callSubmit {
-		// What was heard of the missing document before it was sent says nothing any more.
+	if r.call == callSubmit {
+		// Responses from before this call no longer prove that the document is missing.
 		d.MissingSince, d.MissingCount = nil, 0
 		return
 	}
-	settled := s.SentAt.Add(2 * h.timeout) // before it the document may still be on its way
-	if h.answer.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || h.began.Before(settled) {
+	arrived := s.SentAt.Add(2 * r.timeout) // before it the document may still be on its way
+	if r.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || r.began.Before(arrived) {
 		return
 	}
 	switch {
 	case s.MissingSince == nil:
-		d.MissingSince, d.MissingCount = &h.began, 1
-	case h.began.Sub(*s.MissingSince) >= h.polling.missingGap():
+		d.MissingSince, d.MissingCount = &r.began, 1
+	case r.began.Sub(*s.MissingSince) >= r.polling.missingGap():
 		d.MissingCount = s.MissingCount + 1
 	}
 }
 
-// mayResend tells whether the rules allow to send a submission again under its reference: the adapter's references are
-// idempotent and the provider has twice said that it has no such document, or an administrator has decided it.
+// mayResend tells whether the rules allow sending a submission again under its reference: an administrator has ordered it, or the
+// adapter's references are idempotent and the provider has said often enough that it has no such document.
 func mayResend(s store.Submission, p provider.Profile) bool {
-	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || p.Idempotent && s.MissingCount >= provenMissing)
+	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || p.Idempotent && s.MissingCount >= missingCountForResend)
 }
 
-// allowsResend tells whether a submission, as it stands after the answer, is sent again now: the rules allow it, and the
-// provider has just been asked. It says once more that it has no such document, or an administrator knows better than a
-// provider that cannot say; one that does not answer at all is not sent anything.
-func (h hearing) allowsResend(s store.Submission) bool {
-	answered := h.answer.Kind == provider.UnknownReference
+// allowsResend tells whether a submission, as it is after this response, is sent again now. The rules must allow it, and the
+// provider must have just said that it has no such document. If an administrator has ordered the resend, any other response
+// will do that shows a working provider.
+func (r providerResponse) allowsResend(s store.Submission) bool {
+	confirmed := r.Kind == provider.UnknownReference
 	if s.ResendOrdered {
-		answered = answered || h.answer.Kind != provider.Refused && h.answer.HTTPStatus != 0 && h.answer.HTTPStatus < http.StatusInternalServerError
+		confirmed = confirmed || r.Kind != provider.Refused && r.HTTPStatus != 0 && r.HTTPStatus < http.StatusInternalServerError
 	}
-	return answered && mayResend(s, h.profile)
+	return confirmed && mayResend(s, r.profile)
 }
 
-// trouble names what kept an answer from being a usable one, "" when it is. A report is usable, and so is the word that
-// there is no such document; an answer that is about the document alone at least shows that the provider is there.
-func (h hearing) trouble(readable bool) string {
-	switch status := h.answer.HTTPStatus; {
-	case readable, h.answer.Kind == provider.UnknownReference:
+// failureReason names what is wrong with the connection, or returns "" if the response shows a working provider: it is a
+// report, says that there is no such document, or complains about the document alone.
+func (r providerResponse) failureReason(readable bool) string {
+	switch status := r.HTTPStatus; {
+	case readable, r.Kind == provider.UnknownReference:
 		return ""
-	case h.answer.ErrorClass != provider.ClassNone:
-		return string(h.answer.ErrorClass)
-	case h.changed:
+	case r.ErrorClass != provider.ClassNone:
+		return string(r.ErrorClass)
+	case r.connectionAltered:
 		return "changed"
 	case status == 0:
 		return "unusable" // there is no adapter for the connection

@@ -18,8 +18,8 @@ import (
 const timeout = 20 * time.Second
 
 var (
-	began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
-	pace  = Polling{First: time.Second, Max: time.Hour}
+	began   = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
+	polling = Polling{First: time.Second, Max: time.Hour}
 )
 
 // open is a submission whose call is under way.
@@ -27,11 +27,11 @@ func open() store.Submission {
 	return store.Submission{ID: store.ID{1}, Invoice: store.ID{2}, Outcome: api.OutcomeInProgress, AttemptedAt: began, SentAt: began, Current: true}
 }
 
-// judge applies decide to an answer and returns the submission as the store would have it after that.
-func judge(t require, s store.Submission, call string, answer provider.Response, leased bool, now time.Time) (store.Submission, store.Decision) {
+// decideAndApply decides about a response, and returns the submission as the store has it after the decision.
+func decideAndApply(t testingT, s store.Submission, call string, response provider.Response, leased bool, now time.Time) (store.Submission, store.Decision) {
 	t.Helper()
-	h := hearing{call: call, answer: answer, began: now.Add(-answer.Duration), profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout, polling: pace}
-	d, err := h.decide(s, leased, now)
+	r := providerResponse{Response: response, call: call, began: now.Add(-response.Duration), profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout, polling: polling}
+	d, err := r.decide(s, leased, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,8 @@ func judge(t require, s store.Submission, call string, answer provider.Response,
 	return s, d
 }
 
-// require is what testing.T and rapid.T have in common here.
-type require interface {
+// testingT is the part of testing.T and rapid.T that these tests use.
+type testingT interface {
 	Helper()
 	Fatal(args ...any)
 }
@@ -83,8 +83,8 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 		return provider.Response{Kind: provider.Ambiguous, HTTPStatus: status, Body: []byte(body)}
 	}
 	for name, c := range map[string]struct {
-		answer provider.Response
-		want   api.Outcome
+		response provider.Response
+		want     api.Outcome
 	}{
 		"accepted":                   {reported(s, "accepted", 1, states), api.OutcomeAcknowledged},
 		"processing":                 {reported(s, "processing", 1, nil), api.OutcomeAcknowledged},
@@ -105,7 +105,7 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 		"an answer that is too long": {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge, Truncated: true}, api.OutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			after, d := judge(t, s, callSubmit, c.answer, true, began.Add(time.Second))
+			after, d := decideAndApply(t, s, callSubmit, c.response, true, began.Add(time.Second))
 			if after.Outcome != c.want {
 				t.Errorf("outcome %q, want %q", after.Outcome, c.want)
 			}
@@ -113,8 +113,8 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 			if !known && (len(d.Events) > 0 || len(d.WriteStates) > 0 || after.States != invoice.States{}) {
 				t.Errorf("an answer that is no report made %v and %v", d.Events, d.WriteStates)
 			}
-			if (d.Evidence != nil) != (c.answer.HTTPStatus != 0) {
-				t.Errorf("evidence %v of an answer with status %d", d.Evidence, c.answer.HTTPStatus)
+			if (d.Evidence != nil) != (c.response.HTTPStatus != 0) {
+				t.Errorf("evidence %v of an answer with status %d", d.Evidence, c.response.HTTPStatus)
 			}
 			if (d.DueAt == nil) != (c.want == store.OutcomeNotSent) {
 				t.Errorf("asked again at %v", d.DueAt)
@@ -126,16 +126,16 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 // TestLateAnswers: an answer whose lease is lost is kept and may tell more, and takes nothing back.
 func TestLateAnswers(t *testing.T) {
 	s := open()
-	after, _ := judge(t, s, callSubmit, provider.Response{Kind: provider.NotSent}, false, began)
+	after, _ := decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.NotSent}, false, began)
 	if after.Outcome == store.OutcomeNotSent {
 		t.Error("a worker that has lost its lease made the invoice a draft again")
 	}
-	known, _ := judge(t, s, callStatus, reported(s, "accepted", 3, map[string]any{"receiver_state": word("accepted", true)}), true, began)
-	for name, answer := range map[string]provider.Response{
+	known, _ := decideAndApply(t, s, callStatus, reported(s, "accepted", 3, map[string]any{"receiver_state": word("accepted", true)}), true, began)
+	for name, response := range map[string]provider.Response{
 		"not sent": {Kind: provider.NotSent}, "refused": {Kind: provider.Refused, HTTPStatus: 403}, "missing": {Kind: provider.UnknownReference, HTTPStatus: 404},
 		"older": reported(s, "rejected", 2, map[string]any{"receiver_state": word("sent", false)}),
 	} {
-		late, d := judge(t, known, callSubmit, answer, false, began.Add(time.Hour))
+		late, d := decideAndApply(t, known, callSubmit, response, false, began.Add(time.Hour))
 		if late.Outcome != api.OutcomeAcknowledged || late.States != known.States || len(d.Events) > 0 {
 			t.Errorf("%s: outcome %s, events %v", name, late.Outcome, d.Events)
 		}
@@ -145,8 +145,8 @@ func TestLateAnswers(t *testing.T) {
 // TestRejectionIsFinal: what the provider says after its rejection is kept and shown, but the customer may have corrected
 // the invoice since.
 func TestRejectionIsFinal(t *testing.T) {
-	s, _ := judge(t, open(), callSubmit, reported(open(), "rejected", 1, nil), true, began)
-	s, d := judge(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"tax_authority_state": word("accepted", true)}), true, began)
+	s, _ := decideAndApply(t, open(), callSubmit, reported(open(), "rejected", 1, nil), true, began)
+	s, d := decideAndApply(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"tax_authority_state": word("accepted", true)}), true, began)
 	if s.Outcome != api.OutcomeRejected || !s.States.TaxAuthority.Reported() || !slices.Equal(d.Events, []api.EventKind{api.EventStatusChanged}) {
 		t.Errorf("outcome %s, events %v", s.Outcome, d.Events)
 	}
@@ -162,7 +162,7 @@ func TestEveryWordIsToldOnce(t *testing.T) {
 	}
 	s, now := open(), began
 	for n, step := range []struct {
-		answer   provider.Response
+		response provider.Response
 		events   []api.EventKind
 		evidence int64
 		asked    bool
@@ -179,7 +179,7 @@ func TestEveryWordIsToldOnce(t *testing.T) {
 	} {
 		now = now.Add(time.Minute)
 		var d store.Decision
-		s, d = judge(t, s, callStatus, step.answer, true, now)
+		s, d = decideAndApply(t, s, callStatus, step.response, true, now)
 		if !slices.Equal(d.Events, step.events) || s.Evidence != step.evidence || (d.DueAt != nil) != step.asked || !s.LastCheckedAt.Equal(now) {
 			t.Errorf("step %d: events %v, %d entries, next %v, checked %v", n, d.Events, s.Evidence, d.DueAt, s.LastCheckedAt)
 		}
@@ -192,12 +192,12 @@ func TestResendRule(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
 	idempotent := provider.Profile{Idempotent: true}
 	s, now := open(), began
-	s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout, Duration: timeout}, true, now.Add(timeout))
+	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout, Duration: timeout}, true, now.Add(timeout))
 	for n, step := range []struct {
 		after time.Duration
 		count int
 	}{{21 * time.Second, 0}, {39 * time.Second, 0}, {40 * time.Second, 1}, {70 * time.Second, 1}, {99 * time.Second, 1}, {100 * time.Second, 2}} {
-		s, _ = judge(t, s, callStatus, missing, true, began.Add(step.after))
+		s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(step.after))
 		if s.MissingCount != step.count || s.Outcome != api.OutcomeUnknown {
 			t.Errorf("step %d: heard %d times, outcome %s", n, s.MissingCount, s.Outcome)
 		}
@@ -212,7 +212,7 @@ func TestResendRule(t *testing.T) {
 	if !mayResend(s, provider.Profile{}) {
 		t.Error("an administrator's decision is ignored")
 	}
-	found, _ := judge(t, s, callStatus, reported(s, "accepted", 1, nil), true, began.Add(time.Hour))
+	found, _ := decideAndApply(t, s, callStatus, reported(s, "accepted", 1, nil), true, began.Add(time.Hour))
 	if found.MissingCount != 0 || mayResend(found, idempotent) {
 		t.Error("a document that was found is sent again")
 	}
@@ -225,29 +225,29 @@ func TestRefusedResend(t *testing.T) {
 	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
 		ordered := open()
 		ordered.Outcome, ordered.SentAt, ordered.ResendUnderWay = api.OutcomeUnknown, began.Add(time.Hour), true
-		refused, d := judge(t, ordered, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
+		refused, d := decideAndApply(t, ordered, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
 		if !d.ResendOrdered || refused.MissingCount != 0 || refused.MissingSince != nil || refused.DueAt == nil {
 			t.Errorf("%v: after a repeat that an administrator ordered, decision stands: %v, missing %d times", kind, d.ResendOrdered, refused.MissingCount)
 		}
 		missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 		refused.ResendOrdered, refused.ResendUnderWay = false, false // what a crash leaves of the decision
-		if once, _ := judge(t, refused, callStatus, missing, true, began.Add(2*time.Hour)); once.MissingCount != 1 || mayResend(once, idempotent) {
+		if once, _ := decideAndApply(t, refused, callStatus, missing, true, began.Add(2*time.Hour)); once.MissingCount != 1 || mayResend(once, idempotent) {
 			t.Errorf("%v: one answer of the provider is taken for %d", kind, once.MissingCount)
 		}
-		if taken, d := judge(t, ordered, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, began.Add(time.Hour)); d.ResendOrdered || mayResend(taken, idempotent) {
+		if taken, d := decideAndApply(t, ordered, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, began.Add(time.Hour)); d.ResendOrdered || mayResend(taken, idempotent) {
 			t.Errorf("%v: the decision stands after a repeat that may have been taken", kind)
 		}
 	}
 	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
 		s := open()
 		s.Outcome, s.SentAt = api.OutcomeUnknown, began.Add(time.Hour)
-		s, _ = judge(t, s, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
+		s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
 		if s.Outcome != api.OutcomeUnknown || !mayResend(s, provider.Profile{Idempotent: true}) || s.DueAt == nil {
 			t.Errorf("%v: outcome %s, heard %d times", kind, s.Outcome, s.MissingCount)
 		}
 		lost := open()
 		lost.Outcome = api.OutcomeUnknown
-		if lost, _ = judge(t, lost, callSubmit, provider.Response{Kind: kind}, false, began); mayResend(lost, provider.Profile{Idempotent: true}) {
+		if lost, _ = decideAndApply(t, lost, callSubmit, provider.Response{Kind: kind}, false, began); mayResend(lost, provider.Profile{Idempotent: true}) {
 			t.Errorf("%v: a worker without a lease proves something", kind)
 		}
 	}
@@ -262,9 +262,9 @@ func TestAWordThatEchoesIsNotKept(t *testing.T) {
 		word string
 		read bool
 	}{"in a word": {"say " + credential, false}, "elsewhere": {"accepted", true}} {
-		answer := reported(open(), "accepted", 1, map[string]any{"receiver_state": word(c.word, false)})
-		answer.Echoed = true
-		d, err := hearing{call: callStatus, answer: answer, profile: profile, timeout: timeout, polling: pace}.decide(open(), true, began)
+		response := reported(open(), "accepted", 1, map[string]any{"receiver_state": word(c.word, false)})
+		response.Echoed = true
+		d, err := providerResponse{Response: response, call: callStatus, profile: profile, timeout: timeout, polling: polling}.decide(open(), true, began)
 		if err != nil || !d.Evidence.Withheld || (len(d.WriteStates) > 0) != c.read || (len(d.Evidence.StateValues) > 0) != c.read || (len(d.Events) > 0) != c.read {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
@@ -276,11 +276,11 @@ func TestResendIsAskedForWhenItCounts(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
 	questions := 0
-	for s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now); s.MissingCount < 2; questions++ {
+	for s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now); s.MissingCount < 2; questions++ {
 		now = *s.DueAt
-		s, _ = judge(t, s, callStatus, missing, true, now)
+		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
 	}
-	if took := now.Sub(began); took > 2*timeout+missingGap+5*time.Second || questions > 12 {
+	if took := now.Sub(began); took > 2*timeout+minMissingGap+5*time.Second || questions > 12 {
 		t.Errorf("it took %v and %d questions", took, questions)
 	}
 }
@@ -290,7 +290,7 @@ func TestResendIsAskedForWhenItCounts(t *testing.T) {
 func TestUnknownKeepsItsPace(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
-	s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now)
+	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now)
 	pace := time.Second
 	for range 20 {
 		asked := *s.DueAt
@@ -301,7 +301,7 @@ func TestUnknownKeepsItsPace(t *testing.T) {
 			t.Errorf("a document that appears after two seconds is found after %v", asked.Sub(began))
 		}
 		now = asked
-		s, _ = judge(t, s, callStatus, missing, true, now)
+		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
 		pace = min(2*pace, time.Hour)
 	}
 	if last := s.DueAt.Sub(now); last != time.Hour {
@@ -312,29 +312,29 @@ func TestUnknownKeepsItsPace(t *testing.T) {
 // TestPolling: after a change at once, then doubling to an hour, daily when old, never given up, and never against the
 // provider's wish.
 func TestPolling(t *testing.T) {
-	s, _ := judge(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began)
+	s, _ := decideAndApply(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began)
 	now := began
 	var waits []time.Duration
 	for range 20 {
 		next := *s.DueAt
 		waits = append(waits, next.Sub(now))
 		now = next
-		s, _ = judge(t, s, callStatus, reported(s, "accepted", 1, nil), true, now)
+		s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 1, nil), true, now)
 	}
 	want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 	if !slices.Equal(waits[:4], want) || waits[19] != time.Hour {
 		t.Errorf("waits %v", waits)
 	}
-	s, _ = judge(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), true, now)
+	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), true, now)
 	if got := s.DueAt.Sub(now); got != time.Second {
 		t.Errorf("after a change it is asked again after %v", got)
 	}
 	old := began.Add(91 * 24 * time.Hour)
-	s, _ = judge(t, s, callStatus, reported(s, "accepted", 2, nil), true, old)
+	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 2, nil), true, old)
 	if got := s.DueAt.Sub(old); got != 24*time.Hour {
 		t.Errorf("an old one is asked again after %v", got)
 	}
-	s, _ = judge(t, s, callStatus, provider.Response{Kind: provider.Refused, HTTPStatus: 429, RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
+	s, _ = decideAndApply(t, s, callStatus, provider.Response{Kind: provider.Refused, HTTPStatus: 429, RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
 	if got := s.DueAt.Sub(began.Add(time.Minute)); got < 30*time.Minute {
 		t.Errorf("against the provider's wish it is asked again after %v", got)
 	}
@@ -354,22 +354,22 @@ func TestNoAnswerMakesAState(t *testing.T) {
 				}
 			}
 			status := rapid.SampledFrom([]string{"accepted", "processing", "rejected", "odd"}).Draw(t, "status")
-			answer := reported(s, status, int64(rapid.IntRange(0, 5).Draw(t, "sequence")), states)
-			answer.Kind = rapid.SampledFrom([]provider.Kind{provider.Answered, provider.Ambiguous, provider.Refused, provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
-			answer.HTTPStatus = rapid.SampledFrom([]int{200, 202, 404, 429, 500}).Draw(t, "http")
+			response := reported(s, status, int64(rapid.IntRange(0, 5).Draw(t, "sequence")), states)
+			response.Kind = rapid.SampledFrom([]provider.Kind{provider.Answered, provider.Ambiguous, provider.Refused, provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
+			response.HTTPStatus = rapid.SampledFrom([]int{200, 202, 404, 429, 500}).Draw(t, "http")
 			before := s
 			var d store.Decision
-			s, d = judge(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), answer, rapid.Bool().Draw(t, "leased"), now)
-			readable := answer.Kind == provider.Answered && status != "odd"
+			s, d = decideAndApply(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), response, rapid.Bool().Draw(t, "leased"), now)
+			readable := response.Kind == provider.Answered && status != "odd"
 			for _, dimension := range invoice.Dimensions {
 				was, _, _ := before.States.Get(dimension)
 				is, _, _ := s.States.Get(dimension)
 				if was != is && (!readable || states[string(dimension)] == nil) {
-					t.Fatalf("%s became %q by %v", dimension, is, answer.Kind)
+					t.Fatalf("%s became %q by %v", dimension, is, response.Kind)
 				}
 			}
 			if !readable && len(d.Events) > 0 {
-				t.Fatalf("%v told %v", answer.Kind, d.Events)
+				t.Fatalf("%v told %v", response.Kind, d.Events)
 			}
 			if before.TerminalAt != nil && slices.Contains(d.Events, api.EventTerminal) {
 				t.Fatal("told terminal twice")
@@ -388,7 +388,7 @@ func TestContradiction(t *testing.T) {
 	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected, &store.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}
 	states := map[string]any{"receiver_state": word("accepted", true)}
 	for status, contradicts := range map[string]bool{"accepted": true, "processing": true, "rejected": false} {
-		s, d := judge(t, resolved, callStatus, reported(resolved, status, 1, states), true, began)
+		s, d := decideAndApply(t, resolved, callStatus, reported(resolved, status, 1, states), true, began)
 		if s.Outcome != api.OutcomeResolvedRejected || !s.States.Receiver.Reported() || d.Evidence == nil || d.Contradicts != contradicts {
 			t.Errorf("%s: outcome %s, contradicts %v", status, s.Outcome, d.Contradicts)
 		}
@@ -396,14 +396,14 @@ func TestContradiction(t *testing.T) {
 	known := *resolved.Resolved
 	known.ContradictedAt = &began
 	resolved.Resolved = &known
-	if _, d := judge(t, resolved, callStatus, reported(resolved, "accepted", 2, states), true, began); d.Contradicts {
+	if _, d := decideAndApply(t, resolved, callStatus, reported(resolved, "accepted", 2, states), true, began); d.Contradicts {
 		t.Error("contradicted twice")
 	}
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
-	if s, d := judge(t, resolved, callStatus, missing, true, began); s.Outcome != api.OutcomeResolvedRejected || d.Contradicts {
+	if s, d := decideAndApply(t, resolved, callStatus, missing, true, began); s.Outcome != api.OutcomeResolvedRejected || d.Contradicts {
 		t.Errorf("no such document: %s, %v", s.Outcome, d.Contradicts)
 	}
-	if _, d := judge(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began); d.Contradicts {
+	if _, d := decideAndApply(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began); d.Contradicts {
 		t.Error("an ordinary answer contradicts")
 	}
 }

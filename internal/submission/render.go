@@ -17,7 +17,7 @@ type document struct {
 	Seller    *api.Profile `json:"seller"`
 }
 
-// render makes the exact bytes of a submission, or names what the draft lacks.
+// render returns the exact bytes of a submission, or the fields that the draft lacks.
 func render(draft *api.Draft, seller *api.Profile, reference string) (text []byte, missing []string, err error) {
 	if missing = invoice.Missing(draft); len(missing) > 0 {
 		return nil, missing, nil
@@ -29,9 +29,9 @@ func render(draft *api.Draft, seller *api.Profile, reference string) (text []byt
 	return text, nil, nil
 }
 
-var errNoInvoice = errors.New("the document holds no invoice")
+var errNoInvoice = errors.New("the document contains no invoice")
 
-// SentInvoice returns the invoice in the document of a submission, as render put it there. It is the function behind
+// SentInvoice returns the invoice in the document of a submission, as render wrote it. It is the function behind
 // [store.Replay].
 func SentInvoice(text []byte) (api.Draft, error) {
 	var sent struct {

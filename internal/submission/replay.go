@@ -12,23 +12,23 @@ import (
 	"quittance/internal/store"
 )
 
-// The ways in which a retained answer is not what it was read as.
+// The ways in which a retained response contradicts what is recorded about it.
 var (
 	errTable   = errors.New("it was read with a table that no adapter publishes")
 	errReading = errors.New("what it was read as does not follow from it")
 	errWords   = errors.New("its words are not those that it was read as")
 )
 
-// Replay takes one retained answer about a submission and returns what is known after it, by the same rules as when it
-// came: the report that was retained with it, which has to follow from its body by the adapter's published table, and
-// learn. It is the judgement behind [store.Replay].
-func Replay(kind string, before store.Submission, e store.Evidence, body []byte, atHand bool) (store.Step, error) {
-	report, read, err := reread(kind, before, e, body, atHand)
+// Replay repeats what a retained response changed about a submission, by the rules that applied when it was received. The report
+// that was retained with it must follow from its body by the adapter's published table. Replay is the function behind
+// [store.Replay].
+func Replay(kind string, before store.Submission, e store.Evidence, body []byte, hasBody bool) (store.Step, error) {
+	report, read, err := reread(kind, before, e, body, hasBody)
 	if err != nil || !read {
 		return store.Step{After: before}, err
 	}
 	d := store.Decision{Outcome: before.Outcome, Reference: before.Reference, Sequence: before.Sequence, States: before.States}
-	hearing{call: e.Call}.learn(&d, before, report)
+	providerResponse{call: e.Call}.mergeReport(&d, before, report)
 	after := before
 	after.Outcome, after.Reference, after.Sequence, after.States = d.Outcome, d.Reference, d.Sequence, d.States
 	if d.Contradicts {
@@ -41,10 +41,10 @@ func Replay(kind string, before store.Submission, e store.Evidence, body []byte,
 	return store.Step{After: after, Write: d.WriteStates, Events: d.Events}, nil
 }
 
-// reread reads a retained answer again. read is false for one that was no report.
-func reread(kind string, s store.Submission, e store.Evidence, body []byte, atHand bool) (report invoice.Report, read bool, err error) {
+// reread reads a retained response again. read is false if it is not a report.
+func reread(kind string, s store.Submission, e store.Evidence, body []byte, hasBody bool) (report invoice.Report, read bool, err error) {
 	if e.Early() {
-		return rereadEarly(kind, s, e, body, atHand)
+		return rereadEarly(kind, s, e, body, hasBody)
 	}
 	if e.Report == "" {
 		if len(e.StateValues) > 0 {
@@ -56,7 +56,7 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte, atHa
 	if err != nil {
 		return report, false, errReading
 	}
-	if atHand {
+	if hasBody {
 		vocabulary, published := provider.PublishedVocabulary(table)
 		if !published {
 			return report, false, errTable
@@ -68,16 +68,16 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte, atHa
 	if report.Reference != s.ID.String() {
 		return report, false, errReading
 	}
-	if !maps.Equal(words(report), e.StateValues) {
+	if !maps.Equal(stateValues(report), e.StateValues) {
 		return report, false, errWords
 	}
 	return report, true, nil
 }
 
-// rereadEarly reads an answer of before its reading was retained: by the table of that time, and as a report if it is one and
-// the words retained with it say so.
-func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte, atHand bool) (report invoice.Report, read bool, err error) {
-	if !atHand {
+// rereadEarly reads a response that was retained before reports were retained with their responses. It reads it with the table of
+// that time. The response counts as a report if it is one and the state values retained with it agree.
+func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte, hasBody bool) (report invoice.Report, read bool, err error) {
+	if !hasBody {
 		return report, false, store.ErrNotAtHand
 	}
 	vocabulary, published := provider.PublishedVocabulary(kind + "/1")
@@ -91,24 +91,24 @@ func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte,
 		}
 		return report, false, nil
 	}
-	found := words(report)
+	found := stateValues(report)
 	answered := e.HTTPStatus == http.StatusOK || e.HTTPStatus == http.StatusAccepted
 	switch {
 	case len(e.StateValues) == 0 && (len(found) > 0 || !answered):
-		return report, false, nil // it was not taken for a report: an answer of another status, or one that echoes our credential
+		return report, false, nil // it was not read as a report: it had another status, or it echoes our credential
 	case !maps.Equal(found, e.StateValues):
 		return report, false, errWords
 	}
 	return report, true, nil
 }
 
-// words are the states that a report carries, by dimension.
-func words(report invoice.Report) map[string]string {
-	out := map[string]string{}
+// stateValues returns the state values that a report carries, by dimension.
+func stateValues(report invoice.Report) map[string]string {
+	values := map[string]string{}
 	for _, dimension := range invoice.Dimensions {
-		if word, _, reported := report.States.Get(dimension); reported {
-			out[string(dimension)] = word
+		if value, _, reported := report.States.Get(dimension); reported {
+			values[string(dimension)] = value
 		}
 	}
-	return out
+	return values
 }

@@ -1,12 +1,40 @@
-// Package submission turns a complete draft into one regulated submission and learns what became of it.
+// Package submission sends a complete draft to the provider as one regulated submission, and finds out what became of it.
 //
 // Its invariants (contract, section 5):
 //
-//   - The intent is committed, with its permanent reference, before a byte leaves; the provider is called outside any
-//     transaction; what it answered is committed in one transaction with everything that follows from it.
-//   - Only what is certainly not sent is a draft again. A broken answer is outcome unknown, never a state and never a
-//     reason to send again: the reference is looked up until it is known.
-//   - record.go is the one place where evidence becomes state, and the HTTP status is not an input of it.
+//   - The intent to submit is committed, with its permanent reference, before a byte leaves. The provider is called outside any
+//     transaction. Its response and everything that follows from it are committed in one transaction.
+//   - An ambiguous response makes the outcome unknown. It never makes a state, and it is never a reason to send again.
+//   - decide in record.go is the only place where evidence becomes state. The HTTP status is not an input to a state.
+//
+// These are the rules. The constants are in record.go and polling.go.
+//
+//	Rule                                                       Reason
+//
+//	Send: once, when the customer submits, right after the     After a crash, the committed reference is what the
+//	  intent is committed.                                       provider is asked about.
+//	  After a restore from a backup, the provider is asked     The backup may be older than a submission that
+//	  first, about this and the next four references.            the provider has accepted.
+//
+//	Make it a draft again: when nothing was sent, or the       Only then can the provider not have the document.
+//	  provider refused the call unread (401, 403, 429).          The next try uses the same reference.
+//
+//	Ask: whenever the outcome is unknown or a state may        The provider reports later states only when it is
+//	  still change. 1 s after a change, then twice as long       asked. Doubling keeps old submissions cheap.
+//	  each time, up to 1 h; once a day after 90 days.
+//	  After a response without information: 1 min at most.     Submissions recover soon after an outage.
+//	  Never earlier than the provider's Retry-After.           The provider limits its own load.
+//
+//	Send again, under the same reference: when the outcome     One such response may be older than the document's
+//	  is unknown, the provider's references are idempotent,      arrival. Two of them, late and apart, are not, and
+//	  and it has said twice, 60 s apart and both later than      an idempotent reference makes even a wrong
+//	  two call time-outs after the last send, that it has no     conclusion harmless.
+//	  such document. It must just have said so once more.
+//	  When an administrator has ordered it, and the provider   A person may know what a provider cannot tell. A
+//	  responds at all.                                           provider that is down could not accept the document.
+//
+//	Give up: never. Asking ends when all four states are       A regulated document must not be forgotten. An
+//	  terminal.                                                  administrator can resolve an unknown outcome.
 //
 // Start reading at [Service.Submit], then [Service.Reconcile], then decide in record.go.
 package submission
@@ -23,67 +51,67 @@ import (
 	"quittance/internal/store"
 )
 
-// ErrNotSubmitted says that the provider certainly did not take the document. The invoice is a draft again, under the same
-// reference.
+// ErrNotSubmitted says that the provider certainly did not receive the document, or refused it unread. The invoice is a
+// draft again and keeps its reference.
 var ErrNotSubmitted = errors.New("the provider did not take the document")
 
-// Config is what a service is made from. All durations are positive.
+// Config configures a [Service]. All durations are positive.
 type Config struct {
 	// Environment is local, sandbox or production.
 	Environment string
-	// Release is what this binary says it is. In production a connection submits only with an approval that covers it.
+	// Release is the release of this binary. In production a connection submits only with an approval that covers it.
 	Release string
 	// Adapters opens the adapter of a connection.
 	Adapters *Adapters
-	// CallTimeout is the longest a provider call may take, its answer included.
+	// CallTimeout limits a provider call, including reading the response.
 	CallTimeout time.Duration
-	// Polling is when the provider is asked again.
+	// Polling sets when the provider is asked again.
 	Polling Polling
-	// Log receives a wide line for every provider call.
+	// Log receives one line for every provider call.
 	Log *slog.Logger
-	// Observe is told of every provider call, for metrics.
+	// Observe is called after every provider call, for metrics.
 	Observe func(call, kind string, duration time.Duration)
 }
 
-// Service submits and reconciles. It is safe for concurrent use.
+// Service submits invoices and reconciles submissions. It is safe for concurrent use.
 type Service struct {
-	db    *store.DB
-	lines *lines
+	db      *store.DB
+	limiter *callLimiter
 	Config
 }
 
 // New returns a service on db.
 func New(db *store.DB, config Config) *Service {
-	return &Service{db: db, lines: newLines(), Config: config}
+	return &Service{db: db, limiter: newCallLimiter(), Config: config}
 }
 
-// leaseAir is how much longer than its calls a piece of work is leased, so that a live worker never loses it.
-const leaseAir = 10 * time.Second
+// leaseMargin is added to the time-outs of the calls under a lease, so that a live worker never loses the lease.
+const leaseMargin = 10 * time.Second
 
-// lease is how long a piece of work may take: a question and a repeat of the submission.
-func (s *Service) lease() time.Duration { return 2*s.CallTimeout + leaseAir }
+// leaseTime is how long a reconciliation may take: a look-up and a resend.
+func (s *Service) leaseTime() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
-// Submit submits an invoice, or returns what is recorded when it was submitted before. It returns the errors of
-// [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. A caller that hangs up does not stop it.
+// Submit submits an invoice. If the invoice was submitted before, Submit returns what is recorded. It returns the errors of
+// [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. Once the intent is committed, cancelling ctx has no effect.
 func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID store.ID) (store.Invoice, error) {
-	leave, err := s.lines.enter(ctx, tenant.Account(), 0)
+	release, err := s.limiter.acquire(ctx, tenant.Account(), 0)
 	if errors.Is(err, ErrBusy) {
-		// What is recorded is told all the same: that takes no call.
+		// An invoice that was submitted already needs no call and must not wait for one.
 		if found, err := tenant.Invoice(ctx, invoiceID); err != nil || found.Submission != nil && found.Submission.Outcome != api.OutcomeInProgress {
 			return found, err
 		}
-		leave, err = s.lines.enter(ctx, tenant.Account(), patience)
+		release, err = s.limiter.acquire(ctx, tenant.Account(), acquireTimeout)
 	}
 	if err != nil {
 		return store.Invoice{}, err
 	}
-	defer leave()
-	call, begun, err := tenant.BeginSubmission(ctx, invoiceID, store.Intent{
+	defer release()
+	lease, begun, err := tenant.BeginSubmission(ctx, invoiceID, store.Intent{
 		Environment:     s.Environment,
 		Release:         s.Release,
 		Render:          render,
-		Lease:           s.CallTimeout + leaseAir,
-		QueryFirstLease: lookFirstCalls*s.CallTimeout + leaseAir,
+		Lease:           s.CallTimeout + leaseMargin,
+		QueryFirstLease: maxQueryFirstCalls*s.CallTimeout + leaseMargin,
 	})
 	if errors.Is(err, store.ErrNotApproved) {
 		s.Log.WarnContext(ctx, "submission refused: approve the connection for this release with quittance connection approve", "account", tenant.Account(), "release", s.Release, "error", err)
@@ -92,130 +120,130 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 		return store.Invoice{}, err
 	}
 	if !begun {
-		return call.Submitted(call.Submission), nil
+		return lease.Submitted(lease.Submission), nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	send := s.send
-	if call.QueryFirst {
-		send = s.lookFirst
+	var recorded store.Submission
+	if lease.QueryFirst {
+		recorded, err = s.queryBeforeSend(ctx, lease)
+	} else {
+		recorded, err = s.send(ctx, lease)
 	}
-	recorded, err := send(ctx, call)
 	switch {
 	case err != nil:
 		return store.Invoice{}, err
-	case recorded.ID.IsZero(): // it became somebody else's turn
+	case recorded.ID.IsZero(): // another worker has the lease
 		return tenant.Invoice(ctx, invoiceID)
 	case !recorded.MaybeSent():
 		return store.Invoice{}, ErrNotSubmitted
 	}
-	return call.Submitted(recorded), nil
+	return lease.Submitted(recorded), nil
 }
 
-// send hands the document of a committed intent to the provider, and records what it answers.
-func (s *Service) send(ctx context.Context, call store.SubmissionLease) (store.Submission, error) {
-	recorded, _, err := s.speak(ctx, call, hearing{call: callSubmit}, func(ctx context.Context, a provider.Adapter) provider.Response {
-		if !s.db.Now().Before(*call.Submission.DueAt) {
-			// This process stood still after the intent was committed. Others may have asked for the document since, and been
-			// told that it is missing: it must not arrive now.
-			return provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassCanceled}
-		}
-		return a.Submit(ctx, provider.Document{Reference: call.Submission.ID.String(), Body: call.Document})
-	})
-	return recorded, err
-}
-
-// ask looks a submission up by its reference, and records what the provider answers.
-func (s *Service) ask(ctx context.Context, call store.SubmissionLease, heard hearing) (store.Submission, hearing, error) {
-	heard.call = callStatus
-	return s.speak(ctx, call, heard, func(ctx context.Context, a provider.Adapter) provider.Response {
-		return a.Status(ctx, call.Submission.ID.String())
-	})
-}
-
-// Reconcile asks the provider about one claimed submission and records what it says. When the rules allow it and the
-// provider does not have the document, it is sent again under its reference. It returns the answer to the question.
-func (s *Service) Reconcile(ctx context.Context, call store.SubmissionLease) (provider.Response, error) {
-	recorded, heard, err := s.ask(ctx, call, hearing{hold: true})
-	if err != nil || !heard.allowsResend(recorded) {
-		return heard.answer, err
+// Reconcile asks the provider about one claimed submission and records the response. If the provider does not have the document
+// and the rules allow it, Reconcile sends the document again under its reference. It returns the response to the look-up.
+func (s *Service) Reconcile(ctx context.Context, lease store.SubmissionLease) (provider.Response, error) {
+	response := s.lookUpOnce(ctx, lease, lease.Submission.ID)
+	response.resendFollows = true
+	recorded, err := s.record(ctx, lease, response)
+	if err != nil || !response.allowsResend(recorded) {
+		return response.Response, err
 	}
-	if _, free, err := s.lookAhead(ctx, call); err != nil || !free {
-		return heard.answer, ignoreLost(err)
+	if _, free, err := s.queryLaterReferences(ctx, lease); err != nil || !free {
+		return response.Response, ignoreLeaseLost(err)
 	}
-	again, err := call.BeginResend(ctx, s.lease())
+	again, err := lease.BeginResend(ctx, s.leaseTime())
 	if err != nil {
-		return heard.answer, ignoreLost(err)
+		return response.Response, ignoreLeaseLost(err)
 	}
 	_, err = s.send(ctx, again)
-	return heard.answer, err
+	return response.Response, err
 }
 
-// ignoreLost drops the error that says that it is somebody else's turn.
-func ignoreLost(err error) error {
+// ignoreLeaseLost drops the error that says that another worker has the lease.
+func ignoreLeaseLost(err error) error {
 	if errors.Is(err, store.ErrLeaseLost) {
 		return nil
 	}
 	return err
 }
 
-// speak makes one provider call and records its answer. heard says what the call is; it is returned with the answer.
-func (s *Service) speak(ctx context.Context, call store.SubmissionLease, heard hearing, do func(context.Context, provider.Adapter) provider.Response) (store.Submission, hearing, error) {
-	adapter, profile, err := s.adapter(ctx, call.Connection)
-	heard.profile, heard.timeout, heard.polling = profile, s.CallTimeout, s.Polling
-	heard.answer.Kind, heard.began = provider.NotSent, s.db.Now() // nothing can have been sent without an adapter
-	heard.changed = errors.Is(err, store.ErrChangedRow)
-	if err == nil {
-		heard.answer, heard.began = s.exchange(ctx, heard.call, func(ctx context.Context) provider.Response { return do(ctx, adapter) })
+// send submits the document of a committed intent and records the response.
+func (s *Service) send(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
+	return s.record(ctx, lease, s.submitOnce(ctx, lease))
+}
+
+// submitOnce makes one submit call with the document of a committed intent. It sends nothing if the lease has ended.
+func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) providerResponse {
+	adapter, response := s.prepareCall(ctx, lease.Connection, callSubmit)
+	if adapter == nil {
+		return response
 	}
-	recorded, err := s.record(ctx, call, heard)
-	s.note(ctx, call, heard, recorded, err)
-	return recorded, heard, err
-}
-
-// note writes the line about a provider call.
-func (s *Service) note(ctx context.Context, call store.SubmissionLease, heard hearing, recorded store.Submission, err error) {
-	s.Log.InfoContext(ctx, "provider call", "call", heard.call, "tenant", call.Tenant.Key(), "connection", call.Connection.ID,
-		"submission", call.Submission.ID, "kind", heard.answer.Kind.String(), "status", heard.answer.HTTPStatus, "class", string(heard.answer.ErrorClass),
-		"duration_ms", heard.answer.Duration.Milliseconds(), "outcome", string(recorded.Outcome), "error", err)
-	if contradicted(recorded) && !contradicted(call.Submission) {
-		s.Log.ErrorContext(ctx, "the provider has a document that was resolved by rejecting it: there may be two for one invoice",
-			"tenant", call.Tenant.Key(), "submission", recorded.ID, "invoice", recorded.Invoice, "resolved_by", recorded.Resolved.By, "resolved_at", recorded.Resolved.At)
+	s.beginCall(&response)
+	if s.db.Now().Before(*lease.Submission.DueAt) {
+		response.Response = adapter.Submit(ctx, provider.Document{Reference: lease.Submission.ID.String(), Body: lease.Document})
+	} else {
+		// This process was suspended after the intent was committed. Another worker may have asked for the document since, and
+		// the provider may have said that it has none. The document must not arrive after that.
+		response.Response = provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassCanceled}
 	}
+	s.endCall(&response)
+	return response
 }
 
-// contradicted tells whether the provider has reported a submission that was resolved by rejecting it.
-func contradicted(s store.Submission) bool {
-	return s.Resolved != nil && s.Resolved.ContradictedAt != nil
+// lookUpOnce makes one status call: it asks what the provider has under a reference.
+func (s *Service) lookUpOnce(ctx context.Context, lease store.SubmissionLease, reference store.ID) providerResponse {
+	adapter, response := s.prepareCall(ctx, lease.Connection, callStatus)
+	if adapter == nil {
+		return response
+	}
+	s.beginCall(&response)
+	response.Response = adapter.Status(ctx, reference.String())
+	s.endCall(&response)
+	return response
 }
 
-// adapter opens the adapter of a connection. The reason why it cannot is the operator's, not the customer's.
-func (s *Service) adapter(ctx context.Context, c store.Connection) (provider.Adapter, provider.Profile, error) {
+// prepareCall opens the adapter of a connection and prepares the response of one call. When the connection cannot be used, the
+// adapter is nil and the response says that nothing was sent. The cause is the operator's concern, not the customer's.
+func (s *Service) prepareCall(ctx context.Context, c store.Connection, call string) (provider.Adapter, providerResponse) {
+	response := providerResponse{Response: provider.Response{Kind: provider.NotSent}, call: call, began: s.db.Now(), timeout: s.CallTimeout, polling: s.Polling}
 	adapter, err := s.Adapters.For(c)
 	if err != nil {
 		s.Log.ErrorContext(ctx, "provider connection unusable", "connection", c.ID, "error", err)
-		return nil, provider.Profile{}, err
+		response.connectionAltered = errors.Is(err, store.ErrChangedRow)
+		return nil, response
 	}
-	return adapter, adapter.Profile(), nil
+	response.profile = adapter.Profile()
+	return adapter, response
 }
 
-// exchange makes one provider call, and returns when it began.
-func (s *Service) exchange(ctx context.Context, name string, do func(context.Context) provider.Response) (answer provider.Response, began time.Time) {
-	s.db.Checkpoint(store.Before, "provider "+name)
-	began = s.db.Now().Truncate(time.Microsecond)
-	answer = do(ctx)
-	s.db.Checkpoint(store.After, "provider "+name)
-	s.Observe(name, answer.Kind.String(), answer.Duration)
-	return answer, began
+// beginCall marks the beginning of a provider call.
+func (s *Service) beginCall(response *providerResponse) {
+	s.db.Checkpoint(store.Before, "provider "+response.call)
+	response.began = s.db.Now().Truncate(time.Microsecond)
 }
 
-// record commits an answer. What the provider has said must not be lost to a moment's trouble with the database, so
-// that is waited out for a while; after it, reconciliation asks again.
-func (s *Service) record(ctx context.Context, call store.SubmissionLease, heard hearing) (store.Submission, error) {
-	const patience = 15 * time.Second
-	deadline, cancel := context.WithTimeout(ctx, patience)
+// endCall marks the end of a provider call and observes it.
+func (s *Service) endCall(response *providerResponse) {
+	s.db.Checkpoint(store.After, "provider "+response.call)
+	s.Observe(response.call, response.Kind.String(), response.Duration)
+}
+
+// record commits what follows from a response, and logs the call.
+func (s *Service) record(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
+	recorded, err := commit(ctx, lease, response)
+	s.logCall(ctx, lease, response, recorded, err)
+	return recorded, err
+}
+
+// commit commits what follows from a response. A response must not be lost because the database is unavailable for a moment, so
+// commit tries again for a while. If it fails, a later reconciliation asks the provider again.
+func commit(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
+	const timeout = 15 * time.Second
+	deadline, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
-		recorded, err := call.Record(ctx, heard.decide)
+		recorded, err := lease.Record(ctx, response.decide)
 		if err == nil || !errors.Is(err, store.ErrUnavailable) {
 			return recorded, err
 		}
@@ -225,4 +253,20 @@ func (s *Service) record(ctx context.Context, call store.SubmissionLease, heard 
 		case <-time.After(wait):
 		}
 	}
+}
+
+// logCall writes the log line of a provider call.
+func (s *Service) logCall(ctx context.Context, lease store.SubmissionLease, response providerResponse, recorded store.Submission, err error) {
+	s.Log.InfoContext(ctx, "provider call", "call", response.call, "tenant", lease.Tenant.Key(), "connection", lease.Connection.ID,
+		"submission", lease.Submission.ID, "kind", response.Kind.String(), "status", response.HTTPStatus, "class", string(response.ErrorClass),
+		"duration_ms", response.Duration.Milliseconds(), "outcome", string(recorded.Outcome), "error", err)
+	if contradicted(recorded) && !contradicted(lease.Submission) {
+		s.Log.ErrorContext(ctx, "the provider has a document that was resolved by rejecting it: there may be two for one invoice",
+			"tenant", lease.Tenant.Key(), "submission", recorded.ID, "invoice", recorded.Invoice, "resolved_by", recorded.Resolved.By, "resolved_at", recorded.Resolved.At)
+	}
+}
+
+// contradicted tells whether the provider has reported a submission that an administrator had resolved by rejecting it.
+func contradicted(s store.Submission) bool {
+	return s.Resolved != nil && s.Resolved.ContradictedAt != nil
 }

@@ -27,10 +27,10 @@ func TestTrouble(t *testing.T) {
 		"unreadable":   {status(provider.Answered, 200), status(provider.Ambiguous, 404), reported(open(), "odd", 1, nil)},
 		"unusable":     {{Kind: provider.NotSent}},
 	} {
-		for _, answer := range answers {
-			_, d := judge(t, open(), callStatus, answer, true, began)
-			if d.FailureReason != want || d.RetryAfter != answer.RetryAfter {
-				t.Errorf("%v %d %s: trouble %q, want %q", answer.Kind, answer.HTTPStatus, answer.ErrorClass, d.FailureReason, want)
+		for _, response := range answers {
+			_, d := decideAndApply(t, open(), callStatus, response, true, began)
+			if d.FailureReason != want || d.RetryAfter != response.RetryAfter {
+				t.Errorf("%v %d %s: trouble %q, want %q", response.Kind, response.HTTPStatus, response.ErrorClass, d.FailureReason, want)
 			}
 		}
 	}
@@ -40,22 +40,22 @@ func TestTrouble(t *testing.T) {
 // nothing, and the waits double no further; real answers go on to an hour.
 func TestAfterTrouble(t *testing.T) {
 	s, now := open(), began
-	s, _ = judge(t, s, callSubmit, reported(s, "accepted", 1, nil), true, now)
+	s, _ = decideAndApply(t, s, callSubmit, reported(s, "accepted", 1, nil), true, now)
 	s.PollWait = time.Hour
 	down := provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}
 	for range 3 {
 		now = now.Add(time.Hour)
-		s, _ = judge(t, s, callStatus, down, true, now)
+		s, _ = decideAndApply(t, s, callStatus, down, true, now)
 		if got := s.DueAt.Sub(now); got != time.Minute {
 			t.Errorf("asked again after %v", got)
 		}
 	}
-	s, _ = judge(t, s, callStatus, reported(s, "accepted", 1, nil), true, now)
+	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 1, nil), true, now)
 	if got := s.DueAt.Sub(now); got != 2*time.Minute {
 		t.Errorf("after an answer asked again after %v", got)
 	}
 	down.RetryAfter = 20 * time.Minute
-	s, _ = judge(t, s, callStatus, down, true, now)
+	s, _ = decideAndApply(t, s, callStatus, down, true, now)
 	if got := s.DueAt.Sub(now); got != 20*time.Minute {
 		t.Errorf("against the provider's wish asked again after %v", got)
 	}
@@ -64,9 +64,9 @@ func TestAfterTrouble(t *testing.T) {
 // TestMissingAndAskedToWait: the provider's wish counts also where an early answer could count towards a resend.
 func TestMissingAndAskedToWait(t *testing.T) {
 	s := open()
-	s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, true, began)
+	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, true, began)
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), RetryAfter: 30 * time.Minute}
-	s, _ = judge(t, s, callStatus, missing, true, began.Add(time.Second))
+	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Second))
 	if got := s.DueAt.Sub(began.Add(time.Second)); got < 30*time.Minute {
 		t.Errorf("asked again after %v", got)
 	}
@@ -76,11 +76,11 @@ func TestMissingAndAskedToWait(t *testing.T) {
 // no answer; an administrator's decision holds against a provider that cannot say, but not against one that is not there.
 func TestResendFollowsALookUp(t *testing.T) {
 	proven := open()
-	proven.Outcome, proven.MissingCount = api.OutcomeUnknown, provenMissing
+	proven.Outcome, proven.MissingCount = api.OutcomeUnknown, missingCountForResend
 	decided := open()
 	decided.Outcome, decided.ResendOrdered = api.OutcomeUnknown, true
 	for name, c := range map[string]struct {
-		answer          provider.Response
+		response        provider.Response
 		proven, decided bool
 	}{
 		"no such document": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, true, true},
@@ -89,11 +89,11 @@ func TestResendFollowsALookUp(t *testing.T) {
 		"429":              {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, false, false},
 		"nothing":          {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, false, false},
 	} {
-		h := hearing{call: callStatus, answer: c.answer, profile: provider.Profile{Idempotent: true}, hold: true}
-		if got := h.allowsResend(proven); got != c.proven {
+		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Idempotent: true}, resendFollows: true}
+		if got := r.allowsResend(proven); got != c.proven {
 			t.Errorf("%s: sent again %v", name, got)
 		}
-		if got := h.allowsResend(decided); got != c.decided {
+		if got := r.allowsResend(decided); got != c.decided {
 			t.Errorf("%s: sent again after a decision %v", name, got)
 		}
 	}
@@ -105,18 +105,18 @@ func TestAProcessThatStoodStill(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	for _, leased := range []bool{true, false} {
 		s, now := open(), began.Add(20*time.Minute)
-		s, _ = judge(t, s, callStatus, missing, true, now)
+		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
 		if s.MissingCount != 1 {
 			t.Fatalf("heard %d times", s.MissingCount)
 		}
-		s, _ = judge(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500, Duration: time.Second}, leased, now.Add(time.Second))
+		s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500, Duration: time.Second}, leased, now.Add(time.Second))
 		if s.MissingCount != 0 || !s.SentAt.Equal(now) {
 			t.Errorf("leased %v: heard %d times, sent at %v", leased, s.MissingCount, s.SentAt)
 		}
-		if s, _ = judge(t, s, callStatus, missing, true, now.Add(2*timeout-1)); s.MissingCount != 0 {
+		if s, _ = decideAndApply(t, s, callStatus, missing, true, now.Add(2*timeout-1)); s.MissingCount != 0 {
 			t.Errorf("leased %v: an answer of %v after it was sent counts", leased, 2*timeout-1)
 		}
-		if s, _ = judge(t, s, callStatus, missing, true, now.Add(2*timeout)); s.MissingCount != 1 {
+		if s, _ = decideAndApply(t, s, callStatus, missing, true, now.Add(2*timeout)); s.MissingCount != 1 {
 			t.Errorf("leased %v: an answer of %v after it was sent does not count", leased, 2*timeout)
 		}
 	}
@@ -126,13 +126,13 @@ func TestAProcessThatStoodStill(t *testing.T) {
 // process that stood still recorded it.
 func TestAnAnswerIsAsOldAsItsQuestion(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), Duration: 20 * time.Minute}
-	s, _ := judge(t, open(), callSubmit, provider.Response{Kind: provider.Ambiguous, Duration: timeout}, true, began.Add(timeout))
-	s, _ = judge(t, s, callStatus, missing, true, began.Add(timeout+missing.Duration))
+	s, _ := decideAndApply(t, open(), callSubmit, provider.Response{Kind: provider.Ambiguous, Duration: timeout}, true, began.Add(timeout))
+	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(timeout+missing.Duration))
 	if s.MissingCount != 0 {
 		t.Error("a question of before the document could have arrived counts")
 	}
-	s, _ = judge(t, s, callStatus, missing, true, began.Add(time.Hour))
-	s, _ = judge(t, s, callStatus, missing, true, began.Add(time.Hour+59*time.Second))
+	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Hour))
+	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Hour+59*time.Second))
 	if s.MissingCount != 1 {
 		t.Errorf("two questions 59 s apart count %d times", s.MissingCount)
 	}
@@ -142,10 +142,10 @@ func TestAnAnswerIsAsOldAsItsQuestion(t *testing.T) {
 // every other answer that is no report leaves the outcome unknown.
 func TestQueryFirst(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer provider.Response
-		leased bool
-		want   api.Outcome
-		hold   bool
+		response provider.Response
+		leased   bool
+		want     api.Outcome
+		hold     bool
 	}{
 		"no such document": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, true, api.OutcomeInProgress, true},
 		"lease lost":       {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, false, api.OutcomeUnknown, false},
@@ -153,8 +153,8 @@ func TestQueryFirst(t *testing.T) {
 		"not reached":      {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, true, api.OutcomeUnknown, false},
 		"429":              {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, true, api.OutcomeUnknown, false},
 	} {
-		h := hearing{call: callStatus, answer: c.answer, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: pace, first: true}
-		d, err := h.decide(open(), c.leased, began)
+		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: polling, sendFollows: true}
+		d, err := r.decide(open(), c.leased, began)
 		if err != nil || d.Outcome != c.want || d.KeepLease != c.hold {
 			t.Errorf("%s: outcome %s, held %v, %v", name, d.Outcome, d.KeepLease, err)
 		}

@@ -7,21 +7,21 @@ import (
 	"quittance/internal/store"
 )
 
-// Work is the reconciliation of due submissions, a lane a connection.
+// Work returns the reconciliation of due submissions as a source of tasks, with one queue for each connection.
 func (s *Service) Work() queue.Source[store.SubmissionLease] {
 	return queue.Source[store.SubmissionLease]{
 		Name: "reconcile",
 		Kind: store.WorkSubmissions,
 		Scan: s.db.DueSubmissionQueues,
-		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.SubmissionLease, error) {
-			return lane.ClaimSubmissions(ctx, limit, s.lease())
+		Claim: func(ctx context.Context, due store.Queue, limit int) ([]store.SubmissionLease, error) {
+			return due.ClaimSubmissions(ctx, limit, s.leaseTime())
 		},
-		Do: func(ctx context.Context, call store.SubmissionLease) queue.Result {
-			answer, err := s.Reconcile(ctx, call)
+		Do: func(ctx context.Context, lease store.SubmissionLease) queue.Result {
+			response, err := s.Reconcile(ctx, lease)
 			if err != nil {
-				s.Log.ErrorContext(ctx, "reconcile", "submission", call.Submission.ID, "error", err)
+				s.Log.ErrorContext(ctx, "reconcile", "submission", lease.Submission.ID, "error", err)
 			}
-			return queue.Result{Latency: answer.Duration, Responded: answer.HTTPStatus != 0}
+			return queue.Result{Latency: response.Duration, Responded: response.HTTPStatus != 0}
 		},
 	}
 }

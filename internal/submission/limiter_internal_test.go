@@ -14,10 +14,10 @@ import (
 func company(n int) store.ID { return store.ID{15: byte(n), 14: byte(n >> 8), 0: 1} }
 
 // fill takes every place a company can have, and returns how to leave them.
-func fill(t *testing.T, l *lines, of store.ID) (leave []func()) {
+func fill(t *testing.T, l *callLimiter, of store.ID) (leave []func()) {
 	t.Helper()
 	for {
-		out, err := l.enter(t.Context(), of, 0)
+		out, err := l.acquire(t.Context(), of, 0)
 		if errors.Is(err, ErrBusy) {
 			return leave
 		}
@@ -31,9 +31,9 @@ func fill(t *testing.T, l *lines, of store.ID) (leave []func()) {
 // TestLinesAreShared: a company alone has enough calls for a thousand submissions a second; when the providers of forty
 // hang, another company has some; and a place that is left goes to who waits.
 func TestLinesAreShared(t *testing.T) {
-	l := newLines()
+	l := newCallLimiter()
 	first := fill(t, l, company(1))
-	if len(first) < 64 || len(first) > maxCallsOfOne {
+	if len(first) < 64 || len(first) > maxCallsOfCompany {
 		t.Errorf("a company alone has %d calls", len(first))
 	}
 	for n := 2; n <= 40; n++ {
@@ -44,22 +44,22 @@ func TestLinesAreShared(t *testing.T) {
 	}
 	entered := make(chan error, 1)
 	go func() {
-		leave, err := l.enter(t.Context(), company(40), time.Hour)
+		release, err := l.acquire(t.Context(), company(40), time.Hour)
 		if err == nil {
-			defer leave()
+			defer release()
 		}
 		entered <- err
 	}()
-	for l.places.InUse() == 0 {
+	for l.waitingSlots.InUse() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	for _, leave := range first {
-		leave()
+	for _, release := range first {
+		release()
 	}
 	if err := <-entered; err != nil {
 		t.Errorf("no place for who waited: %v", err)
 	}
-	for l.places.InUse() != 0 {
+	for l.waitingSlots.InUse() != 0 {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -67,24 +67,24 @@ func TestLinesAreShared(t *testing.T) {
 // TestWaitingEnds: who waits in vain is refused when its time is over or its client has gone, and leaves nothing behind; so many
 // wait and no more.
 func TestWaitingEnds(t *testing.T) {
-	l := newLines()
+	l := newCallLimiter()
 	held := fill(t, l, company(1))
-	if _, err := l.enter(t.Context(), company(1), time.Nanosecond); !errors.Is(err, ErrBusy) {
+	if _, err := l.acquire(t.Context(), company(1), time.Nanosecond); !errors.Is(err, ErrBusy) {
 		t.Errorf("error %v, want ErrBusy", err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, maxWaiting)
 	waiting := 0
-	for ; l.places.InUse() < maxWaitingOfOne; waiting++ {
+	for ; l.waitingSlots.InUse() < maxWaitingOfCompany; waiting++ {
 		go func() {
-			_, err := l.enter(gone, company(1), time.Hour)
+			_, err := l.acquire(gone, company(1), time.Hour)
 			ended <- err
 		}()
-		for l.places.InUse() != waiting+1 {
+		for l.waitingSlots.InUse() != waiting+1 {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	if _, err := l.enter(t.Context(), company(1), time.Hour); !errors.Is(err, ErrBusy) {
+	if _, err := l.acquire(t.Context(), company(1), time.Hour); !errors.Is(err, ErrBusy) {
 		t.Errorf("error %v of one more than may wait, want ErrBusy", err)
 	}
 	cancel()
@@ -93,11 +93,11 @@ func TestWaitingEnds(t *testing.T) {
 			t.Errorf("error %v, want the client's", err)
 		}
 	}
-	for _, leave := range held {
-		leave()
+	for _, release := range held {
+		release()
 	}
-	if l.calls.InUse() != 0 || l.places.InUse() != 0 || len(l.waiting) != 0 {
-		t.Errorf("%d calls and %d waiting are left", l.calls.InUse(), l.places.InUse())
+	if l.calls.InUse() != 0 || l.waitingSlots.InUse() != 0 || len(l.waiting) != 0 {
+		t.Errorf("%d calls and %d waiting are left", l.calls.InUse(), l.waitingSlots.InUse())
 	}
 }
 
@@ -105,13 +105,13 @@ func TestWaitingEnds(t *testing.T) {
 // nobody is.
 func TestLinesAreLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newLines()
+		l := newCallLimiter()
 		var inside []func()
 		for range rapid.IntRange(1, 400).Draw(t, "steps") {
 			if rapid.IntRange(0, 3).Draw(t, "step") > 0 || len(inside) == 0 {
-				leave, err := l.enter(context.Background(), company(rapid.IntRange(0, 3).Draw(t, "company")), time.Duration(rapid.IntRange(0, 1).Draw(t, "wait")))
+				release, err := l.acquire(context.Background(), company(rapid.IntRange(0, 3).Draw(t, "company")), time.Duration(rapid.IntRange(0, 1).Draw(t, "wait")))
 				if err == nil {
-					inside = append(inside, leave)
+					inside = append(inside, release)
 				}
 				continue
 			}
@@ -122,10 +122,10 @@ func TestLinesAreLeft(t *testing.T) {
 		if l.calls.InUse() != len(inside) || len(inside) > maxCalls {
 			t.Fatalf("%d calls for %d inside", l.calls.InUse(), len(inside))
 		}
-		for _, leave := range inside {
-			leave()
+		for _, release := range inside {
+			release()
 		}
-		if l.calls.InUse() != 0 || l.places.InUse() != 0 {
+		if l.calls.InUse() != 0 || l.waitingSlots.InUse() != 0 {
 			t.Fatal("somebody is left")
 		}
 	})
