@@ -10,8 +10,8 @@ import (
 
 func accountRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/account", serve: func(v *visit) error { return v.answerAccount(http.StatusOK, "") }},
-		{method: http.MethodPost, path: "/account/password", serve: (*visit).changePassword},
+		{method: http.MethodGet, path: "/account", serve: func(req *request) error { return req.answerAccount(http.StatusOK, "") }},
+		{method: http.MethodPost, path: "/account/password", serve: (*request).changePassword},
 	}
 }
 
@@ -69,34 +69,34 @@ func quotaRows(quotas map[string]store.QuotaUse) []quotaRow {
 	return rows
 }
 
-func (v *visit) answerAccount(status int, fault string) error {
-	ctx := v.r.Context()
-	user, err := v.DB.User(ctx, v.session)
+func (req *request) answerAccount(status int, fault string) error {
+	ctx := req.r.Context()
+	user, err := req.DB.User(ctx, req.session)
 	if err != nil {
 		return err
 	}
-	connections, err := v.DB.Connections(ctx, &v.session.Account.ID)
+	connections, err := req.DB.Connections(ctx, &req.session.Account.ID)
 	if err != nil {
 		return err
 	}
-	quotas, err := v.session.Tenant.Quotas(ctx, v.session.User)
+	quotas, err := req.session.Tenant.Quotas(ctx, req.session.User)
 	if err != nil {
 		return err
 	}
-	p := accountPage{Account: v.session.Account, User: user, Profile: profileFields(v.profile()), Quotas: quotaRows(quotas), Fault: fault}
+	p := accountPage{Account: req.session.Account, User: user, Profile: profileFields(req.profile()), Quotas: quotaRows(quotas), Fault: fault}
 	for _, connection := range connections {
 		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
 			p.Connection = new(connection.Wire())
 		}
 	}
-	title, err := v.pages.words.say("account.title")
+	title, err := req.pages.messages.text("account.title")
 	if err != nil {
 		return err
 	}
-	return v.page(status, "account", shown{Title: title, Section: "account", Body: p})
+	return req.page(status, "account", pageData{Title: title, Section: "account", Body: p})
 }
 
 // changePassword changes the password of whoever is at the page of the account.
-func (v *visit) changePassword() error {
-	return v.replacePassword(v.answerAccount, said("/account", "good.password_changed"))
+func (req *request) changePassword() error {
+	return req.replacePassword(req.answerAccount, withFlash("/account", "good.password_changed"))
 }

@@ -24,17 +24,17 @@ import (
 
 var (
 	// Where a template or a handler names a message, and where it puts its name together.
-	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|either)\s+|\b(?:say|find|either|count)\()"([a-z][a-z0-9_.]*)"`)
+	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|tOr)\s+|\b(?:text|lookup|textOr|plural)\()"([a-z][a-z0-9_.]*)"`)
 	messagePart = regexp.MustCompile(`"((?:[a-z0-9_]+\.)+)(?:%[sd]((?:\.[a-z]+)?))?"`)
 )
 
 // TestMessages: every message that is named exists, and every message that exists is named.
 func TestMessages(t *testing.T) {
-	words, err := readCatalogue()
+	messages, err := readCatalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantQuotaPages(t, words)
+	wantQuotaPages(t, messages)
 	source := sourceText(t)
 	used := map[string]bool{}
 	for _, found := range messageKey.FindAllStringSubmatch(source, -1) {
@@ -42,14 +42,14 @@ func TestMessages(t *testing.T) {
 		if strings.HasSuffix(key, ".") {
 			continue // a family, below
 		}
-		if strings.Contains(found[0], "tn ") || strings.Contains(found[0], "count(") {
+		if strings.Contains(found[0], "tn ") || strings.Contains(found[0], "plural(") {
 			used[key+".one"], used[key+".other"] = true, true
 			continue
 		}
 		used[key] = true
 	}
 	for key := range used {
-		if _, ok := words[key]; !ok {
+		if _, ok := messages[key]; !ok {
 			t.Errorf("there is no message %q", key)
 		}
 	}
@@ -57,11 +57,11 @@ func TestMessages(t *testing.T) {
 	for _, found := range messagePart.FindAllStringSubmatch(source, -1) {
 		families = append(families, found[1])
 	}
-	families = append(families, "said.") // whatever a handler or an address names
+	families = append(families, "flash.") // whatever a handler or an address names
 	if len(used) < 80 || len(families) < 8 {
 		t.Fatalf("only %d keys and %d families were found", len(used), len(families))
 	}
-	for key, text := range words {
+	for key, text := range messages {
 		known := used[key]
 		for _, family := range families {
 			known = known || strings.HasPrefix(key, family)
@@ -190,7 +190,7 @@ func bodyOf(t *testing.T, response *http.Response) string {
 func TestAFailureHasItsPage(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
-	c.routes = append(c.routes, route{method: http.MethodGet, path: "/panic", public: true, serve: func(*visit) error { panic("a secret cause") }})
+	c.routes = append(c.routes, route{method: http.MethodGet, path: "/panic", public: true, serve: func(*request) error { panic("a secret cause") }})
 	serve := func(path string) (Served, *httptest.ResponseRecorder) {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		request.AddCookie(&http.Cookie{Name: secureCookie, Value: "qs_unknown"})

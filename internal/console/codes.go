@@ -121,8 +121,8 @@ var suggestedCodes = sync.OnceValue(func() []suggestions { //nolint:gochecknoglo
 
 // How many codes a form is offered for what was typed, and how many the page of a list shows.
 const (
-	fewCodes  = 40
-	manyCodes = 500
+	maxSuggestedCodes = 40
+	maxListedCodes    = 500
 )
 
 // codesPage is what the page of a code list shows.
@@ -134,33 +134,33 @@ type codesPage struct {
 }
 
 // showCodes shows the codes of a list that a text finds, or offers them to the field in which it is typed.
-func (v *visit) showCodes() error {
-	name := v.values["list"]
+func (req *request) showCodes() error {
+	name := req.values["list"]
 	list, known := codeLists[name]
 	if !known {
 		return &problem{status: http.StatusNotFound}
 	}
-	query := v.r.URL.Query()
+	query := req.r.URL.Query()
 	p := codesPage{List: name, Search: cmp.Or(query.Get("q"), query.Get(itemPrefix+"unit_code"))}
 	if !storable(p.Search) || len(p.Search) > maxSearch {
 		p.Search = ""
 	}
-	if v.fragment() {
-		p.Codes = list.find(p.Search, fewCodes)
-		return v.part("codes", "options", p.Codes)
+	if req.isFragment() {
+		p.Codes = list.find(p.Search, maxSuggestedCodes)
+		return req.part("codes", "options", p.Codes)
 	}
-	p.Codes = list.find(p.Search, manyCodes+1)
-	if p.Cut = len(p.Codes) > manyCodes; p.Cut {
-		p.Codes = p.Codes[:manyCodes]
+	p.Codes = list.find(p.Search, maxListedCodes+1)
+	if p.Cut = len(p.Codes) > maxListedCodes; p.Cut {
+		p.Codes = p.Codes[:maxListedCodes]
 	}
-	title, err := v.pages.words.say("codes." + name)
+	title, err := req.pages.messages.text("codes." + name)
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusOK, "codes", shown{Title: title, Section: "invoices", Body: p})
+	return req.page(http.StatusOK, "codes", pageData{Title: title, Section: "invoices", Body: p})
 }
 
 // unitName is the name of a unit of measure, or its code where that has none; "" for none.
 func unitName(code *string) string {
-	return cmp.Or(codeLists[unitCodes].name(optional(code)), optional(code))
+	return cmp.Or(codeLists[unitCodes].name(deref(code)), deref(code))
 }

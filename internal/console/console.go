@@ -46,8 +46,8 @@ type Console struct {
 	origins    *http.CrossOriginProtection
 	calls      *account.CallLimiter
 	largePages *fairlimit.Limiter[store.ID]
-	buffers    buffers
-	packers    packers
+	buffers    bufferPool
+	gzip       gzipPool
 }
 
 // New makes a console. It fails when a template or a message cannot be read, so that a page that cannot be made is a
@@ -59,11 +59,11 @@ func New(config Config) (*Console, error) {
 	if c.assets, err = newAssets(); err != nil {
 		return nil, err
 	}
-	words, err := readCatalogue()
+	messages, err := readCatalogue()
 	if err != nil {
 		return nil, err
 	}
-	c.pages, err = newTemplates(words, c.assets)
+	c.pages, err = newTemplates(messages, c.assets)
 	return c, err
 }
 
@@ -99,7 +99,7 @@ type Served struct {
 }
 
 // noRoute stands for paths that are none, which are the caller's text.
-const noRoute = "console"
+const unknownRoute = "console"
 
 // Serve answers one request. source is the caller's address, for the limits of the login. Nothing is written before an
 // answer is complete.
@@ -113,14 +113,14 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 	if !known && !wantsPage(r) {
 		return Served{}
 	}
-	v := &visit{Console: c, w: w, r: r, source: source, admission: admission, values: values}
-	defer v.leaveLarge()
-	served := Served{Answered: true, Route: noRoute}
+	req := &request{Console: c, w: w, r: r, source: source, admission: admission, values: values}
+	defer req.releaseLargePage()
+	served := Served{Answered: true, Route: unknownRoute}
 	if found != nil {
 		served.Route = found.path
 	}
-	served.Err = c.guarded(v, found, known)
-	served.Account, served.User = v.session.Account.ID, v.session.User
+	served.Err = c.serveRecovered(req, found, known)
+	served.Account, served.User = req.session.Account.ID, req.session.User
 	return served
 }
 
@@ -131,56 +131,56 @@ func wantsPage(r *http.Request) bool {
 
 // guarded takes a request to its page and a failure to its own. A panic costs this request alone. It returns the
 // failures that are ours.
-func (c *Console) guarded(v *visit, found *route, known bool) (err error) {
-	secureHeaders(v.w.Header())
+func (c *Console) serveRecovered(req *request, found *route, known bool) (err error) {
+	secureHeaders(req.w.Header())
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = v.fail(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+			err = req.answerError(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
 		}
 	}()
-	if err := c.run(v, found, known); err != nil {
-		return v.fail(err)
+	if err := c.dispatch(req, found, known); err != nil {
+		return req.answerError(err)
 	}
 	return nil
 }
 
 // run refuses in this order: another site's form, nothing there, nobody logged in, too many requests, a password that has
 // to be changed first.
-func (c *Console) run(v *visit, found *route, known bool) error {
-	if err := c.origins.Check(v.r); err != nil {
+func (c *Console) dispatch(req *request, found *route, known bool) error {
+	if err := c.origins.Check(req.r); err != nil {
 		return &problem{status: http.StatusForbidden, cause: err}
 	}
-	if err := v.authenticate(); err != nil {
+	if err := req.authenticate(); err != nil {
 		return err
 	}
-	if err := v.admission.Enter(v.r.Context()); err != nil {
+	if err := req.admission.Enter(req.r.Context()); err != nil {
 		return err
 	}
 	if found == nil && known {
-		v.w.Header().Set("Allow", allowed(c.routes, v.r.URL.EscapedPath()))
+		req.w.Header().Set("Allow", allowed(c.routes, req.r.URL.EscapedPath()))
 		return &problem{status: http.StatusMethodNotAllowed}
 	}
 	if found == nil {
 		return &problem{status: http.StatusNotFound}
 	}
-	if v.session.Tenant == nil && !found.public {
+	if req.session.Tenant == nil && !found.public {
 		if found.large {
-			return v.keep()
+			return req.preserveForm()
 		}
-		return v.toLogin()
+		return req.redirectToLogin()
 	}
-	if v.session.Tenant != nil {
-		if _, err := c.calls.Spend(v.session.Digest); err != nil {
+	if req.session.Tenant != nil {
+		if _, err := c.calls.Spend(req.session.Digest); err != nil {
 			return err
 		}
 	}
-	if v.session.PasswordChangeRequired && !found.public && !found.always {
-		return v.toPassword()
+	if req.session.PasswordChangeRequired && !found.public && !found.always {
+		return req.redirectToPassword()
 	}
-	if err := v.readForm(found); err != nil {
+	if err := req.readForm(found); err != nil {
 		return err
 	}
-	return found.serve(v)
+	return found.serve(req)
 }
 
 // policy is the content security policy of every page: its own scripts, styles and pictures, and nothing else.

@@ -46,25 +46,25 @@ func (f creditForm) chosen() []int {
 // json is the credit note that the API would have been sent.
 func (f creditForm) json(invoiceID string) []byte {
 	var out jsonObject
-	out.words("invoice_id", invoiceID)
-	out.words("credit_note_number", f.Number)
-	out.words("issue_date", f.IssueDate)
-	out.words("reason", f.Reason)
-	out.words("kind", f.Kind)
+	out.addText("invoice_id", invoiceID)
+	out.addText("credit_note_number", f.Number)
+	out.addText("issue_date", f.IssueDate)
+	out.addText("reason", f.Reason)
+	out.addText("kind", f.Kind)
 	if f.Kind != string(api.CreditFull) {
 		var items [][]byte
 		for _, position := range f.chosen() {
 			var item jsonObject
-			item.raw("position", strconv.AppendInt(nil, int64(position), 10))
-			item.number("quantity", f.Quantities[position])
-			item.number("net_amount", f.Amounts[position])
-			items = append(items, item.bytes())
+			item.addRaw("position", strconv.AppendInt(nil, int64(position), 10))
+			item.addNumber("quantity", f.Quantities[position])
+			item.addNumber("net_amount", f.Amounts[position])
+			items = append(items, item.encoded())
 		}
 		if len(items) > 0 { // the domain says that a partial credit note needs some
-			out.raw("items", jsonArray(items))
+			out.addRaw("items", jsonArray(items))
 		}
 	}
-	return out.bytes()
+	return out.encoded()
 }
 
 // credits is the API's decoder of credit notes.
@@ -136,40 +136,40 @@ type creditSums struct {
 var creditFields = []string{"invoice_id", "credit_note_number", "issue_date", "reason", "kind", "items"} //nolint:gochecknoglobals // a constant list
 
 // credited reads an invoice with its live credits, once there is room for its page.
-func (v *visit) credited(id store.ID) (store.Invoice, []invoice.Credit, error) {
-	if err := v.admitInvoice(id); err != nil {
+func (req *request) creditedInvoice(id store.ID) (store.Invoice, []invoice.Credit, error) {
+	if err := req.acquireForInvoice(id); err != nil {
 		return store.Invoice{}, nil, err
 	}
-	return v.session.Tenant.CreditedInvoice(v.r.Context(), id)
+	return req.session.Tenant.CreditedInvoice(req.r.Context(), id)
 }
 
 // remaining is an invoice with what is left of it.
-func (v *visit) remaining(id store.ID) (store.Invoice, invoice.Remaining, error) {
-	found, live, err := v.credited(id)
+func (req *request) remaining(id store.ID) (store.Invoice, invoice.Remaining, error) {
+	found, live, err := req.creditedInvoice(id)
 	if err != nil {
 		return found, invoice.Remaining{}, err
 	}
 	return found, invoice.Remain(&found.Draft, live), nil
 }
 
-func (v *visit) newCredit() error {
-	id, err := v.id("invoice")
+func (req *request) newCredit() error {
+	id, err := req.id("invoice")
 	if err != nil {
 		return err
 	}
-	found, remaining, err := v.remaining(id)
+	found, remaining, err := req.remaining(id)
 	if err != nil {
 		return err
 	}
 	form := readCreditForm(nil, len(found.Draft.Items))
-	form.IssueDate, form.Kind = v.today().Format(time.DateOnly), string(api.CreditPartial)
-	return v.answerCredit(http.StatusOK, found, remaining, form, api.Faults{}, creditSums{})
+	form.IssueDate, form.Kind = req.today().Format(time.DateOnly), string(api.CreditPartial)
+	return req.answerCredit(http.StatusOK, found, remaining, form, api.Faults{}, creditSums{})
 }
 
 // answerCredit answers with the form of a credit note.
-func (v *visit) answerCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
+func (req *request) answerCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
 	d := &found.Draft
-	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: optional(d.InvoiceNumber), Currency: optional(d.Currency), Form: form, Remaining: remaining,
+	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: deref(d.InvoiceNumber), Currency: deref(d.Currency), Form: form, Remaining: remaining,
 		Left: grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0, Notes: map[string]fieldNotes{}}
 	for _, path := range creditFields {
 		p.Notes[path] = newNotes(path, faults[path])
@@ -181,7 +181,7 @@ func (v *visit) answerCredit(status int, found store.Invoice, remaining invoice.
 	for n := range d.Items {
 		path := "items[" + strconv.Itoa(n) + "]"
 		left := remaining.Lines[n]
-		line := creditLine{Number: n + 1, Name: optional(d.Items[n].Name), Unit: unitName(d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
+		line := creditLine{Number: n + 1, Name: deref(d.Items[n].Name), Unit: unitName(d.Items[n].UnitCode), Left: grouped(string(left.Quantity)), LeftNet: grouped(string(left.NetAmount)),
 			Quantity: form.Quantities[n], Amount: form.Amounts[n], Computable: left.NetAmount != "", QuantityNotes: newNotes(path+".quantity", faults[path+".quantity"]),
 			AmountNotes: newNotes(path+".net_amount", faults[path+".net_amount"]), LineNotes: newNotes(path, slices.Concat(faults[path], faults[path+".position"]))}
 		for _, notes := range []fieldNotes{line.LineNotes, line.QuantityNotes, line.AmountNotes} {
@@ -192,53 +192,53 @@ func (v *visit) answerCredit(status int, found store.Invoice, remaining invoice.
 		p.Lines = append(p.Lines, line)
 		p.Nothing = p.Nothing && strings.Trim(string(left.NetAmount)+string(left.Quantity), "-0.") == ""
 	}
-	title, err := v.pages.words.say("credit.new", p.InvoiceNumber)
+	title, err := req.pages.messages.text("credit.new", p.InvoiceNumber)
 	if err != nil {
 		return err
 	}
-	return v.page(status, "credit_form", shown{Title: title, Section: "credits", Body: p})
+	return req.page(status, "credit_form", pageData{Title: title, Section: "credits", Body: p})
 }
 
 // createCredit stores what was typed as a credit note of its invoice.
-func (v *visit) createCredit() error {
-	id, err := v.id("invoice")
+func (req *request) createCredit() error {
+	id, err := req.id("invoice")
 	if err != nil {
 		return err
 	}
-	if v.form.Get("do") == doKeep {
-		found, remaining, err := v.remaining(id)
+	if req.form.Get("do") == doKeep {
+		found, remaining, err := req.remaining(id)
 		if err != nil {
 			return err
 		}
-		return v.answerCredit(http.StatusOK, found, remaining, readCreditForm(v.form, len(found.Draft.Items)), api.Faults{}, creditSums{})
+		return req.answerCredit(http.StatusOK, found, remaining, readCreditForm(req.form, len(found.Draft.Items)), api.Faults{}, creditSums{})
 	}
-	if err := v.admitInvoice(id); err != nil {
+	if err := req.acquireForInvoice(id); err != nil {
 		return err
 	}
 	var form creditForm
 	var faults api.Faults
-	created, err := v.session.Tenant.CreateCreditNote(v.r.Context(), id, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
-		form = readCreditForm(v.form, len(draft.Items))
+	created, err := req.session.Tenant.CreateCreditNote(req.r.Context(), id, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+		form = readCreditForm(req.form, len(draft.Items))
 		request, credit, found, err := form.credit(id.String(), draft, live)
 		if err != nil {
 			return store.NewCreditNote{}, err
 		}
 		if faults = found; len(faults) > 0 {
-			return store.NewCreditNote{}, errFaults
+			return store.NewCreditNote{}, errFormFaults
 		}
 		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason, Credit: credit}, nil
 	})
 	if len(faults) > 0 {
-		found, remaining, err := v.remaining(id)
+		found, remaining, err := req.remaining(id)
 		if err != nil {
 			return err
 		}
-		return v.answerCredit(http.StatusUnprocessableEntity, found, remaining, form, faults, creditSums{})
+		return req.answerCredit(http.StatusUnprocessableEntity, found, remaining, form, faults, creditSums{})
 	}
 	if err != nil {
 		return err
 	}
-	return v.redirect(said("/credit-notes/"+created.ID.String(), "good.credited"))
+	return req.redirect(withFlash("/credit-notes/"+created.ID.String(), "good.credited"))
 }
 
 // creditCheck is what is said of a credit note while somebody types.
@@ -248,16 +248,16 @@ type creditCheck struct {
 }
 
 // checkCredit says what the server makes of what was typed; nothing is stored.
-func (v *visit) checkCredit() error {
-	id, err := v.id("invoice")
+func (req *request) checkCredit() error {
+	id, err := req.id("invoice")
 	if err != nil {
 		return err
 	}
-	found, live, err := v.credited(id)
+	found, live, err := req.creditedInvoice(id)
 	if err != nil {
 		return err
 	}
-	form := readCreditForm(v.form, len(found.Draft.Items))
+	form := readCreditForm(req.form, len(found.Draft.Items))
 	// Number, date and reason are not there yet while somebody chooses lines, and say nothing about the amounts.
 	asked := form
 	asked.Number, asked.IssueDate, asked.Reason = "-", "2000-01-01", "-"
@@ -265,7 +265,7 @@ func (v *visit) checkCredit() error {
 	if err != nil {
 		return err
 	}
-	p := creditCheck{Sums: creditSums{Currency: optional(found.Draft.Currency)}}
+	p := creditCheck{Sums: creditSums{Currency: deref(found.Draft.Currency)}}
 	if len(faults) == 0 {
 		p.Sums.Total = grouped(string(credit.Total))
 		p.Sums.Left = grouped(string(invoice.Remain(&found.Draft, append(live, credit)).Total))
@@ -275,16 +275,16 @@ func (v *visit) checkCredit() error {
 	}
 	add := func(path string, list []api.Fault) {
 		notes := newNotes(path, list)
-		notes.Apart = true
+		notes.OutOfBand = true
 		p.Notes = append(p.Notes, notes)
 	}
 	add("kind", faults["kind"])
 	add("items", faults["items"])
-	for n := range min(len(found.Draft.Items), maxNoted) {
+	for n := range min(len(found.Draft.Items), maxAnnotatedLines) {
 		path := "items[" + strconv.Itoa(n) + "]"
 		add(path, slices.Concat(faults[path], faults[path+".position"]))
 		add(path+".quantity", faults[path+".quantity"])
 		add(path+".net_amount", faults[path+".net_amount"])
 	}
-	return v.part("credit_form", "check", p)
+	return req.part("credit_form", "check", p)
 }

@@ -11,13 +11,13 @@ import (
 
 func creditRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/credit-notes", serve: (*visit).listCredits},
-		{method: http.MethodGet, path: "/credit-notes/{credit}", serve: (*visit).showCredit},
-		{method: http.MethodGet, path: "/credit-notes/{credit}/print", serve: (*visit).printCredit},
-		{method: http.MethodPost, path: "/credit-notes/{credit}/void", serve: (*visit).voidCredit},
-		{method: http.MethodGet, path: "/invoices/{invoice}/credit", serve: (*visit).newCredit},
-		{method: http.MethodPost, path: "/invoices/{invoice}/credit", serve: (*visit).createCredit, large: true},
-		{method: http.MethodPost, path: "/invoices/{invoice}/credit/check", serve: (*visit).checkCredit, large: true},
+		{method: http.MethodGet, path: "/credit-notes", serve: (*request).listCredits},
+		{method: http.MethodGet, path: "/credit-notes/{credit}", serve: (*request).showCredit},
+		{method: http.MethodGet, path: "/credit-notes/{credit}/print", serve: (*request).printCredit},
+		{method: http.MethodPost, path: "/credit-notes/{credit}/void", serve: (*request).voidCredit},
+		{method: http.MethodGet, path: "/invoices/{invoice}/credit", serve: (*request).newCredit},
+		{method: http.MethodPost, path: "/invoices/{invoice}/credit", serve: (*request).createCredit, large: true},
+		{method: http.MethodPost, path: "/invoices/{invoice}/credit/check", serve: (*request).checkCredit, large: true},
 	}
 }
 
@@ -46,9 +46,9 @@ func (creditFilters) States() []string { return creditStates }
 var creditStates = []string{"live", "void"} //nolint:gochecknoglobals // a constant list
 
 // creditFilters reads the filters. What is no choice is left out: an address may be typed.
-func (v *visit) creditFilters() creditFilters {
-	query := v.r.URL.Query()
-	f := creditFilters{Search: v.search()}
+func (req *request) creditFilters() creditFilters {
+	query := req.r.URL.Query()
+	f := creditFilters{Search: req.search()}
 	if state := query.Get("state"); slices.Contains(creditStates, state) {
 		f.State = state
 	}
@@ -84,17 +84,17 @@ func (r creditRow) Total() string { return grouped(string(r.TotalAmount)) }
 // Live tells that it counts against its invoice.
 func (r creditRow) Live() bool { return r.VoidedAt == nil }
 
-func (v *visit) listCredits() error {
-	ctx := v.r.Context()
-	paging := v.paging()
+func (req *request) listCredits() error {
+	ctx := req.r.Context()
+	paging := req.paging()
 	var filter store.CreditNoteFilter
 	var p creditsPage
-	if wanted := v.r.URL.Query().Get("invoice"); wanted != "" {
+	if wanted := req.r.URL.Query().Get("invoice"); wanted != "" {
 		id, err := store.ParseID(wanted)
 		if err != nil || id.IsZero() {
 			return store.ErrNotFound
 		}
-		numbers, err := v.session.Tenant.InvoiceNumbers(ctx, []store.ID{id})
+		numbers, err := req.session.Tenant.InvoiceNumbers(ctx, []store.ID{id})
 		if err != nil {
 			return err
 		}
@@ -104,48 +104,48 @@ func (v *visit) listCredits() error {
 		}
 		filter.Invoice, p.Of, p.Invoice = &id, number, id.String()
 	}
-	p.Filters = v.creditFilters()
-	found, err := v.creditNotes(filter, p.Filters, paging)
+	p.Filters = req.creditFilters()
+	found, err := req.creditNotes(filter, p.Filters, paging)
 	if err != nil {
 		return err
 	}
 	paging.Total = found.Total
-	rows, err := v.creditRows(found.CreditNotes)
+	rows, err := req.creditRows(found.CreditNotes)
 	if err != nil {
 		return err
 	}
-	count, err := v.pages.words.count("credits.count", found.Total)
+	count, err := req.pages.messages.plural("credits.count", found.Total)
 	if err != nil {
 		return err
 	}
-	if p.Rows, err = v.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filtered: p.Filters.Active()}, listPace, count); err != nil {
+	if p.Rows, err = req.livePart("credits", "rows", creditRows{Rows: rows, Paging: paging, Filtered: p.Filters.Active()}, listPollInterval, count); err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("credits", p.Rows)
+	if req.isFragment() {
+		return req.answerLive("credits", p.Rows)
 	}
-	title, err := v.pages.words.say("credits.title")
+	title, err := req.pages.messages.text("credits.title")
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusOK, "credits", shown{Title: title, Section: "credits", Body: p})
+	return req.page(http.StatusOK, "credits", pageData{Title: title, Section: "credits", Body: p})
 }
 
 // creditNotes reads a page of the list.
-func (v *visit) creditNotes(of store.CreditNoteFilter, filters creditFilters, at paging) (store.CreditNotePage, error) {
+func (req *request) creditNotes(of store.CreditNoteFilter, filters creditFilters, at paging) (store.CreditNotePage, error) {
 	if filters.Active() {
-		return v.session.Tenant.SearchCreditNotes(v.r.Context(), filters.search(of), at.Page, at.PerPage)
+		return req.session.Tenant.SearchCreditNotes(req.r.Context(), filters.search(of), at.Page, at.PerPage)
 	}
-	return v.session.Tenant.CreditNotes(v.r.Context(), of, at.Page, at.PerPage)
+	return req.session.Tenant.CreditNotes(req.r.Context(), of, at.Page, at.PerPage)
 }
 
 // creditRows makes the rows of a list, with one query for the numbers of all their invoices.
-func (v *visit) creditRows(notes []store.CreditNoteRow) ([]creditRow, error) {
+func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error) {
 	ids := make([]store.ID, 0, len(notes))
 	for _, n := range notes {
 		ids = append(ids, n.Invoice)
 	}
-	numbers, err := v.session.Tenant.InvoiceNumbers(v.r.Context(), ids)
+	numbers, err := req.session.Tenant.InvoiceNumbers(req.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -171,20 +171,20 @@ type creditedLine struct {
 }
 
 // creditPage reads the credit note that the path names, and the invoice that it credits.
-func (v *visit) creditPage() (creditPage, store.Invoice, error) {
-	id, err := v.id("credit")
+func (req *request) creditPage() (creditPage, store.Invoice, error) {
+	id, err := req.id("credit")
 	if err != nil {
 		return creditPage{}, store.Invoice{}, err
 	}
-	found, err := v.session.Tenant.CreditNote(v.r.Context(), id)
+	found, err := req.session.Tenant.CreditNote(req.r.Context(), id)
 	if err != nil {
 		return creditPage{}, store.Invoice{}, err
 	}
-	credited, remaining, err := v.remaining(found.Invoice)
+	credited, remaining, err := req.remaining(found.Invoice)
 	if err != nil {
 		return creditPage{}, store.Invoice{}, err
 	}
-	p := creditPage{creditRow: creditRow{CreditNote: found.Wire(), InvoiceNumber: optional(credited.Draft.InvoiceNumber)}, Left: grouped(string(remaining.Total))}
+	p := creditPage{creditRow: creditRow{CreditNote: found.Wire(), InvoiceNumber: deref(credited.Draft.InvoiceNumber)}, Left: grouped(string(remaining.Total))}
 	for _, item := range p.Items {
 		line := creditedLine{CreditNoteItem: item, Unit: unitName(item.UnitCode)}
 		if item.NetAmount != nil {
@@ -195,22 +195,22 @@ func (v *visit) creditPage() (creditPage, store.Invoice, error) {
 	return p, credited, nil
 }
 
-func (v *visit) showCredit() error {
-	p, _, err := v.creditPage()
+func (req *request) showCredit() error {
+	p, _, err := req.creditPage()
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusOK, "credit", shown{Title: p.CreditNoteNumber, Section: "credits", Body: p})
+	return req.page(http.StatusOK, "credit", pageData{Title: p.CreditNoteNumber, Section: "credits", Body: p})
 }
 
 // voidCredit voids a credit note, which may be void already: a press on a page that is no longer true asks for nothing else.
-func (v *visit) voidCredit() error {
-	id, err := v.id("credit")
+func (req *request) voidCredit() error {
+	id, err := req.id("credit")
 	if err != nil {
 		return err
 	}
-	if _, err := v.session.Tenant.VoidCreditNote(v.r.Context(), id); err != nil {
+	if _, err := req.session.Tenant.VoidCreditNote(req.r.Context(), id); err != nil {
 		return err
 	}
-	return v.redirect(said("/credit-notes/"+url.PathEscape(id.String()), "good.voided"))
+	return req.redirect(withFlash("/credit-notes/"+url.PathEscape(id.String()), "good.voided"))
 }

@@ -11,17 +11,17 @@ import (
 
 // deleteDraft deletes a draft in the version that somebody has seen. What cannot be deleted, or is not what was seen, is
 // shown as it is.
-func (v *visit) deleteDraft() error {
-	id, err := v.id("invoice")
+func (req *request) deleteDraft() error {
+	id, err := req.id("invoice")
 	if err != nil {
 		return err
 	}
-	seen := v.form.Get("version")
-	err = v.session.Tenant.DeleteInvoice(v.r.Context(), id, func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
+	seen := req.form.Get("version")
+	err = req.session.Tenant.DeleteInvoice(req.r.Context(), id, func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
 	var key string
 	switch {
 	case err == nil:
-		return v.redirect(said("/invoices", "good.deleted"))
+		return req.redirect(withFlash("/invoices", "good.deleted"))
 	case errors.Is(err, store.ErrNotEditable):
 		key = "bad.kept"
 	case errors.Is(err, store.ErrVersion):
@@ -29,9 +29,9 @@ func (v *visit) deleteDraft() error {
 	default:
 		return err
 	}
-	told := v.pages.notice(key)
-	if told == nil {
+	flash := req.pages.notice(key)
+	if flash == nil {
 		return fmt.Errorf("console: no message said.%s", key)
 	}
-	return v.answerInvoice(http.StatusConflict, id, told)
+	return req.answerInvoice(http.StatusConflict, id, flash)
 }

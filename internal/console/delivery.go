@@ -21,13 +21,13 @@ type deliveryPage struct {
 	// Attempts are all, newest first.
 	Attempts []attemptRow
 	// Body is the event's body with line breaks, Size the length of the bytes that are sent.
-	Body  string
-	Size  int
-	About about
+	Body    string
+	Size    int
+	Subject eventSubject
 }
 
 // about is what an event is about.
-type about struct {
+type eventSubject struct {
 	// Invoice and Incoming are identifiers, "" for none.
 	Invoice, Incoming string
 	// Name is what it is called: the number of the invoice, or the provider's identifier of the purchase document.
@@ -47,53 +47,53 @@ type attemptRow struct {
 
 // How often the page of a delivery asks what is new: while it is on its way, and otherwise.
 const (
-	deliveryPace      = time.Second
-	deliveryQuietPace = 10 * time.Second
+	deliveryPollInterval      = time.Second
+	deliveryQuietPollInterval = 10 * time.Second
 )
 
-func (v *visit) showDelivery() error {
-	id, err := v.id("delivery")
+func (req *request) showDelivery() error {
+	id, err := req.id("delivery")
 	if err != nil {
 		return err
 	}
-	found, err := v.session.Tenant.Delivery(v.r.Context(), id)
+	found, err := req.session.Tenant.Delivery(req.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return v.answerDelivery(http.StatusOK, found, nil)
+	return req.answerDelivery(http.StatusOK, found, nil)
 }
 
 // answerDelivery answers with the page of a delivery, under a notice or without one.
-func (v *visit) answerDelivery(status int, found store.DeliveryRecord, told *notice) error {
-	p, err := v.deliveryPage(found)
+func (req *request) answerDelivery(status int, found store.DeliveryRecord, flash *notice) error {
+	p, err := req.deliveryPage(found)
 	if err != nil {
 		return err
 	}
-	pace := deliveryQuietPace
+	interval := deliveryQuietPollInterval
 	if p.State == api.DeliveryPending {
-		pace = deliveryPace
+		interval = deliveryPollInterval
 	}
-	say, err := v.pages.words.say("delivery." + string(p.State) + ".text")
+	say, err := req.pages.messages.text("delivery." + string(p.State) + ".text")
 	if err != nil {
 		return err
 	}
-	part, err := v.livePart("delivery", "delivery-body", p, pace, say)
+	part, err := req.livePart("delivery", "delivery-body", p, interval, say)
 	if err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("delivery", part)
+	if req.isFragment() {
+		return req.answerLive("delivery", part)
 	}
-	title, err := v.pages.words.say("delivery.title")
+	title, err := req.pages.messages.text("delivery.title")
 	if err != nil {
 		return err
 	}
-	return v.page(status, "delivery", shown{Title: title, Section: "webhooks", Notice: told, Body: part})
+	return req.page(status, "delivery", pageData{Title: title, Section: "webhooks", Notice: flash, Body: part})
 }
 
 // deliveryPage reads what belongs to a delivery.
-func (v *visit) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
-	ctx, tenant := v.r.Context(), v.session.Tenant
+func (req *request) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
+	ctx, tenant := req.r.Context(), req.session.Tenant
 	p := deliveryPage{Delivery: found.Wire()}
 	subscription, err := tenant.Subscription(ctx, found.Subscription)
 	if err != nil {
@@ -109,7 +109,7 @@ func (v *visit) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
 	for n, attempt := range slices.Backward(attempts) {
 		row := attemptRow{Attempt: attempt, Ordinal: n + 1}
 		row.Arrived = row.HTTPStatus != nil && *row.HTTPStatus >= 200 && *row.HTTPStatus <= 299
-		if row.Took, err = duration(v.pages.words, found.History[n].Duration); err != nil {
+		if row.Took, err = duration(req.pages.messages, found.History[n].Duration); err != nil {
 			return p, err
 		}
 		p.Attempts = append(p.Attempts, row)
@@ -119,15 +119,15 @@ func (v *visit) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
 		return p, fmt.Errorf("stored event %s: %w", event.ID, err)
 	}
 	p.Body = pretty.String()
-	p.About, err = aboutOf(event)
+	p.Subject, err = subjectOf(event)
 	return p, err
 }
 
 // aboutOf reads what an event is about.
-func aboutOf(event store.Event) (about, error) {
+func subjectOf(event store.Event) (eventSubject, error) {
 	envelope, err := event.Envelope()
 	if err != nil {
-		return about{}, err
+		return eventSubject{}, err
 	}
 	var payload struct {
 		InvoiceID          string `json:"invoice_id"`
@@ -136,53 +136,53 @@ func aboutOf(event store.Event) (about, error) {
 		ProviderDocumentID string `json:"provider_document_id"`
 	}
 	if err := json.Unmarshal(envelope.Payload, &payload); err != nil {
-		return about{}, fmt.Errorf("stored event %s: %w", event.ID, err)
+		return eventSubject{}, fmt.Errorf("stored event %s: %w", event.ID, err)
 	}
 	switch envelope.ResourceType {
 	case api.ResourceSubmission:
-		return about{Invoice: payload.InvoiceID, Name: payload.InvoiceNumber}, nil
+		return eventSubject{Invoice: payload.InvoiceID, Name: payload.InvoiceNumber}, nil
 	case api.ResourceIncomingInvoice:
-		return about{Incoming: payload.IncomingInvoiceID, Name: payload.ProviderDocumentID}, nil
+		return eventSubject{Incoming: payload.IncomingInvoiceID, Name: payload.ProviderDocumentID}, nil
 	}
-	return about{}, nil
+	return eventSubject{}, nil
 }
 
 // Waiting tells that it is on its way, so that asking for it only ends the wait for the next attempt.
 func (p deliveryPage) Waiting() bool { return p.State == api.DeliveryPending }
 
 // redeliver asks for a delivery again: the same event under the same identifier.
-func (v *visit) redeliver() error {
-	id, err := v.id("delivery")
+func (req *request) redeliver() error {
+	id, err := req.id("delivery")
 	if err != nil {
 		return err
 	}
-	again, err := v.session.Tenant.Redeliver(v.r.Context(), id)
+	again, err := req.session.Tenant.Redeliver(req.r.Context(), id)
 	if errors.Is(err, store.ErrInactive) {
-		found, err := v.session.Tenant.Delivery(v.r.Context(), id)
+		found, err := req.session.Tenant.Delivery(req.r.Context(), id)
 		if err != nil {
 			return err
 		}
-		return v.answerDelivery(http.StatusConflict, found, v.pages.notice("bad.inactive"))
+		return req.answerDelivery(http.StatusConflict, found, req.pages.notice("bad.inactive"))
 	}
 	if err != nil {
 		return err
 	}
-	return v.redirect(said("/webhooks/deliveries/"+again.ID.String(), "good.redelivered"))
+	return req.redirect(withFlash("/webhooks/deliveries/"+again.ID.String(), "good.redelivered"))
 }
 
 // downloadEvent answers with the exact bytes that every attempt of a delivery sends, as an attachment.
-func (v *visit) downloadEvent() error {
-	id, err := v.id("delivery")
+func (req *request) downloadEvent() error {
+	id, err := req.id("delivery")
 	if err != nil {
 		return err
 	}
-	found, err := v.session.Tenant.Delivery(v.r.Context(), id)
+	found, err := req.session.Tenant.Delivery(req.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	event, err := v.session.Tenant.Event(v.r.Context(), found.Event)
+	event, err := req.session.Tenant.Event(req.r.Context(), found.Event)
 	if err != nil {
 		return err
 	}
-	return v.attachment("event-"+event.ID.String()+".json", event.Body)
+	return req.attachment("event-"+event.ID.String()+".json", event.Body)
 }

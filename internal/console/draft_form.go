@@ -19,11 +19,11 @@ import (
 type fieldKind int
 
 const (
-	wordsField  fieldKind = iota
-	linesField            // a text that may have several lines
-	numberField           // a decimal, kept digit for digit
-	dateField             // YYYY-MM-DD
-	timeField             // HH:MM
+	textField      fieldKind = iota
+	multilineField           // a text that may have several lines
+	numberField              // a decimal, kept digit for digit
+	dateField                // YYYY-MM-DD
+	timeField                // HH:MM
 )
 
 // fieldSpec is one field of a draft's form. A test compares the tables with the types of package api.
@@ -61,7 +61,7 @@ var draftFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "tax_exchange_rate", kind: numberField, optional: true},
 	{name: "transaction_flags", optional: true},
 	{name: "external_id", optional: true},
-	{name: "note", kind: linesField, optional: true},
+	{name: "note", kind: multilineField, optional: true},
 	{name: "total_amount", kind: numberField, required: true},
 }
 
@@ -74,7 +74,7 @@ var itemFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "vat_category", codes: "tax-categories"},
 	{name: "vat_rate", kind: numberField},
 	{name: "item_code", optional: true},
-	{name: "description", kind: linesField, optional: true},
+	{name: "description", kind: multilineField, optional: true},
 	{name: "base_quantity", kind: numberField, optional: true},
 	{name: "gross_unit_price", kind: numberField, optional: true},
 	{name: "discount_amount", kind: numberField, optional: true},
@@ -122,14 +122,14 @@ func readDraftForm(typed url.Values) draftForm {
 
 // typed is what somebody typed into the field: a form sends CR LF for every line break.
 func (spec fieldSpec) typed(value string) string {
-	if spec.kind == linesField {
+	if spec.kind == multilineField {
 		return strings.ReplaceAll(value, "\r\n", "\n")
 	}
 	return value
 }
 
 // filled is the form without the lines at the end in which nothing stands, the first one excepted.
-func (f draftForm) filled() draftForm {
+func (f draftForm) withoutEmptyLines() draftForm {
 	for len(f.Items) > 1 && emptyLine(f.Items[len(f.Items)-1]) {
 		f.Items = f.Items[:len(f.Items)-1]
 	}
@@ -146,7 +146,7 @@ func emptyLine(item map[string]string) bool {
 }
 
 // formOf is the form that shows a draft; decimals stand as they were given.
-func formOf(d *api.Draft) (draftForm, error) {
+func draftFormOf(d *api.Draft) (draftForm, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return draftForm{}, fmt.Errorf("draft: %w", err)
@@ -188,18 +188,18 @@ func (f draftForm) json() []byte {
 	for n, item := range f.Items {
 		var line jsonObject
 		appendFields(&line, itemFields, item)
-		items[n] = line.bytes()
+		items[n] = line.encoded()
 	}
-	out.raw("items", jsonArray(items))
-	return out.bytes()
+	out.addRaw("items", jsonArray(items))
+	return out.encoded()
 }
 
 func appendFields(out *jsonObject, fields []fieldSpec, typed map[string]string) {
 	for _, field := range fields {
 		if field.kind == numberField {
-			out.number(field.name, typed[field.name])
+			out.addNumber(field.name, typed[field.name])
 		} else {
-			out.words(field.name, typed[field.name])
+			out.addText(field.name, typed[field.name])
 		}
 	}
 }
@@ -209,7 +209,7 @@ var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of 
 
 // draft reads the form as the API reads a draft, with every fault there is.
 func (f draftForm) draft() (api.Draft, api.Faults, error) {
-	body, err := strictjson.Parse(f.filled().json())
+	body, err := strictjson.Parse(f.withoutEmptyLines().json())
 	if err != nil {
 		return api.Draft{}, nil, &problem{status: http.StatusBadRequest, cause: err}
 	}
@@ -219,7 +219,7 @@ func (f draftForm) draft() (api.Draft, api.Faults, error) {
 
 // keepBreaks gives texts whose line breaks alone differ their old ones: a form cannot tell LF from CR LF, and what nobody
 // has changed is not to change.
-func keepBreaks(draft, before *api.Draft) {
+func restoreLineBreaks(draft, before *api.Draft) {
 	known := map[string]*string{}
 	know := func(text *string) {
 		if text != nil {
@@ -262,7 +262,7 @@ type focus struct {
 }
 
 // act does what a button names; known is false when it is none of these, which means to save.
-func (f *draftForm) act(button string) (at focus, known bool) {
+func (f *draftForm) apply(button string) (at focus, known bool) {
 	do, number, _ := strings.Cut(button, ":")
 	line, err := strconv.Atoi(number)
 	inside := err == nil && 0 <= line && line < len(f.Items)
@@ -275,7 +275,7 @@ func (f *draftForm) act(button string) (at focus, known bool) {
 	case do == doKeep:
 		return focus{}, true
 	case do == doTotal:
-		f.takeTotal()
+		f.useCalculatedTotal()
 		return focus{Path: "total_amount"}, true
 	case do == doRemove && inside:
 		f.Items = slices.Delete(f.Items, line, line+1)
@@ -302,7 +302,7 @@ func (f *draftForm) moved(do string, line int) focus {
 }
 
 // takeTotal puts the computed total into the form, if there is one.
-func (f *draftForm) takeTotal() {
+func (f *draftForm) useCalculatedTotal() {
 	draft, _, err := f.draft()
 	if err != nil {
 		return
@@ -314,7 +314,7 @@ func (f *draftForm) takeTotal() {
 
 // copied makes the form of a new invoice of that of another: it has no number yet, is issued today, and is due as many days
 // later as the other one was.
-func (f *draftForm) copied(today time.Time) {
+func (f *draftForm) prepareCopy(today time.Time) {
 	issued, errIssued := time.Parse(time.DateOnly, f.Fields["issue_date"])
 	due, errDue := time.Parse(time.DateOnly, f.Fields["due_date"])
 	f.Fields["invoice_number"], f.Fields["issue_time"], f.Fields["due_date"] = "", "", ""

@@ -41,7 +41,7 @@ func TestFieldTables(t *testing.T) {
 			if date := field.Tag.Get("format") == "date"; date != (spec.kind == dateField) {
 				t.Errorf("%s: date %v", name, date)
 			}
-			if several := field.Tag.Get("text") == "multi"; several != (spec.kind == linesField) {
+			if several := field.Tag.Get("text") == "multi"; several != (spec.kind == multilineField) {
 				t.Errorf("%s: several lines %v", name, several)
 			}
 			if required := field.Tag.Get("required") == "true"; required != spec.required {
@@ -68,11 +68,11 @@ func TestCodes(t *testing.T) {
 		t.Errorf("aed: %v", found)
 	}
 	for text, want := range map[string]string{"hour": "HUR", "Kilowatt hour": "KWH", "c62": "C62", "kilogram": "KGM"} {
-		if found := codeLists[unitCodes].find(text, fewCodes); len(found) == 0 || found[0].Code != want {
+		if found := codeLists[unitCodes].find(text, maxSuggestedCodes); len(found) == 0 || found[0].Code != want {
 			t.Errorf("%s: %v", text, found)
 		}
 	}
-	if found := codeLists[unitCodes].find("", fewCodes); len(found) != fewCodes {
+	if found := codeLists[unitCodes].find("", maxSuggestedCodes); len(found) != maxSuggestedCodes {
 		t.Errorf("%d units are offered", len(found))
 	}
 	for list, codes := range offered() {
@@ -106,7 +106,7 @@ func TestParseFields(t *testing.T) {
 			t.Errorf("%.20q is a form", wrong)
 		}
 	}
-	if unicode(url.Values{"a": {"b", "\xff"}}) || unicode(url.Values{"\xff": {"b"}}) || !unicode(typed) {
+	if validUTF8(url.Values{"a": {"b", "\xff"}}) || validUTF8(url.Values{"\xff": {"b"}}) || !validUTF8(typed) {
 		t.Error("what is UTF-8 and what is not")
 	}
 }
@@ -142,7 +142,7 @@ func TestMoves(t *testing.T) {
 		{"save", "", focus{}, false},
 		{"", "", focus{}, false},
 	} {
-		if at, known := form.act(step.do); at != step.at || known != step.known || names() != step.want {
+		if at, known := form.apply(step.do); at != step.at || known != step.known || names() != step.want {
 			t.Errorf("%s: %q %+v %v", step.do, names(), at, known)
 		}
 	}

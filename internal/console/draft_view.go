@@ -20,25 +20,25 @@ type draftPage struct {
 	// Rejected tells that the provider has rejected what is changed.
 	Rejected bool
 	// Of is the number of the invoice that this one was copied from.
-	Of string
+	CopyOf string
 	// Stale tells that somebody else has changed it meanwhile, and Differs the fields in which what is stored is not what
 	// was typed.
 	Stale   bool
 	Differs []string
 	// Told tells that the fields say what they still need.
-	Told bool
+	ShowMissing bool
 	// More tells that the fields of an invoice which few need are shown.
-	More    bool
-	Fields  map[string]*formField
-	Lines   []formLine
-	LinesAt fieldNotes
-	Sums    draftSums
+	More       bool
+	Fields     map[string]*formField
+	Lines      []formLine
+	ItemsNotes fieldNotes
+	Sums       draftSums
 	// Faults are the paths of the fields at fault, in the order of the form.
 	Faults []string
 	// Full tells that there is no room for another line.
-	Full bool
+	AtMaxLines bool
 	// Acted tells that this form takes the place of another one in the page, about which an answer may still come.
-	Acted bool
+	Swapped bool
 	// FocusAdd tells that the button which adds a line is to be used next.
 	FocusAdd bool
 }
@@ -74,7 +74,7 @@ type fieldNotes struct {
 	// Meaning is the name of the code that was typed.
 	Meaning string
 	// Apart tells that the notes are sent by themselves, to stand in place of the ones in the page.
-	Apart bool
+	OutOfBand bool
 	// Short tells that there is little room for text.
 	Short bool
 }
@@ -96,7 +96,7 @@ type formLine struct {
 	First, Last bool
 	// Action is where the form goes, Focus the button that is to be used next.
 	Action, Focus string
-	Apart         bool
+	OutOfBand     bool
 }
 
 // NoteID is the identifier of the line's amount.
@@ -110,71 +110,71 @@ type draftSums struct {
 	Totals   invoice.Totals
 	Currency string
 	// Gap is the first line that keeps the totals from being computed, from 1; 0 when it is not a line.
-	Gap int
+	IncompleteLine int
 	// Missing and Advice are for submission.
 	Missing []string
 	Advice  []advice
 	// Gaps is how much advice there is about the company's profile, which stands on another page.
-	Gaps int
-	Say  string
+	ProfileAdvice int
+	Announcement  string
 	// Heard is the mark of what a screen reader was told, Fresh that it is something else now.
-	Heard string
-	Fresh bool
+	AnnouncementDigest string
+	Announce           bool
 }
 
 // fewMissing is how many missing fields are listed without being asked for.
-const fewMissing = 8
+const maxListedMissing = 8
 
 // Few tells that what is missing is a short list.
-func (s draftSums) Few() bool { return len(s.Missing) <= fewMissing }
+func (s draftSums) Few() bool { return len(s.Missing) <= maxListedMissing }
 
 // judged is a form with what is to be said of it.
-type judged struct {
-	form    draftForm
-	draft   api.Draft
-	faults  api.Faults
-	missing []string
-	needed  map[string]bool // missing
-	advice  api.Faults
+type checkedForm struct {
+	form      draftForm
+	draft     api.Draft
+	faults    api.Faults
+	missing   []string
+	isMissing map[string]bool // missing
+	advice    api.Faults
 }
 
 // judge checks a form as the API checks a draft.
-func (v *visit) judge(form draftForm) (judged, error) {
+func (req *request) check(form draftForm) (checkedForm, error) {
 	draft, faults, err := form.draft()
 	if err != nil {
-		return judged{}, err
+		return checkedForm{}, err
 	}
-	j := judged{form: form, draft: draft, faults: faults, missing: invoice.Missing(&draft), needed: map[string]bool{}, advice: invoice.Warnings(&draft, v.profile())}
-	for _, path := range j.missing {
-		j.needed[path] = true
+	checked := checkedForm{form: form, draft: draft, faults: faults, missing: invoice.Missing(&draft), isMissing: map[string]bool{}, advice: invoice.Warnings(&draft, req.profile())}
+	for _, path := range checked.missing {
+		checked.isMissing[path] = true
 	}
-	return j, nil
+	return checked, nil
 }
 
 // typed leaves the faults of what was typed: while somebody types, what is not there yet is no fault.
-func (j *judged) typed() {
+func (checked *checkedForm) dropMissing() {
 	kept := api.Faults{}
-	for path, faults := range j.faults {
+	for path, faults := range checked.faults {
 		for _, fault := range faults {
 			if fault.Rule != "required" && fault.Rule != "min_items" {
 				kept.Add(path, fault.Rule, fault.Message)
 			}
 		}
 	}
-	j.faults = kept
+	checked.faults = kept
 }
 
 // notes are what is to be said at a field; told tells whether what is missing is said, too.
-func (j *judged) notes(path string, told bool) fieldNotes {
-	n := newNotes(path, j.faults[path])
-	n.Advice = j.advice[path]
-	n.Missing = told && len(n.Faults) == 0 && j.needed[path]
+func (checked *checkedForm) notes(path string, showMissing bool) fieldNotes {
+	n := newNotes(path, checked.faults[path])
+	n.Advice = checked.advice[path]
+	n.Missing = showMissing && len(n.Faults) == 0 && checked.isMissing[path]
 	return n
 }
 
 // field makes a field of the form.
-func (j *judged) field(spec fieldSpec, path, name, value string, told bool) *formField {
-	f := &formField{Notes: j.notes(path, told), Name: name, Key: spec.name, Value: value, Type: "text", List: spec.codes, Search: spec.codes == unitCodes,
+func (checked *checkedForm) field(spec fieldSpec, path, name, value string, showMissing bool) *formField {
+	f := &formField{Notes: checked.notes(path, showMissing), Name: name, Key: spec.name, Value: value, Type: "text", List: spec.codes, Search: spec.codes == unitCodes,
 		Decimal: spec.kind == numberField, Required: spec.required, Optional: spec.optional}
 	f.Notes.Comma = f.Decimal && len(f.Notes.Faults) > 0 && strings.Contains(value, ",")
 	if spec.codes != "" && value != "" {
@@ -182,7 +182,7 @@ func (j *judged) field(spec fieldSpec, path, name, value string, told bool) *for
 	}
 	// The browser's own control shows nothing of what is no date, so that what was typed would be lost.
 	switch {
-	case spec.kind == linesField:
+	case spec.kind == multilineField:
 		f.Multiline = true
 	case spec.kind == dateField && len(f.Notes.Faults) == 0:
 		f.Type = "date"
@@ -195,20 +195,20 @@ func (j *judged) field(spec fieldSpec, path, name, value string, told bool) *for
 }
 
 // fields makes the fields of a table.
-func (j *judged) fields(specs []fieldSpec, prefix, names string, typed map[string]string, told bool) map[string]*formField {
+func (checked *checkedForm) fields(specs []fieldSpec, prefix, names string, typed map[string]string, showMissing bool) map[string]*formField {
 	out := make(map[string]*formField, len(specs))
 	for _, spec := range specs {
-		out[spec.name] = j.field(spec, prefix+spec.name, names+spec.name, typed[spec.name], told)
+		out[spec.name] = checked.field(spec, prefix+spec.name, names+spec.name, typed[spec.name], showMissing)
 	}
 	return out
 }
 
 // lines makes the lines of the form.
-func (j *judged) lines(told bool) []formLine {
-	out := make([]formLine, len(j.form.Items))
-	for n, item := range j.form.Items {
-		l := formLine{Number: n + 1, First: n == 0, Last: n == len(j.form.Items)-1, Net: j.net(n)}
-		l.Fields = j.fields(itemFields, "items["+strconv.Itoa(n)+"].", itemPrefix, item, told)
+func (checked *checkedForm) lines(showMissing bool) []formLine {
+	out := make([]formLine, len(checked.form.Items))
+	for n, item := range checked.form.Items {
+		l := formLine{Number: n + 1, First: n == 0, Last: n == len(checked.form.Items)-1, Net: checked.lineNet(n)}
+		l.Fields = checked.fields(itemFields, "items["+strconv.Itoa(n)+"].", itemPrefix, item, showMissing)
 		for _, spec := range itemFields[mainItemFields:] {
 			f := l.Fields[spec.name]
 			l.Open = l.Open || f.Value != "" || len(f.Notes.Faults)+len(f.Notes.Advice) > 0
@@ -225,11 +225,11 @@ const mainDraftFields = 13
 const mainItemFields = 6
 
 // net is the amount of a line by the rules of the whole: that of a draft with this line alone.
-func (j *judged) net(line int) string {
-	if line >= len(j.draft.Items) {
+func (checked *checkedForm) lineNet(line int) string {
+	if line >= len(checked.draft.Items) {
 		return ""
 	}
-	alone := api.Draft{Currency: j.draft.Currency, Items: j.draft.Items[line : line+1]}
+	alone := api.Draft{Currency: checked.draft.Currency, Items: checked.draft.Items[line : line+1]}
 	if net := invoice.Compute(&alone).Net; net != nil {
 		return grouped(net.String())
 	}
@@ -237,49 +237,49 @@ func (j *judged) net(line int) string {
 }
 
 // sums adds the form up.
-func (v *visit) sums(j *judged) (draftSums, error) {
-	s := draftSums{Totals: invoice.Compute(&j.draft), Currency: optional(j.draft.Currency), Missing: j.missing}
-	for _, path := range slices.Sorted(maps.Keys(j.advice)) {
+func (req *request) sums(checked *checkedForm) (draftSums, error) {
+	s := draftSums{Totals: invoice.Compute(&checked.draft), Currency: deref(checked.draft.Currency), Missing: checked.missing}
+	for _, path := range slices.Sorted(maps.Keys(checked.advice)) {
 		if strings.HasPrefix(path, sellerPath) {
-			s.Gaps++
+			s.ProfileAdvice++
 			continue
 		}
-		s.Advice = append(s.Advice, advice{Path: path, Faults: j.advice[path]})
+		s.Advice = append(s.Advice, advice{Path: path, Faults: checked.advice[path]})
 	}
-	if s.Totals.Total == nil && s.Currency != "" && !j.faults.Has("currency") {
-		for n := range j.draft.Items {
-			alone := api.Draft{Currency: j.draft.Currency, Items: j.draft.Items[n : n+1]}
+	if s.Totals.Total == nil && s.Currency != "" && !checked.faults.Has("currency") {
+		for n := range checked.draft.Items {
+			alone := api.Draft{Currency: checked.draft.Currency, Items: checked.draft.Items[n : n+1]}
 			if invoice.Compute(&alone).Total == nil {
-				s.Gap = n + 1
+				s.IncompleteLine = n + 1
 				break
 			}
 		}
 	}
 	var err error
 	if s.Totals.Total != nil {
-		s.Say, err = v.pages.words.say("draft.said", grouped(s.Totals.Total.String()), s.Currency)
+		s.Announcement, err = req.pages.messages.text("draft.announcement", grouped(s.Totals.Total.String()), s.Currency)
 	}
-	s.Heard = mark([]byte(s.Say))
-	s.Fresh = s.Say != "" && s.Heard != v.form.Get("heard")
+	s.AnnouncementDigest = digest([]byte(s.Announcement))
+	s.Announce = s.Announcement != "" && s.AnnouncementDigest != req.form.Get("heard")
 	return s, err
 }
 
 // show makes the page of a judged form.
-func (v *visit) show(j *judged, p draftPage, at focus) (draftPage, error) {
-	p.Fields = j.fields(draftFields, "", "", j.form.Fields, p.Told)
+func (req *request) buildDraftPage(checked *checkedForm, p draftPage, at focus) (draftPage, error) {
+	p.Fields = checked.fields(draftFields, "", "", checked.form.Fields, p.ShowMissing)
 	for _, spec := range draftFields[mainDraftFields : len(draftFields)-1] {
 		f := p.Fields[spec.name]
 		p.More = p.More || f.Value != "" || len(f.Notes.Faults)+len(f.Notes.Advice) > 0
 	}
-	p.Lines = j.lines(p.Told)
+	p.Lines = checked.lines(p.ShowMissing)
 	for n := range p.Lines {
 		p.Lines[n].Action = p.Action
 	}
-	p.LinesAt = newNotes("items", j.faults["items"])
-	p.Full = len(j.form.Items) >= maxItems
-	p.Faults = j.order()
+	p.ItemsNotes = newNotes("items", checked.faults["items"])
+	p.AtMaxLines = len(checked.form.Items) >= maxItems
+	p.Faults = checked.faultPaths()
 	var err error
-	if p.Sums, err = v.sums(j); err != nil {
+	if p.Sums, err = req.sums(checked); err != nil {
 		return p, err
 	}
 	p.focus(at)
@@ -287,10 +287,10 @@ func (v *visit) show(j *judged, p draftPage, at focus) (draftPage, error) {
 }
 
 // order is the paths at fault in the order of the form.
-func (j *judged) order() []string {
+func (checked *checkedForm) faultPaths() []string {
 	var out []string
 	add := func(path string) {
-		if j.faults.Has(path) {
+		if checked.faults.Has(path) {
 			out = append(out, path)
 		}
 	}
@@ -299,7 +299,7 @@ func (j *judged) order() []string {
 		add(spec.name)
 	}
 	add("items")
-	for n := range j.form.Items {
+	for n := range checked.form.Items {
 		for _, spec := range itemFields {
 			add("items[" + strconv.Itoa(n) + "]." + spec.name)
 		}

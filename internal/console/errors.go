@@ -18,9 +18,9 @@ import (
 // problem is a refusal that has a page of its own: its words are error.WORDS.title and error.WORDS.text in the messages;
 // without words, those of its status.
 type problem struct {
-	status int
-	words  string
-	cause  error
+	status     int
+	messageKey string
+	cause      error
 }
 
 func (p *problem) Error() string { return http.StatusText(p.status) }
@@ -28,25 +28,25 @@ func (p *problem) Unwrap() error { return p.cause }
 
 // problemPage is what the page of a problem shows. Nothing about the cause is in it.
 type problemPage struct {
-	Status    int
-	Words     string
-	RequestID string
+	Status     int
+	MessageKey string
+	RequestID  string
 }
 
 // fail answers with the page of a failure. It returns the failures that are ours, for the log.
-func (v *visit) fail(err error) error {
+func (req *request) answerError(err error) error {
 	p := problemOf(err)
 	if limited, ok := errors.AsType[*account.LimitedError](err); ok {
-		v.w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(limited.Limit.Reset.Seconds())))))
+		req.w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(limited.Limit.Reset.Seconds())))))
 	}
 	if p.status == http.StatusServiceUnavailable {
-		v.w.Header().Set("Retry-After", "5")
+		req.w.Header().Set("Retry-After", "5")
 	}
-	words := cmp.Or(p.words, strconv.Itoa(p.status))
-	title := v.pages.words.either("error."+words+".title", http.StatusText(p.status))
-	shownErr := v.page(p.status, "error", shown{Title: title, Body: problemPage{Status: p.status, Words: words, RequestID: v.w.Header().Get(api.HeaderRequestID)}})
+	words := cmp.Or(p.messageKey, strconv.Itoa(p.status))
+	title := req.pages.messages.textOr("error."+words+".title", http.StatusText(p.status))
+	shownErr := req.page(p.status, "error", pageData{Title: title, Body: problemPage{Status: p.status, MessageKey: words, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
 	if shownErr != nil { // the layout itself fails: then without it
-		shownErr = errors.Join(shownErr, v.send(http.StatusInternalServerError, "text/plain; charset=utf-8",
+		shownErr = errors.Join(shownErr, req.send(http.StatusInternalServerError, "text/plain; charset=utf-8",
 			bytes.NewBufferString(http.StatusText(http.StatusInternalServerError)+"\n")))
 	}
 	if p.status < http.StatusInternalServerError {
@@ -64,7 +64,7 @@ func problemOf(err error) *problem {
 		return &problem{status: http.StatusTooManyRequests, cause: err}
 	}
 	if quota, ok := errors.AsType[*store.QuotaError](err); ok {
-		return &problem{status: http.StatusConflict, words: "quota_" + quota.Quota, cause: err}
+		return &problem{status: http.StatusConflict, messageKey: "quota_" + quota.Quota, cause: err}
 	}
 	for _, known := range [...]struct {
 		err    error

@@ -23,15 +23,15 @@ import (
 const maxFormFields = 18_000
 
 // largeForm is how much more than MaxBody a large form may have: escapes make three bytes of one.
-const largeForm = 4
+const largeFormFactor = 4
 
 // errForm says that a form could not be read.
 var errForm = errors.New("form")
 
 // The bounds of forms that are not large: what the largest page of check boxes sends, with room to spare.
 const (
-	smallForm       = 64 << 10
-	smallFormFields = 1_000
+	maxSmallForm       = 64 << 10
+	maxSmallFormFields = 1_000
 )
 
 // formType is the one media type that forms are sent in.
@@ -39,31 +39,31 @@ const formType = "application/x-www-form-urlencoded"
 
 // readForm reads the form of a POST into v.form, within the bounds of its route. Nothing else has a body that is read. What
 // a browser sends as multipart/form-data is refused: no form here has files.
-func (v *visit) readForm(rt *route) error {
-	if v.r.Method != http.MethodPost {
+func (req *request) readForm(rt *route) error {
+	if req.r.Method != http.MethodPost {
 		return nil
 	}
-	most, fields := min(smallForm, v.MaxBody), smallFormFields
+	most, fields := min(maxSmallForm, req.MaxBody), maxSmallFormFields
 	if rt.large {
-		most, fields = largeForm*v.MaxBody, maxFormFields
+		most, fields = largeFormFactor*req.MaxBody, maxFormFields
 	}
-	if err := v.readFields(most, fields); err != nil {
+	if err := req.readFields(most, fields); err != nil {
 		return err
 	}
-	if rt.large && !unicode(v.form) { // it becomes JSON
+	if rt.large && !validUTF8(req.form) { // it becomes JSON
 		return &problem{status: http.StatusBadRequest, cause: errForm}
 	}
 	return nil
 }
 
 // readFields reads a form of at most so many bytes and fields.
-func (v *visit) readFields(most int64, fields int) error {
-	if v.r.ContentLength != 0 {
-		if mediaType, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || mediaType != formType {
+func (req *request) readFields(most int64, fields int) error {
+	if req.r.ContentLength != 0 {
+		if mediaType, _, err := mime.ParseMediaType(req.r.Header.Get("Content-Type")); err != nil || mediaType != formType {
 			return &problem{status: http.StatusUnsupportedMediaType, cause: errForm}
 		}
 	}
-	body, err := v.admission.ReadBody(v.r.Context(), most)
+	body, err := req.admission.ReadBody(req.r.Context(), most)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return &problem{status: http.StatusRequestEntityTooLarge, cause: err}
 	}
@@ -73,19 +73,19 @@ func (v *visit) readFields(most int64, fields int) error {
 	if err != nil { // the client broke off, or was too slow
 		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
 	}
-	if v.session.Tenant != nil { // nobody else has a page made of it
-		if err := v.admitLarge(0, len(body), formFactor); err != nil {
+	if req.session.Tenant != nil { // nobody else has a page made of it
+		if err := req.acquireLargePage(0, len(body), formFactor); err != nil {
 			return err
 		}
 	}
-	if v.form, err = parseFields(string(body), fields); err != nil {
+	if req.form, err = parseFields(string(body), fields); err != nil {
 		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
 	}
 	return nil
 }
 
 // unicode tells whether a form is UTF-8, as browsers send it.
-func unicode(form url.Values) bool {
+func validUTF8(form url.Values) bool {
 	for name, values := range form {
 		if !utf8.ValidString(name) || slices.ContainsFunc(values, func(value string) bool { return !utf8.ValidString(value) }) {
 			return false
@@ -119,46 +119,46 @@ func parseFields(text string, most int) (url.Values, error) {
 }
 
 // jsonObject writes an object member by member, leaving out what is empty.
-type jsonObject struct{ text []byte }
+type jsonObject struct{ out []byte }
 
 // raw adds a member whose value is JSON already.
-func (o *jsonObject) raw(name string, value []byte) {
+func (object *jsonObject) addRaw(name string, value []byte) {
 	separator := byte(',')
-	if len(o.text) == 0 {
+	if len(object.out) == 0 {
 		separator = '{'
 	}
-	o.text = append(o.text, separator, '"')
-	o.text = append(append(o.text, name...), '"', ':')
-	o.text = append(o.text, value...)
+	object.out = append(object.out, separator, '"')
+	object.out = append(append(object.out, name...), '"', ':')
+	object.out = append(object.out, value...)
 }
 
 // words adds a text as it was typed, none when nothing was.
-func (o *jsonObject) words(name, typed string) {
+func (object *jsonObject) addText(name, typed string) {
 	if typed != "" {
-		o.raw(name, quoted(typed))
+		object.addRaw(name, quoted(typed))
 	}
 }
 
 // number adds a decimal digit for digit, none when nothing was typed. What is no number stays a text, so that the decoder
 // says what is wrong with it.
-func (o *jsonObject) number(name, typed string) {
+func (object *jsonObject) addNumber(name, typed string) {
 	trimmed := strings.TrimSpace(typed)
 	if trimmed == "" {
 		return
 	}
 	if value := jsontext.Value(trimmed); value.Kind() == '0' && value.IsValid() {
-		o.raw(name, value)
+		object.addRaw(name, value)
 		return
 	}
-	o.raw(name, quoted(typed))
+	object.addRaw(name, quoted(typed))
 }
 
 // bytes is the object.
-func (o *jsonObject) bytes() []byte {
-	if len(o.text) == 0 {
+func (object *jsonObject) encoded() []byte {
+	if len(object.out) == 0 {
 		return []byte("{}")
 	}
-	return append(o.text, '}')
+	return append(object.out, '}')
 }
 
 // quoted is a text as JSON; large forms were found to be UTF-8.
@@ -183,54 +183,54 @@ func jsonArray(values [][]byte) []byte {
 }
 
 // keptPage repeats a form whose session has ended, so that nothing is lost that was typed.
-type keptPage struct {
+type preservedFormPage struct {
 	Action string
-	Fields []keptField
+	Fields []preservedField
 }
 
 // keptField is one field of it.
-type keptField struct{ Name, Value string }
+type preservedField struct{ Name, Value string }
 
 // The bounds of a form that is kept across a login, and how much of it costs as much as a request: everybody may send one.
 const (
-	keptForm       = 128 << 10
-	keptFormFields = 2_500
-	keptPerRequest = 250
+	maxPreservedForm          = 128 << 10
+	maxPreservedFields        = 2_500
+	preservedFieldsPerRequest = 250
 )
 
 // keep answers a form of somebody who is no longer logged in: with what was typed, for the time after the next login. It
 // reads nothing of anybody's. What is too large for that is still in the browser, behind its button to go back.
-func (v *visit) keep() error {
-	if v.fragment() {
-		v.w.Header().Set("HX-Reswap", "none") // the part for the totals says it
-		return v.part("kept", "logged-out", nil)
+func (req *request) preserveForm() error {
+	if req.isFragment() {
+		req.w.Header().Set("HX-Reswap", "none") // the part for the totals says it
+		return req.part("preserved", "logged-out", nil)
 	}
-	err := v.readFields(min(keptForm, largeForm*v.MaxBody), keptFormFields)
+	err := req.readFields(min(maxPreservedForm, largeFormFactor*req.MaxBody), maxPreservedFields)
 	if shown, ok := errors.AsType[*problem](err); ok && (shown.status == http.StatusRequestEntityTooLarge || errors.Is(err, errFields)) {
-		return &problem{status: http.StatusRequestEntityTooLarge, words: "kept", cause: err}
+		return &problem{status: http.StatusRequestEntityTooLarge, messageKey: "preserved", cause: err}
 	}
 	if err != nil {
 		return err
 	}
-	if !unicode(v.form) {
+	if !validUTF8(req.form) {
 		return &problem{status: http.StatusBadRequest, cause: errForm}
 	}
-	p := keptPage{Action: v.r.URL.EscapedPath()}
-	for _, name := range slices.Sorted(maps.Keys(v.form)) {
-		for _, value := range v.form[name] {
+	p := preservedFormPage{Action: req.r.URL.EscapedPath()}
+	for _, name := range slices.Sorted(maps.Keys(req.form)) {
+		for _, value := range req.form[name] {
 			if name != "do" {
-				p.Fields = append(p.Fields, keptField{name, value})
+				p.Fields = append(p.Fields, preservedField{name, value})
 			}
 		}
 	}
-	if cost := int64(len(p.Fields) / keptPerRequest); cost > 0 {
-		if err := v.admission.Charge(cost); err != nil {
+	if cost := int64(len(p.Fields) / preservedFieldsPerRequest); cost > 0 {
+		if err := req.admission.Charge(cost); err != nil {
 			return err
 		}
 	}
-	title, err := v.pages.words.say("kept.title")
+	title, err := req.pages.messages.text("preserved.title")
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusUnauthorized, "kept", shown{Title: title, Body: p})
+	return req.page(http.StatusUnauthorized, "preserved", pageData{Title: title, Body: p})
 }

@@ -23,7 +23,7 @@ func controls(fields map[string]*formField, names ...string) ([]*formField, erro
 }
 
 // fieldName returns the label of a form's field by its key.
-func (c catalogue) fieldName(key string) string { return c.either("field."+key, key) }
+func (c catalogue) fieldName(key string) string { return c.textOr("field."+key, key) }
 
 // ruleName returns the name by which people can look up a rule: its official identifier, or the API's name for it.
 func ruleName(f api.Fault) string { return cmp.Or(f.RuleID, f.Rule) }
@@ -40,9 +40,9 @@ type moveButton struct {
 // moveButtons returns the buttons of a line.
 func (c catalogue) moveButtons(l formLine) ([]moveButton, error) {
 	number := strconv.Itoa(l.Number)
-	up, errUp := c.say("draft.up", number)
-	down, errDown := c.say("draft.down", number)
-	remove, errRemove := c.say("draft.remove", number)
+	up, errUp := c.text("draft.up", number)
+	down, errDown := c.text("draft.down", number)
+	remove, errRemove := c.text("draft.remove", number)
 	buttons := []moveButton{{Icon: doUp, Label: up, Disabled: l.First}, {Icon: doDown, Label: down, Disabled: l.Last}, {Icon: doRemove, Label: remove}}
 	for n := range buttons {
 		b := &buttons[n]

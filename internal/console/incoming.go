@@ -13,14 +13,14 @@ import (
 
 func incomingRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/incoming", serve: (*visit).listIncoming},
-		{method: http.MethodGet, path: "/incoming/{incoming}", serve: (*visit).showIncoming},
-		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document", serve: (*visit).downloadDocument},
+		{method: http.MethodGet, path: "/incoming", serve: (*request).listIncoming},
+		{method: http.MethodGet, path: "/incoming/{incoming}", serve: (*request).showIncoming},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document", serve: (*request).downloadDocument},
 	}
 }
 
 // incomingPace is how often the pages of incoming e-invoices ask what is new.
-const incomingPace = 5 * time.Second
+const incomingPollInterval = 5 * time.Second
 
 // incomingPage is what the list of incoming e-invoices shows.
 type incomingPage struct {
@@ -40,12 +40,12 @@ type incomingRow struct {
 	api.IncomingInvoice
 	Total string
 	// Told is how the systems of the company were told.
-	Told store.NotificationSummary
+	Webhooks store.NotificationSummary
 }
 
-func (v *visit) listIncoming() error {
-	ctx, tenant := v.r.Context(), v.session.Tenant
-	paging, search := v.paging(), v.search()
+func (req *request) listIncoming() error {
+	ctx, tenant := req.r.Context(), req.session.Tenant
+	paging, search := req.paging(), req.search()
 	read := tenant.IncomingInvoices
 	if search != "" {
 		read = func(ctx context.Context, page, perPage int) (store.IncomingPage, error) {
@@ -57,41 +57,41 @@ func (v *visit) listIncoming() error {
 		return err
 	}
 	paging.Total = found.Total
-	rows, err := v.incomingRows(found.Invoices)
+	rows, err := req.incomingRows(found.Invoices)
 	if err != nil {
 		return err
 	}
-	count, err := v.pages.words.count("incoming.count", found.Total)
+	count, err := req.pages.messages.plural("incoming.count", found.Total)
 	if err != nil {
 		return err
 	}
-	part, err := v.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filtered: search != ""}, incomingPace, count)
+	part, err := req.livePart("incoming", "incoming-rows", incomingRows{Rows: rows, Paging: paging, Filtered: search != ""}, incomingPollInterval, count)
 	if err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("incoming", part)
+	if req.isFragment() {
+		return req.answerLive("incoming", part)
 	}
-	title, err := v.pages.words.say("incoming.title")
+	title, err := req.pages.messages.text("incoming.title")
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusOK, "incoming", shown{Title: title, Section: "incoming", Body: incomingPage{Search: search, Rows: part}})
+	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: incomingPage{Search: search, Rows: part}})
 }
 
 // incomingRows makes the rows of a page: one query for the deliveries of all of them.
-func (v *visit) incomingRows(invoices []store.Incoming) ([]incomingRow, error) {
+func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, error) {
 	ids := make([]store.ID, len(invoices))
 	for n, i := range invoices {
 		ids[n] = i.ID
 	}
-	told, err := v.session.Tenant.NotificationSummaries(v.r.Context(), ids)
+	told, err := req.session.Tenant.NotificationSummaries(req.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]incomingRow, len(invoices))
 	for n, i := range invoices {
-		rows[n] = incomingRow{IncomingInvoice: i.Wire(), Told: told[i.ID]}
+		rows[n] = incomingRow{IncomingInvoice: i.Wire(), Webhooks: told[i.ID]}
 		if i.TotalAmount != nil {
 			rows[n].Total = grouped(i.TotalAmount.String())
 		}
@@ -130,40 +130,40 @@ type changedValue struct {
 // maxRevisions is how many revisions a page shows, the newest.
 const maxRevisions = 100
 
-func (v *visit) showIncoming() error {
-	id, err := v.id("incoming")
+func (req *request) showIncoming() error {
+	id, err := req.id("incoming")
 	if err != nil {
 		return err
 	}
-	found, err := v.session.Tenant.IncomingInvoice(v.r.Context(), id)
+	found, err := req.session.Tenant.IncomingInvoice(req.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	p, err := v.incomingInvoicePage(found)
+	p, err := req.incomingInvoicePage(found)
 	if err != nil {
 		return err
 	}
-	say, err := v.pages.words.say("incoming.said", grouped(strconv.FormatInt(found.Revision.Revision, 10)))
+	say, err := req.pages.messages.text("incoming.announcement", grouped(strconv.FormatInt(found.Revision.Revision, 10)))
 	if err != nil {
 		return err
 	}
-	part, err := v.livePart("incoming-invoice", "incoming-invoice", p, incomingPace, say)
+	part, err := req.livePart("incoming-invoice", "incoming-invoice", p, incomingPollInterval, say)
 	if err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("incoming-invoice", part)
+	if req.isFragment() {
+		return req.answerLive("incoming-invoice", part)
 	}
-	title := optional(found.InvoiceNumber)
+	title := deref(found.InvoiceNumber)
 	if title == "" {
 		title = found.ProviderDocumentID
 	}
-	return v.page(http.StatusOK, "incoming-invoice", shown{Title: title, Section: "incoming", Body: part})
+	return req.page(http.StatusOK, "incoming-invoice", pageData{Title: title, Section: "incoming", Body: part})
 }
 
 // incomingInvoicePage reads what belongs to an incoming e-invoice.
-func (v *visit) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
-	ctx, tenant := v.r.Context(), v.session.Tenant
+func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
+	ctx, tenant := req.r.Context(), req.session.Tenant
 	p := incomingInvoicePage{IncomingInvoice: found.Wire()}
 	latest := int(found.Revision.Revision)
 	// The last page of the revisions and, where that is short, the one before it: at least maxRevisions if there are.
@@ -192,7 +192,7 @@ func (v *visit) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, 
 	if err != nil {
 		return p, err
 	}
-	p.Events, err = v.eventRows(events)
+	p.Events, err = req.eventRows(events)
 	return p, err
 }
 
@@ -214,40 +214,40 @@ func changedValues(before, after *store.Revision) []changedValue {
 		{"issue_date", before.IssueDate, after.IssueDate}, {"due_date", before.DueDate, after.DueDate},
 		{"currency", before.Currency, after.Currency}, {"total_amount", total(before), total(after)},
 	} {
-		if optional(field.before) != optional(field.after) {
-			out = append(out, changedValue{Field: field.name, Before: optional(field.before), After: optional(field.after)})
+		if deref(field.before) != deref(field.after) {
+			out = append(out, changedValue{Field: field.name, Before: deref(field.before), After: deref(field.after)})
 		}
 	}
 	return out
 }
 
 // downloadDocument answers with the retained bytes of a revision, as an attachment.
-func (v *visit) downloadDocument() error {
-	id, err := v.id("incoming")
+func (req *request) downloadDocument() error {
+	id, err := req.id("incoming")
 	if err != nil {
 		return err
 	}
-	text := v.values["revision"]
+	text := req.values["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(number, 10) != text { // a revision has one spelling
 		return store.ErrNotFound
 	}
-	r, size, err := v.session.Tenant.RevisionSize(v.r.Context(), id, number)
+	r, size, err := req.session.Tenant.RevisionSize(req.r.Context(), id, number)
 	switch {
 	case err != nil:
 		return err
 	case r.Withheld:
-		return &problem{status: http.StatusForbidden, words: "withheld_document"}
+		return &problem{status: http.StatusForbidden, messageKey: "withheld_document"}
 	case !r.Retained:
-		return &problem{status: http.StatusNotFound, words: "not_retained"}
+		return &problem{status: http.StatusNotFound, messageKey: "not_retained"}
 	}
-	if err := v.reserve(int(size)); err != nil {
+	if err := req.reserve(int(size)); err != nil {
 		return err
 	}
-	if r, err = v.session.Tenant.RevisionDocument(v.r.Context(), id, number); err != nil {
+	if r, err = req.session.Tenant.RevisionDocument(req.r.Context(), id, number); err != nil {
 		return err
 	}
-	return v.attachment("incoming-"+id.String()+"-"+text+extension(r.MediaType), r.Body)
+	return req.attachment("incoming-"+id.String()+"-"+text+extension(r.MediaType), r.Body)
 }
 
 // extension is the end of a file's name by what the provider calls its type; what is none of the usual ones is ".bin".

@@ -28,7 +28,7 @@ type invoicePage struct {
 	Outcome string
 	// Correctable tells that the document was rejected and may be corrected.
 	Correctable bool
-	Lanes       laneChart
+	Timeline    timeline
 	Totals      invoice.Totals
 	// Warnings are advice by field, in the order of the fields' names.
 	Warnings []advice
@@ -36,7 +36,7 @@ type invoicePage struct {
 	// Remarks are what the provider says to people in its latest answer about the current submission.
 	Remarks []invoice.Remark
 	// Further are the fields that few need.
-	Further []fact
+	Details []detail
 	// Means is the name of the payment means, "" for none that is known.
 	Means string
 	// Submissions are ours, newest first.
@@ -88,7 +88,7 @@ type advice struct {
 type evidenceRow struct {
 	api.Evidence
 	// Carried are the words of the answer, in the order of the dimensions.
-	Carried []stateView
+	States []stateView
 	// Remarks are what the answer says to people.
 	Remarks []invoice.Remark
 	// Earlier tells that it is about a submission before the current one.
@@ -119,52 +119,52 @@ type deliveryRow struct {
 
 // How often the page of an invoice asks what is new: while states move, and while nothing of ours is under way.
 const (
-	invoicePace      = time.Second
-	invoiceQuietPace = 10 * time.Second
+	invoicePollInterval      = time.Second
+	invoiceQuietPollInterval = 10 * time.Second
 )
 
 // maxEvents is how many events of an invoice its page shows, the newest.
 const maxEvents = 100
 
-func (v *visit) showInvoice() error {
-	id, err := v.id("invoice")
+func (req *request) showInvoice() error {
+	id, err := req.id("invoice")
 	if err != nil {
 		return err
 	}
-	return v.answerInvoice(http.StatusOK, id, nil)
+	return req.answerInvoice(http.StatusOK, id, nil)
 }
 
 // answerInvoice answers with the page of an invoice, under a notice or without one.
-func (v *visit) answerInvoice(status int, id store.ID, said *notice) error {
-	ctx := v.r.Context()
-	if err := v.admitInvoice(id); err != nil {
+func (req *request) answerInvoice(status int, id store.ID, flash *notice) error {
+	ctx := req.r.Context()
+	if err := req.acquireForInvoice(id); err != nil {
 		return err
 	}
-	found, err := v.session.Tenant.Invoice(ctx, id)
+	found, err := req.session.Tenant.Invoice(ctx, id)
 	if err != nil {
 		return err
 	}
-	p, err := v.invoicePage(ctx, found)
+	p, err := req.invoicePage(ctx, found)
 	if err != nil {
 		return err
 	}
-	say, err := v.spoken(p)
+	say, err := req.announcement(p)
 	if err != nil {
 		return err
 	}
-	part, err := v.livePart("invoice", "invoice", p, p.pace(found.States().AllTerminal()), say)
+	part, err := req.livePart("invoice", "invoice", p, p.pollInterval(found.States().AllTerminal()), say)
 	if err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("invoice", part)
+	if req.isFragment() {
+		return req.answerLive("invoice", part)
 	}
-	return v.page(status, "invoice", shown{Title: optional(found.Draft.InvoiceNumber), Section: "invoices", Notice: said, Body: part})
+	return req.page(status, "invoice", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Notice: flash, Body: part})
 }
 
 // pace is how often the page asks what is new. It never ends: events may still be told again, and a draft submitted by
 // somebody else.
-func (p invoicePage) pace(terminal bool) time.Duration {
+func (p invoicePage) pollInterval(terminal bool) time.Duration {
 	moving := !p.Draft() && !terminal
 	for _, event := range p.Events {
 		for _, delivery := range event.Deliveries {
@@ -172,32 +172,32 @@ func (p invoicePage) pace(terminal bool) time.Duration {
 		}
 	}
 	if moving {
-		return invoicePace
+		return invoicePollInterval
 	}
-	return invoiceQuietPace
+	return invoiceQuietPollInterval
 }
 
 // spoken is what a screen reader is told when it changes: the outcome and the four words.
-func (v *visit) spoken(p invoicePage) (string, error) {
-	outcome, err := v.pages.words.say("outcome." + p.Outcome)
+func (req *request) announcement(p invoicePage) (string, error) {
+	outcome, err := req.pages.messages.text("outcome." + p.Outcome)
 	parts := []string{outcome}
-	for _, lane := range p.Lanes.Lanes {
-		name, nameErr := v.pages.words.say("state." + lane.State.Dimension)
-		word := lane.State.Word
+	for _, lane := range p.Timeline.Rows {
+		name, nameErr := req.pages.messages.text("state." + lane.State.Dimension)
+		word := lane.State.Value
 		if !lane.State.Reported() {
-			word = v.pages.words.either("state.none", "")
+			word = req.pages.messages.textOr("state.none", "")
 		}
-		sentence, sayErr := v.pages.words.say("invoice.said", name, word)
+		sentence, sayErr := req.pages.messages.text("invoice.announcement", name, word)
 		parts, err = append(parts, sentence), errors.Join(err, nameErr, sayErr)
 	}
 	return strings.Join(parts, ". "), err
 }
 
 // invoicePage reads what belongs to an invoice: one query for each kind of thing, however many there are.
-func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
-	tenant := v.session.Tenant
-	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: found.Wire(v.profile()), Further: furtherFacts(&found.Draft), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
-		Means: codeLists["payment-means"].name(optional(found.Draft.PaymentMeansCode))}
+func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
+	tenant := req.session.Tenant
+	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: found.Wire(req.profile()), Details: invoiceDetails(&found.Draft), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
+		Means: codeLists["payment-means"].name(deref(found.Draft.PaymentMeansCode))}
 	p.Correctable = found.Submission != nil && found.Submission.Correctable()
 	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {
 		p.Warnings = append(p.Warnings, advice{Path: path, Faults: p.Invoice.Warnings[path]})
@@ -209,7 +209,7 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	for _, n := range credits.CreditNotes {
 		p.Credits = append(p.Credits, creditRow{CreditNote: n.Wire()})
 	}
-	evidence, err := v.showHistory(ctx, &p, found)
+	evidence, err := req.showHistory(ctx, &p, found)
 	if err != nil {
 		return p, err
 	}
@@ -224,7 +224,7 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	if err != nil {
 		return p, err
 	}
-	if p.Events, err = v.eventRows(events); err != nil {
+	if p.Events, err = req.eventRows(events); err != nil {
 		return p, err
 	}
 	var records []store.StateRecord
@@ -236,15 +236,15 @@ func (v *visit) invoicePage(ctx context.Context, found store.Invoice) (invoicePa
 	if p.History.Page > 1 {
 		evidence = nil // the lanes lead to answers of the first page
 	}
-	p.Lanes, err = lanesOf(found.Submission, events, records, evidence)
+	p.Timeline, err = newTimeline(found.Submission, events, records, evidence)
 	return p, err
 }
 
 // showHistory shows a page of the submissions and of the evidence, and returns the evidence.
-func (v *visit) showHistory(ctx context.Context, p *invoicePage, found store.Invoice) ([]store.Evidence, error) {
-	p.History = v.paging()
+func (req *request) showHistory(ctx context.Context, p *invoicePage, found store.Invoice) ([]store.Evidence, error) {
+	p.History = req.paging()
 	p.History.PerPage = maxPerPage
-	submissions, evidence, err := v.session.Tenant.InvoiceHistory(ctx, found.ID, p.History.Page, p.History.PerPage)
+	submissions, evidence, err := req.session.Tenant.InvoiceHistory(ctx, found.ID, p.History.Page, p.History.PerPage)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (v *visit) showHistory(ctx context.Context, p *invoicePage, found store.Inv
 	for _, s := range submissions.Submissions {
 		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: s.WireRecord(), States: stateViews(s.States), id: s.ID})
 	}
-	return evidence.Evidence, v.showEvidence(ctx, p, found.Submission, evidence.Evidence)
+	return evidence.Evidence, req.showEvidence(ctx, p, found.Submission, evidence.Evidence)
 }
 
 // maxRead is how many answers of an invoice are read for what they say to people, the newest.
@@ -260,17 +260,17 @@ const maxRead = 40
 
 // showEvidence shows the retained answers, with what the newest of them say to people: one query for their bodies. Those
 // that are withheld stay sealed.
-func (v *visit) showEvidence(ctx context.Context, p *invoicePage, current *store.Submission, evidence []store.Evidence) error {
+func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *store.Submission, evidence []store.Evidence) error {
 	var ids []store.ID
 	for _, e := range evidence[max(0, len(evidence)-maxRead):] {
 		ids = append(ids, e.ID)
 	}
-	bodies, err := v.session.Tenant.EvidenceBodies(ctx, ids)
+	bodies, err := req.session.Tenant.EvidenceBodies(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for _, e := range evidence {
-		row := evidenceRow{Evidence: e.Wire(), Carried: carried(e.StateValues), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
+		row := evidenceRow{Evidence: e.Wire(), States: stateViewsOf(e.StateValues), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
 		if !row.Earlier && p.History.Page == 1 {
 			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks), func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
 		}
@@ -280,22 +280,22 @@ func (v *visit) showEvidence(ctx context.Context, p *invoicePage, current *store
 }
 
 // carried are the words that an answer carried, in the order of the dimensions.
-func carried(words map[string]string) []stateView {
+func stateViewsOf(words map[string]string) []stateView {
 	var out []stateView
 	for _, dimension := range invoice.Dimensions {
 		if word, ok := words[string(dimension)]; ok {
-			out = append(out, stateView{Dimension: string(dimension), Word: word})
+			out = append(out, stateView{Dimension: string(dimension), Value: word})
 		}
 	}
 	return out
 }
 
 // eventRows shows events, the newest first, with where their deliveries went.
-func (v *visit) eventRows(events []store.EventWithDeliveries) ([]eventRow, error) {
+func (req *request) eventRows(events []store.EventWithDeliveries) ([]eventRow, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	known, err := v.destinations()
+	known, err := req.destinations()
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ func (v *visit) eventRows(events []store.EventWithDeliveries) ([]eventRow, error
 	for _, e := range slices.Backward(events) {
 		row := eventRow{ID: e.ID.String(), Kind: e.Kind, OccurredAt: e.OccurredAt}
 		for _, d := range e.Deliveries {
-			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: d.Wire(), URL: known[d.Subscription].URL, Description: optional(known[d.Subscription].Description)})
+			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: d.Wire(), URL: known[d.Subscription].URL, Description: deref(known[d.Subscription].Description)})
 		}
 		rows = append(rows, row)
 	}
@@ -311,24 +311,24 @@ func (v *visit) eventRows(events []store.EventWithDeliveries) ([]eventRow, error
 }
 
 // submit submits an invoice, and says what came of it.
-func (v *visit) submit() error {
-	id, err := v.id("invoice")
+func (req *request) submit() error {
+	id, err := req.id("invoice")
 	if err != nil {
 		return err
 	}
-	submitted, err := v.Submissions.Submit(v.r.Context(), v.session.Tenant, id)
+	submitted, err := req.Submissions.Submit(req.r.Context(), req.session.Tenant, id)
 	if err != nil {
-		return v.refused(id, err)
+		return req.answerSubmitError(id, err)
 	}
 	key := "good.submitted"
 	if s := submitted.Submission; s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
 		key = "good.unknown"
 	}
-	return v.redirect(said("/invoices/"+id.String(), key))
+	return req.redirect(withFlash("/invoices/"+id.String(), key))
 }
 
 // refused answers a submission that was refused with the page of its invoice.
-func (v *visit) refused(id store.ID, err error) error {
+func (req *request) answerSubmitError(id store.ID, err error) error {
 	_, incomplete := errors.AsType[*store.IncompleteError](err)
 	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
 	var key string
@@ -351,38 +351,38 @@ func (v *visit) refused(id store.ID, err error) error {
 	default:
 		return err
 	}
-	told := v.pages.notice(key)
-	if told == nil {
+	flash := req.pages.notice(key)
+	if flash == nil {
 		return fmt.Errorf("console: no message said.%s", key)
 	}
 	if isDuplicate {
-		told.Link = "/invoices/" + duplicate.Invoice.String()
+		flash.Link = "/invoices/" + duplicate.Invoice.String()
 	}
-	return v.answerInvoice(status, id, told)
+	return req.answerInvoice(status, id, flash)
 }
 
 // downloadEvidence answers with the retained bytes of an answer, as an attachment.
-func (v *visit) downloadEvidence() error {
-	id, err := v.id("evidence")
+func (req *request) downloadEvidence() error {
+	id, err := req.id("evidence")
 	if err != nil {
 		return err
 	}
-	e, size, err := v.session.Tenant.EvidenceSize(v.r.Context(), id)
+	e, size, err := req.session.Tenant.EvidenceSize(req.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	if e.Withheld {
-		return &problem{status: http.StatusForbidden, words: "withheld"}
+		return &problem{status: http.StatusForbidden, messageKey: "withheld"}
 	}
-	if err := v.reserve(int(size)); err != nil {
+	if err := req.reserve(int(size)); err != nil {
 		return err
 	}
-	if e, err = v.session.Tenant.EvidenceBody(v.r.Context(), id); err != nil {
+	if e, err = req.session.Tenant.EvidenceBody(req.r.Context(), id); err != nil {
 		return err
 	}
 	ending := ".bin"
 	if json.Valid(e.Body) { // what opens it by a double click shows it as text
 		ending = ".json"
 	}
-	return v.attachment("evidence-"+strconv.FormatInt(e.Ordinal, 10)+"-"+id.String()+ending, e.Body)
+	return req.attachment("evidence-"+strconv.FormatInt(e.Ordinal, 10)+"-"+id.String()+ending, e.Body)
 }

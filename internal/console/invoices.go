@@ -14,16 +14,16 @@ import (
 
 func invoiceRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/invoices", serve: (*visit).listInvoices},
-		{method: http.MethodGet, path: "/invoices/{invoice}", serve: (*visit).showInvoice},
-		{method: http.MethodPost, path: "/invoices/{invoice}/submit", serve: (*visit).submit},
-		{method: http.MethodPost, path: "/invoices/{invoice}/delete", serve: (*visit).deleteDraft},
-		{method: http.MethodGet, path: "/evidence/{evidence}", serve: (*visit).downloadEvidence},
+		{method: http.MethodGet, path: "/invoices", serve: (*request).listInvoices},
+		{method: http.MethodGet, path: "/invoices/{invoice}", serve: (*request).showInvoice},
+		{method: http.MethodPost, path: "/invoices/{invoice}/submit", serve: (*request).submit},
+		{method: http.MethodPost, path: "/invoices/{invoice}/delete", serve: (*request).deleteDraft},
+		{method: http.MethodGet, path: "/evidence/{evidence}", serve: (*request).downloadEvidence},
 	}
 }
 
 // listPace is how often a list asks what is new.
-const listPace = 3 * time.Second
+const listPollInterval = 3 * time.Second
 
 // invoicesPage is what the list of invoices shows.
 type invoicesPage struct {
@@ -55,70 +55,70 @@ type invoiceRow struct {
 	Missing int
 	States  []stateView
 	// Told is how the systems of the company were told.
-	Told store.NotificationSummary
+	Webhooks store.NotificationSummary
 }
 
 // Draft tells that nothing is submitted, or nothing that still counts.
 func (r invoiceRow) Draft() bool { return r.Outcome == "draft" }
 
-func (v *visit) listInvoices() error {
-	ctx := v.r.Context()
-	tenant := v.session.Tenant
-	filters := v.invoiceFilters()
-	paging := v.paging()
+func (req *request) listInvoices() error {
+	ctx := req.r.Context()
+	tenant := req.session.Tenant
+	filters := req.invoiceFilters()
+	paging := req.paging()
 	found, err := tenant.Invoices(ctx, filters.filter(), paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
 	paging.Total = found.Total
-	rows, err := v.invoiceRows(found.Invoices)
+	rows, err := req.invoiceRows(found.Invoices)
 	if err != nil {
 		return err
 	}
-	count, err := v.pages.words.count("invoices.count", found.Total)
+	count, err := req.pages.messages.plural("invoices.count", found.Total)
 	if err != nil {
 		return err
 	}
-	part, err := v.livePart("invoices", "rows", invoiceRows{Rows: rows, Dimensions: invoice.Dimensions[:], Paging: paging, Filtered: filters.Active()}, listPace, count)
+	part, err := req.livePart("invoices", "rows", invoiceRows{Rows: rows, Dimensions: invoice.Dimensions[:], Paging: paging, Filtered: filters.Active()}, listPollInterval, count)
 	if err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("invoices", part)
+	if req.isFragment() {
+		return req.answerLive("invoices", part)
 	}
-	if filters.Words, err = tenant.StateValues(ctx); err != nil {
+	if filters.StateValues, err = tenant.StateValues(ctx); err != nil {
 		return err
 	}
-	title, err := v.pages.words.say("invoices.title")
+	title, err := req.pages.messages.text("invoices.title")
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusOK, "invoices", shown{Title: title, Section: "invoices", Body: invoicesPage{Filters: filters, Rows: part,
-		Legend: []stateView{{}, {Word: "open"}, {Word: "final", Final: true}}, Meanings: api.Meanings[:]}})
+	return req.page(http.StatusOK, "invoices", pageData{Title: title, Section: "invoices", Body: invoicesPage{Filters: filters, Rows: part,
+		Legend: []stateView{{}, {Value: "open"}, {Value: "final", Final: true}}, Meanings: api.Meanings[:]}})
 }
 
 // invoiceRows makes the rows of a page: two queries for all of them.
-func (v *visit) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, error) {
+func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, error) {
 	var submissions []store.ID
 	for _, i := range invoices {
 		if i.Submission != nil {
 			submissions = append(submissions, i.Submission.ID)
 		}
 	}
-	told, err := v.session.Tenant.NotificationSummaries(v.r.Context(), submissions)
+	told, err := req.session.Tenant.NotificationSummaries(req.r.Context(), submissions)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]invoiceRow, len(invoices))
 	for n, i := range invoices {
 		d := &i.Draft
-		row := invoiceRow{ID: i.ID.String(), Number: optional(d.InvoiceNumber), Recipient: optional(d.RecipientName),
-			IssueDate: optional(d.IssueDate), Currency: optional(d.Currency), Outcome: outcomeOf(i.Invoice), States: stateViews(i.States())}
+		row := invoiceRow{ID: i.ID.String(), Number: deref(d.InvoiceNumber), Recipient: deref(d.RecipientName),
+			IssueDate: deref(d.IssueDate), Currency: deref(d.Currency), Outcome: outcomeOf(i.Invoice), States: stateViews(i.States())}
 		if d.TotalAmount != nil {
 			row.Total = grouped(d.TotalAmount.String())
 		}
 		if i.Submission != nil {
-			row.Told = told[i.Submission.ID]
+			row.Webhooks = told[i.Submission.ID]
 		} else {
 			row.Missing = i.MissingCount
 		}
@@ -135,7 +135,7 @@ func outcomeOf(i store.Invoice) string {
 	return string(i.Submission.Outcome)
 }
 
-func optional(text *string) string {
+func deref(text *string) string {
 	if text == nil {
 		return ""
 	}
@@ -150,13 +150,13 @@ type invoiceFilters struct {
 	// States are the chosen words by dimension.
 	States map[invoice.Dimension]string
 	// Words are those that can be chosen.
-	Words map[invoice.Dimension][]string
+	StateValues map[invoice.Dimension][]string
 }
 
 // A choice of a dimension is "none" for what is not reported, or this prefix and the provider's word.
 const (
-	chosenNone = "none"
-	chosenWord = "is:"
+	chosenNone  = "none"
+	chosenValue = "is:"
 )
 
 // stages are the choices of the stage, in the order in which they are shown.
@@ -175,8 +175,8 @@ type choice struct {
 
 // option is one thing to choose; None marks that nothing was reported.
 type option struct {
-	Value, Word string
-	None        bool
+	Value, StateValue string
+	None              bool
 }
 
 // Choices are the filters of the four dimensions. A word that is chosen can be chosen, whether the provider has said it
@@ -185,12 +185,12 @@ func (f invoiceFilters) Choices() []choice {
 	out := make([]choice, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
 		c := choice{Dimension: string(dimension), Value: f.States[dimension], Options: []option{{Value: chosenNone, None: true}}}
-		words := f.Words[dimension]
-		if word, ok := strings.CutPrefix(c.Value, chosenWord); ok && !slices.Contains(words, word) {
+		words := f.StateValues[dimension]
+		if word, ok := strings.CutPrefix(c.Value, chosenValue); ok && !slices.Contains(words, word) {
 			words = append(slices.Clone(words), word)
 		}
 		for _, word := range words {
-			c.Options = append(c.Options, option{Value: chosenWord + word, Word: word})
+			c.Options = append(c.Options, option{Value: chosenValue + word, StateValue: word})
 		}
 		out = append(out, c)
 	}
@@ -199,28 +199,28 @@ func (f invoiceFilters) Choices() []choice {
 
 // The longest text that is searched for, and the longest choice of a word, in bytes: words have up to 256 characters.
 const (
-	maxSearch = 256
-	maxWord   = len(chosenWord) + 256*utf8.UTFMax
+	maxSearch      = 256
+	maxChosenValue = len(chosenValue) + 256*utf8.UTFMax
 )
 
 // search is the text that a list is searched for. What cannot be looked for is left out: an address may be typed.
-func (v *visit) search() string {
-	if text := strings.TrimSpace(v.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
+func (req *request) search() string {
+	if text := strings.TrimSpace(req.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
 		return text
 	}
 	return ""
 }
 
 // invoiceFilters reads the filters. What is no choice is left out: an address may be typed.
-func (v *visit) invoiceFilters() invoiceFilters {
-	query := v.r.URL.Query()
-	f := invoiceFilters{Search: v.search(), States: map[invoice.Dimension]string{}}
+func (req *request) invoiceFilters() invoiceFilters {
+	query := req.r.URL.Query()
+	f := invoiceFilters{Search: req.search(), States: map[invoice.Dimension]string{}}
 	if stage := query.Get("stage"); slices.Contains(stages, stage) {
 		f.Stage = stage
 	}
 	for _, dimension := range invoice.Dimensions {
 		value := query.Get(string(dimension))
-		if value == chosenNone || strings.HasPrefix(value, chosenWord) && storable(value) && len(value) <= maxWord {
+		if value == chosenNone || strings.HasPrefix(value, chosenValue) && storable(value) && len(value) <= maxChosenValue {
 			f.States[dimension] = value
 		}
 	}
@@ -249,7 +249,7 @@ func (f invoiceFilters) filter() store.InvoiceFilter {
 	}
 	for _, dimension := range invoice.Dimensions {
 		value, ok := f.States[dimension]
-		switch word, is := strings.CutPrefix(value, chosenWord); {
+		switch word, is := strings.CutPrefix(value, chosenValue); {
 		case !ok:
 		case is:
 			out.States[dimension] = word

@@ -18,25 +18,25 @@ type live struct {
 	Every string
 	HTML  template.HTML
 	// Say is what a screen reader is told when it changes, "" for nothing. Fresh tells that it has.
-	Say   string
-	Fresh bool
+	Announcement string
+	Announce     bool
 }
 
 // livePart makes the part of a page that moves: the template name of the page's file, with its data. every is 0 once
 // nothing can change any more.
-func (v *visit) livePart(page, name string, data any, every time.Duration, say string) (live, error) {
-	html := v.buffers.get()
-	defer v.buffers.put(html)
-	if err := v.pages.execute(html, page, name, data); err != nil {
+func (req *request) livePart(page, name string, data any, every time.Duration, say string) (live, error) {
+	html := req.buffers.get()
+	defer req.buffers.put(html)
+	if err := req.pages.execute(html, page, name, data); err != nil {
 		return live{}, err
 	}
-	query := v.r.URL.Query()
+	query := req.r.URL.Query()
 	spoken := query.Get("heard")
 	query.Del("said")
-	query.Set("seen", mark(html.Bytes()))
-	query.Set("heard", mark([]byte(say)))
-	part := live{URL: v.r.URL.Path + "?" + query.Encode(), HTML: template.HTML(html.String()), //nolint:gosec // a template made it
-		Say: say, Fresh: spoken != "" && spoken != query.Get("heard")}
+	query.Set("seen", digest(html.Bytes()))
+	query.Set("heard", digest([]byte(say)))
+	part := live{URL: req.r.URL.Path + "?" + query.Encode(), HTML: template.HTML(html.String()), //nolint:gosec // a template made it
+		Announcement: say, Announce: spoken != "" && spoken != query.Get("heard")}
 	if every > 0 {
 		part.Every = "every " + every.String()
 	}
@@ -44,16 +44,16 @@ func (v *visit) livePart(page, name string, data any, every time.Duration, say s
 }
 
 // answerLive answers a live part that asks: with nothing when it has seen this already.
-func (v *visit) answerLive(page string, part live) error {
-	if asked, err := url.Parse(part.URL); err == nil && asked.Query().Get("seen") == v.r.URL.Query().Get("seen") && part.Every != "" {
-		v.w.WriteHeader(http.StatusNoContent)
+func (req *request) answerLive(page string, part live) error {
+	if asked, err := url.Parse(part.URL); err == nil && asked.Query().Get("seen") == req.r.URL.Query().Get("seen") && part.Every != "" {
+		req.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return v.render(http.StatusOK, page, "live", part)
+	return req.render(http.StatusOK, page, "live", part)
 }
 
 // mark is a short digest of a text.
-func mark(text []byte) string {
+func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }

@@ -16,8 +16,8 @@ const passwordPath = "/password"
 
 func passwordRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: passwordPath, always: true, serve: (*visit).showFirstPassword},
-		{method: http.MethodPost, path: passwordPath, always: true, serve: (*visit).changeFirstPassword},
+		{method: http.MethodGet, path: passwordPath, always: true, serve: (*request).showFirstPassword},
+		{method: http.MethodPost, path: passwordPath, always: true, serve: (*request).changeFirstPassword},
 	}
 }
 
@@ -33,66 +33,66 @@ func (p passwordPage) OfNew() bool { return p.Fault != "" && p.Fault != "wrong" 
 
 // toPassword sends somebody who has to change the password to where that is done, and from there back to where they
 // wanted to go.
-func (v *visit) toPassword() error {
-	if v.fragment() {
-		v.w.Header().Set("HX-Redirect", passwordPath)
-		v.w.WriteHeader(http.StatusOK)
+func (req *request) redirectToPassword() error {
+	if req.isFragment() {
+		req.w.Header().Set("HX-Redirect", passwordPath)
+		req.w.WriteHeader(http.StatusOK)
 		return nil
 	}
 	to := passwordPath
-	if wanted := v.r.URL.RequestURI(); v.r.Method == http.MethodGet && wanted != "/" {
+	if wanted := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && wanted != "/" {
 		to += "?" + url.Values{"next": {wanted}}.Encode()
 	}
-	return v.redirect(to)
+	return req.redirect(to)
 }
 
-func (v *visit) showFirstPassword() error {
-	if !v.session.PasswordChangeRequired {
-		return v.redirect("/account")
+func (req *request) showFirstPassword() error {
+	if !req.session.PasswordChangeRequired {
+		return req.redirect("/account")
 	}
-	return v.answerFirstPassword(http.StatusOK, "")
+	return req.answerFirstPassword(http.StatusOK, "")
 }
 
-func (v *visit) answerFirstPassword(status int, fault string) error {
-	user, err := v.DB.User(v.r.Context(), v.session)
+func (req *request) answerFirstPassword(status int, fault string) error {
+	user, err := req.DB.User(req.r.Context(), req.session)
 	if err != nil {
 		return err
 	}
-	title, err := v.pages.words.say("password.title")
+	title, err := req.pages.messages.text("password.title")
 	if err != nil {
 		return err
 	}
-	return v.page(status, "password", shown{Title: title, Body: passwordPage{Email: user.Email, Next: v.next(), Fault: fault}})
+	return req.page(status, "password", pageData{Title: title, Body: passwordPage{Email: user.Email, Next: req.next(), Fault: fault}})
 }
 
-func (v *visit) changeFirstPassword() error {
-	path, query, asked := strings.Cut(v.next(), "?")
-	to := said(path, "good.password_changed")
+func (req *request) changeFirstPassword() error {
+	path, query, asked := strings.Cut(req.next(), "?")
+	to := withFlash(path, "good.password_changed")
 	if asked {
 		to += "&" + query
 	}
-	return v.replacePassword(v.answerFirstPassword, to)
+	return req.replacePassword(req.answerFirstPassword, to)
 }
 
 // The length of a new password in characters (contract, section 3).
 const (
-	leastPassword = 15
-	mostPassword  = 256
+	minNewPassword = 15
+	maxNewPassword = 256
 )
 
 // replacePassword changes the password, which ends every other session and token of the user, and goes on to a page in a
 // new session. refused answers what is wrong with what was typed.
-func (v *visit) replacePassword(refused func(status int, fault string) error, to string) error {
-	current, chosen := v.form.Get("current"), v.form.Get("new")
-	if length := utf8.RuneCountInString(chosen); length < leastPassword || length > mostPassword || !utf8.ValidString(chosen) {
+func (req *request) replacePassword(refused func(status int, fault string) error, to string) error {
+	current, chosen := req.form.Get("current"), req.form.Get("new")
+	if length := utf8.RuneCountInString(chosen); length < minNewPassword || length > maxNewPassword || !utf8.ValidString(chosen) {
 		return refused(http.StatusUnprocessableEntity, "length")
 	}
-	ctx := v.r.Context()
-	user, err := v.DB.User(ctx, v.session)
+	ctx := req.r.Context()
+	user, err := req.DB.User(ctx, req.session)
 	if err != nil {
 		return err
 	}
-	_, err = v.Accounts.ChangePassword(ctx, v.session, v.source, current, chosen)
+	_, err = req.Accounts.ChangePassword(ctx, req.session, req.source, current, chosen)
 	for _, fault := range [...]struct {
 		err error
 		key string
@@ -102,17 +102,17 @@ func (v *visit) replacePassword(refused func(status int, fault string) error, to
 		}
 	}
 	if errors.Is(err, store.ErrSessionEnded) {
-		return v.toLogin()
+		return req.redirectToLogin()
 	}
 	if err != nil {
 		return err
 	}
-	if err := v.start(user.Email, chosen); err != nil {
+	if err := req.start(user.Email, chosen); err != nil {
 		// The password is changed, whatever became of the new session: this one ends, and its owner logs in again.
-		if revoked := v.DB.RevokeToken(ctx, v.session.Digest); revoked != nil {
+		if revoked := req.DB.RevokeToken(ctx, req.session.Digest); revoked != nil {
 			return revoked
 		}
-		return v.redirect(said("/login", "good.password_changed"))
+		return req.redirect(withFlash("/login", "good.password_changed"))
 	}
-	return v.redirect(to)
+	return req.redirect(to)
 }

@@ -29,18 +29,18 @@ type printLine struct {
 	Unit string
 }
 
-func (v *visit) printInvoice() error {
-	found, err := v.named("invoice")
+func (req *request) printInvoice() error {
+	found, err := req.invoiceOfPath("invoice")
 	if err != nil {
 		return err
 	}
-	j := judged{draft: found.Draft}
-	p := printPage{ID: found.ID.String(), Invoice: found.Wire(v.profile()), Seller: *v.profile(), Totals: invoice.Compute(&found.Draft), Outcome: outcomeOf(found),
-		States: stateViews(found.States()), Means: codeLists["payment-means"].name(optional(found.Draft.PaymentMeansCode)), At: v.Now()}
+	checked := checkedForm{draft: found.Draft}
+	p := printPage{ID: found.ID.String(), Invoice: found.Wire(req.profile()), Seller: *req.profile(), Totals: invoice.Compute(&found.Draft), Outcome: outcomeOf(found),
+		States: stateViews(found.States()), Means: codeLists["payment-means"].name(deref(found.Draft.PaymentMeansCode)), At: req.Now()}
 	for n, item := range found.Draft.Items {
-		p.Lines = append(p.Lines, printLine{Item: item, Net: j.net(n), Unit: unitName(item.UnitCode)})
+		p.Lines = append(p.Lines, printLine{Item: item, Net: checked.lineNet(n), Unit: unitName(item.UnitCode)})
 	}
-	return v.page(http.StatusOK, "print", shown{Title: optional(found.Draft.InvoiceNumber), Section: "invoices", Body: p})
+	return req.page(http.StatusOK, "print", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Body: p})
 }
 
 // printCreditPage is a credit note on paper, as it is stored.
@@ -52,11 +52,11 @@ type printCreditPage struct {
 	At      time.Time
 }
 
-func (v *visit) printCredit() error {
-	page, credited, err := v.creditPage()
+func (req *request) printCredit() error {
+	page, credited, err := req.creditPage()
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusOK, "print_credit", shown{Title: page.CreditNoteNumber, Section: "credits",
-		Body: printCreditPage{creditPage: page, Invoice: credited.Wire(v.profile()), Seller: *v.profile(), At: v.Now()}})
+	return req.page(http.StatusOK, "print_credit", pageData{Title: page.CreditNoteNumber, Section: "credits",
+		Body: printCreditPage{creditPage: page, Invoice: credited.Wire(req.profile()), Seller: *req.profile(), At: req.Now()}})
 }

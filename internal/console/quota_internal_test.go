@@ -9,7 +9,7 @@ import (
 )
 
 // wantQuotaPages wants a page for each quota that refuses something, which says what to do.
-func wantQuotaPages(t *testing.T, words catalogue) {
+func wantQuotaPages(t *testing.T, messages catalogue) {
 	t.Helper()
 	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
 		p := problemOf(fmt.Errorf("create: %w", &store.QuotaError{Quota: quota, Limit: 7}))
@@ -17,7 +17,7 @@ func wantQuotaPages(t *testing.T, words catalogue) {
 			t.Errorf("%s is answered %d", quota, p.status)
 		}
 		for _, part := range []string{"title", "text"} {
-			if text := words.either("error."+p.words+"."+part, ""); text == "" {
+			if text := messages.textOr("error."+p.messageKey+"."+part, ""); text == "" {
 				t.Errorf("%s has no %s", quota, part)
 			}
 		}

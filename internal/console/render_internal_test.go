@@ -17,7 +17,7 @@ import (
 // testTemplates parses the templates of the console.
 func testTemplates(t testing.TB) *templates {
 	t.Helper()
-	words, err := readCatalogue()
+	messages, err := readCatalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func testTemplates(t testing.TB) *templates {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := newTemplates(words, assets)
+	pages, err := newTemplates(messages, assets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func BenchmarkInvoiceList(b *testing.B) {
 	for n := range maxPerPage {
 		data.Rows = append(data.Rows, invoiceRow{ID: "018f0000-0000-7000-8000-000000000000", Number: "2026-" + strconv.Itoa(n), Recipient: "Palm & Sons <Trading> LLC",
 			IssueDate: "2026-03-01", Total: "1,050.00", Currency: "AED", Outcome: string(api.OutcomeAcknowledged),
-			States: stateViews(invoice.RestoreStates(states)), Told: store.NotificationSummary{Events: 2, Delivered: 4}})
+			States: stateViews(invoice.RestoreStates(states)), Webhooks: store.NotificationSummary{Events: 2, Delivered: 4}})
 	}
 	benchmarkTemplate(b, pages, "invoices", "rows", data)
 }
@@ -52,12 +52,12 @@ func BenchmarkDraftForm(b *testing.B) {
 	for n := range maxItems {
 		form.Items = append(form.Items, map[string]string{"name": fmt.Sprintf("Item <%d> & more", n), "quantity": "1", "unit_code": "C62", "net_unit_price": "10.50", "vat_category": "S", "vat_rate": "5"})
 	}
-	req := &visit{Console: &Console{pages: pages}, r: httptest.NewRequest("POST", "/invoices/new", nil)}
-	j, err := req.judge(form)
+	req := &request{Console: &Console{pages: pages}, r: httptest.NewRequest("POST", "/invoices/new", nil)}
+	checked, err := req.check(form)
 	if err != nil {
 		b.Fatal(err)
 	}
-	data, err := req.show(&j, draftPage{Action: newPath, Back: "/invoices", Told: true}, focus{})
+	data, err := req.buildDraftPage(&checked, draftPage{Action: newPath, Back: "/invoices", ShowMissing: true}, focus{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 // route is one page, or one thing that a page does.
 type route struct {
 	method, path string
-	serve        func(v *visit) error
+	serve        func(req *request) error
 	// public routes need nobody logged in.
 	public bool
 	// always routes are open also to a session whose user has to change the password first.
@@ -21,14 +21,14 @@ type route struct {
 // routes are all pages. A new page adds its own list here and, where people go to it by themselves, its row in sections.
 func routes() []route {
 	return slices.Concat(
-		[]route{{method: http.MethodGet, path: "/", serve: func(v *visit) error { return v.redirect("/invoices") }}},
+		[]route{{method: http.MethodGet, path: "/", serve: func(req *request) error { return req.redirect("/invoices") }}},
 		sessionRoutes(),
 		invoiceRoutes(),
 		draftRoutes(),
 		creditRoutes(),
 		incomingRoutes(),
 		webhookRoutes(),
-		lostRoutes(),
+		undeliveredRoutes(),
 		accountRoutes(),
 		passwordRoutes(),
 	)

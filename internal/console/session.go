@@ -21,9 +21,9 @@ const (
 
 func sessionRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/login", public: true, serve: (*visit).showLogin},
-		{method: http.MethodPost, path: "/login", public: true, serve: (*visit).login},
-		{method: http.MethodPost, path: "/logout", always: true, serve: (*visit).logout},
+		{method: http.MethodGet, path: "/login", public: true, serve: (*request).showLogin},
+		{method: http.MethodPost, path: "/login", public: true, serve: (*request).login},
+		{method: http.MethodPost, path: "/logout", always: true, serve: (*request).logout},
 	}
 }
 
@@ -54,31 +54,31 @@ func (c *Console) Session(r *http.Request) (digest [32]byte, presented bool) {
 }
 
 // authenticate finds out who is logged in; nobody is no error.
-func (v *visit) authenticate() error {
-	digest, presented := v.Session(v.r)
+func (req *request) authenticate() error {
+	digest, presented := req.Session(req.r)
 	if !presented {
 		return nil
 	}
-	session, err := v.admission.Authenticate(v.r.Context(), digest)
+	session, err := req.admission.Authenticate(req.r.Context(), digest)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	v.session = session
+	req.session = session
 	return err
 }
 
 // toLogin sends somebody to the login, and from there back to where they wanted to go.
-func (v *visit) toLogin() error {
-	if v.fragment() {
-		v.w.Header().Set("HX-Redirect", "/login") // the whole page goes there, not the part that asked
-		v.w.WriteHeader(http.StatusOK)
+func (req *request) redirectToLogin() error {
+	if req.isFragment() {
+		req.w.Header().Set("HX-Redirect", "/login") // the whole page goes there, not the part that asked
+		req.w.WriteHeader(http.StatusOK)
 		return nil
 	}
 	to := "/login"
-	if wanted := v.r.URL.RequestURI(); v.r.Method == http.MethodGet && wanted != "/" {
+	if wanted := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && wanted != "/" {
 		to += "?" + url.Values{"next": {wanted}}.Encode()
 	}
-	return v.redirect(to)
+	return req.redirect(to)
 }
 
 // loginPage is what the login shows.
@@ -90,44 +90,44 @@ type loginPage struct {
 
 // wanted is where somebody wanted to go before the login, as it was sent: with the form of a login, or in the address of its
 // page.
-func (v *visit) wanted() string {
-	if v.r.Method == http.MethodPost {
-		return v.form.Get("next")
+func (req *request) requestedPath() string {
+	if req.r.Method == http.MethodPost {
+		return req.form.Get("next")
 	}
-	return v.r.URL.Query().Get("next")
+	return req.r.URL.Query().Get("next")
 }
 
 // next is where a login leads: a page of ours, whatever the address bar said.
-func (v *visit) next() string {
-	wanted, err := url.Parse(v.wanted())
+func (req *request) next() string {
+	wanted, err := url.Parse(req.requestedPath())
 	if err != nil || wanted.IsAbs() || wanted.Host != "" || !strings.HasPrefix(wanted.Path, "/") || strings.HasPrefix(wanted.Path, "//") {
 		return "/invoices"
 	}
-	if found, _, _ := match(v.routes, http.MethodGet, wanted.EscapedPath()); found == nil || found.public {
+	if found, _, _ := match(req.routes, http.MethodGet, wanted.EscapedPath()); found == nil || found.public {
 		return "/invoices"
 	}
 	return wanted.RequestURI()
 }
 
-func (v *visit) showLogin() error {
-	if v.session.Tenant != nil {
-		return v.redirect(v.next())
+func (req *request) showLogin() error {
+	if req.session.Tenant != nil {
+		return req.redirect(req.next())
 	}
-	return v.answerLogin(http.StatusOK, loginPage{Next: v.wanted()})
+	return req.answerLogin(http.StatusOK, loginPage{Next: req.requestedPath()})
 }
 
-func (v *visit) answerLogin(status int, p loginPage) error {
-	title, _ := v.pages.words.find("login.title")
-	return v.page(status, "login", shown{Title: title, Body: p})
+func (req *request) answerLogin(status int, p loginPage) error {
+	title, _ := req.pages.messages.lookup("login.title")
+	return req.page(status, "login", pageData{Title: title, Body: p})
 }
 
-func (v *visit) login() error {
-	email := v.form.Get("email")
-	err := v.start(email, v.form.Get("password"))
+func (req *request) login() error {
+	email := req.form.Get("email")
+	err := req.start(email, req.form.Get("password"))
 	if err == nil {
-		return v.redirect(v.next())
+		return req.redirect(req.next())
 	}
-	p := loginPage{Email: email, Next: v.wanted()}
+	p := loginPage{Email: email, Next: req.requestedPath()}
 	if len(p.Email) > maxEmail {
 		p.Email = ""
 	}
@@ -136,10 +136,10 @@ func (v *visit) login() error {
 		return err
 	case errors.Is(err, account.ErrInvalidCredentials):
 		p.Fault = "wrong"
-		return v.answerLogin(http.StatusUnauthorized, p)
+		return req.answerLogin(http.StatusUnauthorized, p)
 	case errors.Is(err, store.ErrSuspended):
 		p.Fault = "suspended"
-		return v.answerLogin(http.StatusForbidden, p)
+		return req.answerLogin(http.StatusForbidden, p)
 	}
 	return err
 }
@@ -151,29 +151,29 @@ const (
 )
 
 // start checks a password and begins a session, always a new one: what the browser held before ends.
-func (v *visit) start(email, password string) error {
+func (req *request) start(email, password string) error {
 	if len(email) > maxEmail || len(password) > maxPassword || strings.ContainsRune(email+password, 0) {
 		return account.ErrInvalidCredentials
 	}
-	started, _, err := v.Accounts.StartSession(v.r.Context(), v.source, email, password)
+	started, _, err := req.Accounts.StartSession(req.r.Context(), req.source, email, password)
 	if err != nil {
 		return err
 	}
-	if v.session.Tenant != nil {
-		if err := v.DB.RevokeToken(v.r.Context(), v.session.Digest); err != nil {
+	if req.session.Tenant != nil {
+		if err := req.DB.RevokeToken(req.r.Context(), req.session.Digest); err != nil {
 			return err
 		}
 	}
-	v.admission.Remember(secret.SessionDigest(started.Token), started.Account.ID)
-	http.SetCookie(v.w, v.cookie(started.Token.Reveal(), started.Expires))
+	req.admission.Remember(secret.SessionDigest(started.Token), started.Account.ID)
+	http.SetCookie(req.w, req.cookie(started.Token.Reveal(), started.Expires))
 	return nil
 }
 
-func (v *visit) logout() error {
-	if err := v.DB.RevokeToken(v.r.Context(), v.session.Digest); err != nil {
+func (req *request) logout() error {
+	if err := req.DB.RevokeToken(req.r.Context(), req.session.Digest); err != nil {
 		return err
 	}
-	http.SetCookie(v.w, v.cookie("", time.Time{}))
-	v.w.Header().Set("Clear-Site-Data", `"cache"`)
-	return v.redirect(said("/login", "good.logged_out"))
+	http.SetCookie(req.w, req.cookie("", time.Time{}))
+	req.w.Header().Set("Clear-Site-Data", `"cache"`)
+	return req.redirect(withFlash("/login", "good.logged_out"))
 }

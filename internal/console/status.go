@@ -13,7 +13,7 @@ type stateView struct {
 	// Dimension is the JSON name.
 	Dimension string
 	// Word is the provider's own, "" when it has reported nothing.
-	Word string
+	Value string
 	// Final tells that the provider, or its adapter's published table, calls the word final.
 	Final bool
 	// Meaning is what they say the word means, "" when they do not say it.
@@ -21,7 +21,7 @@ type stateView struct {
 }
 
 // Reported tells whether the provider has said anything.
-func (s stateView) Reported() bool { return s.Word != "" }
+func (s stateView) Reported() bool { return s.Value != "" }
 
 // Shape names the icon. It says how final a word is and never whether it is good: that is for the published meaning to say,
 // in a colour.
@@ -40,7 +40,7 @@ func stateViews(states invoice.States) []stateView {
 	out := make([]stateView, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
 		word := states.Stored(dimension)
-		out = append(out, stateView{Dimension: string(dimension), Word: word.Value, Final: word.Terminal, Meaning: word.Meaning})
+		out = append(out, stateView{Dimension: string(dimension), Value: word.Value, Final: word.Terminal, Meaning: word.Meaning})
 	}
 	return out
 }
@@ -65,17 +65,17 @@ func (c catalogue) notifications(t store.NotificationSummary) (badge, error) {
 	deliveries := t.Delivered + t.Pending + undelivered
 	switch {
 	case undelivered > 0:
-		text, err := c.count("told.failed", undelivered)
+		text, err := c.plural("notifications.failed", undelivered)
 		return badge{Class: "delivery failed", Shape: "bad", Text: text}, err
 	case t.Pending > 0:
-		return badge{Class: "delivery pending", Shape: "wait", Text: c.either("told.pending", "")}, nil
+		return badge{Class: "delivery pending", Shape: "wait", Text: c.textOr("notifications.pending", "")}, nil
 	case deliveries > 0:
-		title, err := c.say("told.delivered.text", grouped(strconv.Itoa(t.Delivered)), grouped(strconv.Itoa(deliveries)))
-		return badge{Class: "delivery delivered", Shape: "good", Title: title, Text: c.either("told.delivered", "")}, err
+		title, err := c.text("notifications.delivered.text", grouped(strconv.Itoa(t.Delivered)), grouped(strconv.Itoa(deliveries)))
+		return badge{Class: "delivery delivered", Shape: "good", Title: title, Text: c.textOr("notifications.delivered", "")}, err
 	case t.Events > 0:
-		return badge{Class: "state none", Shape: "none", Text: c.either("told.nobody", "")}, nil
+		return badge{Class: "state none", Shape: "none", Text: c.textOr("notifications.unsubscribed", "")}, nil
 	}
-	return badge{Class: "state none", Shape: "none", Text: c.either("told.none", "")}, nil
+	return badge{Class: "state none", Shape: "none", Text: c.textOr("notifications.none", "")}, nil
 }
 
 // outcome returns the badge of a submission's outcome, or of a draft: draft, in_progress, acknowledged, rejected,
@@ -92,7 +92,7 @@ func (c catalogue) outcome(name string) badge {
 	case string(api.OutcomeRejected), string(api.OutcomeResolvedRejected):
 		shape = "bad"
 	}
-	return badge{Class: "outcome " + name, Shape: shape, Text: c.either("outcome."+name, name)}
+	return badge{Class: "outcome " + name, Shape: shape, Text: c.textOr("outcome."+name, name)}
 }
 
 // delivery returns the badge of a delivery's state.
@@ -107,5 +107,5 @@ func (c catalogue) delivery(state api.DeliveryState) badge {
 		shape = "blocked"
 	case api.DeliveryPending:
 	}
-	return badge{Class: "delivery " + string(state), Shape: shape, Text: c.either("delivery."+string(state), string(state))}
+	return badge{Class: "delivery " + string(state), Shape: shape, Text: c.textOr("delivery."+string(state), string(state))}
 }

@@ -17,16 +17,16 @@ type subscriptionPage struct {
 	Filters []deliveryFilter
 	// Chosen is the filter that is set, "" for any.
 	Chosen     api.DeliveryState
-	Deliveries []sentRow
+	Deliveries []deliveryListRow
 	Paging     paging
 	// Cut tells that there may be older deliveries than are looked through.
 	Cut bool
 }
 
 // sentRow is one delivery in the list.
-type sentRow struct {
+type deliveryListRow struct {
 	api.Delivery
-	About about
+	Subject eventSubject
 }
 
 // deliveryFilter leads to the deliveries of one state.
@@ -43,57 +43,57 @@ var deliveryStates = []api.DeliveryState{api.DeliveryPending, api.DeliveryDelive
 
 // How often the page of a subscription asks what is new: while deliveries are on their way, and otherwise.
 const (
-	subscriptionPace      = 2 * time.Second
-	subscriptionQuietPace = 10 * time.Second
+	subscriptionPollInterval      = 2 * time.Second
+	subscriptionQuietPollInterval = 10 * time.Second
 )
 
-func (v *visit) showSubscription() error {
-	id, err := v.id("subscription")
+func (req *request) showSubscription() error {
+	id, err := req.id("subscription")
 	if err != nil {
 		return err
 	}
-	ctx, tenant := v.r.Context(), v.session.Tenant
+	ctx, tenant := req.r.Context(), req.session.Tenant
 	found, err := tenant.Subscription(ctx, id)
 	if err != nil {
 		return err
 	}
-	p := subscriptionPage{Subscription: found.Wire(), Paging: v.paging()}
-	if state := api.DeliveryState(v.r.URL.Query().Get("state")); slices.Contains(deliveryStates, state) {
+	p := subscriptionPage{Subscription: found.Wire(), Paging: req.paging()}
+	if state := api.DeliveryState(req.r.URL.Query().Get("state")); slices.Contains(deliveryStates, state) {
 		p.Chosen = state
 	}
 	newest, err := tenant.SubscriptionDeliveries(ctx, id, p.Chosen, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
-	if err := v.listDeliveries(&p, newest); err != nil {
+	if err := req.listDeliveries(&p, newest); err != nil {
 		return err
 	}
-	now := v.Now()
-	recent, err := tenant.RecentAttempts(ctx, id, windowStart(now, longest))
+	now := req.Now()
+	recent, err := tenant.RecentAttempts(ctx, id, windowStart(now, longestSlot))
 	if err != nil {
 		return err
 	}
-	if p.Traffic, err = v.trafficOf(recent, now); err != nil {
+	if p.Traffic, err = req.trafficOf(recent, now); err != nil {
 		return err
 	}
-	pace := subscriptionQuietPace
+	interval := subscriptionQuietPollInterval
 	if newest.Counts[api.DeliveryPending] > 0 {
-		pace = subscriptionPace
+		interval = subscriptionPollInterval
 	}
-	part, err := v.livePart("subscription", "subscription", p, pace, "")
+	part, err := req.livePart("subscription", "subscription", p, interval, "")
 	if err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("subscription", part)
+	if req.isFragment() {
+		return req.answerLive("subscription", part)
 	}
-	return v.page(http.StatusOK, "subscription", shown{Title: found.URL, Section: "webhooks", Body: part})
+	return req.page(http.StatusOK, "subscription", pageData{Title: found.URL, Section: "webhooks", Body: part})
 }
 
 // listDeliveries shows the deliveries of a page, with what they are about, and the ways to others.
-func (v *visit) listDeliveries(p *subscriptionPage, newest store.NewestDeliveries) error {
+func (req *request) listDeliveries(p *subscriptionPage, newest store.NewestDeliveries) error {
 	var err error
-	if p.Deliveries, err = v.sentRows(newest.Deliveries); err != nil {
+	if p.Deliveries, err = req.deliveryListRows(newest.Deliveries); err != nil {
 		return err
 	}
 	all := newest.Among()
@@ -111,19 +111,19 @@ func (v *visit) listDeliveries(p *subscriptionPage, newest store.NewestDeliverie
 }
 
 // sentRows shows deliveries with what they are about: one query for the events of all of them.
-func (v *visit) sentRows(deliveries []store.DeliveryRecord) ([]sentRow, error) {
+func (req *request) deliveryListRows(deliveries []store.DeliveryRecord) ([]deliveryListRow, error) {
 	ids := make([]store.ID, len(deliveries))
 	for n, d := range deliveries {
 		ids[n] = d.Event
 	}
-	events, err := v.session.Tenant.EventsByID(v.r.Context(), ids)
+	events, err := req.session.Tenant.EventsByID(req.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]sentRow, len(deliveries))
+	rows := make([]deliveryListRow, len(deliveries))
 	for n, d := range deliveries {
 		rows[n].Delivery = d.Wire()
-		if rows[n].About, err = aboutOf(events[d.Event]); err != nil {
+		if rows[n].Subject, err = subjectOf(events[d.Event]); err != nil {
 			return nil, err
 		}
 	}
@@ -131,8 +131,8 @@ func (v *visit) sentRows(deliveries []store.DeliveryRecord) ([]sentRow, error) {
 }
 
 // destinations are the newest subscriptions of the company, by identifier.
-func (v *visit) destinations() (map[store.ID]store.Subscription, error) {
-	found, err := v.session.Tenant.Subscriptions(v.r.Context(), 1, maxPerPage)
+func (req *request) destinations() (map[store.ID]store.Subscription, error) {
+	found, err := req.session.Tenant.Subscriptions(req.r.Context(), 1, maxPerPage)
 	if err != nil {
 		return nil, err
 	}

@@ -28,22 +28,22 @@ func readCatalogue() (catalogue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	words := catalogue{}
-	if err := json.Unmarshal(text, &words); err != nil {
+	messages := catalogue{}
+	if err := json.Unmarshal(text, &messages); err != nil {
 		return nil, fmt.Errorf("console: messages of %s: %w", language, err)
 	}
-	return words, nil
+	return messages, nil
 }
 
 // find returns the message of a key; known is false when there is none.
-func (c catalogue) find(key string) (text string, known bool) {
+func (c catalogue) lookup(key string) (text string, known bool) {
 	text, known = c[key]
 	return text, known
 }
 
 // say returns a message with its placeholders filled. A key without a message is a mistake in a template, which a test
 // finds.
-func (c catalogue) say(key string, values ...any) (string, error) {
+func (c catalogue) text(key string, values ...any) (string, error) {
 	text, known := c[key]
 	if !known {
 		return "", fmt.Errorf("console: no message %q", key)
@@ -55,17 +55,17 @@ func (c catalogue) say(key string, values ...any) (string, error) {
 }
 
 // count is say for a number of things: the message of key.one or key.other, which are given the number first.
-func (c catalogue) count(key string, n int, values ...any) (string, error) {
+func (c catalogue) plural(key string, n int, values ...any) (string, error) {
 	form := ".other"
 	if n == 1 {
 		form = ".one"
 	}
-	return c.say(key+form, append([]any{grouped(fmt.Sprint(n))}, values...)...)
+	return c.text(key+form, append([]any{grouped(fmt.Sprint(n))}, values...)...)
 }
 
 // either returns the message of the first key, or the other text where there is none: for words of others, of which only
 // some are known.
-func (c catalogue) either(key, otherwise string) string {
+func (c catalogue) textOr(key, otherwise string) string {
 	if text, known := c[key]; known {
 		return text
 	}
@@ -74,16 +74,16 @@ func (c catalogue) either(key, otherwise string) string {
 
 // templates are the parsed pages, each with the layout and the components of all.
 type templates struct {
-	words  catalogue
-	byPage map[string]*template.Template
+	messages catalogue
+	byPage   map[string]*template.Template
 }
 
 // shared are the files that every page has.
 var shared = []string{"templates/layout.html", "templates/components.html", "templates/fields.html", "templates/status.html"} //nolint:gochecknoglobals // a constant list
 
-func newTemplates(words catalogue, assets *assetFiles) (*templates, error) {
-	t := &templates{words: words, byPage: map[string]*template.Template{}}
-	base, err := template.New("layout.html").Funcs(viewFuncs(words, assets)).Option("missingkey=error").ParseFS(texts, shared...)
+func newTemplates(messages catalogue, assets *assetFiles) (*templates, error) {
+	t := &templates{messages: messages, byPage: map[string]*template.Template{}}
+	base, err := template.New("layout.html").Funcs(viewFuncs(messages, assets)).Option("missingkey=error").ParseFS(texts, shared...)
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
@@ -119,9 +119,9 @@ func (t *templates) execute(w io.Writer, page, name string, data any) error {
 	return nil
 }
 
-// notice returns the notice of a key below "said."; nil for anything else, since it comes from the address bar.
+// notice returns the notice of a key below "flash."; nil for anything else, since it comes from the address bar.
 func (t *templates) notice(key string) *notice {
-	text, known := t.words.find("said." + key)
+	text, known := t.messages.lookup("flash." + key)
 	if !known {
 		return nil
 	}

@@ -11,12 +11,12 @@ import (
 // charted is what trafficOf makes of attempts, at a time in the middle of an hour.
 func charted(t *testing.T, recent store.RecentAttempts) traffic {
 	t.Helper()
-	words, err := readCatalogue()
+	messages, err := readCatalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &visit{Console: &Console{pages: &templates{words: words}}}
-	out, err := v.trafficOf(recent, trafficNow)
+	req := &request{Console: &Console{pages: &templates{messages: messages}}}
+	out, err := req.trafficOf(recent, trafficNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,10 @@ func TestTraffic(t *testing.T) {
 	attempts = append(attempts, tries(23*time.Hour+31*time.Minute, 200, 9999)...) // before the first hour
 	attempts = append(attempts, tries(-time.Hour, 200, 9999)...)                  // of a clock that runs ahead
 	got := charted(t, store.RecentAttempts{Attempts: attempts})
-	if got.Span != "day" || got.Cut || !got.Began.Equal(time.Date(2026, time.February, 28, 10, 0, 0, 0, time.UTC)) || len(got.Slots) != slots {
+	if got.Span != "day" || got.Cut || !got.Began.Equal(time.Date(2026, time.February, 28, 10, 0, 0, 0, time.UTC)) || len(got.Slots) != slotCount {
 		t.Fatalf("%s from %s, %d slots, cut %v", got.Span, got.Began, len(got.Slots), got.Cut)
 	}
-	if got.Attempts != 9 || got.Arrived != 6 || got.Share != "66.6" || got.MaxAttempts != 5 || got.MaxTime != "1.2 s" || got.Median != "5.0 ms" || got.Most != "1.2 s" {
+	if got.Attempts != 9 || got.Arrived != 6 || got.Share != "66.6" || got.MaxAttempts != 5 || got.MaxTime != "1.2 s" || got.Median != "5.0 ms" || got.P95 != "1.2 s" {
 		t.Errorf("%+v", got)
 	}
 	for n, want := range map[int]string{
@@ -61,8 +61,8 @@ func TestTraffic(t *testing.T) {
 		1:  "0+0  , bars 0-0 of 2xx and 0-0 of others, times 0-0 in 0-0",
 	} {
 		s := got.Slots[n]
-		text := fmt.Sprintf("%d+%d %s %s, bars %d-%d of 2xx and %d-%d of others, times %d-%d in %d-%d", s.Arrived, s.Lost, s.Median, s.Most,
-			s.ArrivedY, s.ArrivedY+s.ArrivedHeight, s.LostY, s.LostY+s.LostHeight, s.MedianY, s.MedianY+s.MedianHeight, s.MostY, s.MostY+s.MostHeight)
+		text := fmt.Sprintf("%d+%d %s %s, bars %d-%d of 2xx and %d-%d of others, times %d-%d in %d-%d", s.Arrived, s.Failed, s.Median, s.P95,
+			s.ArrivedY, s.ArrivedY+s.ArrivedHeight, s.FailedY, s.FailedY+s.FailedHeight, s.MedianY, s.MedianY+s.MedianHeight, s.P95Y, s.P95Y+s.P95Height)
 		if text != want {
 			t.Errorf("slot %d: %s, want %s", n, text, want)
 		}

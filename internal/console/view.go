@@ -10,11 +10,11 @@ import (
 )
 
 // viewFuncs are the functions of the templates.
-func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
+func viewFuncs(messages catalogue, assets *assetFiles) template.FuncMap {
 	return template.FuncMap{
-		"t":       words.say,
-		"tn":      words.count,
-		"either":  words.either,
+		"t":       messages.text,
+		"tn":      messages.plural,
+		"tOr":     messages.textOr,
 		"asset":   assets.path,
 		"instant": instant,
 		"amount": func(d *api.Decimal) string {
@@ -25,14 +25,14 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		},
 		"grouped":        grouped,
 		"breakableParts": breakableParts,
-		"outcome":        words.outcome,
-		"delivery":       words.delivery,
-		"notifications":  words.notifications,
+		"outcome":        messages.outcome,
+		"delivery":       messages.delivery,
+		"notifications":  messages.notifications,
 		"controls":       controls,
-		"fieldName":      words.fieldName,
-		"moveButtons":    words.moveButtons,
+		"fieldName":      messages.fieldName,
+		"moveButtons":    messages.moveButtons,
 		"suggestedCodes": suggestedCodes,
-		"dimension":      func(name string) string { return words.either("state."+name, name) },
+		"dimension":      func(name string) string { return messages.textOr("state."+name, name) },
 		"text": func(s *string) string {
 			if s == nil {
 				return ""
@@ -41,10 +41,10 @@ func viewFuncs(words catalogue, assets *assetFiles) template.FuncMap {
 		},
 		"field":        fieldID,
 		"fieldAddress": fieldAddress,
-		"label":        words.field,
+		"label":        messages.field,
 		"unit":         unitName,
 		"rule":         ruleName,
-		"itemFacts":    itemFacts,
+		"itemDetails":  itemDetails,
 		"inc":          func(n int) int { return n + 1 },
 	}
 }
@@ -131,15 +131,15 @@ func fieldID(path string) string {
 func (c catalogue) field(path string) (string, error) {
 	item, name, nested := strings.Cut(path, "].")
 	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
-		return c.say("field.line", strconv.Itoa(line+1), c.either("field."+name, name))
+		return c.text("field.line", strconv.Itoa(line+1), c.textOr("field."+name, name))
 	}
 	if line, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(item, "items["), "]")); !nested && err == nil {
-		return c.say("field.item", strconv.Itoa(line+1))
+		return c.text("field.item", strconv.Itoa(line+1))
 	}
 	if name, ok := strings.CutPrefix(path, sellerPath); ok {
-		return c.say("field.seller", c.either("account.profile."+name, name))
+		return c.text("field.seller", c.textOr("account.profile."+name, name))
 	}
-	return c.either("field."+path, path), nil
+	return c.textOr("field."+path, path), nil
 }
 
 // sellerPath begins the JSON paths of advice about the company's profile, which stands on the page of the account.

@@ -21,19 +21,19 @@ import (
 
 func webhookRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/webhooks", serve: (*visit).listSubscriptions},
-		{method: http.MethodGet, path: "/webhooks/new", serve: (*visit).showSubscribe},
-		{method: http.MethodPost, path: "/webhooks/new", serve: (*visit).subscribe},
-		{method: http.MethodGet, path: "/webhooks/{subscription}", serve: (*visit).showSubscription},
-		{method: http.MethodPost, path: "/webhooks/{subscription}/deactivate", serve: (*visit).deactivate},
-		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}", serve: (*visit).showDelivery},
-		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}/body", serve: (*visit).downloadEvent},
-		{method: http.MethodPost, path: "/webhooks/deliveries/{delivery}/redeliver", serve: (*visit).redeliver},
+		{method: http.MethodGet, path: "/webhooks", serve: (*request).listSubscriptions},
+		{method: http.MethodGet, path: "/webhooks/new", serve: (*request).showSubscribe},
+		{method: http.MethodPost, path: "/webhooks/new", serve: (*request).subscribe},
+		{method: http.MethodGet, path: "/webhooks/{subscription}", serve: (*request).showSubscription},
+		{method: http.MethodPost, path: "/webhooks/{subscription}/deactivate", serve: (*request).deactivate},
+		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}", serve: (*request).showDelivery},
+		{method: http.MethodGet, path: "/webhooks/deliveries/{delivery}/body", serve: (*request).downloadEvent},
+		{method: http.MethodPost, path: "/webhooks/deliveries/{delivery}/redeliver", serve: (*request).redeliver},
 	}
 }
 
 // webhooksPace is how often the list of subscriptions asks what is new.
-const webhooksPace = 5 * time.Second
+const webhooksPollInterval = 5 * time.Second
 
 // stripLength is how many deliveries the strip of a subscription shows, the newest at its end.
 const stripLength = 30
@@ -45,8 +45,8 @@ type subscriptionRows struct {
 	// Kinds is how many kinds of event there are.
 	Kinds int
 	// Lost is how many deliveries failed or were blocked; Cut tells that it is how many were looked through.
-	Lost int
-	Cut  bool
+	Undelivered int
+	Cut         bool
 }
 
 // subscriptionRow is one subscription in the list.
@@ -55,7 +55,7 @@ type subscriptionRow struct {
 	// Strip is how its newest deliveries stand, the newest last.
 	Strip []stripTick
 	// Delivered is how many of them arrived, Lost how many ended otherwise.
-	Delivered, Lost int
+	Delivered, Undelivered int
 }
 
 // stripTick is one delivery in a strip; X is its place in units of the drawing.
@@ -64,43 +64,43 @@ type stripTick struct {
 	X     int
 }
 
-func (v *visit) listSubscriptions() error {
-	paging := v.paging()
-	found, err := v.session.Tenant.Subscriptions(v.r.Context(), paging.Page, paging.PerPage)
+func (req *request) listSubscriptions() error {
+	paging := req.paging()
+	found, err := req.session.Tenant.Subscriptions(req.r.Context(), paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
 	paging.Total = found.Total
-	rows, err := v.subscriptionRows(found.Subscriptions)
+	rows, err := req.subscriptionRows(found.Subscriptions)
 	if err != nil {
 		return err
 	}
-	lost, err := v.session.Tenant.UndeliveredDeliveries(v.r.Context(), "", 1, 1)
+	lost, err := req.session.Tenant.UndeliveredDeliveries(req.r.Context(), "", 1, 1)
 	if err != nil {
 		return err
 	}
-	part, err := v.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging, Kinds: len(api.EventKinds),
-		Lost: lost.Among(), Cut: lost.Among() >= store.DeliveryDepth}, webhooksPace, "")
+	part, err := req.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging, Kinds: len(api.EventKinds),
+		Undelivered: lost.Among(), Cut: lost.Among() >= store.DeliveryDepth}, webhooksPollInterval, "")
 	if err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("webhooks", part)
+	if req.isFragment() {
+		return req.answerLive("webhooks", part)
 	}
-	title, err := v.pages.words.say("webhooks.title")
+	title, err := req.pages.messages.text("webhooks.title")
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusOK, "webhooks", shown{Title: title, Section: "webhooks", Body: part})
+	return req.page(http.StatusOK, "webhooks", pageData{Title: title, Section: "webhooks", Body: part})
 }
 
 // subscriptionRows makes the rows of a page: one query for the deliveries of all of them.
-func (v *visit) subscriptionRows(subscriptions []store.Subscription) ([]subscriptionRow, error) {
+func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subscriptionRow, error) {
 	ids := make([]store.ID, len(subscriptions))
 	for n, s := range subscriptions {
 		ids[n] = s.ID
 	}
-	recent, err := v.session.Tenant.RecentStates(v.r.Context(), ids, stripLength)
+	recent, err := req.session.Tenant.RecentStates(req.r.Context(), ids, stripLength)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (v *visit) subscriptionRows(subscriptions []store.Subscription) ([]subscrip
 			case api.DeliveryDelivered:
 				row.Delivered++
 			case api.DeliveryFailed, api.DeliveryBlocked:
-				row.Lost++
+				row.Undelivered++
 			case api.DeliveryPending:
 			}
 		}
@@ -138,37 +138,37 @@ type subscribeForm struct {
 func (subscribeForm) Kinds() []api.EventKind { return api.EventKinds[:] }
 
 // newKey makes the key of a form.
-func (v *visit) newKey() (string, error) {
+func (req *request) newKey() (string, error) {
 	var random [16]byte
-	if _, err := io.ReadFull(v.Random, random[:]); err != nil {
+	if _, err := io.ReadFull(req.Random, random[:]); err != nil {
 		return "", fmt.Errorf("console: key of a form: %w", err)
 	}
 	return hex.EncodeToString(random[:]), nil
 }
 
-func (v *visit) showSubscribe() error {
+func (req *request) showSubscribe() error {
 	form := subscribeForm{Chosen: map[api.EventKind]bool{}}
 	for _, kind := range api.EventKinds {
 		form.Chosen[kind] = true
 	}
-	return v.answerSubscribe(http.StatusOK, form)
+	return req.answerSubscribe(http.StatusOK, form)
 }
 
 // answerSubscribe answers with the form, which gets a key of its own each time.
-func (v *visit) answerSubscribe(status int, form subscribeForm) error {
+func (req *request) answerSubscribe(status int, form subscribeForm) error {
 	var err error
-	if form.Key, err = v.newKey(); err != nil {
+	if form.Key, err = req.newKey(); err != nil {
 		return err
 	}
-	title, err := v.pages.words.say("webhooks.new")
+	title, err := req.pages.messages.text("webhooks.new")
 	if err != nil {
 		return err
 	}
-	return v.page(status, "subscribe", shown{Title: title, Section: "webhooks", Body: form})
+	return req.page(status, "subscribe", pageData{Title: title, Section: "webhooks", Body: form})
 }
 
 // subscribed is what the page of a new subscription shows, the only one that ever holds a signing secret.
-type subscribed struct {
+type newSubscriptionPage struct {
 	api.Subscription
 	Secret string
 }
@@ -177,14 +177,14 @@ type subscribed struct {
 var subscriptions = strictjson.For[api.SubscriptionRequest]() //nolint:gochecknoglobals // a plan of a type, read only
 
 // readSubscribe reads the form; its Faults say what breaks a rule of the API.
-func (v *visit) readSubscribe() (subscribeForm, api.SubscriptionRequest, error) {
-	form := subscribeForm{URL: strings.TrimSpace(v.form.Get("url")), Description: strings.ReplaceAll(v.form.Get("description"), "\r\n", "\n"),
+func (req *request) readSubscribeForm() (subscribeForm, api.SubscriptionRequest, error) {
+	form := subscribeForm{URL: strings.TrimSpace(req.form.Get("url")), Description: strings.ReplaceAll(req.form.Get("description"), "\r\n", "\n"),
 		Chosen: map[api.EventKind]bool{}, Faults: map[string][]string{}}
-	given := map[string]any{"url": form.URL, "events": append([]string{}, v.form["events"]...)}
+	given := map[string]any{"url": form.URL, "events": append([]string{}, req.form["events"]...)}
 	if form.Description != "" {
 		given["description"] = form.Description
 	}
-	for _, kind := range v.form["events"] {
+	for _, kind := range req.form["events"] {
 		form.Chosen[api.EventKind(kind)] = true
 	}
 	text, err := json.Marshal(given)
@@ -207,53 +207,53 @@ func (v *visit) readSubscribe() (subscribeForm, api.SubscriptionRequest, error) 
 
 // subscribe makes a subscription and shows its secret in the answer itself: there is no address at which it could be seen
 // again, and sending the form once more leads to the subscription without it.
-func (v *visit) subscribe() error {
-	form, request, err := v.readSubscribe()
+func (req *request) subscribe() error {
+	form, request, err := req.readSubscribeForm()
 	if err != nil {
 		return err
 	}
 	if len(form.Faults) > 0 {
-		return v.answerSubscribe(http.StatusUnprocessableEntity, form)
+		return req.answerSubscribe(http.StatusUnprocessableEntity, form)
 	}
-	made, again, err := v.subscribeOnce(request)
+	made, again, err := req.subscribeOnce(request)
 	switch {
 	case errors.Is(err, webhook.ErrUnsafeDestination):
-		form.Faults["url"] = []string{v.pages.words.either("webhooks.new.unsafe", "")}
+		form.Faults["url"] = []string{req.pages.messages.textOr("webhooks.new.unsafe", "")}
 		if destination, ok := errors.AsType[*webhook.DestinationError](err); ok {
 			form.Faults["url"] = nil // the rules themselves, in place of the one text
 			for _, fault := range destination.Faults {
 				form.Faults["url"] = append(form.Faults["url"], fault.Message)
 			}
 		}
-		return v.answerSubscribe(http.StatusUnprocessableEntity, form)
+		return req.answerSubscribe(http.StatusUnprocessableEntity, form)
 	case err != nil:
 		return err
 	}
 	if again != "" {
-		return v.redirect(said("/webhooks/"+again, "good.subscribed_before"))
+		return req.redirect(withFlash("/webhooks/"+again, "good.subscribed_before"))
 	}
-	title, err := v.pages.words.say("webhooks.made")
+	title, err := req.pages.messages.text("webhooks.made")
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusCreated, "subscribed", shown{Title: title, Section: "webhooks", Body: made})
+	return req.page(http.StatusCreated, "new_subscription", pageData{Title: title, Section: "webhooks", Body: made})
 }
 
 // formTTL is how long a form that is sent twice has one effect.
 const formTTL = 24 * time.Hour
 
 // subscribeOnce makes the subscription of a form, unless that form has made one already, whose identifier again is then.
-func (v *visit) subscribeOnce(request api.SubscriptionRequest) (made subscribed, again string, err error) {
+func (req *request) subscribeOnce(request api.SubscriptionRequest) (made newSubscriptionPage, again string, err error) {
 	text, err := json.Marshal(request)
 	if err != nil {
 		return made, "", fmt.Errorf("console: form of a subscription: %w", err)
 	}
 	// What was changed meanwhile is another form.
-	sum := sha256.Sum256(append([]byte(v.form.Get("key")+"\x00"), text...))
-	reply, replayed, err := v.session.Tenant.Idempotent(v.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
+	sum := sha256.Sum256(append([]byte(req.form.Get("key")+"\x00"), text...))
+	reply, replayed, err := req.session.Tenant.Idempotent(req.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
 		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
-			created, key, err := v.Destinations.Subscribe(ctx, tenant, v.Random, request)
-			made = subscribed{Subscription: created.Wire(), Secret: key}
+			created, key, err := req.Destinations.Subscribe(ctx, tenant, req.Random, request)
+			made = newSubscriptionPage{Subscription: created.Wire(), Secret: key}
 			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
 		})
 	if replayed {
@@ -263,13 +263,13 @@ func (v *visit) subscribeOnce(request api.SubscriptionRequest) (made subscribed,
 }
 
 // deactivate ends a subscription.
-func (v *visit) deactivate() error {
-	id, err := v.id("subscription")
+func (req *request) deactivate() error {
+	id, err := req.id("subscription")
 	if err != nil {
 		return err
 	}
-	if _, err := v.session.Tenant.DeactivateSubscription(v.r.Context(), id); err != nil {
+	if _, err := req.session.Tenant.DeactivateSubscription(req.r.Context(), id); err != nil {
 		return err
 	}
-	return v.redirect(said("/webhooks/"+id.String(), "good.deactivated"))
+	return req.redirect(withFlash("/webhooks/"+id.String(), "good.deactivated"))
 }

@@ -9,25 +9,25 @@ import (
 	"quittance/internal/store"
 )
 
-func lostRoutes() []route {
+func undeliveredRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: lostPath, serve: (*visit).listLost},
-		{method: http.MethodPost, path: lostPath, serve: (*visit).redeliverLost},
+		{method: http.MethodGet, path: undeliveredPath, serve: (*request).listUndelivered},
+		{method: http.MethodPost, path: undeliveredPath, serve: (*request).redeliverSelected},
 	}
 }
 
 // lostPath is the page of what was not delivered, and where its form goes.
-const lostPath = "/webhooks/lost"
+const undeliveredPath = "/webhooks/lost"
 
 // lostPace is how often the page asks what is new.
-const lostPace = 5 * time.Second
+const undeliveredPollInterval = 5 * time.Second
 
 // lostPage is what the page of the deliveries that failed or were blocked shows, whatever their subscription; all of it is
 // live.
-type lostPage struct {
+type undeliveredPage struct {
 	// Filters are both states, then each.
 	Filters []deliveryFilter
-	Rows    []lostRow
+	Rows    []undeliveredRow
 	Paging  paging
 	// Cut tells that there may be older ones than are looked through.
 	Cut bool
@@ -36,67 +36,67 @@ type lostPage struct {
 }
 
 // lostRow is one delivery that did not arrive.
-type lostRow struct {
-	sentRow
+type undeliveredRow struct {
+	deliveryListRow
 	// URL is the destination, "" when it is one of very many old ones, and Description what the company calls it. Ended tells that its subscription is deactivated, so
 	// that nothing goes there any more.
 	URL, Description string
 	Ended            bool
 }
 
-func (v *visit) listLost() error {
-	p := lostPage{Paging: v.paging()}
-	state := api.DeliveryState(v.r.URL.Query().Get("state"))
+func (req *request) listUndelivered() error {
+	p := undeliveredPage{Paging: req.paging()}
+	state := api.DeliveryState(req.r.URL.Query().Get("state"))
 	if state != api.DeliveryFailed && state != api.DeliveryBlocked {
 		state = ""
 	}
-	newest, err := v.session.Tenant.UndeliveredDeliveries(v.r.Context(), state, p.Paging.Page, p.Paging.PerPage)
+	newest, err := req.session.Tenant.UndeliveredDeliveries(req.r.Context(), state, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
 	p.Cut = newest.Among() >= store.DeliveryDepth
 	p.Paging.Total = newest.Among()
-	p.Filters = []deliveryFilter{{Count: newest.Among(), Path: lostPath, Chosen: state == ""}}
+	p.Filters = []deliveryFilter{{Count: newest.Among(), Path: undeliveredPath, Chosen: state == ""}}
 	for _, other := range []api.DeliveryState{api.DeliveryFailed, api.DeliveryBlocked} {
-		p.Filters = append(p.Filters, deliveryFilter{State: other, Count: newest.Counts[other], Path: lostPath + "?state=" + string(other), Chosen: state == other})
+		p.Filters = append(p.Filters, deliveryFilter{State: other, Count: newest.Counts[other], Path: undeliveredPath + "?state=" + string(other), Chosen: state == other})
 		if state == other {
 			p.Paging.Total = newest.Counts[other]
 		}
 	}
-	if err := v.lostRows(&p, newest.Deliveries); err != nil {
+	if err := req.undeliveredRows(&p, newest.Deliveries); err != nil {
 		return err
 	}
-	count, err := v.pages.words.count("lost.count", p.Paging.Total)
+	count, err := req.pages.messages.plural("undelivered.count", p.Paging.Total)
 	if err != nil {
 		return err
 	}
-	part, err := v.livePart("lost", "lost", p, lostPace, count)
+	part, err := req.livePart("undelivered", "undelivered", p, undeliveredPollInterval, count)
 	if err != nil {
 		return err
 	}
-	if v.fragment() {
-		return v.answerLive("lost", part)
+	if req.isFragment() {
+		return req.answerLive("undelivered", part)
 	}
-	title, err := v.pages.words.say("lost.title")
+	title, err := req.pages.messages.text("undelivered.title")
 	if err != nil {
 		return err
 	}
-	return v.page(http.StatusOK, "lost", shown{Title: title, Section: "webhooks", Body: part})
+	return req.page(http.StatusOK, "undelivered", pageData{Title: title, Section: "webhooks", Body: part})
 }
 
 // lostRows makes the rows of the page: one query for what they are about, and one for where they were to go.
-func (v *visit) lostRows(p *lostPage, deliveries []store.DeliveryRecord) error {
-	rows, err := v.sentRows(deliveries)
+func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.DeliveryRecord) error {
+	rows, err := req.deliveryListRows(deliveries)
 	if err != nil {
 		return err
 	}
-	known, err := v.destinations()
+	known, err := req.destinations()
 	if err != nil {
 		return err
 	}
 	for n, d := range deliveries {
 		to, found := known[d.Subscription]
-		row := lostRow{sentRow: rows[n], URL: to.URL, Description: optional(to.Description), Ended: found && !to.Active}
+		row := undeliveredRow{deliveryListRow: rows[n], URL: to.URL, Description: deref(to.Description), Ended: found && !to.Active}
 		p.Any = p.Any || !row.Ended
 		p.Rows = append(p.Rows, row)
 	}
@@ -104,8 +104,8 @@ func (v *visit) lostRows(p *lostPage, deliveries []store.DeliveryRecord) error {
 }
 
 // redeliverLost delivers the chosen deliveries again, at most a page of them. What can go nowhere any more is left as it is.
-func (v *visit) redeliverLost() error {
-	chosen := v.form["delivery"]
+func (req *request) redeliverSelected() error {
+	chosen := req.form["delivery"]
 	if len(chosen) > maxPerPage {
 		return &problem{status: http.StatusBadRequest}
 	}
@@ -115,7 +115,7 @@ func (v *visit) redeliverLost() error {
 		if err != nil || id.IsZero() {
 			return store.ErrNotFound
 		}
-		switch _, err := v.session.Tenant.Redeliver(v.r.Context(), id); {
+		switch _, err := req.session.Tenant.Redeliver(req.r.Context(), id); {
 		case err == nil:
 			again++
 		case !errors.Is(err, store.ErrInactive):
@@ -124,9 +124,9 @@ func (v *visit) redeliverLost() error {
 	}
 	switch {
 	case len(chosen) == 0:
-		return v.redirect(said(lostPath, "bad.none_chosen"))
+		return req.redirect(withFlash(undeliveredPath, "bad.none_chosen"))
 	case again < len(chosen):
-		return v.redirect(said(lostPath, "bad.some_inactive"))
+		return req.redirect(withFlash(undeliveredPath, "bad.some_inactive"))
 	}
-	return v.redirect(said(lostPath, "good.redelivered_chosen"))
+	return req.redirect(withFlash(undeliveredPath, "good.redelivered_chosen"))
 }

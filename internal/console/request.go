@@ -15,7 +15,7 @@ import (
 )
 
 // visit is one request on its way to its answer.
-type visit struct {
+type request struct {
 	*Console
 	w      http.ResponseWriter
 	r      *http.Request
@@ -30,13 +30,13 @@ type visit struct {
 	values map[string]string
 	// large tells that the request has a place among the large pages that are being made, and reserved how many bytes it has
 	// room for beside its body.
-	large    bool
-	reserved int
+	holdsLargePage bool
+	reserved       int
 }
 
 // id returns a parameter of the path as an identifier. What is none is as unknown as another company's.
-func (v *visit) id(name string) (store.ID, error) {
-	id, err := store.ParseID(v.values[name])
+func (req *request) id(name string) (store.ID, error) {
+	id, err := store.ParseID(req.values[name])
 	if err != nil || id.IsZero() { // the store binds no zero identifier
 		return store.ID{}, store.ErrNotFound
 	}
@@ -44,10 +44,10 @@ func (v *visit) id(name string) (store.ID, error) {
 }
 
 // profile is the seller's, for the advice that depends on it.
-func (v *visit) profile() *api.Profile { return &v.session.Account.Profile }
+func (req *request) profile() *api.Profile { return &req.session.Account.Profile }
 
 // fragment tells whether the caller is a live part of a page that wants to know what is new.
-func (v *visit) fragment() bool { return v.r.Header.Get("HX-Request") == "true" }
+func (req *request) isFragment() bool { return req.r.Header.Get("HX-Request") == "true" }
 
 // notice is a sentence above a page about what has just been done.
 type notice struct {
@@ -59,7 +59,7 @@ type notice struct {
 }
 
 // shown is what a template is given.
-type shown struct {
+type pageData struct {
 	// Title is the page's own, without the name of the product.
 	Title string
 	// Section is the entry of the navigation that is marked.
@@ -75,65 +75,65 @@ type shown struct {
 }
 
 // Synthetic tells that the pages are no production's.
-func (s shown) Synthetic() bool { return s.Environment != "production" }
+func (s pageData) IsSynthetic() bool { return s.Environment != "production" }
 
 // page answers with a page: the file of this name in templates, in the layout of all.
-func (v *visit) page(status int, name string, p shown) error {
-	p.Company, p.LoggedIn, p.Environment = v.session.Account.Company, v.session.Tenant != nil && !v.session.PasswordChangeRequired, v.Environment
+func (req *request) page(status int, name string, p pageData) error {
+	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil && !req.session.PasswordChangeRequired, req.Environment
 	p.Sections = sections
 	if p.Notice == nil {
-		p.Notice = v.pages.notice(v.r.URL.Query().Get("said"))
+		p.Notice = req.pages.notice(req.r.URL.Query().Get("said"))
 	}
-	return v.render(status, name, "layout", p)
+	return req.render(status, name, "layout", p)
 }
 
 // render answers with a template of a page's file.
-func (v *visit) render(status int, page, name string, data any) error {
-	html := v.buffers.get()
-	if err := v.pages.execute(html, page, name, data); err != nil {
-		v.buffers.put(html)
+func (req *request) render(status int, page, name string, data any) error {
+	html := req.buffers.get()
+	if err := req.pages.execute(html, page, name, data); err != nil {
+		req.buffers.put(html)
 		return err
 	}
-	return v.send(status, "text/html; charset=utf-8", html)
+	return req.send(status, "text/html; charset=utf-8", html)
 }
 
 // send writes an answer, compressed when the caller takes that, and keeps no more than what it writes. It puts the buffer
 // back. Who hangs up is no failure of ours.
-func (v *visit) send(status int, mediaType string, body *bytes.Buffer) error {
-	header := v.w.Header()
-	if body.Len() > leastCompressed && asset.AcceptsGzip(v.r.Header.Get("Accept-Encoding")) {
-		packed := v.buffers.get()
-		if v.packers.pack(packed, body.Bytes()) == nil { // a buffer takes everything
+func (req *request) send(status int, mediaType string, body *bytes.Buffer) error {
+	header := req.w.Header()
+	if body.Len() > minCompressed && asset.AcceptsGzip(req.r.Header.Get("Accept-Encoding")) {
+		packed := req.buffers.get()
+		if req.gzip.compress(packed, body.Bytes()) == nil { // a buffer takes everything
 			header.Set("Content-Encoding", "gzip")
 			body, packed = packed, body
 		}
-		v.buffers.put(packed)
+		req.buffers.put(packed)
 	}
-	defer v.buffers.put(body)
-	v.leaveLarge()
-	if err := v.reserve(body.Len()); err != nil { // it waits for a reader who may be slow
+	defer req.buffers.put(body)
+	req.releaseLargePage()
+	if err := req.reserve(body.Len()); err != nil { // it waits for a reader who may be slow
 		header.Del("Content-Encoding")
 		return err
 	}
 	header.Set("Content-Type", mediaType)
 	header.Add("Vary", "Accept-Encoding")
 	header.Set("Content-Length", strconv.Itoa(body.Len()))
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(body.Bytes())
+	req.w.WriteHeader(status)
+	_, _ = req.w.Write(body.Bytes())
 	return nil
 }
 
 // leastCompressed is the size in bytes below which an answer fits into one packet as it is.
-const leastCompressed = 1200
+const minCompressed = 1200
 
 // redirect sends the browser on with a GET. path is a path of ours.
-func (v *visit) redirect(path string) error {
-	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+func (req *request) redirect(path string) error {
+	http.Redirect(req.w, req.r, path, http.StatusSeeOther)
 	return nil
 }
 
-// said is a path with the notice that its page shows: a key below "said." in the messages, beginning with good. or bad.
-func said(path, key string) string { return path + "?" + url.Values{"said": {key}}.Encode() }
+// said is a path with the notice that its page shows: a key below "flash." in the messages, beginning with good. or bad.
+func withFlash(path, key string) string { return path + "?" + url.Values{"said": {key}}.Encode() }
 
 // paging is where a list stands.
 type paging struct {
@@ -149,8 +149,8 @@ const (
 )
 
 // paging reads which page of a list is asked for. What is no number is the first page: an address may be typed.
-func (v *visit) paging() paging {
-	query := v.r.URL.Query()
+func (req *request) paging() paging {
+	query := req.r.URL.Query()
 	query.Del("seen")
 	query.Del("said")
 	number := func(name string, absent int) int {
@@ -160,7 +160,7 @@ func (v *visit) paging() paging {
 		}
 		return n
 	}
-	return paging{Page: number("page", 1), PerPage: min(number("per", defaultPerPage), maxPerPage), path: v.r.URL.Path, query: query}
+	return paging{Page: number("page", 1), PerPage: min(number("per", defaultPerPage), maxPerPage), path: req.r.URL.Path, query: query}
 }
 
 // Last is the number of the last page, from 1.
@@ -183,7 +183,7 @@ func (p paging) Through() int {
 }
 
 // To is the address of another page of the same list.
-func (p paging) To(page int) string {
+func (p paging) Link(page int) string {
 	query := url.Values{}
 	maps.Copy(query, p.query)
 	query.Set("page", strconv.Itoa(page))
@@ -191,10 +191,10 @@ func (p paging) To(page int) string {
 }
 
 // Back and On are the numbers of the neighbours, 0 where there is none.
-func (p paging) Back() int { return min(p.Page-1, p.Last()) }
+func (p paging) Previous() int { return min(p.Page-1, p.Last()) }
 
 // On is the number of the next page.
-func (p paging) On() int {
+func (p paging) Next() int {
 	if p.Page >= p.Last() {
 		return 0
 	}
@@ -203,19 +203,19 @@ func (p paging) On() int {
 
 // attachment answers with bytes that others wrote: to be stored, never to be shown in this origin. Its room was reserved
 // before they were read.
-func (v *visit) attachment(name string, body []byte) error {
-	header := v.w.Header()
+func (req *request) attachment(name string, body []byte) error {
+	header := req.w.Header()
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, strings.Map(plain, name)))
+	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, strings.Map(safeFileNameRune, name)))
 	header.Set("Content-Type", "application/octet-stream")
 	header.Set("Content-Length", strconv.Itoa(len(body)))
-	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write(body)
+	req.w.WriteHeader(http.StatusOK)
+	_, _ = req.w.Write(body)
 	return nil
 }
 
 // plain keeps the characters that a file name has on every system.
-func plain(r rune) rune {
+func safeFileNameRune(r rune) rune {
 	if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '.' || r == '_' {
 		return r
 	}

@@ -48,13 +48,13 @@ func standing(words [4]string) *store.Submission {
 }
 
 // drawn writes a lane as its segments: word, first column, column after the last.
-func drawn(l lane) (out []string) {
-	for _, s := range l.Segments {
+func drawn(row timelineRow) (out []string) {
+	for _, s := range row.Segments {
 		mark := ""
 		if s.Current {
 			mark = "!"
 		}
-		out = append(out, fmt.Sprintf("%s %d-%d%s", s.Word, s.Start, s.End, mark))
+		out = append(out, fmt.Sprintf("%s %d-%d%s", s.Value, s.Start, s.End, mark))
 	}
 	return out
 }
@@ -71,7 +71,7 @@ func TestLanes(t *testing.T) {
 		{Submission: s.ID, Ordinal: 2, ReceivedAt: began.Add(3 * time.Minute), NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
 		{Submission: s.ID, Ordinal: 3, ReceivedAt: began.Add(time.Hour), NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
 	}
-	chart, err := lanesOf(s, events, nil, evidence)
+	chart, err := newTimeline(s, events, nil, evidence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,15 +79,15 @@ func TestLanes(t *testing.T) {
 		t.Errorf("%d moments, cut %v", len(chart.Moments), chart.Cut)
 	}
 	for n, want := range [][]string{{"a 2-4", "b 4-5!"}, {"c 3-5!"}, nil, {"x 3-5!"}} {
-		if got := drawn(chart.Lanes[n]); !slices.Equal(got, want) {
+		if got := drawn(chart.Rows[n]); !slices.Equal(got, want) {
 			t.Errorf("lane %d: %q, want %q", n, got, want)
 		}
 	}
-	first, second := chart.Lanes[0].Segments[0], chart.Lanes[0].Segments[1]
+	first, second := chart.Rows[0].Segments[0], chart.Rows[0].Segments[1]
 	if first.Evidence != 1 || second.Evidence != 2 || !second.Final || first.Final {
 		t.Errorf("segments %+v and %+v", first, second)
 	}
-	if chart.Lanes[2].Unreported(4) != 4 || chart.Lanes[1].Unreported(4) != 2 {
+	if chart.Rows[2].Unreported(4) != 4 || chart.Rows[1].Unreported(4) != 2 {
 		t.Error("the time before the first word is wrong")
 	}
 }
@@ -99,17 +99,17 @@ func TestLanesAreCut(t *testing.T) {
 		changes = append(changes, [4]string{"kept", fmt.Sprintf("word %d", n), "", ""})
 	}
 	s := standing(changes[19])
-	chart, err := lanesOf(s, history(t, s.ID, changes...), nil, nil)
+	chart, err := newTimeline(s, history(t, s.ID, changes...), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(chart.Moments) != maxMoments || !chart.Cut {
 		t.Errorf("%d moments, cut %v", len(chart.Moments), chart.Cut)
 	}
-	if got := drawn(chart.Lanes[0]); !slices.Equal(got, []string{"kept 1-9!"}) {
+	if got := drawn(chart.Rows[0]); !slices.Equal(got, []string{"kept 1-9!"}) {
 		t.Errorf("what stood before: %q", got)
 	}
-	got := drawn(chart.Lanes[1])
+	got := drawn(chart.Rows[1])
 	if len(got) != maxMoments || got[0] != "word 12 1-2" || got[maxMoments-1] != "word 19 8-9!" {
 		t.Errorf("what changed: %q", got)
 	}
@@ -122,17 +122,17 @@ func TestLanesWithoutEvents(t *testing.T) {
 		{Dimension: invoice.DimensionProviderInvoice, Value: "b", ChangedAt: began.Add(2 * time.Minute)},
 		{Dimension: invoice.DimensionSubmission, Value: "a", ChangedAt: began.Add(time.Minute)},
 	}
-	chart, err := lanesOf(s, nil, records, nil)
+	chart, err := newTimeline(s, nil, records, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := drawn(chart.Lanes[0]); !slices.Equal(got, []string{"a 2-4!"}) {
+	if got := drawn(chart.Rows[0]); !slices.Equal(got, []string{"a 2-4!"}) {
 		t.Errorf("the first: %q", got)
 	}
-	if got := drawn(chart.Lanes[1]); !slices.Equal(got, []string{"b 3-4!"}) {
+	if got := drawn(chart.Rows[1]); !slices.Equal(got, []string{"b 3-4!"}) {
 		t.Errorf("the second: %q", got)
 	}
-	if draft, err := lanesOf(nil, nil, nil, nil); err != nil || len(draft.Lanes) != 4 || len(draft.Moments) != 0 {
+	if draft, err := newTimeline(nil, nil, nil, nil); err != nil || len(draft.Rows) != 4 || len(draft.Moments) != 0 {
 		t.Errorf("a draft: %+v, %v", draft, err)
 	}
 }

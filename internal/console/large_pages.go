@@ -32,55 +32,55 @@ func newLargePages() *fairlimit.Limiter[store.ID] {
 }
 
 // admitInvoice makes room for a page of an invoice before its document is read.
-func (v *visit) admitInvoice(id store.ID) error {
-	extent, err := v.session.Tenant.InvoiceExtent(v.r.Context(), id)
+func (req *request) acquireForInvoice(id store.ID) error {
+	extent, err := req.session.Tenant.InvoiceExtent(req.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return v.admitLarge(extent.Lines, extent.Bytes, documentFactor)
+	return req.acquireLargePage(extent.Lines, extent.Bytes, documentFactor)
 }
 
 // admitLarge makes room for a page of so many lines, or made of so many bytes, when that makes it large: it waits for one of
 // the company's places, which the page has until it is made, and reserves factor times the bytes. [fairlimit.ErrFull] says that
 // there is none for the moment. What a request has admitted before counts.
-func (v *visit) admitLarge(lines, bytes, factor int) error {
+func (req *request) acquireLargePage(lines, bytes, factor int) error {
 	if lines < largeLines && bytes < largeDocument {
 		return nil
 	}
-	if !v.large {
-		ctx, cancel := context.WithTimeout(v.r.Context(), largePageWait)
+	if !req.holdsLargePage {
+		ctx, cancel := context.WithTimeout(req.r.Context(), largePageWait)
 		defer cancel()
-		if v.large = v.largePages.Acquire(ctx, v.session.Account.ID); !v.large {
+		if req.holdsLargePage = req.largePages.Acquire(ctx, req.session.Account.ID); !req.holdsLargePage {
 			return fairlimit.ErrFull
 		}
 	}
-	return v.reserve(max(v.reserved, factor*bytes))
+	return req.reserve(max(req.reserved, factor*bytes))
 }
 
 // leaveLarge gives the place of a large page back.
-func (v *visit) leaveLarge() {
-	if v.large {
-		v.largePages.Release(v.session.Account.ID, 1)
-		v.large = false
+func (req *request) releaseLargePage() {
+	if req.holdsLargePage {
+		req.largePages.Release(req.session.Account.ID, 1)
+		req.holdsLargePage = false
 	}
 }
 
 // leastReserved is the size in bytes below which an answer needs no room of its own.
-const leastReserved = 64 << 10
+const minReserved = 64 << 10
 
 // reserve makes the room that the request has beside its body so many bytes.
-func (v *visit) reserve(bytes int) error {
-	if bytes < leastReserved {
+func (req *request) reserve(bytes int) error {
+	if bytes < minReserved {
 		bytes = 0
 	}
 	switch {
-	case bytes > v.reserved:
-		if err := v.admission.Reserve(bytes - v.reserved); err != nil {
+	case bytes > req.reserved:
+		if err := req.admission.Reserve(bytes - req.reserved); err != nil {
 			return err
 		}
-	case bytes < v.reserved:
-		v.admission.Release(v.reserved - bytes)
+	case bytes < req.reserved:
+		req.admission.Release(req.reserved - bytes)
 	}
-	v.reserved = bytes
+	req.reserved = bytes
 	return nil
 }

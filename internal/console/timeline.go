@@ -17,25 +17,25 @@ const maxMoments = 8
 
 // laneChart is the time line of one submission: a column for each moment at which something changed, and a lane for each
 // dimension. The columns are as wide as each other, because seconds and days have to stand side by side.
-type laneChart struct {
+type timeline struct {
 	Moments []time.Time
-	Lanes   []lane
+	Rows    []timelineRow
 	// Cut tells that there were more changes than moments shown.
 	Cut bool
 }
 
 // lane is one dimension.
-type lane struct {
+type timelineRow struct {
 	State    stateView
 	Segments []segment
 }
 
 // Unreported is how many columns pass before the first word.
-func (l lane) Unreported(columns int) int {
-	if len(l.Segments) == 0 {
+func (row timelineRow) Unreported(columns int) int {
+	if len(row.Segments) == 0 {
 		return columns
 	}
-	return l.Segments[0].Start - 1
+	return row.Segments[0].Start - 1
 }
 
 // segment is one word of a lane, from the moment it was reported to the next word.
@@ -52,40 +52,40 @@ type segment struct {
 
 // change is the four words after a change.
 type change struct {
-	at    time.Time
-	words map[invoice.Dimension]string
+	at     time.Time
+	values map[invoice.Dimension]string
 }
 
 // lanesOf makes the time line of a submission; nil is a draft's. What is drawn are the changes that were told as events, in
 // their order. What stands is the store's: where history was removed by age, a word begins when its row last changed.
-func lanesOf(s *store.Submission, events []store.EventWithDeliveries, records []store.StateRecord, evidence []store.Evidence) (laneChart, error) {
+func newTimeline(s *store.Submission, events []store.EventWithDeliveries, records []store.StateRecord, evidence []store.Evidence) (timeline, error) {
 	if s == nil {
-		return laneChart{Lanes: emptyLanes()}, nil
+		return timeline{Rows: emptyTimelineRows()}, nil
 	}
 	changes, err := changesOf(s.ID, events)
 	if err != nil {
-		return laneChart{}, err
+		return timeline{}, err
 	}
-	changes = withRecords(changes, records)
-	chart := laneChart{Moments: []time.Time{s.AttemptedAt}}
+	changes = withStateRecords(changes, records)
+	chart := timeline{Moments: []time.Time{s.AttemptedAt}}
 	before := map[invoice.Dimension]string{}
 	if over := len(changes) - (maxMoments - 1); over > 0 {
-		before, changes, chart.Cut = changes[over-1].words, changes[over:], true
+		before, changes, chart.Cut = changes[over-1].values, changes[over:], true
 	}
 	for _, c := range changes {
 		chart.Moments = append(chart.Moments, c.at)
 	}
 	views := stateViews(s.States)
 	for n, dimension := range invoice.Dimensions {
-		chart.Lanes = append(chart.Lanes, drawLane(views[n], dimension, before[dimension], s.AttemptedAt, changes, findEvidence(s.ID, evidence)))
+		chart.Rows = append(chart.Rows, newTimelineRow(views[n], dimension, before[dimension], s.AttemptedAt, changes, findEvidence(s.ID, evidence)))
 	}
 	return chart, nil
 }
 
-func emptyLanes() []lane {
-	var lanes []lane
+func emptyTimelineRows() []timelineRow {
+	var lanes []timelineRow
 	for _, view := range stateViews(invoice.States{}) {
-		lanes = append(lanes, lane{State: view})
+		lanes = append(lanes, timelineRow{State: view})
 	}
 	return lanes
 }
@@ -101,13 +101,13 @@ func changesOf(submission store.ID, events []store.EventWithDeliveries) ([]chang
 		if err := json.Unmarshal(e.Body, &envelope); err != nil {
 			return nil, fmt.Errorf("stored event %s: %w", e.ID, err)
 		}
-		c := change{at: e.OccurredAt, words: map[invoice.Dimension]string{}}
+		c := change{at: e.OccurredAt, values: map[invoice.Dimension]string{}}
 		for dimension, word := range map[invoice.Dimension]*string{
 			invoice.DimensionSubmission: envelope.Payload.SubmissionState, invoice.DimensionProviderInvoice: envelope.Payload.ProviderInvoiceState,
 			invoice.DimensionTaxAuthority: envelope.Payload.TaxAuthorityState, invoice.DimensionReceiver: envelope.Payload.ReceiverState,
 		} {
 			if word != nil {
-				c.words[dimension] = *word
+				c.values[dimension] = *word
 			}
 		}
 		changes = append(changes, c)
@@ -116,18 +116,18 @@ func changesOf(submission store.ID, events []store.EventWithDeliveries) ([]chang
 }
 
 // withRecords adds the changes that the rows as they stand know of and the events do not.
-func withRecords(changes []change, records []store.StateRecord) []change {
+func withStateRecords(changes []change, records []store.StateRecord) []change {
 	for _, r := range records {
-		if len(changes) > 0 && changes[len(changes)-1].words[r.Dimension] == r.Value {
+		if len(changes) > 0 && changes[len(changes)-1].values[r.Dimension] == r.Value {
 			continue
 		}
-		changes = append(changes, change{at: r.ChangedAt, words: map[invoice.Dimension]string{}})
+		changes = append(changes, change{at: r.ChangedAt, values: map[invoice.Dimension]string{}})
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return a.at.Compare(b.at) })
 	for _, r := range records {
 		for n := range changes {
-			if _, known := changes[n].words[r.Dimension]; !known && !changes[n].at.Before(r.ChangedAt) {
-				changes[n].words[r.Dimension] = r.Value
+			if _, known := changes[n].values[r.Dimension]; !known && !changes[n].at.Before(r.ChangedAt) {
+				changes[n].values[r.Dimension] = r.Value
 			}
 		}
 	}
@@ -135,29 +135,29 @@ func withRecords(changes []change, records []store.StateRecord) []change {
 }
 
 // drawLane makes the segments of one dimension. before is the word that stood before the first of the changes.
-func drawLane(view stateView, dimension invoice.Dimension, before string, began time.Time, changes []change, evidence func(dimension, word string, at time.Time) int64) lane {
-	l := lane{State: view}
+func newTimelineRow(view stateView, dimension invoice.Dimension, before string, began time.Time, changes []change, evidence func(dimension, word string, at time.Time) int64) timelineRow {
+	row := timelineRow{State: view}
 	word := ""
 	begin := func(next string, column int, at time.Time) {
 		if next == "" || next == word {
 			return
 		}
-		if n := len(l.Segments); n > 0 {
-			l.Segments[n-1].End = column
+		if n := len(row.Segments); n > 0 {
+			row.Segments[n-1].End = column
 		}
 		word = next
-		l.Segments = append(l.Segments, segment{stateView: stateView{Dimension: view.Dimension, Word: next}, At: at, Start: column,
+		row.Segments = append(row.Segments, segment{stateView: stateView{Dimension: view.Dimension, Value: next}, At: at, Start: column,
 			Evidence: evidence(view.Dimension, next, at)})
 	}
 	begin(before, 1, began)
 	for n, c := range changes {
-		begin(c.words[dimension], n+2, c.at)
+		begin(c.values[dimension], n+2, c.at)
 	}
-	if n := len(l.Segments); n > 0 {
-		last := &l.Segments[n-1]
+	if n := len(row.Segments); n > 0 {
+		last := &row.Segments[n-1]
 		last.End, last.Current, last.Final, last.Meaning = len(changes)+2, true, view.Final, view.Meaning
 	}
-	return l
+	return row
 }
 
 // findEvidence returns how to find the entry of a submission that a word was read from: the last one with it that was
