@@ -39,7 +39,7 @@ func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 	now := tx.now()
 	// Only the first and the probes move the time of the next probe: a customer who goes on submitting to a provider
 	// that is down must not push it away for ever.
-	if failures >= openCircuitAfter && (!retry.Valid || c.probe) {
+	if failures >= openCircuitAfter && (!retry.Valid || c.isProbe) {
 		next := min(max(2*time.Duration(wait)*time.Microsecond, minProbeInterval), maxProbeInterval)
 		wait = next.Microseconds()
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}

@@ -180,7 +180,7 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 		}
 		calls, err = collect(ctx, tx, func(row scanner) (SubmissionLease, error) {
 			s, err := scanSubmission(row)
-			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, probe: probe}, err
+			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, isProbe: probe}, err
 		}, `with due as materialized (select tenant_id, id from submissions
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+q.db.claim+`)
 			update submissions set lease = lease + 1, due_at = $5

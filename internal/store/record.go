@@ -11,12 +11,12 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Decision is what one answer of the provider changes. It is made by the submission package, which alone turns
-// evidence into states; this package commits it whole.
+// Decision is what one provider response changes. Package submission makes it, because it alone turns evidence into states. This
+// package commits it in one transaction.
 type Decision struct {
-	// Evidence is appended to the chain; nil when nothing was returned, or exactly what was returned before.
+	// Evidence is appended to the chain; nil if there was no response, or one that is identical to the previous one.
 	Evidence *NewEvidence
-	// Answered is true when the provider answered at all: LastCheckedAt moves, and LastStatus and LastSHA256 are these.
+	// Answered is true if the provider responded at all. It sets LastCheckedAt, LastStatus and LastSHA256.
 	Answered   bool
 	LastStatus int
 	LastSHA256 [32]byte
@@ -26,56 +26,56 @@ type Decision struct {
 	Sequence     *int64
 	MissingSince *time.Time
 	MissingCount int
-	// ResendOrdered tells that an administrator's decision to send again stands. It is ignored when the lease is lost.
+	// ResendOrdered says that an administrator's order to send again is still valid. It is ignored if the lease is lost.
 	ResendOrdered bool
-	// SentAt is when the document was last handed to the provider; zero when that has not changed.
+	// SentAt is when the document was last sent; zero if that has not changed.
 	SentAt time.Time
-	// States are the merged states; WriteStates names the dimensions whose rows change. A row names the new evidence.
+	// States are the merged states. WriteStates lists the dimensions whose rows change; each row refers to the new evidence.
 	States      invoice.States
 	WriteStates []invoice.Dimension
-	// PollWait and DueAt are when to ask again; nil for never. They are ignored when the lease is lost. KeepLease keeps the
-	// lease for the caller's next step instead.
+	// PollWait and DueAt say when to ask again; a nil DueAt means never. They are ignored if the lease is lost. KeepLease keeps
+	// the lease for the caller's next step instead.
 	PollWait  time.Duration
 	DueAt     *time.Time
 	KeepLease bool
-	// FailureReason names what kept the call from a usable answer, "" when it had one; RetryAfter is the wait that the provider
-	// asked for. They are about the connection, whatever becomes of the lease.
+	// FailureReason says why the response shows a failing connection, "" if it shows a working one. RetryAfter is the wait that
+	// the provider asked for. Both apply to the connection even if the lease is lost.
 	FailureReason string
 	RetryAfter    time.Duration
 	// Events are recorded in this order, each with a delivery for every active subscription to its kind.
 	Events []api.EventKind
-	// Contradicts tells that the provider has a document that an administrator resolved by rejecting it.
+	// Contradicts says that the provider has a document that an administrator had resolved by rejecting it.
 	Contradicts bool
 }
 
-// Record locks a submission, has decide make a decision from it, and commits that in the same transaction: evidence,
-// states, outcome, events and deliveries. leased tells decide whether the caller's lease still stands; if not, an
-// answer is still kept, but the schedule belongs to somebody else.
-func (c SubmissionLease) Record(ctx context.Context, decide func(s Submission, leased bool, now time.Time) (Decision, error)) (Submission, error) {
-	t := c.Tenant
+// Record locks the submission, calls decide with it and commits the decision in the same transaction: evidence, states, outcome,
+// events and deliveries. leased says whether the caller still has the lease. If not, the response is still recorded, but the
+// schedule belongs to the worker that has the lease.
+func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, leased bool, now time.Time) (Decision, error)) (Submission, error) {
+	t := l.Tenant
 	var after Submission
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
-		// The invoice is locked first, as everywhere, so that two transactions cannot wait for each other. How the
-		// connection fares is read on the way: mostly it is well, and nothing has to be written.
+		// Every transaction locks the invoice first, so that two transactions cannot deadlock. The same statement reads the
+		// connection's failures: usually there are none, and nothing has to be written.
 		var version, updated, failures int64
 		if err := tx.QueryRowContext(ctx, `select version, updated_at, (select failures from connections where account_id = $3 and id = $4)
-			from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, c.Submission.Invoice, t.account, c.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
+			from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, l.Submission.Invoice, t.account, l.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
 			return err
 		}
-		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
+		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.lock)
 		if err != nil {
 			return err
 		}
 		s.version, s.updatedAt = version, instant(updated)
-		leased := s.lease == c.Submission.lease
+		leased := s.lease == l.Submission.lease
 		decision, err := decide(s, leased, tx.now())
 		if err != nil {
 			return err
 		}
-		if err := c.updateCircuit(ctx, tx, &s, failures, decision); err != nil {
+		if err := l.updateCircuit(ctx, tx, &s, failures, decision); err != nil {
 			return err
 		}
-		if err := t.apply(ctx, tx, &s, decision, leased); err != nil {
+		if err := t.commitDecision(ctx, tx, &s, decision, leased); err != nil {
 			return err
 		}
 		after = s
@@ -84,14 +84,14 @@ func (c SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 	return after, err
 }
 
-// lockInvoice keeps every other writer from an invoice, and what belongs to it, until the transaction ends.
+// lockInvoice locks an invoice, and with it everything that belongs to it, until the transaction ends.
 func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 	var version int64
 	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, id).Scan(&version)
 }
 
-// apply writes a decision and brings s up to date with it.
-func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
+// commitDecision writes a decision and updates s.
+func (t *Tenant) commitDecision(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
 	now := tx.now()
 	next, err := t.continueSubmission(ctx, tx, s)
 	if err != nil {
@@ -116,13 +116,13 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	if err := t.writeStates(ctx, tx, s, d, evidence, now); err != nil {
 		return err
 	}
-	s.take(d, now, leased)
+	s.applyDecision(d, now, leased)
 	if leased && !d.KeepLease {
-		tx.notify(WorkSubmissions) // the workers have to know when it is due
+		tx.notify(WorkSubmissions) // the workers must learn when it is due
 	}
 	if d.Contradicts {
 		changed = true
-		if err := t.contradicted(ctx, tx, s, now); err != nil {
+		if err := t.recordContradiction(ctx, tx, s, now); err != nil {
 			return err
 		}
 	}
@@ -147,8 +147,8 @@ func (t *Tenant) apply(ctx context.Context, tx *tx, s *Submission, d Decision, l
 	return emitted.write(ctx, tx)
 }
 
-// usage is what a decision about a submission of some outcome adds to what the company uses: what is retained, and a draft less
-// once something is known of the submission.
+// usage returns what a decision adds to the company's usage: the retained bytes, and one draft less once the outcome is recorded.
+// before is the outcome before the decision.
 func (d Decision) usage(before api.Outcome) (add usage) {
 	if d.Evidence != nil {
 		add.bytes = int64(len(d.Evidence.Body))
@@ -159,11 +159,11 @@ func (d Decision) usage(before api.Outcome) (add usage) {
 	return add
 }
 
-// errNoEvidence says that a decision changes states, or is to be told, without an answer that it follows from.
+// errNoEvidence says that a decision changes states or records events without evidence.
 var errNoEvidence = errors.New("a state or an event without evidence")
 
-// take brings s up to date with a decision.
-func (s *Submission) take(d Decision, now time.Time, leased bool) {
+// applyDecision updates s with a decision.
+func (s *Submission) applyDecision(d Decision, now time.Time, leased bool) {
 	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
 	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
 	if !d.SentAt.IsZero() {
@@ -175,14 +175,14 @@ func (s *Submission) take(d Decision, now time.Time, leased bool) {
 	if leased && !d.KeepLease {
 		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
 		s.ResendOrdered, s.ResendUnderWay = d.ResendOrdered, false
-		s.lease++ // the work is handed back: a second answer under the same lease finds it lost
+		s.lease++ // the lease is released: a second response under it finds it lost
 	}
 	if slices.Contains(d.Events, api.EventTerminal) {
 		s.TerminalAt = &now
 	}
 }
 
-// writeStates writes the rows of the dimensions that changed, and notes in s where their words come from.
+// writeStates writes the rows of the dimensions that changed, and updates their origins in s.
 func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decision, evidence ID, now time.Time) error {
 	var rows [][]any
 	origins := maps.Clone(s.origins)
@@ -190,15 +190,15 @@ func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decis
 		origins = map[invoice.Dimension]origin{}
 	}
 	for _, dimension := range d.WriteStates {
-		word := d.States.Stored(dimension)
-		if word.Value == "" {
-			continue // what was never reported has no row
+		state := d.States.Stored(dimension)
+		if state.Value == "" {
+			continue // a dimension that was never reported has no row
 		}
 		var meaning any
-		if word.Meaning != "" {
-			meaning = string(word.Meaning)
+		if state.Meaning != "" {
+			meaning = string(state.Meaning)
 		}
-		rows = append(rows, []any{t.id, s.ID, dimension, word.Value, flag(word.Terminal), meaning, evidence, micros(now)})
+		rows = append(rows, []any{t.id, s.ID, dimension, state.Value, flag(state.Terminal), meaning, evidence, micros(now)})
 		origins[dimension] = origin{evidence: evidence, reportedAt: now}
 	}
 	s.origins = origins

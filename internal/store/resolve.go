@@ -9,36 +9,36 @@ import (
 	"quittance/api"
 )
 
-// ErrOutcomeKnown says that the outcome of a submission is known, so that there is nothing to decide.
-var ErrOutcomeKnown = errors.New("the outcome of the submission is not unknown")
+// ErrOutcomeKnown says that the outcome of a submission is known, so there is nothing to resolve.
+var ErrOutcomeKnown = errors.New("the outcome of the submission is known")
 
-// The decisions about a submission of unknown outcome.
+// The decisions about a submission with an unknown outcome.
 const (
-	// DecisionResend has it sent again under its reference.
+	// DecisionResend orders that it is sent again under its reference.
 	DecisionResend = "resend"
-	// DecisionReject counts it as rejected by us, which lets the customer correct the invoice and submit it anew.
+	// DecisionReject counts it as rejected by us, so that the customer can correct the invoice and submit it again.
 	DecisionReject = "reject"
 )
 
-// Resolution is what an administrator has decided about a submission of unknown outcome.
+// Resolution is an administrator's decision about a submission with an unknown outcome.
 type Resolution struct {
 	// Decision is [DecisionResend] or [DecisionReject].
 	Decision string
-	// Reason is why, in the administrator's words.
+	// Reason is the administrator's reason.
 	Reason string
-	// By is the name of the administrator, and At when it was decided.
+	// By is the name of the administrator, and At is when the decision was made.
 	By string
 	At time.Time
-	// ContradictedAt is when the provider reported a document that was resolved by rejecting it after all; nil while it has
-	// not.
+	// ContradictedAt is when the provider nevertheless reported a document that had been resolved by rejecting it; nil until
+	// then.
 	ContradictedAt *time.Time
 }
 
-// ResolveSubmission records what the actor of ctx has decided about a submission of unknown outcome, one of the
-// decisions, and why. Reconciliation goes on either way. [ErrOutcomeKnown] says that there is nothing to decide.
+// ResolveSubmission records the decision of the actor of ctx about a submission with an unknown outcome, and the reason for it.
+// Reconciliation continues in any case. ResolveSubmission returns [ErrOutcomeKnown] if there is nothing to resolve.
 func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
 	if decision != DecisionResend && decision != DecisionReject || reason == "" {
-		return Submission{}, errors.New("resolve submission: want a decision and a reason")
+		return Submission{}, errors.New("resolve submission: a decision and a reason are required")
 	}
 	var resolved Submission
 	tenant, err := db.holder(ctx, func(t *Tenant) error {
@@ -62,7 +62,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		}
 		now := tx.now()
 		s.Resolved = &Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
-		s.DueAt, s.NextCheckAt = &now, &now // it is asked about once more at once, whatever was decided
+		s.DueAt, s.NextCheckAt = &now, &now // look it up once more immediately, for either decision
 		if decision == DecisionResend {
 			s.ResendOrdered = true
 		} else {
@@ -82,14 +82,14 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 	return resolved, err
 }
 
-// Correctable tells whether the invoice may be changed and submitted anew: the provider has rejected the document, or an
-// administrator has decided that it counts as rejected and the provider has not reported it since.
+// Correctable tells whether the invoice may be changed and submitted again: the provider has rejected the document, or an
+// administrator has and the provider has not reported the document since.
 func (s *Submission) Correctable() bool {
 	return s.Outcome.Rejected() && (s.Resolved == nil || s.Resolved.ContradictedAt == nil)
 }
 
-// storedOutcome is an outcome as its column has it: one that is ours alone stands there as a rejection, beside the
-// decision that tells it from the provider's own.
+// storedOutcome returns an outcome as its column stores it. An administrator's rejection is stored like the provider's; the
+// resolution columns tell them apart.
 func storedOutcome(outcome api.Outcome) api.Outcome {
 	if outcome == api.OutcomeResolvedRejected {
 		return api.OutcomeRejected
@@ -97,7 +97,7 @@ func storedOutcome(outcome api.Outcome) api.Outcome {
 	return outcome
 }
 
-// resolution is what the columns of a resolution hold.
+// resolution holds the resolution columns of a row.
 type resolution struct {
 	at, contradicted     sql.Null[int64]
 	by, decision, reason sql.Null[string]
@@ -109,7 +109,7 @@ func (r *resolution) fields() []any {
 	return []any{&r.at, &r.by, &r.decision, &r.reason, &r.contradicted}
 }
 
-// restore gives a submission its resolution, and the outcome that follows from it.
+// restore sets the resolution of a submission, and the outcome that follows from it.
 func (r *resolution) restore(s *Submission) {
 	if !r.at.Valid {
 		return
@@ -120,8 +120,8 @@ func (r *resolution) restore(s *Submission) {
 	}
 }
 
-// contradicted records that the provider has reported a document that was resolved by rejecting it.
-func (t *Tenant) contradicted(ctx context.Context, tx *tx, s *Submission, now time.Time) error {
+// recordContradiction records that the provider has reported a document that had been resolved by rejecting it.
+func (t *Tenant) recordContradiction(ctx context.Context, tx *tx, s *Submission, now time.Time) error {
 	resolved := *s.Resolved
 	resolved.ContradictedAt = &now
 	s.Resolved = &resolved
@@ -135,7 +135,8 @@ func (t *Tenant) contradicted(ctx context.Context, tx *tx, s *Submission, now ti
 	return tx.audit(ctx, Act{Name: "submission.contradicted", Account: t.account, SubjectType: "submission", Subject: s.ID.String(), Details: details})
 }
 
-// Contradicted returns how many submissions that were resolved by rejecting them the provider has reported after all.
+// Contradicted returns the number of submissions that were resolved by rejecting them and that the provider has reported
+// nevertheless.
 func (db *DB) Contradicted(ctx context.Context) (int64, error) {
 	var count int64
 	err := db.reader.QueryRowContext(ctx, `select count(*) from submissions where contradicted_at is not null`).Scan(&count)

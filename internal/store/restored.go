@@ -10,19 +10,22 @@ import (
 	"quittance/api"
 )
 
-// MaxLaterReferences is how many references after its own are asked about before a document of an invoice is sent that is older
-// than the restore. A document that certainly was not taken leaves its reference unused when it is changed, and a
-// restored database has forgotten that; this many times in a row is more than anybody tries.
+// MaxLaterReferences is the number of later references that are looked up before the document of an invoice is sent that was
+// created before the restore. Each time a draft changes after the provider has refused its document, the draft gets a new
+// reference, and a restored database has lost that history. Nobody is expected to do this more often in a row.
 const MaxLaterReferences = 4
 
-// settingRestored is when the database was restored from a backup, in microseconds since 1970.
+// settingRestored is the key of the setting that holds when the database was restored from a backup, in microseconds since 1970.
 const settingRestored = "restored_at"
 
-// MarkRestored records that this database was restored from a backup: what happened since the backup, it does not know. So
-// every open submission is due to be asked about, what was proven about missing documents counts no more, and what an
-// administrator has decided has to be decided anew; nothing of an invoice that exists now is sent before the provider
-// was asked for it ([SubmissionLease.QueryFirst]); and every token is revoked, because some may have been since. It returns how many
-// submissions are open.
+// MarkRestored records that this database was restored from a backup and has lost what happened since:
+//
+//   - Every open submission becomes due, so that the provider is asked about it.
+//   - Earlier responses that a document is missing no longer count, and administrators must order resends again.
+//   - No document of an existing invoice is sent before the provider was asked for it (see [SubmissionLease.QueryFirst]).
+//   - Every token is revoked, because it may have been revoked after the backup.
+//
+// It returns the number of open submissions.
 func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
 		now := micros(t.now())
@@ -33,7 +36,7 @@ func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 		if open, err = t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1 where due_at is not null`, now); err != nil {
 			return err
 		}
-		if err := t.forgetMissing(ctx); err != nil {
+		if err := t.discardMissingProofs(ctx); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
@@ -45,14 +48,14 @@ func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 	return open, err
 }
 
-// forgetMissing ends what was proven about missing documents, and what an administrator has decided about them.
-func (t *tx) forgetMissing(ctx context.Context) error {
-	type open struct {
+// discardMissingProofs discards the responses that documents are missing, and the administrators' orders to send again.
+func (t *tx) discardMissingProofs(ctx context.Context) error {
+	type openSubmission struct {
 		tenant      Tenant
 		id, invoice ID
 	}
-	all, err := collect(ctx, t, func(row scanner) (open, error) {
-		o := open{tenant: Tenant{db: t.db}}
+	all, err := collect(ctx, t, func(row scanner) (openSubmission, error) {
+		o := openSubmission{tenant: Tenant{db: t.db}}
 		return o, row.Scan(&o.tenant.id, &o.tenant.account, &o.id, &o.invoice)
 	}, `select tenant_id, account_id, id, invoice_id from submissions
 		where due_at is not null and (resend <> 0 or missing_since is not null or missing_count <> 0) order by tenant_id, id`)
@@ -75,11 +78,11 @@ func (t *tx) forgetMissing(ctx context.Context) error {
 	return nil
 }
 
-// restoredAt is the setting of that name; null in a database that was never restored.
+// restoredAt is the setting restored_at; null in a database that was never restored.
 type restoredAt struct{ sql.Null[string] }
 
-// since tells whether the database was restored since an invoice was created.
-func (r restoredAt) since(created time.Time) (bool, error) {
+// notBefore tells whether the database was restored after an invoice was created.
+func (r restoredAt) notBefore(created time.Time) (bool, error) {
 	if !r.Valid {
 		return false, nil
 	}
@@ -90,50 +93,50 @@ func (r restoredAt) since(created time.Time) (bool, error) {
 	return micros(created) <= at, nil
 }
 
-// LaterReference is a reference that an invoice may have been submitted under in what a restored database has forgotten.
+// LaterReference is a reference under which an invoice may have been submitted after the backup that was restored.
 type LaterReference struct {
 	ID      ID
 	Ordinal int64
 }
 
-// LaterReferences returns the references after the submission's own that have to be asked about before it is sent: none unless
-// the database was restored since its invoice was created.
-func (c SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference, error) {
+// LaterReferences returns the references after the submission's own that must be looked up before the submission is sent. There
+// are none unless the database was restored after the invoice was created.
+func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference, error) {
 	var out []LaterReference
-	err := c.Tenant.read(func(q querier) error {
+	err := l.Tenant.read(func(q querier) error {
 		var created int64
 		var restored restoredAt
 		if err := q.QueryRowContext(ctx, `select created_at, (select value from settings where key = 'restored_at') from invoices
-			where tenant_id = $1 and id = $2`, c.Tenant.id, c.Submission.Invoice).Scan(&created, &restored.Null); err != nil {
+			where tenant_id = $1 and id = $2`, l.Tenant.id, l.Submission.Invoice).Scan(&created, &restored.Null); err != nil {
 			return err
 		}
-		older, err := restored.since(instant(created))
+		older, err := restored.notBefore(instant(created))
 		if err != nil || !older {
 			return err
 		}
 		for n := range int64(MaxLaterReferences) {
-			ordinal := c.Submission.Ordinal + 1 + n
-			out = append(out, LaterReference{ID: reference(c.Tenant.id, c.Submission.Invoice, ordinal), Ordinal: ordinal})
+			ordinal := l.Submission.Ordinal + 1 + n
+			out = append(out, LaterReference{ID: reference(l.Tenant.id, l.Submission.Invoice, ordinal), Ordinal: ordinal})
 		}
 		return nil
 	})
 	return out, err
 }
 
-// AdoptLater puts the submission that the provider knows under a later reference in the place of this one, of which it knows
-// nothing. Its outcome is unknown until the caller, who holds it for lease, has asked. [ErrLeaseLost] says that it is
-// somebody else's turn.
-func (c SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, lease time.Duration) (SubmissionLease, error) {
-	t := c.Tenant
+// AdoptLater replaces this submission, which the provider does not know, by one under a later reference, which it knows. The
+// outcome of the new submission is unknown until the caller has looked it up under the new lease. AdoptLater returns
+// [ErrLeaseLost] if another worker has the lease.
+func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, lease time.Duration) (SubmissionLease, error) {
+	t := l.Tenant
 	err := t.write(ctx, "adopt submission", func(ctx context.Context, tx *tx) error {
-		if err := t.lockInvoice(ctx, tx, c.Submission.Invoice); err != nil {
+		if err := t.lockInvoice(ctx, tx, l.Submission.Invoice); err != nil {
 			return err
 		}
-		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
+		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.lock)
 		if err != nil {
 			return err
 		}
-		if s.lease != c.Submission.lease || s.Outcome != api.OutcomeInProgress && s.Outcome != api.OutcomeUnknown {
+		if s.lease != l.Submission.lease || s.Outcome != api.OutcomeInProgress && s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
 		}
 		s.Outcome, s.Current, s.DueAt, s.NextCheckAt = OutcomeNotSent, false, nil, nil
@@ -155,8 +158,8 @@ func (c SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		if err := t.insertSubmission(ctx, tx, &adopted, document); err != nil {
 			return err
 		}
-		c.Submission = adopted
+		l.Submission = adopted
 		return t.touchInvoice(ctx, tx, s.Invoice, now)
 	})
-	return c, err
+	return l, err
 }

@@ -27,7 +27,7 @@ var unscoped = map[string]string{
 	"Contradicted":           "a number for the operator: it opens no row",
 	"Backlogs":               "numbers for the operator: it opens no row",
 	"beginEvidence":          "whether the database has any evidence yet",
-	"forgetMissing":          "a restored database: each row is written back to its own tenant",
+	"discardMissingProofs":   "a restored database: each row is written back to its own tenant",
 	"verifyStrays":           "rows that belong to no tenant",
 }
 

@@ -12,11 +12,11 @@ import (
 	"quittance/internal/invoice"
 )
 
-// OutcomeNotSent is the outcome of a submission of which the provider certainly took nothing. Its invoice is a draft
-// again and the row keeps the permanent reference for the next try; customers never see it.
+// OutcomeNotSent is the outcome of a submission that the provider certainly did not receive. Its invoice is a draft again, and
+// the row keeps the permanent reference for the next try. Customers never see this outcome.
 const OutcomeNotSent api.Outcome = "not_sent"
 
-// Submission is one regulated submission of an invoice: the service's own knowledge of it, and the provider's words.
+// Submission is one regulated submission of an invoice: what this service knows about it, and what the provider has reported.
 type Submission struct {
 	ID             ID
 	Invoice        ID
@@ -26,55 +26,55 @@ type Submission struct {
 	Number         string
 	Outcome        api.Outcome
 	AttemptedAt    time.Time
-	SentAt         time.Time // when it was last handed to the provider; the same as AttemptedAt unless it was sent again
-	ResendOrdered  bool      // an administrator has decided that it is to be sent again
-	ResendUnderWay bool      // that decision is being carried out: no answer to the repeat has been recorded yet
+	SentAt         time.Time // when it was last sent; the same as AttemptedAt unless it was sent again
+	ResendOrdered  bool      // an administrator has ordered a resend
+	ResendUnderWay bool      // the ordered resend has begun, and its response is not recorded yet
 	Reference      *string   // the provider's own identifier
 	Sequence       *int64    // the highest provider sequence merged into States
 	LastCheckedAt  *time.Time
-	LastStatus     int      // HTTP status of the previous answer, 0 before the first
-	LastSHA256     [32]byte // digest of the previous answer
+	LastStatus     int      // HTTP status of the previous response, 0 before the first
+	LastSHA256     [32]byte // digest of the previous response
 	PollWait       time.Duration
 	MissingSince   *time.Time // when the provider first said that it has no such document
-	MissingCount   int        // how often in a row it has said so
+	MissingCount   int        // how many responses in a row have said so
 	TerminalAt     *time.Time
 	Evidence       int64      // number of evidence entries
-	DueAt          *time.Time // when it is work, or its lease ends
-	NextCheckAt    *time.Time // when the provider is asked next, as it was decided; a claim does not move it
-	// Resolved is what an administrator has decided while the outcome was unknown; nil when nobody had to.
+	DueAt          *time.Time // when it is due, or its lease ends
+	NextCheckAt    *time.Time // when the provider is asked next, as decided after the last response; a claim does not change it
+	// Resolved is what an administrator has decided while the outcome was unknown; nil without a decision.
 	Resolved *Resolution
 	States   invoice.States
 
-	// origins say where the words of States come from, by dimension.
+	// origins are the origins of the state values, by dimension.
 	origins map[invoice.Dimension]origin
 
 	tenant ID
 	lease  int64
 	head   []byte
-	// heldUntil is when the connection, being in trouble, is tried again; nil when it is well.
+	// heldUntil is when the connection is probed next while its circuit breaker is open; nil while it is closed.
 	heldUntil *time.Time
-	// version and updatedAt are those of its invoice after [SubmissionLease.Record]; zero elsewhere.
+	// version and updatedAt are those of the invoice after [SubmissionLease.Record]; zero elsewhere.
 	version   int64
 	updatedAt time.Time
 
-	account       ID
-	begunAt       sql.Null[int64] // when it was first begun; null for one of before
-	earlierEvents []byte
-	unresolved    resolution // what its columns hold where Resolved is nil: nothing, unless somebody has written there
-	sealed        []byte     // what seals it
-	was           seal       // what the seal covers, as it was read or written
+	account         ID
+	begunAt         sql.Null[int64] // when it was first begun; null in rows that are older than the column
+	earlierEvents   []byte
+	strayResolution resolution // what the resolution columns hold if Resolved is nil: nothing, unless the row was tampered with
+	sealed          []byte     // the seal
+	was             seal       // what the seal covers, as last read or written
 }
 
-// What stands in the column resend: nothing, an administrator's decision to send again, or that decision while the repeat has
-// no recorded answer. The last is kept apart, so that a repeat that was refused is not taken for one that the provider's own
-// answers had justified.
+// The values of the column resend: no order, an order of an administrator to send again, or such an order whose resend has no
+// recorded response yet. The last value distinguishes an ordered resend that was refused from one that the provider's own
+// responses had justified.
 const (
 	resendNone     = 0
 	resendOrdered  = 1
 	resendUnderWay = 2
 )
 
-// resend is what the column holds for a submission.
+// resend returns the value of the column resend.
 func (s *Submission) resend() int64 {
 	switch {
 	case s.ResendOrdered:
@@ -85,7 +85,7 @@ func (s *Submission) resend() int64 {
 	return resendNone
 }
 
-// MaybeSent tells whether the submission may have reached the provider.
+// MaybeSent tells whether the provider may have received the submission.
 func (s *Submission) MaybeSent() bool { return s.Outcome != OutcomeNotSent }
 
 // submissionColumns are a submission and what belongs to it: a line for each dimension of which the provider has said
@@ -115,7 +115,7 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 		return Submission{}, err
 	}
 	if resolved.restore(&s); s.Resolved == nil {
-		s.unresolved = resolved
+		s.strayResolution = resolved
 	}
 	s.Current, s.AttemptedAt = current == 1, instant(attempted)
 	var err error
@@ -135,12 +135,12 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	return s, nil
 }
 
-// submission reads a submission.
+// submission reads one submission.
 func (t *Tenant) submission(ctx context.Context, q querier, id ID, lock string) (Submission, error) {
 	return scanSubmission(q.QueryRowContext(ctx, `select `+t.db.submissionColumns()+` from submissions where tenant_id = $1 and id = $2`+lock, t.id, id))
 }
 
-// document reads what is sent, or was.
+// document reads the document of a submission: the exact bytes that are sent.
 func (t *Tenant) document(ctx context.Context, q querier, submission ID) ([]byte, error) {
 	var document string
 	err := q.QueryRowContext(ctx, `select document from submissions where tenant_id = $1 and id = $2`, t.id, submission).Scan(&document)
@@ -170,7 +170,7 @@ func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
 	return s, err
 }
 
-// Submissions returns every submission of an invoice that may have reached the provider, newest first.
+// Submissions returns the submissions of an invoice that the provider may have received, newest first.
 func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, error) {
 	var out []Submission
 	err := t.read(func(q querier) error {
@@ -185,61 +185,62 @@ func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, e
 	return out, err
 }
 
-// The refusals of [Tenant.BeginSubmission], in the order in which they are checked.
+// The errors of [Tenant.BeginSubmission], in the order in which they are checked.
 var (
 	ErrSubmissionInProgress = errors.New("submission in progress")
 	ErrConnectionRequired   = errors.New("no active provider connection")
 	ErrNotApproved          = errors.New("production connection not approved")
 )
 
-// IncompleteError says what a draft still needs for submission, as JSON paths.
+// IncompleteError lists the fields that a draft lacks for submission, as JSON paths.
 type IncompleteError struct{ Missing []string }
 
 func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("invoice incomplete: %d fields", len(e.Missing))
 }
 
-// DuplicateNumberError names the invoice that was submitted with the same number.
+// DuplicateNumberError names another invoice that was submitted with the same number.
 type DuplicateNumberError struct{ Invoice ID }
 
 func (e *DuplicateNumberError) Error() string { return "invoice number already submitted" }
 
-// indexSubmissionNumber is what the loser of a race for a number violates; who won is read after the transaction.
+// indexSubmissionNumber is the index that the loser of a race for an invoice number violates. The winner is read after the
+// transaction.
 const indexSubmissionNumber = "submissions_number"
 
-// Intent is how a submission begins.
+// Intent says how a submission begins.
 type Intent struct {
-	// Environment of this service; production wants an approved production connection.
+	// Environment is the environment of this service. Production requires an approved production connection.
 	Environment string
-	// Release is that of this service; production wants an approval that covers it.
+	// Release is the release of this service. Production requires an approval that covers it.
 	Release string
-	// Render makes the exact document for the provider, or names what is missing. It is pure.
+	// Render returns the exact document for the provider, or the fields that are missing. It is a pure function.
 	Render func(draft *api.Draft, seller *api.Profile, reference string) (document []byte, missing []string, err error)
-	// Lease is how long the caller's provider call may take before reconciliation may look the reference up, and
-	// QueryFirstLease the same for a call with [SubmissionLease.QueryFirst].
+	// Lease is how long the caller may take before reconciliation looks up the reference. QueryFirstLease is the same for a
+	// lease with [SubmissionLease.QueryFirst].
 	Lease, QueryFirstLease time.Duration
 }
 
-// SubmissionLease is the right to speak to the provider about one submission.
+// SubmissionLease is the exclusive right to call the provider about one submission, until the lease expires.
 type SubmissionLease struct {
 	Tenant     *Tenant
 	Submission Submission
 	Connection Connection
-	// Document is exactly what is to be sent; nil when the provider is only to be asked.
+	// Document holds the exact bytes to send; nil if the provider is only asked.
 	Document []byte
 
-	// QueryFirst tells that this database was restored from a backup since the invoice was created: the provider may have
-	// its document, which has to be asked for before anything is sent.
+	// QueryFirst says that this database was restored from a backup after the invoice was created. The provider may have its
+	// document and must be asked for it before anything is sent.
 	QueryFirst bool
 
-	probe   bool    // the one call that a connection in trouble may make
-	invoice Invoice // as it was left by BeginSubmission
+	isProbe bool    // this is the one call to a connection whose circuit breaker is open
+	invoice Invoice // as BeginSubmission left it
 }
 
-// Submitted returns the invoice of a call that [Tenant.BeginSubmission] returned, with its submission as [SubmissionLease.Record]
-// returned it, or as it was found: what a reader would find at that moment.
-func (c SubmissionLease) Submitted(s Submission) Invoice {
-	found := c.invoice
+// Submitted returns the invoice of a lease that [Tenant.BeginSubmission] returned, with a submission as
+// [SubmissionLease.Record] returned it. The result is what a reader would find at that moment.
+func (l SubmissionLease) Submitted(s Submission) Invoice {
+	found := l.invoice
 	found.Submission = &s
 	if s.version > 0 {
 		found.Version, found.UpdatedAt = s.version, s.updatedAt
@@ -247,11 +248,11 @@ func (c SubmissionLease) Submitted(s Submission) Invoice {
 	return found
 }
 
-// BeginSubmission commits the intent to submit an invoice under a permanent reference. When a submission with an
-// outcome is recorded already, it returns that and begun is false: nothing is to be sent.
-func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (call SubmissionLease, begun bool, err error) {
+// BeginSubmission commits the intent to submit an invoice under a permanent reference. If a submission with an outcome is already
+// recorded, BeginSubmission returns it and begun is false: the caller sends nothing.
+func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (lease SubmissionLease, begun bool, err error) {
 	err = t.write(ctx, "begin submission", func(ctx context.Context, tx *tx) error {
-		call, begun = SubmissionLease{Tenant: t}, false
+		lease, begun = SubmissionLease{Tenant: t}, false
 		found, err := t.invoice(ctx, tx, invoiceID, t.db.lock)
 		if err != nil {
 			return err
@@ -260,81 +261,82 @@ func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Inten
 			if s.Outcome == api.OutcomeInProgress {
 				return ErrSubmissionInProgress
 			}
-			call.Submission, call.invoice = *s, found
+			lease.Submission, lease.invoice = *s, found
 			return nil
 		}
 		begun = true
-		return t.begin(ctx, tx, found, intent, &call)
+		return t.begin(ctx, tx, found, intent, &lease)
 	})
 	if err != nil && t != nil && t.db != nil && t.db.constraint(err) == indexSubmissionNumber {
-		err = t.lostNumber(ctx, invoiceID)
+		err = t.duplicateNumber(ctx, invoiceID)
 	}
-	return call, begun, err
+	return lease, begun, err
 }
 
-// begin checks the draft and the connection, reserves the number and writes the intent.
-func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent, call *SubmissionLease) error {
-	g, err := t.grounds(ctx, tx, found)
+// begin checks the draft and the connection, reserves the invoice number and writes the intent.
+func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent, lease *SubmissionLease) error {
+	p, err := t.submissionPreconditions(ctx, tx, found)
 	if err != nil {
 		return err
 	}
-	s, before, err := t.nextSubmission(ctx, tx, found.ID, g)
+	s, before, err := t.nextSubmission(ctx, tx, found.ID, p)
 	if err != nil {
 		return err
 	}
-	if call.QueryFirst, err = g.restored.since(found.CreatedAt); err != nil {
+	if lease.QueryFirst, err = p.restored.notBefore(found.CreatedAt); err != nil {
 		return err
 	}
-	document, missing, err := intent.Render(&found.Draft, &g.account.Profile, s.ID.String())
+	document, missing, err := intent.Render(&found.Draft, &p.account.Profile, s.ID.String())
 	if err != nil {
 		return err
 	}
 	if len(missing) > 0 {
 		return &IncompleteError{Missing: missing}
 	}
-	if call.Connection, err = t.usableConnection(ctx, tx, intent.Environment, intent.Release); err != nil {
+	if lease.Connection, err = t.usableConnection(ctx, tx, intent.Environment, intent.Release); err != nil {
 		return err
 	}
-	if g.holder != (ID{}) {
-		return &DuplicateNumberError{Invoice: g.holder}
+	if p.numberHolder != (ID{}) {
+		return &DuplicateNumberError{Invoice: p.numberHolder}
 	}
 	if before != nil && s.Evidence > 0 && before.subject != sha256.Sum256(document) {
-		// What the provider has answered under this reference was about another document, for instance because the profile
-		// has changed: this one gets a reference of its own.
+		// The evidence under this reference is about another document, for instance because the company's profile has changed
+		// since. The new document gets a reference of its own.
 		s.Current = false
 		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}
-		s, before = t.freshSubmission(found.ID, g), nil
-		if document, _, err = intent.Render(&found.Draft, &g.account.Profile, s.ID.String()); err != nil {
+		s, before = t.freshSubmission(found.ID, p), nil
+		if document, _, err = intent.Render(&found.Draft, &p.account.Profile, s.ID.String()); err != nil {
 			return err
 		}
 	}
 	now := tx.now()
-	s.Invoice, s.Connection, s.Number = found.ID, call.Connection.ID, *found.Draft.InvoiceNumber
+	s.Invoice, s.Connection, s.Number = found.ID, lease.Connection.ID, *found.Draft.InvoiceNumber
 	begun := s.AttemptedAt
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
-	lease := intent.Lease
-	if call.QueryFirst {
-		lease = intent.QueryFirstLease
+	leaseTime := intent.Lease
+	if lease.QueryFirst {
+		leaseTime = intent.QueryFirstLease
 	}
-	s.DueAt, s.PollWait = new(now.Add(lease)), 0
+	s.DueAt, s.PollWait = new(now.Add(leaseTime)), 0
 	s.NextCheckAt = s.DueAt
 	s.lease++
 	if before != nil {
-		err = t.beginAgain(ctx, tx, &s, begun, *before, document)
+		err = t.restartSubmission(ctx, tx, &s, begun, *before, document)
 	} else {
 		err = t.insertSubmission(ctx, tx, &s, document)
 	}
 	if err != nil {
 		return err
 	}
-	call.Submission, call.Document, call.invoice = s, document, found
+	lease.Submission, lease.Document, lease.invoice = s, document, found
 	return t.touchInvoice(ctx, tx, found.ID, now)
 }
 
-// beginAgain writes a further intent under a reference of which nothing was taken; begun is when the last one was.
-func (t *Tenant) beginAgain(ctx context.Context, tx *tx, s *Submission, begun time.Time, before seal, document []byte) error {
+// restartSubmission writes another intent under the reference of a submission that the provider did not receive. begun is the time
+// of the previous intent.
+func (t *Tenant) restartSubmission(ctx context.Context, tx *tx, s *Submission, begun time.Time, before seal, document []byte) error {
 	if !s.begunAt.Valid {
 		s.begunAt = sql.Null[int64]{V: micros(begun), Valid: true}
 	}
@@ -347,8 +349,8 @@ func (t *Tenant) beginAgain(ctx context.Context, tx *tx, s *Submission, begun ti
 		t.id, s.ID, s.Connection, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, s.begunAt, s.sealed)
 }
 
-// insertSubmission writes the first intent under a reference. It is sealed from the start, its chain of evidence empty as it
-// is.
+// insertSubmission writes the first intent under a reference. The row is sealed from the start, although its evidence chain is
+// still empty.
 func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, document []byte) error {
 	s.tenant, s.account, s.begunAt = t.id, t.account, sql.Null[int64]{V: micros(s.AttemptedAt), Valid: true}
 	if err := t.sealAs(s, seal{subject: sha256.Sum256(document)}); err != nil {
@@ -360,21 +362,21 @@ func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, do
 		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, s.sealed, s.Ordinal, micros(s.SentAt))
 }
 
-// grounds are what a submission begins from, beside the invoice.
-type grounds struct {
-	account  Account
-	last     int64 // ordinal of the invoice's last submission, 0 before the first
-	reserved bool  // of the last one nothing was sent
-	restored restoredAt
-	// holder is the invoice that was submitted with the same number, if any; or this one itself, when the provider has a
-	// document of it that had been resolved by rejecting it.
-	holder ID
+// submissionPreconditions is what a submission depends on, besides the invoice.
+type submissionPreconditions struct {
+	account     Account
+	lastOrdinal int64 // ordinal of the invoice's last submission, 0 before the first
+	hasUnsent   bool  // the provider did not receive the last one, which can be restarted
+	restored    restoredAt
+	// numberHolder is the invoice that was submitted with the same number, if any. It is the invoice itself if the provider has
+	// reported a document of it that an administrator had resolved by rejecting it.
+	numberHolder ID
 }
 
-// grounds reads them, for an invoice that is locked. A frozen tenant begins nothing new, even for a request that was under
-// way when it was frozen.
-func (t *Tenant) grounds(ctx context.Context, q querier, found Invoice) (grounds, error) {
-	var g grounds
+// submissionPreconditions reads them. The invoice is locked. A frozen tenant begins nothing new, not even for a request that was
+// in progress when the tenant was frozen.
+func (t *Tenant) submissionPreconditions(ctx context.Context, q querier, found Invoice) (submissionPreconditions, error) {
+	var p submissionPreconditions
 	var holder sql.Null[ID]
 	account, err := scanAccount(q.QueryRowContext(ctx, `select `+accountColumns+`,
 			(select coalesce(max(ordinal), 0) from submissions where tenant_id = $2 and invoice_id = $3),
@@ -383,16 +385,16 @@ func (t *Tenant) grounds(ctx context.Context, q querier, found Invoice) (grounds
 			coalesce((select invoice_id from submissions where tenant_id = $2 and number = $4 and outcome in ('in_progress', 'acknowledged', 'unknown')),
 			(select invoice_id from submissions where tenant_id = $2 and contradicted_at is not null and (number = $4 or invoice_id = $3) limit 1))
 		from accounts where id = $1 and exists (select 1 from tenants where id = $2 and account_id = $1 and frozen_at is null)`,
-		t.account, t.id, found.ID, *found.Draft.InvoiceNumber), &g.last, &g.reserved, &g.restored.Null, &holder)
-	g.account, g.holder = account, holder.V
-	return g, err
+		t.account, t.id, found.ID, *found.Draft.InvoiceNumber), &p.lastOrdinal, &p.hasUnsent, &p.restored.Null, &holder)
+	p.account, p.numberHolder = account, holder.V
+	return p, err
 }
 
-// nextSubmission returns the submission that an invoice begins next, with its reference. A submission of which nothing was
-// sent lends its reference to the next try; before is then what its seal says.
-func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, g grounds) (s Submission, before *seal, err error) {
-	if !g.reserved {
-		return t.freshSubmission(invoiceID, g), nil, nil
+// nextSubmission returns the next submission of an invoice, with its reference. A submission that the provider did not receive is
+// used again with its reference; before is then the content of its seal.
+func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, p submissionPreconditions) (s Submission, before *seal, err error) {
+	if !p.hasUnsent {
+		return t.freshSubmission(invoiceID, p), nil, nil
 	}
 	current, err := t.currentSubmission(ctx, tx, invoiceID)
 	if err != nil {
@@ -402,17 +404,17 @@ func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, g gro
 	return *current, &found, err
 }
 
-// freshSubmission is the one after the last of an invoice.
-func (t *Tenant) freshSubmission(invoiceID ID, g grounds) Submission {
-	return Submission{ID: reference(t.id, invoiceID, g.last+1), Ordinal: g.last + 1}
+// freshSubmission returns a new submission with the next ordinal of the invoice.
+func (t *Tenant) freshSubmission(invoiceID ID, p submissionPreconditions) Submission {
+	return Submission{ID: reference(t.id, invoiceID, p.lastOrdinal+1), Ordinal: p.lastOrdinal + 1}
 }
 
-// touchInvoice moves the version of an invoice of which something has changed.
+// touchInvoice increments the version of an invoice that has changed.
 func (t *Tenant) touchInvoice(ctx context.Context, tx *tx, id ID, now time.Time) error {
 	return tx.Later(ctx, `update invoices set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(now))
 }
 
-// usableConnection returns the active connection of the tenant's account, if the environment lets it submit.
+// usableConnection returns the active connection of the tenant's account if it may submit in this environment and release.
 func (t *Tenant) usableConnection(ctx context.Context, q querier, environment, release string) (Connection, error) {
 	c, err := scanConnection(q.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and state = 'active'`, t.account))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -427,14 +429,14 @@ func (t *Tenant) usableConnection(ctx context.Context, q querier, environment, r
 	return c, nil
 }
 
-// lostNumber names the invoice that took the number of invoiceID at the same time.
-func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
+// duplicateNumber returns the error of an invoice whose number was taken by another one at the same time.
+func (t *Tenant) duplicateNumber(ctx context.Context, invoiceID ID) error {
 	return t.read(func(q querier) error {
 		var holder ID
 		err := q.QueryRowContext(ctx, `select s.invoice_id from invoices i join submissions s on s.tenant_id = i.tenant_id and s.number = i.number
 			where i.tenant_id = $1 and i.id = $2 and s.outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, invoiceID).Scan(&holder)
 		if errors.Is(err, sql.ErrNoRows) {
-			return ErrSubmissionInProgress // the winner has been refused meanwhile: the caller may try again
+			return ErrSubmissionInProgress // the winner has become a draft again: the caller may try again
 		}
 		if err != nil {
 			return err
@@ -443,24 +445,24 @@ func (t *Tenant) lostNumber(ctx context.Context, invoiceID ID) error {
 	})
 }
 
-// BeginResend commits the intent to send a submission again under its reference, before any byte of it leaves. What
-// was heard about a missing document counts from anew, and an administrator's decision is used up unless the repeat turns out
-// not to have been taken. [ErrLeaseLost] says that it is somebody else's turn.
-func (c SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (SubmissionLease, error) {
-	t := c.Tenant
+// BeginResend commits the intent to send a submission again under its reference, before a byte leaves. It discards earlier
+// responses that the document is missing. An administrator's order is used up, unless the provider does not receive the resend.
+// BeginResend returns [ErrLeaseLost] if another worker has the lease.
+func (l SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (SubmissionLease, error) {
+	t := l.Tenant
 	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {
-		// As everywhere, so that the states are those that stand with the row.
-		if err := t.lockInvoice(ctx, tx, c.Submission.Invoice); err != nil {
+		// The invoice is locked first, as in every transaction that changes a submission.
+		if err := t.lockInvoice(ctx, tx, l.Submission.Invoice); err != nil {
 			return err
 		}
-		s, err := t.submission(ctx, tx, c.Submission.ID, t.db.lock)
+		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.lock)
 		if err != nil {
 			return err
 		}
-		if s.lease != c.Submission.lease || s.Outcome != api.OutcomeUnknown {
+		if s.lease != l.Submission.lease || s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
 		}
-		if c.Document, err = t.document(ctx, tx, s.ID); err != nil {
+		if l.Document, err = t.document(ctx, tx, s.ID); err != nil {
 			return err
 		}
 		now := tx.now()
@@ -470,11 +472,11 @@ func (c SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (
 		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}
-		c.Submission = s
+		l.Submission = s
 		return nil
 	})
-	return c, err
+	return l, err
 }
 
-// scanSubmission scans a submission and nothing more.
+// scanSubmission scans a submission without additional columns.
 func scanSubmission(row scanner) (Submission, error) { return scanSubmissionWith(row) }

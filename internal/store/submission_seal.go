@@ -50,7 +50,7 @@ func (s *Submission) row() [32]byte {
 // resolution is what the columns of a resolution hold for a submission.
 func (s *Submission) resolution() resolution {
 	if s.Resolved == nil {
-		return s.unresolved
+		return s.strayResolution
 	}
 	text := func(value string) sql.Null[string] { return sql.Null[string]{V: value, Valid: true} }
 	instant := func(at time.Time) sql.Null[int64] { return sql.Null[int64]{V: micros(at), Valid: true} }
