@@ -37,17 +37,17 @@ func TestWrongProgramsDoNotCompile(t *testing.T) {
 		{"compare two dimensions", `func f(s invoice.States) bool {
 			return s.TaxAuthority == s.Submission
 		}`, "mismatched types"},
-		{"make up a word", `var s = invoice.State[invoice.Receiver]{word: "accepted"}`, "unexported field word"},
+		{"make up a value", `var s = invoice.State[invoice.Receiver]{value: "accepted"}`, "unexported field value"},
 		{"make up a state without field names", `var s = invoice.State[invoice.Receiver]{[0]invoice.Receiver{}, "accepted", true}`, "unexported field"},
-		{"set a word", `func f(s *invoice.States) { s.Receiver.word = "accepted" }`, "no field or method word"},
+		{"set a value", `func f(s *invoice.States) { s.Receiver.value = "accepted" }`, "no field or method value"},
 		{"make up a fifth dimension", `type Outcome struct{}
 		var s invoice.State[Outcome]`, "does not satisfy"},
 		{"convert a structure of the same form", `type copy struct {
 			_ [0]invoice.Receiver
-			word string
+			value string
 			terminal bool
 		}
-		var s = invoice.State[invoice.Receiver](copy{word: "accepted"})`, "cannot convert"},
+		var s = invoice.State[invoice.Receiver](copy{value: "accepted"})`, "cannot convert"},
 	}
 	files := token.NewFileSet()
 	imports := importer.ForCompiler(files, "gc", compiled(t))
