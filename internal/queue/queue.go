@@ -1,14 +1,30 @@
-// Package queue runs due work. The rows of the store are themselves the work: they carry when they are due and a lease.
-// There is no second queue with a second truth.
+// Package queue runs due work: webhook deliveries, look-ups of submissions and purchase syncs.
 //
-// Its invariants: work is claimed before it is done and a lease outlives every step of it; only what can begin at once is
-// claimed. A lane has to show that it is quick: until it has answered, and again as soon as one of its pieces takes
-// long, it works with the workers of slow lanes, which are a part of all, so that however many destinations hang, a quick
-// one finds a free worker. Companies take turns, and none gets more than a fraction of what is free. A wake makes work
-// start at once, and looking from time to time makes sure that a lost wake costs only that time. Stopping waits for
-// what is under way.
+// How it works, in ten sentences:
 //
-// Start reading at [Run]; lanes.go says who may have how many workers, line.go whose turn it is.
+//  1. A queue is the due work of one destination or one provider connection; its rows in the store carry a due time and
+//     a lease and are the only copy of that work.
+//  2. A scan finds the queues with due work, one bounded step after the other, and makes them ready.
+//  3. A scan begins when a commit has caused work, when the next work it knows of becomes due, when queues that found the
+//     list of ready queues full fit in again, and at the latest one poll interval after the last scan; it ends when the
+//     store has no further step.
+//  4. The scheduler claims of each ready queue as many tasks as it can begin at once; a claim leases them, so that no
+//     other process works on them, and a task that is not finished is due again when its lease ends.
+//  5. Companies take turns, and so do the queues of a company; a company holds no more than a fixed fraction of the
+//     workers that are free (package fairlimit).
+//  6. A queue has a window of tasks that may run at the same time, which grows by one with each response and is halved by
+//     each task without a response.
+//  7. A queue begins in the slow pool, a fixed part of the workers; a prompt response moves it to the other workers, and
+//     a task that takes longer than [Options].SlowAfter moves it back, so that destinations that hang fill the slow pool
+//     and nothing else.
+//  8. A panic in a task is logged with its stack and affects that task alone.
+//  9. When its context ends, [Run] claims nothing more and returns when the running tasks have ended; it does not cancel
+//     them.
+//  10. When the database fails, a scan is repeated after the poll interval, a queue whose claim failed waits for the next
+//     scan, and running tasks go on.
+//
+// Start reading at [Run]. scheduler.go has the main loop, scan.go finds work, roundrobin.go decides whose turn it is, and
+// workers.go decides how many workers a queue may have.
 package queue
 
 import (
@@ -21,79 +37,75 @@ import (
 
 // Source is one kind of work.
 type Source[W any] struct {
-	// Name is for logs.
+	// Name identifies the work in logs and metrics.
 	Name string
-	// Kind is the kind of commits that wake this work.
+	// Kind is the kind of work whose notifications start a scan.
 	Kind store.Work
-	// Lanes looks for lanes with work due, a stretch of them at a time.
+	// Scan makes one step of a scan: it returns the queues with due work that follow the cursor.
 	Scan func(ctx context.Context, from store.ScanCursor) (store.DueScan, error)
-	// Claim leases up to limit pieces of a lane's due work.
-	Claim func(ctx context.Context, lane store.Queue, limit int) ([]W, error)
-	// Do does one piece. It reports its own failures; what it leaves undone is due again when its lease ends.
+	// Claim leases up to limit due tasks of a queue.
+	Claim func(ctx context.Context, queue store.Queue, limit int) ([]W, error)
+	// Do runs one task. It reports its own errors; a task that it does not finish is due again when its lease ends.
 	Do func(ctx context.Context, work W) Result
 }
 
-// Outcome is what a piece of work showed of the other side. The zero value is that of one that did not answer.
+// Result says how the other side behaved during a task. The zero value says that it did not respond.
 type Result struct {
-	// Waited is how long the other side was waited for; what the process did itself, such as a commit, does not count.
+	// Latency is the time spent waiting for the other side; what this process did itself, such as a commit, does not count.
 	Latency time.Duration
-	// Answered tells that it answered, whatever it said.
+	// Responded says that the other side responded, whatever the response was.
 	Responded bool
 }
 
-// Options bound a run.
+// Options configure [Run].
 type Options struct {
-	// Workers is how many pieces may be under way at once, from 2, and Slow how many of them are kept for slow lanes, from 1.
+	// Workers is the number of tasks that may run at the same time, at least 2. SlowWorkers is how many of them belong to
+	// the slow pool, at least 1.
 	Workers, SlowWorkers int
-	// PerOwner is how many pieces of one company may be under way, of its quick lanes and of its slow ones each. PerLane is how
-	// many of one quick lane, SlowPerLane of one slow lane; all from 1.
+	// MaxPerCompany bounds the running tasks of one company, separately for its quick and for its slow queues. MaxPerQueue
+	// bounds those of one quick queue, MaxPerSlowQueue those of one slow queue. All are at least 1.
 	MaxPerCompany, MaxPerQueue, MaxPerSlowQueue int
-	// SlowAfter is the time after which a piece is late and its lane slow.
+	// SlowAfter is the time after which a task is late and its queue slow.
 	SlowAfter time.Duration
-	// Look is how often to look for work without being woken.
+	// PollInterval is the longest time between two scans.
 	PollInterval time.Duration
-	// Now is the clock.
+	// Now is the clock that due times are compared with.
 	Now func() time.Time
 	Log *slog.Logger
-	// Observe is told how things stand, whenever something has happened; nil when nobody wants to know.
+	// OnStats, if not nil, is called with the current numbers after each step of the scheduler.
 	OnStats func(Stats)
 }
 
-// Standing is how a run stands.
+// Stats are the current numbers of a running source.
 type Stats struct {
-	// Quick and Slow are the workers that quick and slow lanes hold.
+	// QuickWorkers and SlowWorkers are the workers that quick and slow queues hold.
 	QuickWorkers, SlowWorkers int
-	// Waiting is how many lanes with work wait for workers.
+	// WaitingQueues is the number of queues that wait for workers.
 	WaitingQueues int
 }
 
-// Run does work of a source until ctx ends, then waits for the pieces under way. Pieces run under a context that does
-// not end with ctx: they are bounded by themselves.
+// Run runs the work of a source until ctx ends, and then waits for the running tasks. The context of a task does not end
+// with ctx: tasks have time limits of their own.
 func Run[W any](ctx context.Context, db *store.DB, source Source[W], options Options) {
-	wake, stop := db.Subscribe(source.Kind)
-	defer stop()
-	// Everything that runs beside the loop holds a worker, or is a claim or the look: none of them ever waits to report.
-	r := &runner[W]{Source: source, floor: newFloor(options), reports: make(chan func(), options.Workers+claimsAtOnce+1)}
+	notified, unsubscribe := db.Subscribe(source.Kind)
+	defer unsubscribe()
+	s := newScheduler(source, options)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	r.unasked = time.NewTimer(0)
-	defer r.unasked.Stop()
 	for ctx.Err() == nil {
-		r.step(ctx)
-		timer.Reset(r.pause())
+		s.step(ctx)
+		timer.Reset(s.idle())
 		select {
 		case <-ctx.Done():
-		case <-wake:
-			r.wanted = true
-		case <-r.unasked.C:
-			r.wanted = true
+		case <-notified:
+			s.scan.requested = true
 		case <-timer.C:
-		case report := <-r.reports:
+		case report := <-s.reports:
 			report()
-			r.drain()
+			s.handleReports()
 		}
 	}
-	for r.beside > 0 {
-		(<-r.reports)()
+	for s.background > 0 {
+		(<-s.reports)()
 	}
 }

@@ -21,13 +21,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds waits that only a fault lets run out; never is longer than any test.
+// patience bounds waits that end early unless there is a bug; never is longer than any test.
 const (
 	patience = time.Minute
 	never    = time.Hour
 )
 
-// fixture is a store with one company whose events are due to its subscriptions: a lane each.
+// fixture is a store with one company. Each of its subscriptions is a queue of deliveries.
 type fixture struct {
 	*storetest.Store
 	tenant  *store.Tenant
@@ -39,7 +39,7 @@ func newFixture(t *testing.T) *fixture {
 	return newCompany(t, storetest.Open(t, storetest.SQLite), "a@example.com")
 }
 
-// newCompany is another company of a store.
+// newCompany adds another company to a store.
 func newCompany(t *testing.T, s *storetest.Store, email string) *fixture {
 	t.Helper()
 	f := &fixture{Store: s}
@@ -68,8 +68,8 @@ func (f *fixture) subscribe(t *testing.T) store.ID {
 	return s.ID
 }
 
-// tell makes n deliveries due to every subscription.
-func (f *fixture) tell(t *testing.T, n int) {
+// addDeliveries makes n deliveries due for every subscription.
+func (f *fixture) addDeliveries(t *testing.T, n int) {
 	t.Helper()
 	for range n {
 		f.numbers++
@@ -86,26 +86,26 @@ func (f *fixture) tell(t *testing.T, n int) {
 	}
 }
 
-// source is the delivery of what is due, woken by commits of kind. looked is told of every look.
-func (f *fixture) source(kind store.Work, looked func(), do func(store.Delivery) queue.Result) queue.Source[store.Delivery] {
+// source delivers due deliveries and is notified of commits of kind. scanned is called after each scan step.
+func (f *fixture) source(kind store.Work, scanned func(), do func(store.Delivery) queue.Result) queue.Source[store.Delivery] {
 	return queue.Source[store.Delivery]{
 		Name: "test", Kind: kind,
 		Scan: func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
-			defer looked()
+			defer scanned()
 			return f.DueDeliveryQueues(ctx, from)
 		},
-		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
-			return lane.ClaimDeliveries(ctx, limit, never)
+		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.Delivery, error) {
+			return q.ClaimDeliveries(ctx, limit, never)
 		},
 		Do: func(_ context.Context, d store.Delivery) queue.Result { return do(d) },
 	}
 }
 
-// answered is what came of a piece that the other side answered at once.
-var answered = queue.Result{Responded: true}
+// responded is the result of a task whose other side responded at once.
+var responded = queue.Result{Responded: true}
 
-func (f *fixture) options(look time.Duration) queue.Options {
-	return queue.Options{Workers: 8, SlowWorkers: 4, MaxPerCompany: 4, MaxPerQueue: 4, MaxPerSlowQueue: 2, SlowAfter: time.Second, PollInterval: look, Now: f.Clock.Now, Log: f.Options.Log}
+func (f *fixture) options(poll time.Duration) queue.Options {
+	return queue.Options{Workers: 8, SlowWorkers: 4, MaxPerCompany: 4, MaxPerQueue: 4, MaxPerSlowQueue: 2, SlowAfter: time.Second, PollInterval: poll, Now: f.Clock.Now, Log: f.Options.Log}
 }
 
 // start runs a source; stop ends it and waits for that.
@@ -130,17 +130,17 @@ func await[T any](t *testing.T, signal <-chan T, what string) (value T) {
 	select {
 	case value = <-signal:
 	case <-time.After(patience):
-		t.Fatalf("waited in vain for %s", what)
+		t.Fatalf("timed out waiting for %s", what)
 	}
 	return value
 }
 
-// TestStopWaits: a run that is told to stop claims nothing more and ends when what is under way has ended.
+// TestStopWaits: after its context ends, Run claims nothing more and returns when the running tasks have ended.
 func TestStopWaits(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
 	f.subscribe(t)
-	f.tell(t, 5)
+	f.addDeliveries(t, 5)
 	begun, release := make(chan struct{}, 10), make(chan struct{})
 	var finished atomic.Int32
 	ctx, cancel := context.WithCancel(t.Context())
@@ -152,34 +152,34 @@ func TestStopWaits(t *testing.T) {
 			begun <- struct{}{}
 			<-release
 			if ctx.Err() != nil {
-				t.Error("the end of the run has cut off a piece under way")
+				t.Error("the end of the run cancelled a running task")
 			}
 			finished.Add(1)
-			return answered
+			return responded
 		}
 		options := f.options(never)
 		options.Workers, options.SlowWorkers = 200, 100
 		queue.Run(ctx, f.DB, source, options)
 	}()
-	await(t, begun, "the first piece")
-	await(t, begun, "the second piece")
+	await(t, begun, "the first task")
+	await(t, begun, "the second task")
 	cancel()
 	select {
 	case <-ended:
-		t.Fatal("the run ended before its work")
+		t.Fatal("Run returned before its tasks had ended")
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(release)
 	await(t, ended, "the end of the run")
 	if finished.Load() != 2 || len(begun) != 0 {
-		t.Errorf("%d pieces have ended and %d more were begun, want 2 and none", finished.Load(), len(begun))
+		t.Errorf("%d tasks have ended and %d more have begun, want 2 and none", finished.Load(), len(begun))
 	}
 }
 
-// breaksDown is what the stack of a panic has to name.
-func breaksDown() { panic("a bad piece") }
+// panicking is the function that the logged stack has to name.
+func panicking() { panic("a bad task") }
 
-// lockedBuffer is a log that several goroutines write.
+// lockedBuffer is a log that several goroutines write to.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -197,119 +197,119 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// TestPanic: a piece that panics costs itself: its worker goes on with the rest, and the log says where it was.
+// TestPanic: a task that panics affects no other task, and the log has its stack.
 func TestPanic(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
-	f.tell(t, 9)
+	f.addDeliveries(t, 9)
 	done := make(chan struct{}, 9)
-	var pieces atomic.Int32
+	var tasks atomic.Int32
 	var log lockedBuffer
 	options := f.options(never)
 	options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.Delivery) queue.Result {
-		if pieces.Add(1)%3 == 1 {
-			breaksDown()
+		if tasks.Add(1)%3 == 1 {
+			panicking()
 		}
 		done <- struct{}{}
-		return answered
+		return responded
 	}), options)
 	for range 6 {
-		await(t, done, "the pieces that do not panic")
+		await(t, done, "the tasks that do not panic")
 	}
 	stop()
-	if text := log.String(); strings.Count(text, "panic in work") != 3 || strings.Count(text, "job_test.breaksDown") < 3 {
+	if text := log.String(); strings.Count(text, "panic in work") != 3 || strings.Count(text, "queue_test.panicking") < 3 {
 		t.Errorf("the log is %s", text)
 	}
 }
 
-// TestWake: a commit starts its work at once, however seldom the run looks by itself.
-func TestWake(t *testing.T) {
+// TestNotification: a commit that causes work starts that work at once, however long the poll interval is.
+func TestNotification(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
-	looked, done := make(chan struct{}, 100), make(chan struct{}, 1)
-	start(t, f, f.source(store.WorkDeliveries, func() { looked <- struct{}{} }, func(store.Delivery) queue.Result {
+	scanned, done := make(chan struct{}, 100), make(chan struct{}, 1)
+	start(t, f, f.source(store.WorkDeliveries, func() { scanned <- struct{}{} }, func(store.Delivery) queue.Result {
 		done <- struct{}{}
-		return answered
+		return responded
 	}), f.options(never))
-	await(t, looked, "the first look")
-	f.tell(t, 1)
-	await(t, done, "work whose commit woke the run")
+	await(t, scanned, "the first scan")
+	f.addDeliveries(t, 1)
+	await(t, done, "work after the notification")
 }
 
-// TestLostWake: work whose wake is lost is found by looking from time to time.
-func TestLostWake(t *testing.T) {
+// TestLostNotification: polling finds work whose notification was lost.
+func TestLostNotification(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
-	looked, done := make(chan struct{}, 10_000), make(chan struct{}, 1)
-	// Commits of another kind never come, as if every wake were lost.
-	start(t, f, f.source(store.WorkPurchases, func() { looked <- struct{}{} }, func(store.Delivery) queue.Result {
+	scanned, done := make(chan struct{}, 10_000), make(chan struct{}, 1)
+	// No commit causes work of this other kind, as if every notification were lost.
+	start(t, f, f.source(store.WorkPurchases, func() { scanned <- struct{}{} }, func(store.Delivery) queue.Result {
 		done <- struct{}{}
-		return answered
+		return responded
 	}), f.options(10*time.Millisecond))
-	await(t, looked, "the first look")
-	f.tell(t, 1)
-	await(t, done, "work without a wake")
+	await(t, scanned, "the first scan")
+	f.addDeliveries(t, 1)
+	await(t, done, "work without a notification")
 }
 
-// TestDueLater: the run looks again when the next work becomes due, before its own time to look.
+// TestDueLater: a scan begins when the next work becomes due, before the poll interval has passed.
 func TestDueLater(t *testing.T) {
 	f := newFixture(t)
 	subscription := f.subscribe(t)
-	f.tell(t, 1)
+	f.addDeliveries(t, 1)
 	scan, err := f.DueDeliveryQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
 	claimed, err := scan.Queues[0].ClaimDeliveries(t.Context(), 1, never)
 	must(t, err)
 	must(t, claimed[0].RecordAttempt(t.Context(), store.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
 		store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(50 * time.Millisecond)}))
-	looks, done := atomic.Int32{}, make(chan store.ID, 1)
+	scans, done := atomic.Int32{}, make(chan store.ID, 1)
 	start(t, f, f.source(store.WorkPurchases, func() {
-		if looks.Add(1) == 1 {
-			f.Clock.Advance(50 * time.Millisecond) // after the first look, the work is due
+		if scans.Add(1) == 1 {
+			f.Clock.Advance(50 * time.Millisecond) // after the first scan, the work is due
 		}
 	}, func(d store.Delivery) queue.Result {
 		done <- d.Subscription
-		return answered
+		return responded
 	}), f.options(never))
-	if lane := await(t, done, "work that was due later"); lane != subscription {
-		t.Errorf("lane %s was done", lane)
+	if got := await(t, done, "work that was due later"); got != subscription {
+		t.Errorf("queue %s was served", got)
 	}
 }
 
-// TestTrouble: a look or a claim that fails is tried again, and costs nobody else anything. What a claim returns beside its
-// error is not done: it may have been undone with the claim, and may never have been.
-func TestTrouble(t *testing.T) {
+// TestDatabaseErrors: a scan or a claim that fails is repeated and does not affect other queues. Tasks that a claim returns
+// together with an error are not run: the claim was not committed.
+func TestDatabaseErrors(t *testing.T) {
 	f := newFixture(t)
 	bad, good := f.subscribe(t), f.subscribe(t)
-	f.tell(t, 1)
+	f.addDeliveries(t, 1)
 	done := make(chan store.ID, 2)
 	phantom := store.ID{9}
 	source := f.source(store.WorkPurchases, func() {}, func(d store.Delivery) queue.Result {
 		if d.ID == phantom {
-			t.Error("a piece of work was done that nobody holds")
-			return answered
+			t.Error("a task ran although its claim failed")
+			return responded
 		}
 		done <- d.Subscription
-		return answered
+		return responded
 	})
-	lanes, claim := source.Scan, source.Claim
-	var looks, claims atomic.Int32
+	scan, claim := source.Scan, source.Claim
+	var scans, claims atomic.Int32
 	source.Scan = func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
-		if looks.Add(1) == 1 {
+		if scans.Add(1) == 1 {
 			return store.DueScan{}, store.ErrUnavailable
 		}
-		return lanes(ctx, from)
+		return scan(ctx, from)
 	}
-	source.Claim = func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
-		if lane.Key() == bad && claims.Add(1) < 3 {
+	source.Claim = func(ctx context.Context, q store.Queue, limit int) ([]store.Delivery, error) {
+		if q.Key() == bad && claims.Add(1) < 3 {
 			return []store.Delivery{{ID: phantom}}, store.ErrUnavailable
 		}
-		return claim(ctx, lane, limit)
+		return claim(ctx, q, limit)
 	}
 	start(t, f, source, f.options(10*time.Millisecond))
-	served := map[store.ID]bool{await(t, done, "the first lane"): true, await(t, done, "the second lane"): true}
+	served := map[store.ID]bool{await(t, done, "the first queue"): true, await(t, done, "the second queue"): true}
 	if !served[good] || !served[bad] {
-		t.Errorf("lanes %v were served, want both", served)
+		t.Errorf("queues %v were served, want both", served)
 	}
 }

@@ -1,0 +1,139 @@
+package queue
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"quittance/internal/store"
+)
+
+// scanDutyCycle bounds the time spent scanning to one part in scanDutyCycle: after a step, the scheduler waits three times
+// as long as the step took, so that many notifications do not turn into permanent scanning.
+const scanDutyCycle = 4
+
+// noScan is the wait when no scan step can begin until something else happens.
+const noScan = time.Duration(math.MaxInt64)
+
+// scan is the state of the search for queues with due work.
+type scan struct {
+	// requested says that a notification has arrived since the last scan began, stepping that a step is running.
+	requested, stepping bool
+	// cursor is where the current scan continues; zero between scans.
+	cursor store.ScanCursor
+	// A step begins no earlier than notBefore, and a scan no later than pollAt; both by the clock of the machine.
+	notBefore, pollAt time.Time
+	// nextDue is when the earliest work becomes due that was not due yet when the scan saw it, by the clock of the work.
+	nextDue time.Time
+	// quickDropped and slowDropped say that the scan found quick or slow queues that did not fit into the ready list.
+	quickDropped, slowDropped bool
+	// A scan skips slow queues before slowStart, because the scan before admitted those. When the ready list is full,
+	// slowStart becomes the cursor of the first step with a slow queue that did not fit, and slowFull is set.
+	slowStart store.ScanCursor
+	slowFull  bool
+	// admitted counts the queues made ready. It rotates the order within a step, so that a list that is nearly full does not
+	// always admit the same queues of a large step.
+	admitted int
+}
+
+// begin resets what one scan learns.
+func (s *scan) begin() {
+	s.requested, s.quickDropped, s.slowDropped, s.slowFull, s.nextDue = false, false, false, false, time.Time{}
+}
+
+// end notes the end of a scan; the next one begins at pollAt at the latest.
+func (s *scan) end(pollAt time.Time) { s.cursor, s.pollAt = store.ScanCursor{}, pollAt }
+
+// dropped reports whether the scan found quick or slow queues that did not fit into the ready list.
+func (s *scan) dropped(quick bool) bool {
+	if quick {
+		return s.quickDropped
+	}
+	return s.slowDropped
+}
+
+// scanWait returns how long it is until the next scan step begins: zero or less for at once, [noScan] while a step is
+// running or the ready list is full.
+func (s *scheduler[W]) scanWait() time.Duration {
+	if s.scan.stepping || !s.ready.fits(true) {
+		return noScan
+	}
+	wait := s.scan.pollAt.Sub(s.machineNow())
+	if !s.scan.nextDue.IsZero() {
+		wait = min(wait, s.scan.nextDue.Sub(s.options.Now()))
+	}
+	droppedFit := (s.scan.quickDropped || s.scan.slowDropped) && s.ready.size < maxReady/2
+	if s.scan.requested || !s.scan.cursor.IsZero() || droppedFit {
+		wait = 0
+	}
+	return max(wait, s.scan.notBefore.Sub(s.machineNow()))
+}
+
+// scanStep makes the next step of a scan, which is the first one of a new scan after the end of the last.
+func (s *scheduler[W]) scanStep(ctx context.Context) {
+	if s.scan.cursor.IsZero() {
+		s.scan.begin()
+	}
+	s.scan.stepping = true
+	from := s.scan.cursor
+	s.run(func() func() {
+		began := s.machineNow()
+		found, err := s.source.Scan(ctx, from)
+		took := s.machineNow().Sub(began)
+		return func() {
+			s.scan.stepping = false
+			s.scan.notBefore = s.machineNow().Add(min((scanDutyCycle-1)*took, s.options.PollInterval))
+			if err == nil {
+				s.scanned(found)
+				return
+			}
+			if ctx.Err() == nil {
+				s.options.Log.ErrorContext(ctx, "cannot scan for due work", "work", s.source.Name, "error", err)
+			}
+			s.scan.begin() // forget what the failed scan learned, so that only the poll starts the next one
+			s.scan.end(s.machineNow().Add(s.options.PollInterval))
+		}
+	})
+}
+
+// scanned handles the result of a scan step.
+func (s *scheduler[W]) scanned(found store.DueScan) {
+	first := s.scan.admitted
+	for n := range found.Queues {
+		s.admit(found.Queues[(first+n)%len(found.Queues)])
+	}
+	s.workers.forgetIdle()
+	if !found.NextDue.IsZero() && (s.scan.nextDue.IsZero() || found.NextDue.Before(s.scan.nextDue)) {
+		s.scan.nextDue = found.NextDue
+	}
+	if s.scan.cursor = found.Next; !s.scan.cursor.IsZero() {
+		return
+	}
+	if !s.scan.slowFull {
+		s.scan.slowStart = store.ScanCursor{}
+	}
+	s.scan.end(s.machineNow().Add(s.options.PollInterval))
+}
+
+// admit makes a queue with due work ready if it fits into the list.
+func (s *scheduler[W]) admit(due store.Queue) {
+	known := s.workers.queues[due.Key()]
+	quick := known != nil && known.quick
+	switch {
+	case known != nil && known.claiming:
+		known.foundAgain = true
+	case known != nil && known.ready:
+	case !quick && s.scan.cursor.Before(s.scan.slowStart):
+		s.scan.slowDropped = true
+	case s.ready.fits(quick):
+		s.ready.push(s.workers.queue(due))
+		s.scan.admitted++
+	case quick:
+		s.scan.quickDropped = true
+	default:
+		s.scan.slowDropped = true
+		if !s.scan.slowFull {
+			s.scan.slowFull, s.scan.slowStart = true, s.scan.cursor
+		}
+	}
+}

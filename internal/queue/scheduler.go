@@ -1,0 +1,135 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// maxClaims bounds the claims that are made at the same time. The store commits concurrent claims together.
+const maxClaims = 16
+
+// scheduler runs one source. Its fields belong to the goroutine of [Run]. Whatever blocks (a scan step, a claim, a task)
+// runs in a goroutine of its own and reports back with a function that Run calls.
+type scheduler[W any] struct {
+	source     Source[W]
+	options    Options
+	workers    *workerPool
+	ready      roundRobin
+	scan       scan
+	reports    chan func()
+	background int // goroutines that have not reported yet
+	claims     int // those of them that claim
+	// machineNow is the clock of the machine. Polling goes by it, because options.Now may be corrected, or stand still in a test.
+	machineNow func() time.Time
+}
+
+func newScheduler[W any](source Source[W], options Options) *scheduler[W] {
+	return &scheduler[W]{
+		source: source, options: options, workers: newWorkerPool(options), machineNow: time.Now,
+		// One report for each task, each claim and the scan step, so that sending one never blocks.
+		reports: make(chan func(), options.Workers+maxClaims+1),
+	}
+}
+
+// run calls work in a goroutine of its own; Run calls the report that it returns.
+func (s *scheduler[W]) run(work func() (report func())) {
+	s.background++
+	go func() {
+		report := work()
+		s.reports <- func() {
+			s.background--
+			report()
+		}
+	}()
+}
+
+// handleReports handles all reports that have arrived, so that one step follows them all.
+func (s *scheduler[W]) handleReports() {
+	for {
+		select {
+		case report := <-s.reports:
+			report()
+		default:
+			return
+		}
+	}
+}
+
+// step begins whatever can begin now.
+func (s *scheduler[W]) step(ctx context.Context) {
+	s.workers.demoteLate()
+	s.ready.serve(func(q *queue) int {
+		if s.claims == maxClaims {
+			return 0
+		}
+		return s.workers.capacity(q)
+	}, func(q *queue, n int) { s.claim(ctx, q, n) })
+	if s.scanWait() <= 0 {
+		s.scanStep(ctx)
+	}
+	if s.options.OnStats != nil {
+		s.options.OnStats(Stats{QuickWorkers: s.workers.quickBusy, SlowWorkers: s.workers.slowBusy, WaitingQueues: s.ready.size})
+	}
+}
+
+// idle returns how long the scheduler has nothing to do unless a report or a notification arrives.
+func (s *scheduler[W]) idle() time.Duration {
+	wait := min(s.options.PollInterval, s.scanWait())
+	if late := s.workers.nextLate(); !late.IsZero() {
+		wait = min(wait, late.Sub(s.options.Now()))
+	}
+	return max(wait, 0)
+}
+
+// claim claims up to n tasks of a queue and starts them.
+func (s *scheduler[W]) claim(ctx context.Context, q *queue, n int) {
+	s.workers.acquire(q, n)
+	s.claims++
+	q.claiming, q.foundAgain = true, false
+	s.run(func() func() {
+		claimed, err := s.source.Claim(ctx, q.Queue, n)
+		if err != nil {
+			claimed = nil // the transaction did not commit: nothing is leased
+		}
+		return func() {
+			s.claims--
+			q.claiming = false
+			s.workers.release(q, n-len(claimed))
+			for _, work := range claimed {
+				s.start(ctx, s.workers.start(q), work)
+			}
+			switch {
+			case err != nil:
+				if ctx.Err() == nil {
+					s.options.Log.ErrorContext(ctx, "cannot claim work", "work", s.source.Name, "lane", q.Key(), "error", err)
+				}
+			case len(claimed) < n && !q.foundAgain:
+				// The queue has no more due work.
+			case s.scan.dropped(q.quick):
+				// Queues of this kind wait outside the full list: let them in first. The next scan finds this one again.
+			default:
+				s.ready.push(q)
+			}
+		}
+	})
+}
+
+// start runs a claimed task.
+func (s *scheduler[W]) start(ctx context.Context, t *task, work W) {
+	s.run(func() func() {
+		result := s.do(context.WithoutCancel(ctx), t.queue, work)
+		return func() { s.workers.finish(t, result) }
+	})
+}
+
+// do runs a task and turns a panic into a log message.
+func (s *scheduler[W]) do(ctx context.Context, q *queue, work W) (result Result) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.options.Log.ErrorContext(ctx, "panic in work", "work", s.source.Name, "lane", q.Key(), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		}
+	}()
+	return s.source.Do(ctx, work)
+}
