@@ -31,7 +31,7 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// abused is a site and the customer whose calls have to go on while strangers do what they like.
+// abused is a server with a customer whose calls must continue to work while strangers misbehave.
 type abused struct {
 	*site
 	address string // host and port
@@ -41,7 +41,7 @@ type abused struct {
 	token   string
 }
 
-// newAbused runs a server; program is quittance, or a script that runs it.
+// newAbused runs a server. program is quittance or a script that runs it.
 func newAbused(t *testing.T, program, engine string, secure bool, flags ...string) *abused {
 	t.Helper()
 	a := &abused{}
@@ -66,7 +66,7 @@ func newAbused(t *testing.T, program, engine string, secure bool, flags ...strin
 	return a
 }
 
-// ask makes a call of the customer.
+// ask makes one call of the customer.
 func (a *abused) ask(t *testing.T, client *http.Client, method, path, body string) (int, []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, a.base+path, strings.NewReader(body))
@@ -92,7 +92,7 @@ func (a *abused) ask(t *testing.T, client *http.Client, method, path, body strin
 	return response.StatusCode, text
 }
 
-// dial opens a connection from an address of this machine.
+// dial opens a connection from one of this machine's addresses.
 func (a *abused) dial(ctx context.Context, from string, slow bool) (net.Conn, error) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	if slow { // takes little that is not read
@@ -110,8 +110,8 @@ func (a *abused) dial(ctx context.Context, from string, slow bool) (net.Conn, er
 	return (&tls.Dialer{NetDialer: dialer, Config: a.secured}).DialContext(ctx, "tcp", a.address)
 }
 
-// serverCertificate writes a certificate for 127.0.0.1 and its key into files, and returns who trusts it. The key is of the
-// kind that certificate authorities give by default today.
+// serverCertificate writes a certificate for 127.0.0.1 and its key to files, and returns a pool that trusts it. The key
+// has the type that certificate authorities use by default today.
 func serverCertificate(t *testing.T) (certificate, key string, authority *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -144,21 +144,22 @@ func serverCertificate(t *testing.T) (certificate, key string, authority *x509.C
 	return certificate, key, authority
 }
 
-// attack is what each of many connections sends, to be answered never or slowly.
+// attack is what each of many connections sends; the server then waits for the rest of the request or for the client to
+// read.
 type attack struct {
 	name, sent string
-	// answered tells that the server answers at once: the connection does not read it.
+	// answered reports that the server answers at once and the connection does not read the answer.
 	answered bool
 }
 
-// attackers holds connections in an attack, and opens each one again that the server ends.
+// attackers keeps connections in an attack and reopens each one that the server closes.
 type attackers struct {
 	stop    context.CancelFunc
 	holding atomic.Int64
 	running sync.WaitGroup
 }
 
-// hold begins an attack with so many connections, from twenty addresses, and waits until all of them stand.
+// hold starts an attack with the given number of connections, from twenty addresses, and waits until all are open.
 func (a *abused) hold(t *testing.T, what attack, connections int) *attackers {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -206,8 +207,8 @@ func (h *attackers) end() {
 	h.running.Wait()
 }
 
-// p99 makes calls of the customer, some at a time, and returns the latency that one in a hundred exceeds. Each has to
-// succeed.
+// p99 makes concurrent calls of the customer, all of which must succeed, and returns the 99th percentile of their
+// latencies.
 func (a *abused) p99(t *testing.T) time.Duration {
 	t.Helper()
 	const callers, calls = 4, 100
@@ -229,7 +230,7 @@ func (a *abused) p99(t *testing.T) time.Duration {
 	return latencies[len(latencies)*99/100]
 }
 
-// fresh makes a call on a connection of its own, as whoever asks whether the process is well does.
+// fresh makes a call on a new connection, like a health check.
 func (a *abused) fresh(t *testing.T, path string) {
 	t.Helper()
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: a.secured.Clone(), DisableKeepAlives: true}}
@@ -238,15 +239,16 @@ func (a *abused) fresh(t *testing.T, path string) {
 	}
 }
 
-// holdRatios has the measured ratios held to what is promised, with thousands of connections: "make ratios", on a machine that does
-// nothing else. Without it the attacks are smaller, and only what does not depend on speed is looked at: no call fails.
+// holdRatios enables the limits on the measured ratios, with thousands of connections: "make ratios", on an idle
+// machine. Without it the attacks are smaller, and the tests check only what does not depend on speed: that no call
+// fails.
 var holdRatios = flag.Bool("ratios", false, "hold measured ratios to their bounds, with more connections; for a machine that does nothing else")
 
-// slowdown is how many times as long calls may take beside an attack, in the median of the rounds.
+// slowdown is the maximum ratio of the latencies of calls with and without an attack, in the median of the rounds.
 const slowdown = 2
 
-// TestSlowStrangers: thousands of connections that send one byte of a form, or do not read what they asked for, cost those
-// who have a token nothing but a little time: no call is refused, and the process is ready.
+// TestSlowStrangers checks that thousands of connections that send one byte of a form, or do not read their response,
+// cost users with a token only a little time: no call is rejected, and the process stays ready.
 func TestSlowStrangers(t *testing.T) {
 	plain, secured := 600, 200
 	if *holdRatios {
@@ -267,7 +269,7 @@ func TestSlowStrangers(t *testing.T) {
 	}
 }
 
-// withstands compares calls without and during an attack, in turn, so that whatever else the machine does is in both.
+// withstands compares calls without and during an attack, alternately, so that other load on the machine affects both.
 func (a *abused) withstands(t *testing.T, what attack, connections int) {
 	t.Helper()
 	rounds := 1
@@ -309,8 +311,8 @@ func (a *abused) script(t *testing.T) string {
 	return string(found)
 }
 
-// TestBodiesOfPages: nothing is read of a body that no page wants, nothing of one goes to a file, and the connection ends
-// soon after the answer however much is sent.
+// TestBodiesOfPages checks that the server does not read the body of a request to a page that takes none, writes no
+// part of it to a file, and closes the connection soon after the response however much is sent.
 func TestBodiesOfPages(t *testing.T) {
 	t.Parallel()
 	temporary := t.TempDir()
@@ -355,8 +357,9 @@ func script(t *testing.T, line string) string {
 	return name
 }
 
-// TestIdleStrangers: however many connections stand idle, a process that may open few files has some for its customers, its
-// database and its provider. The soft limit is raised to the hard one.
+// TestIdleStrangers checks that a process with a low limit of open files keeps some for its customers, its database and
+// its provider, however many connections are idle. It also checks that the process raises the soft limit to the hard
+// limit.
 func TestIdleStrangers(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -409,8 +412,8 @@ func TestIdleStrangers(t *testing.T) {
 	}
 }
 
-// TestGuessingStrangers: a source that guesses tokens and paths is told to wait, with what the flags of a server say when
-// nobody sets them. Its neighbours who have a token are not.
+// TestGuessingStrangers checks that a source that guesses tokens and paths is rate limited with the default flags, and
+// that users with a token at the same source are not.
 func TestGuessingStrangers(t *testing.T) {
 	t.Parallel()
 	a := newAbused(t, "quittance", storetest.Engines()[0], false)

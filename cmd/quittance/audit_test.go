@@ -16,7 +16,7 @@ import (
 	"quittance/internal/store"
 )
 
-// unaudited names the commands that leave no entry in the audit log, and why.
+// unaudited lists the commands that leave no entry in the audit log, with the reason.
 var unaudited = map[string]string{
 	"sandbox run": "a server", "serve": "a server", "provider-sandbox": "a server",
 	"account list": "reads", "account show": "reads", "connection list": "reads", "submission list": "reads", "delivery list": "reads", "audit list": "reads",
@@ -26,7 +26,7 @@ var unaudited = map[string]string{
 	"evidence seal": "is refused where evidence is sealed, as in every new database; it records itself where it is not",
 }
 
-// administrator is a database with its key file, and an administrator who works on it.
+// administrator is a database with its key file, and an administrator who runs commands on it.
 type administrator struct {
 	t       *testing.T
 	dir, at string
@@ -46,7 +46,8 @@ func (a *administrator) run(stdin string, args ...string) []byte {
 	return out
 }
 
-// does runs a command and wants exactly one new entry of an act in the audit log, by the person who gave it.
+// does runs a command and checks that it leaves exactly one new entry of the given act in the audit log, with the right
+// actor.
 func (a *administrator) does(act, stdin string, args ...string) (out []byte) {
 	a.t.Helper()
 	out = a.run(stdin, append(args, "--actor", "ada@desk")...)
@@ -67,7 +68,7 @@ func (a *administrator) does(act, stdin string, args ...string) (out []byte) {
 	return out
 }
 
-// value returns a text of a JSON record that a command has printed.
+// value returns a text field of the JSON record that a command printed.
 func (a *administrator) value(out []byte, name string) string {
 	a.t.Helper()
 	var record map[string]any
@@ -83,7 +84,7 @@ func (a *administrator) value(out []byte, name string) string {
 	return text
 }
 
-// unknownSubmission makes a submission of unknown outcome, as a server would, and returns it.
+// unknownSubmission creates a submission with an unknown outcome, as a server would, and returns it.
 func (a *administrator) unknownSubmission(account string) store.Submission {
 	a.t.Helper()
 	ctx := a.t.Context()
@@ -116,8 +117,8 @@ func (a *administrator) unknownSubmission(account string) store.Submission {
 	return recorded
 }
 
-// TestEveryChangeIsAudited: every command that changes something leaves an entry in the audit log with the name of whoever
-// gave it. The commands are those of the parser's own model, so that a new one cannot be forgotten.
+// TestEveryChangeIsAudited checks that every command that changes something leaves an entry in the audit log with the
+// name of the actor. It takes the commands from the parser's own model, so that a new one cannot be forgotten.
 func TestEveryChangeIsAudited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

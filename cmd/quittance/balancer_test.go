@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// checkEvery is how often the balancer asks whether a server is ready; drainFor is the --shutdown-delay that goes with it,
-// generous for a busy machine.
+// checkEvery is the interval of the balancer's readiness checks. drainFor is the --shutdown-delay that goes with it,
+// long enough for a busy machine.
 const (
 	checkEvery = 100 * time.Millisecond
 	drainFor   = 3 * time.Second
 )
 
-// balancer spreads calls over the servers that are ready, as the usual ones do: it asks /readyz from time to time, keeps
-// its connections open, and passes on what goes wrong.
+// balancer distributes calls over the ready servers like common load balancers: it polls /readyz, keeps its connections
+// open, and passes errors on.
 type balancer struct {
 	url string
 
@@ -53,14 +53,14 @@ func newBalancer(t *testing.T) *balancer {
 	return b
 }
 
-// add makes a server known; it gets calls once it is ready.
+// add adds a server; it gets calls once it is ready.
 func (b *balancer) add(base string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.known[base] = false
 }
 
-// remove forgets a server.
+// remove removes a server.
 func (b *balancer) remove(base string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +80,7 @@ func (b *balancer) ready() []string {
 	return out
 }
 
-// choose takes the servers in turns. With none it leads nowhere, which a client sees.
+// choose selects the servers in turn. If there is none, it selects an address that refuses connections.
 func (b *balancer) choose() *url.URL {
 	ready := b.ready()
 	b.mu.Lock()
@@ -93,7 +93,7 @@ func (b *balancer) choose() *url.URL {
 	return &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 }
 
-// check asks every server, all at once, until ctx ends.
+// check polls every server concurrently until ctx ends.
 func (b *balancer) check(ctx context.Context) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
 	for ctx.Err() == nil {

@@ -12,8 +12,8 @@ import (
 	"quittance/internal/store"
 )
 
-// books are what the parties know of one company at the end of a test that has killed processes: the service's list and
-// its events, the provider's ledger, and what the receiver has taken.
+// books holds what the parties know about one company at the end of a test that killed processes: the service's list
+// and events, the provider's ledger, and the callbacks that the receiver accepted.
 type books struct {
 	invoices  []api.Invoice
 	events    []store.Event
@@ -21,7 +21,7 @@ type books struct {
 	callbacks []fakeprovider.Callback
 }
 
-// atEnd names a submission that is not at its end. accept says of one that it may stay as it is.
+// atEnd returns an error for a submission that is not complete. accept reports whether a submission may stay as it is.
 func (b books) atEnd(accept func(api.Invoice) bool) error {
 	for _, invoice := range b.invoices {
 		s := invoice.Submission
@@ -36,7 +36,7 @@ func (b books) atEnd(accept func(api.Invoice) bool) error {
 	return nil
 }
 
-// taken returns the callbacks that the receiver has answered 200, by event.
+// taken returns the callbacks that the receiver answered with 200, by event.
 func (b books) taken() map[string]fakeprovider.Callback {
 	taken := map[string]fakeprovider.Callback{}
 	for _, callback := range b.callbacks {
@@ -47,7 +47,7 @@ func (b books) taken() map[string]fakeprovider.Callback {
 	return taken
 }
 
-// told names an event that has not arrived. expected says which ones have to.
+// told returns an error for an event that has not arrived. expected selects the events that must arrive.
 func (b books) told(expected func(store.Event) bool) error {
 	taken := b.taken()
 	for _, event := range b.events {
@@ -58,8 +58,8 @@ func (b books) told(expected func(store.Event) bool) error {
 	return nil
 }
 
-// checkLedger: the provider has at most one document for a submission, exactly one for those of which the service knows
-// the outcome, and no second one of an invoice that it has not rejected.
+// checkLedger checks that the provider has at most one document per submission, exactly one for those with a known
+// outcome, and no second document of an invoice that it has not rejected.
 func (b books) checkLedger() error {
 	var errs []error
 	known, accepted := map[string]bool{}, map[string]int{}
@@ -85,7 +85,8 @@ func (b books) checkLedger() error {
 	return errors.Join(errs...)
 }
 
-// checkCallbacks: every attempt is signed and well formed, and has the bytes of its event and of every other attempt.
+// checkCallbacks checks that every attempt is signed and well formed, and that all attempts of an event have the same
+// bytes.
 func (b books) checkCallbacks(secret string) error {
 	var errs []error
 	events, first := map[string]store.Event{}, map[string]fakeprovider.Callback{}
@@ -110,7 +111,7 @@ func (b books) checkCallbacks(secret string) error {
 	return errors.Join(errs...)
 }
 
-// checkEvents: positions without gaps, and one end for every submission that has one.
+// checkEvents checks that positions have no gaps and that each complete submission has exactly one terminal event.
 func (b books) checkEvents() error {
 	var errs []error
 	ends := map[string]int{}
@@ -146,12 +147,12 @@ func (b books) checkEvents() error {
 	return errors.Join(errs...)
 }
 
-// onPath keeps the callbacks to one destination.
+// onPath returns the callbacks to one destination.
 func onPath(callbacks []fakeprovider.Callback, path string) []fakeprovider.Callback {
 	return slices.DeleteFunc(callbacks, func(c fakeprovider.Callback) bool { return c.Path != path })
 }
 
-// readLedger asks a provider sandbox for its ledger.
+// readLedger returns the ledger of a provider sandbox.
 func readLedger(c caller, providerURL, credential string) ([]fakeprovider.LedgerDocument, error) {
 	got, err := c.call(http.MethodGet, providerURL+"/control/ledger", credential, "")
 	if err != nil {
@@ -161,7 +162,7 @@ func readLedger(c caller, providerURL, credential string) ([]fakeprovider.Ledger
 	return ledger.Documents, errors.Join(json.Unmarshal(got.body, &ledger))
 }
 
-// readAll reads every page of a list.
+// readAll reads all pages of a list.
 func readAll[T any](get func(path string) ([]byte, error), path string) ([]T, error) {
 	var out []T
 	for page := 1; ; page++ {

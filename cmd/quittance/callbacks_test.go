@@ -25,7 +25,8 @@ import (
 	"quittance/internal/fakeprovider"
 )
 
-// envelope is the body of a callback, written down a second time from the specification, part 6.4.
+// envelope is the body of a callback, defined here independently of the service's code, from the specification, part
+// 6.4.
 type envelope struct {
 	SchemaVersion string `json:"schema_version"`
 	ID            string `json:"id"`
@@ -38,7 +39,7 @@ type envelope struct {
 	} `json:"payload"`
 }
 
-// wantResource is what an event is about.
+// wantResource is the resource that an event is about.
 func wantResource(event string) string {
 	if strings.HasPrefix(event, "einvoice.incoming.") {
 		return "incoming_invoice"
@@ -46,8 +47,7 @@ func wantResource(event string) string {
 	return "submission"
 }
 
-// checkCallback wants one callback to be what the specification says, parts 6.2 to 6.4, with nothing of the service's
-// own code.
+// checkCallback checks one callback against the specification, parts 6.2 to 6.4, without any of the service's own code.
 func checkCallback(c fakeprovider.Callback, secret string) error {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(c.Timestamp + "." + c.Body)) // a hash never fails to be written to
@@ -69,7 +69,7 @@ func checkCallback(c fakeprovider.Callback, secret string) error {
 	return nil
 }
 
-// received fetches the callbacks that have reached the receiver and pass the filters.
+// received fetches the callbacks that reached the receiver and match the filters.
 func (w *world) received(filters []string) ([]fakeprovider.Callback, error) {
 	c, err := newCaller(w.ts.Getenv("HOOKS_CA"))
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *world) lastCallback(args []string) error {
 	if len(found) == 0 {
 		return errors.New("there are no callbacks")
 	}
-	// Deliveries overtake one another; the time of an event is its own.
+	// Deliveries can arrive out of order; the time of an event is its own.
 	latest := slices.MaxFunc(found, func(a, b fakeprovider.Callback) int { return strings.Compare(a.Timestamp, b.Timestamp) })
 	return wantAt([]byte(latest.Body), args[0], args[1])
 }
@@ -197,8 +197,8 @@ func (w *world) receiver(args []string) error {
 	return nil
 }
 
-// recorder is a receiver in this process, where it outlives every server. It answers as it is told, keeps every
-// callback, and shows them as the sandbox's receiver does. A redirect leads back to it.
+// recorder is a receiver in this process, so that it outlives every server. It answers as configured, keeps every
+// callback, and lists them like the sandbox's receiver. Its redirects lead back to it.
 type recorder struct {
 	next func() int // the next status
 
@@ -206,7 +206,7 @@ type recorder struct {
 	taken []fakeprovider.Callback
 }
 
-// startReceiver runs a recorder over HTTPS. It returns the PEM file of its authority, too.
+// startReceiver runs a recorder over HTTPS. It also returns the PEM file of its certificate authority.
 func startReceiver(dir string, next func() int) (r *recorder, server *httptest.Server, authority string, err error) {
 	r = &recorder{next: next, taken: []fakeprovider.Callback{}}
 	server = httptest.NewUnstartedServer(r)
@@ -217,14 +217,14 @@ func startReceiver(dir string, next func() int) (r *recorder, server *httptest.S
 	return r, server, authority, os.WriteFile(authority, text, 0o600)
 }
 
-// callbacks returns everything that has arrived.
+// callbacks returns all callbacks that have arrived.
 func (r *recorder) callbacks() []fakeprovider.Callback {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.taken)
 }
 
-// forget drops the callbacks of which drop says so.
+// forget removes the callbacks for which drop returns true.
 func (r *recorder) forget(drop func(fakeprovider.Callback) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

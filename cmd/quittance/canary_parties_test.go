@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// echoes are the ways in which the echoing provider repeats the credential of a call, by recipient_network_id. The ones
-// with a status answer with it.
+// echoes lists the ways in which the echoing provider repeats the credential of a call, by recipient_network_id. Those
+// with a status use it for the response.
 var echoes = []string{"plain", "header", "media-type", "message", "message-base64", "message-hex", "message-escaped", "message-percent", "reference", "word",
 	"status-200", "status-400", "status-401", "status-404", "status-429", "status-500", "redirect"}
 
-// echoingProvider speaks the provider protocol, and its answers repeat the credential wherever there is room for it.
+// echoingProvider speaks the provider protocol, and its responses repeat the credential wherever possible.
 type echoingProvider struct {
 	mu    sync.Mutex
 	asked map[string]string // reference to recipient
@@ -83,7 +83,7 @@ func (p *echoingProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerEcho answers about a document, with the credential in it.
+// answerEcho answers with a document that contains the credential.
 func answerEcho(w http.ResponseWriter, reference, kind, credential string) {
 	word, message, providerReference := "accepted", "nothing", "R-"+reference
 	switch kind {
@@ -122,7 +122,7 @@ func answerEcho(w http.ResponseWriter, reference, kind, credential string) {
 		"states": map[string]any{"submission_state": state, "provider_invoice_state": state, "tax_authority_state": state, "receiver_state": state}})
 }
 
-// writeJSON answers; a caller that went away has lost only its own answer.
+// writeJSON writes a response and ignores errors, because a disconnected caller loses only its own response.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
@@ -131,8 +131,8 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// echoingReceiver is a webhook destination that fails, with a page that shows what it knows: the request, and the signing
-// secret that it checks with, in another form at each path.
+// echoingReceiver is a failing webhook destination whose error page shows the request and the signing secret, in
+// another encoding at each path.
 type echoingReceiver struct {
 	mu      sync.Mutex
 	secrets map[string]string // by path
@@ -151,7 +151,7 @@ func startEchoingReceiver(t *testing.T, dir string) (r *echoingReceiver, address
 	return r, server.URL, authority
 }
 
-// trust tells the receiver the secret of a path.
+// trust sets the secret of a path.
 func (r *echoingReceiver) trust(path, secret string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,14 +165,14 @@ func (r *echoingReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request
 	r.mu.Unlock()
 	var form string
 	status := http.StatusInternalServerError
-	// The paths are the test's own.
+	// The test chooses the paths.
 	_, _ = fmt.Sscanf(request.URL.Path, "/%d/%s", &status, &form)
 	w.WriteHeader(status)
 	fmt.Fprintf(w, "%s: signature %s is wrong\n", marker, request.Header.Get("X-Webhook-Signature"))
 	switch {
 	case secret == "" || form == "none":
 	case form == "cut":
-		// The kept part of the answer ends within the secret.
+		// The part of the response that the service keeps ends within the secret.
 		fmt.Fprintf(w, "%*s%s", 1024-len(secret)*2/3-len(marker+": signature  is wrong\n")-len(request.Header.Get("X-Webhook-Signature")), "", secret)
 	default:
 		fmt.Fprintf(w, "WEBHOOK_SECRET=%s\n", canaryForms(secret)[strings.ReplaceAll(form, "_", " ")])

@@ -23,10 +23,10 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// needle is one form of one canary.
+// needle is one encoding of one canary.
 type needle struct{ canary, form, text string }
 
-// scanner looks for canaries in everything that it is shown, in every form in which one could have got there.
+// scanner searches everything it is given for canaries, in every encoding in which one could have got there.
 type scanner struct {
 	needles map[[needleKey]byte][]needle // by their first bytes
 	begins  [1 << 16]bool                // by their first two
@@ -34,14 +34,14 @@ type scanner struct {
 	read    map[string]int               // kind of place, to the number of bytes
 }
 
-// needleKey is how many bytes tell needles apart at first sight; none is shorter.
+// needleKey is the number of bytes by which needles are indexed; no needle is shorter.
 const needleKey = 4
 
 func newScanner() *scanner {
 	return &scanner{needles: map[[needleKey]byte][]needle{}, found: map[string]int{}, read: map[string]int{}}
 }
 
-// add adds a canary with all its forms.
+// add adds a canary in all its encodings.
 func (s *scanner) add(name, value string) {
 	forms := canaryForms(value)
 	for _, form := range slices.Sorted(maps.Keys(forms)) {
@@ -55,7 +55,7 @@ func (s *scanner) add(name, value string) {
 	}
 }
 
-// scan looks through one text. A place is a kind and a name, as in "page /docs".
+// scan searches one text. A place is a kind and a name, such as "page /docs".
 func (s *scanner) scan(place string, text []byte) {
 	kind, _, _ := strings.Cut(place, " ")
 	s.read[kind] += len(text)
@@ -71,7 +71,7 @@ func (s *scanner) scan(place string, text []byte) {
 	}
 }
 
-// scanFiles looks through every file below a directory that is still there when it is read.
+// scanFiles searches every file below a directory that still exists when it is read.
 func (s *scanner) scanFiles(t *testing.T, kind, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -87,7 +87,7 @@ func (s *scanner) scanFiles(t *testing.T, kind, dir string) {
 	}
 }
 
-// ignoreGone: a database removes files while it is looked at.
+// ignoreGone ignores missing files, because a database removes files while they are listed.
 func ignoreGone(err error) error {
 	if os.IsNotExist(err) {
 		return nil
@@ -95,7 +95,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// finds counts what was found of a canary in places that begin with these words.
+// finds counts the occurrences of a canary in places that begin with the given words.
 func (s *scanner) finds(canary, places string) int {
 	count := 0
 	for at, times := range s.found {
@@ -107,7 +107,7 @@ func (s *scanner) finds(canary, places string) int {
 	return count
 }
 
-// canaryForms returns what a value looks like raw, in halves, and in the encodings in which it could leak.
+// canaryForms returns a value as it is, in halves, and in the encodings in which it could leak.
 func canaryForms(value string) map[string]string {
 	raw := []byte(value)
 	forms := map[string]string{
@@ -126,7 +126,8 @@ func canaryForms(value string) map[string]string {
 		fmt.Fprintf(&unicode, `\u%04x`, b)
 	}
 	forms["percent"], forms["upper percent"], forms["unicode"] = percent.String(), strings.ToUpper(percent.String()), unicode.String()
-	// The characters at both edges of a base64 text depend on the neighbours: whole groups of three bytes do not.
+	// The characters at both ends of a base64 text depend on the neighbouring bytes; whole groups of three bytes do
+	// not.
 	for skip := range 3 {
 		inner := raw[skip : skip+(len(raw)-skip)/3*3]
 		forms[fmt.Sprintf("base64 from byte %d", skip)] = base64.StdEncoding.EncodeToString(inner)
@@ -137,7 +138,7 @@ func canaryForms(value string) map[string]string {
 
 func unquoted(text string) string { return text[1 : len(text)-1] }
 
-// database searches the database: every value of every row, and every byte of its files, what was overwritten included.
+// database searches every value of every row of the database, and every byte of its files, including overwritten data.
 func (s *canaryStory) database() {
 	driver, address, tables := "sqlite", strings.TrimPrefix(s.address, "sqlite:"), `select name from sqlite_master where type = 'table'`
 	if s.engine == storetest.Postgres {
@@ -191,7 +192,7 @@ func (s *canaryStory) column(db *sql.DB, query string) (out []string) {
 	return out
 }
 
-// rows searches every value of a table.
+// rows searches all values of a table.
 func (s *canaryStory) rows(db *sql.DB, table string) {
 	s.t.Helper()
 	rows, err := db.QueryContext(s.t.Context(), `select * from "`+table+`"`)
@@ -220,7 +221,8 @@ func (s *canaryStory) rows(db *sql.DB, table string) {
 	}
 }
 
-// The scan finds what is there: every form of a canary, at any place of a file, and nothing that is not there.
+// TestTheScanFindsEveryForm checks that the scan finds every encoding of a canary at any position of a file, and
+// nothing else.
 func TestTheScanFindsEveryForm(t *testing.T) {
 	t.Parallel()
 	const value = `Sing/+<&>"\canary é4711`
@@ -248,7 +250,7 @@ func TestTheScanFindsEveryForm(t *testing.T) {
 			}
 		}
 	}
-	// Encoded by somebody else, with neighbours that the scan cannot know.
+	// These are encoded by somebody else, with neighbouring bytes that the scan cannot know.
 	for before := range 4 {
 		for after := range 4 {
 			whole := strings.Repeat("x", before) + value + strings.Repeat("y", after)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// logins logs in, after everything that can go wrong with a password or a token.
+// logins logs in, after every possible error with a password or a token.
 func (s *canaryStory) logins() {
 	wrong := s.canary("wrong password", " é ")
 	s.want(401, "POST", loginPath, jsonOf("email", s.email, "password", wrong), nil)
@@ -45,7 +45,7 @@ func (s *canaryStory) logins() {
 	s.raw("Authorization: Bearer " + token + "\r\n\r\n")
 }
 
-// raw sends bytes that are no request as they are, and searches the answer, which is net/http's own.
+// raw sends bytes that are not a request unchanged and searches the response, which net/http writes.
 func (s *canaryStory) raw(head string) {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
@@ -63,7 +63,7 @@ func (s *canaryStory) raw(head string) {
 	s.scan("page raw", text)
 }
 
-// subscriptions makes webhook subscriptions whose receiver shows their secrets.
+// subscriptions creates webhook subscriptions whose receiver reveals their secrets.
 func (s *canaryStory) subscriptions() {
 	for _, path := range []string{"/500/raw", "/400/base64_from_byte_0", "/503/hex", "/500/percent", "/500/JSON", "/200/raw", "/500/cut", "/500/none"} {
 		body := jsonOf("url", s.receiverURL+path, "description", marker)
@@ -83,7 +83,7 @@ func (s *canaryStory) subscriptions() {
 	s.want(422, "POST", subscriptionsPath, jsonOf("url", "https://hooks.example/", "secret", inURL), nil)
 }
 
-// submissions submits an invoice for each of the ways in which the provider echoes its credential.
+// submissions submits an invoice for each way in which the provider echoes its credential.
 func (s *canaryStory) submissions(round string, echoes []string) {
 	for _, echo := range echoes {
 		made := s.want(201, "POST", invoicesPath, draftBody(marker+"-"+round+"-"+echo, echo), nil)
@@ -96,7 +96,7 @@ func (s *canaryStory) submissions(round string, echoes []string) {
 	}
 }
 
-// passwords changes the password, after wrong ways to do so.
+// passwords changes the password, after attempts with errors.
 func (s *canaryStory) passwords() {
 	next := s.canary("next password", " é ")
 	s.want(422, "POST", passwordPath, jsonOf("current_password", s.canary("wrong current password", ""), "new_password", next), nil)
@@ -112,7 +112,7 @@ func (s *canaryStory) passwords() {
 	s.add("second token", s.token)
 }
 
-// settle waits until deliveries have failed for good, and what the provider had for the company is retained.
+// settle waits until deliveries have failed permanently and the provider's documents for the company are retained.
 func (s *canaryStory) settle() {
 	s.t.Helper()
 	for path, least := range map[string]int{"/api/v1/webhooks/deliveries?state=failed": 10, "/api/v1/webhooks/deliveries?state=delivered": 5, "/api/v1/client/incoming-invoices": 4} {
@@ -156,7 +156,7 @@ func (s *canaryStory) pages() {
 	}
 }
 
-// list reads every page of a list, and each of its entries by itself where it has an address.
+// list reads all pages of a list, and each entry that has its own address.
 func (s *canaryStory) list(path string) (entries []string) {
 	s.t.Helper()
 	for page := 1; ; page++ {
@@ -180,7 +180,7 @@ func (s *canaryStory) list(path string) (entries []string) {
 	}
 }
 
-// document reads retained bytes and searches what they are, too.
+// document reads retained bytes and also searches their decoded form.
 func (s *canaryStory) document(path string) {
 	s.t.Helper()
 	var document struct {
@@ -235,7 +235,7 @@ func (s *canaryStory) login() string {
 	return s.token
 }
 
-// crash ends the server with a signal that makes it print its stacks, while a submission and a login are under way.
+// crash stops the server with a signal that makes it print its stacks, while a submission and a login are in progress.
 func (s *canaryStory) crash(signal syscall.Signal) {
 	s.t.Helper()
 	made := s.want(201, "POST", invoicesPath, draftBody(marker+"-"+signal.String(), "hang"), nil)

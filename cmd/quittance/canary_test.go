@@ -22,10 +22,10 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// Secrets appear nowhere but where they are sealed, and in the one answer that is there to show them. A whole story is
-// told with secrets that can be recognised, in which everything goes wrong that could make one slip out: credentials
-// echoed by the provider, signing secrets echoed by a receiver, passwords in the wrong place, crashes. Then every byte of
-// the database, every line of the log at debug level, every page, metric, crash dump and output of a command is searched.
+// TestSecretsAppearNowhere checks that secrets appear only where they are sealed, and in the one response that shows
+// them. It runs a complete story with recognizable secrets and every fault that could leak one: credentials echoed by
+// the provider, signing secrets echoed by a receiver, passwords in the wrong place, crashes. Then it searches every
+// byte of the database, every log line at debug level, and every page, metric, crash dump and command output.
 func TestSecretsAppearNowhere(t *testing.T) {
 	t.Parallel()
 	engines := storetest.Engines()
@@ -63,8 +63,8 @@ func TestSecretsAppearNowhere(t *testing.T) {
 	}
 }
 
-// canaryStory is a company, its provider and its receiver, all with secrets that can be recognised, and the scan of everything
-// that it leaves behind.
+// canaryStory is a company, its provider and its receiver, all with recognizable secrets, and the scan of everything
+// they leave behind.
 type canaryStory struct {
 	*scanner
 	t                      *testing.T
@@ -86,7 +86,7 @@ type canaryStory struct {
 	withheld               int // documents that the provider returned and that nobody is shown
 }
 
-// marker is no secret. It stands in every draft, and has to be found, lest the scan looks in the wrong places.
+// marker is not a secret. It is in every draft and must be found, to prove that the scan searches the right places.
 const marker = "MARKER-that-is-no-secret"
 
 func newCanaryStory(t *testing.T, engine string) *canaryStory {
@@ -100,7 +100,7 @@ func newCanaryStory(t *testing.T, engine string) *canaryStory {
 	}
 	s.address = "sqlite:" + filepath.Join(dir, "data", "quittance.db")
 	if engine == storetest.Postgres {
-		// The server trusts its own machine: the password is there to be seen.
+		// The server trusts its own machine, so the password is visible.
 		with, err := url.Parse(pgtest.URL(t))
 		if err != nil {
 			t.Fatal(err)
@@ -119,14 +119,14 @@ func newCanaryStory(t *testing.T, engine string) *canaryStory {
 	return s
 }
 
-// canary makes a secret, with characters that every encoding writes in its own way.
+// canary returns a secret with characters that each encoding writes differently.
 func (s *canaryStory) canary(name, between string) string {
 	value := rand.Text() + `+/=<&>"'\` + between + rand.Text()
 	s.add(name, value)
 	return value
 }
 
-// newKeys adds the material of the keys in the key file.
+// newKeys adds the material of the keys in the key file to the scan.
 func (s *canaryStory) newKeys() {
 	text, err := os.ReadFile(s.keyFile)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *canaryStory) newKeys() {
 	}
 }
 
-// run runs a command and searches what it prints. What it prints is returned.
+// run runs a command, searches its output, and returns it.
 func (s *canaryStory) run(stdin string, args ...string) (output []byte, err error) {
 	command := exec.CommandContext(s.t.Context(), "quittance", append([]string{"--log-level", "debug"}, args...)...)
 	command.Dir, command.Stdin = s.dir, strings.NewReader(stdin)
@@ -163,7 +163,7 @@ func (s *canaryStory) run(stdin string, args ...string) (output []byte, err erro
 	return output, err
 }
 
-// admin runs an administration command on the database, or one that reads the key file alone.
+// admin runs an administration command on the database, or one that reads only the key file.
 func (s *canaryStory) admin(stdin string, args ...string) ([]byte, error) {
 	if !slices.Contains(args, "--database") && !slices.Contains(args, "list") || args[0] != "key" {
 		args = append(args, "--database", s.address)
@@ -171,7 +171,7 @@ func (s *canaryStory) admin(stdin string, args ...string) ([]byte, error) {
 	return s.run(stdin, append(args, "--key-file", s.keyFile)...)
 }
 
-// must runs an administration command that has to succeed.
+// must runs an administration command that must succeed.
 func (s *canaryStory) must(args ...string) []byte {
 	s.t.Helper()
 	output, err := s.admin("", args...)
@@ -181,7 +181,7 @@ func (s *canaryStory) must(args ...string) []byte {
 	return output
 }
 
-// field is a value of a JSON answer.
+// field returns a value of a JSON response.
 func (s *canaryStory) field(text []byte, pointer string) string {
 	s.t.Helper()
 	value, err := pointed(text, pointer)
@@ -191,7 +191,7 @@ func (s *canaryStory) field(text []byte, pointer string) string {
 	return value
 }
 
-// accounts makes an account with users. Their passwords are shown by these commands, once, and by nothing else.
+// accounts creates an account with users. Only these commands show their passwords, once.
 func (s *canaryStory) accounts() {
 	s.must("migrate", "--create")
 	made := s.must("account", "create", "--company", marker, "--email", "owner@canary.example", "--json")
@@ -204,7 +204,7 @@ func (s *canaryStory) accounts() {
 	if s.engine != storetest.Postgres {
 		return
 	}
-	// Addresses of databases that cannot be reached or read: their errors quote no password.
+	// These addresses belong to databases that cannot be reached or read: the errors must not quote a password.
 	secret := url.UserPassword("u", s.canary("password of a wrong database", "")).String()
 	for _, address := range []string{"postgres://" + secret + "@127.0.0.1:1/none", "postgres://" + secret + "@127.0.0.1:port/none", "postgres://" + secret + "%zz@[::1/none",
 		"postgresql:" + secret + "@127.0.0.1", "mysql://" + secret + "@127.0.0.1/none", "sqlite3://" + secret} {
@@ -214,7 +214,7 @@ func (s *canaryStory) accounts() {
 	}
 }
 
-// connection runs a command that takes a credential, after wrong ways to give one.
+// connection runs a command that takes a credential, after invalid ways to provide one.
 func (s *canaryStory) connection(args ...string) {
 	s.credentials++
 	name := fmt.Sprintf("credential %d", s.credentials)
@@ -230,7 +230,7 @@ func (s *canaryStory) connection(args ...string) {
 			s.t.Errorf("%s is the address of a provider", inURL[at+1])
 		}
 	}
-	// "connection add" may show more than its identifier, but not this.
+	// "connection add" may print more than the identifier, but not the credential.
 	output, err := s.admin(s.canary(name, ""), append(args, "--credential-file", "-")...)
 	if err != nil {
 		s.t.Fatal(err)
@@ -239,7 +239,7 @@ func (s *canaryStory) connection(args ...string) {
 	s.connectionID = s.field(output, "/connection_id")
 }
 
-// serve starts the server and learns where it listens.
+// serve starts the server and finds out its address.
 func (s *canaryStory) serve(format string) {
 	s.t.Helper()
 	command := exec.Command("quittance", "--log-level", "debug", "--log-format", format, "serve",
@@ -269,7 +269,7 @@ func (s *canaryStory) listening(pattern string) string {
 	return found
 }
 
-// do makes a call and searches the answer, unless it is one that is there to show a secret.
+// do makes a call and searches the response, unless that response is meant to show a secret.
 func (s *canaryStory) do(method, path, body string, header map[string]string) answer {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
@@ -324,7 +324,7 @@ func jsonOf(members ...string) string {
 	return string(text)
 }
 
-// want makes a call whose status is known.
+// want makes a call that must have the given status.
 func (s *canaryStory) want(status int, method, path, body string, header map[string]string) answer {
 	s.t.Helper()
 	got := s.do(method, path, body, header)
@@ -334,7 +334,7 @@ func (s *canaryStory) want(status int, method, path, body string, header map[str
 	return got
 }
 
-// judge wants the marker everywhere and the canaries nowhere.
+// judge checks that the marker was found everywhere and the canaries nowhere.
 func (s *canaryStory) judge() {
 	kinds := []string{"file", "row", "page", "output", "log"}
 	if s.engine == storetest.Postgres {

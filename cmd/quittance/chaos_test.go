@@ -6,7 +6,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A newcomer's sandbox has a provider that is not perfect; one that somebody builds on is, unless it is told otherwise.
+// TestTheDefaultsOfChaos checks that the provider in a sandbox misbehaves by default, and that a separate provider
+// sandbox does so only on request.
 func TestTheDefaultsOfChaos(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c)

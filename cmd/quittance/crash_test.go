@@ -22,11 +22,11 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// envKills names the environment variable with the number of random kills on each engine.
+// envKills is the environment variable for the number of random kills on each engine.
 const envKills = "QUITTANCE_TEST_KILLS"
 
-// The size of the crash test. A document of which the provider never heard is sent again only a minute after the
-// provider has first denied it (contract, section 5); the long test waits that out, the short one does not.
+// These set the size of the crash test. A document that the provider never received is sent again only a minute after
+// the provider has first denied it (contract, section 5); the long test waits for this, the short one does not.
 const (
 	killsShort, killsUsual       = 3, 8
 	patienceShort, crashPatience = time.Minute, 4 * time.Minute
@@ -36,15 +36,15 @@ const (
 	leastSubmissions             = 20 // acknowledged ones, without which too little would have been tested
 )
 
-// crashFlags shorten the waits, so that much happens between two crashes.
+// crashFlags shorten the delays, so that much happens between two crashes.
 var crashFlags = []string{"--poll-first", "100ms", "--poll-max", "2s", "--provider-timeout", "1s", "--attempt-timeout", "1s", "--retry-first", "50ms",
 	"--rate-limit", "0", "--login-rate", "0", "--webhook-allow-cidr", "127.0.0.1/32"}
 
-// recipients are what the load sends to: mostly the ordinary course, sometimes a provider that goes wrong.
+// recipients are the recipients of the load: mostly ordinary ones, and some for which the provider misbehaves.
 var recipients = []string{ordinary, ordinary, ordinary, "sandbox-drop-after-accept", "sandbox-garbage", "sandbox-503-after-accept",
 	"sandbox-rejected-validation", "sandbox-reversed", "sandbox-processing"}
 
-// promises are what the service has acknowledged with a 2xx answer.
+// promises holds what the service acknowledged with a 2xx response.
 type promises struct {
 	mu        sync.Mutex
 	created   map[string]string // identifier to invoice number
@@ -57,10 +57,10 @@ func (p *promises) drafts() int {
 	return len(p.created)
 }
 
-// A process is killed with SIGKILL at random instants while invoices are created and submitted and callbacks are
-// taken: the whole sandbox, its provider included, on SQLite, and one of two replicas on PostgreSQL. What was
-// acknowledged must be there afterwards, every acknowledged submission must come to its end, and nothing may have been
-// sent twice or told with gaps.
+// TestKilledAtAnyMoment kills a process with SIGKILL at random times while clients create and submit invoices and
+// receivers get callbacks: the whole sandbox including its provider on SQLite, and one of two replicas on PostgreSQL.
+// Afterwards everything acknowledged must exist, every acknowledged submission must be complete, nothing may have been
+// sent twice, and events must have no gaps.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	kills := numberOfKills(t)
@@ -94,7 +94,7 @@ func numberOfKills(t *testing.T) int {
 	return killsUsual
 }
 
-// crashing is a service that is killed again and again, and the customer's side of it, which lives on.
+// crashing is a service that is killed repeatedly, with the customer's side, which survives.
 type crashing struct {
 	address, keyFile        string
 	account                 string
@@ -163,7 +163,7 @@ type replica struct {
 	lives   int
 }
 
-// crashReplicas are two servers on PostgreSQL, one of which is killed at a time.
+// crashReplicas is two servers on PostgreSQL, of which one is killed at a time.
 func crashReplicas(t *testing.T, random *rand.Rand) *crashing {
 	c := newCrashing(t)
 	s := newSite(t, newOriginal(t, "quittance", storetest.Postgres), nil, victim{})
@@ -213,7 +213,7 @@ func (c *crashing) begin(t *testing.T) {
 	c.secret = subscription.Data.Secret
 }
 
-// must makes a call that has to succeed.
+// must makes a call that must succeed.
 func (c *crashing) must(t *testing.T, method, path, body string, into any) {
 	t.Helper()
 	got, err := c.caller.call(method, c.base()+path, c.token, body)
@@ -228,7 +228,7 @@ func (c *crashing) must(t *testing.T, method, path, body string, into any) {
 	}
 }
 
-// live lets the load run while processes are killed and started again.
+// live runs the load while processes are killed and restarted.
 func (c *crashing) live(t *testing.T, random *rand.Rand, kills int) {
 	stop := make(chan struct{})
 	var load sync.WaitGroup
@@ -248,7 +248,7 @@ func (c *crashing) live(t *testing.T, random *rand.Rand, kills int) {
 	}
 }
 
-// enough tells whether the load has come to something.
+// enough reports whether the load has made enough progress.
 func (c *crashing) enough() error {
 	c.promises.mu.Lock()
 	defer c.promises.mu.Unlock()
@@ -258,8 +258,8 @@ func (c *crashing) enough() error {
 	return nil
 }
 
-// load creates and submits, one invoice after another, and notes what was acknowledged. An answer that does not come is
-// no promise.
+// load creates and submits invoices one after another and notes what was acknowledged. A missing response promises
+// nothing.
 func (c *crashing) load(worker int, stop <-chan struct{}) {
 	for turn := worker; ; turn++ {
 		select {
@@ -295,18 +295,18 @@ func (c *crashing) load(worker int, stop <-chan struct{}) {
 	}
 }
 
-// resent tells of a submission of which the provider knows nothing yet: the short test does not wait until it is sent
+// resent reports whether the provider does not know a submission yet: the short test does not wait until it is sent
 // again.
 func resent(invoice api.Invoice) bool {
 	return testing.Short() && invoice.Submission.Outcome == api.OutcomeUnknown && invoice.Submission.LastCheckedAt != nil
 }
 
-// aboutSubmission tells the events of the load from those of the synthetic data that a fresh sandbox holds.
+// aboutSubmission distinguishes the events of the load from those of the synthetic data in a new sandbox.
 func aboutSubmission(event store.Event) bool {
 	return event.Kind != api.EventIncomingReceived && event.Kind != api.EventIncomingRevised
 }
 
-// settle waits until every submission has come to its end and every event has arrived.
+// settle waits until every submission is complete and every event has arrived.
 func (c *crashing) settle(t *testing.T, kills int) {
 	limit := crashPatience
 	if testing.Short() {
@@ -343,7 +343,7 @@ func (c *crashing) settle(t *testing.T, kills int) {
 	}
 }
 
-// read collects what all sides know.
+// read collects what all parties know.
 func (c *crashing) read(t *testing.T, tenant *store.Tenant) (err error) {
 	get := func(path string) ([]byte, error) {
 		got, err := c.caller.call(http.MethodGet, c.base()+path, c.token, "")
@@ -362,8 +362,8 @@ func (c *crashing) read(t *testing.T, tenant *store.Tenant) (err error) {
 	return nil
 }
 
-// check compares what was acknowledged with what is true in the end: no draft is lost or changed, no submission is
-// forgotten, the provider has no document twice, and events have no gaps.
+// check compares what was acknowledged with the final state: no draft is lost or changed, no submission is forgotten,
+// the provider has no document twice, and events have no gaps.
 func (c *crashing) check(t *testing.T) {
 	found := map[string]api.Invoice{}
 	for _, invoice := range c.books.invoices {

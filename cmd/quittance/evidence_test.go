@@ -11,7 +11,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// tamper runs a statement on the database of the sandbox, as somebody does who has a shell on the machine.
+// tamper runs a statement on the database of the sandbox, like somebody with a shell on the machine.
 func (w *world) tamper(args []string) (err error) {
 	if len(args) != 1 {
 		return errUsage

@@ -25,14 +25,14 @@ import (
 	"quittance/internal/store"
 )
 
-// fleetCredential is what the servers present to the provider.
+// fleetCredential is the credential that the servers present to the provider.
 const fleetCredential = "synthetic-credential"
 
-// fleetFlags make a server brisk and let it reach the receiver.
+// fleetFlags shorten the delays of a server and let it reach the receiver.
 var fleetFlags = []string{"--environment", "sandbox", "--key-file", "key.json", "--listen", "127.0.0.1:0", "--webhook-allow-cidr", "127.0.0.1/32", "--rate-limit", "0",
 	"--login-rate", "0", "--provider-timeout", "1s", "--attempt-timeout", "2s", "--retry-first", "100ms", "--poll-first", "50ms", "--poll-max", "1s", "--purchase-interval", "1h"}
 
-// fleet is servers on one database, and the parties around them, which live in this process and outlive them.
+// fleet is several servers on one database, with the other parties, which run in this process and outlive the servers.
 type fleet struct {
 	dir      string
 	database string
@@ -46,7 +46,7 @@ type fleet struct {
 	tenant   *store.Tenant
 }
 
-// newFleet makes the database's account, its connection, and everything but the servers.
+// newFleet creates the account, its connection, and everything but the servers.
 func newFleet(t *testing.T, database string, flags ...string) *fleet {
 	t.Helper()
 	f := &fleet{dir: t.TempDir(), database: database, world: &world{running: map[string]*process{}}}
@@ -84,7 +84,7 @@ func newFleet(t *testing.T, database string, flags ...string) *fleet {
 	return f
 }
 
-// at0 is a value of a record that must be there.
+// at0 returns a value of a record, which must exist.
 func at0(t *testing.T, record []byte, pointer string) string {
 	t.Helper()
 	value, err := pointed(record, pointer)
@@ -94,7 +94,7 @@ func at0(t *testing.T, record []byte, pointer string) string {
 	return value
 }
 
-// command runs a command to its end and returns what it prints.
+// command runs a command to completion and returns its output.
 func (f *fleet) command(t *testing.T, stdin string, args ...string) []byte {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "quittance", args...)
@@ -110,7 +110,7 @@ func (f *fleet) command(t *testing.T, stdin string, args ...string) []byte {
 
 var listening = regexp.MustCompile(`listen=(\S+)`)
 
-// launch starts a server, whose name nobody has had before, without waiting for it.
+// launch starts a server with a new name, without waiting for it.
 func (f *fleet) launch(name string, flags ...string) (*process, error) {
 	p, err := start(f.dir, name, slices.Concat([]string{"serve"}, f.flags, flags)...)
 	if err == nil {
@@ -138,7 +138,7 @@ func (f *fleet) address(t *testing.T, p *process) string {
 	return "http://" + address
 }
 
-// must makes a call that has to succeed.
+// must makes a call that must succeed.
 func (f *fleet) must(t *testing.T, method, url, body string, into any) {
 	t.Helper()
 	got, err := f.caller.call(method, url, f.token, body)
@@ -161,9 +161,9 @@ func (f *fleet) draft(t *testing.T, base, number, recipient string) string {
 	return made.Data.ID
 }
 
-// settled waits until every submission is at its end and every event has arrived, whole and with no other body than its
-// own. A document that the provider has denied to have is left where it stands: it is sent again only after a minute. It
-// returns the number of events and of callbacks beyond them.
+// settled waits until every submission is complete and every event has arrived, always with its own body. It skips a
+// document that the provider has denied, because it is sent again only after a minute. It returns the number of events
+// and of additional callbacks.
 func (f *fleet) settled(t *testing.T, base string) (events, repeats int) {
 	t.Helper()
 	if err := eventually(patience, func() error { return f.unsettled(base, &events, &repeats) }); err != nil {
@@ -222,7 +222,8 @@ func (f *fleet) unsettled(base string, events, repeats *int) error {
 	return nil
 }
 
-// checkDocuments wants the provider to have exactly one document of each submitted invoice, received as often as is said.
+// checkDocuments checks that the provider has exactly one document for each submitted invoice, received the given
+// number of times.
 func (f *fleet) checkDocuments(t *testing.T, submitted, most int) {
 	t.Helper()
 	documents := f.provider.server.Ledger().Documents()
@@ -238,7 +239,7 @@ func (f *fleet) checkDocuments(t *testing.T, submitted, most int) {
 	}
 }
 
-// door is the provider sandbox behind a door, at which calls about documents are counted, slowed down and held up.
+// door is a proxy in front of the provider sandbox that counts, slows down and blocks calls about documents.
 type door struct {
 	server *fakeprovider.Server
 	url    string
@@ -296,7 +297,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body.Bytes()) // whoever asked may be gone
 }
 
-// enter notes a call. A release, if there is one, lets it go on.
+// enter records a call and waits for its release, if there is one.
 func (d *door) enter(method, reference string) (delay time.Duration, release <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -320,7 +321,7 @@ func (d *door) leave(reference string) {
 	d.inside[reference]--
 }
 
-// arrestNext has the next call of a method held up, until the returned function is called, once it has been carried out.
+// arrestNext blocks the next call of a method, after it has been executed, until the returned function is called.
 func (d *door) arrestNext(method string) (held <-chan struct{}, release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -336,7 +337,7 @@ func (d *door) slow(by time.Duration) {
 	d.delay = by
 }
 
-// lines counts the lines of a server's log that hold a text.
+// lines counts the lines of a server's log that contain a text.
 func (f *fleet) lines(t *testing.T, name, text string) int {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(f.dir, name+".log"))
@@ -346,7 +347,7 @@ func (f *fleet) lines(t *testing.T, name, text string) int {
 	return strings.Count(string(log), text)
 }
 
-// complain shows what the servers of a failed test have complained about.
+// complain prints the warnings and errors of a failed test's servers.
 func (f *fleet) complain(t *testing.T) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(f.dir, "*.log"))
@@ -368,7 +369,7 @@ func (f *fleet) complain(t *testing.T) {
 	}
 }
 
-// workers runs do on n goroutines with the numbers from 0 to below count, in order, and joins what was wrong.
+// workers runs do on n goroutines with the numbers from 0 to count-1, in order, and joins the errors.
 func workers(n, count int, do func(i int) error) error {
 	queue, problems := make(chan int), make(chan error, count)
 	var running sync.WaitGroup

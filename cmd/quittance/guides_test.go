@@ -30,7 +30,7 @@ func guides(t *testing.T) map[string]string {
 	return texts
 }
 
-// Every command line in the guides is one that the program takes.
+// TestTheCommandLinesOfTheGuides checks that the program accepts every command line in the guides.
 func TestTheCommandLinesOfTheGuides(t *testing.T) {
 	texts := guides(t)
 	t.Chdir(t.TempDir())
@@ -67,7 +67,7 @@ func TestTheCommandLinesOfTheGuides(t *testing.T) {
 	}
 }
 
-// Every flag and every command that the guides speak of exists.
+// TestTheFlagsOfTheGuides checks that every flag and command mentioned in the guides exists.
 func TestTheFlagsOfTheGuides(t *testing.T) {
 	var flags, commands []string
 	for _, leaf := range newParser(t, io.Discard).Model.Leaves(false) {

@@ -14,7 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// newParser returns the parser of the command line as run makes it, except that --help prints to out and does not end
+// newParser returns the parser of the command line as run creates it, except that --help prints to out and does not end
 // the process.
 func newParser(t *testing.T, out io.Writer) *kong.Kong {
 	t.Helper()
@@ -25,7 +25,7 @@ func newParser(t *testing.T, out io.Writer) *kong.Kong {
 	return parser
 }
 
-// commandPaths returns the words of every command that does something: "account user add".
+// commandPaths returns the words of every executable command, such as "account user add".
 func commandPaths(t *testing.T) []string {
 	t.Helper()
 	var paths []string
@@ -38,8 +38,8 @@ func commandPaths(t *testing.T) []string {
 	return paths
 }
 
-// Every command explains itself with an example, and the example is a command line that the program takes (contract,
-// section 12). The commands are those of the parser's own model, so that a new one cannot be forgotten.
+// TestEveryCommandHasHelpWithAnExample checks that the help of every command has an example that the program accepts
+// (contract, section 12). It takes the commands from the parser's own model, so that a new one cannot be forgotten.
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{"key.json", "credential.txt"} {
@@ -65,7 +65,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	}
 }
 
-// The help of the program names every command there is.
+// TestTheHelpNamesEveryCommand checks that the help of the program lists every command.
 func TestTheHelpNamesEveryCommand(t *testing.T) {
 	help := output(t, "--help")
 	for _, path := range commandPaths(t) {
@@ -75,7 +75,7 @@ func TestTheHelpNamesEveryCommand(t *testing.T) {
 	}
 }
 
-// Commands that print a record have --json.
+// TestCommandsThatPrintARecordHaveJSON checks that commands that print a record have the flag --json.
 func TestCommandsThatPrintARecordHaveJSON(t *testing.T) {
 	for _, path := range commandPaths(t) {
 		family, _, _ := strings.Cut(path, " ")
@@ -88,16 +88,16 @@ func TestCommandsThatPrintARecordHaveJSON(t *testing.T) {
 	}
 }
 
-// helpOf returns what --help of a command prints.
+// helpOf returns the output of --help for a command.
 func helpOf(t *testing.T, path string) string {
 	t.Helper()
 	var out strings.Builder
-	// After its help, the parser goes on to complain of arguments that are not there: only the help matters here.
+	// After it has printed the help, the parser complains about missing arguments; only the help matters here.
 	_, _ = newParser(t, &out).Parse(append(strings.Fields(path), "--help"))
 	return out.String()
 }
 
-// output runs quittance and returns what it prints to standard output; it must succeed and print nothing else.
+// output runs quittance and returns its standard output. The command must succeed and print nothing to standard error.
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "quittance", args...)
@@ -110,7 +110,8 @@ func output(t *testing.T, args ...string) string {
 	return string(text)
 }
 
-// exampleLines returns the arguments of the examples of one command in a help text. A line that ends in \ goes on.
+// exampleLines returns the arguments of the examples of one command in a help text. A line that ends in \ continues on
+// the next.
 func exampleLines(help, path string) [][]string {
 	_, examples, found := strings.Cut(help, "Example:")
 	if !found {
@@ -126,8 +127,8 @@ func exampleLines(help, path string) [][]string {
 	return lines
 }
 
-// shellWords splits a line as a shell does, as far as the examples go: blanks, double quotes, and the end of a command
-// at a redirection.
+// shellWords splits a line like a shell, as far as the examples require: at blanks, with double quotes, up to a
+// redirection.
 func shellWords(line string) []string {
 	var words []string
 	line, _, _ = strings.Cut(line, " > ")
@@ -137,7 +138,7 @@ func shellWords(line string) []string {
 	return words
 }
 
-// The version is one line, for people and for programs, and so is --version.
+// TestVersion checks that the commands version and --version print one line, and version --json a record.
 func TestVersion(t *testing.T) {
 	want := versionLine() + "\n"
 	for _, args := range []string{"version", "--version"} {

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// caller makes HTTP calls. Each has a connection of its own, so that a server that was restarted is no surprise.
+// caller makes HTTP calls. Each caller has its own connections, so that a restarted server causes no surprise.
 type caller struct{ client *http.Client }
 
-// newCaller returns a caller that trusts the authority in a PEM file besides the system's; "" for none.
+// newCaller returns a caller that also trusts the authority in a PEM file; "" for none.
 func newCaller(authority string) (caller, error) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if authority != "" {
@@ -38,7 +38,7 @@ func newCaller(authority string) (caller, error) {
 	return caller{client: &http.Client{Transport: transport, Timeout: time.Minute, CheckRedirect: refuse}}, nil
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -73,7 +73,7 @@ func (c caller) keyed(method, url, token, key, body string) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: text}, err
 }
 
-// call makes a call of a script: to the provider with its credential, anywhere else with the token.
+// call makes a call of a script, to the provider with its credential and to any other address with the token.
 func (w *world) call(method, url, body string) (answer, error) {
 	token := w.ts.Getenv("TOKEN")
 	if strings.HasPrefix(url, "/") {
@@ -116,7 +116,7 @@ func (w *world) http(args []string) error {
 	return nil
 }
 
-// show writes the body to the script's stdout and the headers to its stderr.
+// show writes the body to the script's standard output and the headers to its standard error.
 func (w *world) show(got answer) []error {
 	_, err := fmt.Fprintf(w.ts.Stdout(), "%s\n", got.body)
 	var header bytes.Buffer
@@ -143,7 +143,7 @@ func (w *world) login(args []string) error {
 	return w.save([]string{"TOKEN", "/data/token"})
 }
 
-// draftBody is a complete draft with a number and a recipient of the caller's choice.
+// draftBody returns a complete draft with the given number and recipient.
 func draftBody(number, recipient string) string {
 	body := strings.Replace(exampleDraft(time.Now()), `"INV-1"`, strconv.Quote(number), 1)
 	return strings.Replace(body, `"1234567890"`, strconv.Quote(recipient), 1)
@@ -262,8 +262,8 @@ func wantCount(want string, got int) error {
 	return nil
 }
 
-// pointed returns what a JSON pointer (RFC 6901) names in a document: a string as it is, anything else as JSON. A final
-// /- is the length of a list.
+// pointed returns the value that a JSON pointer (RFC 6901) selects in a document: a string unchanged, anything else as
+// JSON. A final /- selects the length of a list.
 func pointed(document []byte, pointer string) (string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber() // amounts keep their digits

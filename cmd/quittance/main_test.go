@@ -11,16 +11,17 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// atOnce is how many tests run at once: they wait for servers far more than they compute.
+// atOnce is how many tests run in parallel: they spend most of their time waiting for servers.
 const atOnce = "6"
 
-// withPostgres runs the tests beside a PostgreSQL cluster, if one is wanted.
+// withPostgres runs the tests beside a PostgreSQL cluster, if one is required.
 type withPostgres struct{ m *testing.M }
 
 // Run implements [testscript.TestingM].
 func (w withPostgres) Run() int { return pgtest.Run(w.m) }
 
-// TestMain makes this very binary the command quittance: what the tests run is what users run, race detector included.
+// TestMain makes this binary serve as the command quittance, so that the tests run what users run, with the race
+// detector if enabled.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {
 		fmt.Fprintln(os.Stderr, err)

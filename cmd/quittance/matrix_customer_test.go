@@ -23,7 +23,7 @@ const (
 	atAuth          = "/api/v1/client/auth/"
 )
 
-// customer is a company's program that repeats a call until it is answered, and remembers what was acknowledged.
+// customer is a company's program that repeats a call until it gets a response, and remembers what was acknowledged.
 type customer struct {
 	*site
 	account, email, password string
@@ -48,7 +48,7 @@ func newCustomer(s *site) *customer {
 		creditNotes: map[string]bool{}, reasons: map[string]string{}, subscribed: map[string]bool{}, revisions: map[string]int{}}
 }
 
-// do makes a call that is to have one of these statuses, and returns its answer.
+// do makes a call that must get one of these statuses and returns its response.
 func (c *customer) do(t *testing.T, method, path, key, body string, statuses ...int) answer {
 	t.Helper()
 	got := c.call(t, method, path, c.token, key, body)
@@ -73,8 +73,8 @@ func (c *customer) login(t *testing.T) {
 	c.token = valueAt(t, c.do(t, http.MethodPost, atAuth+"login", "", body, http.StatusOK), "/data/token")
 }
 
-// subscribe subscribes to everything. A try of which the answer is lost may have made a subscription, too, of which
-// nobody knows the secret, so that each try has a path of its own.
+// subscribe subscribes to all events. A call whose response is lost may also have created a subscription, whose secret
+// nobody knows, so each call uses its own path.
 func (c *customer) subscribe(t *testing.T) {
 	t.Helper()
 	if err := eventually(patience, func() error {
@@ -96,7 +96,7 @@ func (c *customer) subscribe(t *testing.T) {
 	}
 }
 
-// create creates a draft, under a key when there is one.
+// create creates a draft, with an idempotency key if there is one.
 func (c *customer) create(t *testing.T, number, recipient, key string) (id string) {
 	t.Helper()
 	id = valueAt(t, c.do(t, http.MethodPost, atInvoices, key, draftBody(number, recipient), http.StatusCreated), "/data/id")
@@ -114,8 +114,8 @@ func (c *customer) redirect(t *testing.T, id, recipient, key string) {
 	c.recipients[id] = recipient
 }
 
-// submit submits until the answer is no refusal: what the provider did not take, and what a dead process had begun, is
-// asked for again.
+// submit repeats the submission until the response is not an error: it tries again if the provider did not accept the
+// document or a killed process had begun the call.
 func (c *customer) submit(t *testing.T, id string) {
 	t.Helper()
 	if err := eventually(patience, func() error {
@@ -135,7 +135,7 @@ func (c *customer) submit(t *testing.T, id string) {
 	c.submitted = append(c.submitted, id)
 }
 
-// ended waits until the submission of an invoice has come to its end, and returns how.
+// ended waits until the submission of an invoice is complete and returns its outcome.
 func (c *customer) ended(t *testing.T, id string) api.Outcome {
 	t.Helper()
 	var read api.Data[api.Invoice]
@@ -155,7 +155,7 @@ func (c *customer) ended(t *testing.T, id string) api.Outcome {
 	return read.Data.Submission.Outcome
 }
 
-// credit makes a credit note for one hour of an invoice.
+// credit creates a credit note for one hour of an invoice.
 func (c *customer) credit(t *testing.T, invoice, number, key string) (id string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"invoice_id":%q,"credit_note_number":%q,"issue_date":%q,"reason":"One hour was not worked.","kind":"partial","items":[{"position":0,"quantity":1}]}`,
@@ -172,14 +172,14 @@ func (c *customer) void(t *testing.T, id string) {
 	c.creditNotes[id] = true
 }
 
-// explain gives a credit note a coded reason.
+// explain sets a coded reason on a credit note.
 func (c *customer) explain(t *testing.T, id, code string) {
 	t.Helper()
 	c.do(t, http.MethodPatch, atCreditNotes+"/"+id, "", fmt.Sprintf(`{"reason_code":%q}`, code), http.StatusOK)
 	c.reasons[id] = code
 }
 
-// remove deletes a draft. When the answer was lost, it may be gone already.
+// remove deletes a draft. If the response was lost, the draft may be gone already.
 func (c *customer) remove(t *testing.T, id string) {
 	t.Helper()
 	if got := c.do(t, http.MethodDelete, atInvoices+"/"+id, "", "", http.StatusOK, http.StatusNotFound); got.status != http.StatusOK && !c.fired {
@@ -189,8 +189,8 @@ func (c *customer) remove(t *testing.T, id string) {
 	c.removed = append(c.removed, id)
 }
 
-// changePassword changes the password. When the answer was lost, the old one may be wrong already: then the new one has
-// to be right.
+// changePassword changes the password. If the response was lost, the old one may be wrong already; then the new one
+// must be right.
 func (c *customer) changePassword(t *testing.T, to string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"current_password":%q,"new_password":%q}`, c.password, to)
@@ -201,14 +201,14 @@ func (c *customer) changePassword(t *testing.T, to string) {
 	c.password = to
 }
 
-// logout revokes the token; 401 says that it is revoked already.
+// logout revokes the token; 401 means that it is revoked already.
 func (c *customer) logout(t *testing.T) {
 	t.Helper()
 	c.do(t, http.MethodPost, atAuth+"logout", "", "", http.StatusOK, http.StatusUnauthorized)
 	c.revoked = c.token
 }
 
-// books collects what all sides know.
+// books collects what all parties know.
 func (c *customer) books(t *testing.T, tenant *store.Tenant) (b books) {
 	t.Helper()
 	get := func(path string) ([]byte, error) {
@@ -228,7 +228,7 @@ func (c *customer) books(t *testing.T, tenant *store.Tenant) (b books) {
 	return b
 }
 
-// settle waits until every submission has come to its end and every event has arrived.
+// settle waits until every submission is complete and every event has arrived.
 func (c *customer) settle(t *testing.T) (b books) {
 	t.Helper()
 	tenant := openTenant(t, c.address, c.keyFile, c.account)
@@ -244,7 +244,7 @@ func (c *customer) settle(t *testing.T) (b books) {
 	return b
 }
 
-// audit compares what was acknowledged with what is true in the end.
+// audit compares what was acknowledged with the final state.
 func (c *customer) audit(t *testing.T) {
 	t.Helper()
 	b := c.settle(t)
@@ -322,7 +322,7 @@ func (c *customer) auditSubscriptions(t *testing.T) {
 	}
 }
 
-// auditIncoming: every purchase document is retained once, with each of its revisions, and told of once.
+// auditIncoming checks that every purchase document is retained once, with each of its revisions, and reported once.
 func (c *customer) auditIncoming(t *testing.T, events []store.Event) {
 	t.Helper()
 	get := func(path string) ([]byte, error) {

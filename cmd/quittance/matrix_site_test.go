@@ -30,28 +30,28 @@ import (
 
 const (
 	siteCredential = "synthetic-credential"
-	// statePace is how fast the provider's states move: a document is final after half a second.
+	// statePace is the speed of the provider's states: a document is final after half a second.
 	statePace = 100 * time.Millisecond
 )
 
-// siteFlags shorten the waits of a server, so that a story takes seconds.
+// siteFlags shorten the delays of a server, so that a story takes seconds.
 var siteFlags = []string{"--environment", "sandbox", "--listen", "127.0.0.1:0", "--poll-first", "50ms", "--poll-max", "200ms", "--provider-timeout", "1s",
 	"--attempt-timeout", "2s", "--retry-first", "50ms", "--login-rate", "1000", "--rate-limit", "0", "--webhook-allow-cidr", "127.0.0.1/32"}
 
-// victim is a checkpoint at which a process of a story is killed, once.
+// victim is a checkpoint at which one process of a story is killed, once.
 type victim struct {
 	command string // "serve", or the administration command that is killed, by its first words
 	at      string // as QUITTANCE_KILL_AT; "" kills nothing
 }
 
-// original is what the sites of an engine are copied from: a database with one account and its active connection.
+// original is the template of an engine's sites: a database with one account and its active connection.
 type original struct {
 	program, engine, dir, address       string
 	account, email, password, connected string
 }
 
-// site is one installation under test: a database, a server and commands that work beside it, and the parties around
-// them, which live in this process and outlast every kill.
+// site is one installation under test: a database, a server, commands that run beside it, and the other parties, which
+// run in this process and survive every kill.
 type site struct {
 	original
 	keyFile     string
@@ -72,7 +72,7 @@ type site struct {
 	caller caller
 }
 
-// newOriginal prepares an engine with the commands that an administrator would give.
+// newOriginal prepares an engine with the commands that an administrator would run.
 func newOriginal(t *testing.T, program, engine string) original {
 	o := original{program: program, engine: engine, dir: t.TempDir()}
 	o.address = "sqlite:" + filepath.Join(o.dir, "quittance.db")
@@ -99,8 +99,8 @@ func newOriginal(t *testing.T, program, engine string) original {
 	return o
 }
 
-// newSite copies an original and puts a provider and a receiver beside it. The database of the copy does not know the
-// provider's address yet.
+// newSite copies an original and adds a provider and a receiver. The database of the copy does not know the provider's
+// address yet.
 func newSite(t *testing.T, o original, flags []string, v victim) *site {
 	s := &site{original: o, victim: v}
 	s.dir = t.TempDir()
@@ -171,7 +171,7 @@ func (s *site) reach(t *testing.T) {
 	s.connected = added.ID.String()
 }
 
-// connect lets the site have a database.
+// connect sets the database of the site.
 func (s *site) connect(t *testing.T, address string) {
 	t.Helper()
 	s.address = address
@@ -186,7 +186,7 @@ func (s *site) connect(t *testing.T, address string) {
 	s.raw.SetMaxOpenConns(1)
 }
 
-// backup ends the server and returns a copy of the database, for [site.connect].
+// backup stops the server and returns a copy of the database, for [site.connect].
 func (s *site) backup(t *testing.T) (address string) {
 	t.Helper()
 	s.stop(t)
@@ -202,7 +202,7 @@ func (s *site) backup(t *testing.T) (address string) {
 	return "sqlite:" + filepath.Join(copied, "quittance.db")
 }
 
-// restore ends the server and goes on with a copy.
+// restore stops the server and continues with a copy of the database.
 func (s *site) restore(t *testing.T, address string) {
 	t.Helper()
 	s.stop(t)
@@ -213,7 +213,8 @@ func (s *site) restore(t *testing.T, address string) {
 	s.command(t, "", "restored", "--yes")
 }
 
-// unwellReceiver runs a receiver that is not always well. It returns its address and the PEM file of its authority, too.
+// unwellReceiver runs a receiver that fails occasionally. It returns its address and the PEM file of its certificate
+// authority.
 func unwellReceiver(t *testing.T, dir string) (r *recorder, url, authority string) {
 	t.Helper()
 	var turn atomic.Int64
@@ -230,7 +231,7 @@ func unwellReceiver(t *testing.T, dir string) (r *recorder, url, authority strin
 	return r, server.URL, authority
 }
 
-// copyFiles copies the files of a directory; only their owner may read them.
+// copyFiles copies the files of a directory so that only their owner may read them.
 func copyFiles(t *testing.T, to, from string) {
 	t.Helper()
 	files, err := os.ReadDir(from)
@@ -251,7 +252,7 @@ func copyFiles(t *testing.T, to, from string) {
 	}
 }
 
-// exec changes rows behind the back of the service.
+// exec changes rows directly in the database.
 func (s *site) exec(t *testing.T, query string, args ...any) {
 	t.Helper()
 	if _, err := s.raw.Exec(query, args...); err != nil {
@@ -259,7 +260,7 @@ func (s *site) exec(t *testing.T, query string, args ...any) {
 	}
 }
 
-// environment is what a command gets so that it is killed and traced as it should be.
+// environment returns the environment variables with which a command is traced and killed as ordered.
 func (s *site) environment(command string) []string {
 	out := []string{"QUITTANCE_MISSING_GAP=1s"}
 	if s.trace != "" {
@@ -273,7 +274,7 @@ func (s *site) environment(command string) []string {
 
 var listenPattern = regexp.MustCompile(`msg=serving .*listen=(\S+)`)
 
-// serve starts the server. When that is where it is killed, it is started once more.
+// serve starts the server. If it is killed during the start as ordered, serve starts it again.
 func (s *site) serve(t *testing.T) {
 	t.Helper()
 	for {
@@ -296,7 +297,7 @@ func (s *site) serve(t *testing.T) {
 	}
 }
 
-// die takes note of the death of a process: it is the one that was ordered.
+// die records the death of a process and checks that it was ordered.
 func (s *site) die(t *testing.T) {
 	t.Helper()
 	if s.victim.at == "" || s.fired {
@@ -306,13 +307,13 @@ func (s *site) die(t *testing.T) {
 	if s.engine != storetest.Postgres {
 		return // the next server is the only one: it frees what this one held
 	}
-	// As if nobody had looked for a minute: the leases of the dead have ended.
+	// Expire all leases of the dead process, as if a minute had passed.
 	for _, table := range []string{"submissions", "deliveries", "purchase_syncs"} {
 		s.exec(t, `update `+table+` set due_at = due_at - $1 where due_at is not null`, time.Minute.Microseconds())
 	}
 }
 
-// running makes sure that there is a server.
+// running starts the server if it is not running.
 func (s *site) running(t *testing.T) {
 	t.Helper()
 	if s.server == nil {
@@ -333,7 +334,7 @@ func (s *site) running(t *testing.T) {
 	s.serve(t)
 }
 
-// stop ends the server, if there is one: in good order, or by the kill that was ordered.
+// stop stops the server, if there is one, by a signal or by the kill that was ordered.
 func (s *site) stop(t *testing.T) {
 	t.Helper()
 	if s.server == nil {
@@ -351,7 +352,7 @@ func (s *site) stop(t *testing.T) {
 	}
 }
 
-// call makes a call of a customer who repeats it until there is an answer.
+// call makes a call of a customer who repeats it until there is a response.
 func (s *site) call(t *testing.T, method, path, token, key, body string) answer {
 	t.Helper()
 	var got answer
@@ -371,7 +372,7 @@ func (s *site) call(t *testing.T, method, path, token, key, body string) answer 
 	return got
 }
 
-// attempt runs an administration command. again tells that it was killed and given once more.
+// attempt runs an administration command. again reports that it was killed and run again.
 func (s *site) attempt(t *testing.T, stdin string, args ...string) (out []byte, again bool, err error) {
 	t.Helper()
 	words := min(2, len(args))
@@ -403,7 +404,7 @@ func (s *site) attempt(t *testing.T, stdin string, args ...string) (out []byte, 
 	}
 }
 
-// command runs an administration command that has to succeed.
+// command runs an administration command that must succeed.
 func (s *site) command(t *testing.T, stdin string, args ...string) {
 	t.Helper()
 	if _, _, err := s.attempt(t, stdin, args...); err != nil {
@@ -423,7 +424,7 @@ func (s *site) record(t *testing.T, into any, stdin string, args ...string) {
 	}
 }
 
-// openTenant opens the current tenant of an account beside a server, as an administration command does.
+// openTenant opens the current tenant of an account beside a server, like an administration command.
 func openTenant(t *testing.T, address, keyFile, account string) *store.Tenant {
 	t.Helper()
 	keys, err := secret.ReadKeyFile(keyFile)
@@ -450,7 +451,7 @@ func openTenant(t *testing.T, address, keyFile, account string) *store.Tenant {
 	return tenant
 }
 
-// traced returns the checkpoints that were reached, as command to checkpoint to how often.
+// traced returns the checkpoints that were reached, as a map from command to checkpoint to count.
 func traced(dir string) (map[string]map[string]int, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -470,7 +471,7 @@ func traced(dir string) (map[string]map[string]int, error) {
 	return out, nil
 }
 
-// addTraced adds what one story has reached.
+// addTraced adds the checkpoints that one story has reached.
 func addTraced(to, more map[string]map[string]int) {
 	for command, reached := range more {
 		if to[command] == nil {

@@ -14,13 +14,13 @@ import (
 	"quittance/internal/store"
 )
 
-// tale is what happens at a site while a process of it is killed. Each ends with an audit.
+// tale is what happens at a site while one of its processes is killed. Each tale ends with an audit.
 type tale struct {
 	flags []string // of the server
 	tell  func(t *testing.T, c *customer)
 }
 
-// stories are told for every checkpoint; the names stand in the tables of the matrix.
+// stories lists the stories, which run for every checkpoint; the tables of the matrix use their names.
 func stories() map[string]tale {
 	never := []string{"--purchase-interval", "1h"}
 	return map[string]tale{
@@ -36,7 +36,7 @@ func stories() map[string]tale {
 
 const ordinary = "1234567890"
 
-// desk is everything that needs no provider: drafts, credit notes, subscriptions and the customer's own access.
+// desk covers everything that needs no provider: drafts, credit notes, subscriptions and the customer's own access.
 func desk(t *testing.T, c *customer) {
 	c.login(t)
 	other := c.token // a second session of the same user
@@ -66,7 +66,7 @@ func desk(t *testing.T, c *customer) {
 	c.audit(t)
 }
 
-// doubt is what becomes of invoices of which the provider's answer is lost, and of one that it does not take at first.
+// doubt covers invoices for which the provider's response is lost, and one that the provider does not accept at first.
 func doubt(t *testing.T, c *customer) {
 	c.login(t)
 	c.subscribe(t)
@@ -83,7 +83,7 @@ func doubt(t *testing.T, c *customer) {
 	c.audit(t)
 }
 
-// sale is the way of invoices to the provider, good and bad, and the callbacks about it.
+// sale covers the submission of valid and invalid invoices and the callbacks about them.
 func sale(t *testing.T, c *customer) {
 	c.login(t)
 	c.subscribe(t)
@@ -109,7 +109,7 @@ func sale(t *testing.T, c *customer) {
 	c.audit(t)
 }
 
-// delivered waits until no delivery to the customer's own destination is on its way.
+// delivered waits until no delivery to the customer's own destination is pending.
 func (c *customer) delivered(t *testing.T) {
 	t.Helper()
 	if err := eventually(patience, func() error {
@@ -123,7 +123,7 @@ func (c *customer) delivered(t *testing.T) {
 	}
 }
 
-// purchases are incoming documents, one of them revised, and history that becomes too old to be kept.
+// purchases covers incoming documents, one of them revised, and history that is removed by age.
 func purchases(t *testing.T, c *customer) {
 	c.login(t)
 	c.subscribe(t)
@@ -156,11 +156,12 @@ func purchases(t *testing.T, c *customer) {
 	c.auditRetained(t, before)
 }
 
-// retained is how long the story of purchases keeps history: longer than a server takes to start again after it was killed, so
-// that what comes after the look at the start is kept.
+// retained is how long the story of purchases keeps history: longer than a killed server takes to restart, so that
+// everything after the scan at the start is kept.
 const retained = 10 * time.Second
 
-// auditRetained audits what is left when history was removed by age: of the callbacks those about it.
+// auditRetained audits a site after history was removed by age; of the callbacks it checks those about the kept
+// history.
 func (c *customer) auditRetained(t *testing.T, removed []store.Event) {
 	t.Helper()
 	gone := map[string]bool{}
@@ -171,7 +172,7 @@ func (c *customer) auditRetained(t *testing.T, removed []store.Event) {
 	c.audit(t)
 }
 
-// receive lets the provider have a revision of a purchase document and waits until the service has it.
+// receive adds a revision of a purchase document at the provider and waits until the service has it.
 func (c *customer) receive(t *testing.T, id string, revision int) {
 	t.Helper()
 	total := api.MustDecimal("525.00")
@@ -200,7 +201,7 @@ func (c *customer) receive(t *testing.T, id string, revision int) {
 	}
 }
 
-// retireKeys retires the keys that seal nothing any more, once the server has taken up the new one.
+// retireKeys retires the keys that seal nothing any more, once the server has loaded the new one.
 func (c *customer) retireKeys(t *testing.T) {
 	t.Helper()
 	keys, err := secret.ReadKeyFile(c.keyFile)
@@ -220,7 +221,7 @@ func (c *customer) retireKeys(t *testing.T) {
 	}
 }
 
-// office is an administrator at work beside the server. What was killed is done again, with the same command.
+// office covers an administrator who works beside the server. A command that is killed is run again.
 func office(t *testing.T, c *customer) {
 	c.login(t)
 	c.subscribe(t)
@@ -254,14 +255,14 @@ func office(t *testing.T, c *customer) {
 	if outcome := second.ended(t, sold); outcome != api.OutcomeAcknowledged {
 		t.Errorf("the invoice of the new account ends as %s", outcome)
 	}
-	// The credential and the signing secret open under the new key.
+	// The credential and the signing secret must open under the new key.
 	after := c.create(t, "INV-2", ordinary, "invoice-2")
 	c.submit(t, after)
 	c.ended(t, after)
 	c.auditApart(t, second)
 }
 
-// auditApart audits the first company without what the provider has of the second.
+// auditApart audits the first company without the provider's documents of the second.
 func (c *customer) auditApart(t *testing.T, second *customer) {
 	t.Helper()
 	b := c.settle(t)
@@ -288,8 +289,8 @@ func (c *customer) auditApart(t *testing.T, second *customer) {
 	c.command(t, "", "evidence", "verify")
 }
 
-// resolve lets an administrator decide that a submission of unknown outcome is sent again. The second time there is
-// nothing to decide any more, if the first one has decided it.
+// resolve covers an administrator who orders that a submission of unknown outcome is sent again. If the first call
+// succeeded before the kill, the second finds nothing to resolve.
 func (c *customer) resolve(t *testing.T, id string) {
 	t.Helper()
 	got := c.do(t, http.MethodGet, atInvoices+"/"+id, "", "", http.StatusOK)
@@ -302,7 +303,8 @@ func (c *customer) resolve(t *testing.T, id string) {
 	}
 }
 
-// hire makes an account with two users. Of a command that was killed nobody has seen the password: a new one is given.
+// hire covers the creation of an account with two users. Nobody has seen a password created by a killed command, so a
+// new one is set.
 func (c *customer) hire(t *testing.T, second *customer) {
 	t.Helper()
 	type made struct {
@@ -351,8 +353,7 @@ func (c *customer) hire(t *testing.T, second *customer) {
 	}
 }
 
-// connect gives an account its active connection. A command that was killed may have added one already, which stays
-// pending.
+// connect gives an account its active connection. A killed command may have added one already, which stays pending.
 func (c *customer) connect(t *testing.T, account string) {
 	t.Helper()
 	var connection struct {
@@ -373,8 +374,8 @@ func (c *customer) connect(t *testing.T, account string) {
 	}
 }
 
-// reset is the reset of a sandbox beside the server. One that was killed is given again, and the account has exactly
-// what it should.
+// reset covers the reset of a sandbox beside the server. A killed reset is run again, and the account must have exactly
+// the expected data.
 func reset(t *testing.T, c *customer) {
 	c.login(t)
 	c.create(t, "INV-1", ordinary, "")
@@ -407,8 +408,8 @@ func reset(t *testing.T, c *customer) {
 	c.command(t, "", "evidence", "verify")
 }
 
-// restored is a database that was restored from a backup, which has forgotten a submission: of the references that it
-// may have had, the provider knows the second.
+// restored covers a database that was restored from a backup and has forgotten a submission: the provider knows the
+// second of the references that the invoice may have had.
 func restored(t *testing.T, c *customer) {
 	c.login(t)
 	c.subscribe(t)

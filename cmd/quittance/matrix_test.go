@@ -17,8 +17,7 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// point is a step at which a process of a story is killed: before it and after it, at each of the given times that the
-// process comes to it.
+// point is a step before and after which a process of a story is killed, at each of the given occurrences.
 type point struct {
 	command string // as in victim
 	step    string
@@ -27,10 +26,10 @@ type point struct {
 	engine  string // the only engine that has it; "" for both
 }
 
-// matrix are all the checkpoints that there are. A new commit or a new exchange over the network needs a row here, and a
-// story that comes to it: the stories are told untouched first, and have to reach exactly these.
+// matrix lists all checkpoints. A new commit or network call needs a row here and a story that reaches it: the stories
+// first run without a kill and must reach exactly these checkpoints.
 var matrix = []point{
-	// What a server comes to.
+	// The checkpoints that a server reaches.
 	{"serve", "set environment", "desk", []int{1}, ""},
 	{"serve", "announce server", "desk", []int{1}, ""},
 	{"serve", "withdraw server", "purchases", []int{1}, ""},
@@ -72,7 +71,7 @@ var matrix = []point{
 	{"serve", "provider purchase documents", "purchases", []int{1, 4}, ""},
 	{"serve", "retain purchases", "purchases", []int{1, 2, 4}, ""},
 	{"serve", "adopt submission", "restored", []int{1}, ""},
-	// What administration commands come to.
+	// The checkpoints that administration commands reach.
 	{"account create", "create account", "office", []int{1}, ""},
 	{"account profile", "set profile", "office", []int{1}, ""},
 	{"account suspend", "suspend account", "office", []int{1}, ""},
@@ -98,13 +97,13 @@ var matrix = []point{
 	{"sandbox reset", "seed incoming", "reset", []int{1}, ""},
 }
 
-// everyCheckpoint has TestKilledAtEveryCheckpoint kill a process on both sides of every row of the matrix, each time that a
-// story comes to it: "make crash".
+// everyCheckpoint makes TestKilledAtEveryCheckpoint kill a process before and after every row of the matrix, each time
+// that a story reaches it: "make crash".
 var everyCheckpoint = flag.Bool("every-checkpoint", false, "kill a process at every checkpoint, not once for each row of the matrix and engine")
 
-// kills returns where a process is killed for a row of the matrix, in the words of QUITTANCE_KILL_AT. Without
-// -every-checkpoint that is one place: before the step on one engine, after it on the other, and the other way round for the
-// next row.
+// kills returns where a process is killed for a row of the matrix, as values of QUITTANCE_KILL_AT. Without
+// -every-checkpoint that is one point: before the step on one engine and after it on the other, alternating from row to
+// row.
 func (p point) kills(row int, engine string) []string {
 	moments := []string{"before", "after"}
 	if !*everyCheckpoint {
@@ -122,9 +121,10 @@ func (p point) kills(row int, engine string) []string {
 	return places
 }
 
-// A process is killed at every point where it has told somebody something, or is about to: every commit and every
-// exchange over the network, on both engines. The same command is given again, customers repeat what was not answered,
-// and then everything that was acknowledged is true, nothing happened twice, and everything comes to its end.
+// TestKilledAtEveryCheckpoint kills a process at every point where it has just acknowledged something or is about to:
+// every commit and every network call, on both engines. The same command is run again and customers repeat calls
+// without a response. Then everything acknowledged must be true, nothing may have happened twice, and everything must
+// be complete.
 func TestKilledAtEveryCheckpoint(t *testing.T) {
 	t.Parallel()
 	program := buildWithCheckpoints(t)
@@ -154,7 +154,7 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 	}
 }
 
-// told tells a story during which a process is killed.
+// told runs a story during which a process is killed.
 func told(t *testing.T, o original, name string, v victim, trace string) {
 	t.Helper()
 	told := stories()[name]
@@ -166,8 +166,8 @@ func told(t *testing.T, o original, name string, v victim, trace string) {
 	}
 }
 
-// untouched tells every story without a kill and returns the checkpoints that they have come to, by command. all tells
-// that no -run has left one out.
+// untouched runs every story without a kill and returns the checkpoints that they reached, by command. all reports that
+// -run has excluded none.
 func untouched(t *testing.T, o original) (reached map[string]map[string]int, all bool) {
 	t.Helper()
 	var mu sync.Mutex
@@ -193,7 +193,7 @@ func untouched(t *testing.T, o original) (reached map[string]map[string]int, all
 	return reached, number == len(stories())
 }
 
-// compareReached wants the stories to have come to exactly the checkpoints of the matrix.
+// compareReached checks that the stories reached exactly the checkpoints of the matrix.
 func compareReached(t *testing.T, engine string, reached map[string]map[string]int) {
 	t.Helper()
 	want := map[string]bool{}
@@ -220,7 +220,7 @@ func compareReached(t *testing.T, engine string, reached map[string]map[string]i
 	}
 }
 
-// apart are steps that no story comes to, and why none has to.
+// apart lists the steps that no story reaches, with the reason.
 var apart = map[string]string{
 	"try to write":      "only a database that has refused to write is tried, and nothing follows from it",
 	"provider ":         "it is completed with the name of the call",
@@ -237,7 +237,8 @@ var apart = map[string]string{
 
 var namedStep = regexp.MustCompile(`(?:\.write\(ctx, (?:ID\{\}, )?|\bfact\w+ += |Checkpoint\(store\.Before, )"([^"]+)"`)
 
-// Every step that has a name in the source is in the matrix, also one that no story comes to.
+// TestEveryNamedStepIsInTheMatrix checks that every step with a name in the source is in the matrix, even one that no story
+// reaches.
 func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
 	t.Parallel()
 	var steps []string
@@ -262,7 +263,7 @@ func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
 	}
 }
 
-// buildWithCheckpoints builds the command that kills itself where its environment says.
+// buildWithCheckpoints builds a command that kills itself as its environment variables specify.
 func buildWithCheckpoints(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "quittance")
@@ -273,7 +274,8 @@ func buildWithCheckpoints(t *testing.T) string {
 	return program
 }
 
-// The variables of the checkpoints mean something to a binary with the tag alone: nothing in a released one can end it.
+// TestReleasedBinaryHasNoCheckpoints checks that only a binary with the tag obeys the checkpoint variables: nothing in a
+// release can kill it.
 func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	o := newOriginal(t, "quittance", storetest.SQLite)
@@ -288,7 +290,8 @@ func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 	}
 }
 
-// A wrong order to be killed is refused: a test that kills nothing would prove nothing.
+// TestWrongKillAtIsRefused checks that an invalid order to be killed is rejected, because a test that kills nothing would prove
+// nothing.
 func TestWrongKillAtIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newOriginal(t, buildWithCheckpoints(t), storetest.SQLite), nil, victim{})

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// fromNothing returns the three scripts of the first section of the operator's guide: prepare, serve, look.
+// fromNothing returns the three scripts in the first section of the operations guide: prepare, serve, check.
 func fromNothing(t *testing.T) [3]string {
 	t.Helper()
 	_, section, found := strings.Cut(guides(t)["docs/operations.md"], "## From nothing to production\n")
@@ -57,8 +57,8 @@ func writeCertificate(t *testing.T, dir string) (certificate string) {
 	return certificate
 }
 
-// TestFromNothingToProduction runs the first section of the operator's guide as it stands there, but for addresses: what it
-// prepares serves in production, over TLS, and submits.
+// TestFromNothingToProduction runs the first section of the operations guide as written, except for addresses: the
+// prepared deployment must serve in production, over TLS, and submit.
 func TestFromNothingToProduction(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -124,8 +124,8 @@ func TestFromNothingToProduction(t *testing.T) {
 	invoice := valueAt(t, call(http.MethodPost, atInvoices, token, exampleDraft(time.Now()), http.StatusCreated), "/data/id")
 	call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusOK)
 
-	// An approval of another release is none of this one; approved for both, the servers of both submit. The earlier approval stays
-	// in the audit log.
+	// The approval of another release does not cover this one. With both approved, the servers of both can submit. The
+	// earlier approval stays in the audit log.
 	approve := func(releases string) {
 		t.Helper()
 		connection := valueAt(t, answer{body: []byte(shell("cat connection.json"))}, "/connection_id")

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// patience bounds every wait for a condition. It is for a machine that is busy with other things: nothing waits that long.
+// patience limits every wait for a condition. It allows for a busy machine; no wait should normally take that long.
 const patience = 90 * time.Second
 
-// eventually asks until the condition holds, and returns what still was wrong when patience ended.
+// eventually checks a condition until it holds, and returns the last error when patience has ended.
 func eventually(limit time.Duration, condition func() error) error {
 	deadline := time.Now().Add(limit)
 	for {
@@ -40,12 +40,12 @@ type process struct {
 	err     error // of Wait; read it after ended is closed
 }
 
-// start runs quittance in the background. What it prints goes to name.out and name.log in dir; both are added to.
+// start runs quittance in the background and appends its output to name.out and name.log in dir.
 func start(dir, name string, args ...string) (*process, error) {
 	return startCommand(dir, name, exec.Command("quittance", args...))
 }
 
-// startCommand is start for another program, or with more in its environment than every program gets.
+// startCommand is start for another program, or with additional environment variables.
 func startCommand(dir, name string, command *exec.Cmd) (*process, error) {
 	p := &process{command: command, output: dir + "/" + name + ".out", log: dir + "/" + name + ".log", ended: make(chan struct{})}
 	p.command.Dir = dir
@@ -68,15 +68,15 @@ func startCommand(dir, name string, command *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// bareEnvironment is what a program needs: nothing of this machine's settings reaches it.
+// bareEnvironment returns the minimal environment of a program, without any settings of this machine.
 func bareEnvironment(dir string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}
 }
 
-// errEnded says that a process ended while something was expected of it.
+// errEnded reports that a process ended while the test waited for it.
 var errEnded = errors.New("the process has ended")
 
-// alive returns what is known of the end of a process, nil while it runs.
+// alive returns an error if a process has ended, and nil while it runs.
 func (p *process) alive() error {
 	select {
 	case <-p.ended:
@@ -100,7 +100,7 @@ func (p *process) await(condition func() error) error {
 	return errors.Join(err, over)
 }
 
-// ready waits until a file is there and returns what is in it.
+// ready waits until a file exists and returns its contents.
 func (p *process) ready(path string) (text []byte, err error) {
 	err = p.await(func() error {
 		text, err = os.ReadFile(path)
@@ -109,7 +109,7 @@ func (p *process) ready(path string) (text []byte, err error) {
 	return text, err
 }
 
-// says waits until the process has printed what matches and returns the first group.
+// says waits until the process has printed a match and returns the first group.
 func (p *process) says(pattern *regexp.Regexp) (found string, err error) {
 	err = p.await(func() error {
 		for _, path := range []string{p.output, p.log} {
@@ -127,7 +127,7 @@ func (p *process) says(pattern *regexp.Regexp) (found string, err error) {
 	return found, err
 }
 
-// stop tells the process to end and wants it to end well.
+// stop asks the process to stop and checks that it ends without an error.
 func (p *process) stop() error {
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -140,7 +140,7 @@ func (p *process) stop() error {
 	return errors.Join(p.err, p.sound())
 }
 
-// kill ends the process with SIGKILL: it gets no chance to put anything in order.
+// kill ends the process with SIGKILL, so that it cannot clean up.
 func (p *process) kill() error {
 	if err := p.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -149,7 +149,7 @@ func (p *process) kill() error {
 	return p.sound()
 }
 
-// killed tells whether the process has ended by SIGKILL.
+// killed reports whether SIGKILL has ended the process.
 func (p *process) killed() bool {
 	select {
 	case <-p.ended:
@@ -159,7 +159,7 @@ func (p *process) killed() bool {
 	}
 }
 
-// bySIGKILL tells whether a program that ended with err was killed.
+// bySIGKILL reports whether a program that ended with err was killed.
 func bySIGKILL(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -169,7 +169,7 @@ func bySIGKILL(err error) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// sound wants a log without the traces of a bug that a test would not see otherwise.
+// sound checks that a log has no traces of bugs that the test would not notice otherwise.
 func (p *process) sound() error {
 	text, err := os.ReadFile(p.log)
 	if errors.Is(err, fs.ErrNotExist) {

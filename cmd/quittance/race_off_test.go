@@ -2,5 +2,5 @@
 
 package main
 
-// memoryFactor is how many times as much memory a process may have as usual.
+// memoryFactor is the factor by which a process may exceed the usual memory limit.
 const memoryFactor = 1

@@ -2,5 +2,6 @@
 
 package main
 
-// memoryFactor is how many times as much memory a process may have as usual: the race detector keeps a shadow of it.
+// memoryFactor is the factor by which a process may exceed the usual memory limit: the race detector uses additional
+// memory.
 const memoryFactor = 3

@@ -13,7 +13,7 @@ import (
 	"quittance/api"
 )
 
-// chosenPassword is what the users of a test choose in place of the password that they were given.
+// chosenPassword is the password that users of a test choose to replace their first one.
 const chosenPassword = "a synthetic passphrase for tests"
 
 // session logs a user in to the console for the first time, chooses another password, and returns the session's cookie.
@@ -23,7 +23,7 @@ func (f *fleet) session(t *testing.T, base, email, password string) string {
 	return f.form(t, base+"/password", given, url.Values{"current": {password}, "new": {chosenPassword}})
 }
 
-// form sends a form that begins a session, and returns its cookie.
+// form sends a form that starts a session, and returns its cookie.
 func (f *fleet) form(t *testing.T, to, session string, fields url.Values) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(fields.Encode()))
@@ -44,7 +44,7 @@ func (f *fleet) form(t *testing.T, to, session string, fields url.Values) string
 	return cookies[0].Name + "=" + cookies[0].Value
 }
 
-// page asks for a page of the console and returns how it was answered, how many bytes it has, and its last bytes.
+// page requests a page of the console and returns the status, the number of bytes, and its last bytes.
 func (f *fleet) page(url, session string) (status int, retryAfter string, size int64, last string, err error) {
 	request, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
@@ -62,7 +62,7 @@ func (f *fleet) page(url, session string) (status int, retryAfter string, size i
 	return response.StatusCode, response.Header.Get("Retry-After"), size, string(end), err
 }
 
-// tail keeps the last bytes of what is written: the pages together would be larger than what is tested.
+// tail keeps only the last bytes written to it: all pages together would need more memory than the server under test.
 type tail []byte
 
 func (t *tail) Write(text []byte) (int, error) {
@@ -71,9 +71,9 @@ func (t *tail) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// TestConsoleReadingFitsInMemory: forty large pages of one company at once, of a draft of 0.9 MB and of one of a tenth
-// of that with as many lines, leave the process below maxReading. Each is whole or the page that says when to come again, and meanwhile
-// another company's pages and calls are answered, every one.
+// TestConsoleReadingFitsInMemory checks that forty concurrent large pages of one company, of a draft of 0.9 MB and of
+// one of a tenth of that with as many lines, keep the process below maxReading. Each page must be complete or ask to
+// come again, and all pages and calls of another company must succeed meanwhile.
 func TestConsoleReadingFitsInMemory(t *testing.T) {
 	onDatabases(t, func(t *testing.T, database string) {
 		f := newFleet(t, database)
@@ -105,7 +105,7 @@ func TestConsoleReadingFitsInMemory(t *testing.T) {
 	})
 }
 
-// secondToken is a bearer token of the other company's user.
+// secondToken returns a bearer token of the other company's user.
 func (f *fleet) secondToken(t *testing.T, base, password string) string {
 	t.Helper()
 	var login api.Data[api.Login]
@@ -113,8 +113,8 @@ func (f *fleet) secondToken(t *testing.T, base, password string) string {
 	return login.Data.Token
 }
 
-// besides asks for a page of an invoice forty times at once, while another company is at work, and returns how many answers
-// had which status.
+// besides requests a page of an invoice forty times at once, while another company works, and returns the number of
+// responses by status.
 func (f *fleet) besides(t *testing.T, base, path, session, other, token string) map[int]int {
 	t.Helper()
 	var mu sync.Mutex

@@ -19,8 +19,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// onDatabases runs a test on each engine, with the address of a database of its own, which has a schema: no command of an
-// administrator makes one.
+// onDatabases runs a test on each engine, with the address of a new database that has a schema, because administration
+// commands create none.
 func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	for _, engine := range storetest.Engines() {
@@ -41,14 +41,14 @@ func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	}
 }
 
-// largeDraft is a draft of 0.9 MB.
+// largeDraft returns a draft of 0.9 MB.
 func largeDraft(number int) string {
 	item := fmt.Sprintf(`{"name":"Consulting","quantity":1,"net_unit_price":1,"unit_code":"HUR","vat_category":"S","vat_rate":5,"description":%q}`, strings.Repeat("x", 800))
 	return fmt.Sprintf(`{"invoice_number":"L-%d","recipient_name":"Palm Trading %d","currency":"AED","issue_date":"2026-03-01","total_amount":1050.00,"items":[%s%s]}`,
 		number, number, strings.Repeat(item+",", 949), item)
 }
 
-// fillWithLarge makes large drafts of the first company.
+// fillWithLarge creates large drafts of the first company.
 func (f *fleet) fillWithLarge(t *testing.T, base string, count int) {
 	t.Helper()
 	for n := range count {
@@ -58,7 +58,7 @@ func (f *fleet) fillWithLarge(t *testing.T, base string, count int) {
 
 var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peak returns the most memory in MiB that a process had since the last call of resetPeak.
+// peak returns the maximum memory in MiB that a process had since the last call of resetPeak.
 func (p *process) peak(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
@@ -73,7 +73,7 @@ func (p *process) peak(t *testing.T) int {
 	return kilobytes >> 10
 }
 
-// resetPeak makes the peak what the process has now.
+// resetPeak resets the maximum to the current memory of the process.
 func (p *process) resetPeak(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.command.Process.Pid), []byte("5"), 0o200); err != nil {
@@ -81,11 +81,11 @@ func (p *process) resetPeak(t *testing.T) {
 	}
 }
 
-// maxReading is the most memory in MiB that a process may have while one company reads as much as it can.
+// maxReading is the maximum memory in MiB of a process while one company reads as much as it can.
 const maxReading = 300 * memoryFactor
 
-// TestReadingFitsInMemory: one company's heaviest reads, ten at a time, of 200 drafts of 0.9 MB, leave the process below
-// maxReading. Nothing is answered but the entries, or that there is no room for the moment.
+// TestReadingFitsInMemory checks that one company's most expensive reads, ten at a time, of 200 drafts of 0.9 MB, keep
+// the process below maxReading. Each response must be a list or report that the service is unavailable at the moment.
 func TestReadingFitsInMemory(t *testing.T) {
 	onDatabases(t, func(t *testing.T, database string) {
 		f := newFleet(t, database)
@@ -115,7 +115,8 @@ func TestReadingFitsInMemory(t *testing.T) {
 	})
 }
 
-// together makes the same call so many at a time, each so often, and returns how many answers had which status.
+// together makes the same call with the given concurrency and number of repetitions, and returns the number of
+// responses by status.
 func (f *fleet) together(t *testing.T, callers, each int, url string) map[int]int {
 	t.Helper()
 	var mu sync.Mutex
@@ -138,12 +139,12 @@ func (f *fleet) together(t *testing.T, callers, each int, url string) map[int]in
 	return answered
 }
 
-// maxDelay is how many times as long as usual another company's reads may take, in the median, beside one company's searches. The
-// bound is held with -ratios alone.
+// maxDelay is the maximum ratio by which one company's searches may slow down another company's reads, in the median.
+// Only -ratios enforces it.
 const maxDelay = 2
 
-// TestSearchesDelayNobodyElse: sixty searches at once of one company, with large drafts and many, leave the reads of another as
-// they are.
+// TestSearchesDelayNobodyElse checks that sixty concurrent searches of one company, with many large drafts, do not slow
+// down the reads of another.
 func TestSearchesDelayNobodyElse(t *testing.T) {
 	onDatabases(t, func(t *testing.T, database string) {
 		f := newFleet(t, database)
@@ -186,7 +187,7 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 	})
 }
 
-// secondCompany makes another company and returns a token of its user.
+// secondCompany creates another company and returns a token of its user.
 func (f *fleet) secondCompany(t *testing.T, base string) string {
 	t.Helper()
 	made := f.command(t, "", "account", "create", "--company", "Other LLC", "--email", "owner@other.example", "--json", "--database", f.database, "--key-file", "key.json")
@@ -195,7 +196,7 @@ func (f *fleet) secondCompany(t *testing.T, base string) string {
 	return login.Data.Token
 }
 
-// median is how long reading the account takes with a token, in the median of so many calls.
+// median returns the median duration of reading the account with a token.
 func (f *fleet) median(t *testing.T, base, token string, calls int) time.Duration {
 	t.Helper()
 	took := make([]time.Duration, calls)

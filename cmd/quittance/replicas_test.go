@@ -19,9 +19,9 @@ const (
 	racingSubmits  = 6 // of each invoice, two at each replica
 )
 
-// Three replicas are asked to submit the same invoices by many clients at once. One document of each leaves, whoever of
-// them sends it; nobody is told anything but what came of it, that it is under way, or that it is not known yet. Then all
-// three ask the provider about them, and never two at once about the same.
+// TestReplicasRace lets many clients submit the same invoices at three replicas at once. Exactly one document of each
+// must be sent, and each response must be the outcome, that the submission is in progress, or that the outcome is
+// unknown. Then all three replicas poll the provider, but never two at once for the same document.
 func TestReplicasRace(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // one process serves a file
@@ -76,7 +76,8 @@ func TestReplicasRace(t *testing.T) {
 	}
 }
 
-// checkVisits wants one document of each reference to have been sent, many questions, and no two calls about one at once.
+// checkVisits checks that one document per reference was sent, that there were many status queries, and that no two
+// calls for a reference overlapped.
 func (d *door) checkVisits(t *testing.T, references int) {
 	t.Helper()
 	d.mu.Lock()
@@ -97,8 +98,8 @@ func (d *door) checkVisits(t *testing.T, references int) {
 	t.Logf("%d documents, %d questions", len(d.sent), questions)
 }
 
-// A replica dies without a word while the provider has its call: one that submits, then one that asks. Another one finds
-// out what became of the document, and none is sent again.
+// TestKilledInsideTheCall kills a replica during its call to the provider: first one that submits, then one that polls.
+// Another replica must find out the outcome, and no document is sent again.
 func TestKilledInsideTheCall(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // one process serves a file
@@ -155,7 +156,7 @@ func TestKilledInsideTheCall(t *testing.T) {
 	f.provider.checkVisits(t, 1)
 }
 
-// state is the outcome of an invoice's submission.
+// state returns the outcome of an invoice's submission.
 func (f *fleet) state(t *testing.T, base, id string) string {
 	t.Helper()
 	var invoice api.Data[api.Invoice]

@@ -16,8 +16,8 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// futureMigrations are what a later version may do to the schema: they only add, each to one table (docs/operations.md,
-// "Upgrades").
+// futureMigrations are changes that a later version may make to the schema: they only add, each to one table
+// (docs/operations.md, "Upgrades").
 var futureMigrations = []string{
 	`create table later (id bigint not null primary key, account_id bytea not null references accounts (id))`,
 	`alter table invoices add column later text`,
@@ -26,9 +26,9 @@ var futureMigrations = []string{
 	`insert into goose_db_version (version_id, is_applied) values (90001, true)`,
 }
 
-// Three replicas behind a balancer are replaced one after another, and meanwhile a later version migrates the schema under
-// them, while many clients create, submit and read. No call of theirs fails, every submission comes to its end, and every
-// event arrives.
+// TestRollingRestart replaces three replicas behind a balancer one after another, and meanwhile migrates the schema as
+// a later version would, while many clients create, submit and read. No call may fail, every submission must be
+// completed, and every event must arrive.
 func TestRollingRestart(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // one process serves a file
@@ -74,8 +74,8 @@ func TestRollingRestart(t *testing.T) {
 	f.checkDocuments(t, submitted, 1)
 }
 
-// leave stops a replica as an upgrade does: it says that it is not ready, answers until the balancer has noticed, and ends
-// well.
+// leave stops a replica as in an upgrade: it reports that it is not ready, answers until the balancer has noticed, and
+// ends without an error.
 func (f *fleet) leave(t *testing.T, b *balancer, name, base string) {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -108,8 +108,8 @@ func (f *fleet) leave(t *testing.T, b *balancer, name, base string) {
 	delete(f.world.running, name)
 }
 
-// migrateAhead brings the schema where a later version wants it, in the manner of the store: whatever waits for a lock soon
-// gives way, and is more patient the next time.
+// migrateAhead migrates the schema as a later version would, in the manner of the store: a statement that waits for a
+// lock gives up soon and waits longer the next time.
 func (f *fleet) migrateAhead(t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), f.database)
@@ -134,7 +134,7 @@ func (f *fleet) migrateAhead(t *testing.T) {
 	}
 }
 
-// load is clients at work, each on a connection of its own that it keeps.
+// load is a group of working clients, each with its own persistent connection.
 type load struct {
 	stop      context.CancelFunc
 	running   sync.WaitGroup
@@ -146,7 +146,7 @@ type load struct {
 	problems []error
 }
 
-// startLoad lets n clients create, read, submit and read, with a pause after each call.
+// startLoad starts n clients that create, read, submit and read again, with a pause after each call.
 func startLoad(f *fleet, base string, n int, pause time.Duration) *load {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &load{stop: stop}
@@ -204,7 +204,7 @@ func (l *load) story(ctx context.Context, client caller, token, base string, pau
 	return err
 }
 
-// end lets the clients finish, and says what they have done and what has gone wrong.
+// end lets the clients finish, and returns what they have done and which errors occurred.
 func (l *load) end() (calls, submitted int, err error) {
 	l.stop()
 	l.running.Wait()

@@ -14,9 +14,9 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// Two servers on two machines, each with a key file of its own, go through a rotation in three steps, and the old key is
-// retired, while clients submit at both. No call of theirs fails. A step that comes too early is refused, and says which server it
-// waits for.
+// TestRotationOverMachines takes two servers on two machines, each with its own key file, through a rotation in three
+// steps and retires the old key, while clients submit at both. No call may fail. A step that comes too early must fail
+// with an error that names the server it waits for.
 func TestRotationOverMachines(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // one process serves a file
@@ -44,7 +44,7 @@ func TestRotationOverMachines(t *testing.T) {
 	f.refused(t, second, append([]string{"key", "promote", added, "--wait", "2s"}, at...)...)
 	f.distribute(t)
 	key("promote", added)
-	// The second server goes on sealing under the old key, and opens what the first one seals under the new.
+	// The second server still seals under the old key and opens what the first one seals under the new one.
 	f.refused(t, "in use", append([]string{"key", "retire", old}, at...)...)
 	f.distribute(t)
 	if behind := at0(t, key("reseal"), "/servers_behind"); behind != "0" {
@@ -88,7 +88,7 @@ func TestRotationOverMachines(t *testing.T) {
 	t.Logf("%d submissions", submitted)
 }
 
-// distribute gives the second machine the key file of the first, in one step.
+// distribute copies the key file of the first machine to the second, in one step.
 func (f *fleet) distribute(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(f.dir, "key.json"))
@@ -103,7 +103,7 @@ func (f *fleet) distribute(t *testing.T) {
 	}
 }
 
-// try runs a command and returns what it printed, and as an error what it complained of.
+// try runs a command and returns its output, and its error output as an error.
 func (f *fleet) try(name string, args ...string) ([]byte, error) {
 	command := exec.Command("quittance", append([]string{name}, args...)...)
 	command.Dir, command.Env = f.dir, bareEnvironment(f.dir)
@@ -116,7 +116,7 @@ func (f *fleet) try(name string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// refused wants a command to fail and to say why.
+// refused checks that a command fails with the expected error.
 func (f *fleet) refused(t *testing.T, why string, args ...string) {
 	t.Helper()
 	if out, err := f.try(args[0], args[1:]...); err == nil || !strings.Contains(err.Error(), why) {

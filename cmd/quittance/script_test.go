@@ -19,40 +19,41 @@ import (
 	"quittance/internal/sandbox"
 )
 
-// The scenarios in testdata are the specification as stories. Besides what testscript has, they use these commands.
+// The scenarios in testdata present the specification as stories. In addition to the commands of testscript, they use the
+// following commands:
 //
-//	sandbox start [flags...]    run "quittance sandbox" on free ports with its data in $WORK/data; export what its ready
-//	                            file says: BASE_URL, PROVIDER_URL, PROVIDER_CREDENTIAL, RECEIVER_URL, RECEIVER_CA,
-//	                            ACCOUNT_ID, EMAIL, PASSWORD, DATA_DIR; RECEIVER, which is RECEIVER_URL without its path;
-//	                            and HOOKS, an address there that nothing but the script knows, with its HOOKS_CA
-//	sandbox stop|kill9|restart  end it with SIGTERM and wait for a clean end, or with SIGKILL; restart keeps the flags
-//	launch VAR PATTERN args...  run "quittance args..." until it has printed PATTERN; VAR is the first group of it
-//	end VAR, kill9 VAR          end what launch has started ("stop" is a word of testscript: it ends the script)
-//	receiver STATUS...          run an HTTPS receiver that answers with these statuses in turn, then always the last;
+//	sandbox start [flags...]    run "quittance sandbox" on free ports with its data in $WORK/data, and export the contents of
+//	                            its ready file: BASE_URL, PROVIDER_URL, PROVIDER_CREDENTIAL, RECEIVER_URL, RECEIVER_CA,
+//	                            ACCOUNT_ID, EMAIL, PASSWORD, DATA_DIR; also RECEIVER, which is RECEIVER_URL without its path;
+//	                            and HOOKS, an address there that only the script knows, with its HOOKS_CA
+//	sandbox stop|kill9|restart  stop it with SIGTERM and check that it ends cleanly, or kill it; restart keeps the flags
+//	launch VAR PATTERN args...  run "quittance args..." until it prints PATTERN, and set VAR to the first group
+//	end VAR, kill9 VAR          stop or kill what launch has started (testscript uses "stop" to end a script)
+//	receiver STATUS...          run an HTTPS receiver that answers with these statuses in turn, then always with the last;
 //	                            export SCRIPTED_URL and SCRIPTED_CA
 //	http METHOD URL [STATUS [BODY|@FILE]]
-//	                            one call with $TOKEN; a path is below $BASE_URL; $NAMES in URL and body are replaced;
-//	                            the answer's body goes to stdout, its headers to stderr
-//	login [STATUS]              log in with $EMAIL and $PASSWORD; on 200 the token becomes TOKEN
+//	                            make one call with $TOKEN; a path is relative to $BASE_URL; $NAMES in URL and body are
+//	                            replaced; print the body of the response to stdout and its headers to stderr
+//	login [STATUS]              log in with $EMAIL and $PASSWORD; on 200, set TOKEN
 //	draft VAR NUMBER [RECIPIENT]
-//	                            create a complete draft; VAR becomes its identifier
-//	race COUNT URL... STATUS... POST to every URL COUNT times, all at once; each answer has one of the statuses
-//	parse FILE                  take a file, or the stdout of a command, for the last answer
-//	save VAR POINTER            VAR is a value of the last answer
+//	                            create a complete draft, and set VAR to its identifier
+//	race COUNT URL... STATUS... POST to every URL COUNT times, concurrently; each response must have one of the statuses
+//	parse FILE                  use a file, or the stdout of a command, as the last response
+//	save VAR POINTER            set VAR to a value of the last response
 //
-// and these checks, which "!" turns round and "wait-for" in front repeats until they hold:
+// and the following checks. A leading "!" negates a check, and a leading "wait-for" repeats it until it holds:
 //
-//	json POINTER WANT           a value of the last answer (JSON pointer; a final /- is the length of a list)
-//	get URL POINTER WANT        the same of an answer that is fetched now
-//	ledger POINTER WANT         the same of the provider sandbox's ledger
+//	json POINTER WANT           a value of the last response (JSON pointer; a final /- selects the length of a list)
+//	get URL POINTER WANT        the same for a response that is fetched now
+//	ledger POINTER WANT         the same for the provider sandbox's ledger
 //	callbacks COUNT [event=E] [invoice=ID] [path=P] [answered=STATUS]
-//	                            how many callbacks have reached $HOOKS, or another path of its server; 1+ is one or more
+//	                            the number of callbacks to $HOOKS, or to another path of its server; 1+ means one or more
 //	verify-callbacks SECRET [filters...]
-//	                            there are callbacks, and all are what part 6 of the specification says, signed with SECRET
+//	                            there are callbacks, and all comply with part 6 of the specification, signed with SECRET
 //	last-callback POINTER WANT [filters...]
 //	                            a value in the body of the latest event
-//	log PATTERN COUNT           how many lines in the log of the sandbox match
-//	tamper STATEMENT            a statement past the service, in which $NAMES are replaced, changes the sandbox's database
+//	log PATTERN COUNT           the number of matching lines in the log of the sandbox
+//	tamper STATEMENT            run a statement, in which $NAMES are replaced, directly on the sandbox's database
 var commands = map[string]func(w *world, args []string) error{
 	"sandbox": (*world).sandbox, "launch": (*world).launch, "end": (*world).end, "kill9": (*world).kill9, "receiver": (*world).receiver,
 	"http": (*world).http, "login": (*world).login, "draft": (*world).draft, "race": (*world).race, "parse": (*world).parse, "save": (*world).save,
@@ -63,22 +64,22 @@ var checks = map[string]func(w *world, args []string) error{
 	"callbacks": (*world).callbacks, "verify-callbacks": (*world).verifyCallbacks, "last-callback": (*world).lastCallback,
 }
 
-// errUsage says that a script uses a command wrongly.
+// errUsage reports that a script uses a command wrongly.
 var errUsage = errors.New("wrong arguments")
 
-// scriptDeadline ends a script that hangs. It counts for all of them together, which take turns with everything else.
+// scriptDeadline ends scripts that hang. It applies to all scripts together, which share the machine with other tests.
 const scriptDeadline = 25 * time.Minute
 
-// slow names the scenarios that -short leaves out, because they wait for schedules counted in seconds.
+// slow lists the scenarios that -short skips, because they wait for schedules of several seconds.
 var slow = []string{"partial-states.txtar", "restart-keeps.txtar", "retry-on-503.txtar", "redirect-deactivates.txtar", "two-companies.txtar", "killed.txtar"}
 
-// TestScripts tells the scenarios on the embedded database.
+// TestScripts runs the scenarios on the embedded database.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(t, "testdata/script", func(*testscript.Env) error { return nil })
 }
 
-// TestScriptsOnPostgres tells the scenarios of replicas that share a database.
+// TestScriptsOnPostgres runs the scenarios of replicas that share a database.
 func TestScriptsOnPostgres(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // left out on purpose: see pgtest.EnvEngines
@@ -104,7 +105,7 @@ func runScripts(t *testing.T, dir string, prepare func(*testscript.Env) error) {
 			w := &world{dir: env.WorkDir, running: map[string]*process{}}
 			env.Values[worldKey{}] = w
 			env.Defer(func() {
-				// Not a Fatal of the script: that would swallow what the script itself has to say.
+				// Do not use the script's Fatal, because that would hide the script's own error.
 				if err := w.close(); err != nil {
 					t.Errorf("%s: %v", filepath.Base(env.WorkDir), err)
 				}
@@ -114,10 +115,10 @@ func runScripts(t *testing.T, dir string, prepare func(*testscript.Env) error) {
 	})
 }
 
-// worldKey is where a script keeps its world.
+// worldKey is the key under which a script stores its world.
 type worldKey struct{}
 
-// world is everything a script has started and learnt.
+// world holds everything that a script has started and learnt.
 type world struct {
 	ts      *testscript.TestScript
 	dir     string
@@ -213,7 +214,7 @@ func (w *world) startSandbox() error {
 	return nil
 }
 
-// runSandbox starts the sandbox whose data are in dir and waits until it is ready.
+// runSandbox starts the sandbox with its data in dir and waits until it is ready.
 func (w *world) runSandbox(dir string, flags []string) (info sandbox.Info, err error) {
 	ready := filepath.Join(dir, "ready.json")
 	if err := os.RemoveAll(ready); err != nil {

@@ -21,8 +21,9 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// The PostgreSQL server loses its connections, the answers to its commits, its voice, and its life, while clients are at
-// work. Quittance answers 503 and nothing wrong, keeps everything that it has acknowledged, and goes on by itself.
+// TestPostgresInTrouble makes the PostgreSQL server lose its connections and the responses to its commits, stall, and
+// die, while clients work. Quittance must answer 503 and nothing wrong, keep everything that it has acknowledged, and
+// recover without help.
 func TestPostgresInTrouble(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // there is no such server
@@ -79,7 +80,7 @@ func TestPostgresInTrouble(t *testing.T) {
 	s.reckon(t)
 }
 
-// terminate ends every connection of others.
+// terminate ends every other connection.
 func terminate(t *testing.T, admin string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), admin)
@@ -92,8 +93,8 @@ func terminate(t *testing.T, admin string) {
 	}
 }
 
-// Under the server's database file there is no more room, twice: not a byte can be written. Reading goes on. With room
-// again so does everything else.
+// TestDiskFull fills the disk under the server's database file twice, so that not a byte can be written. Reading must
+// still work, and with free space again everything else.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	s := newStricken(t, "sqlite:"+filepath.Join(t.TempDir(), "quittance.db"))
@@ -107,7 +108,7 @@ func TestDiskFull(t *testing.T) {
 	s.reckon(t)
 }
 
-// fileSizes limits the size of what the server may write, which is to it as a disk without room.
+// fileSizes limits the size of the files that the server can write, which looks like a full disk.
 func (s *stricken) fileSizes(t *testing.T, most string) {
 	t.Helper()
 	pid := strconv.Itoa(s.world.running["first"].command.Process.Pid)
@@ -116,7 +117,7 @@ func (s *stricken) fileSizes(t *testing.T, most string) {
 	}
 }
 
-// stricken is a server whose database gets into trouble, and clients who take note of what they are told.
+// stricken is a server whose database fails, with clients that record what they are told.
 type stricken struct {
 	*fleet
 	base, metrics string
@@ -178,8 +179,8 @@ func (s *stricken) goroutines() (int, error) {
 	return strconv.Atoi(string(found[1]))
 }
 
-// story is what a client does with one invoice: create it, under a key every other time, and then again until it is told
-// that it is there; submit it; read it.
+// story is what a client does with one invoice: create it, every second time with an idempotency key, and repeat the
+// call until it is acknowledged; submit it; read it.
 func (s *stricken) story(ctx context.Context) {
 	n := s.numbers.Add(1)
 	number, key := fmt.Sprintf("INV-%06d", n), ""
@@ -203,7 +204,8 @@ func (s *stricken) story(ctx context.Context) {
 	s.keyed[number] = key != ""
 	s.mu.Unlock()
 	path := "/api/v1/client/invoices/" + id
-	// Whose intent is committed so late that its lease may have ended sends nothing, and says so: 502, a draft again.
+	// A submission whose intent is committed so late that its lease may have expired sends nothing and answers 502;
+	// the invoice is a draft again.
 	if got, ok = s.call(ctx, http.MethodPost, path+"/submit", "", "", http.StatusOK, http.StatusAccepted, http.StatusBadGateway); ok && got.status != http.StatusBadGateway {
 		s.mu.Lock()
 		s.sent[id] = true
@@ -216,7 +218,7 @@ func (s *stricken) story(ctx context.Context) {
 	}
 }
 
-// call makes a call and tells whether it was answered with one of the statuses. Anything but these and a proper 503 is wrong.
+// call makes a call and reports whether it got one of the statuses. Any other response except a proper 503 is an error.
 func (s *stricken) call(ctx context.Context, method, path, key, body string, want ...int) (answer, bool) {
 	got, err := s.caller.keyed(method, s.base+path, s.token, key, body)
 	if err != nil {
@@ -243,7 +245,7 @@ func (s *stricken) call(ctx context.Context, method, path, key, body string, wan
 	return got, false
 }
 
-// unavailable wants an answer to be the proper 503.
+// unavailable checks that a response is a proper 503.
 func unavailable(got answer) error {
 	code, err := pointed(got.body, "/error/code")
 	if err != nil || got.status != http.StatusServiceUnavailable || code != string(api.CodeUnavailable) || got.header.Get("Retry-After") == "" {
@@ -258,8 +260,8 @@ func (s *stricken) wrong(err error) {
 	s.problems = append(s.problems, err)
 }
 
-// trouble causes some, and waits until the server is ready again by itself, the clients have got something done since, and
-// so have the workers.
+// trouble causes a failure, and waits until the server is ready again without help and both the clients and the workers
+// have made progress since.
 func (s *stricken) trouble(t *testing.T, what string, cause func()) {
 	t.Helper()
 	cause()
@@ -292,7 +294,7 @@ func (s *stricken) health(path string, want int) error {
 	return err
 }
 
-// down wants the server to say that it cannot serve, and to be alive.
+// down checks that the server reports that it is not ready but alive.
 func (s *stricken) down(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{"/api/v1/client/account", "/api/v1/client/invoices"} {
@@ -304,7 +306,7 @@ func (s *stricken) down(t *testing.T) {
 			t.Errorf("without a database %s: %v", path, err)
 		}
 	}
-	// The answer to a check of a moment ago may still be given.
+	// The server may still return the result of a recent check.
 	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusServiceUnavailable) }); err != nil {
 		t.Error(err)
 	}
@@ -313,7 +315,7 @@ func (s *stricken) down(t *testing.T) {
 	}
 }
 
-// readOnly wants the server to refuse writing, to say so, and to read on.
+// readOnly checks that the server refuses writes, reports this, and still reads.
 func (s *stricken) readOnly(t *testing.T) {
 	t.Helper()
 	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusServiceUnavailable) }); err != nil {
@@ -336,7 +338,7 @@ func (s *stricken) readOnly(t *testing.T) {
 	}
 }
 
-// reckon compares what was acknowledged with what is there.
+// reckon compares what was acknowledged with what exists.
 func (s *stricken) reckon(t *testing.T) {
 	t.Helper()
 	s.stop()

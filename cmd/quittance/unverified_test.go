@@ -13,8 +13,8 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// TestAdministrationWantsAVerifiedServer: over a connection on which another server could answer, administration commands
-// refuse a database that was served in production, and a production credential before that, as serve does.
+// TestAdministrationWantsAVerifiedServer checks that over a connection that does not verify the server, administration
+// commands refuse a database that was served in production, and a production credential before that, as serve does.
 func TestAdministrationWantsAVerifiedServer(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // a file has no server
@@ -22,7 +22,7 @@ func TestAdministrationWantsAVerifiedServer(t *testing.T) {
 	t.Parallel()
 	const refused = "production connects to PostgreSQL only over"
 	dir, verified := t.TempDir(), pgtest.URL(t)
-	// 0.0.0.0 leads to this machine and is no loopback address: to the program it is any host without TLS.
+	// 0.0.0.0 reaches this machine but is not a loopback address: to the program it is a remote host without TLS.
 	unverified := strings.Replace(pgtest.NewProxy(t, verified).URL(), "127.0.0.1", "0.0.0.0", 1)
 	if unverified == verified || !strings.Contains(unverified, "0.0.0.0") {
 		t.Fatalf("the address is %s", unverified)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// No variable of the environment decides for somebody: what is asked for safety, and why something is done, is said anew each
-// time. QUITTANCE_ENVIRONMENT says what a server is, and nothing about connections.
+// TestDecisionsHaveNoEnvironmentVariables checks that flags that confirm an action or give its reason cannot be set by
+// environment variables, and that QUITTANCE_ENVIRONMENT applies only to serve and not to connections.
 func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 	var root cli
 	parser, err := root.parser()
@@ -38,7 +38,7 @@ func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 	}
 }
 
-// A log line has no error that is none, and no text that is empty.
+// TestLogLinesSayNothingEmpty checks that log lines contain no nil errors and no empty texts.
 func TestLogLinesSayNothingEmpty(t *testing.T) {
 	for format, want := range map[string]string{"text": `count=0 ready=false` + "\n", "json": `"count":0,"ready":false}` + "\n"} {
 		var out bytes.Buffer
