@@ -48,10 +48,10 @@ var forbidden = map[string]string{
 
 // restricted packages, a final /... meaning those below too, are imported by the named packages alone. Tests are free.
 var restricted = map[string][]string{
-	"database/sql":                 {"internal/store"},
-	"modernc.org/sqlite/...":       {"internal/store"},
+	"database/sql":                 {"internal/store", "internal/bench/benchdb"},
+	"modernc.org/sqlite/...":       {"internal/store", "internal/bench/benchdb"},
 	"github.com/pressly/goose/...": {"internal/store"},
-	"github.com/jackc/pgx/...":     {"internal/store", "internal/pgtest"},
+	"github.com/jackc/pgx/...":     {"internal/store", "internal/bench/benchdb", "internal/pgtest"},
 	"github.com/tink-crypto/...":   {"internal/secret"},
 	"testing":                      {"internal/pgtest", "internal/provider/providertest", "internal/store/storetest", "quittancetest"},
 	"log":                          {}, // log/slog, whose attributes a secret redacts itself in

@@ -232,7 +232,6 @@ var apart = map[string]string{
 	"remember evidence": "as above: the next start notes it, as long as it is not noted",
 	"summarize":         "only drafts of before are summarized, batch by batch; what is interrupted goes on with the rest",
 	"anchor":            "it writes nothing, and waits for the writes before it",
-	"seed drafts":       "only a measurement of quittance-bench makes drafts in bulk, in a database of its own",
 }
 
 var namedStep = regexp.MustCompile(`(?:\.write\(ctx, (?:ID\{\}, )?|\bfact\w+ += |Checkpoint\(store\.Before, )"([^"]+)"`)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"quittance/api"
+	"quittance/internal/bench/benchdb"
 	"quittance/internal/pgtest"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
@@ -151,7 +153,12 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 		base := f.address(t, f.world.running["first"])
 		other := f.secondCompany(t, base)
 		f.fillWithLarge(t, base, 50)
-		if err := f.tenant.SeedDrafts(t.Context(), api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("x")}}}, "S-", 20_000); err != nil {
+		data, err := benchdb.Open(database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = data.FillDrafts(t.Context(), f.tenant, api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("x")}}}, "S-", 20_000, nil)
+		if err = errors.Join(err, data.Close()); err != nil {
 			t.Fatal(err)
 		}
 		ratio := 0.0

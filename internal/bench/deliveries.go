@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/api"
+	"quittance/internal/bench/benchdb"
 	"quittance/internal/store"
 )
 
@@ -42,7 +43,7 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 	if err := d.idle(ctx, &r, o.Idle); err != nil {
 		return r, err
 	}
-	before, err := d.footprint(ctx)
+	before, err := d.size(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -181,8 +182,8 @@ func waitFor(ctx context.Context, t *target, in *inbox, condition func() bool) e
 }
 
 // growth adds what the events have taken up on the disk.
-func (d *deployment) growth(ctx context.Context, r *Report, before store.Footprint, events int64) error {
-	after, err := d.footprint(ctx)
+func (d *deployment) growth(ctx context.Context, r *Report, before benchdb.Size, events int64) error {
+	after, err := d.size(ctx)
 	if err != nil {
 		return err
 	}

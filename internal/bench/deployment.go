@@ -18,6 +18,7 @@ import (
 
 	"quittance/api"
 	"quittance/internal/account"
+	"quittance/internal/bench/benchdb"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -106,15 +107,8 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 	}
 	return d, d.withStore(ctx, func(db *store.DB) error {
 		d.engine = db.Engine()
-		if d.durable, err = db.Durable(ctx); err != nil {
+		if err := d.withData(func(data *benchdb.DB) error { return d.inspect(ctx, data) }); err != nil {
 			return err
-		}
-		backend, err := db.BackendPID(ctx)
-		if err != nil {
-			return err
-		}
-		if backend != 0 {
-			d.postmaster, d.elsewhere = postmasterOf(backend)
 		}
 		// A database that was served in production refuses, before anything is made in it.
 		if err := db.RecordEnvironment(ctx, environmentName); err != nil {
@@ -127,6 +121,18 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 		}
 		return nil
 	})
+}
+
+// inspect learns what the reports say about the database.
+func (d *deployment) inspect(ctx context.Context, data *benchdb.DB) (err error) {
+	if d.durable, err = data.Durable(ctx); err != nil {
+		return err
+	}
+	pid, err := data.ServerPID(ctx)
+	if pid != 0 {
+		d.postmaster, d.elsewhere = postmasterOf(pid)
+	}
+	return err
 }
 
 // startProvider starts the provider sandbox. Its ledger is another party's: it stays off the disk that is measured, where
@@ -225,13 +231,23 @@ func (d *deployment) withTenant(ctx context.Context, of *company, do func(tenant
 	})
 }
 
-// footprint measures the database.
-func (d *deployment) footprint(ctx context.Context) (found store.Footprint, err error) {
-	err = d.withStore(ctx, func(db *store.DB) error {
-		found, err = db.Footprint(ctx)
+// withData opens the database without the store, for as long as do runs.
+func (d *deployment) withData(do func(data *benchdb.DB) error) (err error) {
+	data, err := benchdb.Open(d.database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	return do(data)
+}
+
+// size measures the database.
+func (d *deployment) size(ctx context.Context) (size benchdb.Size, err error) {
+	err = d.withData(func(data *benchdb.DB) error {
+		size, err = data.Size(ctx)
 		return err
 	})
-	return found, err
+	return size, err
 }
 
 // serve starts the server and logs every company in.

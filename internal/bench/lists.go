@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 
 	"quittance/api"
+	"quittance/internal/bench/benchdb"
 	"quittance/internal/store"
 )
 
@@ -21,11 +21,8 @@ type ListsOptions struct {
 	Count int
 }
 
-// The number of drafts on a page, and of those that are made in one transaction.
-const (
-	perPage   = 25
-	draftsRun = 100_000
-)
+// perPage is how many drafts a page has.
+const perPage = 25
 
 // Lists reads the first and the last page of a company's invoices over HTTP, in turn, one call at a time.
 func Lists(ctx context.Context, c Config, o ListsOptions) (_ Report, err error) {
@@ -39,7 +36,7 @@ func Lists(ctx context.Context, c Config, o ListsOptions) (_ Report, err error) 
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if p.own != nil {
-		if err := p.own.fill(ctx, p.own.companies[0], o.Drafts); err != nil {
+		if err := p.own.fillDrafts(ctx, p.own.companies[0], o.Drafts); err != nil {
 			return r, err
 		}
 	}
@@ -75,23 +72,15 @@ func Lists(ctx context.Context, c Config, o ListsOptions) (_ Report, err error) 
 	return r, r.limitHTTP(ctx, c, 1, 0)
 }
 
-// fill makes drafts of a company.
-func (d *deployment) fill(ctx context.Context, of *company, drafts int) error {
+// fillDrafts gives a company complete drafts without going through calls.
+func (d *deployment) fillDrafts(ctx context.Context, of *company, drafts int) error {
 	var made atomic.Int64
 	defer d.config.progress(ctx, "drafts made", made.Load)()
 	now := d.config.Now()
-	prefix := "BENCH-" + strconv.FormatInt(now.UnixNano(), 36) + "-"
 	return d.withTenant(ctx, of, func(tenant *store.Tenant) error {
-		for left := drafts; left > 0; left -= min(left, draftsRun) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := tenant.SeedDrafts(ctx, syntheticDraft("", 1, now), prefix, min(left, draftsRun)); err != nil {
-				return err
-			}
-			made.Add(int64(min(left, draftsRun)))
-		}
-		return nil
+		return d.withData(func(data *benchdb.DB) error {
+			return data.FillDrafts(ctx, tenant, syntheticDraft("", 1, now), draftPrefix(now), drafts, func(total int) { made.Store(int64(total)) })
+		})
 	})
 }
 

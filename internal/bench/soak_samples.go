@@ -94,7 +94,7 @@ func (s *soak) look(ctx context.Context, found *Report) error {
 	}
 	path, isFile := strings.CutPrefix(s.place.own.database, "sqlite:")
 	if !isFile {
-		size, err := s.place.own.footprint(ctx)
+		size, err := s.place.own.size(ctx)
 		found.set("database_bytes", float64(size.Bytes))
 		found.unknown("wal_bytes", "the log is the whole database server's")
 		return err

@@ -66,7 +66,7 @@ func Start(ctx context.Context, c Config, o StartOptions) (_ Report, err error) 
 
 // grow adds drafts and events until the database has a size, and returns the size it has then.
 func (d *deployment) grow(ctx context.Context, size int64) (int64, error) {
-	found, err := d.footprint(ctx)
+	found, err := d.size(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -76,15 +76,15 @@ func (d *deployment) grow(ctx context.Context, size int64) (int64, error) {
 		if err := d.seedEvents(ctx, d.companies[0], events, false); err != nil {
 			return 0, err
 		}
-		if found, err = d.footprint(ctx); err != nil {
+		if found, err = d.size(ctx); err != nil {
 			return 0, err
 		}
 		perEvent := max(1, (found.Bytes-before)/int64(events))
 		before = found.Bytes
-		if err := d.fill(ctx, d.companies[0], drafts); err != nil {
+		if err := d.fillDrafts(ctx, d.companies[0], drafts); err != nil {
 			return 0, err
 		}
-		if found, err = d.footprint(ctx); err != nil {
+		if found, err = d.size(ctx); err != nil {
 			return 0, err
 		}
 		perDraft := max(1, (found.Bytes-before)/int64(drafts))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -116,12 +115,10 @@ const seedPage = 100
 
 // seedDrafts makes complete drafts of a company and returns their paths.
 func (d *deployment) seedDrafts(ctx context.Context, of *company, count int) (paths []string, err error) {
-	now := d.config.Now()
-	prefix := "BENCH-" + strconv.FormatInt(now.UnixNano(), 36) + "-"
+	if err := d.fillDrafts(ctx, of, count); err != nil {
+		return nil, err
+	}
 	err = d.withTenant(ctx, of, func(tenant *store.Tenant) error {
-		if err := tenant.SeedDrafts(ctx, syntheticDraft("", 1, now), prefix, count); err != nil {
-			return err
-		}
 		for page := 1; len(paths) < count; page++ {
 			found, err := tenant.Invoices(ctx, store.InvoiceFilter{}, page, seedPage)
 			if err != nil {
@@ -144,7 +141,7 @@ const draftMakers = 16
 
 // createDrafts makes complete drafts of the first user over HTTP and returns their paths.
 func (t *target) createDrafts(ctx context.Context, c Config, count int) (_ []string, err error) {
-	prefix := "BENCH-" + strconv.FormatInt(c.Now().UnixNano(), 36) + "-"
+	prefix := draftPrefix(c.Now())
 	clients := min(draftMakers, count)
 	templates := make([]template, clients)
 	for n := range templates {

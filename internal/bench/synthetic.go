@@ -35,6 +35,11 @@ func syntheticDraft(number string, items int, now time.Time) api.Draft {
 	return draft
 }
 
+// draftPrefix returns a prefix of invoice numbers that no earlier run has used.
+func draftPrefix(now time.Time) string {
+	return "BENCH-" + strconv.FormatInt(now.UnixNano(), 36) + "-"
+}
+
 // numberDigits is how many digits of a template's number are its own.
 const numberDigits = 12
 

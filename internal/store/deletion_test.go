@@ -61,7 +61,7 @@ func TestDeletedInvoicesLeaveThePages(t *testing.T) {
 			var left []store.ID // oldest first
 			for range rapid.IntRange(1, 3).Draw(r, "rounds") {
 				if count := rapid.IntRange(0, 200).Draw(r, "created"); count > 0 {
-					must(t, c.tenant.SeedDrafts(ctx, *draft("INV"), "S-", count))
+					f.fillDrafts(t, c.tenant, count)
 					left = append(left, f.newest(t, c, count)...)
 				}
 				low := 0
@@ -90,7 +90,7 @@ func TestPagesAcrossBlocks(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		const count = 40_000
-		must(t, f.tenant.SeedDrafts(ctx, *draft("INV"), "S-", count))
+		f.fillDrafts(t, f.tenant, count)
 		left := f.newest(t, f.company, count)
 		for _, at := range []int{39_999, 39_000, 32_768, 32_767, 32_766, 16_385, 16_384, 16_383, 16_382, 200, 129, 128, 127, 126, 1, 0} {
 			must(t, f.tenant.DeleteInvoice(ctx, left[at], anyVersion))

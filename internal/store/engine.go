@@ -72,14 +72,6 @@ type engine struct {
 	// backup writes a copy of the database as it stands at one moment into an empty file; nil where the database has its
 	// own ways.
 	backup func(ctx context.Context, path string) error
-	// footprint measures the database.
-	footprint func(ctx context.Context) (Footprint, error)
-	// backendPID is the process of the database server that answers; nil when the database is part of this process.
-	backendPID func(ctx context.Context) (int, error)
-	// durable tells whether a commit is on the disk when it is acknowledged; nil when it always is.
-	durable func(ctx context.Context) (bool, error)
-	// numberedID makes an identifier of 17 hexadecimal digits, the parameter $7, and the number n.i, in SQL.
-	numberedID string
 	// close releases everything.
 	close func() error
 }

@@ -14,6 +14,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"quittance/api"
+	"quittance/internal/bench/benchdb"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -65,6 +66,20 @@ func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 			f.probe(t)
 		})
 	}
+}
+
+// fillDrafts gives a tenant count drafts, which differ only in their numbers: S-1, S-2 and so on.
+func (f *fixture) fillDrafts(t testing.TB, tenant *store.Tenant, count int) {
+	t.Helper()
+	fillDrafts(t, f.Store, tenant, *draft("unused"), count)
+}
+
+func fillDrafts(t testing.TB, s *storetest.Store, tenant *store.Tenant, draft api.Draft, count int) {
+	t.Helper()
+	data, err := benchdb.Open(s.Address)
+	must(t, err)
+	must(t, data.FillDrafts(t.Context(), tenant, draft, "S-", count, nil))
+	must(t, data.Close())
 }
 
 // forEachStore runs a test of what is not one company's, and so would change a decoy too, on every engine.

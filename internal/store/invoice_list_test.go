@@ -247,7 +247,7 @@ func TestSearchDepth(t *testing.T) {
 		rejected := f.submit(t, "REJECTED")
 		decide(t, rejected, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
 		f.Clock.Advance(time.Second)
-		must(t, f.tenant.SeedDrafts(t.Context(), *draft("unused"), "S-", store.SearchDepth))
+		f.fillDrafts(t, f.tenant, store.SearchDepth)
 		for _, test := range []struct {
 			filter           store.InvoiceFilter
 			page, total, len int

@@ -51,8 +51,6 @@ func tenantWithDrafts(b *testing.B, s *storetest.Store, drafts int) *store.Tenan
 	tenant, err := s.Tenant(b.Context(), account.ID)
 	must(b, err)
 	draft := api.Draft{Currency: new("AED"), Items: []api.Item{{Name: new("Bench"), Quantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal("1"))}}}
-	for left := drafts; left > 0; left -= min(left, 100_000) {
-		must(b, tenant.SeedDrafts(b.Context(), draft, "B-", min(left, 100_000)))
-	}
+	fillDrafts(b, s, tenant, draft, drafts)
 	return tenant
 }

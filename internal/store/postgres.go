@@ -115,20 +115,6 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 			return postgresListen(ctx, config.ConnConfig, wake)
 		},
 		migrate: func(ctx context.Context, source fs.FS) error { return migratePostgres(ctx, config.ConnConfig, source) },
-		footprint: func(ctx context.Context) (found Footprint, err error) {
-			err = pool.QueryRow(ctx, `select pg_database_size(current_database()), pg_total_relation_size('events') +
-				pg_total_relation_size('deliveries') + pg_total_relation_size('attempts')`).Scan(&found.Bytes, &found.HistoryBytes)
-			return found, err
-		},
-		backendPID: func(ctx context.Context) (pid int, err error) {
-			err = pool.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid)
-			return pid, err
-		},
-		durable: func(ctx context.Context) (durable bool, err error) {
-			err = pool.QueryRow(ctx, "select current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off'").Scan(&durable)
-			return durable, err
-		},
-		numberedID: "decode($7 || lpad(to_hex(n.i), 15, '0'), 'hex')",
 		close: func() error {
 			err := db.Close()
 			pool.Close()

@@ -96,9 +96,7 @@ func openSQLite(path string) (*engine, error) {
 			_, err := writer.ExecContext(ctx, "vacuum into $1", path)
 			return err
 		},
-		footprint:  func(ctx context.Context) (Footprint, error) { return sqliteFootprint(ctx, path, reader) },
-		numberedID: "unhex($7 || printf('%015x', n.i))",
-		close:      func() error { return errors.Join(lists.Close(), reader.Close(), writer.Close()) },
+		close: func() error { return errors.Join(lists.Close(), reader.Close(), writer.Close()) },
 	}, nil
 }
 
@@ -137,21 +135,6 @@ func migrateSQLite(ctx context.Context, path string, db *sql.DB, source fs.FS) (
 		return fmt.Errorf("migration lock: %w", err)
 	}
 	return migrate(ctx, goose.DialectSQLite3, db, source, "_postgres.sql")
-}
-
-func sqliteFootprint(ctx context.Context, path string, reader *sql.DB) (found Footprint, err error) {
-	for _, name := range []string{path, path + "-wal"} {
-		info, err := os.Stat(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return found, fmt.Errorf("size of the database: %w", err)
-		}
-		if err == nil {
-			found.Bytes += info.Size()
-		}
-	}
-	err = reader.QueryRowContext(ctx, `select coalesce(sum(pgsize), 0) from dbstat where aggregate = 1 and name in
-		(select name from sqlite_schema where tbl_name in ('events', 'deliveries', 'attempts'))`).Scan(&found.HistoryBytes)
-	return found, err
 }
 
 func sqliteCode(err error) int {

@@ -8,7 +8,6 @@ package store
 //   - Provider connections: the account's, kept across a reset of its tenant (connection.go).
 //   - Lanes of due work: the workers', who get a *Tenant with every piece (queues.go).
 //   - How far reconciliation is behind: numbers for the operator (circuit.go).
-//   - What the database takes up: numbers for a load test (footprint.go).
 //   - Keys: which of them the database is sealed under, and sealing everything anew, are the installation's (keyrecords.go,
 //     reseal.go, bind.go).
 //   - Running servers: processes, not a tenant's (servers.go).

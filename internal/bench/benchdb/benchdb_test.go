@@ -1,0 +1,303 @@
+package benchdb_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	_ "modernc.org/sqlite"             // the driver sqlite
+
+	"quittance/api"
+	"quittance/internal/bench/benchdb"
+	"quittance/internal/pgtest"
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// fixture is a store with two companies, and the same database through benchdb and without either.
+type fixture struct {
+	*storetest.Store
+	data     *benchdb.DB
+	raw      *sql.DB
+	accounts []store.Account
+	tenants  []*store.Tenant
+}
+
+func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			f := &fixture{Store: storetest.Open(t, engine)}
+			var err error
+			if f.data, err = benchdb.Open(f.Address); err != nil {
+				t.Fatal(err)
+			}
+			driver, address := "pgx", f.Address
+			if f.Path != "" {
+				driver, address = "sqlite", f.Path
+			}
+			if f.raw, err = sql.Open(driver, address); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := errors.Join(f.data.Close(), f.raw.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+			for _, name := range []string{"filled", "called"} {
+				account, err := f.CreateAccount(t.Context(), name, store.NewUser{Email: name + "@example.com", Name: name, PasswordHash: "-"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				tenant, err := f.Tenant(t.Context(), account.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.accounts, f.tenants = append(f.accounts, account), append(f.tenants, tenant)
+			}
+			test(t, f)
+		})
+	}
+}
+
+// draft is a draft that has a value in every column that the store derives from drafts.
+func draft(number string) api.Draft {
+	return api.Draft{InvoiceNumber: &number, ExternalID: new("external"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1000000100"),
+		IssueDate: new("2026-03-01"), Currency: new("AED"), TotalAmount: new(api.MustDecimal("105.00")),
+		Items: []api.Item{{Name: new("Consulting"), Quantity: new(api.MustDecimal("2")), NetUnitPrice: new(api.MustDecimal("50.00"))}}}
+}
+
+// rows reads the named columns of every row of a query. Without names it reads all columns.
+func (f *fixture) rows(t *testing.T, query string, args ...any) (out []map[string]string) {
+	t.Helper()
+	rows, err := f.raw.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close() //nolint:errcheck // Err says more
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for n := range values {
+			values[n] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		row := map[string]string{}
+		for n, column := range columns {
+			switch value := (*values[n].(*any)).(type) {
+			case []byte:
+				row[column] = fmt.Sprintf("%x", value)
+			default:
+				row[column] = fmt.Sprint(value)
+			}
+		}
+		out = append(out, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestFillDrafts: the rows that are filled in are those that calls of the store write, in every column of every table of
+// the schema. This test fails when the schema changes and drafts.go does not follow.
+func TestFillDrafts(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx, count := t.Context(), 12
+		var progress []int
+		if err := f.data.FillDrafts(ctx, f.tenants[0], draft("unused"), "Fill-", count, func(total int) { progress = append(progress, total) }); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(progress, []int{1, count}) {
+			t.Errorf("progress %v", progress)
+		}
+		for n := range count {
+			if _, err := f.tenants[1].CreateInvoice(ctx, new(draft("Fill-"+strconv.Itoa(n+1)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, table := range f.tenantTables(t) {
+			order := ""
+			if table == "invoices" {
+				order = " order by position"
+			}
+			query := "select * from " + table + " where tenant_id = $1" + order
+			switch table {
+			case "tenants":
+				query = "select * from tenants where id = $1"
+			case "invoice_summaries":
+				query = "select s.* from invoice_summaries s join invoices i on i.tenant_id = s.tenant_id and i.id = s.invoice_id where s.tenant_id = $1 order by i.position"
+			}
+			filled, called := f.rows(t, query, f.tenants[0].Key()), f.rows(t, query, f.tenants[1].Key())
+			if len(filled) != len(called) {
+				t.Errorf("%s has %d rows, want %d", table, len(filled), len(called))
+				continue
+			}
+			for n := range filled {
+				for _, column := range slices.Sorted(maps.Keys(filled[n])) {
+					if identifies := slices.Contains([]string{"id", "tenant_id", "account_id", "invoice_id"}, column); !identifies && filled[n][column] != called[n][column] {
+						t.Errorf("%s, row %d: %s is %q, want %q", table, n+1, column, filled[n][column], called[n][column])
+					}
+				}
+			}
+		}
+		f.checkDrafts(t, count)
+	})
+}
+
+// tenantTables returns tenants and all tables whose rows belong to a tenant.
+func (f *fixture) tenantTables(t *testing.T) []string {
+	t.Helper()
+	query := "select distinct table_name as name from information_schema.columns where table_schema = 'public' and column_name = 'tenant_id'"
+	if f.Path != "" {
+		query = "select m.name as name from sqlite_schema m, pragma_table_info(m.name) c where m.type = 'table' and c.name = 'tenant_id'"
+	}
+	tables := []string{"tenants"}
+	for _, row := range f.rows(t, query) {
+		tables = append(tables, row["name"])
+	}
+	if !slices.Contains(tables, "invoices") || !slices.Contains(tables, "invoice_summaries") {
+		t.Fatalf("the tables of a tenant are %v", tables)
+	}
+	return tables
+}
+
+// checkDrafts wants count drafts that the store reads, searches and continues like others.
+func (f *fixture) checkDrafts(t *testing.T, count int) {
+	t.Helper()
+	ctx, tenant := t.Context(), f.tenants[0]
+	if _, err := tenant.CreateInvoice(ctx, new(draft("last"))); err != nil {
+		t.Fatal(err)
+	}
+	page, err := tenant.Invoices(ctx, store.InvoiceFilter{}, 1, count+1)
+	if err != nil || page.Total != count+1 || len(page.Invoices) != count+1 {
+		t.Fatalf("%d invoices of %d, %v, want %d", len(page.Invoices), page.Total, err, count+1)
+	}
+	seen := map[store.ID]bool{}
+	for n, found := range page.Invoices { // newest first
+		want := "last"
+		if n > 0 {
+			want = "Fill-" + strconv.Itoa(count+1-n)
+		}
+		if *found.Draft.InvoiceNumber != want || found.Submission != nil || found.Items != 1 {
+			t.Errorf("invoice %d is %+v, want the draft %s", n, found, want)
+		}
+		if found.ID[6]>>4 != 7 || found.ID[8]>>6 != 2 {
+			t.Errorf("invoice %d has the identifier %s, which is not a UUID of version 7", n, found.ID)
+		}
+		seen[found.ID] = true
+	}
+	if len(seen) != count+1 {
+		t.Errorf("%d identifiers for %d drafts", len(seen), count+1)
+	}
+	searched, err := tenant.Invoices(ctx, store.InvoiceFilter{Search: "fill-7"}, 1, 25)
+	if err != nil || searched.Total != 1 || *searched.Invoices[0].Draft.InvoiceNumber != "Fill-7" {
+		t.Errorf("searched for: %+v, %v", searched, err)
+	}
+}
+
+// TestFillDraftsAgain: further drafts follow those that exist, with numbers of their own.
+func TestFillDraftsAgain(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		for _, prefix := range []string{"A-", "B-"} {
+			if err := f.data.FillDrafts(t.Context(), f.tenants[0], draft("unused"), prefix, 2, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var numbers []string
+		for _, row := range f.rows(t, "select number from invoices order by position") {
+			numbers = append(numbers, row["number"])
+		}
+		if got := strings.Join(numbers, " "); got != "A-1 A-2 B-1 B-2" {
+			t.Errorf("the numbers are %s", got)
+		}
+	})
+}
+
+// TestFillDraftsErrors: a prefix that would break the JSON, or a frozen tenant, is an error.
+func TestFillDraftsErrors(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		for _, prefix := range []string{`"`, `\`, "\n"} {
+			if err := f.data.FillDrafts(t.Context(), f.tenants[0], draft("unused"), prefix, 2, nil); err == nil {
+				t.Errorf("the prefix %q is accepted", prefix)
+			}
+		}
+		if _, err := f.raw.ExecContext(t.Context(), "update tenants set frozen_at = 1 where id = $1", f.tenants[0].Key()); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.data.FillDrafts(t.Context(), f.tenants[0], draft("unused"), "S-", 2, nil); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a frozen tenant: %v", err)
+		}
+	})
+}
+
+// TestSize: events count as history, and drafts do not.
+func TestSize(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		empty := f.size(ctx, t)
+		if err := f.data.FillDrafts(ctx, f.tenants[0], draft("unused"), "S-", 2000, nil); err != nil {
+			t.Fatal(err)
+		}
+		drafts := f.size(ctx, t)
+		if drafts.Bytes <= empty.Bytes || drafts.HistoryBytes != empty.HistoryBytes {
+			t.Errorf("after drafts %+v, before %+v", drafts, empty)
+		}
+		var documents []store.NewIncoming
+		for n := range 200 {
+			documents = append(documents, store.NewIncoming{ProviderDocumentID: fmt.Sprint("document-", n), MediaType: "application/xml",
+				Metadata: []byte("{}"), Body: []byte("<Invoice/>"), Retained: true})
+		}
+		if err := f.tenants[0].SeedIncoming(ctx, documents); err != nil {
+			t.Fatal(err)
+		}
+		if events := f.size(ctx, t); events.HistoryBytes <= drafts.HistoryBytes {
+			t.Errorf("after events %+v, before %+v", events, drafts)
+		}
+	})
+}
+
+func (f *fixture) size(ctx context.Context, t *testing.T) benchdb.Size {
+	t.Helper()
+	size, err := f.data.Size(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+// TestServer: only PostgreSQL has a server process, and commits to SQLite are always durable.
+func TestServer(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, f *fixture) {
+		pid, err := f.data.ServerPID(t.Context())
+		if err != nil || (pid != 0) != (f.Engine() == storetest.Postgres) {
+			t.Errorf("server process %d on %s, %v", pid, f.Engine(), err)
+		}
+		// The cluster of the tests does not flush to disk: see pgtest.StartShared.
+		durable, err := f.data.Durable(t.Context())
+		if err != nil || !durable && f.Engine() == storetest.SQLite {
+			t.Errorf("durable %v, %v", durable, err)
+		}
+	})
+}
+
+// TestOpenErrors: the error for a wrong address does not repeat its password.
+func TestOpenErrors(t *testing.T) {
+	if _, err := benchdb.Open("postgres://user:secret@host:port/db"); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+}
