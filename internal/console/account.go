@@ -15,21 +15,21 @@ func accountRoutes() []route {
 	}
 }
 
-// accountPage is what the page of the account shows.
+// accountPage is the view model of the account page.
 type accountPage struct {
 	Account    store.Account
 	User       store.User
 	Connection *api.Connection
 	Profile    []profileField
 	Quotas     []quotaRow
-	// Fault is the key of what is wrong with a new password below "account.password.", "" for nothing.
+	// Fault is the key of an error message below "account.password.", or "".
 	Fault string
 }
 
-// OfNew tells whether the fault is one of the new password.
+// OfNew reports whether the fault concerns the new password.
 func (p accountPage) OfNew() bool { return p.Fault != "" && p.Fault != "wrong" }
 
-// profileField is one field of the seller by its JSON name; Value is "" when it is not given.
+// profileField is one field of the seller by its JSON name. Value is "" when it is absent.
 type profileField struct{ Name, Value string }
 
 func profileFields(p *api.Profile) []profileField {
@@ -53,10 +53,10 @@ func profileFields(p *api.Profile) []profileField {
 	return out
 }
 
-// quotaRow is one quota by its name in the API, with its numbers as they are shown; Limit is "" when there is none.
+// quotaRow is one quota by its name in the API, with formatted numbers. Limit is "" when there is none.
 type quotaRow struct{ Name, Used, Limit string }
 
-// quotaRows are the quotas of the company and the one of its user, in the order of the API.
+// quotaRows returns the quotas of the company and of its user, in the order of the API.
 func quotaRows(quotas map[string]store.QuotaUse) []quotaRow {
 	var rows []quotaRow
 	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
@@ -96,7 +96,7 @@ func (req *request) answerAccount(status int, fault string) error {
 	return req.page(status, "account", pageData{Title: title, Section: "account", Body: p})
 }
 
-// changePassword changes the password of whoever is at the page of the account.
+// changePassword changes the password from the account page.
 func (req *request) changePassword() error {
 	return req.replacePassword(req.answerAccount, withFlash("/account", "good.password_changed"))
 }

@@ -9,15 +9,15 @@ import (
 	"quittance/internal/asset"
 )
 
-// The style sheet, the scripts and the icon. static/VENDORED.md says what is not ours.
+// The style sheet, the scripts and the icon. static/VENDORED.md lists the vendored files.
 //
 //go:embed static/console.css static/console.js static/htmx.min.js static/icon.svg
 var static embed.FS
 
-// assetsPath begins the paths of assets.
+// assetsPath is the prefix of the paths of assets.
 const assetsPath = "/assets/"
 
-// assetFiles are the assets by path, and their paths by name.
+// assetFiles holds the assets by path, and their paths by name.
 type assetFiles struct {
 	byPath map[string]asset.File
 	paths  map[string]string
@@ -46,7 +46,7 @@ func newAssets() (*assetFiles, error) {
 	return a, nil
 }
 
-// path is the path of an asset by its name; an unknown one is a mistake in a template.
+// path returns the path of an asset by its name.
 func (a *assetFiles) path(name string) (string, error) {
 	at, ok := a.paths[name]
 	if !ok {
@@ -55,7 +55,7 @@ func (a *assetFiles) path(name string) (string, error) {
 	return at, nil
 }
 
-// serve answers with an asset. It needs nobody logged in: the login page looks the same.
+// serve answers with an asset. It requires no login, because the login page uses assets as well.
 func (a *assetFiles) serve(w http.ResponseWriter, r *http.Request) {
 	found, ok := a.byPath[r.URL.EscapedPath()]
 	secureHeaders(w.Header())

@@ -12,10 +12,10 @@ import (
 	"quittance/internal/codelist"
 )
 
-// unitCodes is the list that is too long to stand in a page: what is typed finds what is in it.
+// unitCodes is the name of the one list that is too long for a page. It is searched while the user types.
 const unitCodes = "units"
 
-// codeLists are the code lists by the names of their pages.
+// codeLists holds the code lists by the names of their pages.
 var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant table
 	"currencies": listed(codelist.Currencies, func(c codelist.Currency) codelist.Entry { return c.Entry }),
 	"countries":  listed(codelist.Countries, plainEntry),
@@ -31,19 +31,19 @@ var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant tab
 	unitCodes:        listed(codelist.Units, plainEntry),
 }
 
-// commonUnits are offered before anything is typed.
+// commonUnits lists the units that are suggested before anything is typed.
 var commonUnits = []string{"C62", "HUR", "DAY", "WEE", "MON", "ANN", "EA", "SET", "PR", "KGM", "GRM", "TNE", "LTR", "MTR", "KMT", "MTK", "MTQ", "KWH", "MIN", "XBX", "XPK", "E48", "LS"} //nolint:gochecknoglobals // a constant list
 
 func plainEntry(e codelist.Entry) codelist.Entry { return e }
 
-// codeList is one code list as the pages use it.
+// codeList gives access to a code list.
 type codeList struct {
 	all func() iter.Seq[codelist.Entry]
-	// name is the name of a code, "" for one that the list does not have.
+	// name returns the name of a code, or "" for an unknown code.
 	name func(code string) string
 }
 
-// listed makes a codeList of an official one; entries without a code are left out of what is offered.
+// listed returns a codeList of an official list. It leaves out entries without a code.
 func listed[T any](list func() *codelist.List[T], entry func(T) codelist.Entry) codeList {
 	return codeList{
 		all: func() iter.Seq[codelist.Entry] {
@@ -62,8 +62,8 @@ func listed[T any](list func() *codelist.List[T], entry func(T) codelist.Entry) 
 	}
 }
 
-// find returns at most so many entries whose code begins with a text or whose name has it, whatever the case: the one that
-// is called so first, then codes, then names that begin so. Nothing finds all of them.
+// find returns at most the given number of entries whose code begins with a text or whose name contains it, ignoring case.
+// Exact matches come first, then codes, then names that begin with the text. An empty text matches all entries.
 func (l codeList) find(text string, most int) []codelist.Entry {
 	wanted := strings.ToLower(strings.TrimSpace(text))
 	var ranks [4][]codelist.Entry
@@ -88,7 +88,7 @@ func (l codeList) find(text string, most int) []codelist.Entry {
 	return found[:min(len(found), most)]
 }
 
-// offered are the codes that stand in a form from the beginning.
+// offered returns the codes that a form suggests before anything is typed.
 func offered() map[string][]codelist.Entry {
 	out := map[string][]codelist.Entry{}
 	for name, list := range codeLists {
@@ -119,21 +119,21 @@ var suggestedCodes = sync.OnceValue(func() []suggestions { //nolint:gochecknoglo
 	return out
 })
 
-// How many codes a form is offered for what was typed, and how many the page of a list shows.
+// The maximum number of codes that a form suggests for some input, and that the page of a list shows.
 const (
 	maxSuggestedCodes = 40
 	maxListedCodes    = 500
 )
 
-// codesPage is what the page of a code list shows.
+// codesPage is the view model of the page of a code list.
 type codesPage struct {
 	List, Search string
 	Codes        []codelist.Entry
-	// Cut tells that there are more.
+	// Cut reports that there are more.
 	Cut bool
 }
 
-// showCodes shows the codes of a list that a text finds, or offers them to the field in which it is typed.
+// showCodes shows the codes of a list that match a text, or suggests them to the field in which the user types.
 func (req *request) showCodes() error {
 	name := req.values["list"]
 	list, known := codeLists[name]
@@ -160,7 +160,7 @@ func (req *request) showCodes() error {
 	return req.page(http.StatusOK, "codes", pageData{Title: title, Section: "invoices", Body: p})
 }
 
-// unitName is the name of a unit of measure, or its code where that has none; "" for none.
+// unitName returns the name of a unit of measure, or its code if the unit is unknown.
 func unitName(code *string) string {
 	return cmp.Or(codeLists[unitCodes].name(deref(code)), deref(code))
 }

@@ -16,24 +16,24 @@ import (
 	"quittance/internal/webhook"
 )
 
-// Config is what a console is made from.
+// Config configures a console.
 type Config struct {
 	DB          *store.DB
 	Accounts    *account.Service
 	Submissions *submission.Service
-	// Destinations says where webhooks may go.
+	// Destinations is the policy that decides where webhooks may be sent.
 	Destinations webhook.Policy
 	// Random is the source of secrets.
 	Random io.Reader
 	// Now is the clock.
 	Now func() time.Time
-	// Environment is local, sandbox or production; every page of the first two says what it is.
+	// Environment is local, sandbox or production. Every page names the first two.
 	Environment string
-	// Secure tells that browsers speak TLS to this server, or to a proxy before it.
+	// Secure reports that browsers use TLS to reach this server or a proxy in front of it.
 	Secure bool
-	// RateLimit is how many requests a minute one session may make here; 0 for no limit.
+	// RateLimit is the number of requests that one session may make in a minute; 0 means no limit.
 	RateLimit int64
-	// MaxBody is the largest form in bytes.
+	// MaxBody is the size in bytes of the largest form.
 	MaxBody int64
 }
 
@@ -50,8 +50,8 @@ type Console struct {
 	gzip       gzipPool
 }
 
-// New makes a console. It fails when a template or a message cannot be read, so that a page that cannot be made is a
-// server that does not start.
+// New returns a console. It fails when a template or a message cannot be read, so that the server does not start with a
+// broken page.
 func New(config Config) (*Console, error) {
 	c := &Console{Config: config, routes: routes(), origins: http.NewCrossOriginProtection(),
 		calls: account.NewCallLimiter(config.RateLimit, config.Now), largePages: newLargePages()}
@@ -67,42 +67,44 @@ func New(config Config) (*Console, error) {
 	return c, err
 }
 
-// Admission bounds what a request takes of the process; the server implements it. Its errors are [fairlimit.ErrFull], of which the caller is told to try
-// again, and [*account.LimitedError].
+// Admission bounds the resources that a request uses. The server implements it. Its errors are [fairlimit.ErrFull], which
+// asks the caller to try again, and [*account.LimitedError].
 type Admission interface {
-	// Authenticate returns the session of a digest, and takes a place for its company; [store.ErrNotFound] when it is none.
+	// Authenticate returns the session of a digest and acquires a slot for its company. It returns [store.ErrNotFound] when
+	// there is no such session.
 	Authenticate(ctx context.Context, digest [32]byte) (store.Session, error)
-	// Enter takes a place for whoever asks, unless the request has one.
+	// Enter acquires a slot for the caller, unless the request already has one.
 	Enter(ctx context.Context) error
-	// ReadBody reads the body of at most so many bytes, without a place meanwhile; [*http.MaxBytesError] when there are more.
+	// ReadBody reads a body of at most the given number of bytes and holds no slot meanwhile. It returns
+	// [*http.MaxBytesError] when the body is larger.
 	ReadBody(ctx context.Context, most int64) ([]byte, error)
-	// Reserve takes memory for so many bytes until the request ends, or until they are released.
+	// Reserve reserves memory until the request ends or the memory is released.
 	Reserve(bytes int) error
-	// Release gives so many reserved bytes back before the request ends.
+	// Release releases reserved memory before the request ends.
 	Release(bytes int)
-	// Charge counts work for somebody who is not logged in as that of so many requests.
+	// Charge counts the work for a caller who is not logged in as the given number of requests.
 	Charge(requests int64) error
-	// Remember counts the next requests with a credential that was just given out as those of its company.
+	// Remember counts the next requests with a credential that was just issued as requests of its company.
 	Remember(digest [32]byte, company store.ID)
 }
 
-// Served is what became of a request, for the log and the metrics.
+// Served is the result of a request, for the log and the metrics.
 type Served struct {
-	// Answered is false when there is nothing at that address for a caller that did not ask for a page.
+	// Answered is false when the address does not exist and the caller did not ask for a page.
 	Answered bool
-	// Route is the pattern of the page's path, or "console" for what is none.
+	// Route is the pattern of the path, or "console" when no route matches.
 	Route string
-	// Account and User are who is logged in, zero for nobody.
+	// Account and User identify who is logged in; they are zero for nobody.
 	Account, User store.ID
-	// Err is why the answer is a failure of ours; nil otherwise.
+	// Err is the cause of an internal error, or nil.
 	Err error
 }
 
-// noRoute stands for paths that are none, which are the caller's text.
+// unknownRoute replaces paths that match no route, because callers choose their text.
 const unknownRoute = "console"
 
-// Serve answers one request. source is the caller's address, for the limits of the login. Nothing is written before an
-// answer is complete.
+// Serve answers one request. source is the caller's address, for the login limits. Nothing is written before the answer is
+// complete.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, admission Admission) Served {
 	path := r.URL.EscapedPath()
 	if strings.HasPrefix(path, assetsPath) {
@@ -124,13 +126,12 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 	return served
 }
 
-// wantsPage tells whether somebody looks at the answer: browsers say that they take HTML.
+// wantsPage reports whether the caller is a browser that shows the answer: browsers accept HTML.
 func wantsPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// guarded takes a request to its page and a failure to its own. A panic costs this request alone. It returns the
-// failures that are ours.
+// serveRecovered runs a request and answers its error. A panic fails only this request. It returns internal errors.
 func (c *Console) serveRecovered(req *request, found *route, known bool) (err error) {
 	secureHeaders(req.w.Header())
 	defer func() {
@@ -144,8 +145,8 @@ func (c *Console) serveRecovered(req *request, found *route, known bool) (err er
 	return nil
 }
 
-// run refuses in this order: another site's form, nothing there, nobody logged in, too many requests, a password that has
-// to be changed first.
+// dispatch rejects, in this order: forms of other sites, overload, unknown routes, callers who are not logged in, too many
+// requests, and users who must change their password first.
 func (c *Console) dispatch(req *request, found *route, known bool) error {
 	if err := c.origins.Check(req.r); err != nil {
 		return &problem{status: http.StatusForbidden, cause: err}
@@ -183,11 +184,11 @@ func (c *Console) dispatch(req *request, found *route, known bool) error {
 	return found.serve(req)
 }
 
-// policy is the content security policy of every page: its own scripts, styles and pictures, and nothing else.
+// policy is the content security policy of every page: it allows only the console's own scripts, styles and pictures.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// secureHeaders are those of every answer; assets and attachments change some.
+// secureHeaders sets the headers of every answer. Assets and attachments override some of them.
 func secureHeaders(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Frame-Options", "DENY")

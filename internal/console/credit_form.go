@@ -14,15 +14,14 @@ import (
 	"quittance/internal/strictjson"
 )
 
-// creditForm is what stands in the form of a credit note, as it was typed. A line is chosen by typing a quantity or an
-// amount.
+// creditForm holds the input in the form of a credit note. A line is selected by entering a quantity or an amount.
 type creditForm struct {
 	Number, IssueDate, Reason, Kind string
-	// Quantities and Amounts are by the line of the invoice.
+	// Quantities and Amounts have one entry for each line of the invoice.
 	Quantities, Amounts []string
 }
 
-// readCreditForm reads what was typed for an invoice of so many lines.
+// readCreditForm reads the form of a credit note for an invoice with the given number of lines.
 func readCreditForm(typed url.Values, lines int) creditForm {
 	f := creditForm{Number: typed.Get("credit_note_number"), IssueDate: typed.Get("issue_date"), Kind: typed.Get("kind"),
 		Reason:     strings.ReplaceAll(typed.Get("reason"), "\r\n", "\n"),
@@ -32,7 +31,7 @@ func readCreditForm(typed url.Values, lines int) creditForm {
 	return f
 }
 
-// chosen are the lines that something was typed for.
+// chosen returns the lines that have input.
 func (f creditForm) chosen() []int {
 	var out []int
 	for n := range f.Quantities {
@@ -43,7 +42,7 @@ func (f creditForm) chosen() []int {
 	return out
 }
 
-// json is the credit note that the API would have been sent.
+// json returns the equivalent API request.
 func (f creditForm) json(invoiceID string) []byte {
 	var out jsonObject
 	out.addText("invoice_id", invoiceID)
@@ -60,7 +59,7 @@ func (f creditForm) json(invoiceID string) []byte {
 			item.addNumber("net_amount", f.Amounts[position])
 			items = append(items, item.encoded())
 		}
-		if len(items) > 0 { // the domain says that a partial credit note needs some
+		if len(items) > 0 { // package invoice reports that a partial credit note needs lines
 			out.addRaw("items", jsonArray(items))
 		}
 	}
@@ -70,7 +69,7 @@ func (f creditForm) json(invoiceID string) []byte {
 // credits is the API's decoder of credit notes.
 var credits = strictjson.For[api.CreditNoteRequest]() //nolint:gochecknoglobals // a plan of a type, read only
 
-// credit reads the form as the API reads a credit note, against the invoice and its live credits.
+// credit validates the form like an API request, against the invoice and its live credit notes.
 func (f creditForm) credit(invoiceID string, draft *api.Draft, live []invoice.Credit) (api.CreditNoteRequest, invoice.Credit, api.Faults, error) {
 	body, err := strictjson.Parse(f.json(invoiceID))
 	if err != nil {
@@ -81,7 +80,7 @@ func (f creditForm) credit(invoiceID string, draft *api.Draft, live []invoice.Cr
 	return request, credit, f.placed(faults), nil
 }
 
-// placed are faults by the line of the invoice instead of the place among the chosen ones.
+// placed returns the faults by the line of the invoice instead of the position among the selected lines.
 func (f creditForm) placed(faults api.Faults) api.Faults {
 	chosen := f.chosen()
 	out := api.Faults{}
@@ -97,7 +96,7 @@ func (f creditForm) placed(faults api.Faults) api.Faults {
 	return out
 }
 
-// creditFormPage is what the form of a credit note shows.
+// creditFormPage is the view model of the form of a credit note.
 type creditFormPage struct {
 	ID, InvoiceNumber, Currency string
 	Form                        creditForm
@@ -107,13 +106,13 @@ type creditFormPage struct {
 	Notes                       map[string]fieldNotes
 	Faults                      []string
 	Sums                        creditSums
-	// Refused tells that it was tried to save it.
+	// Refused reports that saving the form failed.
 	Refused bool
-	// Nothing tells that nothing is left.
+	// Nothing reports that the invoice is fully credited.
 	Nothing bool
 }
 
-// Date tells that the browser's own control can show the date.
+// Date reports whether the browser's own control can show the date.
 func (p creditFormPage) Date() bool { return len(p.Notes["issue_date"].Faults) == 0 }
 
 // creditLine is one line of the invoice in the form.
@@ -126,16 +125,17 @@ type creditLine struct {
 	LineNotes, QuantityNotes, AmountNotes fieldNotes
 }
 
-// creditSums is what the server makes of a credit note as it stands in the form.
+// creditSums holds the calculated amounts of a credit note.
 type creditSums struct {
-	// Total is what it would take with tax, Left what would be left of the invoice; "" when there are faults.
+	// Total is the credited amount with tax, and Left the amount that remains on the invoice. Both are "" when the form has
+	// faults.
 	Total, Left, Currency string
 }
 
-// The paths of the form's own fields, in their order.
+// creditFields lists the paths of the form's own fields, in their order.
 var creditFields = []string{"invoice_id", "credit_note_number", "issue_date", "reason", "kind", "items"} //nolint:gochecknoglobals // a constant list
 
-// credited reads an invoice with its live credits, once there is room for its page.
+// creditedInvoice reads an invoice with its live credit notes, after acquiring the resources for its page.
 func (req *request) creditedInvoice(id store.ID) (store.Invoice, []invoice.Credit, error) {
 	if err := req.acquireForInvoice(id); err != nil {
 		return store.Invoice{}, nil, err
@@ -143,7 +143,7 @@ func (req *request) creditedInvoice(id store.ID) (store.Invoice, []invoice.Credi
 	return req.session.Tenant.CreditedInvoice(req.r.Context(), id)
 }
 
-// remaining is an invoice with what is left of it.
+// remaining reads an invoice and calculates what can still be credited.
 func (req *request) remaining(id store.ID) (store.Invoice, invoice.Remaining, error) {
 	found, live, err := req.creditedInvoice(id)
 	if err != nil {
@@ -199,7 +199,7 @@ func (req *request) answerCredit(status int, found store.Invoice, remaining invo
 	return req.page(status, "credit_form", pageData{Title: title, Section: "credits", Body: p})
 }
 
-// createCredit stores what was typed as a credit note of its invoice.
+// createCredit creates a credit note from the form.
 func (req *request) createCredit() error {
 	id, err := req.id("invoice")
 	if err != nil {
@@ -241,13 +241,13 @@ func (req *request) createCredit() error {
 	return req.redirect(withFlash("/credit-notes/"+created.ID.String(), "good.credited"))
 }
 
-// creditCheck is what is said of a credit note while somebody types.
+// creditCheck is the feedback on the form of a credit note while the user types.
 type creditCheck struct {
 	Sums  creditSums
 	Notes []fieldNotes
 }
 
-// checkCredit says what the server makes of what was typed; nothing is stored.
+// checkCredit answers with the feedback on a form. It stores nothing.
 func (req *request) checkCredit() error {
 	id, err := req.id("invoice")
 	if err != nil {
@@ -258,7 +258,7 @@ func (req *request) checkCredit() error {
 		return err
 	}
 	form := readCreditForm(req.form, len(found.Draft.Items))
-	// Number, date and reason are not there yet while somebody chooses lines, and say nothing about the amounts.
+	// Number, date and reason do not affect the amounts and may still be empty while the user selects lines.
 	asked := form
 	asked.Number, asked.IssueDate, asked.Reason = "-", "2000-01-01", "-"
 	_, credit, faults, err := asked.credit(id.String(), &found.Draft, live)

@@ -21,31 +21,32 @@ func creditRoutes() []route {
 	}
 }
 
-// creditsPage is what the list of credit notes shows.
+// creditsPage is the view model of the list of credit notes.
 type creditsPage struct {
 	Rows    live
 	Filters creditFilters
-	// Of is the number of the invoice whose credit notes are shown, "" for all; Invoice is its identifier.
+	// Of is the number, and Invoice the identifier, of the invoice whose credit notes are shown. Both are "" for all
+	// invoices.
 	Of, Invoice string
 }
 
-// creditFilters are the filters of the list as they stand in the address.
+// creditFilters holds the filters of the list.
 type creditFilters struct {
 	Search string
-	// State is live or void, "" for any.
+	// State is live or void, or "" for all.
 	State string
 }
 
-// Active tells whether anything is filtered.
+// Active reports whether any filter is set.
 func (f creditFilters) Active() bool { return f != creditFilters{} }
 
-// States are the states that can be chosen.
+// States returns the states that can be selected.
 func (creditFilters) States() []string { return creditStates }
 
-// creditStates are the states of a credit note in the order in which they are shown.
+// creditStates lists the states of a credit note in display order.
 var creditStates = []string{"live", "void"} //nolint:gochecknoglobals // a constant list
 
-// creditFilters reads the filters. What is no choice is left out: an address may be typed.
+// creditFilters reads the filters from the query. It ignores invalid values, because people may type an address.
 func (req *request) creditFilters() creditFilters {
 	query := req.r.URL.Query()
 	f := creditFilters{Search: req.search()}
@@ -55,7 +56,7 @@ func (req *request) creditFilters() creditFilters {
 	return f
 }
 
-// search is what the store is asked for the credit notes that pass.
+// search returns the search of the store for these filters.
 func (f creditFilters) search(of store.CreditNoteFilter) store.CreditNoteSearch {
 	out := store.CreditNoteSearch{CreditNoteFilter: of, Text: f.Search}
 	if f.State != "" {
@@ -64,7 +65,7 @@ func (f creditFilters) search(of store.CreditNoteFilter) store.CreditNoteSearch 
 	return out
 }
 
-// creditRows are the rows of the list and where they stand.
+// creditRows is a page of the list.
 type creditRows struct {
 	Rows     []creditRow
 	Paging   paging
@@ -74,14 +75,14 @@ type creditRows struct {
 // creditRow is one credit note in a list.
 type creditRow struct {
 	api.CreditNote
-	// InvoiceNumber is the number of the invoice that is credited.
+	// InvoiceNumber is the number of the credited invoice.
 	InvoiceNumber string
 }
 
-// Total is what is credited, with its thousands apart.
+// Total returns the credited amount with thousands separators.
 func (r creditRow) Total() string { return grouped(string(r.TotalAmount)) }
 
-// Live tells that it counts against its invoice.
+// Live reports whether the credit note counts against its invoice.
 func (r creditRow) Live() bool { return r.VoidedAt == nil }
 
 func (req *request) listCredits() error {
@@ -139,7 +140,7 @@ func (req *request) creditNotes(of store.CreditNoteFilter, filters creditFilters
 	return req.session.Tenant.CreditNotes(req.r.Context(), of, at.Page, at.PerPage)
 }
 
-// creditRows makes the rows of a list, with one query for the numbers of all their invoices.
+// creditRows returns the rows of a list. It reads the numbers of all their invoices in one query.
 func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error) {
 	ids := make([]store.ID, 0, len(notes))
 	for _, n := range notes {
@@ -156,21 +157,21 @@ func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error)
 	return rows, nil
 }
 
-// creditPage is what the page of one credit note shows.
+// creditPage is the view model of one credit note.
 type creditPage struct {
 	creditRow
 	Lines []creditedLine
-	// Left is what is left of the invoice, "" when that is not known.
+	// Left is the amount that remains on the invoice, or "" when it is not known.
 	Left string
 }
 
-// creditedLine is one line that is credited; Net is "" when it cannot be computed, Unit the name of its unit.
+// creditedLine is one credited line. Net is "" when it cannot be calculated, and Unit is the name of its unit.
 type creditedLine struct {
 	api.CreditNoteItem
 	Net, Unit string
 }
 
-// creditPage reads the credit note that the path names, and the invoice that it credits.
+// creditPage reads the credit note that the path identifies and the invoice that it credits.
 func (req *request) creditPage() (creditPage, store.Invoice, error) {
 	id, err := req.id("credit")
 	if err != nil {
@@ -203,7 +204,8 @@ func (req *request) showCredit() error {
 	return req.page(http.StatusOK, "credit", pageData{Title: p.CreditNoteNumber, Section: "credits", Body: p})
 }
 
-// voidCredit voids a credit note, which may be void already: a press on a page that is no longer true asks for nothing else.
+// voidCredit voids a credit note. It succeeds when the credit note is void already, because the page may have been
+// outdated.
 func (req *request) voidCredit() error {
 	id, err := req.id("credit")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"quittance/internal/store"
 )
 
-// deleteDraft deletes a draft in the version that somebody has seen. What cannot be deleted, or is not what was seen, is
-// shown as it is.
+// deleteDraft deletes a draft if it still has the version that the user saw. Otherwise, or when it cannot be deleted, the
+// page shows its current state.
 func (req *request) deleteDraft() error {
 	id, err := req.id("invoice")
 	if err != nil {

@@ -13,39 +13,39 @@ import (
 	"quittance/internal/store"
 )
 
-// deliveryPage is what the page of one delivery shows; all of it is live.
+// deliveryPage is the view model of one delivery. All of it is live.
 type deliveryPage struct {
 	api.Delivery
 	Subscription api.Subscription
 	OccurredAt   time.Time
-	// Attempts are all, newest first.
+	// Attempts are all attempts, newest first.
 	Attempts []attemptRow
-	// Body is the event's body with line breaks, Size the length of the bytes that are sent.
+	// Body is the formatted body of the event, and Size the size of the body that is sent.
 	Body    string
 	Size    int
 	Subject eventSubject
 }
 
-// about is what an event is about.
+// eventSubject is the subject of an event.
 type eventSubject struct {
-	// Invoice and Incoming are identifiers, "" for none.
+	// Invoice and Incoming are identifiers, or "".
 	Invoice, Incoming string
-	// Name is what it is called: the number of the invoice, or the provider's identifier of the purchase document.
+	// Name is the number of the invoice, or the provider's identifier of the purchase document.
 	Name string
 }
 
 // attemptRow is one attempt.
 type attemptRow struct {
 	api.Attempt
-	// Ordinal counts from 1.
+	// Ordinal is the number of the attempt, from 1.
 	Ordinal int
-	// Took is how long it took.
+	// Took is the duration of the attempt.
 	Took string
-	// Arrived tells that the answer was 2xx.
+	// Arrived reports that the response was 2xx.
 	Arrived bool
 }
 
-// How often the page of a delivery asks what is new: while it is on its way, and otherwise.
+// The poll intervals of a delivery's page: while the delivery is pending, and otherwise.
 const (
 	deliveryPollInterval      = time.Second
 	deliveryQuietPollInterval = 10 * time.Second
@@ -63,7 +63,7 @@ func (req *request) showDelivery() error {
 	return req.answerDelivery(http.StatusOK, found, nil)
 }
 
-// answerDelivery answers with the page of a delivery, under a notice or without one.
+// answerDelivery answers with the page of a delivery and an optional notice.
 func (req *request) answerDelivery(status int, found store.DeliveryRecord, flash *notice) error {
 	p, err := req.deliveryPage(found)
 	if err != nil {
@@ -91,7 +91,7 @@ func (req *request) answerDelivery(status int, found store.DeliveryRecord, flash
 	return req.page(status, "delivery", pageData{Title: title, Section: "webhooks", Notice: flash, Body: part})
 }
 
-// deliveryPage reads what belongs to a delivery.
+// deliveryPage reads everything that belongs to a delivery.
 func (req *request) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
 	ctx, tenant := req.r.Context(), req.session.Tenant
 	p := deliveryPage{Delivery: found.Wire()}
@@ -123,7 +123,7 @@ func (req *request) deliveryPage(found store.DeliveryRecord) (deliveryPage, erro
 	return p, err
 }
 
-// aboutOf reads what an event is about.
+// subjectOf reads the subject of an event.
 func subjectOf(event store.Event) (eventSubject, error) {
 	envelope, err := event.Envelope()
 	if err != nil {
@@ -147,10 +147,10 @@ func subjectOf(event store.Event) (eventSubject, error) {
 	return eventSubject{}, nil
 }
 
-// Waiting tells that it is on its way, so that asking for it only ends the wait for the next attempt.
+// Waiting reports that the delivery is pending. Redelivery then only makes its next attempt due now.
 func (p deliveryPage) Waiting() bool { return p.State == api.DeliveryPending }
 
-// redeliver asks for a delivery again: the same event under the same identifier.
+// redeliver redelivers an event under the same identifier.
 func (req *request) redeliver() error {
 	id, err := req.id("delivery")
 	if err != nil {
@@ -170,7 +170,7 @@ func (req *request) redeliver() error {
 	return req.redirect(withFlash("/webhooks/deliveries/"+again.ID.String(), "good.redelivered"))
 }
 
-// downloadEvent answers with the exact bytes that every attempt of a delivery sends, as an attachment.
+// downloadEvent answers with the exact bytes that every attempt sends, as an attachment.
 func (req *request) downloadEvent() error {
 	id, err := req.id("delivery")
 	if err != nil {

@@ -2,10 +2,10 @@ package console
 
 import "quittance/api"
 
-// fact is an optional field that was given: its JSON name and what stands in it.
+// detail is an optional field that has a value, by its JSON name.
 type detail struct{ Name, Value string }
 
-// furtherFacts are the fields of an invoice that few need, as far as they were given.
+// invoiceDetails returns the less common fields of an invoice that have a value.
 func invoiceDetails(d *api.Draft) []detail {
 	rate := ""
 	if d.TaxExchangeRate != nil {
@@ -19,7 +19,7 @@ func invoiceDetails(d *api.Draft) []detail {
 	})
 }
 
-// itemFacts are the same of a line.
+// itemDetails returns the less common fields of a line that have a value.
 func itemDetails(item api.Item) []detail {
 	return nonEmpty([]detail{
 		{"tax_exemption_code", deref(item.TaxExemptionCode)}, {"tax_exemption_reason", deref(item.TaxExemptionReason)},
@@ -27,7 +27,7 @@ func itemDetails(item api.Item) []detail {
 	})
 }
 
-// given are the facts in which something stands.
+// nonEmpty returns the details that have a value.
 func nonEmpty(all []detail) []detail {
 	var out []detail
 	for _, f := range all {

@@ -1,14 +1,14 @@
-// Package console is the pages of the service: what people who write no code see of their invoices, in the same binary
-// and over the same store as the API.
+// Package console serves the web pages on which people who write no code see and manage their invoices. It is part of the
+// same binary as the API and uses the same store.
 //
-// Its invariants: a page shows what is stored and infers nothing, least of all a state; a session's cookie is no bearer
-// token, and the API never looks at cookies; nothing that was stored by others becomes markup, and a retained body leaves
-// only as an attachment; no page asks anything of another host, holds a script or a style of its own, or shows a secret
-// or credential, the signing secret of a new subscription once excepted; everything works without JavaScript, which
-// makes pages live and puts times into the reader's zone.
+// Its invariants: a page shows what is stored and infers nothing, least of all a state; a session cookie is not a bearer
+// token, and the API never reads cookies; nothing that others stored becomes markup, and a retained body leaves only as an
+// attachment; no page loads anything from another host or has inline scripts or styles; no page shows a secret or
+// credential, except the signing secret of a new subscription, once; everything works without JavaScript, which only
+// refreshes live parts and converts times to the reader's time zone.
 //
-// Start reading at [New] and [Console.Serve], then routes in routes.go. A page is one Go file, with its routes, its
-// handlers and what it shows, and one file in templates that defines "content"; its words stand in messages/en.json.
-// Handlers get a *visit and return an error (errors.go); they answer with [visit.page], or with [visit.redirect] after
-// something was done. A part of a page that moves is a fragment (live.go).
+// Start reading at [New] and [Console.Serve], then the routes in routes.go. Each page has one Go file with its routes,
+// handlers and view model, and one template file that defines "content". All markup is in the templates, and all texts are
+// in messages/en.json. Handlers are methods of *request and return an error (errors.go). They answer with [request.page],
+// or with [request.redirect] after a change. A live part of a page is a fragment that the browser polls (live.go).
 package console

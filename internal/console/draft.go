@@ -27,10 +27,10 @@ func draftRoutes() []route {
 	}
 }
 
-// The form of a new draft goes to newPath; what stands in any form is looked at by checkPath.
+// newPath is the page of a new draft and the target of its form.
 const newPath = "/invoices/new"
 
-// newDraft shows an empty form.
+// newDraft shows the form of a new draft.
 func (req *request) newDraft() error {
 	form := draftForm{Fields: map[string]string{"issue_date": req.today().Format(time.DateOnly)}, Items: []map[string]string{{}}}
 	checked, err := req.check(form)
@@ -41,10 +41,10 @@ func (req *request) newDraft() error {
 	return req.answerDraft(http.StatusOK, checked, draftPage{Action: newPath, Back: "/invoices"}, focus{Path: "invoice_number"}, nil)
 }
 
-// today is the date, in UTC.
+// today returns the current date in UTC.
 func (req *request) today() time.Time { return req.Now().UTC().Truncate(24 * time.Hour) }
 
-// duplicateDraft shows the form of a new draft with what stands in another one.
+// duplicateDraft shows the form of a new draft, filled with a copy of an invoice.
 func (req *request) duplicateDraft() error {
 	found, err := req.invoiceOfPath("invoice")
 	if err != nil {
@@ -64,7 +64,7 @@ func (req *request) duplicateDraft() error {
 	return req.answerDraft(http.StatusOK, checked, p, focus{Path: "invoice_number"}, nil)
 }
 
-// named is the invoice that a parameter of the path names.
+// invoiceOfPath reads the invoice that a path parameter identifies.
 func (req *request) invoiceOfPath(parameter string) (store.Invoice, error) {
 	id, err := req.id(parameter)
 	if err != nil {
@@ -76,7 +76,7 @@ func (req *request) invoiceOfPath(parameter string) (store.Invoice, error) {
 	return req.session.Tenant.Invoice(req.r.Context(), id)
 }
 
-// createDraft stores what was typed as a new draft, or does what a button of the form does.
+// createDraft creates a draft from the form, or executes a button of the form.
 func (req *request) createDraft() error {
 	form := readDraftForm(req.form)
 	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("of"), ShowMissing: req.form.Get("told") != ""}
@@ -97,7 +97,7 @@ func (req *request) createDraft() error {
 	return req.redirect(withFlash("/invoices/"+created.ID.String(), "good.created"))
 }
 
-// editDraft shows the form of a draft, or of an invoice that the provider has rejected.
+// editDraft shows the form of a draft or of a rejected invoice.
 func (req *request) editDraft() error {
 	id, err := req.id("invoice")
 	if err != nil {
@@ -123,22 +123,22 @@ func (req *request) editDraft() error {
 	return req.answerDraft(http.StatusOK, checked, p, focus{}, nil)
 }
 
-// editable tells whether the API's PATCH would change an invoice.
+// editable reports whether the API's PATCH would accept a change of the invoice.
 func editable(found store.Invoice, live []invoice.Credit) bool {
 	return len(live) == 0 && (found.Submission == nil || found.Submission.Correctable())
 }
 
-// editPage is the page of an edit, of the version that was read.
+// editPage returns the view model for editing a version of an invoice.
 func editPage(found store.Invoice, version int64) draftPage {
 	path := "/invoices/" + found.ID.String()
 	return draftPage{Action: path + "/edit", Back: path, Saved: deref(found.Draft.InvoiceNumber), Version: version, Rejected: api.Outcome(outcomeOf(found)).Rejected()}
 }
 
-// errFaults says that a form has faults.
+// errFormFaults reports that a form has faults.
 var errFormFaults = errors.New("form has faults")
 
-// changeDraft stores what was typed in place of what was read, under the rules of the API's PATCH with If-Match, or does
-// what a button of the form does. Whatever comes of it, what was typed stays in the form.
+// changeDraft updates a draft under the rules of the API's PATCH with If-Match, or executes a button of the form. The input
+// stays in the form in every case.
 func (req *request) changeDraft() error {
 	found, err := req.invoiceOfPath("invoice")
 	if err != nil {
@@ -146,7 +146,7 @@ func (req *request) changeDraft() error {
 	}
 	version, err := strconv.ParseInt(req.form.Get("version"), 10, 64)
 	if err != nil {
-		version = 0 // none has it
+		version = 0 // no invoice has this version
 	}
 	form := readDraftForm(req.form)
 	p := editPage(found, version)
@@ -180,9 +180,9 @@ func (req *request) changeDraft() error {
 	return err
 }
 
-// answerStale answers an edit of a version that is no longer the current one: nothing was stored, the page says in which
-// fields what is stored differs, and only a second, deliberate press replaces it. When the invoice can be changed no more,
-// what was typed can become a new draft.
+// answerStale answers an edit of an outdated version. Nothing was stored. The page lists the fields in which the stored
+// invoice differs, and sending the form again overwrites them. If the invoice can no longer be changed, the input can
+// become a new draft.
 func (req *request) answerStale(checked checkedForm, id store.ID) error {
 	found, live, err := req.creditedInvoice(id)
 	if err != nil {
@@ -201,7 +201,7 @@ func (req *request) answerStale(checked checkedForm, id store.ID) error {
 	return req.answerDraft(http.StatusConflict, checked, p, focus{}, nil)
 }
 
-// differences are the paths in which two forms differ, in the order of the form.
+// differences returns the paths of the fields in which two forms differ, in the order of the form.
 func (f draftForm) differences(other draftForm) []string {
 	var paths []string
 	compare := func(specs []fieldSpec, prefix string, mine, theirs map[string]string) {
@@ -224,7 +224,7 @@ func (f draftForm) differences(other draftForm) []string {
 	return paths
 }
 
-// answerFaults answers what was typed with what is wrong with it.
+// answerFaults answers with the form and its faults.
 func (req *request) answerFaults(checked checkedForm, p draftPage) error {
 	p.ShowMissing = true
 	first := focus{}
@@ -234,7 +234,7 @@ func (req *request) answerFaults(checked checkedForm, p draftPage) error {
 	return req.answerDraft(http.StatusUnprocessableEntity, checked, p, first, nil)
 }
 
-// answerAct answers a button of the form that saves nothing.
+// answerButton answers a button of the form that saves nothing.
 func (req *request) answerButton(form draftForm, p draftPage, at focus) error {
 	checked, err := req.check(form)
 	if err != nil {
@@ -271,22 +271,22 @@ func (req *request) answerDraft(status int, checked checkedForm, p draftPage, at
 	return req.page(status, "draft", pageData{Title: title, Section: "invoices", Notice: flash, Body: p})
 }
 
-// part answers with a template of a page alone.
+// part answers with one template of a page's file.
 func (req *request) part(page, name string, data any) error {
 	return req.render(http.StatusOK, page, name, data)
 }
 
-// maxNoted is how many lines of a draft are told about while somebody types; the totals are those of all.
+// maxAnnotatedLines is the number of lines that get notes while the user types. The totals cover all lines.
 const maxAnnotatedLines = 100
 
-// checkPage is what is said of a form while somebody types.
+// checkPage is the feedback on a form while the user types.
 type checkPage struct {
 	Sums  draftSums
 	Notes []fieldNotes
 	Lines []formLine
 }
 
-// checkDraft says what the server makes of what was typed; nothing is stored.
+// checkDraft answers with the feedback on a form. It stores nothing.
 func (req *request) checkDraft() error {
 	checked, err := req.check(readDraftForm(req.form))
 	if err != nil {

@@ -15,29 +15,29 @@ import (
 	"quittance/internal/strictjson"
 )
 
-// fieldKind is how a field of a form is typed.
+// fieldKind is the kind of input that a field takes.
 type fieldKind int
 
 const (
 	textField      fieldKind = iota
-	multilineField           // a text that may have several lines
-	numberField              // a decimal, kept digit for digit
+	multilineField           // text of several lines
+	numberField              // decimal, kept digit for digit
 	dateField                // YYYY-MM-DD
 	timeField                // HH:MM
 )
 
-// fieldSpec is one field of a draft's form. A test compares the tables with the types of package api.
+// fieldSpec describes one field of a draft's form. A test compares the tables with the types of package api.
 type fieldSpec struct {
 	// name is the JSON name.
 	name string
 	kind fieldKind
-	// codes is the code list to choose from, "" for none.
+	// codes is the name of the code list to choose from, or "".
 	codes string
-	// required fields are needed by a draft, optional ones not even by a submission.
+	// required reports that a draft needs the field, and optional that not even a submission needs it.
 	required, optional bool
 }
 
-// draftFields are the fields of an invoice but its lines.
+// draftFields lists the fields of an invoice, without its lines.
 var draftFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "invoice_number", required: true},
 	{name: "issue_date", kind: dateField, required: true},
@@ -65,7 +65,7 @@ var draftFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "total_amount", kind: numberField, required: true},
 }
 
-// itemFields are the fields of a line.
+// itemFields lists the fields of a line.
 var itemFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "name", required: true},
 	{name: "quantity", kind: numberField, required: true},
@@ -85,20 +85,20 @@ var itemFields = []fieldSpec{ //nolint:gochecknoglobals // a constant table
 	{name: "order_line_reference", optional: true},
 }
 
-// itemPrefix begins the names of a line's fields in the form, which are repeated for each line.
+// itemPrefix is the prefix of the names of a line's fields. They are repeated for each line.
 const itemPrefix = "items."
 
-// maxItems is how many lines a draft has at most (api.Draft).
+// maxItems is the maximum number of lines of a draft (api.Draft).
 const maxItems = 1000
 
-// draftForm is what stands in the form of a draft, as it was typed.
+// draftForm holds the input in the form of a draft.
 type draftForm struct {
-	// Fields and each of Items are texts by JSON name.
+	// Fields and each of Items hold texts by JSON name.
 	Fields map[string]string
 	Items  []map[string]string
 }
 
-// readDraftForm reads what was typed. Lines at the end in which nothing stands are none, the first one excepted.
+// readDraftForm reads the input of a draft's form.
 func readDraftForm(typed url.Values) draftForm {
 	f := draftForm{Fields: map[string]string{}}
 	for _, field := range draftFields {
@@ -108,7 +108,7 @@ func readDraftForm(typed url.Values) draftForm {
 	for _, field := range itemFields {
 		count = max(count, len(typed[itemPrefix+field.name]))
 	}
-	for n := range min(count, maxItems+1) { // one too many is told
+	for n := range min(count, maxItems+1) { // one line too many is reported as a fault
 		item := map[string]string{}
 		for _, field := range itemFields {
 			if values := typed[itemPrefix+field.name]; n < len(values) {
@@ -120,7 +120,7 @@ func readDraftForm(typed url.Values) draftForm {
 	return f
 }
 
-// typed is what somebody typed into the field: a form sends CR LF for every line break.
+// typed returns the input of a field. Browsers send CR LF for each line break.
 func (spec fieldSpec) typed(value string) string {
 	if spec.kind == multilineField {
 		return strings.ReplaceAll(value, "\r\n", "\n")
@@ -128,7 +128,7 @@ func (spec fieldSpec) typed(value string) string {
 	return value
 }
 
-// filled is the form without the lines at the end in which nothing stands, the first one excepted.
+// withoutEmptyLines returns the form without empty lines at the end. It keeps the first line.
 func (f draftForm) withoutEmptyLines() draftForm {
 	for len(f.Items) > 1 && emptyLine(f.Items[len(f.Items)-1]) {
 		f.Items = f.Items[:len(f.Items)-1]
@@ -145,7 +145,7 @@ func emptyLine(item map[string]string) bool {
 	return true
 }
 
-// formOf is the form that shows a draft; decimals stand as they were given.
+// draftFormOf returns the form of a draft. Decimals keep their digits.
 func draftFormOf(d *api.Draft) (draftForm, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -172,7 +172,7 @@ func draftFormOf(d *api.Draft) (draftForm, error) {
 	return f, nil
 }
 
-// typedAs is what somebody types to give a value.
+// typedAs returns the input that stands for a value.
 func typedAs(value strictjson.Value) string {
 	if value.Kind() == '0' {
 		return string(value.Raw())
@@ -180,7 +180,7 @@ func typedAs(value strictjson.Value) string {
 	return value.Text()
 }
 
-// json is the draft that the API would have been sent.
+// json returns the equivalent API request.
 func (f draftForm) json() []byte {
 	var out jsonObject
 	appendFields(&out, draftFields, f.Fields)
@@ -207,7 +207,7 @@ func appendFields(out *jsonObject, fields []fieldSpec, typed map[string]string) 
 // drafts is the API's decoder of drafts.
 var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
 
-// draft reads the form as the API reads a draft, with every fault there is.
+// draft validates the form like an API request and returns all faults.
 func (f draftForm) draft() (api.Draft, api.Faults, error) {
 	body, err := strictjson.Parse(f.withoutEmptyLines().json())
 	if err != nil {
@@ -217,8 +217,8 @@ func (f draftForm) draft() (api.Draft, api.Faults, error) {
 	return draft, faults.With(invoice.Faults(&draft)), nil
 }
 
-// keepBreaks gives texts whose line breaks alone differ their old ones: a form cannot tell LF from CR LF, and what nobody
-// has changed is not to change.
+// restoreLineBreaks restores the stored form of texts that differ only in line breaks, because a form does not distinguish
+// LF from CR LF.
 func restoreLineBreaks(draft, before *api.Draft) {
 	known := map[string]*string{}
 	know := func(text *string) {
@@ -240,8 +240,7 @@ func restoreLineBreaks(draft, before *api.Draft) {
 	}
 }
 
-// The things that the buttons of a form do beside saving it, each with the number of a line after a colon where it needs
-// one.
+// The actions of buttons that do not save the form. Those that concern a line are followed by a colon and its number.
 const (
 	doAdd    = "add"
 	doRemove = "remove"
@@ -252,16 +251,16 @@ const (
 	doKeep = "keep"
 )
 
-// focus is where the form wants to be used next: a field, or a button of a line.
+// focus is the control that gets the focus: a field, or a button of a line.
 type focus struct {
 	// Path is the field's JSON path.
 	Path string
-	// Do and Line name the button.
+	// Do and Line identify the button.
 	Do   string
 	Line int
 }
 
-// act does what a button names; known is false when it is none of these, which means to save.
+// apply executes the action of a button. known is false for any other button, which saves the form.
 func (f *draftForm) apply(button string) (at focus, known bool) {
 	do, number, _ := strings.Cut(button, ":")
 	line, err := strconv.Atoi(number)
@@ -290,7 +289,7 @@ func (f *draftForm) apply(button string) (at focus, known bool) {
 	return focus{}, do == doRemove || do == doUp || do == doDown
 }
 
-// moved is the button that goes on with what was done, or back at an end.
+// moved returns the focus after a line was moved: the same button, or the opposite one at the first or last line.
 func (f *draftForm) moved(do string, line int) focus {
 	switch {
 	case line == 0:
@@ -301,7 +300,7 @@ func (f *draftForm) moved(do string, line int) focus {
 	return focus{Do: do, Line: line}
 }
 
-// takeTotal puts the computed total into the form, if there is one.
+// useCalculatedTotal sets the total to the calculated one, if there is one.
 func (f *draftForm) useCalculatedTotal() {
 	draft, _, err := f.draft()
 	if err != nil {
@@ -312,8 +311,8 @@ func (f *draftForm) useCalculatedTotal() {
 	}
 }
 
-// copied makes the form of a new invoice of that of another: it has no number yet, is issued today, and is due as many days
-// later as the other one was.
+// prepareCopy turns the form of an invoice into that of a new one: without a number, issued today, and with the same
+// payment period.
 func (f *draftForm) prepareCopy(today time.Time) {
 	issued, errIssued := time.Parse(time.DateOnly, f.Fields["issue_date"])
 	due, errDue := time.Parse(time.DateOnly, f.Fields["due_date"])

@@ -10,72 +10,72 @@ import (
 	"quittance/internal/invoice"
 )
 
-// draftPage is what the form of a draft shows.
+// draftPage is the view model of a draft's form.
 type draftPage struct {
-	// Action is where the form goes, Back where somebody goes who saves nothing.
+	// Action is the target of the form, and Back the page to which Cancel leads.
 	Action, Back string
-	// Saved names the invoice that is changed, "" for a new one; Version is the one that was read.
+	// Saved is the number of the stored invoice, or "" for a new one. Version is the version that was read.
 	Saved   string
 	Version int64
-	// Rejected tells that the provider has rejected what is changed.
+	// Rejected reports that the provider rejected the invoice.
 	Rejected bool
-	// Of is the number of the invoice that this one was copied from.
+	// CopyOf is the number of the invoice that this one was copied from, or "".
 	CopyOf string
-	// Stale tells that somebody else has changed it meanwhile, and Differs the fields in which what is stored is not what
-	// was typed.
+	// Stale reports that somebody else has changed the invoice in the meantime. Differs lists the fields in which the
+	// stored invoice differs from the input.
 	Stale   bool
 	Differs []string
-	// Told tells that the fields say what they still need.
+	// ShowMissing reports that fields show what a submission still needs.
 	ShowMissing bool
-	// More tells that the fields of an invoice which few need are shown.
+	// More opens the less common fields of the invoice.
 	More       bool
 	Fields     map[string]*formField
 	Lines      []formLine
 	ItemsNotes fieldNotes
 	Sums       draftSums
-	// Faults are the paths of the fields at fault, in the order of the form.
+	// Faults lists the paths of the fields with faults, in the order of the form.
 	Faults []string
-	// Full tells that there is no room for another line.
+	// AtMaxLines reports that no line can be added.
 	AtMaxLines bool
-	// Acted tells that this form takes the place of another one in the page, about which an answer may still come.
+	// Swapped reports that this form replaces another one in the page. Feedback about the old form may still arrive.
 	Swapped bool
-	// FocusAdd tells that the button which adds a line is to be used next.
+	// FocusAdd sets the focus on the button that adds a line.
 	FocusAdd bool
 }
 
 // formField is one field of a form.
 type formField struct {
 	Notes fieldNotes
-	// Name is the control's, Key the message of its label below "field.".
+	// Name is the name of the control, and Key that of its label below "field.".
 	Name, Key, Value string
-	// Type is that of the input element: text, date or time.
+	// Type is the type of the input element: text, date or time.
 	Type string
-	// Multiline tells that the control is a textarea, and AutoDirection that its text may run in either direction.
+	// Multiline reports that the control is a textarea, and AutoDirection that its text may run in either direction.
 	Multiline, AutoDirection bool
 	Decimal                  bool
-	// List names the code list; Search tells that it is asked for what is typed.
+	// List is the name of the code list. Search reports that the list is searched while the user types.
 	List               string
 	Search             bool
 	Required, Optional bool
 	Focus              bool
 }
 
-// fieldNotes is what is said at a field.
+// fieldNotes is the feedback on a field.
 type fieldNotes struct {
-	// Path is the JSON path of the field, ControlID the identifier of its control, and ID that of the notes.
+	// Path is the JSON path of the field, ControlID the element identifier of its control, and ID that of the notes.
 	Path, ControlID, ID string
 
 	Faults []api.Fault
 	Advice []api.Fault
-	// Missing tells that submission needs it.
+	// Missing reports that a submission needs the field.
 	Missing bool
-	// Comma tells that a number was typed with a comma, which is no decimal point here.
+	// Comma reports that a number contains a comma, which is not a decimal point here.
 	Comma bool
-	// Meaning is the name of the code that was typed.
+	// Meaning is the name of the code in the field.
 	Meaning string
-	// Apart tells that the notes are sent by themselves, to stand in place of the ones in the page.
+	// OutOfBand reports that the notes are sent on their own and replace those in the page.
 	OutOfBand bool
-	// Short tells that there is little room for text.
+	// Short reports that there is little space for text.
 	Short bool
 }
 
@@ -89,56 +89,57 @@ func newNotes(path string, faults []api.Fault) fieldNotes {
 type formLine struct {
 	Number int
 	Fields map[string]*formField
-	// Net is the line's amount, "" when it cannot be computed.
+	// Net is the amount of the line, or "" when it cannot be calculated.
 	Net string
-	// Open tells that the fields which few need are shown.
+	// Open opens the less common fields of the line.
 	Open        bool
 	First, Last bool
-	// Action is where the form goes, Focus the button that is to be used next.
+	// Action is the target of the form, and Focus the button that gets the focus.
 	Action, Focus string
 	OutOfBand     bool
 }
 
-// NoteID is the identifier of the line's amount.
+// NoteID returns the element identifier of the line's amount.
 func (l formLine) NoteID() string { return "net-" + strconv.Itoa(l.Number-1) }
 
-// Index is the place of the line from 0.
+// Index returns the position of the line, from 0.
 func (l formLine) Index() int { return l.Number - 1 }
 
-// draftSums is what the server says of a draft as it stands in the form.
+// draftSums is the feedback on the whole form.
 type draftSums struct {
 	Totals   invoice.Totals
 	Currency string
-	// Gap is the first line that keeps the totals from being computed, from 1; 0 when it is not a line.
+	// IncompleteLine is the first line that prevents calculating the totals, from 1, or 0.
 	IncompleteLine int
-	// Missing and Advice are for submission.
+	// Missing and Advice concern the submission.
 	Missing []string
 	Advice  []advice
-	// Gaps is how much advice there is about the company's profile, which stands on another page.
+	// ProfileAdvice is the number of recommendations about the company's profile, which has its own page.
 	ProfileAdvice int
 	Announcement  string
-	// Heard is the mark of what a screen reader was told, Fresh that it is something else now.
+	// Announcement is a text for screen readers. AnnouncementDigest identifies it, and Announce reports that it has
+	// changed.
 	AnnouncementDigest string
 	Announce           bool
 }
 
-// fewMissing is how many missing fields are listed without being asked for.
+// maxListedMissing is the number of missing fields up to which they are listed without a click.
 const maxListedMissing = 8
 
-// Few tells that what is missing is a short list.
+// Few reports that the list of missing fields is short.
 func (s draftSums) Few() bool { return len(s.Missing) <= maxListedMissing }
 
-// judged is a form with what is to be said of it.
+// checkedForm is a validated form.
 type checkedForm struct {
 	form      draftForm
 	draft     api.Draft
 	faults    api.Faults
 	missing   []string
-	isMissing map[string]bool // missing
+	isMissing map[string]bool
 	advice    api.Faults
 }
 
-// judge checks a form as the API checks a draft.
+// check validates a form like the API.
 func (req *request) check(form draftForm) (checkedForm, error) {
 	draft, faults, err := form.draft()
 	if err != nil {
@@ -151,7 +152,7 @@ func (req *request) check(form draftForm) (checkedForm, error) {
 	return checked, nil
 }
 
-// typed leaves the faults of what was typed: while somebody types, what is not there yet is no fault.
+// dropMissing removes the faults of empty fields, which are not faults while the user types.
 func (checked *checkedForm) dropMissing() {
 	kept := api.Faults{}
 	for path, faults := range checked.faults {
@@ -164,7 +165,7 @@ func (checked *checkedForm) dropMissing() {
 	checked.faults = kept
 }
 
-// notes are what is to be said at a field; told tells whether what is missing is said, too.
+// notes returns the feedback on a field. showMissing includes whether a submission needs it.
 func (checked *checkedForm) notes(path string, showMissing bool) fieldNotes {
 	n := newNotes(path, checked.faults[path])
 	n.Advice = checked.advice[path]
@@ -172,7 +173,7 @@ func (checked *checkedForm) notes(path string, showMissing bool) fieldNotes {
 	return n
 }
 
-// field makes a field of the form.
+// field returns a field of the form.
 func (checked *checkedForm) field(spec fieldSpec, path, name, value string, showMissing bool) *formField {
 	f := &formField{Notes: checked.notes(path, showMissing), Name: name, Key: spec.name, Value: value, Type: "text", List: spec.codes, Search: spec.codes == unitCodes,
 		Decimal: spec.kind == numberField, Required: spec.required, Optional: spec.optional}
@@ -180,7 +181,7 @@ func (checked *checkedForm) field(spec fieldSpec, path, name, value string, show
 	if spec.codes != "" && value != "" {
 		f.Notes.Meaning = codeLists[spec.codes].name(value)
 	}
-	// The browser's own control shows nothing of what is no date, so that what was typed would be lost.
+	// The browser's own control does not show an invalid date, so the input would be lost.
 	switch {
 	case spec.kind == multilineField:
 		f.Multiline = true
@@ -194,7 +195,7 @@ func (checked *checkedForm) field(spec fieldSpec, path, name, value string, show
 	return f
 }
 
-// fields makes the fields of a table.
+// fields returns the fields of a table.
 func (checked *checkedForm) fields(specs []fieldSpec, prefix, names string, typed map[string]string, showMissing bool) map[string]*formField {
 	out := make(map[string]*formField, len(specs))
 	for _, spec := range specs {
@@ -203,7 +204,7 @@ func (checked *checkedForm) fields(specs []fieldSpec, prefix, names string, type
 	return out
 }
 
-// lines makes the lines of the form.
+// lines returns the lines of the form.
 func (checked *checkedForm) lines(showMissing bool) []formLine {
 	out := make([]formLine, len(checked.form.Items))
 	for n, item := range checked.form.Items {
@@ -218,13 +219,13 @@ func (checked *checkedForm) lines(showMissing bool) []formLine {
 	return out
 }
 
-// mainDraftFields is how many of draftFields, the last one aside, every form shows.
+// mainDraftFields is the number of draftFields that are always visible, besides the last one.
 const mainDraftFields = 13
 
-// mainItemFields is how many of itemFields every line shows.
+// mainItemFields is the number of itemFields that are always visible.
 const mainItemFields = 6
 
-// net is the amount of a line by the rules of the whole: that of a draft with this line alone.
+// lineNet returns the amount of a line: that of a draft with this line alone.
 func (checked *checkedForm) lineNet(line int) string {
 	if line >= len(checked.draft.Items) {
 		return ""
@@ -236,7 +237,7 @@ func (checked *checkedForm) lineNet(line int) string {
 	return ""
 }
 
-// sums adds the form up.
+// sums calculates the totals and the feedback on the whole form.
 func (req *request) sums(checked *checkedForm) (draftSums, error) {
 	s := draftSums{Totals: invoice.Compute(&checked.draft), Currency: deref(checked.draft.Currency), Missing: checked.missing}
 	for _, path := range slices.Sorted(maps.Keys(checked.advice)) {
@@ -264,7 +265,7 @@ func (req *request) sums(checked *checkedForm) (draftSums, error) {
 	return s, err
 }
 
-// show makes the page of a judged form.
+// buildDraftPage returns the view model of a validated form.
 func (req *request) buildDraftPage(checked *checkedForm, p draftPage, at focus) (draftPage, error) {
 	p.Fields = checked.fields(draftFields, "", "", checked.form.Fields, p.ShowMissing)
 	for _, spec := range draftFields[mainDraftFields : len(draftFields)-1] {
@@ -286,7 +287,7 @@ func (req *request) buildDraftPage(checked *checkedForm, p draftPage, at focus) 
 	return p, nil
 }
 
-// order is the paths at fault in the order of the form.
+// faultPaths returns the paths with faults, in the order of the form.
 func (checked *checkedForm) faultPaths() []string {
 	var out []string
 	add := func(path string) {
@@ -294,7 +295,7 @@ func (checked *checkedForm) faultPaths() []string {
 			out = append(out, path)
 		}
 	}
-	last := len(draftFields) - 1 // the total, which stands below the lines
+	last := len(draftFields) - 1 // the total, which is below the lines
 	for _, spec := range draftFields[:last] {
 		add(spec.name)
 	}
@@ -308,7 +309,7 @@ func (checked *checkedForm) faultPaths() []string {
 	return out
 }
 
-// focus marks what is to be used next.
+// focus sets the focus.
 func (p *draftPage) focus(at focus) {
 	if at.Do != "" {
 		if p.FocusAdd = at.Line < 0 || at.Line >= len(p.Lines); !p.FocusAdd {

@@ -15,8 +15,8 @@ import (
 	"quittance/internal/store"
 )
 
-// problem is a refusal that has a page of its own: its words are error.WORDS.title and error.WORDS.text in the messages;
-// without words, those of its status.
+// problem is an error with a page of its own. Its texts are error.KEY.title and error.KEY.text in the messages, where KEY
+// is messageKey or, if that is empty, the status.
 type problem struct {
 	status     int
 	messageKey string
@@ -26,14 +26,14 @@ type problem struct {
 func (p *problem) Error() string { return http.StatusText(p.status) }
 func (p *problem) Unwrap() error { return p.cause }
 
-// problemPage is what the page of a problem shows. Nothing about the cause is in it.
+// problemPage is the view model of an error page. It contains nothing about the cause.
 type problemPage struct {
 	Status     int
 	MessageKey string
 	RequestID  string
 }
 
-// fail answers with the page of a failure. It returns the failures that are ours, for the log.
+// answerError answers with the page of an error. It returns internal errors, for the log.
 func (req *request) answerError(err error) error {
 	p := problemOf(err)
 	if limited, ok := errors.AsType[*account.LimitedError](err); ok {
@@ -45,7 +45,7 @@ func (req *request) answerError(err error) error {
 	words := cmp.Or(p.messageKey, strconv.Itoa(p.status))
 	title := req.pages.messages.textOr("error."+words+".title", http.StatusText(p.status))
 	shownErr := req.page(p.status, "error", pageData{Title: title, Body: problemPage{Status: p.status, MessageKey: words, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
-	if shownErr != nil { // the layout itself fails: then without it
+	if shownErr != nil { // the layout itself is broken
 		shownErr = errors.Join(shownErr, req.send(http.StatusInternalServerError, "text/plain; charset=utf-8",
 			bytes.NewBufferString(http.StatusText(http.StatusInternalServerError)+"\n")))
 	}
@@ -55,7 +55,7 @@ func (req *request) answerError(err error) error {
 	return errors.Join(err, shownErr)
 }
 
-// problemOf maps what the packages below return to what a person is told.
+// problemOf maps the errors of other packages to a problem.
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p

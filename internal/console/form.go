@@ -16,29 +16,29 @@ import (
 	"quittance/internal/fairlimit"
 )
 
-// Forms are read into the JSON that the API would have been sent, and checked by the API's own decoder: a rule stands
-// once. A field that is left empty is absent, as in that JSON.
+// A form is converted to the JSON of the equivalent API request and validated by the API's decoder, so that each rule
+// exists once. An empty field is absent from the JSON.
 
-// maxFormFields bounds the fields of a form: a thousand lines of a draft, and what stands above them.
+// maxFormFields bounds the fields of a form: a thousand lines of a draft and the fields above them.
 const maxFormFields = 18_000
 
-// largeForm is how much more than MaxBody a large form may have: escapes make three bytes of one.
+// largeFormFactor is the ratio of the largest form to MaxBody: percent-encoding turns one byte into three.
 const largeFormFactor = 4
 
-// errForm says that a form could not be read.
+// errForm reports that a form could not be read.
 var errForm = errors.New("form")
 
-// The bounds of forms that are not large: what the largest page of check boxes sends, with room to spare.
+// The bounds of forms that are not large. The largest page of check boxes stays well below them.
 const (
 	maxSmallForm       = 64 << 10
 	maxSmallFormFields = 1_000
 )
 
-// formType is the one media type that forms are sent in.
+// formType is the only accepted media type of forms.
 const formType = "application/x-www-form-urlencoded"
 
-// readForm reads the form of a POST into v.form, within the bounds of its route. Nothing else has a body that is read. What
-// a browser sends as multipart/form-data is refused: no form here has files.
+// readForm reads the form of a POST into req.form, within the bounds of its route. It rejects multipart/form-data, because
+// no form uploads files. Other requests have no body that is read.
 func (req *request) readForm(rt *route) error {
 	if req.r.Method != http.MethodPost {
 		return nil
@@ -50,13 +50,13 @@ func (req *request) readForm(rt *route) error {
 	if err := req.readFields(most, fields); err != nil {
 		return err
 	}
-	if rt.large && !validUTF8(req.form) { // it becomes JSON
+	if rt.large && !validUTF8(req.form) { // it is converted to JSON
 		return &problem{status: http.StatusBadRequest, cause: errForm}
 	}
 	return nil
 }
 
-// readFields reads a form of at most so many bytes and fields.
+// readFields reads a form with at most the given numbers of bytes and fields.
 func (req *request) readFields(most int64, fields int) error {
 	if req.r.ContentLength != 0 {
 		if mediaType, _, err := mime.ParseMediaType(req.r.Header.Get("Content-Type")); err != nil || mediaType != formType {
@@ -70,10 +70,10 @@ func (req *request) readFields(most int64, fields int) error {
 	if errors.Is(err, fairlimit.ErrFull) {
 		return err
 	}
-	if err != nil { // the client broke off, or was too slow
+	if err != nil { // the client disconnected or was too slow
 		return &problem{status: http.StatusBadRequest, cause: fmt.Errorf("%w: %w", errForm, err)}
 	}
-	if req.session.Tenant != nil { // nobody else has a page made of it
+	if req.session.Tenant != nil { // others get no page that is made of the form
 		if err := req.acquireLargePage(0, len(body), formFactor); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (req *request) readFields(most int64, fields int) error {
 	return nil
 }
 
-// unicode tells whether a form is UTF-8, as browsers send it.
+// validUTF8 reports whether a form is valid UTF-8.
 func validUTF8(form url.Values) bool {
 	for name, values := range form {
 		if !utf8.ValidString(name) || slices.ContainsFunc(values, func(value string) bool { return !utf8.ValidString(value) }) {
@@ -94,10 +94,10 @@ func validUTF8(form url.Values) bool {
 	return true
 }
 
-// errFields says that a form has too many fields.
+// errFields reports that a form has too many fields.
 var errFields = errors.New("fields")
 
-// parseFields reads a form's text of at most so many fields (WHATWG URL, section 5.1).
+// parseFields parses a form with at most the given number of fields (WHATWG URL, section 5.1).
 func parseFields(text string, most int) (url.Values, error) {
 	if strings.Count(text, "&") >= most {
 		return nil, fmt.Errorf("%w: more than %d fields", errFields, most)
@@ -118,10 +118,10 @@ func parseFields(text string, most int) (url.Values, error) {
 	return form, nil
 }
 
-// jsonObject writes an object member by member, leaving out what is empty.
+// jsonObject builds a JSON object member by member and leaves out empty values.
 type jsonObject struct{ out []byte }
 
-// raw adds a member whose value is JSON already.
+// addRaw adds a member whose value is JSON.
 func (object *jsonObject) addRaw(name string, value []byte) {
 	separator := byte(',')
 	if len(object.out) == 0 {
@@ -132,15 +132,15 @@ func (object *jsonObject) addRaw(name string, value []byte) {
 	object.out = append(object.out, value...)
 }
 
-// words adds a text as it was typed, none when nothing was.
+// addText adds a text, unless it is empty.
 func (object *jsonObject) addText(name, typed string) {
 	if typed != "" {
 		object.addRaw(name, quoted(typed))
 	}
 }
 
-// number adds a decimal digit for digit, none when nothing was typed. What is no number stays a text, so that the decoder
-// says what is wrong with it.
+// addNumber adds a decimal digit for digit, unless it is empty. Invalid input stays a text, so that the decoder reports
+// what is wrong with it.
 func (object *jsonObject) addNumber(name, typed string) {
 	trimmed := strings.TrimSpace(typed)
 	if trimmed == "" {
@@ -153,7 +153,7 @@ func (object *jsonObject) addNumber(name, typed string) {
 	object.addRaw(name, quoted(typed))
 }
 
-// bytes is the object.
+// encoded returns the object.
 func (object *jsonObject) encoded() []byte {
 	if len(object.out) == 0 {
 		return []byte("{}")
@@ -161,7 +161,7 @@ func (object *jsonObject) encoded() []byte {
 	return append(object.out, '}')
 }
 
-// quoted is a text as JSON; large forms were found to be UTF-8.
+// quoted returns a text as JSON. Large forms are known to be UTF-8.
 func quoted(text string) []byte {
 	out, err := jsontext.AppendQuote(nil, text)
 	if err != nil {
@@ -170,7 +170,7 @@ func quoted(text string) []byte {
 	return out
 }
 
-// jsonArray joins values.
+// jsonArray returns an array of JSON values.
 func jsonArray(values [][]byte) []byte {
 	out := []byte{'['}
 	for n, value := range values {
@@ -182,27 +182,28 @@ func jsonArray(values [][]byte) []byte {
 	return append(out, ']')
 }
 
-// keptPage repeats a form whose session has ended, so that nothing is lost that was typed.
+// preservedFormPage repeats a submitted form whose session has ended, so that the input is not lost.
 type preservedFormPage struct {
 	Action string
 	Fields []preservedField
 }
 
-// keptField is one field of it.
+// preservedField is one of its fields.
 type preservedField struct{ Name, Value string }
 
-// The bounds of a form that is kept across a login, and how much of it costs as much as a request: everybody may send one.
+// The bounds of a form that is preserved across a login, and how many fields count as one request: anybody may send such a
+// form.
 const (
 	maxPreservedForm          = 128 << 10
 	maxPreservedFields        = 2_500
 	preservedFieldsPerRequest = 250
 )
 
-// keep answers a form of somebody who is no longer logged in: with what was typed, for the time after the next login. It
-// reads nothing of anybody's. What is too large for that is still in the browser, behind its button to go back.
+// preserveForm answers the form of a user who is no longer logged in with a page that contains the input, to be sent again
+// after the next login. It reads no stored data. The browser can still go back to a form that is too large for this.
 func (req *request) preserveForm() error {
 	if req.isFragment() {
-		req.w.Header().Set("HX-Reswap", "none") // the part for the totals says it
+		req.w.Header().Set("HX-Reswap", "none") // the part with the totals shows the message
 		return req.part("preserved", "logged-out", nil)
 	}
 	err := req.readFields(min(maxPreservedForm, largeFormFactor*req.MaxBody), maxPreservedFields)

@@ -19,27 +19,27 @@ func incomingRoutes() []route {
 	}
 }
 
-// incomingPace is how often the pages of incoming e-invoices ask what is new.
+// incomingPollInterval is the poll interval of the pages of incoming e-invoices.
 const incomingPollInterval = 5 * time.Second
 
-// incomingPage is what the list of incoming e-invoices shows.
+// incomingPage is the view model of the list of incoming e-invoices.
 type incomingPage struct {
 	Search string
 	Rows   live
 }
 
-// incomingRows are the rows and where they stand.
+// incomingRows is a page of the list.
 type incomingRows struct {
 	Rows     []incomingRow
 	Paging   paging
 	Filtered bool
 }
 
-// incomingRow is one incoming e-invoice in the list, in its latest revision.
+// incomingRow is the latest revision of an incoming e-invoice.
 type incomingRow struct {
 	api.IncomingInvoice
 	Total string
-	// Told is how the systems of the company were told.
+	// Webhooks summarizes the webhook deliveries.
 	Webhooks store.NotificationSummary
 }
 
@@ -79,7 +79,7 @@ func (req *request) listIncoming() error {
 	return req.page(http.StatusOK, "incoming", pageData{Title: title, Section: "incoming", Body: incomingPage{Search: search, Rows: part}})
 }
 
-// incomingRows makes the rows of a page: one query for the deliveries of all of them.
+// incomingRows returns the rows of a page. It reads the deliveries of all of them in one query.
 func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, error) {
 	ids := make([]store.ID, len(invoices))
 	for n, i := range invoices {
@@ -99,35 +99,35 @@ func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, erro
 	return rows, nil
 }
 
-// incomingInvoicePage is what the page of one incoming e-invoice shows; all of it is live.
+// incomingInvoicePage is the view model of one incoming e-invoice. All of it is live.
 type incomingInvoicePage struct {
 	api.IncomingInvoice
-	// Revisions are the newest, newest first.
+	// Revisions are the newest revisions, newest first.
 	Revisions []revisionRow
-	// Older is how many older ones there are.
+	// Older is the number of older revisions.
 	Older  int
 	Events []eventRow
 }
 
-// revisionRow is one revision with what it changed.
+// revisionRow is one revision and its changes.
 type revisionRow struct {
 	api.IncomingRevision
-	// Size is that of the document in bytes, "" when it is not known.
+	// Size is the size of the document in bytes, or "" when it is not known.
 	Size    string
 	Changes []changedValue
-	// First tells that there is none before it, Known that the one before it is at hand.
+	// First reports that this is the first revision, and Known that the previous one was read.
 	First, Known bool
-	// SameDocument tells that the document is to the byte the one of the revision before.
+	// SameDocument reports that the document has the same bytes as in the previous revision.
 	SameDocument bool
 }
 
-// changedValue is a value that differs from the one of the revision before, "" for none.
+// changedValue is a value that differs from the previous revision. It is "" when absent.
 type changedValue struct {
-	// Field is its JSON name.
+	// Field is the JSON name.
 	Field, Before, After string
 }
 
-// maxRevisions is how many revisions a page shows, the newest.
+// maxRevisions is the number of revisions on a page.
 const maxRevisions = 100
 
 func (req *request) showIncoming() error {
@@ -161,12 +161,12 @@ func (req *request) showIncoming() error {
 	return req.page(http.StatusOK, "incoming-invoice", pageData{Title: title, Section: "incoming", Body: part})
 }
 
-// incomingInvoicePage reads what belongs to an incoming e-invoice.
+// incomingInvoicePage reads everything that belongs to an incoming e-invoice.
 func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
 	ctx, tenant := req.r.Context(), req.session.Tenant
 	p := incomingInvoicePage{IncomingInvoice: found.Wire()}
 	latest := int(found.Revision.Revision)
-	// The last page of the revisions and, where that is short, the one before it: at least maxRevisions if there are.
+	// Read the last two pages of the revisions: together they have at least maxRevisions, if there are as many.
 	var revisions []store.Revision
 	last := (latest + maxRevisions - 1) / maxRevisions
 	for page := max(1, last-1); page <= last; page++ {
@@ -196,7 +196,7 @@ func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePa
 	return p, err
 }
 
-// changedValues are the values that differ between two revisions.
+// changedValues returns the values that differ between two revisions.
 func changedValues(before, after *store.Revision) []changedValue {
 	total := func(r *store.Revision) *string {
 		if r.TotalAmount == nil {
@@ -229,7 +229,7 @@ func (req *request) downloadDocument() error {
 	}
 	text := req.values["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || strconv.FormatInt(number, 10) != text { // a revision has one spelling
+	if err != nil || strconv.FormatInt(number, 10) != text { // only the canonical form of a number is valid
 		return store.ErrNotFound
 	}
 	r, size, err := req.session.Tenant.RevisionSize(req.r.Context(), id, number)
@@ -250,8 +250,8 @@ func (req *request) downloadDocument() error {
 	return req.attachment("incoming-"+id.String()+"-"+text+extension(r.MediaType), r.Body)
 }
 
-// extension is the end of a file's name by what the provider calls its type; what is none of the usual ones is ".bin".
-// Nothing else depends on it: the browser is told of bytes alone.
+// extension returns a file extension for a media type of the provider, or ".bin" for an unknown type. Nothing else depends
+// on the media type: the browser always gets plain bytes.
 func extension(mediaType string) string {
 	name, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
 	switch strings.TrimSpace(name) {

@@ -18,51 +18,50 @@ import (
 	"quittance/internal/submission"
 )
 
-// invoicePage is what the page of one invoice shows; all of it is live.
+// invoicePage is the view model of one invoice. All of it is live.
 type invoicePage struct {
 	ID      string
 	Invoice api.Invoice
-	// Version is that of the invoice as it is shown.
+	// Version is the version that is shown.
 	Version int64
-	// Outcome is ours: draft, or that of the submission.
+	// Outcome is the outcome of the submission, or "draft".
 	Outcome string
-	// Correctable tells that the document was rejected and may be corrected.
+	// Correctable reports that the document was rejected and may be corrected.
 	Correctable bool
 	Timeline    timeline
 	Totals      invoice.Totals
-	// Warnings are advice by field, in the order of the fields' names.
+	// Warnings is the advice by field, sorted by path.
 	Warnings []advice
 	Evidence []evidenceRow
-	// Remarks are what the provider says to people in its latest answer about the current submission.
+	// Remarks are the provider's messages to people in its latest answer about the current submission.
 	Remarks []invoice.Remark
-	// Further are the fields that few need.
+	// Details are the less common fields.
 	Details []detail
-	// Means is the name of the payment means, "" for none that is known.
+	// Means is the name of the payment means, or "".
 	Means string
-	// Submissions are ours, newest first.
+	// Submissions are all submissions, newest first.
 	Submissions []submissionRow
-	// History is which page of the submissions and of the evidence is shown. Its Total is the larger number of the two.
+	// History is the position in the submissions and the evidence. Its Total is the larger of the two totals.
 	History paging
 	Events  []eventRow
-	// Credits are its credit notes, newest first.
+	// Credits are the credit notes, newest first.
 	Credits []creditRow
 }
 
-// Draft tells that nothing is submitted, or nothing that still counts.
+// Draft reports that there is no submission that still counts.
 func (p invoicePage) Draft() bool { return p.Outcome == "draft" }
 
-// Editable tells that the document can be changed.
+// Editable reports that the document can be changed.
 func (p invoicePage) Editable() bool {
 	return (p.Draft() || p.Correctable) && !slices.ContainsFunc(p.Credits, creditRow.Live)
 }
 
-// Contradicted are the submissions that were resolved by rejecting them and that the provider reported all the same.
+// Contradicted returns the submissions that were resolved as rejected and that the provider reported nevertheless.
 func (p invoicePage) Contradicted() []submissionRow {
 	return slices.DeleteFunc(slices.Clone(p.Submissions), func(s submissionRow) bool { return s.Resolved == nil || s.Resolved.ContradictedAt == nil })
 }
 
-// Accepted is how many submissions of the invoice the provider has: those that it acknowledged, and those that it reported
-// after they had been resolved by rejecting them.
+// Accepted returns the number of submissions that the provider has: those it acknowledged, and the contradicted ones.
 func (p invoicePage) Accepted() int {
 	acknowledged := 0
 	for _, s := range p.Submissions {
@@ -73,36 +72,36 @@ func (p invoicePage) Accepted() int {
 	return acknowledged + len(p.Contradicted())
 }
 
-// Deletable tells that nothing refers to the draft, as far as the page shows.
+// Deletable reports that nothing on the page refers to the draft.
 func (p invoicePage) Deletable() bool {
 	return p.Draft() && p.History.Total == 0 && len(p.Credits) == 0
 }
 
-// advice is what is advised about one field.
+// advice is the advice on one field.
 type advice struct {
 	Path   string
 	Faults []api.Fault
 }
 
-// evidenceRow is one retained answer.
+// evidenceRow is one retained answer of the provider.
 type evidenceRow struct {
 	api.Evidence
-	// Carried are the words of the answer, in the order of the dimensions.
+	// States are the state values in the answer, in the order of the dimensions.
 	States []stateView
-	// Remarks are what the answer says to people.
+	// Remarks are the messages to people in the answer.
 	Remarks []invoice.Remark
-	// Earlier tells that it is about a submission before the current one.
+	// Earlier reports that the answer concerns an earlier submission.
 	Earlier bool
 }
 
-// submissionRow is one of our submissions with the states it came to.
+// submissionRow is one submission with its states.
 type submissionRow struct {
 	api.SubmissionRecord
 	States []stateView
 	id     store.ID
 }
 
-// eventRow is an event with the systems that were told of it.
+// eventRow is an event with its deliveries.
 type eventRow struct {
 	ID         string
 	Kind       api.EventKind
@@ -110,20 +109,20 @@ type eventRow struct {
 	Deliveries []deliveryRow
 }
 
-// deliveryRow is one system that is told of an event.
+// deliveryRow is the delivery of an event to one subscription.
 type deliveryRow struct {
 	api.Delivery
-	// URL is the destination, "" when it is one of very many old ones, and Description what the company calls it.
+	// URL is the destination, or "" for one of very many old ones, and Description is its description.
 	URL, Description string
 }
 
-// How often the page of an invoice asks what is new: while states move, and while nothing of ours is under way.
+// The poll intervals of an invoice's page: while states may change, and otherwise.
 const (
 	invoicePollInterval      = time.Second
 	invoiceQuietPollInterval = 10 * time.Second
 )
 
-// maxEvents is how many events of an invoice its page shows, the newest.
+// maxEvents is the number of events on the page of an invoice.
 const maxEvents = 100
 
 func (req *request) showInvoice() error {
@@ -134,7 +133,7 @@ func (req *request) showInvoice() error {
 	return req.answerInvoice(http.StatusOK, id, nil)
 }
 
-// answerInvoice answers with the page of an invoice, under a notice or without one.
+// answerInvoice answers with the page of an invoice and an optional notice.
 func (req *request) answerInvoice(status int, id store.ID, flash *notice) error {
 	ctx := req.r.Context()
 	if err := req.acquireForInvoice(id); err != nil {
@@ -162,8 +161,8 @@ func (req *request) answerInvoice(status int, id store.ID, flash *notice) error 
 	return req.page(status, "invoice", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Notice: flash, Body: part})
 }
 
-// pace is how often the page asks what is new. It never ends: events may still be told again, and a draft submitted by
-// somebody else.
+// pollInterval returns the poll interval of the page. Polling never ends, because events may be redelivered and somebody
+// else may submit a draft.
 func (p invoicePage) pollInterval(terminal bool) time.Duration {
 	moving := !p.Draft() && !terminal
 	for _, event := range p.Events {
@@ -177,7 +176,7 @@ func (p invoicePage) pollInterval(terminal bool) time.Duration {
 	return invoiceQuietPollInterval
 }
 
-// spoken is what a screen reader is told when it changes: the outcome and the four words.
+// announcement returns the text for screen readers: the outcome and the four state values.
 func (req *request) announcement(p invoicePage) (string, error) {
 	outcome, err := req.pages.messages.text("outcome." + p.Outcome)
 	parts := []string{outcome}
@@ -193,7 +192,7 @@ func (req *request) announcement(p invoicePage) (string, error) {
 	return strings.Join(parts, ". "), err
 }
 
-// invoicePage reads what belongs to an invoice: one query for each kind of thing, however many there are.
+// invoicePage reads everything that belongs to an invoice, with one query for each kind of record.
 func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
 	tenant := req.session.Tenant
 	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: found.Wire(req.profile()), Details: invoiceDetails(&found.Draft), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
@@ -218,7 +217,7 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 		resources = append(resources, s.id)
 	}
 	if current := found.Submission; current != nil && !slices.Contains(resources, current.ID) {
-		resources = append(resources, current.ID) // the lanes are its own on every page
+		resources = append(resources, current.ID) // every page shows the time line of the current submission
 	}
 	events, err := tenant.ResourceEvents(ctx, resources, maxEvents)
 	if err != nil {
@@ -234,13 +233,13 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 		}
 	}
 	if p.History.Page > 1 {
-		evidence = nil // the lanes lead to answers of the first page
+		evidence = nil // the time line links to answers on the first page
 	}
 	p.Timeline, err = newTimeline(found.Submission, events, records, evidence)
 	return p, err
 }
 
-// showHistory shows a page of the submissions and of the evidence, and returns the evidence.
+// showHistory adds a page of the submissions and of the evidence, and returns the evidence.
 func (req *request) showHistory(ctx context.Context, p *invoicePage, found store.Invoice) ([]store.Evidence, error) {
 	p.History = req.paging()
 	p.History.PerPage = maxPerPage
@@ -255,11 +254,11 @@ func (req *request) showHistory(ctx context.Context, p *invoicePage, found store
 	return evidence.Evidence, req.showEvidence(ctx, p, found.Submission, evidence.Evidence)
 }
 
-// maxRead is how many answers of an invoice are read for what they say to people, the newest.
+// maxRead is the number of answers whose bodies are searched for messages to people.
 const maxRead = 40
 
-// showEvidence shows the retained answers, with what the newest of them say to people: one query for their bodies. Those
-// that are withheld stay sealed.
+// showEvidence adds the retained answers, with the messages in the newest of them. It reads their bodies in one query.
+// Withheld bodies stay sealed.
 func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *store.Submission, evidence []store.Evidence) error {
 	var ids []store.ID
 	for _, e := range evidence[max(0, len(evidence)-maxRead):] {
@@ -279,7 +278,7 @@ func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *s
 	return nil
 }
 
-// carried are the words that an answer carried, in the order of the dimensions.
+// stateViewsOf returns the state values in an answer, in the order of the dimensions.
 func stateViewsOf(words map[string]string) []stateView {
 	var out []stateView
 	for _, dimension := range invoice.Dimensions {
@@ -290,7 +289,7 @@ func stateViewsOf(words map[string]string) []stateView {
 	return out
 }
 
-// eventRows shows events, the newest first, with where their deliveries went.
+// eventRows returns events with their destinations, newest first.
 func (req *request) eventRows(events []store.EventWithDeliveries) ([]eventRow, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -310,7 +309,7 @@ func (req *request) eventRows(events []store.EventWithDeliveries) ([]eventRow, e
 	return rows, nil
 }
 
-// submit submits an invoice, and says what came of it.
+// submit submits an invoice and shows the result.
 func (req *request) submit() error {
 	id, err := req.id("invoice")
 	if err != nil {
@@ -327,7 +326,7 @@ func (req *request) submit() error {
 	return req.redirect(withFlash("/invoices/"+id.String(), key))
 }
 
-// refused answers a submission that was refused with the page of its invoice.
+// answerSubmitError answers a rejected submission with the page of the invoice.
 func (req *request) answerSubmitError(id store.ID, err error) error {
 	_, incomplete := errors.AsType[*store.IncompleteError](err)
 	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
@@ -381,7 +380,7 @@ func (req *request) downloadEvidence() error {
 		return err
 	}
 	ending := ".bin"
-	if json.Valid(e.Body) { // what opens it by a double click shows it as text
+	if json.Valid(e.Body) { // so that a double click opens it as text
 		ending = ".json"
 	}
 	return req.attachment("evidence-"+strconv.FormatInt(e.Ordinal, 10)+"-"+id.String()+ending, e.Body)

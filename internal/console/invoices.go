@@ -22,19 +22,19 @@ func invoiceRoutes() []route {
 	}
 }
 
-// listPace is how often a list asks what is new.
+// listPollInterval is the poll interval of lists.
 const listPollInterval = 3 * time.Second
 
-// invoicesPage is what the list of invoices shows.
+// invoicesPage is the view model of the list of invoices.
 type invoicesPage struct {
 	Filters invoiceFilters
 	Rows    live
 	Legend  []stateView
-	// Meanings are what a colour says.
+	// Meanings are the published meanings, for the legend of the colours.
 	Meanings []api.Meaning
 }
 
-// invoiceRows are the rows and where they stand.
+// invoiceRows is a page of the list.
 type invoiceRows struct {
 	Rows       []invoiceRow
 	Dimensions []invoice.Dimension
@@ -49,16 +49,16 @@ type invoiceRow struct {
 	Recipient        string
 	IssueDate, Total string
 	Currency         string
-	// Outcome is ours: draft, or that of the submission.
+	// Outcome is the outcome of the submission, or "draft".
 	Outcome string
-	// Missing is how many fields a draft still needs.
+	// Missing is the number of fields that a draft still needs.
 	Missing int
 	States  []stateView
-	// Told is how the systems of the company were told.
+	// Webhooks summarizes the webhook deliveries.
 	Webhooks store.NotificationSummary
 }
 
-// Draft tells that nothing is submitted, or nothing that still counts.
+// Draft reports that there is no submission that still counts.
 func (r invoiceRow) Draft() bool { return r.Outcome == "draft" }
 
 func (req *request) listInvoices() error {
@@ -97,7 +97,7 @@ func (req *request) listInvoices() error {
 		Legend: []stateView{{}, {Value: "open"}, {Value: "final", Final: true}}, Meanings: api.Meanings[:]}})
 }
 
-// invoiceRows makes the rows of a page: two queries for all of them.
+// invoiceRows returns the rows of a page. It reads the deliveries of all of them in one query.
 func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, error) {
 	var submissions []store.ID
 	for _, i := range invoices {
@@ -127,7 +127,7 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 	return rows, nil
 }
 
-// outcomeOf is what we know of an invoice's submission; "draft" when there is none.
+// outcomeOf returns the outcome of an invoice's submission, or "draft".
 func outcomeOf(i store.Invoice) string {
 	if i.Submission == nil {
 		return "draft"
@@ -142,45 +142,44 @@ func deref(text *string) string {
 	return *text
 }
 
-// invoiceFilters are the filters of the list as they stand in the address.
+// invoiceFilters holds the filters of the list.
 type invoiceFilters struct {
 	Search string
-	// Stage is draft, submitted, or an outcome; "" for any.
+	// Stage is draft, submitted or an outcome, or "" for all.
 	Stage string
-	// States are the chosen words by dimension.
+	// States holds the selected values by dimension.
 	States map[invoice.Dimension]string
-	// Words are those that can be chosen.
+	// StateValues holds the values that can be selected.
 	StateValues map[invoice.Dimension][]string
 }
 
-// A choice of a dimension is "none" for what is not reported, or this prefix and the provider's word.
+// The filter of a dimension is "none" for unreported states, or this prefix and a state value.
 const (
 	chosenNone  = "none"
 	chosenValue = "is:"
 )
 
-// stages are the choices of the stage, in the order in which they are shown.
+// stages lists the choices of the stage in display order.
 var stages = []string{"draft", "submitted", "in_progress", "acknowledged", "rejected", "resolved_rejected", "unknown"} //nolint:gochecknoglobals // a constant list
 
-// Stages are the stages that can be chosen.
+// Stages returns the stages that can be selected.
 func (f invoiceFilters) Stages() []string { return stages }
 
-// choice is one dimension's filter as it is shown.
+// choice is the filter of one dimension.
 type choice struct {
 	Dimension string
-	// Value is what is chosen.
+	// Value is the selected value.
 	Value   string
 	Options []option
 }
 
-// option is one thing to choose; None marks that nothing was reported.
+// option is one value that can be selected. None stands for unreported states.
 type option struct {
 	Value, StateValue string
 	None              bool
 }
 
-// Choices are the filters of the four dimensions. A word that is chosen can be chosen, whether the provider has said it
-// yet or not.
+// Choices returns the filters of the four dimensions. They include a selected value that the provider has not reported yet.
 func (f invoiceFilters) Choices() []choice {
 	out := make([]choice, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
@@ -197,13 +196,13 @@ func (f invoiceFilters) Choices() []choice {
 	return out
 }
 
-// The longest text that is searched for, and the longest choice of a word, in bytes: words have up to 256 characters.
+// The longest search text and the longest filter value, in bytes. State values have up to 256 characters.
 const (
 	maxSearch      = 256
 	maxChosenValue = len(chosenValue) + 256*utf8.UTFMax
 )
 
-// search is the text that a list is searched for. What cannot be looked for is left out: an address may be typed.
+// search reads the search text from the query. It ignores invalid texts, because people may type an address.
 func (req *request) search() string {
 	if text := strings.TrimSpace(req.r.URL.Query().Get("q")); storable(text) && len(text) <= maxSearch {
 		return text
@@ -211,7 +210,7 @@ func (req *request) search() string {
 	return ""
 }
 
-// invoiceFilters reads the filters. What is no choice is left out: an address may be typed.
+// invoiceFilters reads the filters from the query. It ignores invalid values, because people may type an address.
 func (req *request) invoiceFilters() invoiceFilters {
 	query := req.r.URL.Query()
 	f := invoiceFilters{Search: req.search(), States: map[invoice.Dimension]string{}}
@@ -227,15 +226,15 @@ func (req *request) invoiceFilters() invoiceFilters {
 	return f
 }
 
-// storable tells whether a text can be compared with one in the database.
+// storable reports whether a text can occur in the database.
 func storable(text string) bool {
 	return strings.ToValidUTF8(text, "") == text && !strings.ContainsRune(text, 0)
 }
 
-// Active tells whether anything is filtered.
+// Active reports whether any filter is set.
 func (f invoiceFilters) Active() bool { return f.Search != "" || f.Stage != "" || len(f.States) > 0 }
 
-// filter is what the store is asked.
+// filter returns the filter of the store.
 func (f invoiceFilters) filter() store.InvoiceFilter {
 	out := store.InvoiceFilter{Search: f.Search, States: map[invoice.Dimension]string{}}
 	switch f.Stage {

@@ -8,30 +8,31 @@ import (
 	"quittance/internal/store"
 )
 
-// Large pages. The form of a thousand lines is several megabytes of HTML, and making it takes several times as much, however
-// short the document is. So a company makes few of them at a time, and has room for the document before it is read.
+// The form of a thousand lines is several megabytes of HTML, and rendering it takes several times as much memory, however
+// short the document is. Therefore a company renders few large pages at a time, and memory is reserved before the document
+// is read.
 const (
-	// largeDocument and largeLines are the size in bytes and the number of lines from which an invoice or a form makes a page
+	// largeDocument is the size in bytes, and largeLines the number of lines, from which an invoice or a form makes a page
 	// large.
 	largeDocument = 16 << 10
 	largeLines    = 25
-	// largePages is how many large pages are made at a time in all, and largePagesPerCompany by one company.
+	// largePages is the number of large pages rendered at a time, and largePagesPerCompany the number for one company.
 	largePages           = 6
 	largePagesPerCompany = 2
-	// largePageWait is how long a page waits for others of its company. It is short beside what a person waits.
+	// largePageWait is how long a page waits for a slot. It is shorter than people's patience.
 	largePageWait = 2 * time.Second
-	// documentFactor is how many bytes a page needs for each byte of its document, and formFactor for each byte of a form that
-	// was sent, beside the form itself.
+	// documentFactor is the memory that a page needs per byte of its document, and formFactor the memory per byte of a
+	// submitted form, beside the form itself.
 	documentFactor = 4
 	formFactor     = 2
 )
 
-// newLargePages returns the places of pages that are being made. A company gets no more than half of those that are free.
+// newLargePages returns the slots of large pages. A company gets at most half of the free slots.
 func newLargePages() *fairlimit.Limiter[store.ID] {
 	return fairlimit.New[store.ID](largePages, fairlimit.Policy{Divisor: 2, Max: largePagesPerCompany})
 }
 
-// admitInvoice makes room for a page of an invoice before its document is read.
+// acquireForInvoice acquires the resources of a page about an invoice before the document is read.
 func (req *request) acquireForInvoice(id store.ID) error {
 	extent, err := req.session.Tenant.InvoiceExtent(req.r.Context(), id)
 	if err != nil {
@@ -40,9 +41,9 @@ func (req *request) acquireForInvoice(id store.ID) error {
 	return req.acquireLargePage(extent.Lines, extent.Bytes, documentFactor)
 }
 
-// admitLarge makes room for a page of so many lines, or made of so many bytes, when that makes it large: it waits for one of
-// the company's places, which the page has until it is made, and reserves factor times the bytes. [fairlimit.ErrFull] says that
-// there is none for the moment. What a request has admitted before counts.
+// acquireLargePage does nothing for a small page. For a page that has many lines or is made of many bytes, it waits for a
+// slot of the company, which the request holds until the page is rendered, and reserves factor times the bytes. It returns
+// [fairlimit.ErrFull] when there is no slot. Calling it again adds only what is missing.
 func (req *request) acquireLargePage(lines, bytes, factor int) error {
 	if lines < largeLines && bytes < largeDocument {
 		return nil
@@ -57,7 +58,7 @@ func (req *request) acquireLargePage(lines, bytes, factor int) error {
 	return req.reserve(max(req.reserved, factor*bytes))
 }
 
-// leaveLarge gives the place of a large page back.
+// releaseLargePage releases the slot of a large page.
 func (req *request) releaseLargePage() {
 	if req.holdsLargePage {
 		req.largePages.Release(req.session.Account.ID, 1)
@@ -65,10 +66,10 @@ func (req *request) releaseLargePage() {
 	}
 }
 
-// leastReserved is the size in bytes below which an answer needs no room of its own.
+// minReserved is the size in bytes from which an answer reserves memory.
 const minReserved = 64 << 10
 
-// reserve makes the room that the request has beside its body so many bytes.
+// reserve changes the memory that the request has reserved beside its body to the given number of bytes.
 func (req *request) reserve(bytes int) error {
 	if bytes < minReserved {
 		bytes = 0

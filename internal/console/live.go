@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// live is a part of a page that asks for itself from time to time and is replaced when it has changed. Asking costs one
-// read and an empty answer while nothing has, and needs no connection that stays open, so that any replica can answer.
+// live is a part of a page that the browser polls and replaces when it has changed. A poll costs one read and an empty
+// answer while nothing has changed. There is no open connection, so any replica can answer.
 type live struct {
-	// URL is the page's own address; with the header HX-Request it answers with the part alone.
+	// URL is the address of the page; with the header HX-Request it answers with this part alone.
 	URL string
-	// Every is the interval as htmx writes it; "" once nothing can change any more.
+	// Every is the poll interval in the syntax of htmx, or "" when nothing can change any more.
 	Every string
 	HTML  template.HTML
-	// Say is what a screen reader is told when it changes, "" for nothing. Fresh tells that it has.
+	// Announcement is a text for screen readers, or "". Announce reports that it has changed since the last poll.
 	Announcement string
 	Announce     bool
 }
 
-// livePart makes the part of a page that moves: the template name of the page's file, with its data. every is 0 once
-// nothing can change any more.
+// livePart renders the live part of a page: the template name of the page's file, with its data. every is the poll
+// interval, or 0 when nothing can change any more.
 func (req *request) livePart(page, name string, data any, every time.Duration, say string) (live, error) {
 	html := req.buffers.get()
 	defer req.buffers.put(html)
@@ -35,7 +35,7 @@ func (req *request) livePart(page, name string, data any, every time.Duration, s
 	query.Del("said")
 	query.Set("seen", digest(html.Bytes()))
 	query.Set("heard", digest([]byte(say)))
-	part := live{URL: req.r.URL.Path + "?" + query.Encode(), HTML: template.HTML(html.String()), //nolint:gosec // a template made it
+	part := live{URL: req.r.URL.Path + "?" + query.Encode(), HTML: template.HTML(html.String()), //nolint:gosec // html/template rendered and escaped it
 		Announcement: say, Announce: spoken != "" && spoken != query.Get("heard")}
 	if every > 0 {
 		part.Every = "every " + every.String()
@@ -43,7 +43,7 @@ func (req *request) livePart(page, name string, data any, every time.Duration, s
 	return part, nil
 }
 
-// answerLive answers a live part that asks: with nothing when it has seen this already.
+// answerLive answers a poll, with no content when the browser already has this version.
 func (req *request) answerLive(page string, part live) error {
 	if asked, err := url.Parse(part.URL); err == nil && asked.Query().Get("seen") == req.r.URL.Query().Get("seen") && part.Every != "" {
 		req.w.WriteHeader(http.StatusNoContent)
@@ -52,7 +52,7 @@ func (req *request) answerLive(page string, part live) error {
 	return req.render(http.StatusOK, page, "live", part)
 }
 
-// mark is a short digest of a text.
+// digest returns a short digest of a text.
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])

@@ -11,7 +11,7 @@ import (
 	"quittance/internal/store"
 )
 
-// passwordPath is the only page of a session that began with a password of an administrator's.
+// passwordPath is the only page that is open to users who logged in with a password from an administrator.
 const passwordPath = "/password"
 
 func passwordRoutes() []route {
@@ -21,18 +21,17 @@ func passwordRoutes() []route {
 	}
 }
 
-// passwordPage is what the page of a first password shows.
+// passwordPage is the view model of the page on which users choose their first own password.
 type passwordPage struct {
 	Email, Next string
-	// Fault is the key of what is wrong with a password below "account.password.", "" for nothing.
+	// Fault is the key of an error message below "account.password.", or "".
 	Fault string
 }
 
-// OfNew tells whether the fault is one of the new password.
+// OfNew reports whether the fault concerns the new password.
 func (p passwordPage) OfNew() bool { return p.Fault != "" && p.Fault != "wrong" }
 
-// toPassword sends somebody who has to change the password to where that is done, and from there back to where they
-// wanted to go.
+// redirectToPassword redirects to the page for changing the password, which then leads back to the requested page.
 func (req *request) redirectToPassword() error {
 	if req.isFragment() {
 		req.w.Header().Set("HX-Redirect", passwordPath)
@@ -80,8 +79,8 @@ const (
 	maxNewPassword = 256
 )
 
-// replacePassword changes the password, which ends every other session and token of the user, and goes on to a page in a
-// new session. refused answers what is wrong with what was typed.
+// replacePassword changes the password, which ends all sessions and tokens of the user, starts a new session and redirects.
+// refused answers with an error message about the input.
 func (req *request) replacePassword(refused func(status int, fault string) error, to string) error {
 	current, chosen := req.form.Get("current"), req.form.Get("new")
 	if length := utf8.RuneCountInString(chosen); length < minNewPassword || length > maxNewPassword || !utf8.ValidString(chosen) {
@@ -108,7 +107,7 @@ func (req *request) replacePassword(refused func(status int, fault string) error
 		return err
 	}
 	if err := req.start(user.Email, chosen); err != nil {
-		// The password is changed, whatever became of the new session: this one ends, and its owner logs in again.
+		// The password was changed, but there is no new session. This one ends, so the user has to log in again.
 		if revoked := req.DB.RevokeToken(ctx, req.session.Digest); revoked != nil {
 			return revoked
 		}

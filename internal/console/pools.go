@@ -7,15 +7,16 @@ import (
 	"sync"
 )
 
-// What a page is made with is used again for the next one: a compressor alone is a megabyte that would have to be cleared.
+// Buffers and compressors are reused: a compressor alone has a megabyte that would have to be cleared each time.
 
-// buffers are what pages are written into. The zero value can be used.
+// bufferPool holds the buffers that pages are written into. The zero value is ready to use.
 type bufferPool struct{ pool sync.Pool }
 
-// largestKept is the size in bytes of the largest buffer that is kept; one page of a thousand lines is not to stay for ever.
+// maxPooledBuffer is the capacity in bytes of the largest buffer that is kept, so that a page of a thousand lines does not
+// occupy memory afterwards.
 const maxPooledBuffer = 1 << 20
 
-// get returns an empty buffer, which has to be put back once nobody reads it any more.
+// get returns an empty buffer. The caller returns it with put when nobody reads it any more.
 func (b *bufferPool) get() *bytes.Buffer {
 	if kept, ok := b.pool.Get().(*bytes.Buffer); ok {
 		return kept
@@ -30,10 +31,10 @@ func (b *bufferPool) put(buffer *bytes.Buffer) {
 	}
 }
 
-// packers compress pages. The zero value can be used.
+// gzipPool compresses pages. The zero value is ready to use.
 type gzipPool struct{ pool sync.Pool }
 
-// pack compresses text into another writer.
+// compress compresses text into a writer.
 func (g *gzipPool) compress(into io.Writer, text []byte) error {
 	writer, ok := g.pool.Get().(*gzip.Writer)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// printPage is an invoice on paper: what is stored, and what the provider has reported of it, under the time at which it
-// was looked at.
+// printPage is the view model of an invoice on paper: the stored data and the state that the provider has reported, with
+// the current time.
 type printPage struct {
 	ID      string
 	Invoice api.Invoice
@@ -22,7 +22,7 @@ type printPage struct {
 	At      time.Time
 }
 
-// printLine is one line with its amount, "" when it cannot be computed.
+// printLine is one line with its amount, which is "" when it cannot be calculated.
 type printLine struct {
 	api.Item
 	Net  string
@@ -43,10 +43,10 @@ func (req *request) printInvoice() error {
 	return req.page(http.StatusOK, "print", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Body: p})
 }
 
-// printCreditPage is a credit note on paper, as it is stored.
+// printCreditPage is the view model of a credit note on paper.
 type printCreditPage struct {
 	creditPage
-	// Invoice is the one that is credited.
+	// Invoice is the credited invoice.
 	Invoice api.Invoice
 	Seller  api.Profile
 	At      time.Time

@@ -14,58 +14,59 @@ import (
 	"quittance/internal/store"
 )
 
-// visit is one request on its way to its answer.
+// request is one HTTP request and the state of its answer.
 type request struct {
 	*Console
 	w      http.ResponseWriter
 	r      *http.Request
 	source string
-	// admission bounds what the request takes.
+	// admission bounds the resources of the request.
 	admission Admission
-	// form is what was sent with a POST, once it is read.
+	// form is the form of a POST, once it is read.
 	form url.Values
-	// session is who is logged in; its Tenant is nil when nobody is.
+	// session is the session of the caller; its Tenant is nil when nobody is logged in.
 	session store.Session
-	// values are those of the route's {parameters}.
+	// values are the values of the route's {parameters}.
 	values map[string]string
-	// large tells that the request has a place among the large pages that are being made, and reserved how many bytes it has
-	// room for beside its body.
+	// holdsLargePage reports that the request holds a slot for a large page. reserved is the memory, in bytes, that it has
+	// reserved beside its body.
 	holdsLargePage bool
 	reserved       int
 }
 
-// id returns a parameter of the path as an identifier. What is none is as unknown as another company's.
+// id returns a parameter of the path as an identifier. An invalid identifier is treated like that of another company: as
+// not found.
 func (req *request) id(name string) (store.ID, error) {
 	id, err := store.ParseID(req.values[name])
-	if err != nil || id.IsZero() { // the store binds no zero identifier
+	if err != nil || id.IsZero() { // the store does not accept a zero identifier
 		return store.ID{}, store.ErrNotFound
 	}
 	return id, nil
 }
 
-// profile is the seller's, for the advice that depends on it.
+// profile returns the profile of the seller, which some advice depends on.
 func (req *request) profile() *api.Profile { return &req.session.Account.Profile }
 
-// fragment tells whether the caller is a live part of a page that wants to know what is new.
+// isFragment reports whether a live part of a page is polling.
 func (req *request) isFragment() bool { return req.r.Header.Get("HX-Request") == "true" }
 
-// notice is a sentence above a page about what has just been done.
+// notice is a message above a page about the action that was just taken.
 type notice struct {
-	// Good tells whether it went as it was meant to.
+	// Good reports whether the action succeeded.
 	Good bool
 	Text string
-	// Link leads to what it is about; "" for nothing else.
+	// Link is the address of the thing it is about, or "".
 	Link string
 }
 
-// shown is what a template is given.
+// pageData is the data of the layout template.
 type pageData struct {
-	// Title is the page's own, without the name of the product.
+	// Title is the title of the page, without the product name.
 	Title string
-	// Section is the entry of the navigation that is marked.
+	// Section is the current entry of the navigation.
 	Section string
 	Notice  *notice
-	// Body is the page's.
+	// Body is the data of the page's own template.
 	Body any
 
 	Company     string
@@ -74,10 +75,10 @@ type pageData struct {
 	Sections    []section
 }
 
-// Synthetic tells that the pages are no production's.
+// IsSynthetic reports that this is not a production environment.
 func (s pageData) IsSynthetic() bool { return s.Environment != "production" }
 
-// page answers with a page: the file of this name in templates, in the layout of all.
+// page answers with a page: the template file of the given name, in the layout.
 func (req *request) page(status int, name string, p pageData) error {
 	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil && !req.session.PasswordChangeRequired, req.Environment
 	p.Sections = sections
@@ -87,7 +88,7 @@ func (req *request) page(status int, name string, p pageData) error {
 	return req.render(status, name, "layout", p)
 }
 
-// render answers with a template of a page's file.
+// render answers with one template of a page's file.
 func (req *request) render(status int, page, name string, data any) error {
 	html := req.buffers.get()
 	if err := req.pages.execute(html, page, name, data); err != nil {
@@ -97,13 +98,13 @@ func (req *request) render(status int, page, name string, data any) error {
 	return req.send(status, "text/html; charset=utf-8", html)
 }
 
-// send writes an answer, compressed when the caller takes that, and keeps no more than what it writes. It puts the buffer
-// back. Who hangs up is no failure of ours.
+// send writes an answer, compressed when the caller accepts it, and returns the buffer to its pool. It ignores write
+// errors, because a client may disconnect.
 func (req *request) send(status int, mediaType string, body *bytes.Buffer) error {
 	header := req.w.Header()
 	if body.Len() > minCompressed && asset.AcceptsGzip(req.r.Header.Get("Accept-Encoding")) {
 		packed := req.buffers.get()
-		if req.gzip.compress(packed, body.Bytes()) == nil { // a buffer takes everything
+		if req.gzip.compress(packed, body.Bytes()) == nil { // writing to a buffer does not fail
 			header.Set("Content-Encoding", "gzip")
 			body, packed = packed, body
 		}
@@ -111,7 +112,7 @@ func (req *request) send(status int, mediaType string, body *bytes.Buffer) error
 	}
 	defer req.buffers.put(body)
 	req.releaseLargePage()
-	if err := req.reserve(body.Len()); err != nil { // it waits for a reader who may be slow
+	if err := req.reserve(body.Len()); err != nil { // the reader may be slow
 		header.Del("Content-Encoding")
 		return err
 	}
@@ -123,32 +124,34 @@ func (req *request) send(status int, mediaType string, body *bytes.Buffer) error
 	return nil
 }
 
-// leastCompressed is the size in bytes below which an answer fits into one packet as it is.
+// minCompressed is the size in bytes from which answers are compressed. Smaller ones fit into one packet.
 const minCompressed = 1200
 
-// redirect sends the browser on with a GET. path is a path of ours.
+// redirect redirects the browser to a path of the console, which it requests with GET.
 func (req *request) redirect(path string) error {
 	http.Redirect(req.w, req.r, path, http.StatusSeeOther)
 	return nil
 }
 
-// said is a path with the notice that its page shows: a key below "flash." in the messages, beginning with good. or bad.
+// withFlash returns a path with a notice for its page. key is a key below "flash." in the messages; it begins with "good."
+// or "bad.".
 func withFlash(path, key string) string { return path + "?" + url.Values{"said": {key}}.Encode() }
 
-// paging is where a list stands.
+// paging is the position in a list.
 type paging struct {
 	Page, PerPage, Total int
 	path                 string
 	query                url.Values
 }
 
-// The sizes of a page of a list.
+// The page sizes of lists.
 const (
 	defaultPerPage = 50
 	maxPerPage     = 100
 )
 
-// paging reads which page of a list is asked for. What is no number is the first page: an address may be typed.
+// paging reads the position in a list from the query. Invalid numbers mean the first page, because people may type an
+// address.
 func (req *request) paging() paging {
 	query := req.r.URL.Query()
 	query.Del("seen")
@@ -163,10 +166,10 @@ func (req *request) paging() paging {
 	return paging{Page: number("page", 1), PerPage: min(number("per", defaultPerPage), maxPerPage), path: req.r.URL.Path, query: query}
 }
 
-// Last is the number of the last page, from 1.
+// Last returns the number of the last page; pages are numbered from 1.
 func (p paging) Last() int { return max(1, (p.Total+p.PerPage-1)/p.PerPage) }
 
-// First and Through are the numbers of the first and the last entry of the page, from 1; 0 when it is empty.
+// First returns the number of the first entry on the page, from 1, or 0 when the page is empty.
 func (p paging) First() int {
 	if p.Through() == 0 {
 		return 0
@@ -174,7 +177,7 @@ func (p paging) First() int {
 	return (p.Page-1)*p.PerPage + 1
 }
 
-// Through is the number of the page's last entry.
+// Through returns the number of the last entry on the page, or 0 when the page is empty.
 func (p paging) Through() int {
 	if p.Page > p.Last() {
 		return 0
@@ -182,7 +185,7 @@ func (p paging) Through() int {
 	return min(p.Page*p.PerPage, p.Total)
 }
 
-// To is the address of another page of the same list.
+// Link returns the address of another page of the same list.
 func (p paging) Link(page int) string {
 	query := url.Values{}
 	maps.Copy(query, p.query)
@@ -190,10 +193,10 @@ func (p paging) Link(page int) string {
 	return p.path + "?" + query.Encode()
 }
 
-// Back and On are the numbers of the neighbours, 0 where there is none.
+// Previous returns the number of the previous page, or 0.
 func (p paging) Previous() int { return min(p.Page-1, p.Last()) }
 
-// On is the number of the next page.
+// Next returns the number of the next page, or 0.
 func (p paging) Next() int {
 	if p.Page >= p.Last() {
 		return 0
@@ -201,8 +204,8 @@ func (p paging) Next() int {
 	return p.Page + 1
 }
 
-// attachment answers with bytes that others wrote: to be stored, never to be shown in this origin. Its room was reserved
-// before they were read.
+// attachment answers with bytes that others wrote. The browser stores them and never shows them in this origin. The caller
+// reserved memory for them before reading them.
 func (req *request) attachment(name string, body []byte) error {
 	header := req.w.Header()
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
@@ -214,7 +217,7 @@ func (req *request) attachment(name string, body []byte) error {
 	return nil
 }
 
-// plain keeps the characters that a file name has on every system.
+// safeFileNameRune keeps the characters that every system allows in a file name and replaces the others.
 func safeFileNameRune(r rune) rune {
 	if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '.' || r == '_' {
 		return r

@@ -12,8 +12,8 @@ import (
 	"quittance/internal/store"
 )
 
-// The names of the session's cookie. The first binds it to this host and to TLS (RFC 6265bis, section 4.1.3.2); browsers
-// refuse that name over plain HTTP, which leaves loopback only.
+// The names of the session cookie. The prefix __Host- binds it to this host and to TLS (RFC 6265bis, section 4.1.3.2).
+// Browsers reject that name over plain HTTP, which is used on loopback only.
 const (
 	secureCookie = "__Host-quittance"
 	plainCookie  = "quittance"
@@ -34,9 +34,9 @@ func (c *Console) cookieName() string {
 	return plainCookie
 }
 
-// cookie is the session's cookie; it ends when the session does.
+// cookie returns the session cookie, which expires with the session.
 func (c *Console) cookie(value string, expires time.Time) *http.Cookie {
-	//nolint:gosec // Secure wherever browsers speak TLS; otherwise the server is on loopback alone
+	//nolint:gosec // Secure wherever browsers use TLS; otherwise the server listens on loopback only
 	cookie := &http.Cookie{Name: c.cookieName(), Value: value, Path: "/", Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, Expires: expires}
 	if value == "" {
 		cookie.MaxAge = -1
@@ -44,7 +44,7 @@ func (c *Console) cookie(value string, expires time.Time) *http.Cookie {
 	return cookie
 }
 
-// Session returns the digest of the session that a request presents; false when it presents none.
+// Session returns the digest of the session token in a request, and false when there is none.
 func (c *Console) Session(r *http.Request) (digest [32]byte, presented bool) {
 	given, err := r.Cookie(c.cookieName())
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Console) Session(r *http.Request) (digest [32]byte, presented bool) {
 	return secret.SessionDigest(secret.New(given.Value)), true
 }
 
-// authenticate finds out who is logged in; nobody is no error.
+// authenticate loads the session of the caller. It is not an error when nobody is logged in.
 func (req *request) authenticate() error {
 	digest, presented := req.Session(req.r)
 	if !presented {
@@ -67,10 +67,10 @@ func (req *request) authenticate() error {
 	return err
 }
 
-// toLogin sends somebody to the login, and from there back to where they wanted to go.
+// redirectToLogin redirects to the login page, which then leads back to the requested page.
 func (req *request) redirectToLogin() error {
 	if req.isFragment() {
-		req.w.Header().Set("HX-Redirect", "/login") // the whole page goes there, not the part that asked
+		req.w.Header().Set("HX-Redirect", "/login") // redirect the whole page, not only the part that polls
 		req.w.WriteHeader(http.StatusOK)
 		return nil
 	}
@@ -81,14 +81,14 @@ func (req *request) redirectToLogin() error {
 	return req.redirect(to)
 }
 
-// loginPage is what the login shows.
+// loginPage is the view model of the login page.
 type loginPage struct {
 	Email, Next string
-	// Fault is the key of what went wrong below "login.", "" for nothing.
+	// Fault is the key of an error message below "login.", or "".
 	Fault string
 }
 
-// wanted is where somebody wanted to go before the login, as it was sent: with the form of a login, or in the address of its
+// requestedPath returns the page that was requested before the login: from the login form, or from the address of the login
 // page.
 func (req *request) requestedPath() string {
 	if req.r.Method == http.MethodPost {
@@ -97,7 +97,7 @@ func (req *request) requestedPath() string {
 	return req.r.URL.Query().Get("next")
 }
 
-// next is where a login leads: a page of ours, whatever the address bar said.
+// next returns the path that a login leads to. It is always a page of the console.
 func (req *request) next() string {
 	wanted, err := url.Parse(req.requestedPath())
 	if err != nil || wanted.IsAbs() || wanted.Host != "" || !strings.HasPrefix(wanted.Path, "/") || strings.HasPrefix(wanted.Path, "//") {
@@ -144,13 +144,13 @@ func (req *request) login() error {
 	return err
 }
 
-// The longest e-mail address and password that are looked at, in bytes.
+// The longest accepted e-mail address and password, in bytes.
 const (
 	maxEmail    = 1024
 	maxPassword = 4096
 )
 
-// start checks a password and begins a session, always a new one: what the browser held before ends.
+// start checks a password and starts a new session. It ends the session that the browser had before.
 func (req *request) start(email, password string) error {
 	if len(email) > maxEmail || len(password) > maxPassword || strings.ContainsRune(email+password, 0) {
 		return account.ErrInvalidCredentials

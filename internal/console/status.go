@@ -8,23 +8,23 @@ import (
 	"quittance/internal/store"
 )
 
-// stateView is one dimension of one submission as it is shown: the provider's word, or that there is none.
+// stateView is one dimension of a submission's state.
 type stateView struct {
 	// Dimension is the JSON name.
 	Dimension string
-	// Word is the provider's own, "" when it has reported nothing.
+	// Value is the provider's state value, or "" when it has reported none.
 	Value string
-	// Final tells that the provider, or its adapter's published table, calls the word final.
+	// Final reports that the provider, or the published table of its adapter, calls the value final.
 	Final bool
-	// Meaning is what they say the word means, "" when they do not say it.
+	// Meaning is the published meaning of the value, or "".
 	Meaning api.Meaning
 }
 
-// Reported tells whether the provider has said anything.
+// Reported reports whether the provider has reported a value.
 func (s stateView) Reported() bool { return s.Value != "" }
 
-// Shape names the icon. It says how final a word is and never whether it is good: that is for the published meaning to say,
-// in a colour.
+// Shape returns the name of the icon. The shape shows only whether the value is final; the colour shows its published
+// meaning.
 func (s stateView) Shape() string {
 	switch {
 	case !s.Reported():
@@ -35,7 +35,7 @@ func (s stateView) Shape() string {
 	return "open"
 }
 
-// stateViews shows the four dimensions in the order of the specification.
+// stateViews returns the four dimensions in the order of the specification.
 func stateViews(states invoice.States) []stateView {
 	out := make([]stateView, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
@@ -45,7 +45,7 @@ func stateViews(states invoice.States) []stateView {
 	return out
 }
 
-// Class is what colours it: what the word was said to mean, and nothing for a word of which that was not said.
+// Class returns the style class of the published meaning, or "" without one.
 func (s stateView) Class() string {
 	if s.Meaning == "" {
 		return ""
@@ -55,7 +55,7 @@ func (s stateView) Class() string {
 
 // badge is an icon with a text.
 type badge struct {
-	// Class is the style, Shape names the icon, and Title is a tooltip, or "".
+	// Class is the style class, Shape the name of the icon, and Title a tooltip or "".
 	Class, Shape, Title, Text string
 }
 

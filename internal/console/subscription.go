@@ -9,39 +9,39 @@ import (
 	"quittance/internal/store"
 )
 
-// subscriptionPage is what the page of one subscription shows; all of it is live.
+// subscriptionPage is the view model of one subscription. All of it is live.
 type subscriptionPage struct {
 	api.Subscription
 	Traffic traffic
-	// Filters are the states that deliveries can be narrowed to, any first.
+	// Filters are the filters by state, starting with all states.
 	Filters []deliveryFilter
-	// Chosen is the filter that is set, "" for any.
+	// Chosen is the selected state, or "" for all.
 	Chosen     api.DeliveryState
 	Deliveries []deliveryListRow
 	Paging     paging
-	// Cut tells that there may be older deliveries than are looked through.
+	// Cut reports that there may be older deliveries that were not counted.
 	Cut bool
 }
 
-// sentRow is one delivery in the list.
+// deliveryListRow is one delivery in a list.
 type deliveryListRow struct {
 	api.Delivery
 	Subject eventSubject
 }
 
-// deliveryFilter leads to the deliveries of one state.
+// deliveryFilter links to the deliveries of one state.
 type deliveryFilter struct {
-	// State is "" for any.
+	// State is "" for all states.
 	State  api.DeliveryState
 	Count  int
 	Path   string
 	Chosen bool
 }
 
-// deliveryStates are the states of a delivery in the order in which they are shown.
+// deliveryStates lists the states of a delivery in display order.
 var deliveryStates = []api.DeliveryState{api.DeliveryPending, api.DeliveryDelivered, api.DeliveryFailed, api.DeliveryBlocked} //nolint:gochecknoglobals // a constant list
 
-// How often the page of a subscription asks what is new: while deliveries are on their way, and otherwise.
+// The poll intervals of a subscription's page: while deliveries are pending, and otherwise.
 const (
 	subscriptionPollInterval      = 2 * time.Second
 	subscriptionQuietPollInterval = 10 * time.Second
@@ -90,7 +90,7 @@ func (req *request) showSubscription() error {
 	return req.page(http.StatusOK, "subscription", pageData{Title: found.URL, Section: "webhooks", Body: part})
 }
 
-// listDeliveries shows the deliveries of a page, with what they are about, and the ways to others.
+// listDeliveries adds a page of deliveries and the filters.
 func (req *request) listDeliveries(p *subscriptionPage, newest store.NewestDeliveries) error {
 	var err error
 	if p.Deliveries, err = req.deliveryListRows(newest.Deliveries); err != nil {
@@ -110,7 +110,7 @@ func (req *request) listDeliveries(p *subscriptionPage, newest store.NewestDeliv
 	return nil
 }
 
-// sentRows shows deliveries with what they are about: one query for the events of all of them.
+// deliveryListRows returns deliveries with their subjects. It reads all their events in one query.
 func (req *request) deliveryListRows(deliveries []store.DeliveryRecord) ([]deliveryListRow, error) {
 	ids := make([]store.ID, len(deliveries))
 	for n, d := range deliveries {
@@ -130,7 +130,7 @@ func (req *request) deliveryListRows(deliveries []store.DeliveryRecord) ([]deliv
 	return rows, nil
 }
 
-// destinations are the newest subscriptions of the company, by identifier.
+// destinations returns the newest subscriptions of the company, by identifier.
 func (req *request) destinations() (map[store.ID]store.Subscription, error) {
 	found, err := req.session.Tenant.Subscriptions(req.r.Context(), 1, maxPerPage)
 	if err != nil {

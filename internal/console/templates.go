@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// The pages and their words.
+// The templates and messages.
 //
 //go:embed templates/*.html messages/*.json
 var texts embed.FS
 
-// catalogue is every sentence of the pages in one language, by key. Placeholders are those of package fmt, numbered
-// where another language may want another order.
+// catalogue holds all texts of the pages in one language, by key. Placeholders are those of package fmt, with explicit
+// argument indexes where another language may need another order.
 type catalogue map[string]string
 
-// readCatalogue reads the messages. There is one language so far.
+// readCatalogue reads the messages. English is the only language so far.
 func readCatalogue() (catalogue, error) {
 	const language = "en"
 	text, err := texts.ReadFile("messages/" + language + ".json")
@@ -35,14 +35,13 @@ func readCatalogue() (catalogue, error) {
 	return messages, nil
 }
 
-// find returns the message of a key; known is false when there is none.
+// lookup returns the message of a key and whether it exists.
 func (c catalogue) lookup(key string) (text string, known bool) {
 	text, known = c[key]
 	return text, known
 }
 
-// say returns a message with its placeholders filled. A key without a message is a mistake in a template, which a test
-// finds.
+// text returns a message with its placeholders filled. It fails when there is no such message; a test finds unknown keys.
 func (c catalogue) text(key string, values ...any) (string, error) {
 	text, known := c[key]
 	if !known {
@@ -54,7 +53,7 @@ func (c catalogue) text(key string, values ...any) (string, error) {
 	return fmt.Sprintf(text, values...), nil
 }
 
-// count is say for a number of things: the message of key.one or key.other, which are given the number first.
+// plural returns the message of key.one or key.other for a number, which is the first argument of the message.
 func (c catalogue) plural(key string, n int, values ...any) (string, error) {
 	form := ".other"
 	if n == 1 {
@@ -63,8 +62,7 @@ func (c catalogue) plural(key string, n int, values ...any) (string, error) {
 	return c.text(key+form, append([]any{grouped(fmt.Sprint(n))}, values...)...)
 }
 
-// either returns the message of the first key, or the other text where there is none: for words of others, of which only
-// some are known.
+// textOr returns the message of a key, or otherwise if there is none: for values of others, only some of which are known.
 func (c catalogue) textOr(key, otherwise string) string {
 	if text, known := c[key]; known {
 		return text
@@ -72,13 +70,13 @@ func (c catalogue) textOr(key, otherwise string) string {
 	return otherwise
 }
 
-// templates are the parsed pages, each with the layout and the components of all.
+// templates holds the parsed pages, each with the shared files.
 type templates struct {
 	messages catalogue
 	byPage   map[string]*template.Template
 }
 
-// shared are the files that every page has.
+// shared lists the files that every page includes.
 var shared = []string{"templates/layout.html", "templates/components.html", "templates/fields.html", "templates/status.html"} //nolint:gochecknoglobals // a constant list
 
 func newTemplates(messages catalogue, assets *assetFiles) (*templates, error) {
@@ -107,7 +105,7 @@ func newTemplates(messages catalogue, assets *assetFiles) (*templates, error) {
 	return t, nil
 }
 
-// execute writes a template of a page's file.
+// execute renders a template of a page's file.
 func (t *templates) execute(w io.Writer, page, name string, data any) error {
 	found, ok := t.byPage[page]
 	if !ok {
@@ -119,7 +117,7 @@ func (t *templates) execute(w io.Writer, page, name string, data any) error {
 	return nil
 }
 
-// notice returns the notice of a key below "flash."; nil for anything else, since it comes from the address bar.
+// notice returns the notice of a key below "flash.", and nil for an unknown key, because the key comes from the address.
 func (t *templates) notice(key string) *notice {
 	text, known := t.messages.lookup("flash." + key)
 	if !known {

@@ -12,25 +12,25 @@ import (
 	"quittance/internal/store"
 )
 
-// maxMoments is how many moments the time line has room for: the submission and the newest changes.
+// maxMoments is the number of columns of a time line: the submission and the newest changes.
 const maxMoments = 8
 
-// laneChart is the time line of one submission: a column for each moment at which something changed, and a lane for each
-// dimension. The columns are as wide as each other, because seconds and days have to stand side by side.
+// timeline is the history of one submission: a column for each moment at which something changed, and a row for each
+// dimension. All columns have the same width, because the moments may be seconds or days apart.
 type timeline struct {
 	Moments []time.Time
 	Rows    []timelineRow
-	// Cut tells that there were more changes than moments shown.
+	// Cut reports that older changes are left out.
 	Cut bool
 }
 
-// lane is one dimension.
+// timelineRow is the history of one dimension.
 type timelineRow struct {
 	State    stateView
 	Segments []segment
 }
 
-// Unreported is how many columns pass before the first word.
+// Unreported returns the number of columns before the first value.
 func (row timelineRow) Unreported(columns int) int {
 	if len(row.Segments) == 0 {
 		return columns
@@ -38,26 +38,27 @@ func (row timelineRow) Unreported(columns int) int {
 	return row.Segments[0].Start - 1
 }
 
-// segment is one word of a lane, from the moment it was reported to the next word.
+// segment is one value of a dimension, from the moment it was reported to the next value.
 type segment struct {
 	stateView
 	At time.Time
-	// Start and End are lines of the grid, from 1.
+	// Start and End are grid lines, from 1.
 	Start, End int
-	// Current tells that it is the word as it stands.
+	// Current reports that this is the current value.
 	Current bool
-	// Evidence is the number of the entry it was read from, 0 when that is not known.
+	// Evidence is the number of the evidence entry that the value was read from, or 0 when it is not known.
 	Evidence int64
 }
 
-// change is the four words after a change.
+// change holds the four values after a change.
 type change struct {
 	at     time.Time
 	values map[invoice.Dimension]string
 }
 
-// lanesOf makes the time line of a submission; nil is a draft's. What is drawn are the changes that were told as events, in
-// their order. What stands is the store's: where history was removed by age, a word begins when its row last changed.
+// newTimeline returns the time line of a submission, or an empty one for nil, which stands for a draft. The changes come
+// from the events, in their order, and the current values from the store. Where old events were removed, a value starts
+// when its row last changed.
 func newTimeline(s *store.Submission, events []store.EventWithDeliveries, records []store.StateRecord, evidence []store.Evidence) (timeline, error) {
 	if s == nil {
 		return timeline{Rows: emptyTimelineRows()}, nil
@@ -90,7 +91,7 @@ func emptyTimelineRows() []timelineRow {
 	return lanes
 }
 
-// changesOf reads the changes from the events of a submission.
+// changesOf reads the changes of a submission from its events.
 func changesOf(submission store.ID, events []store.EventWithDeliveries) ([]change, error) {
 	var changes []change
 	for _, e := range events {
@@ -115,7 +116,7 @@ func changesOf(submission store.ID, events []store.EventWithDeliveries) ([]chang
 	return changes, nil
 }
 
-// withRecords adds the changes that the rows as they stand know of and the events do not.
+// withStateRecords adds the changes that are only known from the stored state records.
 func withStateRecords(changes []change, records []store.StateRecord) []change {
 	for _, r := range records {
 		if len(changes) > 0 && changes[len(changes)-1].values[r.Dimension] == r.Value {
@@ -134,7 +135,7 @@ func withStateRecords(changes []change, records []store.StateRecord) []change {
 	return changes
 }
 
-// drawLane makes the segments of one dimension. before is the word that stood before the first of the changes.
+// newTimelineRow returns the segments of one dimension. before is the value before the first of the changes.
 func newTimelineRow(view stateView, dimension invoice.Dimension, before string, began time.Time, changes []change, evidence func(dimension, word string, at time.Time) int64) timelineRow {
 	row := timelineRow{State: view}
 	word := ""
@@ -160,8 +161,8 @@ func newTimelineRow(view stateView, dimension invoice.Dimension, before string, 
 	return row
 }
 
-// findEvidence returns how to find the entry of a submission that a word was read from: the last one with it that was
-// retained before the change was told.
+// findEvidence returns a function that finds the evidence entry of a value: the last entry with that value that was
+// received before the change.
 func findEvidence(submission store.ID, evidence []store.Evidence) func(dimension, word string, at time.Time) int64 {
 	return func(dimension, word string, at time.Time) int64 {
 		for _, e := range slices.Backward(evidence) {

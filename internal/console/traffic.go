@@ -10,68 +10,70 @@ import (
 	"quittance/internal/store"
 )
 
-// traffic is what became of a subscription's latest attempts: how many arrived and how long answers took, for as many
-// equal spans of time as the charts have slots.
+// traffic is the view model of the charts of a subscription's latest attempts: success rates and response times, in equal
+// time slots.
 type traffic struct {
-	// Span is the key of how long all slots are together, below "traffic.span." in the messages.
+	// Span is the key of the charts' time span below "traffic.span." in the messages.
 	Span string
-	// Began is where the first slot begins.
+	// Began is the start of the first slot.
 	Began time.Time
 	Slots []chartSlot
-	// Arrived is how many of the Attempts were answered with 2xx; Share is that in percent.
+	// Arrived is the number of Attempts with a 2xx response, and Share that number in percent.
 	Attempts, Arrived int
 	Share             string
-	// Median is how long half of them took at most, Most nearly all (95 %); "" without attempts.
+	// Median and P95 are response times: the median and the 95th percentile. Both are "" without attempts.
 	Median, P95 string
-	// MaxAttempts is the height of the first chart in attempts, MaxTime that of the second.
+	// MaxAttempts is the maximum of the first chart in attempts, and MaxTime that of the second.
 	MaxAttempts int
 	MaxTime     string
-	// Cut tells that there were more deliveries than were looked at.
+	// Cut reports that there were more deliveries than were counted.
 	Cut bool
 }
 
-// slot is one column of the charts, in units of their drawing, which is 100 high.
+// chartSlot is one column of the charts. The drawing is 100 units high.
 type chartSlot struct {
 	From            time.Time
 	Arrived, Failed int
 	Median, P95     string
-	// X is where the column begins.
+	// X is the left edge of the column.
 	X int
-	// ArrivedY and ArrivedHeight are the bar of what arrived, LostY and LostHeight that of what did not, above it.
+	// ArrivedY and ArrivedHeight position the bar of successful attempts, FailedY and FailedHeight the bar of failed ones
+	// above it.
 	ArrivedY, ArrivedHeight, FailedY, FailedHeight int
-	// MedianY and MedianHeight are the inner bar of the times, MostY and MostHeight the outer one.
+	// MedianY and MedianHeight position the inner bar of the response times, P95Y and P95Height the outer one.
 	MedianY, MedianHeight, P95Y, P95Height int
 }
 
-// Attempts is how many there were.
+// Attempts returns the number of attempts in the slot.
 func (s chartSlot) Attempts() int { return s.Arrived + s.Failed }
 
-// The drawing of a chart.
+// The dimensions of a chart.
 const (
 	slotCount   = 24
 	slotWidth   = 20
 	chartHeight = 100
 )
 
-// span is a choice of how long a slot is.
+// chartSpan is a possible slot length.
 type chartSpan struct {
 	key  string
 	slot time.Duration
 }
 
-// longest is the usual one: a day.
+// longestSlot is the default slot length, for charts of one day.
 const longestSlot = time.Hour
 
-// spans are the choices, the longest first.
+// chartSpans lists the possible slot lengths, the longest first.
 var chartSpans = []chartSpan{{"day", longestSlot}, {"hours", 15 * time.Minute}, {"two_hours", 5 * time.Minute}, {"minutes", time.Minute}} //nolint:gochecknoglobals // a constant list
 
-// windowStart is where the first slot begins, so that the last one holds now. Slots begin at whole multiples of their
-// length, so that a chart stands still while nothing happens.
+// windowStart returns the start of the first slot, so that now is in the last one. Slots start at multiples of their
+// length, so that a chart does not move while nothing happens.
 func windowStart(now time.Time, slot time.Duration) time.Time {
 	return now.UTC().Truncate(slot).Add(-(slotCount - 1) * slot)
 }
 
-// trafficOf draws attempts. Of a busy subscription it draws a shorter time, of which everything was read.
+// trafficOf returns the charts of some attempts. For a busy subscription it uses a shorter time span for which all attempts
+// were read.
 func (req *request) trafficOf(recent store.RecentAttempts, now time.Time) (traffic, error) {
 	chosen := chartSpans[len(chartSpans)-1]
 	for _, s := range chartSpans {
@@ -86,7 +88,7 @@ func (req *request) trafficOf(recent store.RecentAttempts, now time.Time) (traff
 	for _, a := range recent.Attempts {
 		n := int(a.StartedAt.Sub(began) / chosen.slot)
 		if a.StartedAt.Before(began) || n < 0 || n >= len(durations) {
-			continue // of before, or from a clock that runs ahead of ours
+			continue // before the first slot, or from a clock that is ahead
 		}
 		durations[n] = append(durations[n], a.Duration)
 		if a.HTTPStatus >= 200 && a.HTTPStatus <= 299 {
@@ -98,7 +100,7 @@ func (req *request) trafficOf(recent store.RecentAttempts, now time.Time) (traff
 	return t, t.draw(req.pages.messages, durations, chosen.slot)
 }
 
-// draw computes the numbers and the geometry.
+// draw calculates the numbers and the geometry.
 func (t *traffic) draw(messages catalogue, durations [][]time.Duration, length time.Duration) error {
 	var all []time.Duration
 	var slowest time.Duration
@@ -137,7 +139,7 @@ func (t *traffic) draw(messages catalogue, durations [][]time.Duration, length t
 	return fail
 }
 
-// height is the height of a bar; what is there is seen, however little.
+// height returns the height of a bar. Every value above 0 is visible.
 func height(n, most int) int {
 	if n == 0 || most == 0 {
 		return 0
@@ -145,7 +147,7 @@ func height(n, most int) int {
 	return max(3, int(math.Round(float64(n)/float64(most)*chartHeight)))
 }
 
-// quantile is the time within which so many percent of the attempts were over, 0 without any.
+// quantile returns the duration within which the given percentage of the attempts ended, or 0 without any.
 func quantile(times []time.Duration, percent int) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -154,7 +156,7 @@ func quantile(times []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
-// percent is a share with one digit; it is rounded down, so that 100 % is all of them.
+// percent returns a percentage with one decimal. It rounds down, so that only a complete set gives 100 %.
 func percent(part, whole int) string {
 	if whole == 0 {
 		return ""
@@ -166,7 +168,7 @@ func percent(part, whole int) string {
 	return strconv.Itoa(tenths/10) + "." + strconv.Itoa(tenths%10)
 }
 
-// duration is a time that something took, as people say it.
+// duration returns a duration as a text.
 func duration(messages catalogue, d time.Duration) (string, error) {
 	switch ms := float64(d) / float64(time.Millisecond); {
 	case ms < 10:

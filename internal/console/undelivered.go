@@ -16,30 +16,29 @@ func undeliveredRoutes() []route {
 	}
 }
 
-// lostPath is the page of what was not delivered, and where its form goes.
+// undeliveredPath is the page of undelivered deliveries and the target of its form.
 const undeliveredPath = "/webhooks/lost"
 
-// lostPace is how often the page asks what is new.
+// undeliveredPollInterval is the poll interval of the page.
 const undeliveredPollInterval = 5 * time.Second
 
-// lostPage is what the page of the deliveries that failed or were blocked shows, whatever their subscription; all of it is
-// live.
+// undeliveredPage is the view model of the page of all deliveries that failed or were blocked. All of it is live.
 type undeliveredPage struct {
-	// Filters are both states, then each.
+	// Filters are both states together, then each state.
 	Filters []deliveryFilter
 	Rows    []undeliveredRow
 	Paging  paging
-	// Cut tells that there may be older ones than are looked through.
+	// Cut reports that there may be older deliveries that were not counted.
 	Cut bool
-	// Any tells that there is one among the rows that can be delivered again.
+	// Any reports that at least one row can be delivered again.
 	Any bool
 }
 
-// lostRow is one delivery that did not arrive.
+// undeliveredRow is one undelivered delivery.
 type undeliveredRow struct {
 	deliveryListRow
-	// URL is the destination, "" when it is one of very many old ones, and Description what the company calls it. Ended tells that its subscription is deactivated, so
-	// that nothing goes there any more.
+	// URL is the destination, or "" for one of very many old ones, and Description is its description. Ended reports that
+	// its subscription is deactivated and nothing can be sent to it.
 	URL, Description string
 	Ended            bool
 }
@@ -84,7 +83,7 @@ func (req *request) listUndelivered() error {
 	return req.page(http.StatusOK, "undelivered", pageData{Title: title, Section: "webhooks", Body: part})
 }
 
-// lostRows makes the rows of the page: one query for what they are about, and one for where they were to go.
+// undeliveredRows returns the rows of the page. It reads the events in one query and the destinations in another.
 func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.DeliveryRecord) error {
 	rows, err := req.deliveryListRows(deliveries)
 	if err != nil {
@@ -103,7 +102,8 @@ func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.Deliv
 	return nil
 }
 
-// redeliverLost delivers the chosen deliveries again, at most a page of them. What can go nowhere any more is left as it is.
+// redeliverSelected redelivers the selected deliveries, at most a page of them. It skips those of deactivated
+// subscriptions.
 func (req *request) redeliverSelected() error {
 	chosen := req.form["delivery"]
 	if len(chosen) > maxPerPage {

@@ -9,7 +9,7 @@ import (
 	"quittance/api"
 )
 
-// viewFuncs are the functions of the templates.
+// viewFuncs returns the functions of the templates.
 func viewFuncs(messages catalogue, assets *assetFiles) template.FuncMap {
 	return template.FuncMap{
 		"t":       messages.text,
@@ -49,7 +49,7 @@ func viewFuncs(messages catalogue, assets *assetFiles) template.FuncMap {
 	}
 }
 
-// instantView is a point in time as the templates "when" and "tick" show it, in UTC.
+// instantView is a time in UTC, as the templates "when" and "tick" show it.
 type instantView struct {
 	// Machine is for programs, Precise has microseconds, and Text has seconds.
 	Machine, Precise, Text string
@@ -76,7 +76,7 @@ func instant(at any) *instantView {
 		Day: utc.Format("2 Jan"), Clock: utc.Format("15:04:05")}
 }
 
-// breakableParts splits an identifier, such as the name of a constant, behind each character at which a line may break.
+// breakableParts splits an identifier after each character at which a line may break.
 func breakableParts(text string) []string {
 	var parts []string
 	for {
@@ -88,7 +88,7 @@ func breakableParts(text string) []string {
 	}
 }
 
-// grouped writes a decimal number with its thousands apart; the digits stay as they are.
+// grouped returns a decimal number with thousands separators and unchanged digits.
 func grouped(number string) string {
 	sign, rest := "", number
 	if strings.HasPrefix(rest, "-") {
@@ -108,7 +108,7 @@ func grouped(number string) string {
 	return sign + out.String()
 }
 
-// fieldID is the identifier of a form's field by its JSON path: items[2].vat_rate is at f-items-2-vat_rate.
+// fieldID returns the element identifier of a field by its JSON path: the field items[2].vat_rate has f-items-2-vat_rate.
 func fieldID(path string) string {
 	if !strings.ContainsAny(path, ".[]") {
 		return "f-" + path
@@ -116,7 +116,7 @@ func fieldID(path string) string {
 	id := append(make([]byte, 0, len(path)+2), "f-"...)
 	for _, c := range []byte(path) {
 		switch c {
-		case ']': // a dot follows it, or nothing
+		case ']': // followed by a dot or nothing
 		case '[', '.':
 			id = append(id, '-')
 		default:
@@ -126,7 +126,7 @@ func fieldID(path string) string {
 	return string(id)
 }
 
-// field is what a person calls a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and seller.city a
+// field returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and seller.city is a
 // field of the company's profile.
 func (c catalogue) field(path string) (string, error) {
 	item, name, nested := strings.Cut(path, "].")
@@ -142,10 +142,10 @@ func (c catalogue) field(path string) (string, error) {
 	return c.textOr("field."+path, path), nil
 }
 
-// sellerPath begins the JSON paths of advice about the company's profile, which stands on the page of the account.
+// sellerPath is the prefix of the JSON paths of the company's profile, which the account page shows.
 const sellerPath = "seller."
 
-// fieldAddress is where a field of an invoice, or of its seller, can be seen to.
+// fieldAddress returns the address at which a field of an invoice or of its seller can be found.
 func fieldAddress(invoiceID, path string) string {
 	if strings.HasPrefix(path, sellerPath) {
 		return "/account#" + fieldID(path)

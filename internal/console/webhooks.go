@@ -32,19 +32,19 @@ func webhookRoutes() []route {
 	}
 }
 
-// webhooksPace is how often the list of subscriptions asks what is new.
+// webhooksPollInterval is the poll interval of the list of subscriptions.
 const webhooksPollInterval = 5 * time.Second
 
-// stripLength is how many deliveries the strip of a subscription shows, the newest at its end.
+// stripLength is the number of deliveries in the strip of a subscription.
 const stripLength = 30
 
-// subscriptionRows are the subscriptions of a page and where it stands.
+// subscriptionRows is a page of the list of subscriptions.
 type subscriptionRows struct {
 	Rows   []subscriptionRow
 	Paging paging
-	// Kinds is how many kinds of event there are.
+	// Kinds is the number of event kinds.
 	Kinds int
-	// Lost is how many deliveries failed or were blocked; Cut tells that it is how many were looked through.
+	// Undelivered is the number of deliveries that failed or were blocked. Cut reports that there may be more.
 	Undelivered int
 	Cut         bool
 }
@@ -52,13 +52,13 @@ type subscriptionRows struct {
 // subscriptionRow is one subscription in the list.
 type subscriptionRow struct {
 	api.Subscription
-	// Strip is how its newest deliveries stand, the newest last.
+	// Strip holds the states of the newest deliveries, the newest last.
 	Strip []stripTick
-	// Delivered is how many of them arrived, Lost how many ended otherwise.
+	// Delivered is the number of successful deliveries in Strip, and Undelivered that of failed and blocked ones.
 	Delivered, Undelivered int
 }
 
-// stripTick is one delivery in a strip; X is its place in units of the drawing.
+// stripTick is one delivery in a strip. X is its position in the drawing.
 type stripTick struct {
 	State api.DeliveryState
 	X     int
@@ -94,7 +94,7 @@ func (req *request) listSubscriptions() error {
 	return req.page(http.StatusOK, "webhooks", pageData{Title: title, Section: "webhooks", Body: part})
 }
 
-// subscriptionRows makes the rows of a page: one query for the deliveries of all of them.
+// subscriptionRows returns the rows of a page. It reads the deliveries of all of them in one query.
 func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subscriptionRow, error) {
 	ids := make([]store.ID, len(subscriptions))
 	for n, s := range subscriptions {
@@ -123,21 +123,21 @@ func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subs
 	return rows, nil
 }
 
-// subscribeForm is the form of a new subscription, as it was filled in.
+// subscribeForm is the form of a new subscription.
 type subscribeForm struct {
 	URL, Description string
-	// Chosen are the kinds of event that are ticked.
+	// Chosen holds the selected event kinds.
 	Chosen map[api.EventKind]bool
-	// Key tells one filling in from another, so that sending it twice makes one subscription.
+	// Key identifies one use of the form, so that sending it twice creates one subscription.
 	Key string
-	// Faults are what is wrong, by field.
+	// Faults holds the error messages by field.
 	Faults map[string][]string
 }
 
-// Kinds are the kinds of event that can be chosen.
+// Kinds returns the event kinds that can be selected.
 func (subscribeForm) Kinds() []api.EventKind { return api.EventKinds[:] }
 
-// newKey makes the key of a form.
+// newKey returns a random key for a form.
 func (req *request) newKey() (string, error) {
 	var random [16]byte
 	if _, err := io.ReadFull(req.Random, random[:]); err != nil {
@@ -154,7 +154,7 @@ func (req *request) showSubscribe() error {
 	return req.answerSubscribe(http.StatusOK, form)
 }
 
-// answerSubscribe answers with the form, which gets a key of its own each time.
+// answerSubscribe answers with the form, which gets a new key each time.
 func (req *request) answerSubscribe(status int, form subscribeForm) error {
 	var err error
 	if form.Key, err = req.newKey(); err != nil {
@@ -167,16 +167,17 @@ func (req *request) answerSubscribe(status int, form subscribeForm) error {
 	return req.page(status, "subscribe", pageData{Title: title, Section: "webhooks", Body: form})
 }
 
-// subscribed is what the page of a new subscription shows, the only one that ever holds a signing secret.
+// newSubscriptionPage is the view model of the page of a new subscription. It is the only page that ever contains a signing
+// secret.
 type newSubscriptionPage struct {
 	api.Subscription
 	Secret string
 }
 
-// subscriptions reads the form by the rules of the API.
+// subscriptions is the API's decoder of subscriptions.
 var subscriptions = strictjson.For[api.SubscriptionRequest]() //nolint:gochecknoglobals // a plan of a type, read only
 
-// readSubscribe reads the form; its Faults say what breaks a rule of the API.
+// readSubscribeForm reads the form and validates it like the API.
 func (req *request) readSubscribeForm() (subscribeForm, api.SubscriptionRequest, error) {
 	form := subscribeForm{URL: strings.TrimSpace(req.form.Get("url")), Description: strings.ReplaceAll(req.form.Get("description"), "\r\n", "\n"),
 		Chosen: map[api.EventKind]bool{}, Faults: map[string][]string{}}
@@ -205,8 +206,8 @@ func (req *request) readSubscribeForm() (subscribeForm, api.SubscriptionRequest,
 	return form, request, nil
 }
 
-// subscribe makes a subscription and shows its secret in the answer itself: there is no address at which it could be seen
-// again, and sending the form once more leads to the subscription without it.
+// subscribe creates a subscription and shows its secret in the answer itself. No other address shows it. Sending the form
+// again leads to the subscription without the secret.
 func (req *request) subscribe() error {
 	form, request, err := req.readSubscribeForm()
 	if err != nil {
@@ -220,7 +221,7 @@ func (req *request) subscribe() error {
 	case errors.Is(err, webhook.ErrUnsafeDestination):
 		form.Faults["url"] = []string{req.pages.messages.textOr("webhooks.new.unsafe", "")}
 		if destination, ok := errors.AsType[*webhook.DestinationError](err); ok {
-			form.Faults["url"] = nil // the rules themselves, in place of the one text
+			form.Faults["url"] = nil // list the broken rules instead of the general message
 			for _, fault := range destination.Faults {
 				form.Faults["url"] = append(form.Faults["url"], fault.Message)
 			}
@@ -239,16 +240,16 @@ func (req *request) subscribe() error {
 	return req.page(http.StatusCreated, "new_subscription", pageData{Title: title, Section: "webhooks", Body: made})
 }
 
-// formTTL is how long a form that is sent twice has one effect.
+// formTTL is how long sending a form again has no further effect.
 const formTTL = 24 * time.Hour
 
-// subscribeOnce makes the subscription of a form, unless that form has made one already, whose identifier again is then.
+// subscribeOnce creates the subscription of a form. If the form has already created one, again is its identifier.
 func (req *request) subscribeOnce(request api.SubscriptionRequest) (made newSubscriptionPage, again string, err error) {
 	text, err := json.Marshal(request)
 	if err != nil {
 		return made, "", fmt.Errorf("console: form of a subscription: %w", err)
 	}
-	// What was changed meanwhile is another form.
+	// A form with other input counts as another form.
 	sum := sha256.Sum256(append([]byte(req.form.Get("key")+"\x00"), text...))
 	reply, replayed, err := req.session.Tenant.Idempotent(req.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
 		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
@@ -262,7 +263,7 @@ func (req *request) subscribeOnce(request api.SubscriptionRequest) (made newSubs
 	return made, again, err
 }
 
-// deactivate ends a subscription.
+// deactivate deactivates a subscription.
 func (req *request) deactivate() error {
 	id, err := req.id("subscription")
 	if err != nil {
