@@ -75,12 +75,12 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 		}
 		return t.audit(ctx, accountAct("account.create", id, map[string]string{"company": company, "email": user.Email}))
 	})
-	return account, db.exists(err, "users_email_key")
+	return account, db.existsError(err, "users_email_key")
 }
 
 // exists turns the violation of the named unique index into [ErrExists].
-func (db *DB) exists(err error, index string) error {
-	if err != nil && db.constraint(err) == index {
+func (db *DB) existsError(err error, index string) error {
+	if err != nil && db.violatedConstraint(err) == index {
 		return ErrExists
 	}
 	return err
@@ -126,7 +126,7 @@ func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error)
 		}
 		return t.audit(ctx, userAct("user.add", account, id, user.Email))
 	})
-	return id, db.exists(err, "users_email_key")
+	return id, db.existsError(err, "users_email_key")
 }
 
 const accountColumns = `id, company, status, profile, created_at, suspended_at`
@@ -148,25 +148,25 @@ func scanAccount(row scanner, more ...any) (Account, error) {
 
 // account locks and reads an account inside a transaction.
 func (t *tx) account(ctx context.Context, id ID) (Account, error) {
-	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`+t.db.lock, id))
+	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`+t.db.forUpdate, id))
 }
 
 // Account returns one account.
 func (db *DB) Account(ctx context.Context, id ID) (Account, error) {
 	account, err := scanAccount(db.reader.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
-	return account, db.fail(err)
+	return account, db.classify(err)
 }
 
 // Accounts returns every account, oldest first.
 func (db *DB) Accounts(ctx context.Context) ([]Account, error) {
 	accounts, err := collect(ctx, db.reader, func(row scanner) (Account, error) { return scanAccount(row) }, `select `+accountColumns+` from accounts order by created_at, id`)
-	return accounts, db.fail(err)
+	return accounts, db.classify(err)
 }
 
 // Users returns the users of an account, oldest first.
 func (db *DB) Users(ctx context.Context, account ID) ([]User, error) {
 	users, err := collect(ctx, db.reader, scanUser, `select `+userColumns+` from users where account_id = $1 order by created_at, id`, account)
-	return users, db.fail(err)
+	return users, db.classify(err)
 }
 
 // SuspendAccount stops logins and revokes every live token of the account for good. What is already submitted goes on
@@ -243,7 +243,7 @@ func scanUser(row scanner) (User, error) {
 // UserByEmail returns the user with exactly this e-mail address.
 func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
 	user, err := scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where email = $1`, email))
-	return user, db.fail(err)
+	return user, db.classify(err)
 }
 
 // ErrSuspended says that the account is suspended.
@@ -263,7 +263,7 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 			return ErrSuspended
 		}
 		var required int64
-		if err := t.QueryRowContext(ctx, `select password_change_required from users where account_id = $1 and id = $2 and password_hash = $3 and disabled_at is null`+db.lock,
+		if err := t.QueryRowContext(ctx, `select password_change_required from users where account_id = $1 and id = $2 and password_hash = $3 and disabled_at is null`+db.forUpdate,
 			user.Account, user.ID, user.PasswordHash).Scan(&required); err != nil {
 			return err
 		}
@@ -317,5 +317,5 @@ func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 func (db *DB) User(ctx context.Context, session Session) (User, error) {
 	user, err := scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where account_id = $1 and id = $2`,
 		session.Account.ID, session.User))
-	return user, db.fail(err)
+	return user, db.classify(err)
 }

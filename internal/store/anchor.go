@@ -81,7 +81,7 @@ func (db *DB) ReadAnchors(ctx context.Context, file []byte) (Anchors, error) {
 	}
 	record, err := db.evidenceRecord(ctx, db.reader)
 	if err != nil {
-		return out, db.fail(err)
+		return out, db.classify(err)
 	}
 	public, _ := record.key.Public().(ed25519.PublicKey)
 	if file[len(file)-1] != '\n' {
@@ -106,10 +106,10 @@ func (db *DB) ReadAnchors(ctx context.Context, file []byte) (Anchors, error) {
 // Anchor returns the line that goes behind the last one of an anchor file, with its end: where every chain ends now. On
 // PostgreSQL what was added within the last half minute is left to the next one, because it may not have been committed yet.
 func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
-	ctx = unlimited(ctx)
+	ctx = withoutQueryDeadline(ctx)
 	record, err := db.evidenceRecord(ctx, db.reader)
 	if err != nil {
-		return nil, db.fail(err)
+		return nil, db.classify(err)
 	}
 	public, _ := record.key.Public().(ed25519.PublicKey)
 	entry := anchorEntry{Format: anchorFormat, Previous: after.sum, PublicKey: hexBytes(public), Tenants: []anchorTenant{}}
@@ -123,12 +123,12 @@ func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
 	for _, t := range tenants {
 		anchored, err := t.anchored(ctx, db.reader, entry.At)
 		if err != nil {
-			return nil, db.fail(err)
+			return nil, db.classify(err)
 		}
 		entry.Tenants = append(entry.Tenants, anchored)
 	}
 	if entry.Audit, err = db.anchoredAudit(ctx, db.reader, entry.At); err != nil {
-		return nil, db.fail(err)
+		return nil, db.classify(err)
 	}
 	signed, err := entry.signedText()
 	if err != nil {
@@ -156,7 +156,7 @@ func (db *DB) anchorMoment(ctx context.Context) (at time.Time, err error) {
 // whenever it is asked for.
 func (t *Tenant) anchored(ctx context.Context, q querier, at time.Time) (anchorTenant, error) {
 	out := anchorTenant{ID: t.id}
-	hash := newChain("quittance/anchor/v1")
+	hash := newDigester("quittance/anchor/v1")
 	hash.field(t.id[:])
 	for _, chains := range []struct {
 		query string
@@ -177,7 +177,7 @@ func (t *Tenant) anchored(ctx context.Context, q querier, at time.Time) (anchorT
 	return out, nil
 }
 
-func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at time.Time, out *anchorTenant, count *int64, hash chain) (err error) {
+func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at time.Time, out *anchorTenant, count *int64, hash digester) (err error) {
 	rows, err := q.QueryContext(ctx, query, t.id, micros(at))
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (db *DB) anchoredAudit(ctx context.Context, q querier, at time.Time) (out a
 		return out, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	hash := newChain("quittance/anchor/audit/v1")
+	hash := newDigester("quittance/anchor/audit/v1")
 	for rows.Next() {
 		var chain, digest []byte
 		var ordinal int64
@@ -238,13 +238,13 @@ func (db *DB) verifyAnchor(ctx context.Context, q querier, anchors Anchors) ([]E
 	if anchors.last == nil {
 		return nil, nil
 	}
-	ctx = unlimited(ctx)
+	ctx = withoutQueryDeadline(ctx)
 	var faults []EvidenceError
 	for _, want := range anchors.last.Tenants {
 		t := &Tenant{db: db, id: want.ID}
 		got, err := t.anchored(ctx, q, anchors.At)
 		if err != nil {
-			return nil, db.fail(err)
+			return nil, db.classify(err)
 		}
 		if got != want {
 			faults = append(faults, EvidenceError{Tenant: want.ID, Kind: KindTenant, Of: want.ID, Field: "anchor", What: fmt.Sprintf(
@@ -254,7 +254,7 @@ func (db *DB) verifyAnchor(ctx context.Context, q querier, anchors Anchors) ([]E
 	}
 	audit, err := db.anchoredAudit(ctx, q, anchors.At)
 	if err != nil {
-		return nil, db.fail(err)
+		return nil, db.classify(err)
 	}
 	if want := anchors.last.Audit; audit != want {
 		faults = append(faults, EvidenceError{Kind: kindAudit, Field: "anchor", What: fmt.Sprintf("at %s it held %d entries; of these %d are here, or they are others",

@@ -96,7 +96,7 @@ type AuditEntry struct {
 
 // sum is the digest of an entry: SHA-256 over its fields and the digest of the entry before it.
 func (e *AuditEntry) sum() [32]byte {
-	c := newChain("quittance/audit/v1")
+	c := newDigester("quittance/audit/v1")
 	c.field(e.previous[:])
 	c.field(e.chain[:])
 	c.number(e.place)
@@ -117,7 +117,7 @@ func (e *AuditEntry) sum() [32]byte {
 // auditEnd is where a chain of the audit log ends. chains is how many chains there are beside the one of no account, which
 // alone counts them.
 type auditEnd struct {
-	end
+	chainEnd
 	chains int64
 }
 
@@ -201,7 +201,7 @@ func (t *tx) appendAudit(ctx context.Context, e *AuditEntry) error {
 	if !intact {
 		return nil
 	}
-	return t.setAuditEnd(ctx, e.chain, auditEnd{end{e.place, e.digest}, at.chains})
+	return t.setAuditEnd(ctx, e.chain, auditEnd{chainEnd{e.place, e.digest}, at.chains})
 }
 
 func (t *tx) setAuditEnd(ctx context.Context, chain ID, to auditEnd) error {
@@ -220,7 +220,7 @@ func (t *tx) auditEnd(ctx context.Context, chain ID) (at auditEnd, intact bool, 
 	if err != nil {
 		return at, false, err
 	}
-	heads, err := collect(ctx, t, scanAuditHead, `select h.chain, `+auditEndColumns+` from audit_heads h where h.chain = $1`+t.db.lock, chain[:])
+	heads, err := collect(ctx, t, scanAuditHead, `select h.chain, `+auditEndColumns+` from audit_heads h where h.chain = $1`+t.db.forUpdate, chain[:])
 	if err != nil {
 		return at, false, err
 	}
@@ -268,7 +268,7 @@ func (d *digestColumn) Scan(value any) error {
 	if !ok {
 		return fmt.Errorf("a stored digest is a %T", value)
 	}
-	return fixed((*[32]byte)(d), raw)
+	return parseDigest((*[32]byte)(d), raw)
 }
 
 // settingAuditBegun is when the audit log of a database began, in microseconds since 1970.
@@ -356,5 +356,5 @@ func (db *DB) Audit(ctx context.Context, filter AuditFilter) ([]AuditEntry, erro
 	}
 	entries, err := collect(ctx, db.reader, scanAudit, `select `+auditColumns+` from (select * from audit where `+where+
 		` order by at desc, chain desc, ordinal desc limit `+next(filter.Limit)+`) latest order by at, chain, ordinal`, args...)
-	return entries, db.fail(err)
+	return entries, db.classify(err)
 }

@@ -14,11 +14,11 @@ const kindAudit = "audit"
 // verifyAudit recomputes every digest of the audit log and compares its chains with their seals. Acts may be audited
 // meanwhile: each chain is read by one statement.
 func (db *DB) verifyAudit(ctx context.Context, out *Verified) error {
-	ctx = unlimited(ctx)
+	ctx = withoutQueryDeadline(ctx)
 	// Ends are read before entries: entries never go, so a chain that had some then has them later.
 	heads, err := collect(ctx, db.reader, scanAuditHead, `select h.chain, `+auditEndColumns+` from audit_heads h order by h.chain`)
 	if err != nil {
-		return db.fail(err)
+		return db.classify(err)
 	}
 	for _, head := range heads {
 		if !head.readable {
@@ -26,17 +26,17 @@ func (db *DB) verifyAudit(ctx context.Context, out *Verified) error {
 			continue
 		}
 		if err := db.verifyAuditChain(ctx, head, out); err != nil {
-			return db.fail(err)
+			return db.classify(err)
 		}
 	}
 	lost, err := collect(ctx, db.reader, scanChain, `select distinct chain from audit where chain not in (select chain from audit_heads) order by chain`)
 	if err != nil {
-		return db.fail(err)
+		return db.classify(err)
 	}
 	for _, chain := range lost {
 		out.auditFault(chain, 0, "its end is gone: entries of it are still here")
 	}
-	return db.fail(db.verifyAuditChains(ctx, out))
+	return db.classify(db.verifyAuditChains(ctx, out))
 }
 
 // scanChain reads which chain an entry is of; zero when that makes no sense.
@@ -77,18 +77,18 @@ func (db *DB) verifyAuditChain(ctx context.Context, head auditHead, out *Verifie
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	var at end
+	var at chainEnd
 	for rows.Next() {
 		var e AuditEntry
 		if e, stored, err = scanAuditWithEnd(rows); err != nil {
 			out.auditFault(chain, at.count+1, "it cannot be read")
 			return nil
 		}
-		next := link{ordinal: e.place, previous: e.previous, digest: e.digest}
+		next := chainLink{ordinal: e.place, previous: e.previous, digest: e.digest}
 		if e.sum() != e.digest {
 			next.fault = "it is not what was recorded: its digest differs"
 		}
-		if what := at.take(next, stored.end); what != "" {
+		if what := at.advance(next, stored.chainEnd); what != "" {
 			out.auditFault(chain, at.count+1, what)
 			return nil
 		}
@@ -97,7 +97,7 @@ func (db *DB) verifyAuditChain(ctx context.Context, head auditHead, out *Verifie
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	if what := at.short(stored.end); what != "" {
+	if what := at.missing(stored.chainEnd); what != "" {
 		out.auditFault(chain, at.count+1, what)
 		return nil
 	}

@@ -26,7 +26,7 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	}
 	defer func() {
 		if err = errors.Join(err, file.Close()); err != nil {
-			err = errors.Join(fmt.Errorf("backup: %w", db.fail(err)), os.Remove(path)) // half a copy is none
+			err = errors.Join(fmt.Errorf("backup: %w", db.classify(err)), os.Remove(path)) // half a copy is none
 		}
 	}()
 	if err := db.backup(ctx, path); err != nil {

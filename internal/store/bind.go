@@ -18,15 +18,15 @@ func (db *DB) BindSecrets(ctx context.Context) error {
 	if db.keys.bound.Load() {
 		return nil
 	}
-	older, err := db.older(ctx)
+	older, err := db.servedByOlderVersion(ctx)
 	if err != nil {
-		return db.fail(err)
+		return db.classify(err)
 	}
 	if older {
 		db.log.DebugContext(ctx, "servers of the version before are running: secrets are bound to their rows once they have ended")
 		return nil
 	}
-	ctx = unlimited(ctx) // it reads everything there is
+	ctx = withoutQueryDeadline(ctx) // it reads everything there is
 	var failed []error
 	for _, column := range boundColumns() {
 		_, err := db.resealColumn(ctx, column, db.bindRow(column))

@@ -11,27 +11,27 @@ import (
 
 // chain computes the digest of an entry of a chain: SHA-256 (FIPS 180-4) over the entry's fields, each preceded by its
 // length in eight bytes, so that no two entries have the same encoding. The first field names the kind of chain.
-type chain struct{ hash hash.Hash }
+type digester struct{ hash hash.Hash }
 
-func newChain(kind string) chain {
-	c := chain{hash: sha256.New()}
+func newDigester(kind string) digester {
+	c := digester{hash: sha256.New()}
 	c.field([]byte(kind))
 	return c
 }
 
-func (c chain) field(part []byte) {
+func (c digester) field(part []byte) {
 	var size [8]byte
 	binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 	c.hash.Write(size[:])
 	c.hash.Write(part)
 }
 
-func (c chain) number(n int64) {
+func (c digester) number(n int64) {
 	c.field(binary.BigEndian.AppendUint64(nil, uint64(n))) //nolint:gosec // the bits are hashed
 }
 
 // optional keeps what is absent apart from what is empty.
-func (c chain) optional(text *string) {
+func (c digester) optional(text *string) {
 	if text == nil {
 		c.number(0)
 		return
@@ -41,17 +41,17 @@ func (c chain) optional(text *string) {
 }
 
 // optionalNumber keeps what is absent apart from 0.
-func (c chain) optionalNumber(n *int64) {
+func (c digester) optionalNumber(n *int64) {
 	c.number(flag(n != nil))
 	if n != nil {
 		c.number(*n)
 	}
 }
 
-func (c chain) sum() [32]byte { return [32]byte(c.hash.Sum(nil)) }
+func (c digester) sum() [32]byte { return [32]byte(c.hash.Sum(nil)) }
 
 // end is where a chain ends, or how far it has been verified.
-type end struct {
+type chainEnd struct {
 	count int64
 	head  [32]byte // digest of the last entry, zero when there is none
 }
@@ -65,7 +65,7 @@ func incomingSealBinding(tenant, id ID) secret.Binding {
 }
 
 // link is what an entry says of its place in a chain.
-type link struct {
+type chainLink struct {
 	ordinal          int64
 	previous, digest [32]byte
 	// fault says what is wrong with the entry in itself, "" when nothing is.
@@ -73,7 +73,7 @@ type link struct {
 }
 
 // take moves e to the next entry of a chain that is to end at want. It says what is wrong there, "" when nothing is.
-func (e *end) take(next link, want end) string {
+func (e *chainEnd) advance(next chainLink, want chainEnd) string {
 	switch place := e.count + 1; {
 	case place > want.count:
 		return fmt.Sprintf("it was never retained: the chain ended with entry %d", want.count)
@@ -91,7 +91,7 @@ func (e *end) take(next link, want end) string {
 }
 
 // short says what is wrong when no entry comes after e any more, "" when nothing is.
-func (e end) short(want end) string {
+func (e chainEnd) missing(want chainEnd) string {
 	if e.count < want.count {
 		return fmt.Sprintf("it is missing: %d entries were retained", want.count)
 	}
@@ -99,7 +99,7 @@ func (e end) short(want end) string {
 }
 
 // fixed reads a stored digest.
-func fixed(into *[32]byte, from []byte) error {
+func parseDigest(into *[32]byte, from []byte) error {
 	if len(from) != len(into) {
 		return fmt.Errorf("a stored digest has %d bytes", len(from))
 	}
@@ -108,7 +108,7 @@ func fixed(into *[32]byte, from []byte) error {
 }
 
 // yes reads a stored flag.
-func yes(stored int64) (bool, error) {
+func parseFlag(stored int64) (bool, error) {
 	if stored != 0 && stored != 1 {
 		return false, fmt.Errorf("a stored flag is %d", stored)
 	}

@@ -26,12 +26,12 @@ func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		}
 		s.heldUntil = nil
 		tx.notify(WorkSubmissions) // everything due may be asked again
-		return tx.Later(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
+		return tx.ExecDeferred(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
 			where account_id = $1 and id = $2`, account, id)
 	}
 	var wait int64
 	var retry sql.Null[int64]
-	if err := tx.QueryRowContext(ctx, `select failures, retry_at, retry_wait from connections where account_id = $1 and id = $2`+tx.db.lock,
+	if err := tx.QueryRowContext(ctx, `select failures, retry_at, retry_wait from connections where account_id = $1 and id = $2`+tx.db.forUpdate,
 		account, id).Scan(&failures, &retry, &wait); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}
 	}
 	s.heldUntil = instantOrNil(retry)
-	return tx.Later(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
+	return tx.ExecDeferred(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
 		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.FailureReason, retry, wait)
 }
 
@@ -79,5 +79,5 @@ func (db *DB) ReconciliationLag(ctx context.Context) (ReconciliationLag, error) 
 	if oldest.Valid {
 		s.Oldest = now.Sub(instant(oldest.V))
 	}
-	return s, db.fail(err)
+	return s, db.classify(err)
 }

@@ -9,38 +9,37 @@ import (
 	"time"
 )
 
-// The pace of [databaseClock], and the longest that one look at the database's clock may take.
+// The interval at which [databaseClock] reads the clock of the database, and the time-out of a reading.
 const (
-	lookAtClock      = 10 * time.Second
-	lookAtClockLimit = 5 * time.Second
+	clockSyncInterval = 10 * time.Second
+	clockSyncTimeout  = 5 * time.Second
 )
 
-// databaseClock tells the time of the database, so that the leases, expiries and due times of all replicas are of one
-// clock, however wrong the clocks of their machines are. Between two looks at the database it goes on by the monotonic
-// clock of this machine: somebody who sets the wall clock does not move it.
+// databaseClock is the clock of the database, so that all replicas use one clock for leases, expiries and due times even if the
+// clocks of their machines differ. Between two readings it advances with the monotonic clock of this machine, which is not
+// affected when somebody sets the wall clock.
 type databaseClock struct {
 	local func() time.Time
-	ask   func(context.Context) (time.Time, error)
+	query func(context.Context) (time.Time, error)
 	last  atomic.Pointer[clockReading]
 }
 
-// clockReading says that it was at by the database when it was local by this machine. local keeps its monotonic part.
+// clockReading pairs a time of the database, at, with the time of this machine, local, which has its monotonic part.
 type clockReading struct{ local, at time.Time }
 
-// now is the time of the database. It needs a look before.
+// now returns the time of the database. It must not be called before sync.
 func (c *databaseClock) now() time.Time {
 	r := c.last.Load()
 	return r.at.Add(c.local().Sub(r.local))
 }
 
-// look compares with the database. Its clock was read at some instant between question and answer; a time of ours that
-// lies between them too is as good as any, and kept, so that the clock does not tremble. Otherwise it is set to the
-// middle.
-func (c *databaseClock) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, lookAtClockLimit)
+// sync reads the clock of the database. That clock was read at an unknown moment of the round trip. If the current estimate is
+// consistent with some moment of it, sync keeps the estimate, to avoid jitter. Otherwise it assumes the middle.
+func (c *databaseClock) sync(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, clockSyncTimeout)
 	defer cancel()
 	asked := c.local()
-	at, err := c.ask(ctx)
+	at, err := c.query(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
@@ -54,38 +53,38 @@ func (c *databaseClock) look(ctx context.Context) error {
 	return nil
 }
 
-// keep looks from time to time until ctx ends. While the database does not answer, the clock goes on by itself.
-func (c *databaseClock) keep(ctx context.Context, log *slog.Logger) {
-	ticker := time.NewTicker(lookAtClock)
+// syncPeriodically calls sync until ctx ends. While the database does not respond, the clock advances on its own.
+func (c *databaseClock) syncPeriodically(ctx context.Context, log *slog.Logger) {
+	ticker := time.NewTicker(clockSyncInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := c.look(ctx); err != nil && !errors.Is(err, context.Canceled) {
-				log.WarnContext(ctx, "the clock goes on without the database's", "error", err)
+			if err := c.sync(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				log.WarnContext(ctx, "could not read the clock of the database, using the local clock since the last reading", "error", err)
 			}
 		}
 	}
 }
 
-// maxHeld is how far a clock may go back and be held where it was. A clock that is set back by more was wrong by more than
-// anybody should wait for: it is followed.
-const maxHeld = time.Minute
+// maxHold is the largest step back of a clock that [steadyClock] hides by standing still. It follows larger ones, because
+// waiting for the old time would take too long.
+const maxHold = time.Minute
 
-// steadyClock is a clock that does not go back by a little, as one that follows another does when it is set: it stands still until it is
-// that late again.
+// steadyClock is a clock that never takes a small step back, as a clock that follows another one does: it stands still until
+// its source has caught up.
 type steadyClock struct {
-	ask  func() time.Time
-	last atomic.Int64 // microseconds since 1970
+	source func() time.Time
+	last   atomic.Int64 // microseconds since 1970
 }
 
 func (c *steadyClock) now() time.Time {
-	at := micros(c.ask())
+	at := micros(c.source())
 	for {
 		last := c.last.Load()
-		if at <= last && last-at <= maxHeld.Microseconds() {
+		if at <= last && last-at <= maxHold.Microseconds() {
 			return instant(last)
 		}
 		if c.last.CompareAndSwap(last, at) {
@@ -94,6 +93,6 @@ func (c *steadyClock) now() time.Time {
 	}
 }
 
-// Now is the clock of this store, the one that its leases, expiries and due times are of: that of the database on
-// PostgreSQL, which all replicas share, and that of this machine on SQLite, unless [Options.Now] says otherwise.
+// Now returns the time by the clock that leases, expiries and due times use: the clock of the database on PostgreSQL, which all
+// replicas share, and the clock of this machine on SQLite, unless [Options.Now] replaces it.
 func (db *DB) Now() time.Time { return db.clock().UTC() }

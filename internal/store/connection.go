@@ -90,7 +90,7 @@ func (c *Connection) bound() []string {
 var ErrSimulator = errors.New("the transport simulator exists in the environment local alone")
 
 // allowedHere refuses a simulator where it does not exist. A database that was never served takes one.
-func (t *tx) allowedHere(ctx context.Context, kind string) error {
+func (t *tx) checkSimulatorAllowed(ctx context.Context, kind string) error {
 	if kind != "simulator" {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}
-		if err := t.allowedHere(ctx, add.Kind); err != nil {
+		if err := t.checkSimulatorAllowed(ctx, add.Kind); err != nil {
 			return err
 		}
 		id, err := newID(t.now(), db.random)
@@ -168,17 +168,17 @@ func (db *DB) Credential(c Connection) (secret.Text, error) {
 // Connection returns one connection.
 func (db *DB) Connection(ctx context.Context, id ID) (Connection, error) {
 	c, err := scanConnection(db.reader.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`, id))
-	return c, db.fail(err)
+	return c, db.classify(err)
 }
 
 // Connections returns every connection, oldest first; with an account, that account's alone.
 func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error) {
 	if account == nil {
 		all, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections order by created_at, id`)
-		return all, db.fail(err)
+		return all, db.classify(err)
 	}
 	own, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections where account_id = $1 order by created_at, id`, *account)
-	return own, db.fail(err)
+	return own, db.classify(err)
 }
 
 // changeConnection locks a connection, sets what change says, and seals its credential anew with that. change gets the
@@ -187,7 +187,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 	var c Connection
 	err := db.write(ctx, "change connection", func(ctx context.Context, t *tx) error {
 		var err error
-		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.lock, id)); err != nil {
+		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.forUpdate, id)); err != nil {
 			return err
 		}
 		credential, broken := db.Credential(c)
@@ -196,7 +196,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 			return err
 		}
 		if c.State == ConnectionActive {
-			if err := t.allowedHere(ctx, c.Kind); err != nil {
+			if err := t.checkSimulatorAllowed(ctx, c.Kind); err != nil {
 				return err
 			}
 		}
@@ -222,7 +222,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 		t.notify(WorkPurchases)
 		return t.audit(ctx, connectionAct(act, c, details))
 	})
-	return c, db.exists(err, "connections_active")
+	return c, db.existsError(err, "connections_active")
 }
 
 // updateConnection writes what a change has made of a connection.

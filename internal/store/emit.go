@@ -14,7 +14,7 @@ import (
 
 // emission is the events that one fact gives rise to, and their deliveries, ready to be written. The fact's entry in the
 // chain of evidence names their digests, so that they are made before the entry and written behind it.
-type emission struct {
+type eventBatch struct {
 	events, deliveries [][]any
 	// digests are those of the events, one after the other; see [eventDigest].
 	digests []byte
@@ -22,7 +22,7 @@ type emission struct {
 
 // eventDigest covers an event and what of its deliveries never changes: to whom it goes, and since when.
 func eventDigest(e Event, resourceType string, resource ID, deliveries []eventDelivery) [32]byte {
-	hash := newChain("quittance/event/v1")
+	hash := newDigester("quittance/event/v1")
 	hash.field(e.ID[:])
 	hash.number(e.Position)
 	hash.field([]byte(e.Kind))
@@ -63,17 +63,17 @@ func eventsSealBinding(tenant ID) secret.Binding {
 // emit prepares events about one resource that happened at now, and a delivery of each for every active subscription to
 // its kind. Positions come from the tenant's own counter, whose row stays locked until the commit, so that none becomes
 // visible behind a later one; the counter is sealed.
-func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []api.EventKind, resourceType string, resource ID, payload P) (emission, error) {
-	var out emission
+func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []api.EventKind, resourceType string, resource ID, payload P) (eventBatch, error) {
+	var out eventBatch
 	if len(kinds) == 0 {
 		return out, nil
 	}
 	// The counter comes before the look at who listens: a subscription is created under a lock of the same row, so that
 	// whoever was told of it misses nothing that is committed from then on.
-	if err := tx.Later(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
+	if err := tx.ExecDeferred(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
 		return out, err
 	}
-	last, sealed, subscriptions, err := t.listening(ctx, tx)
+	last, sealed, subscriptions, err := t.lockedEventState(ctx, tx)
 	if err != nil {
 		return out, err
 	}
@@ -91,14 +91,14 @@ func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []
 			return out, err
 		}
 	}
-	return out, t.countEvents(ctx, tx, last, last-int64(len(kinds)), sealed, used)
+	return out, t.sealEventCount(ctx, tx, last, last-int64(len(kinds)), sealed, used)
 }
 
 // countEvents seals the number of a tenant's events, which was before and is now last, and writes what the tenant uses more.
-func (t *Tenant) countEvents(ctx context.Context, tx *tx, last, before int64, sealed []byte, used usage) error {
-	next := seal{end: end{count: last}}
+func (t *Tenant) sealEventCount(ctx context.Context, tx *tx, last, before int64, sealed []byte, used usage) error {
+	next := seal{chainEnd: chainEnd{count: last}}
 	if before > 0 || sealed != nil {
-		found, err := continueSeal(t.db.keys, sealed, eventsSealBinding(t.id), seal{end: end{count: before}}, func() (none [32]byte, err error) { return none, nil })
+		found, err := continueSeal(t.db.keys, sealed, eventsSealBinding(t.id), seal{chainEnd: chainEnd{count: before}}, func() (none [32]byte, err error) { return none, nil })
 		if err != nil {
 			return err
 		}
@@ -108,12 +108,12 @@ func (t *Tenant) countEvents(ctx context.Context, tx *tx, last, before int64, se
 	if err != nil {
 		return err
 	}
-	return tx.Later(ctx, `update tenants set events_seal = $2, stored_bytes = stored_bytes + $3, drafts = drafts + $4 where id = $1`,
+	return tx.ExecDeferred(ctx, `update tenants set events_seal = $2, stored_bytes = stored_bytes + $3, drafts = drafts + $4 where id = $1`,
 		t.id, fresh, used.bytes, used.drafts)
 }
 
 // add adds an event with its deliveries.
-func (m *emission) add(t *Tenant, e Event, resourceType string, resource ID, subscriptions []listener) error {
+func (m *eventBatch) add(t *Tenant, e Event, resourceType string, resource ID, subscriptions []activeSubscription) error {
 	var deliveries []eventDelivery
 	for _, s := range subscriptions {
 		if !slices.Contains(s.kinds, e.Kind) {
@@ -139,7 +139,7 @@ func sortDeliveries(deliveries []eventDelivery) {
 }
 
 // write writes the events and their deliveries.
-func (m *emission) write(ctx context.Context, tx *tx) error {
+func (m *eventBatch) write(ctx context.Context, tx *tx) error {
 	if err := tx.insert(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, m.events, ""); err != nil {
 		return err
 	}
@@ -150,19 +150,19 @@ func (m *emission) write(ctx context.Context, tx *tx) error {
 }
 
 // listener is an active subscription.
-type listener struct {
+type activeSubscription struct {
 	id    ID
 	kinds []api.EventKind
 }
 
 // listening returns the position of the tenant's last event, what seals it, and the active subscriptions.
-func (t *Tenant) listening(ctx context.Context, q querier) (last int64, sealed []byte, active []listener, err error) {
+func (t *Tenant) lockedEventState(ctx context.Context, q querier) (last int64, sealed []byte, active []activeSubscription, err error) {
 	_, err = collect(ctx, q, func(row scanner) (struct{}, error) {
 		var id sql.Null[ID]
 		var kinds sql.Null[string]
 		err := row.Scan(&last, &sealed, &id, &kinds)
 		if id.Valid {
-			active = append(active, listener{id: id.V, kinds: splitKinds(kinds.V)})
+			active = append(active, activeSubscription{id: id.V, kinds: splitKinds(kinds.V)})
 		}
 		return struct{}{}, err
 	}, `select t.events, t.events_seal, s.id, s.events from tenants t left join subscriptions s on s.tenant_id = t.id and s.active = 1

@@ -49,12 +49,12 @@ type Evidence struct {
 }
 
 // chain computes the digest of an entry.
-func (e *Evidence) chain() [32]byte {
+func (e *Evidence) computeDigest() [32]byte {
 	kind := "quittance/evidence/v2"
 	if e.early {
 		kind = "quittance/evidence/v1"
 	}
-	hash := newChain(kind)
+	hash := newDigester(kind)
 	hash.field(e.Previous[:])
 	hash.field(e.Submission[:])
 	hash.field(e.ID[:])
@@ -98,7 +98,7 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 		return ID{}, fmt.Errorf("evidence words: %w", err)
 	}
 	e.stateValues = string(words)
-	e.Digest = e.chain()
+	e.Digest = e.computeDigest()
 	body := add.Body
 	if body == nil {
 		body = []byte{}
@@ -109,7 +109,7 @@ func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add 
 		}
 	}
 	s.Evidence, s.head = e.Ordinal, e.Digest[:]
-	return id, tx.Later(ctx, `insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
+	return id, tx.ExecDeferred(ctx, `insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
 		sha256, body, truncated, withheld, words, report, events, previous, digest)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		t.id, id, s.ID, e.Ordinal, e.Call, micros(e.ReceivedAt), e.HTTPStatus, e.MediaType, e.SHA256[:], body,
@@ -133,9 +133,9 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 		return Evidence{}, fmt.Errorf("stored evidence %s: it has a report or events and not both", e.ID)
 	}
 	var flags [2]error
-	e.Truncated, flags[0] = yes(truncated)
-	e.Withheld, flags[1] = yes(withheld)
-	if err := errors.Join(flags[0], flags[1], fixed(&e.SHA256, sum), fixed(&e.Previous, previous), fixed(&e.Digest, digest),
+	e.Truncated, flags[0] = parseFlag(truncated)
+	e.Withheld, flags[1] = parseFlag(withheld)
+	if err := errors.Join(flags[0], flags[1], parseDigest(&e.SHA256, sum), parseDigest(&e.Previous, previous), parseDigest(&e.Digest, digest),
 		json.Unmarshal([]byte(e.stateValues), &e.StateValues)); err != nil {
 		return Evidence{}, fmt.Errorf("stored evidence %s: %w", e.ID, err)
 	}

@@ -98,7 +98,7 @@ func (db *DB) rememberEvidence(ctx context.Context) error {
 	case errors.Is(err, ErrNotSealed), errors.Is(err, errRecord):
 		return nil // nothing to remember
 	case err != nil:
-		return db.fail(err)
+		return db.classify(err)
 	}
 	keys, err := db.keys.current()
 	if err != nil {
@@ -135,7 +135,7 @@ func (db *DB) beginEvidence(ctx context.Context) error {
 	var recorded, used int64
 	if err := db.reader.QueryRowContext(ctx, `select (select count(*) from sealed_settings where id = $1),
 		(select count(*) from tenants where events > 0) + (select count(*) from (select tenant_id from submissions limit 1) s)`, settingEvidence()).Scan(&recorded, &used); err != nil {
-		return db.fail(err)
+		return db.classify(err)
 	}
 	if recorded > 0 || used > 0 {
 		return db.rememberEvidence(ctx)
@@ -154,7 +154,7 @@ func (db *DB) beginEvidence(ctx context.Context) error {
 func (db *DB) EvidenceKey(ctx context.Context) (key ed25519.PublicKey, since time.Time, err error) {
 	record, err := db.evidenceRecord(ctx, db.reader)
 	if err != nil {
-		return nil, since, db.fail(err)
+		return nil, since, db.classify(err)
 	}
 	public, _ := record.key.Public().(ed25519.PublicKey)
 	return public, record.since, nil

@@ -171,7 +171,7 @@ func (x *export) signedText(digest [32]byte) []byte { return append([]byte(x.For
 // says what is wrong, and nothing is signed then. Withheld bodies stay here: the digests stand for them.
 func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []byte, digest [32]byte, err error) {
 	incoming := false
-	tenant, err := db.holder(ctx, func(t *Tenant) error {
+	tenant, err := db.findTenant(ctx, func(t *Tenant) error {
 		_, err := t.Invoice(ctx, id)
 		if errors.Is(err, ErrNotFound) {
 			_, err = t.IncomingInvoice(ctx, id)
@@ -184,7 +184,7 @@ func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []
 	}
 	record, err := db.evidenceRecord(ctx, db.reader)
 	if err != nil {
-		return nil, digest, db.fail(err)
+		return nil, digest, db.classify(err)
 	}
 	public, _ := record.key.Public().(ed25519.PublicKey)
 	out := export{Format: exportFormat, PublicKey: hexBytes(public)}

@@ -26,20 +26,20 @@ type DatabaseClock struct{ *databaseClock }
 
 // NewDatabaseClock makes one. It is to look before it is asked.
 func NewDatabaseClock(local func() time.Time, ask func(context.Context) (time.Time, error)) DatabaseClock {
-	return DatabaseClock{&databaseClock{local: local, ask: ask}}
+	return DatabaseClock{&databaseClock{local: local, query: ask}}
 }
 
 // Now returns its time.
 func (c DatabaseClock) Now() time.Time { return c.now() }
 
 // Look compares it with the other one.
-func (c DatabaseClock) Look(ctx context.Context) error { return c.look(ctx) }
+func (c DatabaseClock) Look(ctx context.Context) error { return c.sync(ctx) }
 
 // Local returns the local time at which it was last set.
 func (c DatabaseClock) Local() time.Time { return c.last.Load().local }
 
 // NewSteadyClock makes a clock that does not go back by a little.
-func NewSteadyClock(ask func() time.Time) func() time.Time { return (&steadyClock{ask: ask}).now }
+func NewSteadyClock(ask func() time.Time) func() time.Time { return (&steadyClock{source: ask}).now }
 
 // watchedQuerier tells of each statement before it runs.
 type watchedQuerier struct {
@@ -78,7 +78,7 @@ func (db *DB) VerifyThrough(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }, replay Replay,
 ) (Verified, error) {
-	return db.verifyThrough(unlimited(ctx), q, replay)
+	return db.verifyThrough(withoutQueryDeadline(ctx), q, replay)
 }
 
 // ReadSlowly reads a list whose statement ends only when it is interrupted.
@@ -130,7 +130,7 @@ func Downgrade(ctx context.Context, t *Tenant, q interface {
 			head = [32]byte{}
 		}
 		e.early, e.Previous = true, head
-		head = e.chain()
+		head = e.computeDigest()
 		if err := exec(`update evidence set report = null, events = null, previous = $3, digest = $4 where tenant_id = $1 and id = $2`, t.id, e.ID, e.Previous[:], head[:]); err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func (x *exportSubmission) verify(replay Replay, out *VerifiedExport) error {
 	if len(x.Entries) > 0 && x.Entries[0].Report == nil {
 		begin = [32]byte{}
 	}
-	at, want := end{head: begin}, end{x.Count, x.Head}
+	at, want := chainEnd{head: begin}, chainEnd{x.Count, x.Head}
 	for _, entry := range x.Entries {
 		e := entry.evidence(x.ID)
 		next := e.link(entry.Body, entry.Body != nil || !entry.Withheld)
@@ -91,11 +91,11 @@ func (x *exportSubmission) verify(replay Replay, out *VerifiedExport) error {
 				check.field = ""
 			}
 		}
-		if what := at.take(next, want); what != "" {
+		if what := at.advance(next, want); what != "" {
 			return exportFault(KindSubmission, x.ID, at.count+1, check.field, what)
 		}
 	}
-	if what := at.short(want); what != "" {
+	if what := at.missing(want); what != "" {
 		return exportFault(KindSubmission, x.ID, at.count+1, "", what)
 	}
 	out.Entries += int(at.count)
@@ -146,8 +146,8 @@ func (x exportEntry) evidence(submission ID) *Evidence {
 // verify proves an incoming e-invoice of a file.
 func (x *exportIncoming) verify(replay Replay, out *VerifiedExport) error {
 	check := &incomingCheck{replay: replay}
-	var at end
-	want := end{x.Count, x.Head}
+	var at chainEnd
+	want := chainEnd{x.Count, x.Head}
 	for n := range x.Revisions {
 		r := x.Revisions[n].revision(x)
 		atHand := x.Revisions[n].Body != nil || x.Revisions[n].Metadata != nil || !r.Withheld
@@ -157,11 +157,11 @@ func (x *exportIncoming) verify(replay Replay, out *VerifiedExport) error {
 				check.field = ""
 			}
 		}
-		if what := at.take(next, want); what != "" {
+		if what := at.advance(next, want); what != "" {
 			return exportFault(KindIncoming, x.ID, at.count+1, check.field, what)
 		}
 	}
-	if what := at.short(want); what != "" {
+	if what := at.missing(want); what != "" {
 		return exportFault(KindIncoming, x.ID, at.count+1, "", what)
 	}
 	out.Entries += int(at.count)

@@ -24,7 +24,7 @@ func TestFailedStatement(t *testing.T) {
 				return err
 			}
 			return goesOn(ctx, tx)
-		}); !errors.Is(err, errStatementFailed) || g.constraint(err) != g.repeats() {
+		}); !errors.Is(err, errStatementFailed) || g.violatedConstraint(err) != g.repeats() {
 			t.Errorf("alone it ends with %v", err)
 		}
 		if kept := g.kept(t); len(kept) != 0 {

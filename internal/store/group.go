@@ -12,38 +12,70 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// groupMost is how many transactions are committed together at most: enough that the cost of a commit, which is its
-// fsync, hardly counts, and few enough that the first of them does not wait long for the last.
-const groupMost = 256
-
-// groupBytes is how much the writes that share a statement bring with them at most: the statement is in memory as a
-// whole, here and in the database. One alone may be longer.
-const groupBytes = 4 << 20
-
-// group gathers the writes of many goroutines into one transaction. Whoever gets the gate commits for all who wait for it,
-// so there is no goroutine of its own, no timer, and a write that comes alone is committed at once.
+// This file is the group commit: several writes share one database transaction, and so one fsync.
 //
-// A fact succeeds or fails by itself. With savepoints its failure undoes its own; without, and when the database has
-// rolled the whole transaction back by itself, as SQLite does after some errors, everything is undone and each write is
-// run again in a transaction of its own.
+// # How a write becomes part of a commit
 //
-// SQLite has one writer and one group, of everything, with a savepoint for each write. On PostgreSQL the commits of several
-// connections share their fsync already, and a statement is a round trip; there the facts are gathered that hardly ever fail
-// and that many clients wait to commit behind one row, or in their thousands. A group is of one such fact, whose
-// writes share their statements.
+// A write is a pendingWrite. Its goroutine calls writeInGroup, which enqueues it in a group and then waits for one of:
+//
+//   - the leader lock: this goroutine becomes the leader. It takes batches from the queue and processes them until its own
+//     write is done, which is the first or a later batch. Then it gives the lock to the next waiting goroutine.
+//   - done: a leader has processed the write. Its result is in err, panicked and notifications.
+//   - the end of the request, or writeTimeout: the write leaves the queue, if no leader has taken it yet. Otherwise the
+//     goroutine waits for done, because the write may be committed.
+//
+// There is no background goroutine and no timer, and a write that comes alone is committed at once.
+//
+// A pendingWrite is therefore queued (in group.queue, under group.mu), taken (owned by the leader, which alone writes its
+// results) or finished (done is closed; its own goroutine reads the results). Only the holder of leaderLock moves a write from
+// queued to taken.
+//
+// # How a batch is committed
+//
+// A batch of one write runs in a transaction of its own. For more, processBatch first tries commitTogether, which runs all
+// writes in one transaction. In a group with savepoints (SQLite) each
+// write runs in a savepoint. In a group without savepoints (PostgreSQL) one call of runBatch executes all of them with shared
+// statements. What happens on a failure:
+//
+//   - The closure of one write fails or panics, with savepoints: its savepoint is rolled back and its error or panic is kept for
+//     its goroutine. The other writes are not affected.
+//   - The same without savepoints: the transaction is rolled back (errRunIndividually), and each write runs again in a
+//     transaction of its own, so that only the failing one fails.
+//   - The database rolls back the whole transaction (SQLite does after some errors; PostgreSQL answers the commit of a failed
+//     transaction with a rollback; deadlocks): errRunIndividually or a retryable error, with the same consequence.
+//   - The database is unavailable, or the commit fails otherwise: all writes of the batch fail with that error. A commit whose
+//     result is unknown is not repeated.
+//   - While writes run individually, the first error that says that the database is unavailable fails the rest at once.
+//   - The leader's goroutine ends in the middle (runtime.Goexit): the deferred function of processBatch fails the rest with
+//     errNotFinished, so that nobody waits without end.
+
+// maxGroupSize bounds the writes of one transaction: large enough that the cost of the commit, its fsync, hardly counts, and
+// small enough that the first write does not wait long for the last.
+const maxGroupSize = 256
+
+// maxGroupBytes bounds the payloads that share one statement, because the whole statement is in memory, here and in the
+// database. A single payload may be larger.
+const maxGroupBytes = 4 << 20
+
+// group collects the writes of many goroutines and commits them together; see the top of this file.
+//
+// SQLite has one writer, and one group for all writes, with a savepoint for each. On PostgreSQL the server combines the fsyncs
+// of several connections itself, but each statement costs a round trip. There, groups exist only for operations that rarely
+// fail and that come in large numbers or wait for the same row; see batchedOperations. Such a group holds writes of one
+// operation, which share their statements.
 type group struct {
 	savepoints bool
-	gate       chan struct{}
+	leaderLock chan struct{}
 
 	mu    sync.Mutex
-	queue []*proposal
+	queue []*pendingWrite
 }
 
 func newGroup(savepoints bool) *group {
-	return &group{savepoints: savepoints, gate: make(chan struct{}, 1)}
+	return &group{savepoints: savepoints, leaderLock: make(chan struct{}, 1)}
 }
 
-// shards spread the facts of many owners over several groups, so that their transactions overlap.
+// shards spread the writes of many owners over several groups, so that their transactions overlap.
 type shards []*group
 
 func newShards(n int) shards {
@@ -54,60 +86,65 @@ func newShards(n int) shards {
 	return all
 }
 
-// of returns the group of an owner: always the same one, so that an owner's writes never wait for each other's locks.
-func (s shards) of(owner ID) *group { return s[int(owner[len(owner)-1])%len(s)] }
+// forOwner returns the group of an owner. It is always the same one, so that the writes of one owner never wait for each
+// other's locks.
+func (s shards) forOwner(owner ID) *group { return s[int(owner[len(owner)-1])%len(s)] }
 
-// proposal is one write that waits to be committed.
-type proposal struct {
-	// ctx is that of the request without its end: who hangs up takes no neighbour with him.
-	ctx    context.Context //nolint:containedctx // a proposal is one call, on its way to another goroutine
-	fact   string
-	fn     func(ctx context.Context, t *tx) error
-	member any // what shared asks for, when it is not nil
-	size   int // of member, in bytes
-	// shared does what fn would for each write of a batch of this fact, without savepoints; see [writeShared].
-	shared        func(ctx context.Context, t *tx, batch []*proposal) error
+// pendingWrite is one write that waits to be committed. The fields up to runBatch are set by its goroutine, the others by the
+// leader.
+type pendingWrite struct {
+	// ctx is the context of the request without its cancellation: a cancelled request must not abort the batch.
+	ctx       context.Context //nolint:containedctx // a pendingWrite is one call on its way to another goroutine
+	operation string
+	fn        func(ctx context.Context, t *tx) error
+	payload   any // the argument for runBatch; nil if that is nil
+	size      int // of payload, in bytes
+	// runBatch does what fn would do for each write of a batch of this operation, without savepoints; see [writeBatched].
+	runBatch      func(ctx context.Context, t *tx, batch []*pendingWrite) error
 	notifications map[Work]bool
 	err           error
-	cause         *Panic        // what fn panicked with
-	ended         chan struct{} // closed when err and cause are final
-	closed        bool
+	panicked      *Panic        // what fn panicked with
+	done          chan struct{} // closed when err, panicked and notifications are set
+	finished      bool
 }
 
-// The statements around one write among others.
+// The statements around one write of a group with savepoints.
 const (
-	savepoint  = "savepoint fact"
-	rollbackTo = "rollback to fact"
-	release    = "release fact"
+	savepoint  = "savepoint operation"
+	rollbackTo = "rollback to operation"
+	release    = "release operation"
 )
 
-// errUnfinished is for a write whose goroutine was ended from within.
-var errUnfinished = errors.New("the write did not come to its end")
+// errNotFinished is the error of a write whose closure ended its goroutine.
+var errNotFinished = errors.New("the write did not finish")
 
-// errTransactionGone says that the database has rolled the whole transaction back by itself.
-var errTransactionGone = errors.New("the transaction is gone")
+// errRunIndividually says that the transaction of a batch was rolled back as a whole, and that each write of it can run again
+// in a transaction of its own.
+var errRunIndividually = errors.New("the transaction of the group was rolled back")
 
-func (p *proposal) end() {
-	if !p.closed {
-		p.closed = true
-		close(p.ended)
+// finish wakes the goroutine of the write. It may be called again.
+
+func (p *pendingWrite) finish() {
+	if !p.finished {
+		p.finished = true
+		close(p.done)
 	}
 }
 
-// Panic is what a panic becomes that is carried from the goroutine in which it came up to the one whose write it was.
+// Panic is a panic of a write, carried from the goroutine that ran the write to the one that asked for it, which panics with it.
 type Panic struct {
-	// Value is what was passed to panic.
+	// Value is the argument of the original panic.
 	Value any
-	// Stack is where that was.
+	// Stack is the stack of the original panic.
 	Stack []byte
 }
 
 // String returns the value and the stack.
 func (p *Panic) String() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-// caught keeps what recover has returned, with the stack that led to it; nil when there was no panic. It is called by the
-// function that recovers.
-func caught(value any) *Panic {
+// capturePanic returns the panic that recover returned as value, with its stack, or nil if there was none. The deferred
+// function that recovers must call it.
+func capturePanic(value any) *Panic {
 	if value == nil {
 		return nil
 	}
@@ -117,15 +154,15 @@ func caught(value any) *Panic {
 	return &Panic{Value: value, Stack: debug.Stack()}
 }
 
-// propose queues a write.
-func (g *group) propose(p *proposal) {
+// enqueue adds a write to the queue.
+func (g *group) enqueue(p *pendingWrite) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.queue = append(g.queue, p)
 }
 
-// leave takes a write out of the queue. It returns false when somebody is running it already.
-func (g *group) leave(p *proposal) bool {
+// remove removes a write from the queue. It returns false if a leader has already taken it.
+func (g *group) remove(p *pendingWrite) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for n, waiting := range g.queue {
@@ -137,82 +174,82 @@ func (g *group) leave(p *proposal) bool {
 	return false
 }
 
-// take removes the writes that have waited longest from the queue.
-func (g *group) take() []*proposal {
+// nextBatch takes the oldest writes from the queue, within maxGroupSize and maxGroupBytes.
+func (g *group) nextBatch() []*pendingWrite {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n, size := 0, 0
-	for n < min(len(g.queue), groupMost) && (n == 0 || size+g.queue[n].size <= groupBytes) {
+	for n < min(len(g.queue), maxGroupSize) && (n == 0 || size+g.queue[n].size <= maxGroupBytes) {
 		size += g.queue[n].size
 		n++
 	}
-	batch := append([]*proposal(nil), g.queue[:n]...)
+	batch := append([]*pendingWrite(nil), g.queue[:n]...)
 	rest := copy(g.queue, g.queue[n:])
 	clear(g.queue[rest:])
 	g.queue = g.queue[:rest]
 	return batch
 }
 
-// writeTogether is write for what a group gathers: p has a fact and how to write it.
-func (db *DB) writeTogether(request context.Context, g *group, p *proposal) error {
-	p.ctx, p.ended = context.WithoutCancel(request), make(chan struct{})
-	g.propose(p)
-	patience := time.NewTimer(writeTimeout)
-	defer patience.Stop()
+// writeInGroup commits a write through a group and returns its result; see the top of this file.
+func (db *DB) writeInGroup(request context.Context, g *group, p *pendingWrite) error {
+	p.ctx, p.done = context.WithoutCancel(request), make(chan struct{})
+	g.enqueue(p)
+	timeout := time.NewTimer(writeTimeout)
+	defer timeout.Stop()
 	select {
-	case g.gate <- struct{}{}:
-		db.lead(g, p)
-	case <-p.ended:
+	case g.leaderLock <- struct{}{}:
+		db.runAsLeader(g, p)
+	case <-p.done:
 	case <-request.Done():
-		if g.leave(p) {
-			return request.Err() // nothing has happened yet
+		if g.remove(p) {
+			return request.Err() // no leader has taken it: nothing was written
 		}
-		<-p.ended
-	case <-patience.C:
-		if g.leave(p) {
-			return db.told(nil, context.DeadlineExceeded)
+		<-p.done
+	case <-timeout.C:
+		if g.remove(p) {
+			return db.finishWrite(nil, context.DeadlineExceeded)
 		}
-		<-p.ended
+		<-p.done
 	}
-	if p.cause != nil {
-		panic(p.cause)
+	if p.panicked != nil {
+		panic(p.panicked)
 	}
-	return db.told(p.notifications, p.err)
+	return db.finishWrite(p.notifications, p.err)
 }
 
-// lead commits what waits, until its own write is among it, and hands the gate on.
-func (db *DB) lead(g *group, own *proposal) {
-	defer func() { <-g.gate }()
+// runAsLeader processes batches until its own write is done. The caller holds the leader lock, which runAsLeader releases.
+func (db *DB) runAsLeader(g *group, own *pendingWrite) {
+	defer func() { <-g.leaderLock }()
 	for {
 		select {
-		case <-own.ended:
+		case <-own.done:
 			return
 		default:
-			db.commitTogether(g, g.take())
+			db.processBatch(g, g.nextBatch())
 		}
 	}
 }
 
-// commitTogether runs the writes of a batch, in one transaction if that is possible, and ends each of them.
-func (db *DB) commitTogether(g *group, batch []*proposal) {
+// processBatch runs the writes of a batch, in one transaction if possible and otherwise individually, and finishes all of them.
+func (db *DB) processBatch(g *group, batch []*pendingWrite) {
 	defer func() {
 		for _, p := range batch {
-			if !p.closed {
-				p.err = errUnfinished
-				p.end()
+			if !p.finished {
+				p.err = errNotFinished
+				p.finish()
 			}
 		}
 	}()
 	if len(batch) > 1 {
-		ctx, cancel := db.transaction(batch[0].ctx)
-		err := db.commitBatch(ctx, g, batch)
+		ctx, cancel := db.writeContext(batch[0].ctx)
+		err := db.commitTogether(ctx, g, batch)
 		cancel()
-		if !errors.Is(err, errTransactionGone) && !db.retry(err) {
+		if !errors.Is(err, errRunIndividually) && !db.isRetryable(err) {
 			for _, p := range batch {
 				if err != nil {
-					p.err = err // also where it had failed by itself: it may have failed for what a neighbour had written
+					p.err = err // even if it failed by itself: the reason may be a row that another write of the batch wrote
 				}
-				p.end()
+				p.finish()
 			}
 			return
 		}
@@ -220,27 +257,28 @@ func (db *DB) commitTogether(g *group, batch []*proposal) {
 	var down error
 	for _, p := range batch {
 		if down == nil {
-			db.commitAlone(p)
+			db.commitIndividually(p)
 		} else {
-			p.err, p.cause, p.notifications = down, nil, nil // each would wait as long as the first did
+			p.err, p.panicked, p.notifications = down, nil, nil // it would wait as long as the one that failed
 		}
-		if p.err != nil && db.unavailable(p.err) {
+		if p.err != nil && db.isUnavailable(p.err) {
 			down = p.err
 		}
-		p.end()
+		p.finish()
 	}
 }
 
-// commitAlone runs one write in a transaction of its own.
-func (db *DB) commitAlone(p *proposal) {
-	p.err, p.cause, p.notifications = errUnfinished, nil, nil
-	defer func() { p.cause = caught(recover()) }()
-	p.notifications, p.err = db.writeAlone(p.ctx, p.fact, p.fn)
+// commitIndividually runs one write in a transaction of its own.
+func (db *DB) commitIndividually(p *pendingWrite) {
+	p.err, p.panicked, p.notifications = errNotFinished, nil, nil
+	defer func() { p.panicked = capturePanic(recover()) }()
+	p.notifications, p.err = db.writeAlone(p.ctx, p.operation, p.fn)
 }
 
-// commitBatch runs the writes of a batch in one transaction. What it returns is about all of them.
-func (db *DB) commitBatch(ctx context.Context, g *group, batch []*proposal) (err error) {
-	leave, err := db.enter(ctx, ctx)
+// commitTogether runs the writes of a batch in one transaction. Its error concerns all of them; the results of the single
+// writes are in their fields.
+func (db *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite) (err error) {
+	leave, err := db.acquireWriteSlot(ctx, ctx)
 	if err != nil {
 		return err
 	}
@@ -254,83 +292,83 @@ func (db *DB) commitBatch(ctx context.Context, g *group, batch []*proposal) (err
 		if committed {
 			return
 		}
-		if rollback := begun.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && !errors.Is(err, errTransactionGone) {
+		if rollback := begun.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && !errors.Is(err, errRunIndividually) {
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 		}
 	}()
-	if err := db.runBatch(ctx, g, begun, batch); err != nil {
+	if err := db.runWrites(ctx, g, begun, batch); err != nil {
 		return err
 	}
 	for _, p := range batch {
-		if p.err == nil && p.cause == nil {
-			db.Checkpoint(Before, p.fact)
+		if p.err == nil && p.panicked == nil {
+			db.Checkpoint(Before, p.operation)
 		}
 	}
 	if err := begun.Commit(); errors.Is(err, pgx.ErrTxCommitRollback) {
-		return fmt.Errorf("%w: %w", errTransactionGone, err) // one of them has gone on after a failure: alone, only that one fails
+		return fmt.Errorf("%w: %w", errRunIndividually, err) // one write ignored the failure of a statement: only that one has to fail
 	} else if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	committed = true
 	for _, p := range batch {
-		if p.err == nil && p.cause == nil {
-			db.Checkpoint(After, p.fact)
+		if p.err == nil && p.panicked == nil {
+			db.Checkpoint(After, p.operation)
 		}
 	}
 	return nil
 }
 
-// run runs the closure of a write.
-func (p *proposal) run(ctx context.Context, db *DB, begun transaction) {
+// run runs the closure of a write in a transaction and keeps its result.
+func (p *pendingWrite) run(ctx context.Context, db *DB, begun transaction) {
 	t := db.newTx(begun)
-	p.err = errUnfinished
-	defer func() { p.cause = caught(recover()) }()
+	p.err = errNotFinished
+	defer func() { p.panicked = capturePanic(recover()) }()
 	p.err = t.run(ctx, p.fn)
 	p.notifications = t.notifications
 }
 
-// runBatch runs the writes of a batch. An error is about all of them.
-func (db *DB) runBatch(ctx context.Context, g *group, begun transaction, batch []*proposal) error {
+// runWrites runs the writes of a batch in a transaction. Its error concerns all of them.
+func (db *DB) runWrites(ctx context.Context, g *group, begun transaction, batch []*pendingWrite) error {
 	if !g.savepoints {
-		return db.runShared(ctx, begun, batch)
+		return db.runSharedStatements(ctx, begun, batch)
 	}
 	for _, p := range batch {
-		if err := db.runInside(ctx, begun, p); err != nil {
+		if err := db.runInSavepoint(ctx, begun, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// runShared runs the writes of a batch with the statements they share, in a transaction that ends by the failure of any.
-func (db *DB) runShared(ctx context.Context, begun transaction, batch []*proposal) error {
-	all := &proposal{fn: func(ctx context.Context, t *tx) error { return batch[0].shared(ctx, t, batch) }}
+// runSharedStatements runs the writes of a batch with shared statements. If one fails, the transaction fails.
+func (db *DB) runSharedStatements(ctx context.Context, begun transaction, batch []*pendingWrite) error {
+	all := &pendingWrite{fn: func(ctx context.Context, t *tx) error { return batch[0].runBatch(ctx, t, batch) }}
 	all.run(ctx, db, begun)
 	switch {
-	case all.cause == nil && all.err == nil:
-		batch[0].notifications = all.notifications // once for all
+	case all.panicked == nil && all.err == nil:
+		batch[0].notifications = all.notifications // sent once for the whole batch
 		return nil
-	case all.cause == nil && db.unavailable(all.err):
-		return all.err // to run each alone would be to wait for the same database as often
+	case all.panicked == nil && db.isUnavailable(all.err):
+		return all.err // each would wait for the same unavailable database
 	}
-	return fmt.Errorf("%w: %w", errTransactionGone, all.err)
+	return fmt.Errorf("%w: %w", errRunIndividually, all.err)
 }
 
-// runInside runs one write in a savepoint. An error is about the whole transaction.
-func (db *DB) runInside(ctx context.Context, begun transaction, p *proposal) error {
+// runInSavepoint runs one write in a savepoint, which it rolls back if the write fails. Its error concerns the whole transaction.
+func (db *DB) runInSavepoint(ctx context.Context, begun transaction, p *pendingWrite) error {
 	if _, err := begun.ExecContext(ctx, savepoint); err != nil {
-		return fmt.Errorf("%w: %w", errTransactionGone, err)
+		return fmt.Errorf("%w: %w", errRunIndividually, err)
 	}
 	p.run(ctx, db, begun)
-	if p.err != nil || p.cause != nil {
-		// When the database has rolled everything back by itself, there is no savepoint to go back to.
+	if p.err != nil || p.panicked != nil {
+		// This fails when the database has rolled back the whole transaction, because there is no savepoint any more.
 		if _, err := begun.ExecContext(ctx, rollbackTo); err != nil {
-			return fmt.Errorf("%w: %w", errTransactionGone, err)
+			return fmt.Errorf("%w: %w", errRunIndividually, err)
 		}
 		p.notifications = nil
 	}
 	if _, err := begun.ExecContext(ctx, release); err != nil {
-		return fmt.Errorf("%w: %w", errTransactionGone, err)
+		return fmt.Errorf("%w: %w", errRunIndividually, err)
 	}
 	return nil
 }

@@ -29,10 +29,10 @@ type number struct {
 
 // group is the one that gathers the numbers.
 func (g grouped) group() *group {
-	if g.everything != nil {
-		return g.everything
+	if g.groupCommit != nil {
+		return g.groupCommit
 	}
-	return g.shared[opRecordAttempt].of(ID{})
+	return g.batchGroups[opRecordAttempt].forOwner(ID{})
 }
 
 // repeats is what a number violates that is there already.
@@ -75,8 +75,8 @@ func newGrouped(t testing.TB, address string) grouped {
 
 // add writes a number, then does more.
 func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, tx *tx) error) error {
-	return writeShared(ctx, &Tenant{db: g.DB}, ID{}, opRecordAttempt, number{n, more}, n, func(ctx context.Context, tx *tx, all []number) error {
-		if _, err := tx.exec(ctx, "insert into numbers (n) "+g.rows("bigint"), column(g.DB, all, func(add number) int { return add.n })); err != nil {
+	return writeBatched(ctx, &Tenant{db: g.DB}, ID{}, opRecordAttempt, number{n, more}, n, func(ctx context.Context, tx *tx, all []number) error {
+		if _, err := tx.exec(ctx, "insert into numbers (n) "+g.valuesTable("bigint"), columnArg(g.DB, all, func(add number) int { return add.n })); err != nil {
 			return err
 		}
 		for _, add := range all {
@@ -97,7 +97,7 @@ func (g grouped) batch(n int, write func(n int)) { g.group().batch(n, write) }
 func (g grouped) waiting() int { return g.group().waiting() }
 
 func (g *group) batch(n int, write func(n int)) {
-	g.gate <- struct{}{}
+	g.leaderLock <- struct{}{}
 	var running sync.WaitGroup
 	for k := range n {
 		running.Go(func() { write(k) })
@@ -105,7 +105,7 @@ func (g *group) batch(n int, write func(n int)) {
 			runtime.Gosched()
 		}
 	}
-	<-g.gate
+	<-g.leaderLock
 	running.Wait()
 }
 
@@ -158,7 +158,7 @@ func TestTogether(t *testing.T) {
 				if ends[n] != nil || g.group().savepoints && runs[n] != 1 {
 					t.Errorf("write %d: error %v, run %d times", n, ends[n], runs[n])
 				}
-			case g.constraint(ends[n]) != g.repeats():
+			case g.violatedConstraint(ends[n]) != g.repeats():
 				t.Errorf("write %d repeats a number: error %v", n, ends[n])
 			}
 		}
@@ -198,12 +198,12 @@ func TestWokenTogether(t *testing.T) {
 func TestTake(t *testing.T) {
 	t.Parallel()
 	g := newGroup(false)
-	sizes := []int{5 << 20, 1, 3 << 20, 1 << 20, groupBytes, 1}
-	for _, size := range append(sizes, make([]int, groupMost+1)...) {
-		g.propose(&proposal{size: size})
+	sizes := []int{5 << 20, 1, 3 << 20, 1 << 20, maxGroupBytes, 1}
+	for _, size := range append(sizes, make([]int, maxGroupSize+1)...) {
+		g.enqueue(&pendingWrite{size: size})
 	}
-	for n, want := range []int{1, 2, 1, 1, groupMost, 2, 0} {
-		if batch := g.take(); len(batch) != want {
+	for n, want := range []int{1, 2, 1, 1, maxGroupSize, 2, 0} {
+		if batch := g.nextBatch(); len(batch) != want {
 			t.Errorf("commit %d takes %d, want %d", n, len(batch), want)
 		}
 	}
@@ -247,7 +247,7 @@ func TestTransactionGone(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx, hangUp := context.WithCancel(t.Context())
-		g.group().gate <- struct{}{}
+		g.group().leaderLock <- struct{}{}
 		var running sync.WaitGroup
 		ends := make([]error, 9)
 		for n := range ends {
@@ -266,7 +266,7 @@ func TestLeaving(t *testing.T) {
 		for g.waiting() > 6 {
 			runtime.Gosched()
 		}
-		<-g.group().gate
+		<-g.group().leaderLock
 		running.Wait()
 		for n, err := range ends {
 			if left := n%3 == 0; left != errors.Is(err, context.Canceled) || !left && err != nil {

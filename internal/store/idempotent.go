@@ -64,7 +64,7 @@ func (t *Tenant) storeResponse(ctx context.Context, tx *tx, key string, reply Id
 		return err
 	}
 	tx.use(t.id, usage{bytes: int64(len(body)) - before})
-	return tx.Later(ctx, `update idempotency set status = $3, entity_tag = $4, body = $5 where tenant_id = $1 and key = $2`,
+	return tx.ExecDeferred(ctx, `update idempotency set status = $3, entity_tag = $4, body = $5 where tenant_id = $1 and key = $2`,
 		t.id, key, reply.Status, reply.EntityTag, body)
 }
 

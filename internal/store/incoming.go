@@ -63,7 +63,7 @@ func (r *Revision) chain() [32]byte {
 	if r.events == nil {
 		kind = "quittance/revision/v1"
 	}
-	hash := newChain(kind)
+	hash := newDigester(kind)
 	hash.field(r.Previous[:])
 	hash.field(r.Incoming[:])
 	hash.number(r.Revision)
@@ -138,10 +138,10 @@ func scanRevision(row scanner, more ...any) (Revision, error) {
 	}
 	r.ReceivedAt, r.RetainedAt = instantOrNil(received), instant(at)
 	var flags [2]error
-	r.Retained, flags[0] = yes(retained)
-	r.Withheld, flags[1] = yes(withheld)
-	if err := errors.Join(flags[0], flags[1], fixed(&r.SHA256, sum), fixed(&r.MetadataSHA256, metadata), fixed(&r.Previous, previous),
-		fixed(&r.Digest, digest)); err != nil {
+	r.Retained, flags[0] = parseFlag(retained)
+	r.Withheld, flags[1] = parseFlag(withheld)
+	if err := errors.Join(flags[0], flags[1], parseDigest(&r.SHA256, sum), parseDigest(&r.MetadataSHA256, metadata), parseDigest(&r.Previous, previous),
+		parseDigest(&r.Digest, digest)); err != nil {
 		return Revision{}, fmt.Errorf("stored revision %d of incoming e-invoice %s: %w", r.Revision, r.Incoming, err)
 	}
 	return r, nil
@@ -286,7 +286,7 @@ func (t *Tenant) retainAll(ctx context.Context, tx *tx, docs []NewIncoming) (sto
 	}
 	// Locked, so that two transactions cannot both make the first revision of a document.
 	var tenant ID
-	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.lock, t.id).Scan(&tenant); err != nil {
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.forUpdate, t.id).Scan(&tenant); err != nil {
 		return 0, err
 	}
 	for n := range docs {
@@ -368,9 +368,9 @@ func scanIncomingRow(row scanner) (incomingRow, error) {
 
 // asRead is what the seal of an incoming e-invoice covers: its chain and every column of its row.
 func (i *incomingRow) asRead() seal {
-	s := seal{end: end{count: i.revision}}
+	s := seal{chainEnd: chainEnd{count: i.revision}}
 	copy(s.head[:], i.head)
-	hash := newChain("quittance/incoming/v1")
+	hash := newDigester("quittance/incoming/v1")
 	hash.field(i.id[:])
 	hash.field([]byte(i.document))
 	for _, number := range []int64{i.position, i.revision, i.created, i.updated} {
@@ -391,7 +391,7 @@ func (t *Tenant) continueIncoming(i *incomingRow) (seal, error) {
 // sealIncoming seals an incoming e-invoice as it is now, after next was made of what it was.
 func (t *Tenant) sealIncoming(i *incomingRow, next seal) (err error) {
 	now := i.asRead()
-	next.end, next.row = now.end, now.row
+	next.chainEnd, next.row = now.chainEnd, now.row
 	i.sealed, err = next.seal(t.db.keys, incomingSealBinding(t.id, i.id))
 	return err
 }

@@ -20,7 +20,7 @@ func TestWriteInside(t *testing.T) {
 			},
 			"shared": func(ctx context.Context) error { return g.add(ctx, 7, func(context.Context, *tx) error { return nil }) },
 		} {
-			if err := g.write(ctx, "outer", func(ctx context.Context, _ *tx) error { return write(ctx) }); !errors.Is(err, errInside) {
+			if err := g.write(ctx, "outer", func(ctx context.Context, _ *tx) error { return write(ctx) }); !errors.Is(err, errNestedWrite) {
 				t.Errorf("%s: the write inside ends with %v", name, err)
 			}
 		}

@@ -48,8 +48,8 @@ func marshalDraft(draft *api.Draft) ([]byte, error) {
 	return text, nil
 }
 
-// factCreateInvoice names what CreateInvoice commits.
-const factCreateInvoice = "create invoice"
+// opCreateInvoice is the operation of [Tenant.CreateInvoice].
+const opCreateInvoice = "create invoice"
 
 // newInvoice is a draft that is to be stored, and then is.
 type newInvoice struct {
@@ -57,7 +57,7 @@ type newInvoice struct {
 	draft   *api.Draft
 	text    string
 	summary invoiceSummary
-	nth     int64 // of the company's drafts that are stored together, from 1
+	ordinal int64 // of the company's drafts that are stored together, from 1
 	created Invoice
 }
 
@@ -79,7 +79,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if err != nil {
 		return Invoice{}, err
 	}
-	if err := writeShared(ctx, t, t.Key(), factCreateInvoice, add, len(text)+len(add.summary.text), createInvoices); err != nil {
+	if err := writeBatched(ctx, t, t.Key(), opCreateInvoice, add, len(text)+len(add.summary.text), createInvoices); err != nil {
 		return Invoice{}, err
 	}
 	add.created.NumberHolder = holder
@@ -96,19 +96,19 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		}
 		a.created = Invoice{ID: id, Draft: *a.draft, Version: 1, CreatedAt: now, UpdatedAt: now}
 		counts[a.tenant.id]++
-		a.nth = counts[a.tenant.id]
+		a.ordinal = counts[a.tenant.id]
 	}
 	// The table of invoices is locked before the tenants' rows, as everywhere: a migration of that table waits for those
 	// who are in it, so nobody may hold a row that they need while queueing behind the migration. And the rows are locked in
 	// an order of their own, so that two replicas do not wait for each other.
-	inserted, err := tx.exec(ctx, `with drafts (tenant, id, nth, number, document) as (`+db.rows("bytea", "bytea", "bigint", "text", "text")+`),
-		numbered as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant from drafts) and frozen_at is null order by id`+db.lock+`)
+	inserted, err := tx.exec(ctx, `with drafts (tenant, id, nth, number, document) as (`+db.valuesTable("bytea", "bytea", "bigint", "text", "text")+`),
+		numbered as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant from drafts) and frozen_at is null order by id`+db.forUpdate+`)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
 		select d.tenant, d.id, n.invoices + d.nth, d.number, d.document, 1, $6, $6, 1 from drafts d join numbered n on n.id = d.tenant
 			where n.drafts + d.nth <= $7 and n.stored_bytes < $8`,
-		column(db, add, func(a *newInvoice) ID { return a.tenant.id }), column(db, add, func(a *newInvoice) ID { return a.created.ID }),
-		column(db, add, func(a *newInvoice) int64 { return a.nth }), column(db, add, func(a *newInvoice) string { return *a.draft.InvoiceNumber }),
-		column(db, add, func(a *newInvoice) string { return a.text }), micros(now),
+		columnArg(db, add, func(a *newInvoice) ID { return a.tenant.id }), columnArg(db, add, func(a *newInvoice) ID { return a.created.ID }),
+		columnArg(db, add, func(a *newInvoice) int64 { return a.ordinal }), columnArg(db, add, func(a *newInvoice) string { return *a.draft.InvoiceNumber }),
+		columnArg(db, add, func(a *newInvoice) string { return a.text }), micros(now),
 		limitOf(db.quotas.Drafts), limitOf(db.quotas.StoredBytes))
 	if err != nil {
 		return err
@@ -125,11 +125,11 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		sizes[a.tenant.id] += int64(len(a.text))
 	}
 	tenants := slices.Collect(maps.Keys(counts))
-	_, err = tx.exec(ctx, `with added (tenant, n, bytes) as (`+db.rows("bytea", "bigint", "bigint")+`)
+	_, err = tx.exec(ctx, `with added (tenant, n, bytes) as (`+db.valuesTable("bytea", "bigint", "bigint")+`)
 		update tenants set invoices = invoices + added.n, drafts = drafts + added.n, stored_bytes = stored_bytes + added.bytes
 		from added where tenants.id = added.tenant`,
-		column(db, tenants, func(tenant ID) ID { return tenant }), column(db, tenants, func(tenant ID) int64 { return counts[tenant] }),
-		column(db, tenants, func(tenant ID) int64 { return sizes[tenant] }))
+		columnArg(db, tenants, func(tenant ID) ID { return tenant }), columnArg(db, tenants, func(tenant ID) int64 { return counts[tenant] }),
+		columnArg(db, tenants, func(tenant ID) int64 { return sizes[tenant] }))
 	return err
 }
 
@@ -183,7 +183,7 @@ var ErrVersion = errors.New("version differs")
 func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(version int64) bool, change func(current []byte) (api.Draft, error)) (Invoice, error) {
 	var updated Invoice
 	err := t.write(ctx, "update invoice", func(ctx context.Context, tx *tx) error {
-		found, err := t.invoice(ctx, tx, id, t.db.lock)
+		found, err := t.invoice(ctx, tx, id, t.db.forUpdate)
 		if err != nil {
 			return err
 		}

@@ -120,12 +120,12 @@ func scanKeyRecord(row scanner) (keyRecord, error) {
 // keyRecords reads the records.
 func (db *DB) keyRecords(ctx context.Context) (keyRecords, error) {
 	records, err := collect(ctx, db.reader, scanKeyRecord, keyRecordColumns)
-	return records, db.fail(err)
+	return records, db.classify(err)
 }
 
 // lockedKeyRecords reads the records so that nobody changes them before the transaction ends.
 func (t *tx) lockedKeyRecords(ctx context.Context) (keyRecords, error) {
-	return collect(ctx, t, scanKeyRecord, keyRecordColumns+t.db.lock)
+	return collect(ctx, t, scanKeyRecord, keyRecordColumns+t.db.forUpdate)
 }
 
 // bindsSecrets tells whether credentials and signing secrets are sealed in the bound form. While they are not, the answer

@@ -122,7 +122,7 @@ func (db *DB) LimitUsage(ctx context.Context, key [32]byte) (used int64, end tim
 	var until int64
 	err = db.reader.QueryRowContext(ctx, `select coalesce(max(used), 0), coalesce(max(window_end), 0) from limits where key = $1 and window_end > $2`,
 		key[:], micros(db.now())).Scan(&used, &until)
-	return used, instant(until), db.fail(err)
+	return used, instant(until), db.classify(err)
 }
 
 // sweepBatch is how many responses to idempotency keys one transaction removes.

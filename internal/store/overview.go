@@ -40,7 +40,7 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 	found, err := collect(ctx, db.reader, scanSubmission, `select `+db.submissionColumns()+` from submissions where `+where+
 		` order by attempted_at desc, id desc limit `+next(limit), args...)
 	if err != nil {
-		return nil, db.fail(err)
+		return nil, db.classify(err)
 	}
 	out := make([]AccountSubmission, len(found))
 	for n, s := range found {
@@ -110,7 +110,7 @@ func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.Delivery
 	}, `select t.account_id, s.url, d.id, d.event_id, d.kind, d.subscription_id, d.state, d.reason, d.attempts, d.due_at, d.created_at, d.updated_at, s.deactivated_at
 		from deliveries d join tenants t on t.id = d.tenant_id join subscriptions s on s.tenant_id = d.tenant_id and s.id = d.subscription_id
 		where `+where+` order by d.created_at desc, d.id desc limit `+next(limit), args...)
-	return found, db.fail(err)
+	return found, db.classify(err)
 }
 
 // after is a row of which the first columns are scanned into before.
@@ -141,7 +141,7 @@ func (db *DB) Backlogs(ctx context.Context) (deliveries, submissions Backlog, er
 	read := func(query string) (b Backlog, err error) {
 		var oldest sql.Null[int64]
 		if err := db.reader.QueryRowContext(ctx, query, micros(now), MaxBacklog).Scan(&b.Pending, &b.Overdue, &oldest); err != nil {
-			return b, db.fail(err)
+			return b, db.classify(err)
 		}
 		if oldest.Valid && b.Overdue > 0 {
 			b.Oldest = now.Sub(instant(oldest.V))

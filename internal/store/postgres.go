@@ -35,12 +35,12 @@ const draftShards = 4
 // sharedFacts are the facts that are committed together: the drafts of a company, which all wait for the counter in its row,
 // and the ends of deliveries, which come in thousands and lock nothing that others hold for long. The more of them share a
 // statement and a commit, the less each costs.
-func sharedFacts() map[string]shards {
-	return map[string]shards{factCreateInvoice: newShards(draftShards), opRecordAttempt: newShards(1)}
+func batchedOperations() map[string]shards {
+	return map[string]shards{opCreateInvoice: newShards(draftShards), opRecordAttempt: newShards(1)}
 }
 
 // postgresRows is a table of which each parameter is a column.
-func postgresRows(types ...string) string {
+func postgresValuesTable(types ...string) string {
 	columns := make([]string, len(types))
 	for n, name := range types {
 		columns[n] = parameter(n+1) + "::" + name + "[]"
@@ -73,7 +73,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
-	config.ConnConfig.Tracer = queryLimit{}
+	config.ConnConfig.Tracer = queryDeadline{}
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		// Every statement is short, but a look at tables without statistics is estimated to cost so much that it would be
 		// compiled first, in 50 ms. This is no parameter of the connection, because a pool in between may refuse those it does
@@ -89,20 +89,20 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	db := stdlib.OpenDBFromPool(pool)
 	db.SetMaxIdleConns(0) // the pool keeps the connections
 	return &engine{
-		lists: db, snapshotLevel: sql.LevelRepeatableRead, listLimit: newListLimiter(postgresLists),
-		name: "postgres", schema: "select count(*) from pg_class where oid = to_regclass('settings')", writer: db, reader: db, places: make(chan struct{}, postgresConns-4),
-		shared: sharedFacts(), lookups: newLookups(),
+		listReader: db, snapshotLevel: sql.LevelRepeatableRead, listLimit: newListLimiter(postgresLists),
+		name: "postgres", countSettingsTables: "select count(*) from pg_class where oid = to_regclass('settings')", writer: db, reader: db, writeSlots: make(chan struct{}, postgresConns-4),
+		batchGroups: batchedOperations(), tokens: newTokenBatcher(),
 		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
 		// transactions that each refer to one they then lock would wait for each other.
-		claim: " for no key update skip locked", lock: " for no key update", rows: postgresRows, inBytes: ` collate "C"`, stateEvidence: "encode(w.evidence_id, 'hex')",
-		among:       func(query string) string { return "= any(array(" + query + "))" },
-		begin:       func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
-		serve:       func() (func() error, error) { return func() error { return nil }, nil },
-		older:       func(ctx context.Context) (bool, error) { return olderSessions(ctx, pool) },
-		constraint:  postgresConstraint,
-		retry:       postgresRetry,
-		unavailable: postgresUnavailable,
-		time: func(ctx context.Context) (time.Time, error) {
+		forUpdateSkipLocked: " for no key update skip locked", forUpdate: " for no key update", valuesTable: postgresValuesTable, byteCollation: ` collate "C"`, stateEvidenceHex: "encode(w.evidence_id, 'hex')",
+		inSubquery:           func(query string) string { return "= any(array(" + query + "))" },
+		begin:                func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
+		lockForServing:       func() (func() error, error) { return func() error { return nil }, nil },
+		servedByOlderVersion: func(ctx context.Context) (bool, error) { return hasOlderSessions(ctx, pool) },
+		violatedConstraint:   postgresConstraint,
+		isRetryable:          postgresIsRetryable,
+		isUnavailable:        postgresIsUnavailable,
+		serverTime: func(ctx context.Context) (time.Time, error) {
 			var us int64
 			err := pool.QueryRow(ctx, "select (extract(epoch from clock_timestamp()) * 1000000)::bigint").Scan(&us)
 			return instant(us), err
@@ -124,7 +124,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 }
 
 // olderSessions tells whether sessions of a version that knows no bound secrets are open.
-func olderSessions(ctx context.Context, pool *pgxpool.Pool) (older bool, err error) {
+func hasOlderSessions(ctx context.Context, pool *pgxpool.Pool) (older bool, err error) {
 	err = pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1",
 		olderApplicationName).Scan(&older)
 	return older, err
@@ -147,7 +147,7 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig, source fs.FS) 
 	wait := migrateFirstWait
 	for try := 1; ; try++ {
 		err := migrateOnce(ctx, config, wait, source)
-		if try == migrateTries || postgresCode(err) != lockNotAvailable && !postgresRetry(err) {
+		if try == migrateTries || postgresCode(err) != lockNotAvailable && !postgresIsRetryable(err) {
 			return err
 		}
 		wait = min(2*wait, migrateMostWait)
@@ -210,12 +210,12 @@ func postgresConstraint(err error) string {
 }
 
 // postgresRetry: serialization_failure and deadlock_detected. Nothing of the transaction has happened.
-func postgresRetry(err error) bool {
+func postgresIsRetryable(err error) bool {
 	code := postgresCode(err)
 	return code == "40001" || code == "40P01"
 }
 
-func postgresUnavailable(err error) bool {
+func postgresIsUnavailable(err error) bool {
 	if code := postgresCode(err); code != "" {
 		// connection exceptions, insufficient resources, operator intervention, system errors, read-only server
 		for _, class := range []string{"08", "53", "57", "58", "25006", "F0", "XX"} {

@@ -8,28 +8,28 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// queryTimeout bounds the wait for a connection to PostgreSQL, and each query that has no deadline by itself. A database that
-// neither answers nor hangs up (a stalled disk, a network that swallows packets) is unavailable after that, and its
-// connection is given up. Transactions have [writeTimeout].
+// queryTimeout bounds the wait for a connection to PostgreSQL, and each query whose context has no deadline. If the database
+// neither responds nor closes the connection (a stalled disk, a network that drops packets), the query then fails as
+// unavailable and its connection is closed. Transactions have writeTimeout instead.
 const queryTimeout = 10 * time.Second
 
-// queryLimit sets that deadline. pgx asks its tracer for the context of every step, and tells it when the step has ended,
-// with its rows.
-type queryLimit struct{}
+// queryDeadline sets that deadline. It is a tracer of pgx: pgx gets the context of each step from it, and reports the end of
+// the step, including its rows, to it.
+type queryDeadline struct{}
 
-// stepKey is where the context of a step keeps its end; unlimitedKey marks one without limit.
+// stepKey is the context key of the cancel function of a step; noDeadlineKey marks contexts without a deadline.
 type (
-	stepKey      struct{}
-	unlimitedKey struct{}
+	stepKey       struct{}
+	noDeadlineKey struct{}
 )
 
-// unlimited lets queries take as long as they need: those that go through everything there is.
-func unlimited(ctx context.Context) context.Context {
-	return context.WithValue(ctx, unlimitedKey{}, true)
+// withoutQueryDeadline returns a context for queries that may take as long as they need, because they read whole tables.
+func withoutQueryDeadline(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noDeadlineKey{}, true)
 }
 
 func startStep(ctx context.Context) context.Context {
-	if ctx.Value(unlimitedKey{}) != nil {
+	if ctx.Value(noDeadlineKey{}) != nil {
 		return ctx
 	}
 	bounded, cancel := context.WithTimeout(ctx, queryTimeout)
@@ -43,7 +43,7 @@ func endStep(ctx context.Context) {
 }
 
 // TraceQueryStart implements [pgx.QueryTracer].
-func (queryLimit) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+func (queryDeadline) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	if _, bounded := ctx.Deadline(); bounded {
 		return ctx
 	}
@@ -51,16 +51,16 @@ func (queryLimit) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQ
 }
 
 // TraceQueryEnd implements [pgx.QueryTracer].
-func (queryLimit) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+func (queryDeadline) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
 	endStep(ctx)
 }
 
 // TraceAcquireStart implements [pgxpool.AcquireTracer].
-func (queryLimit) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
+func (queryDeadline) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
 	return startStep(ctx)
 }
 
 // TraceAcquireEnd implements [pgxpool.AcquireTracer].
-func (queryLimit) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
+func (queryDeadline) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
 	endStep(ctx)
 }

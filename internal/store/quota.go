@@ -66,28 +66,28 @@ type usage struct{ bytes, drafts int64 }
 // use counts what a transaction adds to what a company uses. It is written with the events of the transaction, which change the same
 // row, or at its end.
 func (t *tx) use(tenant ID, add usage) {
-	if t.used == nil {
-		t.used = map[ID]usage{}
+	if t.unwrittenUsage == nil {
+		t.unwrittenUsage = map[ID]usage{}
 	}
-	now := t.used[tenant]
-	t.used[tenant] = usage{now.bytes + add.bytes, now.drafts + add.drafts}
+	now := t.unwrittenUsage[tenant]
+	t.unwrittenUsage[tenant] = usage{now.bytes + add.bytes, now.drafts + add.drafts}
 }
 
 // takeUsage returns what was counted for a company so far, and forgets it: the caller writes it.
 func (t *tx) takeUsage(tenant ID) usage {
-	counted := t.used[tenant]
-	delete(t.used, tenant)
+	counted := t.unwrittenUsage[tenant]
+	delete(t.unwrittenUsage, tenant)
 	return counted
 }
 
 // writeUsage writes what was counted. The rows of tenants are locked last, as everywhere, in an order of their own.
 func (t *tx) writeUsage(ctx context.Context) error {
-	for _, tenant := range slices.SortedFunc(maps.Keys(t.used), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, tenant := range slices.SortedFunc(maps.Keys(t.unwrittenUsage), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
 		counted := t.takeUsage(tenant)
 		if counted == (usage{}) {
 			continue
 		}
-		if err := t.Later(ctx, `update tenants set stored_bytes = stored_bytes + $2, drafts = drafts + $3 where id = $1`, tenant, counted.bytes, counted.drafts); err != nil {
+		if err := t.ExecDeferred(ctx, `update tenants set stored_bytes = stored_bytes + $2, drafts = drafts + $3 where id = $1`, tenant, counted.bytes, counted.drafts); err != nil {
 			return err
 		}
 	}

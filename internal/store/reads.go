@@ -9,71 +9,71 @@ import (
 	"time"
 )
 
-// The bounds of lists and searches. They read on connections of their own, so that tokens and single rows always find one.
+// The bounds of lists and searches. They read on connections of their own, so that reads of tokens and single rows always get one.
 const (
-	// listTimeout bounds a list or search, the wait for a connection included.
+	// listTimeout bounds a list or search, including the wait for a connection.
 	listTimeout = 5 * time.Second
-	// listsPerCompany is how many lists of one company are read at a time.
+	// listsPerCompany is how many lists of one company are read concurrently.
 	listsPerCompany = 2
-	// listWait is how long a list waits for others of its company.
+	// listWait is how long a list waits for other lists of its company.
 	listWait = 2 * time.Second
 )
 
-// ErrListsBusy says that a company reads as many lists at a time as it may, and that none of them ended soon. It is
-// [ErrUnavailable] to callers.
+// ErrListsBusy says that a company already reads the maximum number of lists concurrently and that none of them ended within
+// listWait. It wraps [ErrUnavailable].
 var ErrListsBusy = fmt.Errorf("%w: too many lists of this company at a time", ErrUnavailable)
 
-// listLimiter bounds how many lists are read at a time, for each company and in all. It is safe for concurrent use.
+// listLimiter bounds how many lists are read concurrently, for each company and in total. It is safe for concurrent use.
 type listLimiter struct {
 	all chan struct{}
 	// wait and timeout are listWait and listTimeout; tests shorten them.
 	wait, timeout time.Duration
 
 	mu        sync.Mutex
-	companies map[ID]*companyLists // without those that read nothing
+	companies map[ID]*companyLists // only companies that read or wait
 }
 
-// companyLists are the lists of a company that are read or wait.
+// companyLists counts the lists of one company. users includes those that wait for a slot.
 type companyLists struct {
 	slots chan struct{}
 	users int
 }
 
-// newListLimiter returns a limiter of so many lists in all, from 1.
+// newListLimiter returns a limiter for a total of most lists, at least 1.
 func newListLimiter(most int) *listLimiter {
 	return &listLimiter{all: make(chan struct{}, most), wait: listWait, timeout: listTimeout, companies: map[ID]*companyLists{}}
 }
 
-// enter waits for a slot of the company and one of all, and returns how to give them back. It fails with [ErrListsBusy] when
-// the company's stay taken, or with the error of ctx.
-func (l *listLimiter) enter(ctx context.Context, company ID) (leave func(), err error) {
-	own := l.join(company)
+// acquire waits for a slot of the company and one of the total, and returns a function that releases both. It returns
+// [ErrListsBusy] when the company's slots stay taken, or the error of ctx.
+func (l *listLimiter) acquire(ctx context.Context, company ID) (leave func(), err error) {
+	own := l.addUser(company)
 	timer := time.NewTimer(l.wait)
 	defer timer.Stop()
 	select {
 	case own.slots <- struct{}{}:
 	case <-timer.C:
-		l.part(company, own)
+		l.removeUser(company, own)
 		return nil, ErrListsBusy
 	case <-ctx.Done():
-		l.part(company, own)
+		l.removeUser(company, own)
 		return nil, ctx.Err()
 	}
 	select {
 	case l.all <- struct{}{}:
 	case <-ctx.Done():
 		<-own.slots
-		l.part(company, own)
+		l.removeUser(company, own)
 		return nil, ctx.Err()
 	}
 	return func() {
 		<-l.all
 		<-own.slots
-		l.part(company, own)
+		l.removeUser(company, own)
 	}, nil
 }
 
-func (l *listLimiter) join(company ID) *companyLists {
+func (l *listLimiter) addUser(company ID) *companyLists {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own, ok := l.companies[company]
@@ -85,7 +85,7 @@ func (l *listLimiter) join(company ID) *companyLists {
 	return own
 }
 
-func (l *listLimiter) part(company ID, own *companyLists) {
+func (l *listLimiter) removeUser(company ID, own *companyLists) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if own.users--; own.users == 0 {
@@ -93,35 +93,35 @@ func (l *listLimiter) part(company ID, own *companyLists) {
 	}
 }
 
-// list runs fn, which reads a list, in one snapshot of the database: bounded in time, and in how many a company has at a
-// time. What takes too long is [ErrUnavailable]. In a transaction that the tenant has joined it runs there.
+// list runs fn, which reads a list, in one snapshot of the database, within the bounds of this file. It returns
+// [ErrUnavailable] if that takes too long. If the tenant has joined a transaction, fn runs in it.
 func (t *Tenant) list(ctx context.Context, fn func(ctx context.Context, q querier) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
 	if t.tx != nil {
-		return t.db.fail(fn(ctx, t.tx))
+		return t.db.classify(fn(ctx, t.tx))
 	}
 	bounded, cancel := context.WithTimeout(ctx, t.db.listLimit.timeout)
 	defer cancel()
-	leave, err := t.db.listLimit.enter(bounded, t.id)
+	leave, err := t.db.listLimit.acquire(bounded, t.id)
 	if err == nil {
 		err = t.db.snapshot(bounded, fn)
 		leave()
 	}
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err) // SQLite says no more than that it was interrupted
+		return fmt.Errorf("%w: %w", ErrUnavailable, err) // SQLite only says that the query was interrupted
 	}
-	return t.db.fail(err)
+	return t.db.classify(err)
 }
 
-// snapshot runs fn in a read transaction: everything it reads is of one moment.
+// snapshot runs fn in a read transaction, in which everything is read as of one moment.
 func (db *DB) snapshot(ctx context.Context, fn func(ctx context.Context, q querier) error) (err error) {
-	tx, err := db.lists.BeginTx(ctx, &sql.TxOptions{Isolation: db.snapshotLevel, ReadOnly: true})
+	tx, err := db.listReader.BeginTx(ctx, &sql.TxOptions{Isolation: db.snapshotLevel, ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() { // nothing was written: the end of the transaction gives the connection back
+	defer func() { // nothing was written: ending the transaction releases the connection
 		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 		}

@@ -16,16 +16,16 @@ func TestListLimiter(t *testing.T) {
 	one, other := ID{1}, ID{2}
 	var leave []func()
 	for range listsPerCompany {
-		left, err := limiter.enter(t.Context(), one)
+		left, err := limiter.acquire(t.Context(), one)
 		if err != nil {
 			t.Fatal(err)
 		}
 		leave = append(leave, left)
 	}
-	if _, err := limiter.enter(t.Context(), one); !errors.Is(err, ErrListsBusy) || !errors.Is(err, ErrUnavailable) {
+	if _, err := limiter.acquire(t.Context(), one); !errors.Is(err, ErrListsBusy) || !errors.Is(err, ErrUnavailable) {
 		t.Errorf("one more: %v", err)
 	}
-	left, err := limiter.enter(t.Context(), other)
+	left, err := limiter.acquire(t.Context(), other)
 	if err != nil {
 		t.Errorf("of another company: %v", err)
 	}
@@ -33,12 +33,12 @@ func TestListLimiter(t *testing.T) {
 	limiter.wait = time.Hour
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := limiter.enter(ended, one); !errors.Is(err, context.Canceled) {
+	if _, err := limiter.acquire(ended, one); !errors.Is(err, context.Canceled) {
 		t.Errorf("of a caller that has gone: %v", err)
 	}
 	entered := make(chan error)
 	go func() {
-		left, err := limiter.enter(context.Background(), one)
+		left, err := limiter.acquire(context.Background(), one)
 		if err == nil {
 			left()
 		}
@@ -60,17 +60,17 @@ func TestListLimiter(t *testing.T) {
 func TestListAll(t *testing.T) {
 	t.Parallel()
 	limiter := newListLimiter(1)
-	left, err := limiter.enter(t.Context(), ID{1})
+	left, err := limiter.acquire(t.Context(), ID{1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := limiter.enter(ended, ID{2}); !errors.Is(err, context.Canceled) {
+	if _, err := limiter.acquire(ended, ID{2}); !errors.Is(err, context.Canceled) {
 		t.Errorf("beyond the bound: %v", err)
 	}
 	left()
-	if left, err = limiter.enter(t.Context(), ID{2}); err != nil {
+	if left, err = limiter.acquire(t.Context(), ID{2}); err != nil {
 		t.Fatal(err)
 	}
 	left()

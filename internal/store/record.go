@@ -59,10 +59,10 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 		// connection's failures: usually there are none, and nothing has to be written.
 		var version, updated, failures int64
 		if err := tx.QueryRowContext(ctx, `select version, updated_at, (select failures from connections where account_id = $3 and id = $4)
-			from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, l.Submission.Invoice, t.account, l.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
+			from invoices where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, l.Submission.Invoice, t.account, l.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
 			return err
 		}
-		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.lock)
+		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.forUpdate)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 // lockInvoice locks an invoice, and with it everything that belongs to it, until the transaction ends.
 func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 	var version int64
-	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.lock, t.id, id).Scan(&version)
+	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, id).Scan(&version)
 }
 
 // commitDecision writes a decision and updates s.
@@ -129,7 +129,7 @@ func (t *Tenant) commitDecision(ctx context.Context, tx *tx, s *Submission, d De
 	if err := t.sealAs(s, next); err != nil {
 		return err
 	}
-	if err := tx.Later(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
+	if err := tx.ExecDeferred(ctx, `update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
 		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
 		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
 		evidence_seal = $18, sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,

@@ -206,12 +206,12 @@ func replaceWithheld(table, column string, r sealedRow) (string, []any) {
 // KeysInUse returns the numbers of the keys that values in the database are sealed under, and for each what these values
 // are.
 func (db *DB) KeysInUse(ctx context.Context) (map[uint32][]string, error) {
-	ctx = unlimited(ctx) // it reads everything there is
+	ctx = withoutQueryDeadline(ctx) // it reads everything there is
 	used := map[uint32][]string{}
 	for _, column := range sealedColumns() {
 		begins, err := collect(ctx, db.reader, func(row scanner) (b []byte, err error) { return b, row.Scan(&b) }, column.used)
 		if err != nil {
-			return nil, db.fail(err)
+			return nil, db.classify(err)
 		}
 		for _, begin := range begins {
 			if id, ok := secret.KeyIDOfPrefix(begin); ok {
@@ -230,7 +230,7 @@ func (db *DB) Reseal(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ctx = unlimited(ctx) // it reads everything there is
+	ctx = withoutQueryDeadline(ctx) // it reads everything there is
 	total := 0
 	var errs []error
 	for _, column := range sealedColumns() {
@@ -280,7 +280,7 @@ func (db *DB) resealColumn(ctx context.Context, column sealedColumn, fresh func(
 			replaced += n
 		}
 		if err != nil || !more {
-			return replaced, errors.Join(append(failed, db.fail(err))...)
+			return replaced, errors.Join(append(failed, db.classify(err))...)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (db *DB) ServedEnvironment(ctx context.Context) (string, error) {
 	var recorded string
 	err := db.reader.QueryRowContext(ctx, `select value from settings where key = 'environment'`).Scan(&recorded)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", db.fail(err)
+		return "", db.classify(err)
 	}
 	return recorded, nil
 }

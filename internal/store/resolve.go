@@ -41,7 +41,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		return Submission{}, errors.New("resolve submission: a decision and a reason are required")
 	}
 	var resolved Submission
-	tenant, err := db.holder(ctx, func(t *Tenant) error {
+	tenant, err := db.findTenant(ctx, func(t *Tenant) error {
 		var err error
 		resolved, err = t.Submission(ctx, id)
 		return err
@@ -53,7 +53,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		if err := tenant.lockInvoice(ctx, tx, resolved.Invoice); err != nil {
 			return err
 		}
-		s, err := tenant.submission(ctx, tx, id, db.lock)
+		s, err := tenant.submission(ctx, tx, id, db.forUpdate)
 		if err != nil {
 			return err
 		}
@@ -140,5 +140,5 @@ func (t *Tenant) recordContradiction(ctx context.Context, tx *tx, s *Submission,
 func (db *DB) Contradicted(ctx context.Context) (int64, error) {
 	var count int64
 	err := db.reader.QueryRowContext(ctx, `select count(*) from submissions where contradicted_at is not null`).Scan(&count)
-	return count, db.fail(err)
+	return count, db.classify(err)
 }

@@ -81,7 +81,7 @@ func (db *DB) prune(ctx context.Context, before time.Time, find string, remove f
 			return c, row.Scan(&c.tenant.id, &c.tenant.account, &c.oldest)
 		}, find, after[:], oldest(before), retentionTenants)
 		if err != nil {
-			return removed, db.fail(err)
+			return removed, db.classify(err)
 		}
 		for _, c := range found {
 			if after = c.tenant.id; c.oldest == nil {
@@ -107,7 +107,7 @@ func (t *Tenant) batches(ctx context.Context, find string, before time.Time, arg
 		ids, err := collect(ctx, t.db.reader, func(row scanner) (id ID, err error) { return id, row.Scan(&id) },
 			find, append([]any{t.id, after[:], oldest(before), retentionBatch}, args...)...)
 		if err != nil {
-			return removed, t.db.fail(err)
+			return removed, t.db.classify(err)
 		}
 		if len(ids) == 0 {
 			return removed, nil
@@ -161,7 +161,7 @@ func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed
 		err = row.Scan(&d.id, &d.event, &due)
 		d.due = due != nil
 		return d, err
-	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+list+`) order by id`+t.db.lock, args...)
+	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+list+`) order by id`+t.db.forUpdate, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -19,7 +19,7 @@ import (
 // seal is what the seal of a chain covers.
 type seal struct {
 	// end is where the chain ends.
-	end
+	chainEnd
 	// subject is the digest of what the chain is about, such as the document that was sent; zero where there is nothing.
 	subject [32]byte
 	// row is the digest of the row that the chain belongs to, and of what follows from the chain.
@@ -102,8 +102,8 @@ func continueSeal(keys *sealer, sealed []byte, at secret.Binding, read seal, sub
 	if err != nil {
 		return seal{}, fmt.Errorf("seal of %s: %w", at.Table, err)
 	}
-	next := seal{end: read.end, row: read.row, subject: before.subject, history: before.history}
-	if form != sealWhole || before.end != read.end || before.row != read.row {
+	next := seal{chainEnd: read.chainEnd, row: read.row, subject: before.subject, history: before.history}
+	if form != sealWhole || before.chainEnd != read.chainEnd || before.row != read.row {
 		next.history |= sealAltered
 	}
 	if form != sealWhole {

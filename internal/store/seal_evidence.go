@@ -33,7 +33,7 @@ func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, 
 	case err == nil:
 		return out, ErrSealed
 	case !errors.Is(err, ErrNotSealed):
-		return out, db.fail(err)
+		return out, db.classify(err)
 	}
 	if sealed, err := db.remembersEvidence(ctx); err != nil {
 		return out, err
@@ -74,7 +74,7 @@ func (t *Tenant) sealEvidence(ctx context.Context, replay Replay, out *SealedEvi
 	} {
 		ids, err := collect(ctx, t.db.reader, func(row scanner) (id ID, err error) { return id, row.Scan(&id) }, subjects.ids, t.id)
 		if err != nil {
-			return t.db.fail(err)
+			return t.db.classify(err)
 		}
 		for some := range slices.Chunk(ids, sealBatch) {
 			var done SealedEvidence
@@ -112,7 +112,7 @@ func (t *Tenant) sealEvidence(ctx context.Context, replay Replay, out *SealedEvi
 func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 	return t.db.write(ctx, "seal events", func(ctx context.Context, tx *tx) error {
 		var emitted, here int64
-		if err := tx.QueryRowContext(ctx, `select events from tenants where id = $1`+t.db.lock, t.id).Scan(&emitted); err != nil {
+		if err := tx.QueryRowContext(ctx, `select events from tenants where id = $1`+t.db.forUpdate, t.id).Scan(&emitted); err != nil {
 			return err
 		}
 		if err := tx.QueryRowContext(ctx, `select count(*) from events where tenant_id = $1`, t.id).Scan(&here); err != nil {
@@ -121,7 +121,7 @@ func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 		if emitted == 0 {
 			return nil
 		}
-		sealed, err := seal{end: end{count: emitted}, subject: countAs(emitted - here - missing), history: sealFound}.seal(t.db.keys, eventsSealBinding(t.id))
+		sealed, err := seal{chainEnd: chainEnd{count: emitted}, subject: countAs(emitted - here - missing), history: sealFound}.seal(t.db.keys, eventsSealBinding(t.id))
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, error) {
 	t := v.t
 	var tenant ID
-	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1`+t.db.lock, t.id).Scan(&tenant); err != nil {
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1`+t.db.forUpdate, t.id).Scan(&tenant); err != nil {
 		return false, err
 	}
 	fault, err := v.incoming(ctx, id)

@@ -73,7 +73,7 @@ func (db *DB) UnregisterServer(ctx context.Context, s Server) error {
 // Servers returns the servers that are running on this database, by name.
 func (db *DB) Servers(ctx context.Context) ([]Server, error) {
 	found, err := db.servers(ctx, db.reader)
-	return found, db.fail(err)
+	return found, db.classify(err)
 }
 
 func (t *tx) servers(ctx context.Context) ([]Server, error) { return t.db.servers(ctx, t) }

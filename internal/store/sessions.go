@@ -8,81 +8,82 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// lookups gathers the tokens that are asked about at the same time: every call asks about one, and on a server of its own
-// the way there and back costs more than the answer. Whoever finds nobody asking asks for all who have come, so there is no
-// timer, and one that comes alone is asked at once. Nothing is remembered: an answer is of a moment after its question.
-type lookups struct {
-	gate chan struct{}
+// tokenBatcher combines concurrent look-ups of tokens into one query on PostgreSQL: every request looks one up, and the round
+// trip costs more than the query. It works like the group commit in group.go: the goroutine that gets the leader lock looks up
+// all queued tokens, so there is no timer, and a look-up that comes alone is made at once. Nothing is cached: every result was
+// read after its request came.
+type tokenBatcher struct {
+	leaderLock chan struct{}
 
 	mu      sync.Mutex
-	waiting []*lookup
+	waiting []*tokenLookup
 }
 
-func newLookups() *lookups { return &lookups{gate: make(chan struct{}, 1)} }
+func newTokenBatcher() *tokenBatcher { return &tokenBatcher{leaderLock: make(chan struct{}, 1)} }
 
-// lookup is one question, and its answer once ended is closed.
-type lookup struct {
+// tokenLookup is one look-up. Its result is set when done is closed.
+type tokenLookup struct {
 	digest  [32]byte
 	session Session
 	err     error
-	ended   chan struct{}
+	done    chan struct{}
 }
 
-// lookupsMost is how many tokens are asked about with one statement at most.
-const lookupsMost = 256
+// maxTokensPerLookup bounds the tokens of one query.
+const maxTokensPerLookup = 256
 
-func (l *lookups) add(asked *lookup) {
+func (l *tokenBatcher) enqueue(asked *tokenLookup) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(l.waiting, asked)
 }
 
-func (l *lookups) take() []*lookup {
+func (l *tokenBatcher) nextBatch() []*tokenLookup {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := min(len(l.waiting), lookupsMost)
+	n := min(len(l.waiting), maxTokensPerLookup)
 	taken := l.waiting[:n:n]
-	l.waiting = append([]*lookup(nil), l.waiting[n:]...)
+	l.waiting = append([]*tokenLookup(nil), l.waiting[n:]...)
 	return taken
 }
 
-// Authenticate returns the session of a live token. [ErrNotFound] says that the token is unknown, expired or revoked,
-// or its account suspended or its tenant frozen; callers learn no more.
+// Authenticate returns the session of a valid token. It returns [ErrNotFound] if the token is unknown, expired or revoked, its
+// account is suspended or its tenant frozen; callers do not learn which.
 func (db *DB) Authenticate(ctx context.Context, digest [32]byte) (Session, error) {
-	asked := &lookup{digest: digest, ended: make(chan struct{})}
-	if db.lookups == nil {
-		db.answer(ctx, []*lookup{asked})
+	asked := &tokenLookup{digest: digest, done: make(chan struct{})}
+	if db.tokens == nil {
+		db.resolveTokens(ctx, []*tokenLookup{asked})
 		return asked.session, asked.err
 	}
-	db.lookups.add(asked)
+	db.tokens.enqueue(asked)
 	select {
-	case db.lookups.gate <- struct{}{}:
-		db.leadLookups(ctx, asked)
-	case <-asked.ended:
+	case db.tokens.leaderLock <- struct{}{}:
+		db.resolveAsLeader(ctx, asked)
+	case <-asked.done:
 	case <-ctx.Done():
-		return Session{}, db.fail(ctx.Err())
+		return Session{}, db.classify(ctx.Err())
 	}
 	return asked.session, asked.err
 }
 
-// leadLookups answers what waits, until its own question is answered, and hands the gate on.
-func (db *DB) leadLookups(ctx context.Context, own *lookup) {
-	defer func() { <-db.lookups.gate }()
+// resolveAsLeader looks up batches of tokens until its own is done, and releases the leader lock.
+func (db *DB) resolveAsLeader(ctx context.Context, own *tokenLookup) {
+	defer func() { <-db.tokens.leaderLock }()
 	for {
 		select {
-		case <-own.ended:
+		case <-own.done:
 			return
 		default:
-			db.answer(context.WithoutCancel(ctx), db.lookups.take()) // who hangs up takes no neighbour with him
+			db.resolveTokens(context.WithoutCancel(ctx), db.tokens.nextBatch()) // a cancelled request must not abort the batch
 		}
 	}
 }
 
-// answer asks about tokens with one statement, and ends the questions.
-func (db *DB) answer(ctx context.Context, all []*lookup) {
+// resolveTokens looks tokens up with one query and finishes their look-ups.
+func (db *DB) resolveTokens(ctx context.Context, all []*tokenLookup) {
 	defer func() {
 		for _, asked := range all {
-			close(asked.ended)
+			close(asked.done)
 		}
 	}()
 	type live struct {
@@ -100,8 +101,8 @@ func (db *DB) answer(ctx context.Context, all []*lookup) {
 		from tokens t
 		join accounts a on a.id = t.account_id
 		join tenants n on n.id = t.tenant_id
-		where t.digest in (`+db.rows("bytea")+`) and t.revoked_at is null and t.expires_at > $2 and a.status = 'active' and n.frozen_at is null`,
-		column(db, all, func(asked *lookup) []byte { return asked.digest[:] }), micros(db.now()))
+		where t.digest in (`+db.valuesTable("bytea")+`) and t.revoked_at is null and t.expires_at > $2 and a.status = 'active' and n.frozen_at is null`,
+		columnArg(db, all, func(asked *tokenLookup) []byte { return asked.digest[:] }), micros(db.now()))
 	byDigest := make(map[[32]byte]live, len(found))
 	for _, l := range found {
 		byDigest[[32]byte(l.digest)] = l
@@ -110,7 +111,7 @@ func (db *DB) answer(ctx context.Context, all []*lookup) {
 		l, ok := byDigest[asked.digest]
 		switch {
 		case err != nil:
-			asked.err = db.fail(err)
+			asked.err = db.classify(err)
 			continue
 		case !ok:
 			asked.err = ErrNotFound

@@ -29,7 +29,7 @@ func (g grouped) tenantNamed(t *testing.T, name string) *Tenant {
 // wantOneTransaction tells a batch that was committed together from one whose members were run again alone.
 func (g grouped) wantOneTransaction(t *testing.T, table string) {
 	t.Helper()
-	if g.everything != nil {
+	if g.groupCommit != nil {
 		return // SQLite does not tell
 	}
 	var transactions int
@@ -42,10 +42,10 @@ func (g grouped) wantOneTransaction(t *testing.T, table string) {
 // each company's by its own counter; and a company that was reset meanwhile is told so alone.
 func TestDraftsTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		together := g.everything
+		together := g.groupCommit
 		if together == nil {
-			g.shared[factCreateInvoice] = newShards(1)
-			together = g.shared[factCreateInvoice][0]
+			g.batchGroups[opCreateInvoice] = newShards(1)
+			together = g.batchGroups[opCreateInvoice][0]
 		}
 		tenants := []*Tenant{g.tenantNamed(t, "one"), g.tenantNamed(t, "two"), g.tenantNamed(t, "reset")}
 		for round := range 2 {

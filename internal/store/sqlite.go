@@ -52,7 +52,7 @@ func openSQLite(path string) (*engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open database: %w", err)
 		}
-		db := sql.OpenDB(remembering{connector})
+		db := sql.OpenDB(stmtCachingConnector{connector})
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		return db, nil
@@ -72,17 +72,17 @@ func openSQLite(path string) (*engine, error) {
 		return nil, errors.Join(err, reader.Close(), writer.Close())
 	}
 	return &engine{
-		lists: lists, listLimit: newListLimiter(sqliteLists),
-		name: "sqlite", schema: "select count(*) from sqlite_schema where name = 'settings'", writer: writer, reader: reader, singleServer: true, patient: true, rows: sqliteRow, single: true,
-		stateEvidence: "hex(w.evidence_id)",
-		among:         func(query string) string { return "in (" + query + ")" },
-		begin:         func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
-		everything:    newGroup(true),
-		serve:         func() (func() error, error) { return lockFile(path + ".lock") },
-		constraint:    sqliteConstraint,
-		retry:         func(error) bool { return false },
-		unavailable:   sqliteUnavailable,
-		older:         func(context.Context) (bool, error) { return servedElsewhere(path + ".lock") },
+		listReader: lists, listLimit: newListLimiter(sqliteLists),
+		name: "sqlite", countSettingsTables: "select count(*) from sqlite_schema where name = 'settings'", writer: writer, reader: reader, singleServer: true, noWriteDeadline: true, valuesTable: sqliteValuesTable, singleRow: true,
+		stateEvidenceHex:     "hex(w.evidence_id)",
+		inSubquery:           func(query string) string { return "in (" + query + ")" },
+		begin:                func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
+		groupCommit:          newGroup(true),
+		lockForServing:       func() (func() error, error) { return lockFile(path + ".lock") },
+		violatedConstraint:   sqliteConstraint,
+		isRetryable:          func(error) bool { return false },
+		isUnavailable:        sqliteIsUnavailable,
+		servedByOlderVersion: func(context.Context) (bool, error) { return servedElsewhere(path + ".lock") },
 		migrate: func(ctx context.Context, source fs.FS) (err error) {
 			// A write transaction begins immediate: an upgrade from read to write ends in a BUSY that no timeout heals.
 			own, err := open(url.Values{"_txlock": {"immediate"}}, 1)
@@ -116,7 +116,7 @@ func makeFilesPrivate(ctx context.Context, path string, log *slog.Logger) {
 }
 
 // sqliteRow is a row of parameters: writes that are committed together run one by one, in savepoints.
-func sqliteRow(types ...string) string {
+func sqliteValuesTable(types ...string) string {
 	columns := make([]string, len(types))
 	for n := range types {
 		columns[n] = parameter(n + 1)
@@ -172,7 +172,7 @@ func sqliteConstraint(err error) string {
 	return sqliteIndexes(columns)
 }
 
-func sqliteUnavailable(err error) bool {
+func sqliteIsUnavailable(err error) bool {
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN,
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_LOCKED:

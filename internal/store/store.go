@@ -77,12 +77,12 @@ type Options struct {
 // DB is an open store. It is safe for concurrent use.
 type DB struct {
 	*engine
-	keys   *sealer
-	clock  func() time.Time
-	random io.Reader
-	log    *slog.Logger
-	check  Checkpoint
-	quotas Quotas
+	keys     *sealer
+	clock    func() time.Time
+	random   io.Reader
+	log      *slog.Logger
+	observer Checkpoint
+	quotas   Quotas
 	// migration is set by Open alone.
 	migration Migration
 	// unwritable is set while the last write failed because of the database as a whole.
@@ -127,14 +127,14 @@ var ErrNoSchema = errors.New("this database holds no quittance schema")
 // schemaVersion returns the number of the latest migration of the database, [ErrNoSchema] when it has had none.
 func (db *DB) schemaVersion(ctx context.Context) (version int64, err error) {
 	var tables int64
-	if err := db.reader.QueryRowContext(ctx, db.schema).Scan(&tables); err != nil {
-		return 0, db.fail(err)
+	if err := db.reader.QueryRowContext(ctx, db.countSettingsTables).Scan(&tables); err != nil {
+		return 0, db.classify(err)
 	}
 	if tables == 0 {
 		return 0, ErrNoSchema
 	}
 	err = db.reader.QueryRowContext(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&version)
-	return version, db.fail(err)
+	return version, db.classify(err)
 }
 
 // Migration says what [Open] has done to the schema of a database.
@@ -161,7 +161,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: eng, keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, clock: options.Now, random: options.Random, log: options.Log, check: options.Checkpoint, quotas: options.Quotas}
+	db := &DB{engine: eng, keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, clock: options.Now, random: options.Random, log: options.Log, observer: options.Checkpoint, quotas: options.Quotas}
 	if db.random == nil {
 		db.random = rand.Reader
 	}
@@ -194,15 +194,15 @@ func (db *DB) startClock(ctx, background context.Context, options Options) error
 	switch {
 	case options.Now != nil:
 		db.clock = options.Now
-	case db.time == nil:
-		db.clock = (&steadyClock{ask: local}).now
+	case db.serverTime == nil:
+		db.clock = (&steadyClock{source: local}).now
 	default:
-		shared := &databaseClock{local: local, ask: db.time}
-		if err := shared.look(ctx); err != nil {
-			return db.fail(err)
+		shared := &databaseClock{local: local, query: db.serverTime}
+		if err := shared.sync(ctx); err != nil {
+			return db.classify(err)
 		}
-		db.clock = (&steadyClock{ask: shared.now}).now
-		db.done.Go(func() { shared.keep(background, db.log) })
+		db.clock = (&steadyClock{source: shared.now}).now
+		db.done.Go(func() { shared.syncPeriodically(background, db.log) })
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ var ErrAlreadyServed = errors.New("another server is running on this database")
 // LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On SQLite it
 // returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds. Administration commands
 // do not need it and work beside a server.
-func (db *DB) LockForServing() (release func() error, err error) { return db.serve() }
+func (db *DB) LockForServing() (release func() error, err error) { return db.lockForServing() }
 
 // SingleServer reports whether only one process at a time can serve this database.
 func (db *DB) SingleServer() bool { return db.singleServer }
@@ -242,7 +242,7 @@ func (db *DB) SingleServer() bool { return db.singleServer }
 func (db *DB) Ping(ctx context.Context) error {
 	var one int64
 	if err := db.reader.QueryRowContext(ctx, "select count(*) from tenants where id is null").Scan(&one); err != nil {
-		return db.fail(err)
+		return db.classify(err)
 	}
 	if !db.unwritable.Load() {
 		return nil
@@ -283,7 +283,7 @@ func (db *DB) now() time.Time { return db.clock().UTC().Truncate(time.Microsecon
 const databaseClosed = "sql: database is closed"
 
 // fail gives a database error its class and keeps everything else as it is.
-func (db *DB) fail(err error) error {
+func (db *DB) classify(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -291,7 +291,7 @@ func (db *DB) fail(err error) error {
 		return ErrNotFound
 	case errors.Is(err, context.Canceled):
 		return err
-	case db.unavailable(err), strings.HasSuffix(err.Error(), databaseClosed):
+	case db.isUnavailable(err), strings.HasSuffix(err.Error(), databaseClosed):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err

@@ -95,7 +95,7 @@ func (e *engine) submissionColumns() string {
 	return `tenant_id, account_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
 	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease, begun_at, earlier_events, evidence_seal, ` + resolutionColumns + `,
-	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || coalesce(w.meaning, '') || ' ' || w.changed_at || ' ' || ` + e.stateEvidence + ` || ' ' || w.word, '
+	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || coalesce(w.meaning, '') || ' ' || w.changed_at || ' ' || ` + e.stateEvidenceHex + ` || ' ' || w.word, '
 ') from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id),
 	(select retry_at from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id)`
 }
@@ -253,7 +253,7 @@ func (l SubmissionLease) Submitted(s Submission) Invoice {
 func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (lease SubmissionLease, begun bool, err error) {
 	err = t.write(ctx, "begin submission", func(ctx context.Context, tx *tx) error {
 		lease, begun = SubmissionLease{Tenant: t}, false
-		found, err := t.invoice(ctx, tx, invoiceID, t.db.lock)
+		found, err := t.invoice(ctx, tx, invoiceID, t.db.forUpdate)
 		if err != nil {
 			return err
 		}
@@ -267,7 +267,7 @@ func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Inten
 		begun = true
 		return t.begin(ctx, tx, found, intent, &lease)
 	})
-	if err != nil && t != nil && t.db != nil && t.db.constraint(err) == indexSubmissionNumber {
+	if err != nil && t != nil && t.db != nil && t.db.violatedConstraint(err) == indexSubmissionNumber {
 		err = t.duplicateNumber(ctx, invoiceID)
 	}
 	return lease, begun, err
@@ -344,7 +344,7 @@ func (t *Tenant) restartSubmission(ctx context.Context, tx *tx, s *Submission, b
 	if err := t.sealAs(s, before); err != nil {
 		return err
 	}
-	return tx.Later(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
+	return tx.ExecDeferred(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
 		sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0, begun_at = $10, evidence_seal = $11 where tenant_id = $1 and id = $2`,
 		t.id, s.ID, s.Connection, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, s.begunAt, s.sealed)
 }
@@ -356,7 +356,7 @@ func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, do
 	if err := t.sealAs(s, seal{subject: sha256.Sum256(document)}); err != nil {
 		return err
 	}
-	return tx.Later(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
+	return tx.ExecDeferred(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
 		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal, begun_at)
 		values ($1, $2, $3, $4, $5, $13, 1, $6, $7, $8, $9, $14, 0, $10, $10, $11, $12, $9)`,
 		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, s.sealed, s.Ordinal, micros(s.SentAt))
@@ -411,7 +411,7 @@ func (t *Tenant) freshSubmission(invoiceID ID, p submissionPreconditions) Submis
 
 // touchInvoice increments the version of an invoice that has changed.
 func (t *Tenant) touchInvoice(ctx context.Context, tx *tx, id ID, now time.Time) error {
-	return tx.Later(ctx, `update invoices set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(now))
+	return tx.ExecDeferred(ctx, `update invoices set version = version + 1, updated_at = $3 where tenant_id = $1 and id = $2`, t.id, id, micros(now))
 }
 
 // usableConnection returns the active connection of the tenant's account if it may submit in this environment and release.
@@ -455,7 +455,7 @@ func (l SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (
 		if err := t.lockInvoice(ctx, tx, l.Submission.Invoice); err != nil {
 			return err
 		}
-		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.lock)
+		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.forUpdate)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 // row is the digest of a submission's row and its states: of every column but those that only say when the provider is
 // asked next, and by whom. The document has a digest of its own, which the seal holds as well.
 func (s *Submission) row() [32]byte {
-	hash := newChain("quittance/submission/v1")
+	hash := newDigester("quittance/submission/v1")
 	for _, id := range []ID{s.account, s.ID, s.Invoice, s.Connection} {
 		hash.field(id[:])
 	}
@@ -62,14 +62,14 @@ func (s *Submission) resolution() resolution {
 }
 
 // end is where the chain of a submission ends.
-func (s *Submission) end() end {
-	e := end{count: s.Evidence}
+func (s *Submission) end() chainEnd {
+	e := chainEnd{count: s.Evidence}
 	copy(e.head[:], s.head)
 	return e
 }
 
 // asRead is what the seal of a submission covers, as the row was read.
-func (s *Submission) asRead() seal { return seal{end: s.end(), row: s.row()} }
+func (s *Submission) asRead() seal { return seal{chainEnd: s.end(), row: s.row()} }
 
 // continueSubmission checks the seal of a submission against its row as it was read, and returns what the next one says.
 func (t *Tenant) continueSubmission(ctx context.Context, q querier, s *Submission) (seal, error) {
@@ -82,7 +82,7 @@ func (t *Tenant) continueSubmission(ctx context.Context, q querier, s *Submissio
 // sealAs seals a submission as it is now, after next was made of what it was.
 func (t *Tenant) sealAs(s *Submission, next seal) error {
 	s.was = s.asRead()
-	next.end, next.row = s.was.end, s.was.row
+	next.chainEnd, next.row = s.was.chainEnd, s.was.row
 	var err error
 	s.sealed, err = next.seal(t.db.keys, submissionSealBinding(t.id, s.ID))
 	return err
@@ -99,7 +99,7 @@ func (t *Tenant) saveSubmission(ctx context.Context, tx *tx, s *Submission) erro
 		return err
 	}
 	r := s.resolution()
-	return tx.Later(ctx, `update submissions set current = $3, outcome = $4, sent_at = $5, resend = $6, missing_since = $7, missing_count = $8,
+	return tx.ExecDeferred(ctx, `update submissions set current = $3, outcome = $4, sent_at = $5, resend = $6, missing_since = $7, missing_count = $8,
 		due_at = $9, next_check_at = $10, lease = $11, evidence_seal = $12, resolved_at = $13, resolved_by = $14, resolved_decision = $15,
 		resolved_reason = $16 where tenant_id = $1 and id = $2`,
 		t.id, s.ID, flag(s.Current), storedOutcome(s.Outcome), micros(s.SentAt), s.resend(), microsOrNil(s.MissingSince), s.MissingCount,
@@ -119,7 +119,7 @@ func (t *Tenant) retireSubmission(ctx context.Context, tx *tx, invoiceID ID) err
 
 // documentLink is the first link of a submission's chain: what the digest of the first entry is continued from.
 func documentLink(submission ID, document [32]byte) [32]byte {
-	hash := newChain("quittance/document/v1")
+	hash := newDigester("quittance/document/v1")
 	hash.field(submission[:])
 	hash.field(document[:])
 	return hash.sum()

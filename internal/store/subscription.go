@@ -56,7 +56,7 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		// The tenant's row is locked so that two creations cannot both be the twentieth, and so that no event is committed
 		// after this whose look at who listens came before.
 		var tenant ID
-		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.lock, t.id).Scan(&tenant); err != nil {
+		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.forUpdate, t.id).Scan(&tenant); err != nil {
 			return err
 		}
 		var active, created int64
@@ -132,9 +132,9 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 // left to a later batch: an attempt is being settled, and may end otherwise.
 func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error {
 	ended, err := tx.exec(ctx, `with pending as materialized (select id from deliveries
-			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.claim+`)
+			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.forUpdateSkipLocked+`)
 		update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
-		where tenant_id = $1 and state = 'pending' and id `+t.db.among(`select id from pending`), t.id, subscription, micros(tx.now()), reasonInactive, endBatch)
+		where tenant_id = $1 and state = 'pending' and id `+t.db.inSubquery(`select id from pending`), t.id, subscription, micros(tx.now()), reasonInactive, endBatch)
 	if ended == endBatch {
 		tx.notify(WorkDeliveries) // there may be more
 	}
@@ -168,7 +168,7 @@ func (t *Tenant) DeactivateSubscription(ctx context.Context, id ID) (Subscriptio
 	var s Subscription
 	err := t.write(ctx, "deactivate subscription", func(ctx context.Context, tx *tx) error {
 		read := func() (err error) {
-			s, err = scanSubscription(tx.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`+t.db.lock, t.id, id))
+			s, err = scanSubscription(tx.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, id))
 			return err
 		}
 		if err := read(); err != nil || !s.Active {

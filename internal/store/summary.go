@@ -119,7 +119,7 @@ func (t *Tenant) insertSummary(ctx context.Context, tx *tx, i *Invoice) error {
 	if err != nil {
 		return err
 	}
-	return tx.Later(ctx, `insert into invoice_summaries (`+summaryColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+	return tx.ExecDeferred(ctx, `insert into invoice_summaries (`+summaryColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		on conflict (tenant_id, invoice_id) do update set external_id = excluded.external_id, issue_date = excluded.issue_date, total = excluded.total,
 			recipient = excluded.recipient, terms = excluded.terms, item_count = excluded.item_count, summary = excluded.summary`,
 		t.id, i.ID, micros(i.CreatedAt), s.externalID, s.issueDate, s.total, s.recipient, s.terms, s.items, s.text)
@@ -128,13 +128,13 @@ func (t *Tenant) insertSummary(ctx context.Context, tx *tx, i *Invoice) error {
 // insertSummaries stores the summaries of new invoices with one statement.
 func insertSummaries(ctx context.Context, tx *tx, add []*newInvoice) error {
 	db := tx.db
-	return tx.Later(ctx, `insert into invoice_summaries (`+summaryColumns+`) `+
-		db.rows("bytea", "bytea", "bigint", "text", "text", "bytea", "text", "text", "bigint", "text"),
-		column(db, add, func(a *newInvoice) ID { return a.tenant.id }), column(db, add, func(a *newInvoice) ID { return a.created.ID }),
-		column(db, add, func(a *newInvoice) int64 { return micros(a.created.CreatedAt) }), column(db, add, func(a *newInvoice) *string { return a.summary.externalID }),
-		column(db, add, func(a *newInvoice) string { return a.summary.issueDate }), column(db, add, func(a *newInvoice) []byte { return a.summary.total }),
-		column(db, add, func(a *newInvoice) string { return a.summary.recipient }), column(db, add, func(a *newInvoice) string { return a.summary.terms }),
-		column(db, add, func(a *newInvoice) int64 { return int64(a.summary.items) }), column(db, add, func(a *newInvoice) string { return a.summary.text }))
+	return tx.ExecDeferred(ctx, `insert into invoice_summaries (`+summaryColumns+`) `+
+		db.valuesTable("bytea", "bytea", "bigint", "text", "text", "bytea", "text", "text", "bigint", "text"),
+		columnArg(db, add, func(a *newInvoice) ID { return a.tenant.id }), columnArg(db, add, func(a *newInvoice) ID { return a.created.ID }),
+		columnArg(db, add, func(a *newInvoice) int64 { return micros(a.created.CreatedAt) }), columnArg(db, add, func(a *newInvoice) *string { return a.summary.externalID }),
+		columnArg(db, add, func(a *newInvoice) string { return a.summary.issueDate }), columnArg(db, add, func(a *newInvoice) []byte { return a.summary.total }),
+		columnArg(db, add, func(a *newInvoice) string { return a.summary.recipient }), columnArg(db, add, func(a *newInvoice) string { return a.summary.terms }),
+		columnArg(db, add, func(a *newInvoice) int64 { return int64(a.summary.items) }), columnArg(db, add, func(a *newInvoice) string { return a.summary.text }))
 }
 
 // row returns the row of a list that a summary is of; its [Invoice] has only the draft.
@@ -161,7 +161,7 @@ func (db *DB) Summarize(ctx context.Context) (int, error) {
 			return u, row.Scan(&u.tenant, &u.id)
 		}, `select tenant_id, id from invoices where summarized = 0 order by tenant_id, id limit $1`, summarizeBatch)
 		if err != nil || len(found) == 0 {
-			return done, db.fail(err)
+			return done, db.classify(err)
 		}
 		err = db.write(ctx, "summarize", func(ctx context.Context, tx *tx) error {
 			for _, u := range found {
@@ -179,8 +179,8 @@ func (db *DB) Summarize(ctx context.Context) (int, error) {
 }
 
 func (t *Tenant) summarizeOne(ctx context.Context, tx *tx, id ID) error {
-	found, err := scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2 and i.summarized = 0`+t.db.lock, t.id, id))
-	if errors.Is(t.db.fail(err), ErrNotFound) {
+	found, err := scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2 and i.summarized = 0`+t.db.forUpdate, t.id, id))
+	if errors.Is(t.db.classify(err), ErrNotFound) {
 		return nil // somebody else has, or it is gone
 	}
 	if err != nil {
@@ -189,5 +189,5 @@ func (t *Tenant) summarizeOne(ctx context.Context, tx *tx, id ID) error {
 	if err := t.insertSummary(ctx, tx, &found); err != nil {
 		return err
 	}
-	return tx.Later(ctx, `update invoices set summarized = 1 where tenant_id = $1 and id = $2`, t.id, id)
+	return tx.ExecDeferred(ctx, `update invoices set summarized = 1 where tenant_id = $1 and id = $2`, t.id, id)
 }

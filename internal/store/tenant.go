@@ -5,20 +5,20 @@ import (
 	"errors"
 )
 
-// Tenant is one company's rows, and the only way to them. It is made by this package alone: from a live token, from
-// a claimed piece of work, or for an administrator who names the account. The zero value refuses every operation.
+// Tenant is the data of one company, and the only access to it. Only this package creates one: for a valid token, for claimed
+// work, or for an administrator who names the account. All operations of the zero value return [ErrNoTenant].
 type Tenant struct {
 	db      *DB
 	id      ID
 	account ID
-	// tx is the transaction that the operations join; nil for one of their own each.
+	// tx is the transaction that the operations join. It is nil if each operation has a transaction of its own.
 	tx *tx
 }
 
-// ErrNoTenant says that an operation was tried on a tenant that this package did not make.
+// ErrNoTenant says that an operation was called on a tenant that this package did not create.
 var ErrNoTenant = errors.New("no tenant")
 
-// Key names the tenant in logs and as a lane of work. It opens nothing.
+// Key returns the identifier of the tenant, for logs and queues. It grants no access.
 func (t *Tenant) Key() ID {
 	if t == nil {
 		return ID{}
@@ -26,7 +26,7 @@ func (t *Tenant) Key() ID {
 	return t.id
 }
 
-// Account names the tenant's account. It opens nothing.
+// Account returns the identifier of the tenant's account. It grants no access.
 func (t *Tenant) Account() ID {
 	if t == nil {
 		return ID{}
@@ -34,29 +34,29 @@ func (t *Tenant) Account() ID {
 	return t.account
 }
 
-// write runs fn in a write transaction of this tenant, or in the one that the tenant has joined.
-func (t *Tenant) write(ctx context.Context, fact string, fn func(ctx context.Context, tx *tx) error) error {
+// write runs fn in a write transaction, or in the transaction that the tenant has joined; see [DB.write].
+func (t *Tenant) write(ctx context.Context, operation string, fn func(ctx context.Context, tx *tx) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
 	if t.tx != nil {
 		return fn(ctx, t.tx)
 	}
-	return t.db.write(ctx, fact, fn)
+	return t.db.write(ctx, operation, fn)
 }
 
-// read runs fn with the reader.
+// read runs fn with the reader, or with the transaction that the tenant has joined.
 func (t *Tenant) read(fn func(q querier) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
 	if t.tx != nil {
-		return t.db.fail(fn(t.tx))
+		return t.db.classify(fn(t.tx))
 	}
-	return t.db.fail(fn(t.db.reader))
+	return t.db.classify(fn(t.db.reader))
 }
 
-// Tenant returns the current tenant of an account, for an administrator's command and the sandbox's own seed.
+// Tenant returns the current tenant of an account, for administration commands and the data of the sandbox.
 func (db *DB) Tenant(ctx context.Context, account ID) (*Tenant, error) {
 	return db.currentTenant(ctx, db.reader, account)
 }
@@ -65,15 +65,15 @@ func (db *DB) currentTenant(ctx context.Context, q querier, account ID) (*Tenant
 	tenant := &Tenant{db: db, account: account}
 	err := q.QueryRowContext(ctx, `select id from tenants where account_id = $1 and frozen_at is null`, account).Scan(&tenant.id)
 	if err != nil {
-		return nil, db.fail(err)
+		return nil, db.classify(err)
 	}
 	return tenant, nil
 }
 
-// tenants returns every tenant, the frozen ones included.
+// tenants returns every tenant, including frozen ones.
 func (db *DB) tenants(ctx context.Context) ([]*Tenant, error) {
 	all, err := collect(ctx, db.reader, db.scanTenant, `select id, account_id from tenants order by id`)
-	return all, db.fail(err)
+	return all, db.classify(err)
 }
 
 func (db *DB) scanTenant(row scanner) (*Tenant, error) {
@@ -81,8 +81,8 @@ func (db *DB) scanTenant(row scanner) (*Tenant, error) {
 	return t, row.Scan(&t.id, &t.account)
 }
 
-// holder returns the tenant that has what find looks for, for an administrator who names a row alone.
-func (db *DB) holder(ctx context.Context, find func(*Tenant) error) (*Tenant, error) {
+// findTenant returns the first tenant for which find does not return [ErrNotFound], for administrators who name only a row.
+func (db *DB) findTenant(ctx context.Context, find func(*Tenant) error) (*Tenant, error) {
 	all, err := db.tenants(ctx)
 	if err != nil {
 		return nil, err

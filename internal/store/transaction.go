@@ -12,41 +12,52 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// transaction is what the writes of one commit run in. It is not [sql.Tx], which starts a goroutine for each query, and
-// waits for the database after each statement.
+// transaction is an open write transaction. It is not an [sql.Tx], which starts a goroutine for each query and makes a round
+// trip for each statement.
+//
+// A transaction is open until the first call of Commit or Rollback, and belongs to one goroutine. It owns its connection, which
+// goes back to the pool at the end, or is closed if even the rollback fails, so that no connection in the pool has an open
+// transaction.
+//
+// There are two kinds. A connTx (SQLite) runs each statement when it is called. A pipelinedTx (PostgreSQL) keeps deferred
+// statements in a batch and sends that before the next other statement, or together with the commit. The error of a deferred
+// statement therefore appears in a later call: as the error of that call, or, if PostgreSQL merely refuses a statement of a
+// transaction that has failed, through RootError.
 type transaction interface {
 	querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	// Later runs a statement of which nothing is to be known but that it fails: now, or with the next one, or with the commit.
-	Later(ctx context.Context, query string, args ...any) error
-	// Cause returns what err, an error of the transaction, comes from: a statement may fail for one that failed later than it
-	// was asked for.
-	Cause(err error) error
-	// Commit commits the transaction. When it fails, nothing has happened, or it is unknown whether everything has. The error is
-	// [pgx.ErrTxCommitRollback] when the database has answered the commit with a rollback.
+	// ExecDeferred runs a statement whose result is not needed: now, before the next statement, or with the commit. An error
+	// may be returned by this or any later call.
+	ExecDeferred(ctx context.Context, query string, args ...any) error
+	// RootError returns the error that caused err, an error of this transaction: the error of a deferred statement if one
+	// has failed, otherwise err.
+	RootError(err error) error
+	// Commit commits the transaction and ends it. After an error the transaction was rolled back, or it is unknown whether it
+	// was committed. The error is [pgx.ErrTxCommitRollback] when the database answered the commit with a rollback.
 	Commit() error
-	// Rollback undoes the transaction. It returns [sql.ErrTxDone] after a Commit.
+	// Rollback rolls the transaction back and ends it. It returns [sql.ErrTxDone] after Commit or Rollback.
 	Rollback() error
 }
 
 // The statements around a transaction.
 const (
-	// beginImmediate is how it begins on SQLite: an upgrade from read to write ends in a BUSY that no timeout heals.
+	// beginImmediate takes the write lock of SQLite at the start: upgrading from read to write can fail with BUSY whatever
+	// the busy timeout is.
 	beginImmediate = "begin immediate"
 	beginCommitted = "begin isolation level read committed"
 	commit         = "commit"
 	rollback       = "rollback"
 )
 
-// connTx is a transaction on a connection of its own. Each statement is run as it comes.
+// connTx is a transaction on a connection of its own that runs each statement at once.
 type connTx struct {
 	*sql.Conn
 	ctx  context.Context //nolint:containedctx // a transaction is one call; [sql.Tx] keeps its own as well
 	done bool
 }
 
-// beginOn waits for a connection and begins a transaction on it. The pool may have kept one that the server has closed
-// meanwhile; then it is asked for another.
+// beginOn gets a connection from the pool and begins a transaction on it. If the server has closed that connection in the
+// meantime, beginOn tries another one.
 func beginOn(ctx context.Context, db *sql.DB, begin string) (*connTx, error) {
 	const tries = 5
 	for try := 1; ; try++ {
@@ -63,25 +74,25 @@ func beginOn(ctx context.Context, db *sql.DB, begin string) (*connTx, error) {
 	}
 }
 
-// Later implements [transaction].
-func (t *connTx) Later(ctx context.Context, query string, args ...any) error {
+// ExecDeferred implements [transaction].
+func (t *connTx) ExecDeferred(ctx context.Context, query string, args ...any) error {
 	_, err := t.ExecContext(ctx, query, args...)
 	return err
 }
 
-// Cause implements [transaction].
-func (*connTx) Cause(err error) error { return err }
+// RootError implements [transaction].
+func (*connTx) RootError(err error) error { return err }
 
 // Commit implements [transaction].
 func (t *connTx) Commit() error {
-	return t.end(func() error {
+	return t.finish(func() error {
 		_, err := t.ExecContext(t.ctx, commit)
 		return err
 	})
 }
 
-// end ends the transaction by what commit does. A commit that fails may leave it open.
-func (t *connTx) end(commit func() error) error {
+// finish ends the transaction by calling commit. If that fails, the transaction may still be open, so finish rolls it back.
+func (t *connTx) finish(commit func() error) error {
 	if t.done {
 		return sql.ErrTxDone
 	}
@@ -92,7 +103,7 @@ func (t *connTx) end(commit func() error) error {
 	return closeConn(t.Conn)
 }
 
-// Rollback implements [transaction]. A connection that cannot do that is closed, and what it was about is undone with it.
+// Rollback implements [transaction]. A connection on which the rollback fails is closed, which makes the database roll back.
 func (t *connTx) Rollback() error {
 	if t.done {
 		return sql.ErrTxDone
@@ -109,7 +120,7 @@ func (t *connTx) Rollback() error {
 	return errors.Join(err, discarded, closeConn(t.Conn))
 }
 
-// closeConn gives a connection back, unless it is closed already.
+// closeConn returns a connection to its pool, unless it is closed already.
 func closeConn(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
 		return err
@@ -117,12 +128,15 @@ func closeConn(conn *sql.Conn) error {
 	return nil
 }
 
-// pipelinedTx is a transaction on a server of its own, where a statement costs a way there and back and a change of process
-// twice: those that come later go together, and the last of them with the commit.
+// pipelinedTx is a PostgreSQL transaction that saves round trips: it sends deferred statements in one batch, before the next
+// other statement or together with the commit.
+//
+// Once a flush has failed, flushErr stays set and nothing more is flushed; PostgreSQL refuses all further statements of the
+// transaction, and its commit is a rollback.
 type pipelinedTx struct {
 	*connTx
-	queued *pgx.Batch
-	failed error // what a queued statement failed with
+	deferred *pgx.Batch
+	flushErr error // the error of the first deferred statement that failed
 }
 
 func beginPipelined(ctx context.Context, db *sql.DB) (*pipelinedTx, error) {
@@ -130,30 +144,30 @@ func beginPipelined(ctx context.Context, db *sql.DB) (*pipelinedTx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pipelinedTx{connTx: begun, queued: &pgx.Batch{}}, nil
+	return &pipelinedTx{connTx: begun, deferred: &pgx.Batch{}}, nil
 }
 
-// Later implements [transaction].
-func (t *pipelinedTx) Later(_ context.Context, query string, args ...any) error {
-	t.queued.Queue(query, args...)
+// ExecDeferred implements [transaction].
+func (t *pipelinedTx) ExecDeferred(_ context.Context, query string, args ...any) error {
+	t.deferred.Queue(query, args...)
 	return nil
 }
 
-// flush runs what is queued.
+// flush sends the deferred statements.
 func (t *pipelinedTx) flush(ctx context.Context) error {
-	if t.failed != nil || t.queued.Len() == 0 {
-		return t.failed
+	if t.flushErr != nil || t.deferred.Len() == 0 {
+		return t.flushErr
 	}
-	queued := t.queued
-	t.queued = &pgx.Batch{}
-	t.failed = t.Raw(func(conn any) error {
+	queued := t.deferred
+	t.deferred = &pgx.Batch{}
+	t.flushErr = t.Raw(func(conn any) error {
 		wire, ok := conn.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("a connection of %T cannot be pipelined", conn)
 		}
 		return wire.Conn().SendBatch(ctx, queued).Close()
 	})
-	return t.failed
+	return t.flushErr
 }
 
 // QueryContext implements [transaction].
@@ -164,16 +178,17 @@ func (t *pipelinedTx) QueryContext(ctx context.Context, query string, args ...an
 	return t.connTx.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements [transaction]. When what is queued fails, the database refuses the row as well; see Cause.
+// QueryRowContext implements [transaction]. An [sql.Row] cannot carry the error of flush, but if flush fails, PostgreSQL refuses
+// the query too, and RootError returns the error of flush.
 func (t *pipelinedTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	_ = t.flush(ctx) // kept for Cause
+	_ = t.flush(ctx) // kept for RootError
 	return t.connTx.QueryRowContext(ctx, query, args...)
 }
 
-// Cause implements [transaction].
-func (t *pipelinedTx) Cause(err error) error {
-	if t.failed != nil {
-		return t.failed
+// RootError implements [transaction].
+func (t *pipelinedTx) RootError(err error) error {
+	if t.flushErr != nil {
+		return t.flushErr
 	}
 	return err
 }
@@ -186,11 +201,11 @@ func (t *pipelinedTx) ExecContext(ctx context.Context, query string, args ...any
 	return t.connTx.ExecContext(ctx, query, args...)
 }
 
-// Commit implements [transaction]. PostgreSQL answers the commit of a transaction in which a statement has failed with a
-// rollback, and with no error.
+// Commit implements [transaction]. It checks the command tag, because PostgreSQL answers the commit of a failed transaction
+// with ROLLBACK and without an error.
 func (t *pipelinedTx) Commit() error {
-	return t.end(func() error {
-		t.queued.Queue(commit).Exec(func(tag pgconn.CommandTag) error {
+	return t.finish(func() error {
+		t.deferred.Queue(commit).Exec(func(tag pgconn.CommandTag) error {
 			if tag.String() != "COMMIT" {
 				return pgx.ErrTxCommitRollback
 			}

@@ -35,11 +35,11 @@ func TestLater(t *testing.T) {
 		ctx := t.Context()
 		begun := g.begun(t)
 		for n := 1; n <= 3; n++ {
-			if err := begun.Later(ctx, insertNumber, n); err != nil {
+			if err := begun.ExecDeferred(ctx, insertNumber, n); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := begun.Later(ctx, "update numbers set n = n + $1 where n = $2", 10, 3); err != nil {
+		if err := begun.ExecDeferred(ctx, "update numbers set n = n + $1 where n = $2", 10, 3); err != nil {
 			t.Fatal(err)
 		}
 		var sum int
@@ -49,7 +49,7 @@ func TestLater(t *testing.T) {
 		if count, _ := g.numbers(t); count != 0 {
 			t.Errorf("%d numbers are seen before the commit", count)
 		}
-		if err := begun.Later(ctx, insertNumber, 4); err != nil {
+		if err := begun.ExecDeferred(ctx, insertNumber, 4); err != nil {
 			t.Fatal(err)
 		}
 		if err := begun.Commit(); err != nil {
@@ -66,7 +66,7 @@ func TestLater(t *testing.T) {
 		}
 
 		undone := g.begun(t)
-		if err := undone.Later(ctx, insertNumber, 5); err != nil {
+		if err := undone.ExecDeferred(ctx, insertNumber, 5); err != nil {
 			t.Fatal(err)
 		}
 		if err := undone.Rollback(); err != nil {
@@ -107,9 +107,9 @@ func TestLaterFails(t *testing.T) {
 		}
 		for name, ask := range after {
 			begun := g.begun(t)
-			fault := errors.Join(begun.Later(ctx, insertNumber, 2), begun.Later(ctx, insertNumber, 1))
+			fault := errors.Join(begun.ExecDeferred(ctx, insertNumber, 2), begun.ExecDeferred(ctx, insertNumber, 1))
 			if fault == nil {
-				fault = begun.Later(ctx, insertNumber, 3)
+				fault = begun.ExecDeferred(ctx, insertNumber, 3)
 			}
 			if fault == nil {
 				fault = ask(begun)
@@ -119,7 +119,7 @@ func TestLaterFails(t *testing.T) {
 			} else if err := begun.Rollback(); err != nil {
 				t.Errorf("%s: rollback: %v", name, err)
 			}
-			if fault = begun.Cause(fault); g.constraint(fault) != g.repeats() {
+			if fault = begun.RootError(fault); g.violatedConstraint(fault) != g.repeats() {
 				t.Errorf("%s: the fault is %v", name, fault)
 			}
 			if count, sum := g.numbers(t); count != 1 || sum != 1 {
@@ -153,7 +153,7 @@ func TestBrokenConnection(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx := t.Context()
 		begun := g.begun(t)
-		if err := begun.Later(ctx, insertNumber, 1); err != nil {
+		if err := begun.ExecDeferred(ctx, insertNumber, 1); err != nil {
 			t.Fatal(err)
 		}
 		if g.name != "postgres" {
@@ -174,7 +174,7 @@ func TestBrokenConnection(t *testing.T) {
 			t.Error("the commit has not failed")
 		}
 		next := g.begun(t)
-		if err := next.Later(ctx, insertNumber, 2); err != nil {
+		if err := next.ExecDeferred(ctx, insertNumber, 2); err != nil {
 			t.Fatal(err)
 		}
 		if err := next.Commit(); err != nil {

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// querier is what a query needs; the reader pool and a transaction both are one.
+// querier runs queries: the reader pool and every transaction are one.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// tx is one write transaction. A statement of it that has failed fails it: a closure that goes on after an error has
-// committed nothing, on either database.
+// tx is the write transaction of one operation, or of several that share their statements. If one of its statements fails, the
+// transaction fails, even if the closure ignores the error, so that both databases behave alike.
 type tx struct {
 	transaction
-	db            *DB
-	actor         Actor // whose act it is
-	notifications map[Work]bool
-	failed        error // of the first statement that has failed
-	at            time.Time
-	used          map[ID]usage // what is still to be written; see [tx.use]
+	db             *DB
+	actor          Actor // on whose behalf it writes
+	notifications  map[Work]bool
+	firstErr       error // the error of the first statement that failed
+	at             time.Time
+	unwrittenUsage map[ID]usage // changes of quota counters that are not written yet; see [tx.use]
 }
 
-// now is the instant of the transaction: the time at which it was first asked for, mostly under the locks that it takes first.
-// Everything that is written in the transaction bears it, so that no event is dated before the evidence it tells of. Writes that share
-// their statements share it.
+// now returns the time of the transaction: the time of the first call, which usually comes after the transaction has taken its
+// first locks. Everything written in the transaction has this time, so that no event is dated before its evidence. Writes that
+// share their statements share it too.
 func (t *tx) now() time.Time {
 	if t.at.IsZero() {
 		t.at = t.db.now()
@@ -42,27 +42,27 @@ func (db *DB) newTx(begun transaction) *tx {
 	return &tx{transaction: begun, db: db, notifications: map[Work]bool{}}
 }
 
-// errStatementFailed says that a closure has returned no error although one of its statements had failed.
+// errStatementFailed says that a closure returned no error although one of its statements had failed.
 var errStatementFailed = errors.New("a statement of the transaction has failed")
 
-// run runs the closure of a write.
+// run calls the closure of a write and writes the quota counters that it changed.
 func (t *tx) run(ctx context.Context, fn func(ctx context.Context, t *tx) error) error {
-	err := fn(inside(ctx), t)
+	err := fn(withinWrite(ctx), t)
 	if err == nil {
 		err = t.writeUsage(ctx)
 	}
-	if err == nil && t.failed != nil {
-		err = fmt.Errorf("%w: %w", errStatementFailed, t.failed)
+	if err == nil && t.firstErr != nil {
+		err = fmt.Errorf("%w: %w", errStatementFailed, t.firstErr)
 	}
 	if err == nil {
 		return nil
 	}
-	return t.Cause(err)
+	return t.RootError(err)
 }
 
-func (t *tx) note(err error) error {
-	if err != nil && t.failed == nil {
-		t.failed = err
+func (t *tx) recordFailure(err error) error {
+	if err != nil && t.firstErr == nil {
+		t.firstErr = err
 	}
 	return err
 }
@@ -70,28 +70,28 @@ func (t *tx) note(err error) error {
 // ExecContext implements [transaction].
 func (t *tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	result, err := t.transaction.ExecContext(ctx, query, args...)
-	return result, t.note(err)
+	return result, t.recordFailure(err)
 }
 
 // QueryContext implements [transaction].
 func (t *tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := t.transaction.QueryContext(ctx, query, args...)
-	return rows, t.note(err)
+	return rows, t.recordFailure(err)
 }
 
 // QueryRowContext implements [transaction].
 func (t *tx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	row := t.transaction.QueryRowContext(ctx, query, args...)
-	_ = t.note(row.Err()) // the caller meets it again when it scans the row
+	_ = t.recordFailure(row.Err()) // the caller gets it again when it scans the row
 	return row
 }
 
-// Later implements [transaction].
-func (t *tx) Later(ctx context.Context, query string, args ...any) error {
-	return t.note(t.transaction.Later(ctx, query, args...))
+// ExecDeferred implements [transaction].
+func (t *tx) ExecDeferred(ctx context.Context, query string, args ...any) error {
+	return t.recordFailure(t.transaction.ExecDeferred(ctx, query, args...))
 }
 
-// wake tells the workers of a kind, once the transaction has committed.
+// notify notifies the workers of a kind once the transaction is committed.
 func (t *tx) notify(kind Work) { t.notifications[kind] = true }
 
 // exec runs a statement and returns how many rows it changed.
@@ -103,11 +103,12 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 	return result.RowsAffected()
 }
 
-// rowsPerInsert bounds the rows of one statement, and so how many statements there are that differ in nothing else.
+// rowsPerInsert bounds the rows of one statement, and so the number of statements that differ only in their number of rows.
 const rowsPerInsert = 16
 
-// insert adds rows, later, with as few statements as it takes: into is one up to the word values, and then what follows it.
-func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string) error {
+// insert inserts rows with as few deferred statements as possible. into is the statement up to and including the keyword
+// values; suffix is what follows the rows, such as a conflict clause.
+func (t *tx) insert(ctx context.Context, into string, rows [][]any, suffix string) error {
 	for chunk := range slices.Chunk(rows, rowsPerInsert) {
 		query, args := strings.Builder{}, make([]any, 0, len(chunk)*len(chunk[0]))
 		query.WriteString(into)
@@ -124,75 +125,77 @@ func (t *tx) insert(ctx context.Context, into string, rows [][]any, then string)
 			}
 			query.WriteString(")")
 		}
-		query.WriteString(then)
-		if err := t.Later(ctx, query.String(), args...); err != nil {
+		query.WriteString(suffix)
+		if err := t.ExecDeferred(ctx, query.String(), args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// write runs fn in one transaction and commits it. fact names the business fact that it commits, for [Checkpoint]. fn may
-// run more than once: it keeps its results in variables it sets anew each time and touches nothing outside the
-// transaction. It and [writeShared] are the only ways to write, so that how transactions are committed is decided here alone.
-func (db *DB) write(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) error {
-	if err := outside(ctx); err != nil {
+// write runs fn in a transaction and commits it. operation is the name of the transaction, for [Checkpoint]. fn may run more
+// than once: it resets the variables that it returns results in, and has no effects outside the transaction. write and
+// [writeBatched] are the only ways to write, so this file alone decides how transactions are committed.
+func (db *DB) write(ctx context.Context, operation string, fn func(ctx context.Context, t *tx) error) error {
+	if err := refuseNestedWrite(ctx); err != nil {
 		return err
 	}
-	// Writes that are committed together run with the context of one of them, so each names its own actor.
+	// Writes that are committed together run with the context of one of them, so the actor is taken from the context here.
 	actor, run := ActorOf(ctx), fn
 	fn = func(ctx context.Context, t *tx) error {
 		t.actor = actor
 		return run(ctx, t)
 	}
-	if db.everything != nil {
-		return db.writeTogether(ctx, db.everything, &proposal{fact: fact, fn: fn})
+	if db.groupCommit != nil {
+		return db.writeInGroup(ctx, db.groupCommit, &pendingWrite{operation: operation, fn: fn})
 	}
-	woken, err := db.writeAlone(ctx, fact, fn)
-	return db.told(woken, err)
+	notifications, err := db.writeAlone(ctx, operation, fn)
+	return db.finishWrite(notifications, err)
 }
 
-// errInside says that a write was begun inside a transaction, which would wait for itself.
-var errInside = errors.New("a write inside another one")
+// errNestedWrite says that a write began within the closure of another write, for which it would wait forever.
+var errNestedWrite = errors.New("nested write")
 
-type insideKey struct{}
+type withinWriteKey struct{}
 
-// inside is the context of what runs in a transaction.
-func inside(ctx context.Context) context.Context { return context.WithValue(ctx, insideKey{}, true) }
+// withinWrite returns the context for the closure of a write.
+func withinWrite(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withinWriteKey{}, true)
+}
 
-// outside returns [errInside] for the context of what runs in a transaction.
-func outside(ctx context.Context) error {
-	if ctx.Value(insideKey{}) != nil {
-		return errInside
+// refuseNestedWrite returns [errNestedWrite] if ctx comes from [withinWrite].
+func refuseNestedWrite(ctx context.Context) error {
+	if ctx.Value(withinWriteKey{}) != nil {
+		return errNestedWrite
 	}
 	return nil
 }
 
-// writeShared is write for a fact of which many are committed at once: run does for all members what each of them asks
-// for, with one statement where that is possible, and tells each in itself what came of it. It also gets members alone:
-// on SQLite, in a transaction that t has joined, and after it has returned an error for several, which then is about only some of them.
-// owner is whose fact it is: an owner's writes never wait for each other's locks. size is that of the member in bytes.
-func writeShared[M any](ctx context.Context, t *Tenant, owner ID, fact string, member M, size int, run func(ctx context.Context, tx *tx, members []M) error) error {
-	alone := func(ctx context.Context, tx *tx) error { return run(ctx, tx, []M{member}) }
-	if t == nil || t.db == nil || t.tx != nil || t.db.shared == nil {
-		return t.write(ctx, fact, alone)
+// writeBatched is write for an operation that often runs concurrently: run executes it for all members, with shared statements
+// where possible, and stores each result in its member. run is called with a single member on SQLite, in a transaction that t
+// has joined, and again for each member after it returned an error for several. owner is the owner of the rows that the write
+// locks: the writes of one owner never wait for each other. size is the size of member in bytes.
+func writeBatched[M any](ctx context.Context, t *Tenant, owner ID, operation string, member M, size int, run func(ctx context.Context, tx *tx, members []M) error) error {
+	single := func(ctx context.Context, tx *tx) error { return run(ctx, tx, []M{member}) }
+	if t == nil || t.db == nil || t.tx != nil || t.db.batchGroups == nil {
+		return t.write(ctx, operation, single)
 	}
-	if err := outside(ctx); err != nil {
+	if err := refuseNestedWrite(ctx); err != nil {
 		return err
 	}
-	return t.db.writeTogether(ctx, t.db.shared[fact].of(owner), &proposal{fact: fact, fn: alone, member: member, size: size,
-		shared: func(ctx context.Context, tx *tx, batch []*proposal) error {
+	return t.db.writeInGroup(ctx, t.db.batchGroups[operation].forOwner(owner), &pendingWrite{operation: operation, fn: single, payload: member, size: size,
+		runBatch: func(ctx context.Context, tx *tx, batch []*pendingWrite) error {
 			members := make([]M, len(batch))
 			for n, p := range batch {
-				members[n] = p.member.(M) //nolint:forcetypeassert // one fact has members of one type
+				members[n] = p.payload.(M) //nolint:forcetypeassert // an operation has members of one type
 			}
 			return run(ctx, tx, members)
 		}})
 }
 
-// column is the parameter for a column of [engine.rows].
-func column[M, T any](db *DB, members []M, value func(M) T) any {
-	if db.single {
+// columnArg returns the argument for one column of [engine.valuesTable].
+func columnArg[M, T any](db *DB, members []M, value func(M) T) any {
+	if db.singleRow {
 		return value(members[0])
 	}
 	values := make([]T, len(members))
@@ -202,59 +205,59 @@ func column[M, T any](db *DB, members []M, value func(M) T) any {
 	return values
 }
 
-// transaction returns the context of a transaction: it does not end with the request, so that nobody who hangs up leaves
-// half a fact, but in time.
-func (db *DB) transaction(request context.Context) (context.Context, context.CancelFunc) {
+// writeContext returns the context for a transaction. It is not cancelled with the request, because a client that disconnects
+// must not interrupt a write, but it has a time-out.
+func (db *DB) writeContext(request context.Context) (context.Context, context.CancelFunc) {
 	ctx := context.WithoutCancel(request)
-	if db.patient {
+	if db.noWriteDeadline {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, writeTimeout)
 }
 
-// enter waits for a place among the writers.
-func (db *DB) enter(request, ctx context.Context) (leave func(), err error) {
-	if db.places == nil {
+// acquireWriteSlot waits for one of the slots for concurrent writers.
+func (db *DB) acquireWriteSlot(request, ctx context.Context) (release func(), err error) {
+	if db.writeSlots == nil {
 		return func() {}, nil
 	}
 	select {
-	case db.places <- struct{}{}:
-		return func() { <-db.places }, nil
+	case db.writeSlots <- struct{}{}:
+		return func() { <-db.writeSlots }, nil
 	case <-request.Done():
-		return nil, request.Err() // nothing has happened yet
+		return nil, request.Err() // nothing was written
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// writeAlone runs fn in a transaction of its own, again if neighbours were in its way.
-func (db *DB) writeAlone(request context.Context, fact string, fn func(ctx context.Context, t *tx) error) (map[Work]bool, error) {
-	ctx, cancel := db.transaction(request)
+// writeAlone runs fn in a transaction of its own, and repeats it after serialization failures and deadlocks.
+func (db *DB) writeAlone(request context.Context, operation string, fn func(ctx context.Context, t *tx) error) (map[Work]bool, error) {
+	ctx, cancel := db.writeContext(request)
 	defer cancel()
-	leave, err := db.enter(request, ctx)
+	release, err := db.acquireWriteSlot(request, ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer release()
 	const tries = 5
 	for try := 1; ; try++ {
-		woken, err := db.writeOnce(ctx, fact, fn)
+		notifications, err := db.writeOnce(ctx, operation, fn)
 		if expired := ctx.Err(); err != nil && expired != nil {
-			err = fmt.Errorf("%w: %w", expired, err) // database/sql may only say that the transaction has ended
+			err = fmt.Errorf("%w: %w", expired, err) // database/sql may say no more than that the transaction has ended
 		}
-		if err == nil || try == tries || !db.retry(err) {
-			return woken, err
+		if err == nil || try == tries || !db.isRetryable(err) {
+			return notifications, err
 		}
 	}
 }
 
-// told ends a write: those wake whom it gave work, and an error gets its class.
-func (db *DB) told(woken map[Work]bool, err error) error {
-	err = db.fail(err)
+// finishWrite sends the notifications of a write that was committed and classifies the error of one that was not.
+func (db *DB) finishWrite(notifications map[Work]bool, err error) error {
+	err = db.classify(err)
 	switch {
 	case err == nil:
 		db.unwritable.Store(false)
-		for kind := range woken {
+		for kind := range notifications {
 			db.notifier.notify(kind)
 		}
 	case errors.Is(err, ErrUnavailable):
@@ -263,7 +266,7 @@ func (db *DB) told(woken map[Work]bool, err error) error {
 	return err
 }
 
-func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Context, t *tx) error) (_ map[Work]bool, err error) {
+func (db *DB) writeOnce(ctx context.Context, operation string, fn func(ctx context.Context, t *tx) error) (_ map[Work]bool, err error) {
 	begun, err := db.begin(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
@@ -273,7 +276,7 @@ func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Co
 		if committed {
 			return
 		}
-		// Also when fn panics, so that the connection goes back to its pool without the transaction.
+		// Also if fn panics, so that the connection returns to its pool without a transaction.
 		if rollback := begun.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 		}
@@ -282,12 +285,12 @@ func (db *DB) writeOnce(ctx context.Context, fact string, fn func(ctx context.Co
 	if err := t.run(ctx, fn); err != nil {
 		return nil, err
 	}
-	db.Checkpoint(Before, fact)
+	db.Checkpoint(Before, operation)
 	if err := begun.Commit(); err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
 	committed = true
-	db.Checkpoint(After, fact)
+	db.Checkpoint(After, operation)
 	return t.notifications, nil
 }
 
@@ -309,5 +312,5 @@ func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error
 	return out, rows.Err()
 }
 
-// scanner is a row.
+// scanner is a row of a result.
 type scanner interface{ Scan(dest ...any) error }

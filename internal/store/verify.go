@@ -75,13 +75,13 @@ func (v *Verified) add(found Verified) {
 // VerifyEvidence proves the evidence of every tenant; see [Tenant.VerifyEvidence]. It fails with the faults of the keys and
 // the database; what is wrong with the evidence is in what it returns.
 func (db *DB) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
-	return db.verifyThrough(unlimited(ctx), db.reader, replay)
+	return db.verifyThrough(withoutQueryDeadline(ctx), db.reader, replay)
 }
 
 func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Verified, error) {
 	var out Verified
 	if err := db.verifyRecord(ctx, q, &out); err != nil {
-		return out, db.fail(err)
+		return out, db.classify(err)
 	}
 	tenants, err := collect(ctx, q, func(row scanner) (*Tenant, error) {
 		t, senseless := db.scanTenant(row)
@@ -91,7 +91,7 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 		return t, nil
 	}, `select id, account_id from tenants order by id`)
 	if err != nil {
-		return out, db.fail(err)
+		return out, db.classify(err)
 	}
 	for _, t := range tenants {
 		if t == nil {
@@ -100,14 +100,14 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 		}
 		found, err := t.verifyThrough(ctx, q, replay)
 		if err != nil {
-			return out, db.fail(err)
+			return out, db.classify(err)
 		}
 		out.add(found)
 	}
 	if err := db.verifyAudit(ctx, &out); err != nil {
 		return out, err
 	}
-	return out, db.fail(db.verifyStrays(ctx, q, &out))
+	return out, db.classify(db.verifyStrays(ctx, q, &out))
 }
 
 // verifyRecord verifies that this database is one whose evidence is sealed.
@@ -164,7 +164,7 @@ func (t *Tenant) VerifyEvidence(ctx context.Context, replay Replay) (Verified, e
 	var out Verified
 	err := t.read(func(q querier) error {
 		var err error
-		out, err = t.verifyThrough(unlimited(ctx), q, replay)
+		out, err = t.verifyThrough(withoutQueryDeadline(ctx), q, replay)
 		return err
 	})
 	return out, err
@@ -389,7 +389,7 @@ func (v *verification) lost(ctx context.Context) error {
 }
 
 // walk reads a chain, entry by entry, until something is wrong there; read reads one. It returns where it came to.
-func (v *verification) walk(ctx context.Context, query string, id ID, begin [32]byte, want end, read func(scanner, end) link) (at end, what string, err error) {
+func (v *verification) walk(ctx context.Context, query string, id ID, begin [32]byte, want chainEnd, read func(scanner, chainEnd) chainLink) (at chainEnd, what string, err error) {
 	at.head = begin
 	rows, err := v.q.QueryContext(ctx, query, v.t.id, id)
 	if err != nil {
@@ -401,9 +401,9 @@ func (v *verification) walk(ctx context.Context, query string, id ID, begin [32]
 		if err := errors.Join(rows.Err(), ctx.Err()); err != nil {
 			return at, "", err // it is not the row that cannot be read
 		}
-		if what := at.take(next, want); what != "" {
+		if what := at.advance(next, want); what != "" {
 			return at, what, nil
 		}
 	}
-	return at, at.short(want), rows.Err()
+	return at, at.missing(want), rows.Err()
 }

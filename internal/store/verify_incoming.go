@@ -23,16 +23,16 @@ func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, err
 	}
 	v.take(sealed, form)
 	row := i.asRead()
-	want := row.end
+	want := row.chainEnd
 	if form >= sealEnd {
-		want = sealed.end
+		want = sealed.chainEnd
 	}
 	events, err := v.t.eventsOf(ctx, v.q, id)
 	if err != nil {
 		return nil, err
 	}
 	check := &incomingCheck{replay: v.replay, events: eventCheck{v: v, events: events, type_: api.ResourceIncomingInvoice, of: id}}
-	read := func(row scanner, _ end) link { return check.read(v.t, row) }
+	read := func(row scanner, _ chainEnd) chainLink { return check.read(v.t, row) }
 	at, what, err := v.walk(ctx, `select `+revisionColumns+`, `+withheldDocument+`, `+withheldMetadata+fromRevisions+`i.id = $2 order by r.revision`, id, [32]byte{}, want, read)
 	if err != nil {
 		return nil, err
@@ -55,11 +55,11 @@ type incomingCheck struct {
 }
 
 // read reads a revision with document and metadata, and reads the metadata again.
-func (c *incomingCheck) read(t *Tenant, row scanner) link {
+func (c *incomingCheck) read(t *Tenant, row scanner) chainLink {
 	c.field = ""
 	r, body, metadata, fault := t.readRevision(row)
 	if fault != "" {
-		return link{fault: fault}
+		return chainLink{fault: fault}
 	}
 	out := r.link(body, metadata, true)
 	if out.fault == "" {
@@ -131,7 +131,7 @@ func shows[T comparable](shown, read *T, less bool) bool {
 }
 
 // conclude compares what stands outside of the chain, which is whole and ends at end.
-func (c *incomingCheck) conclude(i *incomingRow, sealed seal, form sealForm, row seal, at end) (field, what string) {
+func (c *incomingCheck) conclude(i *incomingRow, sealed seal, form sealForm, row seal, at chainEnd) (field, what string) {
 	if what := c.events.conclude(i.earlierEvents); what != "" {
 		return "events", what
 	}
@@ -140,11 +140,11 @@ func (c *incomingCheck) conclude(i *incomingRow, sealed seal, form sealForm, row
 		return "seal", what
 	}
 	switch {
-	case row.end != at || len(i.head) != sha256.Size:
+	case row.chainEnd != at || len(i.head) != sha256.Size:
 		return "head", whatHead
 	case c.last.SHA256 != fixedOr(i.sum):
 		return "sha256", "it is not that of the last revision"
-	case form == sealWhole && (sealed.end != at || sealed.row != row.row):
+	case form == sealWhole && (sealed.chainEnd != at || sealed.row != row.row):
 		return "", whatRow
 	}
 	return "", ""
@@ -176,8 +176,8 @@ func (t *Tenant) readRevision(row scanner) (r Revision, body, metadata []byte, f
 }
 
 // link recomputes the digests of a revision. body and metadata count when they are at hand.
-func (r *Revision) link(body, metadata []byte, atHand bool) link {
-	out := link{ordinal: r.Revision, previous: r.Previous, digest: r.Digest}
+func (r *Revision) link(body, metadata []byte, atHand bool) chainLink {
+	out := chainLink{ordinal: r.Revision, previous: r.Previous, digest: r.Digest}
 	switch {
 	case atHand && sha256.Sum256(metadata) != r.MetadataSHA256:
 		out.fault = "its metadata are not what was retained"

@@ -96,7 +96,7 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	v.take(sealed, form)
 	want := s.end()
 	if form >= sealEnd {
-		want = sealed.end
+		want = sealed.chainEnd
 	}
 	events, err := v.t.eventsOf(ctx, v.q, id)
 	if err != nil {
@@ -114,7 +114,7 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 		}
 		begin = documentLink(id, document)
 	}
-	read := func(row scanner, _ end) link { return check.read(v.t, row) }
+	read := func(row scanner, _ chainEnd) chainLink { return check.read(v.t, row) }
 	at, what, err := v.walk(ctx, `select `+evidenceColumns+`, `+withheldBody+` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`, id, begin, want, read)
 	if err != nil {
 		return nil, err
@@ -159,11 +159,11 @@ type submissionCheck struct {
 }
 
 // read reads an entry with its body, and reads its answer again.
-func (c *submissionCheck) read(t *Tenant, row scanner) link {
+func (c *submissionCheck) read(t *Tenant, row scanner) chainLink {
 	c.field = ""
 	e, body, fault := t.readEvidence(row)
 	if fault != "" {
-		return link{fault: fault}
+		return chainLink{fault: fault}
 	}
 	out := e.link(body, true)
 	if out.fault != "" {
@@ -197,7 +197,7 @@ func (c *submissionCheck) reread(e *Evidence, body []byte, atHand bool) (field, 
 }
 
 // conclude compares what stands outside of the chain, which is whole and ends at end.
-func (c *submissionCheck) conclude(sealed seal, form sealForm, at end) (field, what string) {
+func (c *submissionCheck) conclude(sealed seal, form sealForm, at chainEnd) (field, what string) {
 	if what := c.events.conclude(c.s.earlierEvents); what != "" {
 		return "events", what
 	}
@@ -226,7 +226,7 @@ func (c *submissionCheck) conclude(sealed seal, form sealForm, at end) (field, w
 	if c.s.end() != at || len(c.s.head) != sha256.Size && (at.count > 0 || len(c.s.head) > 0) {
 		return "evidence_head", whatHead
 	}
-	if form == sealWhole && (sealed.end != at || sealed.row != c.s.row()) {
+	if form == sealWhole && (sealed.chainEnd != at || sealed.row != c.s.row()) {
 		return "", whatRow
 	}
 	return "", ""
@@ -247,12 +247,12 @@ func (t *Tenant) readEvidence(row scanner) (e Evidence, body []byte, fault strin
 }
 
 // link recomputes the digests of an entry. body counts when it is at hand.
-func (e *Evidence) link(body []byte, atHand bool) link {
-	out := link{ordinal: e.Ordinal, previous: e.Previous, digest: e.Digest}
+func (e *Evidence) link(body []byte, atHand bool) chainLink {
+	out := chainLink{ordinal: e.Ordinal, previous: e.Previous, digest: e.Digest}
 	switch {
 	case atHand && sha256.Sum256(body) != e.SHA256:
 		out.fault = "its body is not what was retained"
-	case e.chain() != e.Digest:
+	case e.computeDigest() != e.Digest:
 		out.fault = "it is not what was retained"
 	}
 	return out

@@ -9,7 +9,7 @@ import (
 )
 
 // statementsOfWriter runs fn on the one connection of the writer, past database/sql.
-func statementsOfWriter(t *testing.T, db *DB, fn func(c *rememberingConn)) {
+func statementsOfWriter(t *testing.T, db *DB, fn func(c *stmtCachingConn)) {
 	t.Helper()
 	conn, err := db.writer.Conn(t.Context())
 	if err != nil {
@@ -21,7 +21,7 @@ func statementsOfWriter(t *testing.T, db *DB, fn func(c *rememberingConn)) {
 		}
 	}()
 	if err := conn.Raw(func(raw any) error {
-		remembering, ok := raw.(*rememberingConn)
+		remembering, ok := raw.(*stmtCachingConn)
 		if !ok {
 			return fmt.Errorf("the connection is a %T", raw)
 		}
@@ -33,7 +33,7 @@ func statementsOfWriter(t *testing.T, db *DB, fn func(c *rememberingConn)) {
 }
 
 // run runs a statement and reads its one number.
-func (c *rememberingConn) run(ctx context.Context, t *testing.T, query string) int64 {
+func (c *stmtCachingConn) run(ctx context.Context, t *testing.T, query string) int64 {
 	t.Helper()
 	rows, err := c.QueryContext(ctx, query, nil)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *rememberingConn) run(ctx context.Context, t *testing.T, query string) i
 func TestStatementsAreReplaced(t *testing.T) {
 	t.Parallel()
 	g := newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "statements.db"))
-	statementsOfWriter(t, g.DB, func(c *rememberingConn) {
+	statementsOfWriter(t, g.DB, func(c *stmtCachingConn) {
 		ctx := t.Context()
 		c.capacity = len(c.statements) + 3
 		open, err := c.QueryContext(ctx, "select 1000", nil)
@@ -68,8 +68,8 @@ func TestStatementsAreReplaced(t *testing.T) {
 			}
 			c.run(ctx, t, "select 2000") // used all the time
 		}
-		if len(c.statements) != c.capacity || c.recent.Len() != c.capacity {
-			t.Errorf("%d statements and %d uses are kept, want %d", len(c.statements), c.recent.Len(), c.capacity)
+		if len(c.statements) != c.capacity || c.lru.Len() != c.capacity {
+			t.Errorf("%d statements and %d uses are kept, want %d", len(c.statements), c.lru.Len(), c.capacity)
 		}
 		for query, want := range map[string]bool{"select 9": true, "select 2000": true, "select 1000": true, "select 0": false} {
 			if _, kept := c.statements[query]; kept != want {
