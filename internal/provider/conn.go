@@ -9,46 +9,46 @@ import (
 	"time"
 )
 
-// gate is a connection that knows, above TLS, whether a request was begun on it. It is what [NotSent] stands on: an
-// error cannot tell whether bytes left before it, and net/http writes a request on a goroutine that may still run
-// when the call has returned.
-type gate struct {
+// writeTrackingConn is a connection that counts its writes, above TLS, so that it knows whether a request was begun. [NotSent] is
+// based on it: an error cannot tell whether bytes left before it, and net/http writes a request on a goroutine that may
+// still run after the call has returned.
+type writeTrackingConn struct {
 	net.Conn
 
 	mu     sync.Mutex
 	writes int
-	shut   bool
+	closed bool
 }
 
-var errShut = errors.New("the call that used this connection is over")
+var errCallOver = errors.New("the call that used this connection is over")
 
-// Write counts the write before it happens: a write that fails may have sent something.
-func (g *gate) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	if g.shut {
-		g.mu.Unlock()
-		return 0, errShut
+// Write counts the write before it happens, because a write that fails may have sent something.
+func (c *writeTrackingConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return 0, errCallOver
 	}
-	g.writes++
-	g.mu.Unlock()
-	return g.Conn.Write(p)
+	c.writes++
+	c.mu.Unlock()
+	return c.Conn.Write(p)
 }
 
-// mark returns the number of writes begun so far.
-func (g *gate) mark() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.writes
+// writeCount returns the number of writes begun so far.
+func (c *writeTrackingConn) writeCount() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.writes
 }
 
-// shutSince lets nothing more be written and tells whether a write was begun after mark.
-func (g *gate) shutSince(mark int) bool {
-	g.mu.Lock()
-	g.shut = true
-	begun := g.writes > mark
-	g.mu.Unlock()
-	// The connection is lost either way; a failure to close it leaves nothing to do.
-	_ = g.Conn.Close()
+// closeAndReport closes the connection for further writes and tells whether a write was begun after the first before writes.
+func (c *writeTrackingConn) closeAndReport(before int) bool {
+	c.mu.Lock()
+	c.closed = true
+	begun := c.writes > before
+	c.mu.Unlock()
+	// The connection is unusable either way, so an error from Close changes nothing.
+	_ = c.Conn.Close()
 	return begun
 }
 
@@ -61,27 +61,27 @@ type stageError struct {
 func (e *stageError) Error() string { return string(e.class) + ": " + e.err.Error() }
 func (e *stageError) Unwrap() error { return e.err }
 
-// dialer opens gated connections. net/http detaches a dial from the request that asked for it, so the time-out is the
-// dialer's own.
+// dialer opens connections that count their writes. net/http detaches a dial from the request that caused it, so the dialer has a
+// time-out of its own.
 type dialer struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	timeout time.Duration
 	tls     *tls.Config
 }
 
-// plain opens a connection without TLS.
-func (d dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
+// dialPlain opens a connection without TLS.
+func (d dialer) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	conn, err := d.connect(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &gate{Conn: conn}, nil
+	return &writeTrackingConn{Conn: conn}, nil
 }
 
-// secure opens a connection and makes the TLS handshake, which sends no byte of a request.
-func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
+// dialTLS opens a connection and performs the TLS handshake, which sends no byte of a request.
+func (d dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	conn, err := d.connect(ctx, network, address)
@@ -92,7 +92,7 @@ func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, 
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return nil, &stageError{class: timeoutOr(ClassTLS, err), err: errors.Join(err, conn.Close())}
 	}
-	return &gate{Conn: secured}, nil
+	return &writeTrackingConn{Conn: secured}, nil
 }
 
 func (d dialer) connect(ctx context.Context, network, address string) (net.Conn, error) {
@@ -106,7 +106,7 @@ func (d dialer) connect(ctx context.Context, network, address string) (net.Conn,
 	return nil, &stageError{class: timeoutOr(ClassConnect, err), err: err}
 }
 
-// timeoutOr is the class of err: a time-out, or else class.
+// timeoutOr returns ClassTimeout if err is a time-out, and class otherwise.
 func timeoutOr(class ErrorClass, err error) ErrorClass {
 	var network net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout() {
@@ -115,8 +115,8 @@ func timeoutOr(class ErrorClass, err error) ErrorClass {
 	return class
 }
 
-// classify names the stage at which a call failed. ctx is the call's own context, time-out included.
-func classify(ctx context.Context, err error) ErrorClass {
+// classifyError names the stage at which a call failed. ctx is the context of the call, including its time-out.
+func classifyError(ctx context.Context, err error) ErrorClass {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ClassCanceled

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-func TestAShutGateLetsNothingPass(t *testing.T) {
+// TestNothingIsWrittenAfterClose: closeAndReport stops later writes, and reports exactly whether a write was begun since the count.
+func TestNothingIsWrittenAfterClose(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		near, far := net.Pipe()
 		arrived := make(chan []byte, 1)
@@ -18,37 +19,38 @@ func TestAShutGateLetsNothingPass(t *testing.T) {
 			}
 			arrived <- text
 		}()
-		g := &gate{Conn: near}
-		if _, err := g.Write([]byte("before ")); err != nil {
+		c := &writeTrackingConn{Conn: near}
+		if _, err := c.Write([]byte("before ")); err != nil {
 			t.Fatal(err)
 		}
-		mark, want := g.mark(), "before "
+		before, want := c.writeCount(), "before "
 		if begun {
-			if _, err := g.Write([]byte("begun")); err != nil {
+			if _, err := c.Write([]byte("begun")); err != nil {
 				t.Fatal(err)
 			}
 			want += "begun"
 		}
-		if got := g.shutSince(mark); got != begun {
-			t.Errorf("begun %v, said %v", begun, got)
+		if got := c.closeAndReport(before); got != begun {
+			t.Errorf("begun %v, reported %v", begun, got)
 		}
-		if n, err := g.Write([]byte("late")); n != 0 || !errors.Is(err, errShut) {
+		if n, err := c.Write([]byte("late")); n != 0 || !errors.Is(err, errCallOver) {
 			t.Errorf("a late write: %d, %v", n, err)
 		}
 		if text := string(<-arrived); text != want {
-			t.Errorf("arrived %q, want %q", text, want)
+			t.Errorf("received %q, want %q", text, want)
 		}
 	}
 }
 
-func TestAWriteThatFailsCounts(t *testing.T) {
+// TestAFailedWriteCounts: a write that fails counts as begun, because it may have sent something.
+func TestAFailedWriteCounts(t *testing.T) {
 	near, far := net.Pipe()
 	far.Close()
-	g := &gate{Conn: near}
-	if _, err := g.Write([]byte("x")); err == nil {
+	c := &writeTrackingConn{Conn: near}
+	if _, err := c.Write([]byte("x")); err == nil {
 		t.Fatal("written to nobody")
 	}
-	if !g.shutSince(0) {
+	if !c.closeAndReport(0) {
 		t.Error("a failed write may have sent something")
 	}
 }

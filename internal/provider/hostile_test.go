@@ -138,7 +138,7 @@ func reset(conn net.Conn) {
 	_ = conn.Close()
 }
 
-func TestHostileProvidersAreUnclear(t *testing.T) {
+func TestHostileProvidersAreAmbiguous(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	for _, c := range []struct {
 		name   string

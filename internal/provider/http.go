@@ -18,60 +18,60 @@ import (
 
 // Config is what an [HTTP] adapter needs.
 type Config struct {
-	// BaseURL is the provider's address, a path prefix included: see [ParseBaseURL].
+	// BaseURL is the provider's address, optionally with a path prefix: see [ParseBaseURL].
 	BaseURL string
 	// Credential is the bearer credential: visible ASCII without spaces.
 	Credential secret.Text
-	// Timeout bounds a whole call, from waiting for a connection to the last byte of the answer; 20 s when 0
+	// Timeout limits a whole call, from waiting for a connection to the last byte of the response; 20 s if 0
 	// (contract, section 11).
 	Timeout time.Duration
-	// MaxConns bounds the connections open at a time; a call beyond them waits within its time-out. 16 when 0. They are kept
-	// for half a minute after their last call.
+	// MaxConns limits the open connections; 16 if 0. Further calls wait, within their time-out. A connection stays open for
+	// half a minute after its last call.
 	MaxConns int
-	// RootCAs are the trusted authorities; the system's when nil.
+	// RootCAs are the trusted certificate authorities; the system's if nil.
 	RootCAs *x509.CertPool
-	// Clock tells the time.
+	// Clock returns the current time.
 	Clock func() time.Time
-	// Dial opens a connection; that of a zero [net.Dialer] when nil.
+	// Dial opens a connection; nil means a zero [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// HTTP speaks the provider protocol (contract, section 6). It follows no redirect, uses no proxy, asks for no
-// compression and speaks HTTP/1.1, where one connection carries one request at a time and so can vouch for it. Each
-// provider connection has an adapter of its own: one connection's trouble slows no other company.
+// HTTP speaks the provider protocol (contract, section 6). It follows no redirects, uses no proxy and requests no compression. It
+// speaks HTTP/1.1, where a connection carries one request at a time and therefore knows whether that request was begun.
+// Each provider connection has its own adapter, so that a failing connection slows no other company.
 type HTTP struct {
 	base       string // without a trailing slash
 	credential secret.Text
 	timeout    time.Duration
 	clock      func() time.Time
 	transport  *http.Transport
-	echoed     func(text []byte, truncated bool) bool
+	detectEcho func(text []byte, truncated bool) bool
 }
 
 var _ Adapter = (*HTTP)(nil)
 
-// The errors of a configuration. They hold nothing of the value that was refused.
+// The errors of a configuration. They contain nothing of the invalid value.
 var (
-	// ErrBaseURL says that an address is not what [ParseBaseURL] wants.
+	// ErrBaseURL says that an address does not meet the rules of [ParseBaseURL].
 	ErrBaseURL = errors.New("provider: the base URL must be https (http for a loopback address only), with a host, and without user info, query and fragment")
 	// ErrCredential says that a credential cannot be sent in a header.
 	ErrCredential = errors.New("provider: the credential must be visible ASCII without spaces, from 1 to 4096 characters")
-	// ErrConfig says that a time-out or a number of connections is negative, or that the clock is missing.
+	// ErrConfig says that a time-out or a number of connections is negative, or that there is no clock.
 	ErrConfig = errors.New("provider: the configuration has no clock, or a negative bound")
 )
 
 const (
 	defaultTimeout  = 20 * time.Second
 	defaultMaxConns = 16
-	// idleTimeout is shorter than what servers usually allow, so that a request seldom meets a connection that the
-	// other side is just closing: that would make its outcome unknown.
+	// idleTimeout is shorter than that of most servers, so that a request seldom uses a connection that the server is just
+	// closing. That would make its outcome unknown.
 	idleTimeout    = 30 * time.Second
 	maxHeaderBytes = 64 << 10
 )
 
-// ParseBaseURL checks the address of a provider: https with a host, or http for localhost or a literal loopback
-// address, because a credential never crosses a network in the clear. Which environment may use which address is for
-// the caller to decide. It returns [ErrBaseURL].
+// ParseBaseURL checks the address of a provider: https with a host, or http for localhost or a literal loopback address, because
+// a credential must not cross a network unencrypted. The caller decides which environment may use which address. ParseBaseURL
+// returns [ErrBaseURL].
 func ParseBaseURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(raw)
 	if err != nil || base.Hostname() == "" || base.User != nil || base.Opaque != "" || strings.ContainsAny(raw, "?#") {
@@ -82,13 +82,14 @@ func ParseBaseURL(raw string) (*url.URL, error) {
 			return nil, ErrBaseURL
 		}
 	}
-	if base.Scheme == "https" || base.Scheme == "http" && loopback(base.Hostname()) {
+	if base.Scheme == "https" || base.Scheme == "http" && isLoopback(base.Hostname()) {
 		return base, nil
 	}
 	return nil, ErrBaseURL
 }
 
-func loopback(host string) bool {
+// isLoopback tells whether a host name always means this machine.
+func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}
@@ -96,7 +97,7 @@ func loopback(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// NewHTTP makes an adapter; it opens no connection. It returns [ErrBaseURL], [ErrCredential] or [ErrConfig].
+// NewHTTP returns an adapter and opens no connection. It returns [ErrBaseURL], [ErrCredential] or [ErrConfig].
 func NewHTTP(config Config) (*HTTP, error) {
 	base, err := ParseBaseURL(config.BaseURL)
 	if err != nil {
@@ -123,7 +124,7 @@ func NewHTTP(config Config) (*HTTP, error) {
 		RootCAs:    config.RootCAs,
 		ServerName: base.Hostname(),
 		NextProtos: []string{"http/1.1"},
-		// Connections made after an idle time resume the session: one host, a few tickets.
+		// New connections resume the TLS session. There is one host, so a few tickets suffice.
 		ClientSessionCache: tls.NewLRUClientSessionCache(8),
 	}}
 	return &HTTP{
@@ -131,10 +132,10 @@ func NewHTTP(config Config) (*HTTP, error) {
 		credential: config.Credential,
 		timeout:    timeout,
 		clock:      config.Clock,
-		echoed:     secret.NewEcho(config.Credential),
+		detectEcho: secret.NewEcho(config.Credential),
 		transport: &http.Transport{
-			DialContext:            dial.plain,
-			DialTLSContext:         dial.secure,
+			DialContext:            dial.dialPlain,
+			DialTLSContext:         dial.dialTLS,
 			DisableCompression:     true,
 			MaxConnsPerHost:        conns,
 			MaxIdleConnsPerHost:    conns,
@@ -144,37 +145,37 @@ func NewHTTP(config Config) (*HTTP, error) {
 	}, nil
 }
 
-// CheckCredential tells whether a credential can be sent as a bearer token: it returns [ErrCredential] when not.
+// CheckCredential returns [ErrCredential] if a credential cannot be sent as a bearer token.
 func CheckCredential(credential secret.Text) error {
-	if !sendable(credential.Reveal()) {
+	if !isHeaderToken(credential.Reveal()) {
 		return ErrCredential
 	}
 	return nil
 }
 
-// sendable tells whether a text can stand in a header as one word.
-func sendable(text string) bool {
-	unsendable := func(r rune) bool { return r <= ' ' || r > '~' }
-	return text != "" && len(text) <= 4096 && !strings.ContainsFunc(text, unsendable)
+// isHeaderToken tells whether a text can be sent in a header as one token.
+func isHeaderToken(text string) bool {
+	forbidden := func(r rune) bool { return r <= ' ' || r > '~' }
+	return text != "" && len(text) <= 4096 && !strings.ContainsFunc(text, forbidden)
 }
 
-// Close ends the idle connections. Calls under way finish.
+// Close closes the idle connections. Calls in progress finish.
 func (h *HTTP) Close() { h.transport.CloseIdleConnections() }
 
-// Profile declares the vocabulary of the provider protocol, in which references are idempotent.
+// Profile returns the profile of the provider protocol, whose references are idempotent.
 func (h *HTTP) Profile() Profile {
-	return Profile{Vocabulary: ProtocolVocabulary(), Idempotent: true, EchoesCredential: h.holds}
+	return Profile{Vocabulary: ProtocolVocabulary(), Idempotent: true, EchoesCredential: h.containsCredential}
 }
 
 // Submit implements [Adapter] by POST /v1/documents.
 func (h *HTTP) Submit(ctx context.Context, doc Document) Response {
-	if !sendable(doc.Reference) || len(doc.Body) == 0 {
+	if !isHeaderToken(doc.Reference) || len(doc.Body) == 0 {
 		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
-	return h.exchange(ctx, call{
+	return h.do(ctx, callSpec{
 		method: http.MethodPost, path: "/v1/documents", reference: doc.Reference, body: doc.Body,
-		keep: MaxResponse, scan: MaxResponse,
-		accepts: func(status int) bool { return status == http.StatusOK || status == http.StatusAccepted },
+		maxRetained: MaxResponse, maxRead: MaxResponse,
+		acceptsStatus: func(status int) bool { return status == http.StatusOK || status == http.StatusAccepted },
 	})
 }
 
@@ -183,46 +184,46 @@ func (h *HTTP) Status(ctx context.Context, reference string) Response {
 	if reference == "" {
 		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
-	return h.exchange(ctx, question("/v1/documents/"+segment(reference)))
+	return h.do(ctx, getCall("/v1/documents/"+escapeSegment(reference)))
 }
 
 // Purchases implements [Adapter] by GET /v1/purchases.
 func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (PurchasePage, Response) {
-	c := question("/v1/purchases")
+	c := getCall("/v1/purchases")
 	query := url.Values{"limit": {strconv.Itoa(min(max(limit, 1), MaxPurchasePage))}}
 	if cursor != "" {
 		query.Set("cursor", cursor)
 	}
 	c.query = query.Encode()
-	answer := h.exchange(ctx, c)
-	if answer.Kind != Answered {
-		return PurchasePage{}, answer
+	response := h.do(ctx, c)
+	if response.Kind != Answered {
+		return PurchasePage{}, response
 	}
-	page, err := readPage(answer.Body, cursor)
-	if asked := min(max(limit, 1), MaxPurchasePage); len(page.Purchases) > asked {
-		err = errNotPage // more than was asked for is not believed: how much a turn brings is ours to bound
+	page, err := readPage(response.Body, cursor)
+	if requested := min(max(limit, 1), MaxPurchasePage); len(page.Purchases) > requested {
+		err = errNotPage // a page with more entries than requested is invalid: this service limits the work of a sync run
 	}
-	// A cursor is kept in clear: one that holds our credential is none.
-	if err != nil || h.holds(page.NextCursor) {
-		answer.Kind, answer.ErrorClass = Ambiguous, ClassProtocol
-		return PurchasePage{}, answer
+	// A cursor is stored unencrypted, so it must not contain our credential.
+	if err != nil || h.containsCredential(page.NextCursor) {
+		response.Kind, response.ErrorClass = Ambiguous, ClassProtocol
+		return PurchasePage{}, response
 	}
 	for n := range page.Purchases {
 		h.withhold(&page.Purchases[n])
 	}
-	return page, answer
+	return page, response
 }
 
-// holds tells whether a text holds the credential.
-func (h *HTTP) holds(text string) bool { return h.echoed([]byte(text), false) }
+// containsCredential tells whether a text contains the credential.
+func (h *HTTP) containsCredential(text string) bool { return h.detectEcho([]byte(text), false) }
 
-// withhold empties an entry that holds the credential of everything that could be shown.
+// withhold removes everything that could be shown from an entry that contains the credential.
 func (h *HTTP) withhold(p *Purchase) {
-	if !h.holds(string(p.Raw)) {
+	if !h.containsCredential(string(p.Raw)) {
 		return
 	}
 	kept := Purchase{Raw: p.Raw, Unreadable: true, Echoed: true}
-	if !h.holds(p.ID) {
+	if !h.containsCredential(p.ID) {
 		kept.ID = p.ID
 	}
 	*p = kept
@@ -233,29 +234,30 @@ func (h *HTTP) PurchaseDocument(ctx context.Context, id string) Response {
 	if id == "" {
 		return Response{Kind: NotSent, ErrorClass: ClassProtocol}
 	}
-	c := question("/v1/purchases/" + segment(id) + "/document")
-	c.keep, c.scan = MaxPurchaseDocument, MaxPurchaseScan
-	return h.exchange(ctx, c)
+	c := getCall("/v1/purchases/" + escapeSegment(id) + "/document")
+	c.maxRetained, c.maxRead = MaxPurchaseDocument, MaxPurchaseScan
+	return h.do(ctx, c)
 }
 
-func question(path string) call {
-	return call{
-		method: http.MethodGet, path: path, keep: MaxResponse, scan: MaxResponse,
-		accepts: func(status int) bool { return status == http.StatusOK },
+// getCall returns the specification of a GET request.
+func getCall(path string) callSpec {
+	return callSpec{
+		method: http.MethodGet, path: path, maxRetained: MaxResponse, maxRead: MaxResponse,
+		acceptsStatus: func(status int) bool { return status == http.StatusOK },
 	}
 }
 
-// segment escapes one path segment. Segments of dots alone are escaped too, or they would walk up the path: the
-// identifier of a purchase document is the provider's own text.
-func segment(text string) string {
+// escapeSegment escapes one path segment. It also escapes "." and "..", which would lead up the path: the identifier of a purchase
+// document is the provider's text.
+func escapeSegment(text string) string {
 	if text == "." || text == ".." {
 		return strings.ReplaceAll(text, ".", "%2E")
 	}
 	return url.PathEscape(text)
 }
 
-// head returns the status line and the headers of a response as one text.
-func head(response *http.Response) string {
+// statusAndHeaders returns the status line and the headers of a response as one text.
+func statusAndHeaders(response *http.Response) string {
 	var text strings.Builder
 	text.WriteString(response.Status)
 	for name, values := range response.Header {

@@ -8,19 +8,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// codeUnknownReference is the error code of the protocol for a document the provider does not have.
+// codeUnknownReference is the protocol's error code for a document that the provider does not have.
 const codeUnknownReference = "unknown_reference"
 
 var errNotPage = errors.New("provider: not the JSON of the protocol")
 
-// readPage reads the answer of GET /v1/purchases. Only the frame has to be right; an entry that is not is marked and
-// kept, so that one bad document does not stop the rest (contract, section 8).
+// readPage reads the response to GET /v1/purchases. Only the outer object must be valid. An invalid entry is marked and kept, so
+// that one bad document does not stop the rest (contract, section 8).
 func readPage(body []byte, cursor string) (PurchasePage, error) {
-	frame, whole, err := members(body)
-	if err != nil || !whole {
+	object, unique, err := readObject(body)
+	if err != nil || !unique {
 		return PurchasePage{}, errNotPage
 	}
-	entries, err := elements(frame["purchases"])
+	entries, err := readArray(object["purchases"])
 	if err != nil {
 		return PurchasePage{}, err
 	}
@@ -28,14 +28,14 @@ func readPage(body []byte, cursor string) (PurchasePage, error) {
 	for _, entry := range entries {
 		page.Purchases = append(page.Purchases, ReadPurchase(entry))
 	}
-	next, ok := text(frame["next_cursor"])
+	next, ok := readString(object["next_cursor"])
 	if !ok {
 		return PurchasePage{}, errNotPage
 	}
 	if next != "" {
 		page.NextCursor = next
 	}
-	switch more := frame["has_more"]; more.Kind() {
+	switch more := object["has_more"]; more.Kind() {
 	case 't':
 		page.HasMore = page.NextCursor != cursor
 	case 'f':
@@ -45,22 +45,22 @@ func readPage(body []byte, cursor string) (PurchasePage, error) {
 	return page, nil
 }
 
-// ReadPurchase reads one entry of a page as far as it can be read. The caller tells whether it echoes the credential.
+// ReadPurchase reads one entry of a page as far as possible. The caller determines whether the entry echoes the credential.
 func ReadPurchase(entry jsontext.Value) Purchase {
 	p := Purchase{Raw: bytes.Clone(entry)}
-	fields, whole, err := members(entry)
+	fields, unique, err := readObject(entry)
 	if err != nil {
 		p.Unreadable = true
 		return p
 	}
-	p.Unreadable = !whole
+	p.Unreadable = !unique
 	for name, target := range map[string]*string{
 		"id": &p.ID, "document_type": &p.DocumentType, "invoice_number": &p.InvoiceNumber,
 		"supplier_name": &p.SupplierName, "supplier_network_id": &p.SupplierNetworkID,
 		"issue_date": &p.IssueDate, "due_date": &p.DueDate, "currency": &p.Currency,
 		"sha256": &p.SHA256, "media_type": &p.MediaType, "received_at": &p.ReceivedAt,
 	} {
-		value, ok := text(fields[name])
+		value, ok := readString(fields[name])
 		if !ok {
 			p.Unreadable = true
 			continue
@@ -80,32 +80,32 @@ func ReadPurchase(entry jsontext.Value) Purchase {
 	return p
 }
 
-// errorCode returns the code of the protocol's error envelope {"error":{"code"}}, "" when there is none.
+// errorCode returns the code of the protocol's error envelope {"error":{"code"}}, or "" if there is none.
 func errorCode(body []byte) string {
-	frame, whole, err := members(body)
-	if err != nil || !whole {
+	object, unique, err := readObject(body)
+	if err != nil || !unique {
 		return ""
 	}
-	inner, whole, err := members(frame["error"])
-	if err != nil || !whole {
+	inner, unique, err := readObject(object["error"])
+	if err != nil || !unique {
 		return ""
 	}
-	code, ok := text(inner["code"])
+	code, ok := readString(inner["code"])
 	if !ok {
 		return ""
 	}
 	return code
 }
 
-// lenient lets an entry with a fault of its own pass as a raw value; the fault shows when the entry is read.
-func lenient(value []byte) *jsontext.Decoder {
+// lenientDecoder returns a decoder that passes an invalid entry as a raw value. The error appears when the entry is read.
+func lenientDecoder(value []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// members reads a JSON object. whole is false when a name is there twice: none of its values is then returned, because
-// there is no telling which one was meant.
-func members(value []byte) (fields map[string]jsontext.Value, whole bool, err error) {
-	decoder := lenient(value)
+// readObject reads the members of a JSON object. unique is false if a name occurs twice. None of its values is then returned,
+// because it is unclear which one was meant.
+func readObject(value []byte) (fields map[string]jsontext.Value, unique bool, err error) {
+	decoder := lenientDecoder(value)
 	if opening, err := decoder.ReadToken(); err != nil || opening.Kind() != '{' {
 		return nil, false, errors.Join(errNotPage, err)
 	}
@@ -127,12 +127,12 @@ func members(value []byte) (fields map[string]jsontext.Value, whole bool, err er
 		seen[key] = true
 		fields[key] = member.Clone()
 	}
-	return fields, len(fields) == len(seen), ended(decoder)
+	return fields, len(fields) == len(seen), readEnd(decoder)
 }
 
-// elements reads a JSON array.
-func elements(value []byte) ([]jsontext.Value, error) {
-	decoder := lenient(value)
+// readArray reads the elements of a JSON array.
+func readArray(value []byte) ([]jsontext.Value, error) {
+	decoder := lenientDecoder(value)
 	if opening, err := decoder.ReadToken(); err != nil || opening.Kind() != '[' {
 		return nil, errors.Join(errNotPage, err)
 	}
@@ -144,11 +144,11 @@ func elements(value []byte) ([]jsontext.Value, error) {
 		}
 		out = append(out, element.Clone())
 	}
-	return out, ended(decoder)
+	return out, readEnd(decoder)
 }
 
-// ended reads the closing token and makes sure that nothing stands behind it.
-func ended(decoder *jsontext.Decoder) error {
+// readEnd reads the closing token and checks that nothing follows it.
+func readEnd(decoder *jsontext.Decoder) error {
 	if _, err := decoder.ReadToken(); err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func ended(decoder *jsontext.Decoder) error {
 	return nil
 }
 
-// text reads a JSON string; an absent member and null are "". It is not ok for anything else, invalid UTF-8 included.
-func text(value jsontext.Value) (string, bool) {
+// readString reads a JSON string. An absent member and null are "". ok is false for any other value, and for invalid UTF-8.
+func readString(value jsontext.Value) (text string, ok bool) {
 	switch value.Kind() {
 	case jsontext.KindInvalid, 'n':
 		return "", true

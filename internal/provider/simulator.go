@@ -13,49 +13,49 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Simulator is the legacy transport simulator (specification, part 1): in this process, without a network, and
-// forgotten with it. It exists for local research; in any other environment the caller refuses to start with it. Its
-// documents have a form of their own, so nothing above the seam can rely on that of the provider protocol.
+// Simulator is the legacy transport simulator (specification, part 1). It runs in this process, without a network, and loses its
+// documents when the process ends. It exists for local research; in any other environment the caller refuses to start with
+// it. Its reports have a form of their own, so nothing above [Adapter] can depend on the form of the provider protocol.
 //
-// It is deterministic: what it answers depends on the reference, the time of the first submission and the clock. It
-// takes every well-formed document, moves one dimension a step, and has no purchase documents.
+// It is deterministic: a response depends on the reference, the time of the first submission and the clock. It accepts every
+// well-formed document, completes one dimension per step, and has no purchase documents.
 type Simulator struct {
 	clock func() time.Time
 	step  time.Duration
 
-	mu    sync.Mutex
-	taken map[string]time.Time // by reference: when it was first submitted
+	mu          sync.Mutex
+	submittedAt map[string]time.Time // by reference: the time of the first submission
 }
 
 var _ Adapter = (*Simulator)(nil)
 
-// NewSimulator makes a simulator without documents. step is the time between two changes; 0 makes every document
-// final at once.
+// NewSimulator returns a simulator without documents. step is the time between two changes; 0 makes all states of a document
+// terminal immediately.
 func NewSimulator(clock func() time.Time, step time.Duration) *Simulator {
-	return &Simulator{clock: clock, step: step, taken: map[string]time.Time{}}
+	return &Simulator{clock: clock, step: step, submittedAt: map[string]time.Time{}}
 }
 
-// Profile declares the simulator's own vocabulary. A repeat of a reference is answered with the document it has.
+// Profile returns the simulator's profile. Its references are idempotent.
 func (s *Simulator) Profile() Profile {
 	return Profile{Vocabulary: simulatorVocabulary(), Idempotent: true}
 }
 
-// Submit implements [Adapter]. A body that does not carry the reference is answered like garbage: Ambiguous.
+// Submit implements [Adapter]. The response to a body without the reference is Ambiguous.
 func (s *Simulator) Submit(ctx context.Context, doc Document) Response {
 	if ctx.Err() != nil {
-		return notAsked(ctx)
+		return cancelled(ctx)
 	}
-	fields, whole, err := members(doc.Body)
-	reference, ok := text(fields["reference"])
-	if err != nil || !whole || !ok || reference != doc.Reference || reference == "" || fields["invoice"].Kind() != jsontext.KindBeginObject {
+	fields, unique, err := readObject(doc.Body)
+	reference, ok := readString(fields["reference"])
+	if err != nil || !unique || !ok || reference != doc.Reference || reference == "" || fields["invoice"].Kind() != jsontext.KindBeginObject {
 		return Response{Kind: Ambiguous, ErrorClass: ClassProtocol}
 	}
 	now := s.clock()
 	s.mu.Lock()
-	at, known := s.taken[reference]
+	at, known := s.submittedAt[reference]
 	if !known {
 		at = now
-		s.taken[reference] = at
+		s.submittedAt[reference] = at
 	}
 	s.mu.Unlock()
 	return s.report(reference, at, now)
@@ -64,13 +64,13 @@ func (s *Simulator) Submit(ctx context.Context, doc Document) Response {
 // Status implements [Adapter].
 func (s *Simulator) Status(ctx context.Context, reference string) Response {
 	if ctx.Err() != nil {
-		return notAsked(ctx)
+		return cancelled(ctx)
 	}
 	s.mu.Lock()
-	at, known := s.taken[reference]
+	at, known := s.submittedAt[reference]
 	s.mu.Unlock()
 	if !known {
-		return nothing()
+		return unknownReference()
 	}
 	return s.report(reference, at, s.clock())
 }
@@ -78,17 +78,17 @@ func (s *Simulator) Status(ctx context.Context, reference string) Response {
 // Purchases implements [Adapter]: there are none.
 func (s *Simulator) Purchases(ctx context.Context, cursor string, _ int) (PurchasePage, Response) {
 	if ctx.Err() != nil {
-		return PurchasePage{}, notAsked(ctx)
+		return PurchasePage{}, cancelled(ctx)
 	}
-	return PurchasePage{NextCursor: cursor}, answered([]byte(`{"purchases":[]}`))
+	return PurchasePage{NextCursor: cursor}, okResponse([]byte(`{"purchases":[]}`))
 }
 
 // PurchaseDocument implements [Adapter]: there are none.
 func (s *Simulator) PurchaseDocument(ctx context.Context, _ string) Response {
 	if ctx.Err() != nil {
-		return notAsked(ctx)
+		return cancelled(ctx)
 	}
-	return nothing()
+	return unknownReference()
 }
 
 // The simulator's own document.
@@ -112,15 +112,15 @@ type (
 	}
 )
 
-// report renders the document of a reference as it stands at now.
+// report returns the report on a reference at the time now.
 func (s *Simulator) report(reference string, at, now time.Time) Response {
-	finals := [...]string{simulatedValid, simulatedIssued, simulatedReported, simulatedReceived}
-	words := [len(finals)]string{}
+	terminals := [...]string{simulatedValid, simulatedIssued, simulatedReported, simulatedReceived}
+	values := [len(terminals)]string{}
 	done := 0
-	for i, final := range finals {
-		words[i] = simulatedPending
+	for i, terminal := range terminals {
+		values[i] = simulatedPending
 		if now.Sub(at) >= time.Duration(i+1)*s.step {
-			words[i] = final
+			values[i] = terminal
 			done++
 		}
 	}
@@ -133,17 +133,17 @@ func (s *Simulator) report(reference string, at, now time.Time) Response {
 			Round:  1 + done,
 			At:     at.Add(time.Duration(done) * s.step).UTC().Format(time.RFC3339Nano),
 		},
-		Dimensions: simulatedDimensions{Submission: words[0], Invoice: words[1], Authority: words[2], Receiver: words[3]},
+		Dimensions: simulatedDimensions{Submission: values[0], Invoice: values[1], Authority: values[2], Receiver: values[3]},
 	})
 	if err != nil {
 		return Response{Kind: Ambiguous, ErrorClass: ClassProtocol}
 	}
-	return answered(body)
+	return okResponse(body)
 }
 
-// answered is an answer with a whole JSON body. It has the status that a provider would have sent, for an answer
-// without a status is none.
-func answered(body []byte) Response {
+// okResponse returns a complete response with a JSON body. It has the status that a provider would have sent, because without a
+// status it would not count as a response.
+func okResponse(body []byte) Response {
 	digest := sha256.Sum256(body)
 	return Response{
 		Kind: Answered, HTTPStatus: http.StatusOK, MediaType: "application/json", Body: body,
@@ -151,15 +151,15 @@ func answered(body []byte) Response {
 	}
 }
 
-// nothing is the answer about a document that was never submitted.
-func nothing() Response {
-	answer := answered([]byte(`{"error":{"code":"` + codeUnknownReference + `"}}`))
-	answer.Kind, answer.HTTPStatus = UnknownReference, http.StatusNotFound
-	return answer
+// unknownReference returns the response about a document that was never submitted.
+func unknownReference() Response {
+	response := okResponse([]byte(`{"error":{"code":"` + codeUnknownReference + `"}}`))
+	response.Kind, response.HTTPStatus = UnknownReference, http.StatusNotFound
+	return response
 }
 
-// notAsked is the answer to a call whose caller has already given up.
-func notAsked(ctx context.Context) Response {
+// cancelled returns the response to a call that its caller had cancelled before it began.
+func cancelled(ctx context.Context) Response {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Response{Kind: NotSent, ErrorClass: ClassTimeout}
 	}

@@ -9,8 +9,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// ProtocolVocabulary is the vocabulary of the provider protocol's document (contract, section 6): every state says
-// itself whether it is terminal and, if it can, what it means.
+// ProtocolVocabulary returns the vocabulary of the provider protocol's reports (contract, section 6). Each state in a report says
+// whether it is terminal, and optionally what it means.
 func ProtocolVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "http/2",
@@ -24,20 +24,20 @@ func ProtocolVocabulary() invoice.Vocabulary {
 		},
 		Sequence:        "/sequence",
 		ReportedAt:      "/reported_at",
-		Submission:      protocolPlace("submission_state"),
-		ProviderInvoice: protocolPlace("provider_invoice_state"),
-		TaxAuthority:    protocolPlace("tax_authority_state"),
-		Receiver:        protocolPlace("receiver_state"),
+		Submission:      protocolPointers("submission_state"),
+		ProviderInvoice: protocolPointers("provider_invoice_state"),
+		TaxAuthority:    protocolPointers("tax_authority_state"),
+		Receiver:        protocolPointers("receiver_state"),
 	}
 }
 
-// protocolPlace is where a dimension stands in the protocol's document.
-func protocolPlace(dimension jsontext.Pointer) invoice.StatePointers {
+// protocolPointers returns where a dimension is in the protocol's report.
+func protocolPointers(dimension jsontext.Pointer) invoice.StatePointers {
 	at := "/states/" + dimension
 	return invoice.StatePointers{Value: at + "/value", Terminal: at + "/terminal", Meaning: at + "/meaning"}
 }
 
-// The words of the simulator. Each says of itself that nothing real happened.
+// The status and the state values of the simulator. Their names say that nothing real has happened.
 const (
 	simulatedTaken    = "simulation_taken"
 	simulatedPending  = "simulated_pending"
@@ -47,7 +47,7 @@ const (
 	simulatedReceived = "simulated_received"
 )
 
-// simulatorVocabulary is the published table of the simulator: its documents carry neither terminal flags nor meanings.
+// simulatorVocabulary returns the published table of the simulator, whose reports carry neither terminal flags nor meanings.
 func simulatorVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "simulator/2",
@@ -57,22 +57,22 @@ func simulatorVocabulary() invoice.Vocabulary {
 		Statuses:          map[string]invoice.Status{simulatedTaken: invoice.Accepted},
 		Sequence:          "/simulation/round",
 		ReportedAt:        "/simulation/at",
-		Submission:        simulatorPlace("/dimensions/submission", simulatedValid),
-		ProviderInvoice:   simulatorPlace("/dimensions/invoice", simulatedIssued),
-		TaxAuthority:      simulatorPlace("/dimensions/authority", simulatedReported),
-		Receiver:          simulatorPlace("/dimensions/receiver", simulatedReceived),
+		Submission:        simulatorPointers("/dimensions/submission", simulatedValid),
+		ProviderInvoice:   simulatorPointers("/dimensions/invoice", simulatedIssued),
+		TaxAuthority:      simulatorPointers("/dimensions/authority", simulatedReported),
+		Receiver:          simulatorPointers("/dimensions/receiver", simulatedReceived),
 	}
 }
 
-// simulatorPlace is where a dimension stands in a simulated document, and what its words mean: everything waits, and then
-// goes well.
-func simulatorPlace(word jsontext.Pointer, last string) invoice.StatePointers {
-	return invoice.StatePointers{Value: word, TerminalValues: []string{last},
+// simulatorPointers returns where a dimension is in a simulated report, and what its values mean: each dimension first waits and
+// then succeeds.
+func simulatorPointers(value jsontext.Pointer, last string) invoice.StatePointers {
+	return invoice.StatePointers{Value: value, TerminalValues: []string{last},
 		Meanings: map[string]api.Meaning{simulatedPending: api.MeaningWaiting, last: api.MeaningPositive}}
 }
 
-// PublishedVocabulary returns a table that an adapter of ours publishes, or has published, by its name. A retained answer is read again
-// with the table that it was read with.
+// PublishedVocabulary returns a table that one of our adapters publishes, or has published, by its name. A retained response is read
+// again with the table that it was first read with.
 func PublishedVocabulary(name string) (invoice.Vocabulary, bool) {
 	for _, now := range []invoice.Vocabulary{ProtocolVocabulary(), simulatorVocabulary()} {
 		kind, _, _ := strings.Cut(now.Name, "/")
@@ -86,11 +86,11 @@ func PublishedVocabulary(name string) (invoice.Vocabulary, bool) {
 	return invoice.Vocabulary{}, false
 }
 
-// withoutMeanings is the first version of a table, which did not say what words mean.
+// withoutMeanings returns the first version of a table, which did not say what state values mean.
 func withoutMeanings(v invoice.Vocabulary, name string) invoice.Vocabulary {
 	v.Name = name
-	for _, place := range []*invoice.StatePointers{&v.Submission, &v.ProviderInvoice, &v.TaxAuthority, &v.Receiver} {
-		place.Meaning, place.Meanings = "", nil
+	for _, pointers := range []*invoice.StatePointers{&v.Submission, &v.ProviderInvoice, &v.TaxAuthority, &v.Receiver} {
+		pointers.Meaning, pointers.Meanings = "", nil
 	}
 	return v
 }
