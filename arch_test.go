@@ -71,7 +71,7 @@ var guarded = map[string]struct {
 		"internal/bench/deployment.go",    // the first password of a synthetic user, to be hashed
 		"internal/bench/session.go",       // its login, and the tokens of the load
 		"internal/console/session.go",     // the cookie of a session
-		"internal/provider/exchange.go",   // the Authorization header of a call to the provider
+		"internal/provider/call.go",       // the Authorization header of a call to the provider
 		"internal/provider/http.go",       // its check at start
 		"internal/fakeprovider/server.go", // the digest that a caller's credential is compared with
 		"internal/server/handlers.go",     // the token in the answer to a login
