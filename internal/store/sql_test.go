@@ -187,7 +187,7 @@ func sources(t *testing.T, set *token.FileSet) (files []*ast.File) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		must(t, err)
 		files = append(files, file)
 	}

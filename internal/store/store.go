@@ -1,17 +1,57 @@
-// Package store is the only package with SQL. It keeps everything Quittance knows on SQLite or PostgreSQL, from one
-// text of schema and statements; only the triggers that keep evidence append-only are written for each.
+// Package store is the only package with SQL. It keeps all data of the service in SQLite or PostgreSQL, with one schema and one
+// set of statements for both; only the triggers that make evidence append-only exist in two versions.
 //
-// Its invariants:
+// # Concepts
 //
-//   - An exported method is one transaction and one business fact. What belongs together (a state, its evidence, its
-//     events, their deliveries) is committed together or not at all.
-//   - Only this package makes a working [*Tenant], and every operation on a tenant's rows is a method of it. Nothing
-//     takes a tenant's identifier as an argument. What is not one tenant's stands on [DB] and is listed in unscoped.go.
-//   - Secrets are sealed here before they reach a row; rows of work carry identifiers only.
-//   - No write runs under a request's context: a client that hangs up cannot undo half a fact.
+// A [*Tenant] is the data of one company, and the only access to it. This package alone creates one: for a valid token
+// ([DB.Authenticate]), for claimed work, or for an administrator ([DB.Tenant]). Every operation on a company's data is a method of
+// *Tenant, and none takes a tenant's identifier as an argument. What belongs to no tenant is a method of [DB]; unscoped.go lists
+// all of that with reasons.
 //
-// Start reading at [Open], then tenant.go, then submission.go for the heart of the product. What differs between the
-// two databases is the struct in engine.go.
+// One exported method is one transaction, called an operation. What belongs together (a state, its evidence, its events, their
+// deliveries) is committed together or not at all. No write runs under the context of a request, because a client that disconnects
+// must not interrupt one.
+//
+// The rows are also the queue of work: submissions, deliveries and connections have a due time and a lease. A worker claims due
+// rows, works without a transaction, and records the result only if it still holds the lease.
+//
+// Secrets are sealed (encrypted and authenticated) before they reach a row. Rows that describe work contain only identifiers.
+//
+// # Where to begin
+//
+// Read [Open], then tenant.go, then follow the creation of a draft: [Tenant.CreateInvoice] in invoice.go, [writeBatched] in tx.go
+// and group.go. The heart of the product is [Tenant.BeginSubmission] in submission.go and [SubmissionLease.Record] in record.go.
+//
+// # Files
+//
+// The database: store.go opens it and classifies errors. engine.go lists what differs between sqlite.go and postgres.go. tx.go
+// runs write transactions, transaction.go is one of them, and group.go commits several together. reads.go, pages.go and
+// querylimit.go bound reads. statement_cache.go, clock.go, notify.go, checkpoint.go, id.go, backup.go and servers.go are what
+// their names say.
+//
+// Invoices: invoice.go writes them, with summary.go for what lists show; invoices.go, invoice_search.go and invoice_read.go read
+// them; deletion.go keeps lists numbered without gaps. credit.go has credit notes, idempotent.go stored responses, quota.go what a
+// company may keep.
+//
+// Submissions: submission.go begins them and record.go records responses; circuit.go is the circuit breaker of a connection;
+// resolve.go and restored.go handle decisions of administrators and restored backups; states.go reads states.
+//
+// Work: queues.go finds due work of all kinds.
+//
+// Notifications: emit.go creates events and deliveries, event.go reads events, subscription.go has the destinations, delivery.go
+// claims deliveries and records attempts; history.go, recent.go, notifications.go and undelivered.go read the results.
+//
+// Incoming e-invoices: purchase.go claims connections and retains documents; incoming.go and bodies.go read them.
+//
+// Accounts: account.go, user.go, password.go, sessions.go, limit.go, connection.go, reset.go, logo.go and overview.go.
+//
+// Evidence: evidence.go retains responses in chains (chain.go) that are sealed (seal.go, submission_seal.go); the files verify*.go and
+// replay.go verify them, export*.go export them, anchor.go and evidence_record.go prove the age of a database, and seal_evidence.go
+// seals older databases. audit.go is the audit log of administrators.
+//
+// Keys: keys.go seals and opens values, keyrecords.go records which keys the database uses, reseal.go and bind.go seal values anew.
+//
+// wire.go turns rows into types of package api. retention.go and limit.go remove what is old or expired.
 package store
 
 import (
@@ -38,39 +78,37 @@ import (
 //go:embed schema/*.sql
 var schema embed.FS
 
-// The failures a caller tells apart. Anything else is internal.
+// The errors that callers distinguish. All others are internal.
 var (
-	// ErrNotFound says that there is no such row for this tenant; another tenant's row gives the same error.
+	// ErrNotFound says that the tenant has no such row; the row of another tenant gives the same error.
 	ErrNotFound = errors.New("not found")
-	// ErrUnavailable says that the database as a whole cannot serve now: lost connection, full disk, read-only.
+	// ErrUnavailable says that the database as a whole cannot be used now: lost connection, full disk, read-only.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrLeaseLost says that the work was claimed by somebody else since; nothing was written.
+	// ErrLeaseLost says that another worker has claimed the work in the meantime.
 	ErrLeaseLost = errors.New("lease lost")
 	// ErrExists says that a row with the same unique value exists.
 	ErrExists = errors.New("already exists")
 )
 
-// Options are what a store needs besides its address.
+// Options configure a store.
 type Options struct {
 	// Keys seals what must not be readable in the database. Nil opens a store that can only migrate.
 	Keys *secret.Keyring
-	// ReloadKeys reads the keys anew when a value stands under an unknown one; nil when they cannot change.
+	// ReloadKeys reads the keys again when a value is sealed with an unknown one; nil if they cannot change.
 	ReloadKeys func() (*secret.Keyring, error)
-	// Existing refuses to open a database without a schema, with [ErrNoSchema], instead of making it one.
+	// Existing makes [Open] return [ErrNoSchema] for a database without a schema instead of creating the schema.
 	Existing bool
-	// Now is the clock, taken as it is. When nil, that is the database's clock on PostgreSQL, which all replicas share, and
-	// Local on SQLite.
+	// Now is the clock. If nil, it is the clock of the database on PostgreSQL, which all replicas share, and Local on SQLite.
 	Now func() time.Time
-	// Local is the clock of this machine; time.Now when nil.
+	// Local is the clock of this machine; time.Now if nil.
 	Local func() time.Time
-	// Random is the source of identifiers, tokens and secrets; crypto/rand when nil.
+	// Random is the source of identifiers, tokens and secrets; crypto/rand if nil.
 	Random io.Reader
-	// Log receives what no caller can be told; slog.Default when nil.
+	// Log receives events that no caller gets as an error; slog.Default if nil.
 	Log *slog.Logger
-	// Quotas bound what one company may keep; the zero value does not.
+	// Quotas bound what one company may keep; the zero value sets no bounds.
 	Quotas Quotas
-	// Checkpoint is told of every point at which the end of the process would leave something half done; nil in
-	// production.
+	// Checkpoint is called at every point where a crash could leave work half done; nil in production.
 	Checkpoint Checkpoint
 }
 
@@ -83,17 +121,17 @@ type DB struct {
 	log      *slog.Logger
 	observer Checkpoint
 	quotas   Quotas
-	// migration is set by Open alone.
+	// migration is set by Open.
 	migration Migration
-	// unwritable is set while the last write failed because of the database as a whole.
+	// unwritable is set if the last write failed with ErrUnavailable.
 	unwritable atomic.Bool
 	notifier   *notifier
 	stop       context.CancelFunc
 	done       sync.WaitGroup
 }
 
-// Open opens the database at address, sqlite:PATH or postgres://…, brings its schema up to date, and makes sure that the keys
-// are those under which it is sealed: a [*KeyError] names one that is missing or another.
+// Open opens the database at address, sqlite:PATH or postgres://…, migrates its schema, and checks that the keys are those that
+// it is sealed with: a [*KeyError] names a key that is missing or different.
 func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	db, err := OpenUnmigrated(ctx, address, options)
 	if err != nil {
@@ -121,10 +159,10 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	return db, nil
 }
 
-// ErrNoSchema says that a database is none of this service's: it holds no schema.
+// ErrNoSchema says that a database does not have the schema of this service.
 var ErrNoSchema = errors.New("this database holds no quittance schema")
 
-// schemaVersion returns the number of the latest migration of the database, [ErrNoSchema] when it has had none.
+// schemaVersion returns the number of the latest migration of the database, or [ErrNoSchema].
 func (db *DB) schemaVersion(ctx context.Context) (version int64, err error) {
 	var tables int64
 	if err := db.reader.QueryRowContext(ctx, db.countSettingsTables).Scan(&tables); err != nil {
@@ -137,16 +175,16 @@ func (db *DB) schemaVersion(ctx context.Context) (version int64, err error) {
 	return version, db.classify(err)
 }
 
-// Migration says what [Open] has done to the schema of a database.
+// Migration says what [Open] did to the schema of a database.
 type Migration struct {
-	// Made tells that there was no schema before, Changed that the schema is not what it was.
+	// Made reports that Open created the schema, Changed that it changed the version of the schema.
 	Made, Changed bool
 }
 
-// Migration returns what opening the database has done to its schema.
+// Migration returns what [Open] did to the schema.
 func (db *DB) Migration() Migration { return db.migration }
 
-// OpenUnmigrated is [Open] without touching the schema.
+// OpenUnmigrated opens a database like [Open], but neither migrates its schema nor checks its keys.
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
 	var eng *engine
 	var err error
@@ -185,7 +223,7 @@ func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, 
 	return db, nil
 }
 
-// startClock chooses the clock: see [Options]. The clock of the database is kept until background ends.
+// startClock sets the clock; see [Options]. It reads the clock of the database periodically until background ends.
 func (db *DB) startClock(ctx, background context.Context, options Options) error {
 	local := options.Local
 	if local == nil {
@@ -207,14 +245,14 @@ func (db *DB) startClock(ctx, background context.Context, options Options) error
 	return nil
 }
 
-// Close waits for nothing but the store's own goroutines: the caller stops its workers first.
+// Close waits for the goroutines of the store and closes the database. The caller stops its workers first.
 func (db *DB) Close() error {
 	db.stop()
 	db.done.Wait()
 	return db.close()
 }
 
-// Migrate brings the schema up to date, and what is derived from other columns; it is a no-op when they are.
+// Migrate migrates the schema and fills columns that are derived from others. It does nothing if both are up to date.
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.migrate(ctx, schema); err != nil {
 		return err
@@ -237,8 +275,8 @@ func (db *DB) LockForServing() (release func() error, err error) { return db.loc
 // SingleServer reports whether only one process at a time can serve this database.
 func (db *DB) SingleServer() bool { return db.singleServer }
 
-// Ping asks the database for one row, for readiness. After a write that failed because of the database as a whole (a full
-// disk still reads well) it also tries to write one.
+// Ping checks whether the database can be read, for readiness. If the last write failed with [ErrUnavailable], Ping also tries
+// to write, because a database on a full disk can still be read.
 func (db *DB) Ping(ctx context.Context) error {
 	var one int64
 	if err := db.reader.QueryRowContext(ctx, "select count(*) from tenants where id is null").Scan(&one); err != nil {
@@ -254,8 +292,8 @@ func (db *DB) Ping(ctx context.Context) error {
 	})
 }
 
-// migrate runs the migrations in the directory schema of source with goose, but for those whose names end as those of the
-// other engine do.
+// migrate runs the migrations in the directory schema of source with goose, except those of the other engine, whose names end
+// with other.
 func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, source fs.FS, other string, options ...goose.ProviderOption) error {
 	files, err := fs.Sub(source, "schema")
 	if err != nil {
@@ -276,13 +314,13 @@ func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, source fs.F
 	return nil
 }
 
-// now is the clock at the resolution of the database, a microsecond.
+// now returns the time at the resolution of the database, a microsecond.
 func (db *DB) now() time.Time { return db.clock().UTC().Truncate(time.Microsecond) }
 
-// databaseClosed is the text of the error that database/sql has for use after Close, and does not export.
+// databaseClosed is the text of an error that database/sql returns after Close and does not export.
 const databaseClosed = "sql: database is closed"
 
-// fail gives a database error its class and keeps everything else as it is.
+// classify wraps an error of the database in the exported error that describes it, and returns other errors as they are.
 func (db *DB) classify(err error) error {
 	switch {
 	case err == nil:
@@ -297,7 +335,7 @@ func (db *DB) classify(err error) error {
 	return err
 }
 
-// micros and instant convert between a time and its column.
+// micros and instant convert between a time and its column, in microseconds since 1970.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }

@@ -1,21 +1,72 @@
 package store
 
-// What is not one tenant's, and why it may be so:
+// Everything that a [Tenant] does not scope, and why. All other operations on data are methods of *Tenant, or of a type that
+// contains the *Tenant it belongs to: [Delivery], [SubmissionLease] and [SyncClaim]. A test compares this list with the code.
 //
-//   - Accounts, users and their passwords: an administrator's, on the command line (account.go).
-//   - Tokens: looked up before it is known whose they are; the look-up makes the *Tenant (account.go).
-//   - Limits: counted before anybody is known (limit.go).
-//   - Provider connections: the account's, kept across a reset of its tenant (connection.go).
-//   - Lanes of due work: the workers', who get a *Tenant with every piece (queues.go).
-//   - How far reconciliation is behind: numbers for the operator (circuit.go).
-//   - Keys: which of them the database is sealed under, and sealing everything anew, are the installation's (keyrecords.go,
-//     reseal.go, bind.go).
-//   - Running servers: processes, not a tenant's (servers.go).
-//   - The lists of every account's submissions and deliveries, for an administrator (overview.go).
-//   - A submission that an administrator decides about: named alone, the look-up makes the *Tenant (resolve.go).
-//   - The environment the database is served in, and the reset of an account (reset.go).
-//   - That the database was restored from a backup: every open submission is due (restored.go).
-//   - The audit log: an account's entries, and those of what belongs to no account (audit.go).
-//   - The sweep of what has ended by itself (limit.go).
+// Opening and operating a database (store.go, backup.go, checkpoint.go, clock.go, id.go, notify.go, summary.go, tenant.go): the
+// database serves all tenants. [DB.Tenant] is how administration commands get a tenant.
 //
-// Everything else is a method of *Tenant.
+//   - [Open], [OpenUnmigrated], [DB.Close], [DB.Ping], [DB.LockForServing], [DB.Backup]
+//   - [DB.Migrate], [DB.Summarize] complete the rows of a database that an older version wrote
+//   - [DB.Subscribe] notifies workers of a kind of work, without saying whose
+//   - [DB.Tenant]
+//
+// Accounts, users and passwords (account.go, user.go, password.go): they belong to administrators, and to people before they
+// log in.
+//
+//   - [DB.CreateAccount], [DB.RenameAccount], [DB.SetProfile], [DB.SuspendAccount], [DB.ReactivateAccount], [DB.Account], [DB.Accounts]
+//   - [DB.AddUser], [DB.EnableUser], [DB.DisableUser], [DB.User], [DB.Users], [DB.UserByEmail]
+//   - [DB.ChangePassword], [DB.ResetPassword], [DB.Rehash]
+//
+// Tokens (account.go, sessions.go): a token is looked up before its owner is known, and the look-up creates the *Tenant.
+//
+//   - [DB.Authenticate], [DB.CreateToken], [DB.RevokeToken]
+//
+// Limits (limit.go): they are counted before anybody is authenticated.
+//
+//   - [DB.AcquireLimits], [DB.ReleaseLimits], [DB.LimitUsage]
+//
+// Provider connections (connection.go): they belong to accounts, and stay when an account gets a new tenant.
+//
+//   - [DB.AddConnection], [DB.ActivateConnection], [DB.DisableConnection], [DB.ApproveConnection], [DB.ReplaceCredential]
+//   - [DB.Connection], [DB.Connections], [DB.Credential]
+//
+// Queues of due work (queues.go, purchase.go): workers look for the work of all tenants, and get a *Tenant with every claim.
+//
+//   - [DB.DueDeliveryQueues], [DB.DueSubmissionQueues], [DB.DuePurchaseQueues], [DB.ReleaseOrphanedLeases]
+//   - [Queue.ClaimDeliveries], [Queue.ClaimSubmissions], [Queue.ClaimPurchases]
+//
+// Figures and lists for the operator and administrators (circuit.go, overview.go, resolve.go): they cover all accounts.
+//
+//   - [DB.ReconciliationLag], [DB.Backlogs], [DB.Contradicted]
+//   - [DB.AllSubmissions], [DB.AllDeliveries]
+//
+// Decisions of administrators about rows that they name by identifier alone (resolve.go, export.go): the look-up finds the
+// *Tenant.
+//
+//   - [DB.ResolveSubmission], [DB.ExportEvidence]
+//
+// The database as a whole (reset.go, restored.go, retention.go, limit.go): its environment, the reset of an account, a restore
+// from a backup, and the removal of what is old or expired.
+//
+//   - [DB.RecordEnvironment], [DB.ServedEnvironment], [DB.ResetTenant], [DB.MarkRestored]
+//   - [DB.ApplyRetention], [DB.DeleteExpired]
+//
+// Running servers (servers.go): they are processes.
+//
+//   - [DB.RegisterServer], [DB.UnregisterServer], [DB.Servers]
+//
+// Sealing keys (keys.go, keyrecords.go, reseal.go, bind.go): an installation has one set of keys for all tenants.
+//
+//   - [DB.CheckKeys], [DB.RefreshKeys], [DB.RecordKey], [DB.AddedKey], [DB.KeyRecorded], [DB.KeysInUse], [DB.RetireKey]
+//   - [DB.Reseal], [DB.BindSecrets]
+//
+// Evidence of the whole database (seal_evidence.go, verify.go, anchor.go, evidence_record.go): it is verified, sealed and
+// anchored for all tenants together. [Tenant.VerifyEvidence] is the version for one tenant.
+//
+//   - [DB.VerifyEvidence], [DB.SealEvidence], [DB.EvidenceKey]
+//   - [DB.Anchor], [DB.ReadAnchors], [DB.VerifyAnchor]
+//
+// The audit log (audit.go): it has the entries of each account, and those that belong to no account.
+//
+//   - [DB.Audit], [DB.RecordAudit]
