@@ -76,7 +76,7 @@ func TestFrozenTenant(t *testing.T) {
 		scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
 		must(t, err)
 		if len(scan.Queues) != 0 {
-			t.Errorf("%d lanes of a frozen tenant are delivered", len(scan.Queues))
+			t.Errorf("%d queues of a frozen tenant are delivered", len(scan.Queues))
 		}
 		kept, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
 		must(t, err)

@@ -45,7 +45,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 				wake, stop := f.Subscribe(store.WorkDeliveries)
 				defer stop()
 				deactivate(t, f, s)
-				woken(t, wake) // somebody has to go on
+				awaitNotification(t, wake) // somebody has to go on
 				left := pending()
 				if left < waiting-batch-1 || left > waiting-batch {
 					t.Errorf("%d of %d are pending after the deactivation, want all but a batch of %d", left, waiting, batch)
@@ -59,11 +59,11 @@ func TestLargeBacklogEnds(t *testing.T) {
 				}
 				f.Store.DB = f.Again(t) // another process, after the end of this one
 				for rounds := 0; ; rounds++ {
-					lane, due := f.deliveryLane(t, s.ID)
+					queue, due := f.deliveryQueue(t, s.ID)
 					if !due {
 						break
 					}
-					claimed, err := lane.ClaimDeliveries(ctx, 64, lease)
+					claimed, err := queue.ClaimDeliveries(ctx, 64, lease)
 					must(t, err)
 					now := pending()
 					if len(claimed) != 0 || left-now > batch || left-now < 1 || rounds > waiting/batch {

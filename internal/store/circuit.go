@@ -6,18 +6,25 @@ import (
 	"time"
 )
 
-// A connection is in trouble after openCircuitAfter calls in a row without a usable answer. Its submissions are then asked
-// about one at a time, minProbeInterval apart, doubling to maxProbeInterval, so that a provider that is down costs neither it nor us a
-// call for every open submission. Customers' submissions go on: the provider may be back, and their success ends it too.
-// Purchase documents do not count: a provider may well answer the one and not the other, and they wait on their own.
+// Each provider connection has a circuit breaker. It opens after openCircuitAfter calls in a row without a usable response.
+// While it is open, only one poll at a time goes through, the probe: the first after minProbeInterval, then after twice as
+// long each time, up to maxProbeInterval. So an outage with thousands of open submissions costs the provider and this
+// service one call per interval. Any usable response closes the circuit.
+//
+// New submissions of customers are not stopped, because the provider may be back; their success closes the circuit too.
+// Purchase syncs neither count nor wait: a provider may answer one kind of call and not the other, and a sync has a backoff
+// of its own.
+//
+// The state is in the row of the connection: failures, and retry_at (the time of the next probe), which is null while the
+// circuit is closed.
 const (
 	openCircuitAfter = 5
 	minProbeInterval = time.Second
 	maxProbeInterval = time.Minute
 )
 
-// updateCircuit counts what an answer says about its connection. failures is what stood there when the transaction began, so
-// that a good answer of a connection that is well writes nothing; s learns until when its connection is held.
+// updateCircuit updates the circuit breaker after a response. failures is the count when the transaction began, so that a
+// usable response of a healthy connection writes nothing. It sets s.heldUntil to the time of the next probe.
 func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
 	account, id := c.Tenant.account, c.Submission.Connection
 	if d.FailureReason == "" {
@@ -25,7 +32,7 @@ func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 			return nil
 		}
 		s.heldUntil = nil
-		tx.notify(WorkSubmissions) // everything due may be asked again
+		tx.notify(WorkSubmissions) // everything due may be polled again
 		return tx.ExecDeferred(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
 			where account_id = $1 and id = $2`, account, id)
 	}
@@ -37,8 +44,8 @@ func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 	}
 	failures++
 	now := tx.now()
-	// Only the first and the probes move the time of the next probe: a customer who goes on submitting to a provider
-	// that is down must not push it away for ever.
+	// Only the failure that opens the circuit and failed probes set the time of the next probe: a customer who keeps
+	// submitting to a provider that is down must not postpone it.
 	if failures >= openCircuitAfter && (!retry.Valid || c.isProbe) {
 		next := min(max(2*time.Duration(wait)*time.Microsecond, minProbeInterval), maxProbeInterval)
 		wait = next.Microseconds()
@@ -49,8 +56,7 @@ func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.FailureReason, retry, wait)
 }
 
-// acquireProbe takes the one call that a connection in trouble may make, until lease has passed; false when somebody else has
-// taken it.
+// acquireProbe leases the probe of an open circuit until the given time. It returns false when another worker has it.
 func (q Queue) acquireProbe(ctx context.Context, tx *tx, c *Connection, until time.Time) (bool, error) {
 	changed, err := tx.exec(ctx, `update connections set retry_at = $4 where account_id = $1 and id = $2 and retry_at = $3`,
 		q.account, q.id, micros(*c.RetryAt), micros(until))

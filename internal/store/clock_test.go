@@ -69,14 +69,14 @@ func TestOneClock(t *testing.T) {
 		db := []*store.DB{early, late}[n%2]
 		scan, err := db.DueSubmissionQueues(ctx, store.ScanCursor{})
 		must2(t, err)
-		for _, lane := range scan.Queues {
-			got, err := lane.ClaimSubmissions(ctx, 10, lease)
+		for _, queue := range scan.Queues {
+			got, err := queue.ClaimSubmissions(ctx, 10, lease)
 			must2(t, err)
 			claimed.Add(int64(len(got)))
 		}
 	})
 	if len(scan.Queues) != 1 || claimed.Load() != 1 {
-		t.Errorf("%d lanes; one due submission was claimed %d times", len(scan.Queues), claimed.Load())
+		t.Errorf("%d queues; one due submission was claimed %d times", len(scan.Queues), claimed.Load())
 	}
 
 	token := secret.New("a-token-of-the-late-replica")

@@ -63,13 +63,13 @@ func TestClaimOnce(t *testing.T) {
 		for n := range due / 3 {
 			record(t, f.submit(t, fmt.Sprintf("INV-%d", n)), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
 		}
-		lane, _ := f.deliveryLane(t, s.ID)
+		queue, _ := f.deliveryQueue(t, s.ID)
 		var mu sync.Mutex
 		claims := map[store.ID]int{}
 		race(20, func(int) {
 			// Beside others a claim may come away with nothing while there is more: the last look is after the race.
 			for range 4 {
-				claimed, err := lane.ClaimDeliveries(t.Context(), 3, lease)
+				claimed, err := queue.ClaimDeliveries(t.Context(), 3, lease)
 				must2(t, err)
 				mu.Lock()
 				for _, d := range claimed {
@@ -101,7 +101,7 @@ func TestDeliveryLease(t *testing.T) {
 		f.tell(t, 1)
 		first := f.claimDeliveries(t, s.ID, 10)
 		f.Clock.Advance(lease - time.Microsecond)
-		if _, due := f.deliveryLane(t, s.ID); due || len(first) != 1 {
+		if _, due := f.deliveryQueue(t, s.ID); due || len(first) != 1 {
 			t.Fatalf("%d claimed, and due again before the lease ends: %v", len(first), due)
 		}
 		f.Clock.Advance(time.Microsecond)
@@ -217,8 +217,8 @@ func TestEventBesideDeactivation(t *testing.T) {
 		if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null and attempts = 0`, s.ID); n != 2 {
 			t.Errorf("%d deliveries have ended, want 2", n)
 		}
-		if _, due := f.deliveryLane(t, s.ID); due {
-			t.Error("a lane is left")
+		if _, due := f.deliveryQueue(t, s.ID); due {
+			t.Error("a queue is left")
 		}
 	})
 }

@@ -290,49 +290,49 @@ func outcome(s store.Submission, outcome api.Outcome) store.Decision {
 	return store.Decision{Outcome: outcome, Reference: s.Reference, Sequence: s.Sequence, States: s.States}
 }
 
-func (f *fixture) deliveryLane(t *testing.T, subscription store.ID) (store.Queue, bool) {
+func (f *fixture) deliveryQueue(t *testing.T, subscription store.ID) (store.Queue, bool) {
 	t.Helper()
 	scan, err := f.DueDeliveryQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	return laneOf(scan.Queues, subscription)
+	return findQueue(scan.Queues, subscription)
 }
 
-func (f *fixture) submissionLane(t *testing.T, connection store.ID) (store.Queue, bool) {
+func (f *fixture) submissionQueue(t *testing.T, connection store.ID) (store.Queue, bool) {
 	t.Helper()
 	scan, err := f.DueSubmissionQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	return laneOf(scan.Queues, connection)
+	return findQueue(scan.Queues, connection)
 }
 
-func laneOf(lanes []store.Queue, key store.ID) (store.Queue, bool) {
-	for _, lane := range lanes {
-		if lane.Key() == key {
-			return lane, true
+func findQueue(queues []store.Queue, key store.ID) (store.Queue, bool) {
+	for _, queue := range queues {
+		if queue.Key() == key {
+			return queue, true
 		}
 	}
 	return store.Queue{}, false
 }
 
-// claimDeliveries claims what is due of a subscription; nothing when it has no lane.
+// claimDeliveries claims what is due of a subscription; nothing when it has no queue.
 func (f *fixture) claimDeliveries(t *testing.T, subscription store.ID, limit int) []store.Delivery {
 	t.Helper()
-	lane, due := f.deliveryLane(t, subscription)
+	queue, due := f.deliveryQueue(t, subscription)
 	if !due {
 		return nil
 	}
-	claimed, err := lane.ClaimDeliveries(t.Context(), limit, lease)
+	claimed, err := queue.ClaimDeliveries(t.Context(), limit, lease)
 	must(t, err)
 	return claimed
 }
 
-// claimSubmissions claims what is due of the fixture's connection; nothing when it has no lane.
+// claimSubmissions claims what is due of the fixture's connection; nothing when it has no queue.
 func (f *fixture) claimSubmissions(t *testing.T, limit int) []store.SubmissionLease {
 	t.Helper()
-	lane, due := f.submissionLane(t, f.connection.ID)
+	queue, due := f.submissionQueue(t, f.connection.ID)
 	if !due {
 		return nil
 	}
-	claimed, err := lane.ClaimSubmissions(t.Context(), limit, lease)
+	claimed, err := queue.ClaimSubmissions(t.Context(), limit, lease)
 	must(t, err)
 	return claimed
 }

@@ -42,11 +42,11 @@ func (f *fixture) claimPurchases(t *testing.T, c company) (store.SyncClaim, bool
 	t.Helper()
 	scan, err := f.DuePurchaseQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
-	lane, due := laneOf(scan.Queues, c.connection.ID)
+	queue, due := findQueue(scan.Queues, c.connection.ID)
 	if !due {
 		return store.SyncClaim{}, false
 	}
-	claims, err := lane.ClaimPurchases(t.Context(), lease)
+	claims, err := queue.ClaimPurchases(t.Context(), lease)
 	must(t, err)
 	if len(claims) == 0 {
 		return store.SyncClaim{}, false
@@ -317,10 +317,10 @@ func TestClaimSyncOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		scan, err := f.DuePurchaseQueues(t.Context(), store.ScanCursor{})
 		must(t, err)
-		lane, _ := laneOf(scan.Queues, f.connection.ID)
+		queue, _ := findQueue(scan.Queues, f.connection.ID)
 		var claimed atomic.Int32
 		race(16, func(int) {
-			claims, err := lane.ClaimPurchases(t.Context(), lease)
+			claims, err := queue.ClaimPurchases(t.Context(), lease)
 			must2(t, err)
 			claimed.Add(int32(len(claims)))
 		})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Work is a kind of work that a commit can cause.
+// Work is a kind of work that a commit can make due.
 type Work string
 
 // The kinds of work.
@@ -17,12 +17,13 @@ const (
 	WorkPurchases   Work = "purchases"
 )
 
-// notifyGap is the least time between two notifications of a kind to other replicas: PostgreSQL serialises the
-// commits that notify, so they are sent apart from the work's own commit and gathered.
+// notifyGap is the shortest time between two notifications to other replicas. PostgreSQL serializes commits that notify, so
+// notifications are sent in transactions of their own, and several are combined into one.
 const notifyGap = 5 * time.Millisecond
 
-// wakes tells workers that there may be work. A wake can be lost (a replica restarts, a connection breaks), so
-// workers also look on their own from time to time: a wake makes them fast, never right.
+// notifier tells workers, in this process and in other replicas, that a commit has made work due. A notification can be
+// lost (a replica restarts, a connection breaks), so workers also poll: notifications make them fast, polling makes them
+// correct.
 type notifier struct {
 	send        func(ctx context.Context, kind string) error
 	mu          sync.Mutex
@@ -34,7 +35,7 @@ func newNotifier(send func(context.Context, string) error) *notifier {
 	return &notifier{send: send, subscribers: map[Work]map[chan struct{}]struct{}{}, outbox: make(chan Work, 64)}
 }
 
-// Wakes returns a channel that receives after commits that caused work of kind, and a function that ends it.
+// Subscribe returns a channel that receives after commits that made work of kind due, and a function that ends the subscription.
 func (db *DB) Subscribe(kind Work) (<-chan struct{}, func()) {
 	signal := make(chan struct{}, 1)
 	n := db.notifier
@@ -51,7 +52,7 @@ func (db *DB) Subscribe(kind Work) (<-chan struct{}, func()) {
 	}
 }
 
-// wake tells the workers of this process, and has those of the others told.
+// notify notifies the workers of this process at once, and those of other replicas soon.
 func (n *notifier) notify(kind Work) {
 	n.notifyLocal(kind)
 	if n.send == nil {
@@ -59,7 +60,7 @@ func (n *notifier) notify(kind Work) {
 	}
 	select {
 	case n.outbox <- kind:
-	default: // as many are waiting to be sent already
+	default: // the outbox is full of notifications that say the same
 	}
 }
 
@@ -69,12 +70,12 @@ func (n *notifier) notifyLocal(kind Work) {
 	for signal := range n.subscribers[kind] {
 		select {
 		case signal <- struct{}{}:
-		default: // it has not looked since the last one
+		default: // it has not received the last one yet
 		}
 	}
 }
 
-// forward sends wakes to the other replicas, gathered.
+// runSender sends notifications to other replicas until ctx ends.
 func (n *notifier) runSender(ctx context.Context, log *slog.Logger) {
 	if n.send == nil {
 		return
@@ -96,8 +97,8 @@ func (n *notifier) runSender(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// flush notifies of what is pending and of what waits behind it. It does so after the end of ctx too: a command that
-// commits and exits at once has caused work all the same.
+// flush sends pending notifications and those in the outbox. It does so after the end of ctx too, because a command may
+// commit and exit at once.
 func (n *notifier) flush(ctx context.Context, pending map[Work]bool, log *slog.Logger) {
 	for waiting := true; waiting; {
 		select {
@@ -111,19 +112,19 @@ func (n *notifier) flush(ctx context.Context, pending map[Work]bool, log *slog.L
 	defer cancel()
 	for kind := range pending {
 		if err := n.send(ctx, string(kind)); err != nil {
-			log.WarnContext(ctx, "cannot wake other replicas", "kind", kind, "error", err)
+			log.WarnContext(ctx, "cannot notify other replicas", "kind", kind, "error", err)
 		}
 	}
 }
 
-// receive passes on the wakes of other replicas until ctx ends, connecting again after a lost connection.
+// runListener passes on the notifications of other replicas until ctx ends. It reconnects after a lost connection.
 func (n *notifier) runListener(ctx context.Context, listen func(context.Context, func(string)) error, log *slog.Logger) {
 	for {
 		err := listen(ctx, func(kind string) { n.notifyLocal(Work(kind)) })
 		if ctx.Err() != nil {
 			return
 		}
-		log.WarnContext(ctx, "not hearing other replicas, looking from time to time instead", "error", err)
+		log.WarnContext(ctx, "LISTEN failed, falling back to polling", "error", err)
 		select {
 		case <-ctx.Done():
 			return

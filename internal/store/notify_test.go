@@ -10,37 +10,38 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-func woken(t *testing.T, wake <-chan struct{}) {
+func awaitNotification(t *testing.T, notified <-chan struct{}) {
 	t.Helper()
 	select {
-	case <-wake:
+	case <-notified:
 	case <-short(t).Done():
-		t.Fatal("nobody was woken")
+		t.Fatal("no notification arrived")
 	}
 }
 
-// asleep wants that nobody was woken. Where there are replicas, that cannot be seen: the database sends every wake back
-// to all of them in its own time, also to the one it came from.
-func (f *fixture) asleep(t *testing.T, wake <-chan struct{}) {
+// wantNoNotification fails the test if a notification has arrived. It checks nothing where there can be replicas, because the
+// database sends every notification to all of them, its sender included, with a delay.
+func (f *fixture) wantNoNotification(t *testing.T, notified <-chan struct{}) {
 	t.Helper()
 	if !f.SingleServer() {
 		return
 	}
 	select {
-	case <-wake:
-		t.Fatal("woken without work")
+	case <-notified:
+		t.Fatal("a notification without work")
 	default:
 	}
 }
 
-// TestWakes: a commit that causes work wakes who waits for that kind; what does not commit, or causes none, wakes nobody.
-func TestWakes(t *testing.T) {
+// TestNotifications: a commit that makes work due notifies the subscribers of that kind of work. Transactions that roll back, or
+// make no work due, notify nobody.
+func TestNotifications(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
 		deliveries, end := f.Subscribe(store.WorkDeliveries)
 		defer end()
 		record(t, call, allFour("accepted", false), api.EventSubmissionUpdated)
-		f.asleep(t, deliveries) // nobody has subscribed
+		f.wantNoNotification(t, deliveries) // there is no webhook subscription
 		f.subscribe(t, api.EventStatusChanged)
 		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
 			d := told(s, now, allFour("accepted", true), api.EventStatusChanged)
@@ -48,21 +49,21 @@ func TestWakes(t *testing.T) {
 			return d, nil
 		})
 		must(t, err)
-		woken(t, deliveries)
-		f.asleep(t, deliveries)
+		awaitNotification(t, deliveries)
+		f.wantNoNotification(t, deliveries)
 
 		failing := errors.New("failing")
 		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) { return store.Decision{}, failing })
 		wantErr(t, err, failing)
-		f.asleep(t, deliveries)
+		f.wantNoNotification(t, deliveries)
 
 		submissions, endSubmissions := f.Subscribe(store.WorkSubmissions)
 		purchases, endPurchases := f.Subscribe(store.WorkPurchases)
 		defer endPurchases()
 		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
 		must(t, err)
-		woken(t, submissions)
-		woken(t, purchases)
+		awaitNotification(t, submissions)
+		awaitNotification(t, purchases)
 		endSubmissions()
 		select {
 		case <-submissions: // it came before the end
@@ -70,38 +71,38 @@ func TestWakes(t *testing.T) {
 		}
 		_, err = f.ActivateConnection(t.Context(), f.connection.ID)
 		must(t, err)
-		woken(t, purchases)
+		awaitNotification(t, purchases)
 		select {
 		case <-submissions:
-			t.Error("woken after the end")
+			t.Error("a notification arrived after the end of the subscription")
 		default:
 		}
 	})
 }
 
-// TestWakesReplicas: on PostgreSQL a commit wakes the workers of other replicas too, once they listen.
-func TestWakesReplicas(t *testing.T) {
+// TestNotificationsToReplicas: on PostgreSQL a commit also notifies other replicas, once they listen.
+func TestNotificationsToReplicas(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		if f.SingleServer() {
 			return // a database that one process serves has no replicas
 		}
 		replica := f.Again(t)
-		wake, end := replica.Subscribe(store.WorkPurchases)
+		notified, end := replica.Subscribe(store.WorkPurchases)
 		defer end()
 		for range 100 { // the replica begins to listen in its own time
 			_, err := f.ActivateConnection(t.Context(), f.connection.ID)
 			must(t, err)
 			select {
-			case <-wake:
+			case <-notified:
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
 		}
-		t.Error("the replica was not woken")
+		t.Error("the replica was not notified")
 	})
 }
 
-// TestEngineNames holds the harness to the engines there are.
+// TestEngineNames checks what the store reports about each engine.
 func TestEngineNames(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		if want := map[string]bool{storetest.SQLite: true, storetest.Postgres: false}; f.SingleServer() != want[f.Engine()] || (f.Path != "") != f.SingleServer() {

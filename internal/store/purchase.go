@@ -16,11 +16,11 @@ func revisionBinding(tenant, incoming ID, revision int64, column string) secret.
 	return secret.Binding{Tenant: tenant[:], Table: "revisions", Column: column, Row: row}
 }
 
-// maxSyncsPerScan bounds a look for purchase syncs.
+// maxSyncsPerScan bounds a step for purchase syncs.
 const maxSyncsPerScan = 256
 
-// DuePurchaseQueues looks for the connections whose purchase documents are due to be asked for. Every active connection has a
-// row, most of them due later, so this look goes by time.
+// DuePurchaseQueues makes one step of a scan for connections whose purchase sync is due. Every active connection has a row,
+// and most are due later, so this scan goes in the order of time.
 func (db *DB) DuePurchaseQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
 	return db.scanQueues(ctx, func(row scanner) (queueRow, error) {
 		r := queueRow{Queue: Queue{db: db}}
@@ -46,7 +46,7 @@ type SyncClaim struct {
 	lease int64
 }
 
-// ClaimPurchases leases the sync of a lane's connection until lease has passed; none when it is not due.
+// ClaimPurchases leases the purchase sync of a connection for the duration lease; it returns none when the sync is not due.
 func (q Queue) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncClaim, error) {
 	if q.db == nil {
 		return nil, ErrNoTenant

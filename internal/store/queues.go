@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Lane is a row of due work that waits in one line: the deliveries of one subscription, or the submissions of one
-// connection. Workers take turns over lanes, so that one company's long line keeps nobody else waiting.
+// Queue is the due work of one destination or one provider connection: the deliveries of a subscription, the submissions of
+// a connection, or its purchase sync. Workers take turns over queues, so that the backlog of one company does not delay others.
 type Queue struct {
 	tenant  *Tenant
 	account ID
@@ -19,10 +19,10 @@ type Queue struct {
 	db      *DB
 }
 
-// Key identifies the lane within its kind of work.
+// Key identifies the queue within its kind of work.
 func (q Queue) Key() ID { return q.id }
 
-// Owner identifies the company whose work it is, for what all its lanes together may take.
+// Company identifies the company that the work belongs to, for limits that all its queues share.
 func (q Queue) Company() ID {
 	if q.tenant != nil {
 		return q.tenant.id
@@ -30,35 +30,36 @@ func (q Queue) Company() ID {
 	return q.account
 }
 
-// Place is where a look for due work begins. The zero value is the beginning.
+// ScanCursor says where a step of a scan begins. The zero value is the beginning.
 type ScanCursor struct {
-	dueAt   int64 // microseconds, where the order is that of time
+	dueAt   int64 // microseconds; 0 where the scan is not ordered by time
 	company ID
 }
 
-// IsZero tells whether p is the beginning.
+// IsZero reports whether c is the beginning.
 func (c ScanCursor) IsZero() bool { return c == ScanCursor{} }
 
-// Look is what one look for due work found. It goes over a bounded stretch of the work, so that its cost does not
-// depend on how much there is.
+// DueScan is the result of one step of a scan for due work. A step covers a bounded number of companies or syncs, so its
+// cost does not depend on the amount of work.
 type DueScan struct {
-	// Lanes have work due now, longest waiting first.
+	// Queues are those with work due now, the longest waiting first.
 	Queues []Queue
-	// Next is when the next other work of this stretch will be due; zero when there is none.
+	// NextDue is when the next work that this step has seen becomes due; the zero time when there is none.
 	NextDue time.Time
-	// Rest is where the next look goes on; zero when there is nothing behind this one.
+	// Next is where the next step begins; the zero cursor when this step was the last.
 	Next ScanCursor
 }
 
-// maxCompaniesPerScan bounds a look for deliveries or submissions: some milliseconds when every one of them has work.
+// maxCompaniesPerScan bounds a step for deliveries or submissions. A step takes some milliseconds when all of them have work.
 const maxCompaniesPerScan = 256
 
-// DueDeliveryQueues looks for the subscriptions with deliveries due.
+// DueDeliveryQueues makes one step of a scan for subscriptions with due deliveries. A deactivated subscription is due while
+// it has pending deliveries, so that they are ended.
 //
-// It jumps from company to company and from lane to lane of the index deliveries_due, which holds pending deliveries
-// alone, and takes the first entry of each lane. The lane of a deactivated subscription is due as long as it has any. So neither a million deliveries that wait behind a destination cost
-// anything, nor a hundred thousand subscriptions that have nothing to do. "group by" and "distinct" read every entry on both
-// engines; a join of the lanes with their tenants made PostgreSQL read all tenants.
+// The statement jumps from company to company and from queue to queue in the index deliveries_due, which holds pending
+// deliveries only, and reads the first entry of each queue. So the cost does not grow with a million deliveries that wait for one
+// destination, nor with a hundred thousand idle subscriptions. "group by" and "distinct" would read every entry on both
+// engines, and a join of the queues with their tenants made PostgreSQL read all tenants.
 func (db *DB) DueDeliveryQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
 	return db.scanQueues(ctx, func(row scanner) (queueRow, error) {
 		r := queueRow{Queue: Queue{tenant: &Tenant{db: db}, db: db}}
@@ -70,23 +71,23 @@ func (db *DB) DueDeliveryQueues(ctx context.Context, from ScanCursor) (DueScan, 
 			union all
 			select (select d.tenant_id from deliveries d where d.due_at is not null and d.tenant_id > company.id order by d.tenant_id limit 1), n + 1
 				from company where company.id is not null and n < $2
-		), lane(tenant_id, id) as (
+		), queue(tenant_id, id) as (
 			select company.id, (select d.subscription_id from deliveries d where d.due_at is not null and d.tenant_id = company.id
 				order by d.subscription_id limit 1) from company where company.id is not null
 			union all
-			select tenant_id, (select d.subscription_id from deliveries d where d.due_at is not null and d.tenant_id = lane.tenant_id and d.subscription_id > lane.id
-				order by d.subscription_id limit 1) from lane where lane.id is not null
+			select tenant_id, (select d.subscription_id from deliveries d where d.due_at is not null and d.tenant_id = queue.tenant_id and d.subscription_id > queue.id
+				order by d.subscription_id limit 1) from queue where queue.id is not null
 		)
-		select lane.tenant_id, (select t.account_id from tenants t where t.id = lane.tenant_id), lane.id,
-			case when (select t.frozen_at from tenants t where t.id = lane.tenant_id) is not null then null
-				when (select s.active from subscriptions s where s.tenant_id = lane.tenant_id and s.id = lane.id) = 0 then 0
+		select queue.tenant_id, (select t.account_id from tenants t where t.id = queue.tenant_id), queue.id,
+			case when (select t.frozen_at from tenants t where t.id = queue.tenant_id) is not null then null
+				when (select s.active from subscriptions s where s.tenant_id = queue.tenant_id and s.id = queue.id) = 0 then 0
 				else (select d.due_at from deliveries d
-					where d.due_at is not null and d.tenant_id = lane.tenant_id and d.subscription_id = lane.id order by d.due_at limit 1) end
-			from lane where lane.id is not null`, from.company[:], maxCompaniesPerScan)
+					where d.due_at is not null and d.tenant_id = queue.tenant_id and d.subscription_id = queue.id order by d.due_at limit 1) end
+			from queue where queue.id is not null`, from.company[:], maxCompaniesPerScan)
 }
 
-// DueSubmissionQueues looks for the connections with submissions due to be asked about, in the manner of
-// [DB.DueDeliveryQueues]. A connection in trouble is due when it may be tried again.
+// DueSubmissionQueues makes one step of a scan for connections with submissions that are due to be polled, in the same way
+// as [DB.DueDeliveryQueues]. A connection whose circuit breaker is open is due when its next probe is.
 func (db *DB) DueSubmissionQueues(ctx context.Context, from ScanCursor) (DueScan, error) {
 	return db.scanQueues(ctx, func(row scanner) (queueRow, error) {
 		r := queueRow{Queue: Queue{db: db}}
@@ -98,44 +99,44 @@ func (db *DB) DueSubmissionQueues(ctx context.Context, from ScanCursor) (DueScan
 			union all
 			select (select s.account_id from submissions s where s.due_at is not null and s.account_id > company.id order by s.account_id limit 1), n + 1
 				from company where company.id is not null and n < $2
-		), lane(account_id, id) as (
+		), queue(account_id, id) as (
 			select company.id, (select s.connection_id from submissions s where s.due_at is not null and s.account_id = company.id
 				order by s.connection_id limit 1) from company where company.id is not null
 			union all
-			select account_id, (select s.connection_id from submissions s where s.due_at is not null and s.account_id = lane.account_id and s.connection_id > lane.id
-				order by s.connection_id limit 1) from lane where lane.id is not null
+			select account_id, (select s.connection_id from submissions s where s.due_at is not null and s.account_id = queue.account_id and s.connection_id > queue.id
+				order by s.connection_id limit 1) from queue where queue.id is not null
 		), first(account_id, id, due) as materialized (
-			select account_id, id, (select s.due_at from submissions s where s.due_at is not null and s.account_id = lane.account_id and s.connection_id = lane.id
-				order by s.due_at limit 1) from lane where id is not null
+			select account_id, id, (select s.due_at from submissions s where s.due_at is not null and s.account_id = queue.account_id and s.connection_id = queue.id
+				order by s.due_at limit 1) from queue where id is not null
 		)
 		select first.account_id, first.id, (select case when c.retry_at > first.due then c.retry_at else first.due end
 			from connections c where c.account_id = first.account_id and c.id = first.id) from first`, from.company[:], maxCompaniesPerScan)
 }
 
-// queueRow is a lane with work, where it stands in the order of a look, and when its first piece is due; null when it is
-// not to be done.
+// queueRow is a queue that a scan has read: its position in the order of the scan, and when its first task is due, null when
+// the work must not be done.
 type queueRow struct {
 	Queue
 	cursor ScanCursor
 	due    sql.Null[int64]
 }
 
-// look reads a stretch of lanes in their order; one with as many different places as most is not the last.
-func (db *DB) scanQueues(ctx context.Context, scan func(scanner) (queueRow, error), most int, query string, args ...any) (DueScan, error) {
+// scanQueues reads one step of a scan. A step with as many different cursors as limit is not the last.
+func (db *DB) scanQueues(ctx context.Context, scan func(scanner) (queueRow, error), limit int, query string, args ...any) (DueScan, error) {
 	rows, err := collect(ctx, db.reader, scan, query, args...)
 	if err != nil {
 		return DueScan{}, db.classify(err)
 	}
 	var found DueScan
-	places, last := map[ScanCursor]bool{}, ScanCursor{}
+	cursors, last := map[ScanCursor]bool{}, ScanCursor{}
 	for _, row := range rows {
-		places[row.cursor] = true
+		cursors[row.cursor] = true
 		if last.Before(row.cursor) {
 			last = row.cursor
 		}
 	}
 	now := micros(db.now())
-	if len(places) >= most && last.dueAt <= now {
+	if len(cursors) >= limit && last.dueAt <= now {
 		found.Next = last
 	}
 	rows = slices.DeleteFunc(rows, func(row queueRow) bool { return !row.due.Valid })
@@ -150,16 +151,16 @@ func (db *DB) scanQueues(ctx context.Context, scan func(scanner) (queueRow, erro
 	return found, nil
 }
 
-// Before tells whether p comes before q on the way.
-func (p ScanCursor) Before(q ScanCursor) bool {
-	return p.dueAt < q.dueAt || p.dueAt == q.dueAt && bytes.Compare(p.company[:], q.company[:]) < 0
+// Before reports whether a scan reaches c before d.
+func (c ScanCursor) Before(d ScanCursor) bool {
+	return c.dueAt < d.dueAt || c.dueAt == d.dueAt && bytes.Compare(c.company[:], d.company[:]) < 0
 }
 
-// errProbeTaken says that somebody else makes the one call that a connection in trouble may make: nothing is claimed.
-var errProbeTaken = errors.New("the connection is being tried")
+// errProbeTaken rolls a claim back because another worker has taken the probe of an open circuit.
+var errProbeTaken = errors.New("another worker probes the connection")
 
-// ClaimSubmissions leases up to limit due submissions of a lane until lease has passed, and one when the connection is in
-// trouble.
+// ClaimSubmissions leases up to limit due submissions of a connection for the duration lease. While the circuit breaker of
+// the connection is open, it leases one at most, as the probe.
 func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Duration) ([]SubmissionLease, error) {
 	if q.db == nil {
 		return nil, ErrNoTenant
@@ -190,12 +191,12 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 			return err
 		}
 		if probe {
-			// Submissions are locked before connections, as everywhere.
-			mine, err := q.acquireProbe(ctx, tx, &connection, now.Add(lease))
+			// The lock order is submissions before connections, as in all transactions.
+			acquired, err := q.acquireProbe(ctx, tx, &connection, now.Add(lease))
 			if err != nil {
 				return err
 			}
-			if !mine {
+			if !acquired {
 				return errProbeTaken
 			}
 		}
@@ -205,19 +206,19 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 	case errors.Is(err, errProbeTaken):
 		return nil, nil
 	case err != nil:
-		return nil, err // what they are about may have been undone with the claim
+		return nil, err // the claims may have been rolled back
 	}
 	return calls, nil
 }
 
-// Abandoned makes all work due at once whose lease was cut off by the end of the process: submissions, deliveries and
-// purchase syncs. It is for the start of a process that serves the database alone; elsewhere the lease decides. What
-// waits for its own time goes on waiting, except for a purchase sync, of which a question too many does no harm. The attempt of a
-// delivery that was cut off counts when the delivery is claimed next.
+// ReleaseOrphanedLeases releases the leases that an ended process has left on submissions, deliveries and purchase syncs, so
+// that their work is due at once. Call it only at the start of a process that serves the database alone; with several
+// processes, leases have to expire. Work without a lease stays due at its own time, except for purchase syncs, for which
+// an additional request does no harm. The interrupted attempt of a delivery counts when that delivery is claimed next.
 func (db *DB) ReleaseOrphanedLeases(ctx context.Context) error {
 	return db.write(ctx, "free abandoned work", func(ctx context.Context, t *tx) error {
 		now := micros(t.now())
-		// A claim moves due_at and leaves next_check_at; only the first call, whose lease is both, has its own outcome.
+		// A claim changes due_at but not next_check_at. Only the first call changes both; its outcome identifies it.
 		if _, err := t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1
 			where due_at is not null and (outcome = 'in_progress' or due_at <> next_check_at)`, now); err != nil {
 			return err

@@ -9,19 +9,19 @@ import (
 	"quittance/internal/store"
 )
 
-// keys returns the keys of lanes, without what belongs to others than these.
-func keys(lanes []store.Queue, of ...store.ID) (out []store.ID) {
-	for _, lane := range lanes {
-		if slices.Contains(of, lane.Key()) {
-			out = append(out, lane.Key())
+// keys returns those of the given keys whose queues are in the list, in its order.
+func keys(queues []store.Queue, of ...store.ID) (out []store.ID) {
+	for _, queue := range queues {
+		if slices.Contains(of, queue.Key()) {
+			out = append(out, queue.Key())
 		}
 	}
 	return out
 }
 
-// TestDeliveryLanes: a lane is a subscription with due deliveries, the longest waiting first; next is when another will
-// be due.
-func TestDeliveryLanes(t *testing.T) {
+// TestDueDeliveryQueues: a scan returns the subscriptions with due deliveries, the longest waiting first, and when the next
+// one becomes due.
+func TestDueDeliveryQueues(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		var s [3]store.ID
@@ -35,9 +35,9 @@ func TestDeliveryLanes(t *testing.T) {
 			must(t, d.RecordAttempt(ctx, attempt(f, 503), store.DeliveryUpdate{State: store.DeliveryPending, DueAt: begun.Add(wait)}))
 		}
 		for _, want := range []struct {
-			at    time.Duration
-			lanes []store.ID
-			next  time.Duration
+			at     time.Duration
+			queues []store.ID
+			next   time.Duration
 		}{
 			{0, nil, 10 * time.Second},
 			{10 * time.Second, []store.ID{s[1]}, 20 * time.Second},
@@ -46,8 +46,8 @@ func TestDeliveryLanes(t *testing.T) {
 			f.Clock.Advance(begun.Add(want.at).Sub(f.Clock.Now()))
 			scan, err := f.DueDeliveryQueues(ctx, store.ScanCursor{})
 			must(t, err)
-			if got := keys(scan.Queues, s[:]...); !slices.Equal(got, want.lanes) || !scan.NextDue.Equal(begun.Add(want.next)) {
-				t.Errorf("after %v: lanes %v and next %v, want %v and %v", want.at, got, scan.NextDue.Sub(begun), want.lanes, want.next)
+			if got := keys(scan.Queues, s[:]...); !slices.Equal(got, want.queues) || !scan.NextDue.Equal(begun.Add(want.next)) {
+				t.Errorf("after %v: queues %v and next %v, want %v and %v", want.at, got, scan.NextDue.Sub(begun), want.queues, want.next)
 			}
 		}
 		f.Clock.Advance(11 * 365 * 24 * time.Hour) // by then the decoy's delivery is due too
@@ -60,14 +60,14 @@ func TestDeliveryLanes(t *testing.T) {
 		scan, err = f.DueDeliveryQueues(ctx, store.ScanCursor{})
 		must(t, err)
 		if len(scan.Queues) != 4 {
-			t.Errorf("%d lanes after a suspension, want 4", len(scan.Queues))
+			t.Errorf("%d queues after a suspension, want 4", len(scan.Queues))
 		}
 	})
 }
 
-// TestSubmissionLanes: a lane is a connection with submissions to ask about, in the same manner. A disabled connection
-// and a suspended account are still reconciled.
-func TestSubmissionLanes(t *testing.T) {
+// TestDueSubmissionQueues: a scan returns the connections with due submissions in the same way. A disabled connection and a
+// suspended account are still reconciled.
+func TestDueSubmissionQueues(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		first := f.submit(t, "INV-1")
@@ -84,13 +84,13 @@ func TestSubmissionLanes(t *testing.T) {
 		scan, err := f.DueSubmissionQueues(ctx, store.ScanCursor{})
 		must(t, err)
 		if len(scan.Queues) != 0 || !scan.NextDue.Equal(*first.Submission.DueAt) {
-			t.Errorf("%d lanes while the calls are under way, next %v", len(scan.Queues), scan.NextDue)
+			t.Errorf("%d queues while the calls are under way, next %v", len(scan.Queues), scan.NextDue)
 		}
 		f.Clock.Advance(lease)
 		scan, err = f.DueSubmissionQueues(ctx, store.ScanCursor{})
 		must(t, err)
 		if got := keys(scan.Queues, f.connection.ID, added.ID); !slices.Equal(got, []store.ID{f.connection.ID, added.ID}) {
-			t.Fatalf("lanes %v", got)
+			t.Fatalf("queues %v", got)
 		}
 		claimed, err := scan.Queues[1].ClaimSubmissions(ctx, 10, lease)
 		must(t, err)
@@ -108,13 +108,13 @@ func TestSubmissionLanes(t *testing.T) {
 		if calls, err := scan.Queues[1].ClaimSubmissions(ctx, 10, lease); err != nil || len(calls) != 0 {
 			t.Errorf("%d are claimed before they are due, error %v", len(calls), err)
 		}
-		// The lane of deliveries has no submissions, nor the other way round.
+		// The queue of deliveries has no submissions, nor the other way round.
 		_, err = scan.Queues[0].ClaimDeliveries(ctx, 1, lease)
 		wantErr(t, err, store.ErrNoTenant)
 	})
 }
 
-// TestClaimSubmissionOnce: of many who claim a connection's submissions at once each gets others.
+// TestClaimSubmissionOnce: workers that claim the submissions of a connection at the same time get different ones.
 func TestClaimSubmissionOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const due = 20
@@ -122,11 +122,11 @@ func TestClaimSubmissionOnce(t *testing.T) {
 			f.submit(t, "INV-"+string(rune('A'+n)))
 		}
 		f.Clock.Advance(lease)
-		lane, _ := f.submissionLane(t, f.connection.ID)
+		queue, _ := f.submissionQueue(t, f.connection.ID)
 		claims := make(chan store.ID, 10*due)
 		race(10, func(int) {
 			for range 5 {
-				calls, err := lane.ClaimSubmissions(t.Context(), 2, lease)
+				calls, err := queue.ClaimSubmissions(t.Context(), 2, lease)
 				must2(t, err)
 				for _, call := range calls {
 					claims <- call.Submission.ID
@@ -150,8 +150,8 @@ func TestClaimSubmissionOnce(t *testing.T) {
 	})
 }
 
-// TestReleaseOrphanedLeases: after the end of the one process that serves a database, the calls, questions and attempts that were cut
-// off are due at once, under new leases, and only those.
+// TestReleaseOrphanedLeases: submissions whose calls were interrupted by the end of the process are due at once and have new
+// leases; others stay as they are.
 func TestReleaseOrphanedLeases(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		asked, known := f.submit(t, "INV-0"), f.submit(t, "INV-1")
@@ -177,7 +177,8 @@ func TestReleaseOrphanedLeases(t *testing.T) {
 	})
 }
 
-// TestReleaseOrphanedDeliveryLeases: the same of attempts; one that waits for its own time, or was settled, stays as it is.
+// TestReleaseOrphanedDeliveryLeases: the same holds for deliveries. One that waits for its next attempt, or has ended, stays
+// as it is.
 func TestReleaseOrphanedDeliveryLeases(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		cut, waiting, done := f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated), f.subscribe(t, api.EventSubmissionUpdated)
@@ -196,7 +197,8 @@ func TestReleaseOrphanedDeliveryLeases(t *testing.T) {
 	})
 }
 
-// TestReleaseOrphanedLeasesKeepsFrozenWork: what a reset has frozen stays so, a call that was under way then included.
+// TestReleaseOrphanedLeasesKeepsFrozenWork: work that a reset has frozen does not become due, even if its call was
+// interrupted.
 func TestReleaseOrphanedLeasesKeepsFrozenWork(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
@@ -207,10 +209,10 @@ func TestReleaseOrphanedLeasesKeepsFrozenWork(t *testing.T) {
 		must(t, err)
 		must(t, f.ReleaseOrphanedLeases(t.Context()))
 		f.Clock.Advance(48 * time.Hour)
-		if _, due := f.submissionLane(t, f.connection.ID); due {
+		if _, due := f.submissionQueue(t, f.connection.ID); due {
 			t.Error("a submission of the old tenant is due")
 		}
-		if _, due := f.deliveryLane(t, s.ID); due {
+		if _, due := f.deliveryQueue(t, s.ID); due {
 			t.Error("a delivery of the old tenant is due")
 		}
 	})

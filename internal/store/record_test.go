@@ -295,7 +295,7 @@ func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 			}
 		}
 		for n, step := range []func(store.Submission, time.Time) store.Decision{
-			well, trouble("timeout", 0), trouble("timeout", 0), trouble("timeout", 0), trouble("timeout", 0), trouble("timeout", time.Hour), trouble("timeout", 0), well,
+			usableResponse, unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", time.Hour), unusableResponse("timeout", 0), usableResponse,
 			func(s store.Submission, now time.Time) store.Decision { return told(s, now, allFour("cleared", true)) },
 			func(s store.Submission, _ time.Time) store.Decision { return outcome(s, s.Outcome) },
 		} {

@@ -28,10 +28,10 @@ func TestReset(t *testing.T) {
 		_, err = f.Authenticate(t.Context(), digest)
 		wantErr(t, err, store.ErrNotFound)
 		f.Clock.Advance(48 * time.Hour)
-		if _, due := f.deliveryLane(t, s.ID); due {
+		if _, due := f.deliveryQueue(t, s.ID); due {
 			t.Error("a delivery of the old tenant is due")
 		}
-		if _, due := f.submissionLane(t, f.connection.ID); due {
+		if _, due := f.submissionQueue(t, f.connection.ID); due {
 			t.Error("a submission of the old tenant is due")
 		}
 		// What was on its way is still recorded, and starts nothing.
@@ -39,7 +39,7 @@ func TestReset(t *testing.T) {
 		if after := record(t, call, allFour("accepted", false), api.EventStatusChanged); after.DueAt != nil || after.Evidence != 1 {
 			t.Errorf("a late answer left %+v", after)
 		}
-		if _, due := f.deliveryLane(t, s.ID); due {
+		if _, due := f.deliveryQueue(t, s.ID); due {
 			t.Error("a late answer made a delivery due")
 		}
 		if _, err := f.tenant.CreateInvoice(t.Context(), draft("INV-LATE")); err == nil {
@@ -105,11 +105,11 @@ func TestKeyRotation(t *testing.T) {
 		}
 		scan, err := fresh.DueDeliveryQueues(t.Context(), store.ScanCursor{})
 		must(t, err)
-		lane, due := laneOf(scan.Queues, s.ID)
+		queue, due := findQueue(scan.Queues, s.ID)
 		if !due {
 			t.Fatal("no delivery is due")
 		}
-		claimed, err := lane.ClaimDeliveries(t.Context(), 1, lease)
+		claimed, err := queue.ClaimDeliveries(t.Context(), 1, lease)
 		if err != nil || claimed[0].Secret.Reveal() != signingSecret {
 			t.Errorf("the signing secret does not open: %v", err)
 		}

@@ -98,7 +98,7 @@ func TestRetentionPlans(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		s := storetest.Open(t, engine)
-		crowd(t, s, 50, 3, 20_000, 50)
+		fillStore(t, s, 50, 3, 20_000, 50)
 		raw := openRaw(t, s)
 		_, err := raw.ExecContext(t.Context(), `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
 			select tenant_id, id, 1, created_at, 0, 200, '', id from deliveries`)

@@ -14,10 +14,10 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// crowd fills a store, past itself, which would take long: companies with so many subscriptions each, one delivery due now
-// for each of them, and one company more with so many waiting deliveries and submissions. idle companies have
-// subscriptions and nothing to do.
-func crowd(t testing.TB, s *storetest.Store, companies, subscriptions, waiting, idle int) {
+// fillStore writes rows directly, because the store would take long: companies with the given number of subscriptions and one
+// delivery due now for each subscription, one more company with waiting deliveries and submissions, and idle companies with
+// subscriptions and no work.
+func fillStore(t testing.TB, s *storetest.Store, companies, subscriptions, waiting, idle int) {
 	t.Helper()
 	raw := openRaw(t, s) // the store's own connections end a statement that takes long
 	random := "randomblob(16)"
@@ -69,13 +69,13 @@ func crowd(t testing.TB, s *storetest.Store, companies, subscriptions, waiting, 
 	}
 }
 
-// TestLookPlans: the looks for deliveries and submissions jump through the indexes of what is due, entry by entry. No row of
-// a table and no other index is read for them, so that what waits behind a destination costs nothing.
-func TestLookPlans(t *testing.T) {
+// TestScanPlans: the scans for deliveries and submissions jump through the indexes of due work, entry by entry. They read no
+// table rows and no other index, so their cost does not grow with the work that waits for one destination.
+func TestScanPlans(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		s := storetest.Open(t, engine)
-		crowd(t, s, 50, 3, 20_000, 50)
+		fillStore(t, s, 50, 3, 20_000, 50)
 		raw := openRaw(t, s)
 		if engine == storetest.Postgres {
 			_, err := raw.ExecContext(t.Context(), "vacuum analyze")
@@ -85,20 +85,20 @@ func TestLookPlans(t *testing.T) {
 		if engine == storetest.Postgres {
 			explain = "explain "
 		}
-		looked := 0
+		checked := 0
 		for _, statement := range statementsOf(t) {
 			table := map[string]string{"DueDeliveryQueues": "deliveries", "DueSubmissionQueues": "submissions"}[statement.function]
 			if table == "" {
 				continue
 			}
-			looked++
+			checked++
 			plan := planOf(t, raw, engine, explain+statement.text, make([]byte, 16), 256)
 			if faults := readsMore(plan, engine, table); len(faults) > 0 {
-				t.Errorf("%s: %s reads more than the index of what is due: %q in\n%s", engine, statement.function, faults, strings.Join(plan, "\n"))
+				t.Errorf("%s: %s reads more than the index of due work: %q in\n%s", engine, statement.function, faults, strings.Join(plan, "\n"))
 			}
 		}
-		if looked != 2 {
-			t.Errorf("%d looks were found, want 2", looked)
+		if checked != 2 {
+			t.Errorf("%d scan statements were found, want 2", checked)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func planOf(t *testing.T, raw *sql.DB, engine, explain string, args ...any) (pla
 	return plan
 }
 
-// readsMore returns the lines of a plan that read a table otherwise than by jumping through its index of what is due.
+// readsMore returns the lines of a plan that read a table in any way but by jumping through its index of due work.
 func readsMore(plan []string, engine, table string) (faults []string) {
 	uses := 0
 	for _, line := range plan {
@@ -149,45 +149,45 @@ func readsMore(plan []string, engine, table string) (faults []string) {
 	return faults
 }
 
-// TestLooksInStretches: a look goes over so many companies and says where the next one goes on; together they find every lane
-// once, on the way to the next time of each.
-func TestLooksInStretches(t *testing.T) {
+// TestScanSteps: a step of a scan covers a bounded number of companies and returns the cursor of the next step. Together the
+// steps return every queue once.
+func TestScanSteps(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		s := storetest.Open(t, engine)
 		const companies, each = 600, 2
-		crowd(t, s, companies, each, 7, 300)
-		found, looks := map[store.ID]int{}, 0
-		for from := (store.ScanCursor{}); looks == 0 || !from.IsZero(); looks++ {
+		fillStore(t, s, companies, each, 7, 300)
+		found, steps := map[store.ID]int{}, 0
+		for from := (store.ScanCursor{}); steps == 0 || !from.IsZero(); steps++ {
 			scan, err := s.DueDeliveryQueues(t.Context(), from)
 			must(t, err)
 			if !scan.NextDue.IsZero() || len(scan.Queues) > 2*256+1 {
-				t.Errorf("%s: %d lanes in one look, the next at %s", engine, len(scan.Queues), scan.NextDue)
+				t.Errorf("%s: %d queues in one step, the next at %s", engine, len(scan.Queues), scan.NextDue)
 			}
-			for _, lane := range scan.Queues {
-				found[lane.Key()]++
+			for _, queue := range scan.Queues {
+				found[queue.Key()]++
 			}
 			from = scan.Next
 		}
-		if looks != 3 || len(found) != companies*each+1 {
-			t.Errorf("%s: %d lanes were found in %d looks, want %d in 3", engine, len(found), looks, companies*each+1)
+		if steps != 3 || len(found) != companies*each+1 {
+			t.Errorf("%s: %d queues were found in %d steps, want %d in 3", engine, len(found), steps, companies*each+1)
 		}
-		for lane, times := range found {
+		for queue, times := range found {
 			if times != 1 {
-				t.Errorf("%s: lane %s was found %d times", engine, lane, times)
+				t.Errorf("%s: queue %s was found %d times", engine, queue, times)
 			}
 		}
 	}
 }
 
-// BenchmarkLook looks for due deliveries: a few destinations behind one of which very many wait, many companies without
-// anything to do, and as many companies with something as one look goes over.
-func BenchmarkLook(b *testing.B) {
+// BenchmarkScan scans for due deliveries: with a few destinations, one of which has very many waiting deliveries, with many
+// idle companies, and with as many busy companies as one step covers.
+func BenchmarkScan(b *testing.B) {
 	for _, engine := range storetest.Engines() {
 		for _, size := range []struct{ companies, waiting, idle int }{{10, 10_000, 0}, {10, 1_000_000, 0}, {10, 0, 100_000}, {300, 0, 0}} {
 			b.Run(fmt.Sprintf("%s/companies=%d/waiting=%d/idle=%d", engine, size.companies, size.waiting, size.idle), func(b *testing.B) {
 				s := storetest.Open(b, engine)
-				crowd(b, s, size.companies, 1, size.waiting, size.idle)
+				fillStore(b, s, size.companies, 1, size.waiting, size.idle)
 				if engine == storetest.Postgres {
 					_, err := openRaw(b, s).ExecContext(b.Context(), "vacuum analyze")
 					must(b, err)
@@ -195,7 +195,7 @@ func BenchmarkLook(b *testing.B) {
 				for b.Loop() {
 					scan, err := s.DueDeliveryQueues(b.Context(), store.ScanCursor{})
 					if err != nil || len(scan.Queues) < min(size.companies, 256) {
-						b.Fatalf("%d lanes: %v", len(scan.Queues), err)
+						b.Fatalf("%d queues: %v", len(scan.Queues), err)
 					}
 				}
 			})
@@ -203,13 +203,13 @@ func BenchmarkLook(b *testing.B) {
 	}
 }
 
-// TestPurchaseLooks: syncs are looked for in the order of time, a stretch after the other, up to what is not due yet.
-func TestPurchaseLooks(t *testing.T) {
+// TestPurchaseScan: a scan for purchase syncs goes in the order of time, step by step, up to the first that is not due.
+func TestPurchaseScan(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		s := storetest.Open(t, engine)
 		raw := openRaw(t, s)
-		crowd(t, s, 0, 1, 0, 700)
+		fillStore(t, s, 0, 1, 0, 700)
 		now := s.Clock.Now()
 		for _, fill := range []string{
 			`insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
@@ -221,18 +221,18 @@ func TestPurchaseLooks(t *testing.T) {
 			_, err := raw.ExecContext(t.Context(), fill)
 			must(t, err)
 		}
-		found, looks := map[store.ID]bool{}, 0
+		found, steps := map[store.ID]bool{}, 0
 		var next time.Time
-		for from := (store.ScanCursor{}); looks == 0 || !from.IsZero(); looks++ {
+		for from := (store.ScanCursor{}); steps == 0 || !from.IsZero(); steps++ {
 			scan, err := s.DuePurchaseQueues(t.Context(), from)
 			must(t, err)
-			for _, lane := range scan.Queues {
-				found[lane.Key()] = true
+			for _, queue := range scan.Queues {
+				found[queue.Key()] = true
 			}
 			from, next = scan.Next, scan.NextDue
 		}
-		if want := now.Add(2 * time.Microsecond); looks != 2 || len(found) != 401 || !next.Equal(want) {
-			t.Errorf("%s: %d syncs were found in %d looks, the next at %s, want 401 in 2 and %s", engine, len(found), looks, next, want)
+		if want := now.Add(2 * time.Microsecond); steps != 2 || len(found) != 401 || !next.Equal(want) {
+			t.Errorf("%s: %d syncs were found in %d steps, the next at %s, want 401 in 2 and %s", engine, len(found), steps, next, want)
 		}
 	}
 }

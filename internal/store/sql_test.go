@@ -15,8 +15,8 @@ import (
 // unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
 var unscoped = map[string]string{
 	"AllSubmissions":         "an administrator's list, of every account",
-	"ClaimSubmissions":       "a lane is a connection's: what is due on it is the work of every tenant, and each row comes back with its own",
-	"DueSubmissionQueues":    "a lane is a connection's: it finds work of every tenant, and opens no row",
+	"ClaimSubmissions":       "a queue is a connection's: what is due on it is the work of every tenant, and each row comes back with its own",
+	"DueSubmissionQueues":    "a queue is a connection's: it finds work of every tenant, and opens no row",
 	"ReleaseOrphanedLeases":  "at the start of the one process: every call that was cut off is due",
 	"sealedSubscriptions":    "keys are the installation's: every sealed value, each written back to its own row",
 	"withheldRevision":       "keys are the installation's: every sealed value, each written back beside its own row",

@@ -117,7 +117,7 @@ func (t *Tenant) Subscription(ctx context.Context, id ID) (Subscription, error) 
 const endBatch = 500
 
 // deactivate ends a subscription for good. It and its deliveries stay; those still pending end as failed, except that
-// an attempt under way is recorded as it ends. The first [endBatch] of them end here. The subscription's lane is due at once as long
+// an attempt under way is recorded as it ends. The first [endBatch] of them end here. The subscription's queue is due at once as long
 // as there are others, and each claim ends a batch of them; until then they are read as what they are going to be.
 func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) error {
 	now := micros(tx.now())

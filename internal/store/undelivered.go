@@ -6,8 +6,8 @@ import (
 	"quittance/api"
 )
 
-// newestUndelivered is the table of the $2 newest deliveries of a company that ended without having arrived; they have an index
-// of their own.
+// newestUndelivered is the derived table of the $2 newest deliveries of a company that failed or were blocked. They have an
+// index of their own.
 const newestUndelivered = ` from (select id, state from deliveries where tenant_id = $1 and state in ('failed', 'blocked') order by id desc limit $2) newest`
 
 // UndeliveredDeliveries returns the page of the given number (from 1) with perPage entries (from 1) of the newest [DeliveryDepth]

@@ -9,9 +9,9 @@ import (
 	"quittance/internal/store"
 )
 
-// TestLostDeliveries: what failed or was blocked comes newest first, whatever its subscription, narrowed by state, counted
-// by state, in pages; what arrived or is on its way is not among it, and what is delivered again leaves it.
-func TestLostDeliveries(t *testing.T) {
+// TestUndeliveredDeliveries: failed and blocked deliveries of all subscriptions are listed newest first, in pages, filtered and
+// counted by state. Pending and delivered ones are not listed, and redelivery removes one from the list.
+func TestUndeliveredDeliveries(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		read := func(state api.DeliveryState, number, perPage int) (string, store.NewestDeliveries) {
@@ -61,8 +61,8 @@ func TestLostDeliveries(t *testing.T) {
 	})
 }
 
-// TestEvidenceBodies: bodies come for the answers that are asked for, but for those that are withheld, cut off or long,
-// and for those of another company.
+// TestEvidenceBodies: the requested bodies are returned, except for those that are withheld, truncated or long, and those of
+// another company.
 func TestEvidenceBodies(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -96,8 +96,8 @@ func TestEvidenceBodies(t *testing.T) {
 	})
 }
 
-// TestSearchCreditNotes: credit notes are found by what stands in them and in the invoice they credit, and by whether they
-// still count; another company's are not.
+// TestSearchCreditNotes: credit notes are found by their text, by the text of the invoice that they credit, and by whether
+// they are void. Those of another company are never found.
 func TestSearchCreditNotes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
