@@ -3,16 +3,42 @@
 //
 // Its invariants:
 //
-//   - Nothing is dropped. The cursor moves only in the transaction that retains the last of its page's documents; what
-//     cannot be read or fetched is retained as unreadable, with the provider's metadata as it came.
-//   - One bad document does not stop the rest. The others of its page are retained at once; the page is asked for again
-//     while there is hope for it, and after five turns it is given up as unreadable.
-//   - Documents are fetched outside of any transaction, a few at a time, and a claim is renewed before every step, so
-//     that it outlives the calls of the step.
-//   - What the provider says is text of a stranger: a value without the form of its field is shown as null, and none
-//     becomes an error of the database.
+//   - Nothing is dropped. The cursor moves only in the transaction that retains the last documents of its page. A document that
+//     cannot be read or fetched is retained as unreadable, with the provider's metadata as received.
+//   - Documents are fetched outside any transaction, a few at a time. The claim is renewed before every step, so that it outlives
+//     the calls of the step.
+//   - The provider's values are untrusted text. A value that does not have the form of its field is shown as null, and no value
+//     can cause a database error.
 //
-// Start reading at [Service.Sync], then turn in turn.go; read.go says what is made of an entry.
+// A sync run reads page after page from the cursor. These are its rules; the constants are here and in run.go.
+//
+//	Situation                             What happens                              Reason
+//
+//	The provider has no more pages.       The next run is after Interval.           Invoices should arrive soon.
+//	There is no usable page.              The next run is after a backoff:          The provider is failing, not a
+//	                                      Interval, then twice as long each time,   document.
+//	                                      up to 15 min (maxBackoff). Nothing is
+//	                                      given up.
+//	The response has Retry-After.         The next run is no earlier.               The provider limits its own load.
+//	A page is too large.                  It is requested again at once, with an    Its entries may be large.
+//	                                      eighth of the entries.
+//	A document cannot be fetched.         The others are retained. The page is      The document may be available later,
+//	                                      requested again after the backoff.        and must not delay the others.
+//	Its bytes are not those announced.    They are retained, and the page is        They may be an error page or an
+//	                                      requested again as above.                 earlier revision.
+//	Five runs in a row (maxFailures)      The missing documents are retained as     One bad document must not stop all
+//	retain nothing new of a page.         unreadable. The cursor moves.             later ones.
+//	No document of a page can be          The same, after 100 runs                  The provider is failing, not a
+//	fetched.                              (maxOutageFailures): about a day.         document.
+//	A document is refused for good: 4xx,  It is retained as unreadable at once.     Asking again is useless.
+//	but not 401, 403, 408, 409, 425 or
+//	429.
+//	All documents fetched together are    The rest of the page waits for the next   Further calls would be refused, too.
+//	rate limited.                         run.
+//	200 pages (maxPagesPerRun) were       The run ends. The next one continues      A provider must not occupy a worker
+//	read, or the cursors form a loop.     from the cursor.                          forever.
+//
+// Start reading at [Service.Sync], then syncRun in run.go. read.go says how an entry is read.
 package purchase
 
 import (
@@ -24,21 +50,21 @@ import (
 	"quittance/internal/store"
 )
 
-// Config is what a service is made from. All durations are positive.
+// Config configures a [Service]. All durations are positive.
 type Config struct {
 	// Environment is local, sandbox or production.
 	Environment string
-	// Release is what this binary says it is. In production a connection is asked only with an approval that covers it.
+	// Release is the release of this binary. In production a connection is used only with an approval that covers it.
 	Release string
 	// Adapter opens the adapter of a connection.
 	Adapter func(store.Connection) (provider.Adapter, error)
-	// CallTimeout is the longest a provider call may take, its answer included.
+	// CallTimeout limits a provider call, including reading the response.
 	CallTimeout time.Duration
-	// Interval is the time from the end of a complete turn to the next, 1 min by default.
+	// Interval is the time from the end of a complete run to the next, 1 min by default.
 	Interval time.Duration
-	// Log receives a wide line for every provider call.
+	// Log receives one line for every provider call.
 	Log *slog.Logger
-	// Observe is told of every provider call, for metrics.
+	// Observe is called after every provider call, for metrics.
 	Observe func(call, kind string, duration time.Duration)
 }
 
@@ -52,36 +78,36 @@ type Service struct {
 func New(db *store.DB, config Config) *Service { return &Service{db: db, Config: config} }
 
 const (
-	// maxWait is the longest wait after trouble, unless the provider asks for more.
-	maxWait = 15 * time.Minute
-	// leaseAir is how much longer than its calls a step is leased: time to retain what they brought.
-	leaseAir = 30 * time.Second
+	// maxBackoff is the longest wait after a failure, unless the provider asks for a longer one.
+	maxBackoff = 15 * time.Minute
+	// leaseMargin is added to the time-outs of the calls of a step: it is the time to retain their results.
+	leaseMargin = 30 * time.Second
 )
 
-// lease is how long a step may take: a page and the first documents of it, which are a call each.
-func (s *Service) lease() time.Duration { return 2*s.CallTimeout + leaseAir }
+// leaseTime is how long a step may take: the call for a page, and the parallel calls for its first documents.
+func (s *Service) leaseTime() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
-// Sync takes one turn at a claimed connection: page by page until the provider has no more, or until there is trouble.
-// The claim is handed back with the time of the next turn. An error is the store's: then the turn is due again when the
-// claim's lease ends, and goes on from what was committed.
+// Sync makes one run at a claimed connection: it reads page after page until the provider has no more, or until a failure. It
+// releases the claim with the time of the next run. The error is the store's. After an error, the connection is due again when
+// the lease ends, and the next run continues from what was committed.
 func (s *Service) Sync(ctx context.Context, claim store.SyncClaim) error {
-	t := &turn{Service: s, claim: claim, limit: pageLimit, seen: map[string]bool{claim.Cursor: true}}
+	r := &syncRun{Service: s, claim: claim, pageSize: maxPageSize, seenCursors: map[string]bool{claim.Cursor: true}}
 	if !claim.Connection.Allowed(s.Environment, s.Release) {
-		return t.pause(ctx) // it may be approved at any time
+		return r.endEarly(ctx) // it may be approved at any time
 	}
 	adapter, err := s.Adapter(claim.Connection)
 	if err != nil {
 		s.Log.ErrorContext(ctx, "provider connection unusable", "connection", claim.Connection.ID, "error", err)
-		return t.trouble(ctx, 0)
+		return r.endWithoutPage(ctx, 0)
 	}
-	t.adapter = adapter
-	return t.run(ctx)
+	r.adapter = adapter
+	return r.readPages(ctx)
 }
 
-// observe takes note of a call.
-func (s *Service) observe(ctx context.Context, claim *store.SyncClaim, call string, answer provider.Response) {
-	s.Observe(call, answer.Kind.String(), answer.Duration)
+// logCall logs and observes a provider call.
+func (s *Service) logCall(ctx context.Context, claim *store.SyncClaim, call string, response provider.Response) {
+	s.Observe(call, response.Kind.String(), response.Duration)
 	s.Log.InfoContext(ctx, "provider call", "call", call, "tenant", claim.Tenant.Key(), "connection", claim.Connection.ID,
-		"kind", answer.Kind.String(), "status", answer.HTTPStatus, "class", string(answer.ErrorClass), "bytes", answer.Size,
-		"duration_ms", answer.Duration.Milliseconds())
+		"kind", response.Kind.String(), "status", response.HTTPStatus, "class", string(response.ErrorClass), "bytes", response.Size,
+		"duration_ms", response.Duration.Milliseconds())
 }

@@ -13,7 +13,8 @@ import (
 	"quittance/internal/store"
 )
 
-// The longest values that are shown, in characters; those of an invoice's creation payload (contract, section 4).
+// The longest values that are shown, in characters. They are the same as in the payload that creates an invoice (contract,
+// section 4).
 const (
 	maxCode      = 64
 	maxName      = 256
@@ -22,61 +23,61 @@ const (
 
 func digest(text []byte) [32]byte { return sha256.Sum256(text) }
 
-// read makes of an entry what is shown of it. What has not the form of its field is null; the entry as it came is
-// retained with it.
-func read(entry *provider.Purchase) store.NewIncoming {
+// newIncoming returns what is shown of an entry. A value that does not have the form of its field is null. The entry is retained
+// as received.
+func newIncoming(entry *provider.Purchase) store.NewIncoming {
 	doc := store.NewIncoming{
-		ProviderDocumentID: identifier(entry),
-		DocumentType:       text(entry.DocumentType, maxCode),
-		InvoiceNumber:      text(entry.InvoiceNumber, maxCode),
-		SupplierName:       text(entry.SupplierName, maxName),
-		SupplierNetworkID:  text(entry.SupplierNetworkID, maxCode),
-		IssueDate:          date(entry.IssueDate),
-		DueDate:            date(entry.DueDate),
-		Currency:           currency(entry.Currency),
-		TotalAmount:        amount(entry.TotalAmount),
-		ReceivedAt:         instant(entry.ReceivedAt),
-		ClaimedSHA256:      claim(entry.SHA256),
+		ProviderDocumentID: documentID(entry),
+		DocumentType:       validText(entry.DocumentType, maxCode),
+		InvoiceNumber:      validText(entry.InvoiceNumber, maxCode),
+		SupplierName:       validText(entry.SupplierName, maxName),
+		SupplierNetworkID:  validText(entry.SupplierNetworkID, maxCode),
+		IssueDate:          validDate(entry.IssueDate),
+		DueDate:            validDate(entry.DueDate),
+		Currency:           validCurrency(entry.Currency),
+		TotalAmount:        validAmount(entry.TotalAmount),
+		ReceivedAt:         validTime(entry.ReceivedAt),
+		ClaimedSHA256:      validDigest(entry.SHA256),
 		Metadata:           entry.Raw,
 		Withheld:           entry.Echoed,
 	}
-	if claimed := text(entry.MediaType, maxMediaType); claimed != nil {
+	if claimed := validText(entry.MediaType, maxMediaType); claimed != nil {
 		doc.MediaType = *claimed
 	}
 	if entry.Unreadable || entry.DocumentType != "" && doc.DocumentType == nil {
-		return unreadable(doc)
+		return markUnreadable(doc)
 	}
 	return doc
 }
 
-// unreadable marks a document that could not be read or fetched.
-func unreadable(doc store.NewIncoming) store.NewIncoming {
+// markUnreadable marks a document that could not be read or fetched.
+func markUnreadable(doc store.NewIncoming) store.NewIncoming {
 	doc.DocumentType = new(api.DocumentUnreadable)
 	return doc
 }
 
-// withDocument adds the bytes that were fetched, or of what is too large their digest.
-func withDocument(doc store.NewIncoming, answer provider.Response) store.NewIncoming {
-	if answer.MediaType != "" {
-		doc.MediaType = answer.MediaType
+// withDocument adds the fetched bytes, or the digest of a document that is too large.
+func withDocument(doc store.NewIncoming, response provider.Response) store.NewIncoming {
+	if response.MediaType != "" {
+		doc.MediaType = response.MediaType
 	}
-	if answer.Echoed {
-		doc.Withheld, doc.MediaType = true, "" // the header may be what holds our credential
+	if response.Echoed {
+		doc.Withheld, doc.MediaType = true, "" // the header may contain our credential
 	}
-	if !answer.Truncated {
-		doc.Body, doc.Retained = answer.Body, true
+	if !response.Truncated {
+		doc.Body, doc.Retained = response.Body, true
 		return doc
 	}
-	if sum, err := hex.DecodeString(answer.SHA256); err == nil && len(sum) == sha256.Size {
-		doc.SHA256, doc.Size = new([32]byte(sum)), new(answer.Size)
+	if sum, err := hex.DecodeString(response.SHA256); err == nil && len(sum) == sha256.Size {
+		doc.SHA256, doc.Size = new([32]byte(sum)), new(response.Size)
 	}
 	return doc
 }
 
-// identifier is what a document goes by: the provider's identifier, or a digest of it when it is no usable text. An
-// entry without one goes by its own digest.
-func identifier(entry *provider.Purchase) string {
-	if usable := text(entry.ID, maxName); usable != nil {
+// documentID returns the provider's identifier of a document, or a digest of it if it is not a usable text. For an entry without
+// an identifier it returns a digest of the entry.
+func documentID(entry *provider.Purchase) string {
+	if usable := validText(entry.ID, maxName); usable != nil {
 		return *usable
 	}
 	source := []byte(entry.ID)
@@ -87,31 +88,32 @@ func identifier(entry *provider.Purchase) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// text returns a text of 1 to limit characters without control characters; nil for any other.
-func text(value string, limit int) *string {
+// validText returns a text of 1 to limit characters without control characters, and nil for any other text.
+func validText(value string, limit int) *string {
 	if value == "" || !utf8.ValidString(value) || utf8.RuneCountInString(value) > limit || strings.ContainsFunc(value, unicode.IsControl) {
 		return nil
 	}
 	return &value
 }
 
-// date returns a real date in the form YYYY-MM-DD.
-func date(value string) *string {
+// validDate returns an existing date in the form YYYY-MM-DD, and nil for any other text.
+func validDate(value string) *string {
 	if _, err := time.Parse(time.DateOnly, value); err != nil {
 		return nil
 	}
 	return &value
 }
 
-// currency returns three capital letters.
-func currency(value string) *string {
+// validCurrency returns three capital letters, and nil for any other text.
+func validCurrency(value string) *string {
 	if len(value) != 3 || strings.Trim(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return nil
 	}
 	return &value
 }
 
-func amount(value string) *api.Decimal {
+// validAmount returns a decimal, and nil for any other text.
+func validAmount(value string) *api.Decimal {
 	parsed, err := api.ParseDecimal(value)
 	if err != nil {
 		return nil
@@ -119,8 +121,8 @@ func amount(value string) *api.Decimal {
 	return &parsed
 }
 
-// instant returns an RFC 3339 time at the resolution of the database.
-func instant(value string) *time.Time {
+// validTime returns an RFC 3339 time at the resolution of the database, and nil for any other text.
+func validTime(value string) *time.Time {
 	parsed, err := time.Parse(time.RFC3339, value)
 	if err != nil {
 		return nil
@@ -128,8 +130,8 @@ func instant(value string) *time.Time {
 	return new(parsed.UTC().Truncate(time.Microsecond))
 }
 
-// claim returns the digest that an entry claims, in lower case.
-func claim(value string) *string {
+// validDigest returns a SHA-256 digest in lower case, and nil for any other text.
+func validDigest(value string) *string {
 	if raw, err := hex.DecodeString(value); err != nil || len(raw) != sha256.Size {
 		return nil
 	}

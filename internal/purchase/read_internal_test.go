@@ -16,7 +16,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("id", "invoice", "N-1", "Söhne", "1", "2026-03-01", "2026-03-31", "AED", "10.00", strings.Repeat("ab", 32), "application/xml", "2026-03-01T00:00:00Z", []byte("{}"), false)
 	f.Add("\x00", "\xff", strings.Repeat("x", 300), "\u0085", "\n", "2026-02-30", "0000-00-00", "aed", "1e99", "zz", "\x7f", "now", []byte{}, true)
 	f.Fuzz(func(t *testing.T, id, kind, number, supplier, network, issued, due, money, total, sum, media, received string, raw []byte, broken bool) {
-		doc := read(&provider.Purchase{ID: id, DocumentType: kind, InvoiceNumber: number, SupplierName: supplier, SupplierNetworkID: network, IssueDate: issued,
+		doc := newIncoming(&provider.Purchase{ID: id, DocumentType: kind, InvoiceNumber: number, SupplierName: supplier, SupplierNetworkID: network, IssueDate: issued,
 			DueDate: due, Currency: money, TotalAmount: total, SHA256: sum, MediaType: media, ReceivedAt: received, Raw: raw, Unreadable: broken})
 		for limit, values := range map[int][]*string{
 			maxCode:      {doc.DocumentType, doc.InvoiceNumber, doc.SupplierNetworkID, doc.ClaimedSHA256},

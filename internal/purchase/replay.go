@@ -5,9 +5,9 @@ import (
 	"quittance/internal/store"
 )
 
-// Reread returns what is shown of the retained metadata of a purchase document, by the same rules as when it came: the
-// second half of [store.Replay].
+// Reread returns what is shown of the retained metadata of a purchase document, by the rules that applied when it was received. It
+// is the function behind [store.Replay].Purchase.
 func Reread(metadata []byte) (store.NewIncoming, error) {
 	entry := provider.ReadPurchase(metadata)
-	return read(&entry), nil
+	return newIncoming(&entry), nil
 }

@@ -8,14 +8,14 @@ import (
 	"quittance/internal/store"
 )
 
-// Work is the sync of due connections, a lane each.
+// Work returns the sync of due connections as a source of tasks, with one queue for each connection.
 func (s *Service) Work() queue.Source[store.SyncClaim] {
 	return queue.Source[store.SyncClaim]{
 		Name: "purchase sync",
 		Kind: store.WorkPurchases,
 		Scan: s.db.DuePurchaseQueues,
-		Claim: func(ctx context.Context, lane store.Queue, _ int) ([]store.SyncClaim, error) {
-			return lane.ClaimPurchases(ctx, s.lease())
+		Claim: func(ctx context.Context, due store.Queue, _ int) ([]store.SyncClaim, error) {
+			return due.ClaimPurchases(ctx, s.leaseTime())
 		},
 		Do: func(ctx context.Context, claim store.SyncClaim) queue.Result {
 			began := s.db.Now()
@@ -26,7 +26,7 @@ func (s *Service) Work() queue.Source[store.SyncClaim] {
 			case err != nil:
 				s.Log.ErrorContext(ctx, "purchase sync", "connection", claim.Connection.ID, "error", err)
 			}
-			// A lane is a single sync of several calls: whether it was quick is all that its pace depends on.
+			// The task is a sync of several calls. Only its latency says whether the queue is slow.
 			return queue.Result{Latency: s.db.Now().Sub(began), Responded: true}
 		},
 	}

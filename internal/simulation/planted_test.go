@@ -149,18 +149,18 @@ func bugs() []bug {
 			return nil, ErrUnsafeDestination
 		}
 		targets`},
-		{name: "cursor moves before the documents are retained", file: "purchase/turn.go",
-			old: `	t.seen[page.NextCursor] = true
-	return more, t.commit(ctx, docs, step)`,
-			new: `	t.seen[page.NextCursor] = true
+		{name: "cursor moves before the documents are retained", file: "purchase/run.go",
+			old: `	r.seenCursors[page.NextCursor] = true
+	return more, r.commit(ctx, docs, step)`,
+			new: `	r.seenCursors[page.NextCursor] = true
 	if PLANTED {
 		early := step
-		early.Hold, early.After = true, t.lease()
-		if err := t.commit(ctx, nil, early); err != nil {
+		early.Hold, early.After = true, r.leaseTime()
+		if err := r.commit(ctx, nil, early); err != nil {
 			return false, err
 		}
 	}
-	return more, t.commit(ctx, docs, step)`},
+	return more, r.commit(ctx, docs, step)`},
 		{name: "credit notes forget each other", file: "store/credit.go",
 			old: `		made, err := build(&credited.Draft, live)`,
 			new: `		if PLANTED {

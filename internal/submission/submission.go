@@ -9,32 +9,27 @@
 //
 // These are the rules. The constants are in record.go and polling.go.
 //
-//	Rule                                                       Reason
+//	What             When                                                      Why
 //
-//	Send: once, when the customer submits, right after the     After a crash, the committed reference is what the
-//	  intent is committed.                                       provider is asked about.
-//	  After a restore from a backup, the provider is asked     The backup may be older than a submission that
-//	  first, about this and the next four references.            the provider has accepted.
-//
-//	Make it a draft again: when nothing was sent, or the       Only then can the provider not have the document.
-//	  provider refused the call unread (401, 403, 429).          The next try uses the same reference.
-//
-//	Ask: whenever the outcome is unknown or a state may        The provider reports later states only when it is
-//	  still change. 1 s after a change, then twice as long       asked. Doubling keeps old submissions cheap.
-//	  each time, up to 1 h; once a day after 90 days.
-//	  After a response without information: 1 min at most.     Submissions recover soon after an outage.
-//	  Never earlier than the provider's Retry-After.           The provider limits its own load.
-//
-//	Send again, under the same reference: when the outcome     One such response may be older than the document's
-//	  is unknown, the provider's references are idempotent,      arrival. Two of them, late and apart, are not, and
-//	  and it has said twice, 60 s apart and both later than      an idempotent reference makes even a wrong
-//	  two call time-outs after the last send, that it has no     conclusion harmless.
-//	  such document. It must just have said so once more.
-//	  When an administrator has ordered it, and the provider   A person may know what a provider cannot tell. A
-//	  responds at all.                                           provider that is down could not accept the document.
-//
-//	Give up: never. Asking ends when all four states are       A regulated document must not be forgotten. An
-//	  terminal.                                                  administrator can resolve an unknown outcome.
+//	Send             Once, when the customer submits, right after the intent   After a crash, the committed reference is what
+//	                 is committed.                                             the provider is asked about.
+//	Ask, then send   First, after a restore from a backup: about this          The backup may be older than a submission that
+//	                 reference and the next four.                              the provider has accepted.
+//	Make it a draft  If nothing was sent, or the provider refused the call     Only then does the provider certainly not have
+//	again            unread (401, 403, 429).                                   the document. The next try uses the same
+//	                                                                           reference.
+//	Ask              1 s after a change, then after twice as long each time,   The provider reports later states only when it
+//	                 up to 1 h; once a day after 90 days. At most 1 min after  is asked. Old submissions stay cheap, and all
+//	                 a failed call. Never before the provider's Retry-After.   recover soon after an outage.
+//	Send again       If the outcome is unknown, references are idempotent,     An early response may be older than the arrival
+//	                 and the provider has said twice that it has no such       of the document. Under an idempotent reference,
+//	                 document: both times two call time-outs after the last    even a wrong conclusion makes no second
+//	                 send or later, at least 60 s apart, and just now once     document.
+//	                 more.
+//	Send again       If an administrator has ordered it, and the provider      A person may know what the provider cannot tell.
+//	                 responds (not with 401, 403, 429 or 5xx).
+//	Stop asking      When all four states are terminal. A submission is never  An administrator can resolve an unknown outcome.
+//	                 given up.
 //
 // Start reading at [Service.Submit], then [Service.Reconcile], then decide in record.go.
 package submission
