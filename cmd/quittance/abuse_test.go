@@ -192,7 +192,7 @@ func (a *abused) hold(t *testing.T, what attack, connections int) *attackers {
 	}
 	if err := eventually(patience, func() error {
 		if holding := held.holding.Load(); holding < int64(connections*9/10) {
-			return fmt.Errorf("%d of %d connections stand", holding, connections)
+			return fmt.Errorf("%d of %d connections are open", holding, connections)
 		}
 		return nil
 	}); err != nil {
@@ -219,7 +219,7 @@ func (a *abused) p99(t *testing.T) time.Duration {
 			for n := range calls {
 				began := time.Now()
 				if status, body := a.ask(t, a.client, http.MethodGet, "/api/v1/client/account", ""); status != http.StatusOK {
-					t.Errorf("a call of a customer was answered %d: %s", status, body)
+					t.Errorf("a customer's call got status %d: %s", status, body)
 				}
 				latencies[caller*calls+n] = time.Since(began)
 			}
@@ -235,7 +235,7 @@ func (a *abused) fresh(t *testing.T, path string) {
 	t.Helper()
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: a.secured.Clone(), DisableKeepAlives: true}}
 	if status, body := a.ask(t, client, http.MethodGet, path, ""); status != http.StatusOK {
-		t.Errorf("%s answered %d: %s", path, status, body)
+		t.Errorf("%s: status %d: %s", path, status, body)
 	}
 }
 
@@ -338,7 +338,7 @@ func TestBodiesOfPages(t *testing.T) {
 			}
 		}
 		if sent >= most {
-			t.Errorf("%s: %d bytes were taken, and there was no end to it", head, sent)
+			t.Errorf("%s: the server read %d bytes and did not stop", head, sent)
 		}
 		if err := conn.Close(); err != nil {
 			t.Error(err)
@@ -390,10 +390,10 @@ func TestIdleStrangers(t *testing.T) {
 				status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/invoices", draftBody(fmt.Sprintf("INV-%d", n), "1234567890"))
 				id, err := pointed(body, "/data/id")
 				if status != http.StatusCreated || err != nil {
-					t.Fatalf("a draft was answered %d: %s", status, body)
+					t.Fatalf("draft: status %d: %s", status, body)
 				}
 				if status, body := a.ask(t, a.client, http.MethodPost, "/api/v1/client/invoices/"+id+"/submit", ""); status != http.StatusOK {
-					t.Errorf("a submission was answered %d: %s", status, body)
+					t.Errorf("submission: status %d: %s", status, body)
 				}
 			}
 			stood := 0
@@ -406,7 +406,7 @@ func TestIdleStrangers(t *testing.T) {
 				}
 			}
 			if stood >= 256 {
-				t.Errorf("%d connections of strangers stand with 512 files", stood)
+				t.Errorf("%d connections of strangers are open with a limit of 512 files", stood)
 			}
 		})
 	}
@@ -433,7 +433,7 @@ func TestGuessingStrangers(t *testing.T) {
 		}
 		defer response.Body.Close()
 		if response.StatusCode == http.StatusTooManyRequests && response.Header.Get("Retry-After") == "" {
-			t.Error("a refusal does not say when to come again")
+			t.Error("a rejection has no Retry-After")
 		}
 		_, err = io.Copy(io.Discard, response.Body)
 		if err != nil {
@@ -450,11 +450,11 @@ func TestGuessingStrangers(t *testing.T) {
 	}
 	known := answers[http.StatusUnauthorized].Load() + answers[http.StatusNotFound].Load()
 	if limited := answers[http.StatusTooManyRequests].Load(); limited < 500 || known < 2900 || known+limited != 7000 {
-		t.Errorf("%d guesses were answered and %d limited of 7000", known, limited)
+		t.Errorf("of 7000 guesses %d were answered and %d rate limited", known, limited)
 	}
 	for range 50 {
 		if status, body := a.ask(t, a.client, http.MethodGet, "/api/v1/client/account", ""); status != http.StatusOK {
-			t.Fatalf("a neighbour was answered %d: %s", status, body)
+			t.Fatalf("a user at the same source got status %d: %s", status, body)
 		}
 	}
 	a.fresh(t, "/readyz")

@@ -23,7 +23,7 @@ var unaudited = map[string]string{
 	"evidence verify": "reads", "evidence key": "reads", "evidence anchor": "reads", "key list": "reads the key file", "version": "reads nothing",
 	"key generate":  "there is no database yet",
 	"backup":        "copies the database without its keys, which seal the audit log",
-	"evidence seal": "is refused where evidence is sealed, as in every new database; it records itself where it is not",
+	"evidence seal": "fails if the evidence is sealed, as in every new database; otherwise it records itself",
 }
 
 // administrator is a database with its key file, and an administrator who runs commands on it.
@@ -168,7 +168,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 
 	for _, path := range commandPaths(t) {
 		if words := strings.Fields(path); done[path] == (unaudited[strings.Join(words, " ")] != "") {
-			t.Errorf("quittance %s: run %v, excused with %q", path, done[path], unaudited[path])
+			t.Errorf("quittance %s: tested %v, exempt because of %q", path, done[path], unaudited[path])
 		}
 	}
 	a.run("", "evidence", "verify")

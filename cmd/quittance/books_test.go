@@ -21,8 +21,8 @@ type books struct {
 	callbacks []fakeprovider.Callback
 }
 
-// atEnd returns an error for a submission that is not complete. accept reports whether a submission may stay as it is.
-func (b books) atEnd(accept func(api.Invoice) bool) error {
+// allComplete returns an error for a submission that is not complete. accept reports whether a submission may stay as it is.
+func (b books) allComplete(accept func(api.Invoice) bool) error {
 	for _, invoice := range b.invoices {
 		s := invoice.Submission
 		if s == nil || s.Outcome == api.OutcomeRejected || accept(invoice) {
@@ -30,7 +30,7 @@ func (b books) atEnd(accept func(api.Invoice) bool) error {
 		}
 		if s.Outcome != api.OutcomeAcknowledged || invoice.SubmissionState == nil || invoice.ProviderInvoiceState == nil || invoice.TaxAuthorityState == nil ||
 			invoice.ReceiverState == nil || s.NextCheckAt != nil {
-			return fmt.Errorf("%s is not at its end: %+v", *invoice.InvoiceNumber, *s)
+			return fmt.Errorf("%s is not complete: %+v", *invoice.InvoiceNumber, *s)
 		}
 	}
 	return nil
@@ -47,8 +47,8 @@ func (b books) taken() map[string]fakeprovider.Callback {
 	return taken
 }
 
-// told returns an error for an event that has not arrived. expected selects the events that must arrive.
-func (b books) told(expected func(store.Event) bool) error {
+// allDelivered returns an error for an event that has not arrived. expected selects the events that must arrive.
+func (b books) allDelivered(expected func(store.Event) bool) error {
 	taken := b.taken()
 	for _, event := range b.events {
 		if _, ok := taken[event.ID.String()]; !ok && expected(event) {
@@ -76,10 +76,10 @@ func (b books) checkLedger() error {
 		s := invoice.Submission
 		clear := s != nil && s.Outcome != api.OutcomeUnknown
 		if clear && !known[s.ID] {
-			errs = append(errs, fmt.Errorf("%s is %s, and the provider does not have it", *invoice.InvoiceNumber, s.Outcome))
+			errs = append(errs, fmt.Errorf("%s is %s, but the provider does not have it", *invoice.InvoiceNumber, s.Outcome))
 		}
 		if !clear && accepted[*invoice.InvoiceNumber] > 0 {
-			errs = append(errs, fmt.Errorf("the provider has %s, and the service does not know it", *invoice.InvoiceNumber))
+			errs = append(errs, fmt.Errorf("the provider has %s, but the service does not know it", *invoice.InvoiceNumber))
 		}
 	}
 	return errors.Join(errs...)
@@ -100,7 +100,7 @@ func (b books) checkCallbacks(secret string) error {
 		}
 		event, recorded := events[c.Delivery]
 		if !recorded || c.Body != string(event.Body) || c.Event != string(event.Kind) {
-			errs = append(errs, fmt.Errorf("event %s arrived as %s, and is %s", c.Delivery, c.Body, event.Body))
+			errs = append(errs, fmt.Errorf("event %s arrived as %s but is stored as %s", c.Delivery, c.Body, event.Body))
 		}
 		before, again := first[c.Delivery]
 		if again && (before.Timestamp != c.Timestamp || before.Signature != c.Signature) {
@@ -117,7 +117,7 @@ func (b books) checkEvents() error {
 	ends := map[string]int{}
 	for n, event := range b.events {
 		if want := b.events[0].Position + int64(n); event.Position != want {
-			return fmt.Errorf("an event stands at position %d instead of %d", event.Position, want)
+			return fmt.Errorf("an event has position %d instead of %d", event.Position, want)
 		}
 		var e envelope
 		if err := json.Unmarshal(event.Body, &e); err != nil {
@@ -142,7 +142,7 @@ func (b books) checkEvents() error {
 		delete(ends, s.ID)
 	}
 	for id, n := range ends {
-		errs = append(errs, fmt.Errorf("submission %s, which is no invoice's, has %d terminal events", id, n))
+		errs = append(errs, fmt.Errorf("submission %s, which belongs to no invoice, has %d terminal events", id, n))
 	}
 	return errors.Join(errs...)
 }

@@ -187,7 +187,7 @@ func (s *canaryStory) column(db *sql.DB, query string) (out []string) {
 		out = append(out, value)
 	}
 	if err := rows.Err(); err != nil || len(out) == 0 {
-		s.t.Fatalf("%s: nothing: %v", query, err)
+		s.t.Fatalf("%s: no rows: %v", query, err)
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func (s *canaryStory) raw(head string) {
 	}
 	text, err := io.ReadAll(conn)
 	if err != nil || !bytes.HasPrefix(text, []byte("HTTP/1.1 400 ")) {
-		s.t.Errorf("%q is answered %q: %v", head, text, err)
+		s.t.Errorf("%q: response %q: %v", head, text, err)
 	}
 	s.scan("page raw", text)
 }
@@ -91,7 +91,7 @@ func (s *canaryStory) submissions(round string, echoes []string) {
 		s.invoices = append(s.invoices, id)
 		got := s.do("POST", invoicesPath+"/"+id+"/submit", "", nil)
 		if !slices.Contains([]int{http.StatusOK, http.StatusAccepted, http.StatusBadGateway}, got.status) {
-			s.t.Errorf("the submission of %s is answered %d: %s", echo, got.status, got.body)
+			s.t.Errorf("submission of %s: status %d: %s", echo, got.status, got.body)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func (s *canaryStory) crash(signal syscall.Signal) {
 	go func() {
 		response, err := s.caller.Do(request)
 		if err == nil {
-			err = errors.Join(errors.New("a hanging submission is answered"), response.Body.Close())
+			err = errors.Join(errors.New("a hanging submission got a response"), response.Body.Close())
 		} else {
 			err = nil
 		}
@@ -268,7 +268,7 @@ func (s *canaryStory) crash(signal syscall.Signal) {
 	}
 	text, err := os.ReadFile(s.server.log)
 	if err != nil || !bytes.Contains(text, []byte("submission.(*Service)")) {
-		s.t.Errorf("after %v there is no dump of the stack of the submission: %v", signal, err)
+		s.t.Errorf("after %v the log has no stack of the submission: %v", signal, err)
 	}
 	s.scan("dump after "+signal.String(), text)
 }

@@ -209,7 +209,7 @@ func (s *canaryStory) accounts() {
 	for _, address := range []string{"postgres://" + secret + "@127.0.0.1:1/none", "postgres://" + secret + "@127.0.0.1:port/none", "postgres://" + secret + "%zz@[::1/none",
 		"postgresql:" + secret + "@127.0.0.1", "mysql://" + secret + "@127.0.0.1/none", "sqlite3://" + secret} {
 		if _, err := s.run("", "account", "list", "--database", address, "--key-file", s.keyFile); err == nil {
-			s.t.Errorf("%s is a database", address)
+			s.t.Errorf("%s was accepted as a database", address)
 		}
 	}
 }
@@ -220,14 +220,14 @@ func (s *canaryStory) connection(args ...string) {
 	name := fmt.Sprintf("credential %d", s.credentials)
 	for _, wrong := range []string{s.canary(name+" with a space", " "), s.canary(name+" with a line", "\n"), s.canary(name+" with a NUL", "\x00")} {
 		if _, err := s.admin(wrong, append(args, "--credential-file", "-")...); err == nil {
-			s.t.Errorf("%q is a credential", wrong)
+			s.t.Errorf("%q was accepted as a credential", wrong)
 		}
 	}
 	if at := slices.Index(args, "--base-url"); at >= 0 {
 		inURL := slices.Clone(args)
 		inURL[at+1] = (&url.URL{Scheme: "https", User: url.UserPassword("u", s.canary(name+" in the URL", "")), Host: "provider.example"}).String()
 		if _, err := s.admin("harmless", append(inURL, "--credential-file", "-")...); err == nil {
-			s.t.Errorf("%s is the address of a provider", inURL[at+1])
+			s.t.Errorf("%s was accepted as the address of a provider", inURL[at+1])
 		}
 	}
 	// "connection add" may print more than the identifier, but not the credential.
@@ -329,7 +329,7 @@ func (s *canaryStory) want(status int, method, path, body string, header map[str
 	s.t.Helper()
 	got := s.do(method, path, body, header)
 	if got.status != status {
-		s.t.Errorf("%s %s is answered %d, want %d: %.300s", method, path, got.status, status, got.body)
+		s.t.Errorf("%s %s: status %d, want %d: %.300s", method, path, got.status, status, got.body)
 	}
 	return got
 }
@@ -342,19 +342,19 @@ func (s *canaryStory) judge() {
 	}
 	for _, kind := range kinds {
 		if s.finds("marker", kind) == 0 {
-			s.t.Errorf("what is no secret is not found in any %s: the scan of %d bytes has missed something", kind, s.read[kind])
+			s.t.Errorf("the marker was not found in any %s: the scan of %d bytes is incomplete", kind, s.read[kind])
 		}
 	}
 	for _, kind := range []string{"dump", "errors"} {
 		if s.read[kind] == 0 {
-			s.t.Errorf("there is no %s", kind)
+			s.t.Errorf("nothing was read from any %s", kind)
 		}
 	}
 	if s.finds("marker", "row attempts.answer") == 0 {
-		s.t.Error("no answer of the receiver is retained")
+		s.t.Error("no response of the receiver is retained")
 	}
 	if s.withheld < len(echoes) {
-		s.t.Errorf("%d documents are withheld, and the provider has echoed its credential %d times", s.withheld, len(echoes))
+		s.t.Errorf("%d documents are withheld, but the provider has echoed its credential %d times", s.withheld, len(echoes))
 	}
 	for found, times := range s.found {
 		if !strings.HasPrefix(found, "marker as ") {

@@ -68,7 +68,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			seed := rand.Uint64()
-			t.Logf("the instants of the crashes come from seed %d", seed)
+			t.Logf("the times of the crashes come from seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 0))
 			c := map[string]func(*testing.T, *rand.Rand) *crashing{storetest.SQLite: crashSandbox, storetest.Postgres: crashReplicas}[engine](t, random)
 			c.begin(t)
@@ -84,7 +84,7 @@ func numberOfKills(t *testing.T) int {
 	if text := os.Getenv(envKills); text != "" {
 		kills, err := strconv.Atoi(text)
 		if err != nil || kills < 1 {
-			t.Fatalf("%s: %q is no number of kills", envKills, text)
+			t.Fatalf("%s: %q is not a number of kills", envKills, text)
 		}
 		return kills
 	}
@@ -150,7 +150,7 @@ func crashSandbox(t *testing.T, _ *rand.Rand) *crashing {
 			t.Fatal(err)
 		}
 		if again.BaseURL != info.BaseURL || again.ProviderURL != info.ProviderURL || again.Password != "" {
-			t.Fatalf("after the crash it is another sandbox: %+v, was %+v", again, info)
+			t.Fatalf("the sandbox has changed after the crash: %+v, was %+v", again, info)
 		}
 	}
 	return c
@@ -318,7 +318,7 @@ func (c *crashing) settle(t *testing.T, kills int) {
 		if err := c.read(t, tenant); err != nil {
 			return err
 		}
-		return errors.Join(c.books.atEnd(resent), c.books.told(aboutSubmission))
+		return errors.Join(c.books.allComplete(resent), c.books.allDelivered(aboutSubmission))
 	})
 	most, open := map[string]int{}, 0
 	for _, document := range c.books.ledger {
@@ -331,7 +331,7 @@ func (c *crashing) settle(t *testing.T, kills int) {
 		accepted = max(accepted, n)
 	}
 	for _, invoice := range c.books.invoices {
-		if (books{invoices: []api.Invoice{invoice}}).atEnd(resent) != nil {
+		if (books{invoices: []api.Invoice{invoice}}).allComplete(resent) != nil {
 			open++
 		}
 	}
@@ -371,12 +371,12 @@ func (c *crashing) check(t *testing.T) {
 	}
 	for id, number := range c.promises.created {
 		if invoice, ok := found[id]; !ok || *invoice.InvoiceNumber != number {
-			t.Errorf("the draft %s (%s) was acknowledged and is lost", number, id)
+			t.Errorf("the draft %s (%s) was acknowledged but is lost", number, id)
 		}
 	}
 	for id := range c.promises.submitted {
 		if invoice := found[id]; !invoice.Submitted || invoice.Submission == nil {
-			t.Errorf("the submission of %s was acknowledged and is forgotten", id)
+			t.Errorf("the submission of %s was acknowledged but is lost", id)
 		}
 	}
 	for _, err := range []error{c.books.checkLedger(), c.books.checkCallbacks(c.secret), c.books.checkEvents()} {

@@ -188,7 +188,7 @@ func (f *fleet) unsettled(base string, events, repeats *int) error {
 				continue
 			}
 			if s.Outcome != api.OutcomeAcknowledged || s.NextCheckAt != nil || invoice.ReceiverState == nil {
-				return fmt.Errorf("%s is not at its end: %+v", *invoice.InvoiceNumber, *s)
+				return fmt.Errorf("%s is not complete: %+v", *invoice.InvoiceNumber, *s)
 			}
 		}
 		if !list.Pagination.HasMore {
@@ -209,7 +209,7 @@ func (f *fleet) unsettled(base string, events, repeats *int) error {
 	}
 	for n, event := range recorded {
 		if event.Position != int64(n+1) {
-			return fmt.Errorf("event %d stands at position %d", n+1, event.Position)
+			return fmt.Errorf("event %d has position %d", n+1, event.Position)
 		}
 		if callback, ok := taken[event.ID.String()]; !ok || callback.Body != string(event.Body) {
 			return fmt.Errorf("event %d of %d has not arrived", event.Position, len(recorded))

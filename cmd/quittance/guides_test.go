@@ -57,13 +57,13 @@ func TestTheCommandLinesOfTheGuides(t *testing.T) {
 				}
 				tried[file]++
 				if _, err := newParser(t, io.Discard).Parse(words[1:]); err != nil {
-					t.Errorf("%s: %q is refused: %v", file, words, err)
+					t.Errorf("%s: %q is rejected: %v", file, words, err)
 				}
 			}
 		}
 	}
 	if tried["docs/operations.md"] < 20 || tried["docs/sandbox.md"] < 3 || tried["docs/provider-protocol.md"] < 4 {
-		t.Errorf("only %v were tried", tried)
+		t.Errorf("only %v were tested", tried)
 	}
 }
 
@@ -100,6 +100,6 @@ func TestTheFlagsOfTheGuides(t *testing.T) {
 		}
 	}
 	if seen < 30 {
-		t.Errorf("only %d were looked at", seen)
+		t.Errorf("only %d were checked", seen)
 	}
 }

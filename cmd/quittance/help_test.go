@@ -58,7 +58,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 			}
 			for _, line := range lines {
 				if _, err := newParser(t, io.Discard).Parse(line); err != nil {
-					t.Errorf("the example %q is refused: %v", line, err)
+					t.Errorf("the example %q is rejected: %v", line, err)
 				}
 			}
 		})

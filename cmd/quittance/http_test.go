@@ -30,7 +30,7 @@ func newCaller(authority string) (caller, error) {
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(text) {
-			return caller{}, fmt.Errorf("%s holds no certificate", authority)
+			return caller{}, fmt.Errorf("%s contains no certificate", authority)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}

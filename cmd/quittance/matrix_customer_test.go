@@ -146,9 +146,9 @@ func (c *customer) ended(t *testing.T, id string) api.Outcome {
 			return err
 		}
 		if read.Data.Submission == nil {
-			return fmt.Errorf("%s is no submission", c.created[id])
+			return fmt.Errorf("%s has no submission", c.created[id])
 		}
-		return books{invoices: []api.Invoice{read.Data}}.atEnd(func(api.Invoice) bool { return false })
+		return books{invoices: []api.Invoice{read.Data}}.allComplete(func(api.Invoice) bool { return false })
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -234,10 +234,10 @@ func (c *customer) settle(t *testing.T) (b books) {
 	tenant := openTenant(t, c.address, c.keyFile, c.account)
 	if err := eventually(patience, func() error {
 		b = c.books(t, tenant)
-		if err := b.atEnd(func(api.Invoice) bool { return false }); err != nil {
+		if err := b.allComplete(func(api.Invoice) bool { return false }); err != nil {
 			return err
 		}
-		return b.told(func(store.Event) bool { return c.hook != "" })
+		return b.allDelivered(func(store.Event) bool { return c.hook != "" })
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func (c *customer) audit(t *testing.T) {
 	c.auditIncoming(t, b.events)
 	if c.revoked != "" {
 		if got := c.call(t, http.MethodGet, atAccount, c.revoked, "", ""); got.status != http.StatusUnauthorized {
-			t.Errorf("a token that was revoked answers %d", got.status)
+			t.Errorf("a revoked token gets status %d", got.status)
 		}
 	}
 	c.command(t, "", "evidence", "verify")
@@ -274,27 +274,27 @@ func (c *customer) auditInvoices(t *testing.T, invoices []api.Invoice) {
 	}
 	for id, number := range c.created {
 		if invoice, ok := found[id]; !ok || *invoice.InvoiceNumber != number {
-			t.Errorf("the draft %s (%s) was acknowledged and is lost", number, id)
+			t.Errorf("the draft %s (%s) was acknowledged but is lost", number, id)
 		}
 	}
 	for _, id := range c.removed {
 		if invoice, ok := found[id]; ok {
-			t.Errorf("the draft %s was deleted and is there", *invoice.InvoiceNumber)
+			t.Errorf("the draft %s was deleted but exists", *invoice.InvoiceNumber)
 		}
 	}
 	for _, number := range c.keyed {
 		if numbers[number] != 1 {
-			t.Errorf("there are %d invoices %s of one idempotency key", numbers[number], number)
+			t.Errorf("one idempotency key created %d invoices %s", numbers[number], number)
 		}
 	}
 	for id, recipient := range c.recipients {
 		if got := *found[id].RecipientNetworkID; got != recipient {
-			t.Errorf("the recipient of %s is %s, and was changed to %s", c.created[id], got, recipient)
+			t.Errorf("the recipient of %s is %s but was changed to %s", c.created[id], got, recipient)
 		}
 	}
 	for _, id := range c.submitted {
 		if s := found[id].Submission; s == nil || s.Outcome != api.OutcomeAcknowledged {
-			t.Errorf("the submission of %s was acknowledged and is %+v", c.created[id], s)
+			t.Errorf("the submission of %s was acknowledged but is %+v", c.created[id], s)
 		}
 	}
 }
@@ -304,10 +304,10 @@ func (c *customer) auditCreditNotes(t *testing.T) {
 	for id, voided := range c.creditNotes {
 		got := c.do(t, http.MethodGet, atCreditNotes+"/"+id, "", "", http.StatusOK)
 		if at := valueAt(t, got, "/data/voided_at"); (at != "null") != voided {
-			t.Errorf("voided %v was acknowledged of a credit note: %s", voided, got.body)
+			t.Errorf("voided %v was acknowledged for a credit note: %s", voided, got.body)
 		}
 		if code, given := c.reasons[id]; given && valueAt(t, got, "/data/reason_code") != code {
-			t.Errorf("the reason %s was acknowledged of a credit note: %s", code, got.body)
+			t.Errorf("the reason %s was acknowledged for a credit note: %s", code, got.body)
 		}
 	}
 }
@@ -317,7 +317,7 @@ func (c *customer) auditSubscriptions(t *testing.T) {
 	for id, active := range c.subscribed {
 		got := c.do(t, http.MethodGet, atSubscriptions+"/"+id, "", "", http.StatusOK)
 		if is := valueAt(t, got, "/data/active"); is != fmt.Sprint(active) {
-			t.Errorf("active %v was acknowledged of a subscription: %s", active, got.body)
+			t.Errorf("active %v was acknowledged for a subscription: %s", active, got.body)
 		}
 	}
 }

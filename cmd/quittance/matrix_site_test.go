@@ -301,7 +301,7 @@ func (s *site) serve(t *testing.T) {
 func (s *site) die(t *testing.T) {
 	t.Helper()
 	if s.victim.at == "" || s.fired {
-		t.Fatal("a process was killed that was not to be")
+		t.Fatal("a process was killed without an order")
 	}
 	s.fired = true
 	if s.engine != storetest.Postgres {

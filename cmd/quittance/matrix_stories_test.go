@@ -44,7 +44,7 @@ func desk(t *testing.T, c *customer) {
 	c.subscribe(t)
 	invoice := c.create(t, "KEY-1", ordinary, "invoice-1")
 	if again := c.create(t, "KEY-1", ordinary, "invoice-1"); again != invoice {
-		t.Errorf("one key made %s and %s", invoice, again)
+		t.Errorf("one idempotency key created %s and %s", invoice, again)
 	}
 	c.redirect(t, c.create(t, "INV-1", ordinary, ""), "1000000002", "")
 	c.redirect(t, invoice, "1000000003", "patch-1")
@@ -59,7 +59,7 @@ func desk(t *testing.T, c *customer) {
 
 	c.changePassword(t, "three mild walruses sing")
 	if got := c.call(t, http.MethodGet, atAccount, other, "", ""); got.status != http.StatusUnauthorized {
-		t.Errorf("another token of the user answers %d after the change of the password", got.status)
+		t.Errorf("another token of the user gets status %d after the password change", got.status)
 	}
 	c.logout(t)
 	c.login(t)
@@ -90,17 +90,17 @@ func sale(t *testing.T, c *customer) {
 	accepted := c.create(t, "INV-1", ordinary, "invoice-1")
 	c.submit(t, accepted)
 	if outcome := c.ended(t, accepted); outcome != api.OutcomeAcknowledged {
-		t.Errorf("what the provider accepts ends as %s", outcome)
+		t.Errorf("an accepted invoice ends as %s", outcome)
 	}
 	refused := c.create(t, "INV-2", "sandbox-rejected-validation", "invoice-2")
 	c.submit(t, refused)
 	if outcome := c.ended(t, refused); outcome != api.OutcomeRejected {
-		t.Errorf("what the provider rejects ends as %s", outcome)
+		t.Errorf("a rejected invoice ends as %s", outcome)
 	}
 	c.redirect(t, refused, ordinary, "")
 	c.submit(t, refused)
 	if outcome := c.ended(t, refused); outcome != api.OutcomeAcknowledged {
-		t.Errorf("what was corrected ends as %s", outcome)
+		t.Errorf("a corrected invoice ends as %s", outcome)
 	}
 	c.settle(t)
 	delivery := valueAt(t, c.do(t, http.MethodGet, atDeliveries, "", "", http.StatusOK), "/data/0/id")
@@ -248,7 +248,7 @@ func office(t *testing.T, c *customer) {
 
 	second.login(t)
 	if got := valueAt(t, second.do(t, http.MethodGet, atAccount, "", "", http.StatusOK), "/data/profile/legal_name"); got != "Dune Logistics FZE" {
-		t.Errorf("the profile says %s", got)
+		t.Errorf("the profile is %s", got)
 	}
 	sold := second.create(t, "INV-1", ordinary, "invoice-1")
 	second.submit(t, sold)
@@ -299,7 +299,7 @@ func (c *customer) resolve(t *testing.T, id string) {
 		t.Fatal(err)
 	}
 	if outcome := c.ended(t, id); outcome != api.OutcomeAcknowledged {
-		t.Errorf("what is sent again ends as %s", outcome)
+		t.Errorf("the resent invoice ends as %s", outcome)
 	}
 }
 
@@ -403,7 +403,7 @@ func reset(t *testing.T, c *customer) {
 		t.Errorf("%d events: %v", len(events), missing)
 	}
 	if got := c.call(t, http.MethodGet, atAccount, c.revoked, "", ""); got.status != http.StatusUnauthorized {
-		t.Errorf("a token of before the reset answers %d", got.status)
+		t.Errorf("a token from before the reset gets status %d", got.status)
 	}
 	c.command(t, "", "evidence", "verify")
 }
@@ -425,12 +425,12 @@ func restored(t *testing.T, c *customer) {
 	delete(c.recipients, id)
 	c.receiver.forget(func(fakeprovider.Callback) bool { return true })
 	if got := c.call(t, http.MethodGet, atAccount, c.token, "", ""); got.status != http.StatusUnauthorized {
-		t.Errorf("a token of before the restore answers %d", got.status)
+		t.Errorf("a token from before the restore gets status %d", got.status)
 	}
 	c.login(t)
 	c.submit(t, id)
 	if outcome := c.ended(t, id); outcome != api.OutcomeAcknowledged {
-		t.Errorf("what the database had forgotten ends as %s", outcome)
+		t.Errorf("the submission missing from the backup ends as %s", outcome)
 	}
 	c.audit(t)
 }

@@ -21,7 +21,7 @@ import (
 type point struct {
 	command string // as in victim
 	step    string
-	story   string // one of stories, the shortest that comes to it
+	story   string // one of stories, the shortest that reaches it
 	times   []int
 	engine  string // the only engine that has it; "" for both
 }
@@ -132,7 +132,7 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			o := newOriginal(t, program, engine)
-			if reached, all := untouched(t, o); all {
+			if reached, all := runWithoutKill(t, o); all {
 				compareReached(t, engine, reached)
 			}
 			if testing.Short() {
@@ -146,7 +146,7 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 					v := victim{command: p.command, at: at}
 					t.Run(fmt.Sprintf("%s/%s/%s", p.story, v.command, v.at), func(t *testing.T) {
 						t.Parallel()
-						told(t, o, p.story, v, "")
+						runStory(t, o, p.story, v, "")
 					})
 				}
 			}
@@ -154,21 +154,21 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 	}
 }
 
-// told runs a story during which a process is killed.
-func told(t *testing.T, o original, name string, v victim, trace string) {
+// runStory runs a story during which a process is killed.
+func runStory(t *testing.T, o original, name string, v victim, trace string) {
 	t.Helper()
 	told := stories()[name]
 	s := newSite(t, o, told.flags, v)
 	s.trace = trace
 	told.tell(t, newCustomer(s))
 	if v.at != "" && !s.fired {
-		t.Errorf("no process of %s has come to %q", v.command, v.at)
+		t.Errorf("no process of %s reached %q", v.command, v.at)
 	}
 }
 
-// untouched runs every story without a kill and returns the checkpoints that they reached, by command. all reports that
+// runWithoutKill runs every story without a kill and returns the checkpoints that they reached, by command. all reports that
 // -run has excluded none.
-func untouched(t *testing.T, o original) (reached map[string]map[string]int, all bool) {
+func runWithoutKill(t *testing.T, o original) (reached map[string]map[string]int, all bool) {
 	t.Helper()
 	var mu sync.Mutex
 	number := 0
@@ -178,7 +178,7 @@ func untouched(t *testing.T, o original) (reached map[string]map[string]int, all
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				trace := t.TempDir()
-				told(t, o, name, victim{}, trace)
+				runStory(t, o, name, victim{}, trace)
 				more, err := traced(trace)
 				if err != nil {
 					t.Fatal(err)
@@ -215,23 +215,23 @@ func compareReached(t *testing.T, engine string, reached map[string]map[string]i
 	}
 	for _, at := range slices.Sorted(maps.Keys(want)) {
 		if !got[at] {
-			t.Errorf("no story comes to %s", at)
+			t.Errorf("no story reaches %s", at)
 		}
 	}
 }
 
-// apart lists the steps that no story reaches, with the reason.
-var apart = map[string]string{
-	"try to write":      "only a database that has refused to write is tried, and nothing follows from it",
-	"provider ":         "it is completed with the name of the call",
-	"begin evidence":    "the stories begin with a database that has an account; one without is sealed when it is opened next, as often as that takes",
-	"bind secrets":      "only a database of before is bound, batch by batch, and recorded as bound in the end; what is interrupted begins again",
-	"seal evidence":     "only a database of before is sealed, batch by batch; what is sealed stays as it is when it begins again",
+// unreached lists the steps that no story reaches, with the reason.
+var unreached = map[string]string{
+	"try to write":      "it runs only on a database that has refused a write, and has no effect",
+	"provider ":         "the name of the call is appended",
+	"begin evidence":    "the stories begin with a database that has an account; one without is sealed when it is next opened, however often that takes",
+	"bind secrets":      "only an older database is bound, batch by batch, and recorded as bound at the end; an interrupted run starts again",
+	"seal evidence":     "only an older database is sealed, batch by batch; an interrupted run starts again and skips sealed rows",
 	"seal events":       "as above",
 	"record evidence":   "as above",
-	"remember evidence": "as above: the next start notes it, as long as it is not noted",
-	"summarize":         "only drafts of before are summarized, batch by batch; what is interrupted goes on with the rest",
-	"anchor":            "it writes nothing, and waits for the writes before it",
+	"remember evidence": "as above: the next start records it if it is not recorded yet",
+	"summarize":         "only older drafts are summarized, batch by batch; an interrupted run continues with the rest",
+	"anchor":            "it writes nothing and waits for earlier writes",
 }
 
 var namedStep = regexp.MustCompile(`(?:\.write\(ctx, (?:ID\{\}, )?|\bfact\w+ += |Checkpoint\(store\.Before, )"([^"]+)"`)
@@ -252,7 +252,7 @@ func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
 		text, err := os.ReadFile(path)
 		for _, match := range namedStep.FindAllSubmatch(text, -1) {
 			found++
-			if step := string(match[1]); !slices.Contains(steps, step) && apart[step] == "" {
+			if step := string(match[1]); !slices.Contains(steps, step) && unreached[step] == "" {
 				t.Errorf("%s: %q is not in the matrix", path, step)
 			}
 		}

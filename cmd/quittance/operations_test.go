@@ -135,7 +135,7 @@ func TestFromNothingToProduction(t *testing.T) {
 	invoice = valueAt(t, call(http.MethodPost, atInvoices, token, second, http.StatusCreated), "/data/id")
 	approve("9.9.9")
 	if code := valueAt(t, call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusConflict), "/error/code"); code != "production_not_approved" {
-		t.Errorf("under an approval of another release: %s", code)
+		t.Errorf("with the approval of another release: %s", code)
 	}
 	approve("9.9.9," + version())
 	call(http.MethodPost, atInvoices+"/"+invoice+"/submit", token, "", http.StatusOK)

@@ -135,7 +135,7 @@ func (p *process) stop() error {
 	select {
 	case <-p.ended:
 	case <-time.After(patience):
-		return errors.Join(errors.New("it does not end"), p.kill())
+		return errors.Join(errors.New("the process does not end"), p.kill())
 	}
 	return errors.Join(p.err, p.sound())
 }
@@ -180,7 +180,7 @@ func (p *process) sound() error {
 	}
 	for _, bug := range []string{"DATA RACE", "panic", "goroutine "} {
 		if at := bytes.Index(text, []byte(bug)); at >= 0 {
-			return fmt.Errorf("the log speaks of a bug: %s", text[at:min(len(text), at+4000)])
+			return fmt.Errorf("the log shows a bug: %s", text[at:min(len(text), at+4000)])
 		}
 	}
 	return nil

@@ -95,7 +95,7 @@ func TestConsoleReadingFitsInMemory(t *testing.T) {
 		for _, path := range []string{large.Data.ID + "/edit", large.Data.ID, large.Data.ID + "/credit", long.Data.ID + "/edit"} {
 			answered := f.besides(t, base, path, session, other, token)
 			if answered[http.StatusOK] < 2 || answered[http.StatusOK]+answered[http.StatusServiceUnavailable] != 40 {
-				t.Errorf("%s was answered %v", path, answered)
+				t.Errorf("%s: responses %v", path, answered)
 			}
 			t.Logf("%s: %v, peak %d MiB", path, answered, reader.peak(t))
 		}

@@ -107,7 +107,7 @@ func TestReadingFitsInMemory(t *testing.T) {
 		for _, path := range []string{"?per_page=100", "?per_page=100&page=2", "?per_page=100&sort=-total_amount&recipient_name=palm", "/" + one.Data[0].ID} {
 			answered := f.together(t, 10, 5, base+"/api/v1/client/invoices"+path)
 			if answered[http.StatusOK] < 10 || answered[http.StatusOK]+answered[http.StatusServiceUnavailable] != 50 {
-				t.Errorf("%s was answered %v", path, answered)
+				t.Errorf("%s: responses %v", path, answered)
 			}
 			t.Logf("%s: %v, peak %d MiB", path, answered, reader.peak(t))
 		}
@@ -185,7 +185,7 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 			close(stop)
 			searching.Wait()
 			ratio = float64(beside) / float64(usual)
-			t.Logf("usually %v, beside searches %v", usual, beside)
+			t.Logf("usually %v, during searches %v", usual, beside)
 			if ratio <= maxDelay || !*holdRatios {
 				return
 			}

@@ -63,7 +63,7 @@ func TestReplicasRace(t *testing.T) {
 		t.Error(err)
 	}
 	if answers[409].Load() == 0 {
-		t.Error("no two submits have met")
+		t.Error("no two submits overlapped")
 	}
 	events, repeats := f.settled(t, bases[0])
 	t.Logf("%d submits: %d answered 200, %d 202, %d 409; %d events, %d repeated callbacks", racingInvoices*racingSubmits,
@@ -72,7 +72,7 @@ func TestReplicasRace(t *testing.T) {
 	f.provider.checkVisits(t, racingInvoices)
 	asking := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return f.lines(t, name, "call=status") == 0 })
 	if len(asking) < 2 {
-		t.Errorf("only %v asked the provider", asking)
+		t.Errorf("only %v queried the provider", asking)
 	}
 }
 
@@ -90,12 +90,12 @@ func (d *door) checkVisits(t *testing.T, references int) {
 		questions += d.asked[reference]
 	}
 	if len(d.sent) != references || questions < references {
-		t.Errorf("%d documents and %d questions, want %d of the first, and more of the second", len(d.sent), questions, references)
+		t.Errorf("%d documents and %d queries, want %d documents and more queries", len(d.sent), questions, references)
 	}
 	if len(d.overlap) > 0 {
-		t.Errorf("%d calls came while another about the same document was under way: %.3v", len(d.overlap), d.overlap)
+		t.Errorf("%d calls overlapped another about the same document: %.3v", len(d.overlap), d.overlap)
 	}
-	t.Logf("%d documents, %d questions", len(d.sent), questions)
+	t.Logf("%d documents, %d queries", len(d.sent), questions)
 }
 
 // TestKilledInsideTheCall kills a replica during its call to the provider: first one that submits, then one that polls.
@@ -117,7 +117,7 @@ func TestKilledInsideTheCall(t *testing.T) {
 	go func() {
 		got, err := f.caller.call(http.MethodPost, api1+"/api/v1/client/invoices/"+id+"/submit", f.token, "")
 		if err == nil {
-			err = fmt.Errorf("it was answered %d: %s", got.status, got.body)
+			err = fmt.Errorf("the submit got status %d: %s", got.status, got.body)
 		} else {
 			err = nil // it was cut off, as it should be
 		}
@@ -140,7 +140,7 @@ func TestKilledInsideTheCall(t *testing.T) {
 	}
 	got, err := f.caller.call(http.MethodPost, second+"/api/v1/client/invoices/"+id+"/submit", f.token, "")
 	if err != nil || got.status != http.StatusConflict {
-		t.Errorf("a submit inside the lease: %v, status %d: %s", err, got.status, got.body)
+		t.Errorf("a submit during the lease: %v, status %d: %s", err, got.status, got.body)
 	}
 	<-held // the lease has ended, and the look-up is on its way
 	if err := f.world.kill9([]string{"asks"}); err != nil {
@@ -150,7 +150,7 @@ func TestKilledInsideTheCall(t *testing.T) {
 	third := f.start(t, "finishes")
 	f.settled(t, third)
 	if got := f.state(t, third, id); got != string(api.OutcomeAcknowledged) {
-		t.Errorf("in the end the submission is %s", got)
+		t.Errorf("finally the submission is %s", got)
 	}
 	f.checkDocuments(t, 1, 1)
 	f.provider.checkVisits(t, 1)

@@ -51,7 +51,7 @@ func TestRollingRestart(t *testing.T) {
 	started := time.Now()
 	for n, name := range []string{"first", "second", "third"} {
 		f.leave(t, b, name, bases[name])
-		t.Logf("%v: the replica %s has left", time.Since(started).Round(time.Millisecond), name)
+		t.Logf("%v: the replica %s has stopped", time.Since(started).Round(time.Millisecond), name)
 		if n == 0 {
 			f.migrateAhead(t)
 		}
@@ -62,7 +62,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 	}
 	calls, submitted, failures := l.end()
-	t.Logf("%v: all are replaced, and the clients have finished", time.Since(started).Round(time.Millisecond))
+	t.Logf("%v: all replicas are replaced, and the clients have finished", time.Since(started).Round(time.Millisecond))
 	if failures != nil {
 		t.Errorf("calls failed: %v", failures)
 	}
@@ -92,17 +92,17 @@ func (f *fleet) leave(t *testing.T, b *balancer, name, base string) {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	if response, err := (&http.Client{Transport: transport}).Get(base + "/healthz"); err != nil {
-		t.Errorf("while it leaves: %v", err)
+		t.Errorf("while it stops: %v", err)
 	} else {
 		if response.StatusCode != http.StatusOK || !response.Close {
-			t.Errorf("while it leaves: status %d, the connection ends: %v", response.StatusCode, response.Close)
+			t.Errorf("while it stops: status %d, the connection closes: %v", response.StatusCode, response.Close)
 		}
 		if err := response.Body.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	if err := <-ended; err != nil {
-		t.Errorf("%s has not ended well: %v", name, err)
+		t.Errorf("%s did not end cleanly: %v", name, err)
 	}
 	b.remove(base)
 	delete(f.world.running, name)

@@ -48,7 +48,7 @@ func TestRotationOverMachines(t *testing.T) {
 	f.refused(t, "in use", append([]string{"key", "retire", old}, at...)...)
 	f.distribute(t)
 	if behind := at0(t, key("reseal"), "/servers_behind"); behind != "0" {
-		t.Errorf("%s servers have not read the key file", behind)
+		t.Errorf("%s servers have not loaded the key file", behind)
 	}
 	if err := eventually(patience, func() error {
 		_, err := f.try("key", append([]string{"retire", old}, at...)...)
@@ -120,6 +120,6 @@ func (f *fleet) try(name string, args ...string) ([]byte, error) {
 func (f *fleet) refused(t *testing.T, why string, args ...string) {
 	t.Helper()
 	if out, err := f.try(args[0], args[1:]...); err == nil || !strings.Contains(err.Error(), why) {
-		t.Errorf("quittance %s: %s, error %v, want one about %q", strings.Join(args, " "), out, err, why)
+		t.Errorf("quittance %s: %s, error %v, want one with %q", strings.Join(args, " "), out, err, why)
 	}
 }

@@ -147,7 +147,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		all[name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			err := check(in(ts), args)
 			if neg && err == nil {
-				ts.Fatalf("it is so: %s %s", name, strings.Join(args, " "))
+				ts.Fatalf("the check holds: %s %s", name, strings.Join(args, " "))
 			}
 			if !neg || errors.Is(err, errUsage) {
 				ts.Check(err)
@@ -238,7 +238,7 @@ func (w *world) launch(args []string) error {
 	}
 	pattern, err := regexp.Compile(args[1])
 	if err != nil || pattern.NumSubexp() != 1 {
-		return fmt.Errorf("%w: a pattern with one group", errUsage)
+		return fmt.Errorf("%w: want a pattern with one group", errUsage)
 	}
 	p, err := start(w.dir, args[0], args[2:]...)
 	if err != nil {
@@ -256,7 +256,7 @@ func (w *world) kill9(args []string) error { return w.finish(args, (*process).ki
 
 func (w *world) finish(args []string, how func(*process) error) error {
 	if len(args) != 1 || w.running[args[0]] == nil {
-		return fmt.Errorf("%w: what runs is %v", errUsage, slices.Sorted(maps.Keys(w.running)))
+		return fmt.Errorf("%w: the running processes are %v", errUsage, slices.Sorted(maps.Keys(w.running)))
 	}
 	err := how(w.running[args[0]])
 	delete(w.running, args[0])

@@ -222,7 +222,7 @@ func (s *stricken) story(ctx context.Context) {
 func (s *stricken) call(ctx context.Context, method, path, key, body string, want ...int) (answer, bool) {
 	got, err := s.caller.keyed(method, s.base+path, s.token, key, body)
 	if err != nil {
-		s.wrong(fmt.Errorf("%s %s: %w", method, path, err)) // the server lives
+		s.wrong(fmt.Errorf("%s %s: %w", method, path, err)) // the server is running
 		return got, false
 	}
 	s.mu.Lock()
@@ -274,7 +274,7 @@ func (s *stricken) trouble(t *testing.T, what string, cause func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if len(s.created) < created+10 || len(s.sent) < sent+5 || len(s.receiver.callbacks()) < delivered+5 {
-			return fmt.Errorf("%d drafts, %d submissions and %d callbacks, no more", len(s.created)-created, len(s.sent)-sent, len(s.receiver.callbacks())-delivered)
+			return fmt.Errorf("only %d drafts, %d submissions and %d callbacks", len(s.created)-created, len(s.sent)-sent, len(s.receiver.callbacks())-delivered)
 		}
 		return nil
 	}); err != nil {
@@ -283,7 +283,7 @@ func (s *stricken) trouble(t *testing.T, what string, cause func()) {
 	if err := eventually(patience, func() error { return s.health("/readyz", http.StatusOK) }); err != nil {
 		t.Errorf("after %q: %v", what, err)
 	}
-	t.Logf("%q: at work again after %v", what, time.Since(started).Round(10*time.Millisecond))
+	t.Logf("%q: recovered after %v", what, time.Since(started).Round(10*time.Millisecond))
 }
 
 func (s *stricken) health(path string, want int) error {
@@ -327,11 +327,11 @@ func (s *stricken) readOnly(t *testing.T) {
 			err = unavailable(got)
 		}
 		if err != nil {
-			t.Errorf("a draft without room: %v", err)
+			t.Errorf("creating a draft on a full disk: %v", err)
 		}
 	}
 	if got, err := s.caller.call(http.MethodGet, s.base+"/api/v1/client/invoices", s.token, ""); err != nil || got.status != http.StatusOK {
-		t.Errorf("reading without room: %v, status %d: %s", err, got.status, got.body)
+		t.Errorf("reading on a full disk: %v, status %d: %s", err, got.status, got.body)
 	}
 	if err := errors.Join(s.health("/readyz", http.StatusServiceUnavailable), s.health("/healthz", http.StatusOK)); err != nil {
 		t.Error(err)
@@ -344,7 +344,7 @@ func (s *stricken) reckon(t *testing.T) {
 	s.stop()
 	s.clients.Wait()
 	for _, problem := range s.problems[:min(len(s.problems), 10)] {
-		t.Errorf("a client was told something wrong: %v", problem)
+		t.Errorf("a client got a wrong response: %v", problem)
 	}
 	events, repeats := s.settled(t, s.base)
 	found, numbers := map[string]api.Invoice{}, map[string]int{}
@@ -359,15 +359,15 @@ func (s *stricken) reckon(t *testing.T) {
 	}
 	for id, number := range s.created {
 		if invoice, ok := found[id]; !ok || *invoice.InvoiceNumber != number {
-			t.Errorf("the draft %s was acknowledged and is lost", number)
+			t.Errorf("the draft %s was acknowledged but is lost", number)
 		}
 		if s.keyed[number] && numbers[number] != 1 {
-			t.Errorf("%s was created under a key and is there %d times", number, numbers[number])
+			t.Errorf("%s was created with an idempotency key but exists %d times", number, numbers[number])
 		}
 	}
 	for id := range s.sent {
 		if !found[id].Submitted {
-			t.Errorf("the submission of %s was acknowledged and is forgotten", id)
+			t.Errorf("the submission of %s was acknowledged but is lost", id)
 		}
 	}
 	known := 0
@@ -378,7 +378,7 @@ func (s *stricken) reckon(t *testing.T) {
 	}
 	s.checkDocuments(t, known, 1)
 	if s.answers[http.StatusServiceUnavailable] == 0 || numbers["INV-FULL"] > 0 {
-		t.Errorf("answers %v, %d drafts without room", s.answers, numbers["INV-FULL"])
+		t.Errorf("responses %v, %d drafts on a full disk", s.answers, numbers["INV-FULL"])
 	}
 	if err := eventually(patience, func() error {
 		now, err := s.goroutines()

@@ -23,10 +23,10 @@ func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 			decides := slices.Contains([]string{"yes", "force", "resend", "reject", "reason"}, flag.Name) ||
 				flag.Name == "environment" && command.Path() == "connection add"
 			if decides && len(flag.Envs) > 0 {
-				t.Errorf("quittance %s --%s is also %v", command.Path(), flag.Name, flag.Envs)
+				t.Errorf("quittance %s --%s can be set by %v", command.Path(), flag.Name, flag.Envs)
 			}
 			if command.Path() == "serve" && flag.Name == "environment" && !slices.Equal(flag.Envs, []string{"QUITTANCE_ENVIRONMENT"}) {
-				t.Errorf("quittance serve --environment is also %v", flag.Envs)
+				t.Errorf("quittance serve --environment can be set by %v", flag.Envs)
 			}
 			seen[flag.Name] = true
 		}

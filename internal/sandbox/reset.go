@@ -20,8 +20,8 @@ type ResetResult struct {
 	Pending int
 }
 
-// ErrWhichAccount says that a reset has to be told the account.
-var ErrWhichAccount = errors.New("there is not exactly one account: say which with --account ID")
+// ErrWhichAccount reports that a reset cannot choose the account itself.
+var ErrWhichAccount = errors.New("specify --account ID: the database does not contain exactly one account")
 
 // Reset gives an account a fresh tenant with synthetic data and freezes the old one. It works beside a running server,
 // which delivers the events; account is nil when there is only one. patience is how long to wait for the deliveries.
