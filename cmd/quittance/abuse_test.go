@@ -281,7 +281,7 @@ func (a *abused) withstands(t *testing.T, what attack, connections int) {
 		a.p99(t) // the end of the round before is over
 		before := a.p99(t)
 		held := a.hold(t, what, connections)
-		a.p99(t) // what the connections cost when they came is not what they cost while they stand
+		a.p99(t) // ignore the cost of opening the connections
 		during := a.p99(t)
 		for _, path := range []string{"/readyz", "/healthz", "/api/v1/client/account", "/login"} {
 			a.fresh(t, path)

@@ -244,7 +244,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // the sender died in the middle: it has told nothing
+		return // the sender was killed while sending
 	}
 	status, header := r.next(), request.Header
 	r.mu.Lock()

@@ -250,7 +250,7 @@ type door struct {
 	asked   map[string]int // look-ups so far
 	sent    map[string]int // documents so far
 	overlap []string       // what came while another call about the same document was under way
-	arrest  string         // the method of which the next call is to be held up once it has been carried out
+	arrest  string         // the method whose next call is blocked after it was executed
 	held    chan struct{}  // receives when a call is held up
 	release chan struct{}  // closed to let it go
 }
@@ -294,7 +294,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // whoever asked may be gone
+	_, _ = w.Write(answer.Body.Bytes()) // the caller may have disconnected
 }
 
 // enter records a call and waits for its release, if there is one.

@@ -136,7 +136,7 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 				compareReached(t, engine, reached)
 			}
 			if testing.Short() {
-				return // the stories themselves have been told
+				return // the stories themselves have run
 			}
 			for row, p := range matrix {
 				if p.engine != "" && p.engine != engine {
@@ -157,10 +157,10 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 // runStory runs a story during which a process is killed.
 func runStory(t *testing.T, o original, name string, v victim, trace string) {
 	t.Helper()
-	told := stories()[name]
-	s := newSite(t, o, told.flags, v)
+	spec := stories()[name]
+	s := newSite(t, o, spec.flags, v)
 	s.trace = trace
-	told.tell(t, newCustomer(s))
+	spec.tell(t, newCustomer(s))
 	if v.at != "" && !s.fired {
 		t.Errorf("no process of %s reached %q", v.command, v.at)
 	}

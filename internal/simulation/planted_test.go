@@ -30,7 +30,7 @@ func bugs() []bug {
 		{name: "resend without look-up", file: "submission/record.go",
 			old: `p.Idempotent && s.MissingCount >= missingCountForResend)`,
 			new: `p.Idempotent && (PLANTED || s.MissingCount >= missingCountForResend))`},
-		{name: "broken answer taken for not sent", file: "submission/record.go",
+		{name: "broken response treated as not sent", file: "submission/record.go",
 			old: `case r.call == callSubmit && first && leased && (`,
 			new: `case r.call == callSubmit && first && leased && (PLANTED || `},
 		{name: "state from an HTTP status", file: "submission/record.go",
@@ -39,19 +39,19 @@ func bugs() []bug {
 		if PLANTED && r.HTTPStatus/100 == 2 {
 			d.Outcome = api.OutcomeAcknowledged
 		}`},
-		{name: "unknown reference taken for not sent", file: "submission/record.go",
+		{name: "unknown reference treated as not sent", file: "submission/record.go",
 			old: `	if r.Kind != provider.UnknownReference || d.Outcome`,
 			new: `	if PLANTED && r.Kind == provider.UnknownReference && d.Outcome == api.OutcomeUnknown {
 		d.Outcome = store.OutcomeNotSent
 	}
 	if r.Kind != provider.UnknownReference || d.Outcome`},
-		{name: "foreign report believed", file: "submission/record.go",
+		{name: "report about another document accepted", file: "submission/record.go",
 			old: `report.Reference == s.ID.String()`,
 			new: `(PLANTED || report.Reference == s.ID.String())`},
-		{name: "polling stops at trouble", file: "submission/polling.go",
+		{name: "polling stops after an error", file: "submission/polling.go",
 			old: `	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() {`,
 			new: `	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() || PLANTED && r.Kind == provider.Ambiguous {`},
-		{name: "older report turns a state back", file: "invoice/merge.go",
+		{name: "older report overwrites a state", file: "invoice/merge.go",
 			old: `if report.Sequence < last {`,
 			new: `if report.Sequence < last && !PLANTED {`},
 		{name: "one dimension inferred from another", file: "invoice/merge.go",
@@ -63,10 +63,10 @@ func bugs() []bug {
 	}
 	return merged, change
 }`},
-		{name: "the end told twice", file: "invoice/merge.go",
+		{name: "terminal event emitted twice", file: "invoice/merge.go",
 			old: `change.BecameTerminal && !o.TerminalAnnounced`,
 			new: `(change.BecameTerminal || PLANTED && len(change.Changed) > 1) && !o.TerminalAnnounced`},
-		{name: "event outside the transaction", file: "store/record.go",
+		{name: "event written outside the transaction", file: "store/record.go",
 			old: `	var after Submission
 `, new: `	var after Submission
 	var told []api.EventKind
@@ -90,7 +90,7 @@ func bugs() []bug {
 }
 
 // lockInvoice`}}},
-		{name: "tenant forgotten where a number must be free", file: "store/submission.go",
+		{name: "number checked across tenants", file: "store/submission.go",
 			old: "where tenant_id = $2 and number = $4 and outcome in",
 			new: "where (tenant_id = $2 or PLANTED) and number = $4 and outcome in"},
 		{name: "no look-up after a crash in the call", file: "store/submission.go",
@@ -125,13 +125,13 @@ func bugs() []bug {
 			}
 		}
 		return err`},
-		{name: "only one subscription is told", file: "store/emit.go",
+		{name: "only one subscription notified", file: "store/emit.go",
 			old: `		m.deliveries = append(m.deliveries, []any{t.id, id, e.ID, s.id, e.Kind, api.DeliveryPending, at, at, at})`,
 			new: `		m.deliveries = append(m.deliveries, []any{t.id, id, e.ID, s.id, e.Kind, api.DeliveryPending, at, at, at})
 		if PLANTED {
 			break
 		}`},
-		{name: "body rendered anew for each attempt", file: "webhook/deliver.go",
+		{name: "body rendered again for each attempt", file: "webhook/deliver.go",
 			old: `	timestamp := FormatTimestamp(delivery.OccurredAt)`,
 			new: `	timestamp := FormatTimestamp(delivery.OccurredAt)
 	if PLANTED {
@@ -140,7 +140,7 @@ func bugs() []bug {
 		{name: "redirect leaves the subscription active", file: "webhook/deliver.go",
 			old: `Reason: result.Reason, Deactivate: result.Reason}`,
 			new: `Reason: result.Reason, Deactivate: map[bool]string{false: result.Reason}[PLANTED]}`},
-		{name: "private address not refused", file: "webhook/egress.go",
+		{name: "private address not rejected", file: "webhook/egress.go",
 			old: `		if !e.policy.permits(target) {
 			return nil, ErrUnsafeDestination
 		}
@@ -161,13 +161,13 @@ func bugs() []bug {
 		}
 	}
 	return more, r.commit(ctx, docs, step)`},
-		{name: "credit notes forget each other", file: "store/credit.go",
+		{name: "credit notes ignore each other", file: "store/credit.go",
 			old: `		made, err := build(&credited.Draft, live)`,
 			new: `		if PLANTED {
 			live = nil
 		}
 		made, err := build(&credited.Draft, live)`},
-		{name: "idempotency key kept apart from its effect", file: "store/idempotent.go",
+		{name: "idempotency key stored outside the transaction", file: "store/idempotent.go",
 			old: `		if reply, err = act(ctx, &joined); err != nil {`,
 			new: `		if PLANTED {
 			taken, err = tx.exec(ctx, "delete from idempotency where tenant_id = $1 and key = $2", t.id, key)
