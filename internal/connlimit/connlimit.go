@@ -1,8 +1,8 @@
-// Package connlimit bounds the connections of a listener: in total, and for each source they come from.
+// Package connlimit limits the connections of a listener, in total and for each source.
 //
-// Its invariants: no source has more connections than its share; when there is no room for a new connection, the
-// connection that has waited longest for a request is closed for it, and only when none is waiting is the new one closed;
-// a connection counts from Accept to Close. Requests under way are never cut off for somebody else.
+// Its invariants: no source has more connections than its limit; when a limit is reached, a new connection replaces the
+// connection that has been idle longest, and is closed itself only if none is idle; a connection counts from Accept to
+// Close. A connection with a running request is never closed for a new one.
 //
 // Start reading at [New]; [Limiter.Listener] and [Limiter.ConnState] go together.
 package connlimit
@@ -17,70 +17,72 @@ import (
 	"quittance/internal/source"
 )
 
-// WideFactor is how many times as many connections, or whatever else is bounded by source, the /48 of an IPv6 source may have.
+// WideFactor is how many times the limit of a source applies to the /48 of an IPv6 source, for connections and for all other
+// limits by source.
 const WideFactor = 4
 
-// Config is what a limiter is made from.
+// Config configures a [Limiter].
 type Config struct {
-	// Total is how many connections may be open at a time; from 1.
+	// Total is how many connections may be open at the same time; at least 1.
 	Total int
-	// PerSource is how many of them one source may have, an IPv4 address or the /64 of an IPv6 address; a /48 may have four
-	// times as many. 0 is for no such bound.
+	// PerSource is how many of them one source may have: an IPv4 address or the /64 of an IPv6 address. A /48 may have
+	// [WideFactor] times as many. 0 means no limit.
 	PerSource int
-	// Exempt tells which addresses the bound per source does not hold for, such as those of trusted proxies; nil for none.
+	// Exempt, if not nil, reports whether an address, such as one of a trusted proxy, is exempt from the limit per source.
 	Exempt func(netip.Addr) bool
-	// Closed is told of each connection that is closed for want of room; nil for nobody.
+	// Closed, if not nil, is called for each connection that is closed because of a limit.
 	Closed func(Reason)
 }
 
-// Reason is why a connection was closed.
+// Reason says why a connection was closed.
 type Reason string
 
 // The reasons.
 const (
-	// Refused is a new connection while no connection is waiting for a request.
+	// Refused means that a new connection was closed, because a limit was reached and no connection was idle.
 	Refused Reason = "refused"
-	// Idle is the connection that has waited longest for a request, closed for a new one.
+	// Idle means that the connection that had been idle longest was closed for a new one.
 	Idle Reason = "idle"
 )
 
-// Limiter bounds the connections of its listeners together. It is safe for concurrent use.
+// Limiter limits the connections of all its listeners together. It is safe for concurrent use.
 type Limiter struct {
 	config Config
 
 	mu  sync.Mutex
 	all group
-	// bySource has a group for each narrow and each wide prefix with connections that the bounds per source hold for.
+	// bySource has a group for each narrow and each wide prefix with connections that count by source.
 	bySource map[netip.Prefix]*group
 }
 
-// group is a number of connections that one bound holds for.
+// group is the set of connections that one limit applies to.
 type group struct {
-	prefix netip.Prefix // invalid for the group of all
-	most   int
+	prefix netip.Prefix // invalid for the total
+	limit  int
 	open   int
-	// waiting are those without a request under way, the one that has waited longest first.
-	waiting list.List
+	// idle has the connections without a running request, the one that has been idle longest first.
+	idle list.List
 }
 
 // New returns a limiter.
 func New(config Config) *Limiter {
-	return &Limiter{config: config, all: group{most: config.Total}, bySource: map[netip.Prefix]*group{}}
+	return &Limiter{config: config, all: group{limit: config.Total}, bySource: map[netip.Prefix]*group{}}
 }
 
-// Listener returns a listener whose connections count. An http.Server on it, or on TLS on it, needs [Limiter.ConnState].
+// Listener returns a listener with limited connections. An http.Server that serves it, directly or with TLS, must use
+// [Limiter.ConnState].
 func (l *Limiter) Listener(inner net.Listener) net.Listener {
 	return &listener{Listener: inner, limiter: l}
 }
 
-// Open is how many connections are open.
+// Open returns how many connections are open.
 func (l *Limiter) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all.open
 }
 
-// ConnState is for [http.Server.ConnState]: it keeps account of which connections wait for a request.
+// ConnState must be the [http.Server.ConnState] of the server: it records which connections are idle.
 func (l *Limiter) ConnState(c net.Conn, state http.ConnState) {
 	if secured, ok := c.(interface{ NetConn() net.Conn }); ok { // *tls.Conn
 		c = secured.NetConn()
@@ -93,14 +95,14 @@ func (l *Limiter) ConnState(c net.Conn, state http.ConnState) {
 	defer l.mu.Unlock()
 	switch state {
 	case http.StateIdle:
-		known.wait()
+		known.startIdle()
 	case http.StateActive, http.StateHijacked:
-		known.stopWaiting()
-	case http.StateNew, http.StateClosed: // Accept and Close see to these
+		known.stopIdle()
+	case http.StateNew, http.StateClosed: // Accept and Close handle these
 	}
 }
 
-// admit counts a new connection if there is room for it, which may take the place of another one, to be closed.
+// admit counts a new connection if the limits allow it. It may evict an idle connection, which the caller closes.
 func (l *Limiter) admit(c *conn, address netip.Addr) (admitted bool, evicted *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,34 +114,34 @@ func (l *Limiter) admit(c *conn, address netip.Addr) (admitted bool, evicted *co
 			groups = append(groups, l.group(from.Wide(), WideFactor*l.config.PerSource))
 		}
 	}
-	// The narrowest bound last: what gives way there makes room in the wider ones, too.
+	// Begin with the narrowest limit: a connection that is evicted there counts in the wider ones too.
 	for n := len(groups) - 1; n >= 0 && evicted == nil; n-- {
-		if g := groups[n]; g.open >= g.most {
-			first := g.waiting.Front()
-			if first == nil {
+		if g := groups[n]; g.open >= g.limit {
+			oldest := g.idle.Front()
+			if oldest == nil {
 				l.forget(groups)
 				return false, nil
 			}
-			evicted, _ = first.Value.(*conn)
-			l.leave(evicted)
+			evicted, _ = oldest.Value.(*conn)
+			l.remove(evicted)
 		}
 	}
 	for _, g := range groups {
 		g.open++
 		if g.prefix.IsValid() {
-			l.bySource[g.prefix] = g // the one that gave way may have been its last
+			l.bySource[g.prefix] = g // evicting its last connection may have removed it
 		}
 	}
-	c.groups, c.waiting = groups, make([]*list.Element, len(groups))
-	c.wait()
+	c.groups, c.idle = groups, make([]*list.Element, len(groups))
+	c.startIdle()
 	return true, evicted
 }
 
-// group returns the group of a prefix, a new one if need be.
-func (l *Limiter) group(prefix netip.Prefix, most int) *group {
+// group returns the group of a prefix and creates it if necessary.
+func (l *Limiter) group(prefix netip.Prefix, limit int) *group {
 	g, ok := l.bySource[prefix]
 	if !ok {
-		g = &group{prefix: prefix, most: most}
+		g = &group{prefix: prefix, limit: limit}
 		l.bySource[prefix] = g
 	}
 	return g
@@ -154,9 +156,9 @@ func (l *Limiter) forget(groups []*group) {
 	}
 }
 
-// leave takes a connection out of its groups, once.
-func (l *Limiter) leave(c *conn) {
-	c.stopWaiting()
+// remove removes a connection from its groups; a second call does nothing.
+func (l *Limiter) remove(c *conn) {
+	c.stopIdle()
 	for _, g := range c.groups {
 		g.open--
 	}
@@ -164,7 +166,7 @@ func (l *Limiter) leave(c *conn) {
 	c.groups = nil
 }
 
-// closed tells the observer.
+// closed calls config.Closed.
 func (l *Limiter) closed(reason Reason) {
 	if l.config.Closed != nil {
 		l.config.Closed(reason)
@@ -176,8 +178,8 @@ type listener struct {
 	limiter *Limiter
 }
 
-// Accept implements [net.Listener]. A connection for which there is no room is closed without a word: it may be TLS, and
-// then nothing can be said before its handshake.
+// Accept implements [net.Listener]. It closes connections beyond the limits without a response, because with TLS none can be
+// sent before the handshake.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -189,39 +191,39 @@ func (l *listener) Accept() (net.Conn, error) {
 		admitted, evicted := l.limiter.admit(c, address)
 		if evicted != nil {
 			l.limiter.closed(Idle)
-			_ = evicted.Conn.Close() // nobody reads from it any more
+			_ = evicted.Conn.Close() // nothing reads from it any more
 		}
 		if admitted {
 			return c, nil
 		}
 		l.limiter.closed(Refused)
-		_ = inner.Close() // nobody has read from it
+		_ = inner.Close() // nothing has read from it
 	}
 }
 
-// conn is a connection that counts. Its other fields belong to the limiter.
+// conn is a connection that counts. The mutex of the limiter guards groups and idle.
 type conn struct {
 	net.Conn
 	limiter *Limiter
-	groups  []*group // none once it has left
-	waiting []*list.Element
+	groups  []*group        // nil after remove
+	idle    []*list.Element // its elements in the idle lists of groups; nil while it is not idle
 }
 
-// wait puts the connection at the end of those that wait for a request.
-func (c *conn) wait() {
+// startIdle puts the connection behind the other idle ones.
+func (c *conn) startIdle() {
 	for n, g := range c.groups {
-		if c.waiting[n] == nil {
-			c.waiting[n] = g.waiting.PushBack(c)
+		if c.idle[n] == nil {
+			c.idle[n] = g.idle.PushBack(c)
 		}
 	}
 }
 
-// stopWaiting is for a connection whose request has come, or that ends.
-func (c *conn) stopWaiting() {
+// stopIdle removes the connection from the idle ones.
+func (c *conn) stopIdle() {
 	for n, g := range c.groups {
-		if c.waiting[n] != nil {
-			g.waiting.Remove(c.waiting[n])
-			c.waiting[n] = nil
+		if c.idle[n] != nil {
+			g.idle.Remove(c.idle[n])
+			c.idle[n] = nil
 		}
 	}
 }
@@ -229,12 +231,12 @@ func (c *conn) stopWaiting() {
 // Close implements [net.Conn].
 func (c *conn) Close() error {
 	c.limiter.mu.Lock()
-	c.limiter.leave(c)
+	c.limiter.remove(c)
 	c.limiter.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http end a connection without losing an answer that is still on its way.
+// CloseWrite lets net/http close a connection without losing a response that is still being sent.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

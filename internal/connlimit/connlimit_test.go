@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a listener whose connections come from addresses of the test's choice.
+// memory is a listener for connections in memory, from addresses that the test chooses.
 type memory struct {
 	coming chan net.Conn
 	ended  chan struct{}
@@ -39,7 +39,7 @@ func (m *memory) Accept() (net.Conn, error) {
 func (m *memory) Close() error   { close(m.ended); return nil }
 func (m *memory) Addr() net.Addr { return &net.TCPAddr{} }
 
-// from is a connection with another end.
+// from is a connection with a chosen remote address.
 type from struct {
 	net.Conn
 	address net.Addr
@@ -47,7 +47,7 @@ type from struct {
 
 func (f from) RemoteAddr() net.Addr { return f.address }
 
-// world is a server behind a limiter. Its handler answers at once, or when let go.
+// world is a server with a limiter. Its handler responds at once, and to /slow when the test says so.
 type world struct {
 	t       *testing.T
 	limiter *connlimit.Limiter
@@ -55,7 +55,7 @@ type world struct {
 	closed  map[connlimit.Reason]*atomic.Int64
 	inside  chan struct{}
 	letGo   chan struct{}
-	// idle gets a value whenever a connection begins to wait for another request.
+	// idle gets a value whenever a connection becomes idle after a request.
 	idle chan struct{}
 }
 
@@ -84,13 +84,13 @@ func start(t *testing.T, config connlimit.Config) *world {
 		}
 		<-ended
 		if open := w.limiter.Open(); open != 0 {
-			t.Errorf("%d connections are counted after the end", open)
+			t.Errorf("%d connections are open after the end", open)
 		}
 	})
 	return w
 }
 
-// state tells the limiter, and then the test.
+// state calls the limiter and then notifies the test.
 func (w *world) state(c net.Conn, state http.ConnState) {
 	w.limiter.ConnState(c, state)
 	if state == http.StateIdle {
@@ -98,7 +98,7 @@ func (w *world) state(c net.Conn, state http.ConnState) {
 	}
 }
 
-// dial opens a connection from an address; it waits until it has been accepted.
+// dial opens a connection from an address and returns when it is accepted.
 func (w *world) dial(address string) *client {
 	w.t.Helper()
 	near, far := net.Pipe()
@@ -107,7 +107,7 @@ func (w *world) dial(address string) *client {
 	return &client{t: w.t, idle: w.idle, conn: near, reader: bufio.NewReader(near)}
 }
 
-// client is the other end of a connection.
+// client is the client side of a connection.
 type client struct {
 	t      *testing.T
 	idle   chan struct{}
@@ -115,7 +115,7 @@ type client struct {
 	reader *bufio.Reader
 }
 
-// get sends a request and tells whether it is answered. Once it returns, the connection waits for the next one.
+// get sends a request and reports whether it succeeded. When it returns, the connection is idle.
 func (c *client) get() bool {
 	if _, err := io.WriteString(c.conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		return false
@@ -128,7 +128,7 @@ func (c *client) get() bool {
 	return true
 }
 
-// begin sends a request that is under way when it returns.
+// begin sends a request, which is running when begin returns.
 func (c *client) begin(w *world) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.conn, "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -141,38 +141,38 @@ func (c *client) begin(w *world) {
 func (c *client) ended() {
 	c.t.Helper()
 	if _, err := c.reader.ReadByte(); err == nil {
-		c.t.Fatal("the connection is open and has something to say")
+		c.t.Fatal("the connection is open and has data")
 	}
 }
 
 func (w *world) want(idle, refused int64) {
 	w.t.Helper()
 	if i, r := w.closed[connlimit.Idle].Load(), w.closed[connlimit.Refused].Load(); i != idle || r != refused {
-		w.t.Errorf("%d idle connections gave way and %d were refused; want %d and %d", i, r, idle, refused)
+		w.t.Errorf("%d idle connections were closed and %d new ones refused; want %d and %d", i, r, idle, refused)
 	}
 }
 
-// When there is no room, the connection that has waited longest for a request gives way to a new one.
-func TestTheLongestIdleGivesWay(t *testing.T) {
+// TestLongestIdleIsClosed: when the limit is reached, a new connection replaces the one that has been idle longest.
+func TestLongestIdleIsClosed(t *testing.T) {
 	w := start(t, connlimit.Config{Total: 3})
 	first, second, third := w.dial("192.0.2.1"), w.dial("192.0.2.2"), w.dial("192.0.2.3")
 	for _, c := range []*client{second, third} { // the first has sent nothing yet
 		if !c.get() {
-			t.Fatal("not answered")
+			t.Fatal("the request failed")
 		}
 	}
 	fourth := w.dial("192.0.2.4")
 	first.ended()
 	if !fourth.get() || !third.get() {
-		t.Error("a connection that stays is not answered")
+		t.Error("a request on a remaining connection failed")
 	}
 	w.dial("192.0.2.5")
 	second.ended()
 	w.want(2, 0)
 }
 
-// Requests under way are not cut off: while there are no others, a new connection is refused.
-func TestRequestsUnderWayStay(t *testing.T) {
+// TestRunningRequestsStay: connections with running requests stay open; if there are no others, a new one is refused.
+func TestRunningRequestsStay(t *testing.T) {
 	w := start(t, connlimit.Config{Total: 2})
 	busy := []*client{w.dial("192.0.2.1"), w.dial("192.0.2.2")}
 	for _, c := range busy {
@@ -183,13 +183,13 @@ func TestRequestsUnderWayStay(t *testing.T) {
 	close(w.letGo)
 	for _, c := range busy {
 		if response, err := http.ReadResponse(c.reader, nil); err != nil || response.StatusCode != http.StatusOK {
-			t.Errorf("a request under way was cut off: %v", err)
+			t.Errorf("a running request was interrupted: %v", err)
 		}
 	}
 }
 
-// A source at its bound makes room among its own connections, and takes none from others.
-func TestSourcesAreBounded(t *testing.T) {
+// TestSourcesAreLimited: a source at its limit replaces connections of its own, and none of others.
+func TestSourcesAreLimited(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		addresses func(n int) string
@@ -204,7 +204,7 @@ func TestSourcesAreBounded(t *testing.T) {
 			w := start(t, connlimit.Config{Total: 100, PerSource: 4})
 			others := w.dial("198.51.100.1")
 			if !others.get() {
-				t.Fatal("not answered")
+				t.Fatal("the request failed")
 			}
 			var open []*client
 			for n := range c.most + 3 {
@@ -214,11 +214,11 @@ func TestSourcesAreBounded(t *testing.T) {
 				early.ended()
 			}
 			if got := w.limiter.Open(); got != c.most+1 {
-				t.Errorf("%d connections are open, want %d and the other source's", got, c.most)
+				t.Errorf("%d connections are open, want %d and that of the other source", got, c.most)
 			}
 			for _, stays := range append(open[3:], others) {
 				if !stays.get() {
-					t.Error("a connection that stays is not answered")
+					t.Error("a request on a remaining connection failed")
 				}
 			}
 			w.want(3, 0)
@@ -226,7 +226,7 @@ func TestSourcesAreBounded(t *testing.T) {
 	}
 }
 
-// A source whose requests are all under way gets no more connections, and others do.
+// TestABusySourceIsRefused: a source at its limit whose connections all have running requests gets no more, and others do.
 func TestABusySourceIsRefused(t *testing.T) {
 	w := start(t, connlimit.Config{Total: 100, PerSource: 2})
 	for range 2 {
@@ -234,13 +234,13 @@ func TestABusySourceIsRefused(t *testing.T) {
 	}
 	w.dial("192.0.2.1").ended()
 	if !w.dial("192.0.2.2").get() {
-		t.Error("another source is not answered")
+		t.Error("a request of another source failed")
 	}
 	w.want(0, 1)
 	close(w.letGo)
 }
 
-// The bound per source does not hold for trusted proxies; the total does.
+// TestExemptSources: the limit per source does not apply to trusted proxies, but the total does.
 func TestExemptSources(t *testing.T) {
 	w := start(t, connlimit.Config{Total: 6, PerSource: 2, Exempt: func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.1") }})
 	var open []*client
@@ -249,7 +249,7 @@ func TestExemptSources(t *testing.T) {
 	}
 	for _, c := range open {
 		if !c.get() {
-			t.Fatal("not answered")
+			t.Fatal("the request failed")
 		}
 	}
 	w.want(0, 0)
@@ -258,7 +258,7 @@ func TestExemptSources(t *testing.T) {
 	w.want(1, 0)
 }
 
-// Descriptors are kept for the database, providers and webhooks, however few there are.
+// TestWithin: file descriptors are kept for the database, providers and webhooks, however few there are.
 func TestWithin(t *testing.T) {
 	for _, c := range []struct{ wanted, files, want int }{
 		{16384, 0, 16384}, {16384, 1 << 20, 16384}, {16384, 20000, 15904}, {16384, 1024, 512}, {100, 1024, 100}, {16384, 1, 1},

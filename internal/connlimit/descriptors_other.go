@@ -2,5 +2,5 @@
 
 package connlimit
 
-// Files is how many files this process may have open, 0 when there is no limit.
+// Files returns how many files this process may have open, 0 when there is no limit.
 func Files() int { return 0 }

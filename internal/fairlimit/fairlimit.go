@@ -1,12 +1,11 @@
-// Package fairlimit divides a bounded number of places (workers, requests, bytes) among companies that ask for them, so
-// that whoever asks for many leaves some for whoever comes next.
+// Package fairlimit divides a limited capacity (workers, requests, bytes) fairly among holders, such as companies.
 //
-// Its invariant: a holder gets no place beyond a fixed fraction of the places that are free at that moment. So one company
-// alone may have much, and a hundred that hold on to what they get share the same room and still leave a part of it
-// free (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). No holder has to be
-// known in advance, and nothing is reserved for those who do not ask.
+// Its invariant: a holder gets nothing beyond a fixed fraction of what is free at that moment (dynamic thresholds: Choudhury
+// and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one holder alone may have much, and a hundred that keep
+// what they get share it and still leave a part free for the next. Holders need not be known in advance, and nothing is
+// reserved for those that are inactive.
 //
-// Start reading at [Policy.Available]; [Limiter] applies a policy and does the bookkeeping.
+// Start reading at [Policy.Available]; [Limiter] applies a policy and counts who holds what.
 package fairlimit
 
 import (
@@ -16,50 +15,51 @@ import (
 	"sync"
 )
 
-// ErrFull is why something is refused for which there is no place.
-var ErrFull = errors.New("no place is free")
+// ErrFull says that the capacity does not allow an acquisition. Callers of [Limiter] return it; the package does not.
+var ErrFull = errors.New("the limit of concurrent work is reached")
 
-// Rule says how much of what is free one holder may have.
+// Policy says how much of a capacity one holder may have.
 type Policy struct {
-	// Part is the divisor of the fraction: a holder has at most a Part-th of what is free; from 1. Everybody may have one
-	// while anything is free.
+	// Divisor sets the fraction: a holder may have 1/Divisor of what is free, but always one while anything is free. It is
+	// at least 1.
 	Divisor int
-	// Most bounds what a holder has, however much is free; from 1.
+	// Max bounds what a holder may have, however much is free. It is at least 1.
 	Max int
 }
 
-// Limit is how many places a holder may have when free are free; from 1.
+// Limit returns how much a holder may have in total when free is free; at least 1.
 func (p Policy) Limit(free int) int { return min(p.Max, max(1, free/p.Divisor)) }
 
-// Room is how many places more a holder of held may take when free are free; from 0.
+// Available returns how much more a holder may acquire when free is free and it has held; at least 0.
 func (p Policy) Available(free, held int) int { return max(0, min(p.Limit(free)-held, free)) }
 
-// Pool is a number of places and who holds them. It is safe for concurrent use.
+// Limiter applies a policy to a capacity. It is safe for concurrent use.
 type Limiter[K comparable] struct {
 	policy Policy
 	size   int
 
 	mu   sync.Mutex
 	used int
-	held map[K]int // without those who hold nothing
-	// waiting are those who wait for a place, by holder, each holder's in the order they came; turns are the holders, in the
-	// order in which they get their next place.
+	held map[K]int // without holders that have nothing
+	// waiting has the callers of Acquire that wait, by holder, each holder's in order of arrival. turns has those holders in the
+	// order in which they acquire next.
 	waiting map[K][]chan struct{}
 	turns   []K
 }
 
-// NewPool returns a pool of size places.
-func New[K comparable](size int, rule Policy) *Limiter[K] {
-	return &Limiter[K]{policy: rule, size: size, held: map[K]int{}, waiting: map[K][]chan struct{}{}}
+// New returns a limiter of the given capacity.
+func New[K comparable](size int, policy Policy) *Limiter[K] {
+	return &Limiter[K]{policy: policy, size: size, held: map[K]int{}, waiting: map[K][]chan struct{}{}}
 }
 
-// Take takes n places for a holder, all of them or none.
+// TryAcquire acquires n for a holder, or nothing, and reports whether it did. It does not wait.
 func (l *Limiter[K]) TryAcquire(holder K, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tryAcquire(holder, n)
 }
 
+// tryAcquire is TryAcquire with the mutex held.
 func (l *Limiter[K]) tryAcquire(holder K, n int) bool {
 	if l.policy.Available(l.size-l.used, l.held[holder]) < n {
 		return false
@@ -69,8 +69,8 @@ func (l *Limiter[K]) tryAcquire(holder K, n int) bool {
 	return true
 }
 
-// Wait takes one place for a holder as soon as there is one; holders that wait get them in turn. It returns false, and
-// takes nothing, when ctx ends before.
+// Acquire acquires one for a holder and waits until that is possible; waiting holders take turns. It returns false, and
+// acquires nothing, when ctx ends first.
 func (l *Limiter[K]) Acquire(ctx context.Context, holder K) bool {
 	l.mu.Lock()
 	if l.tryAcquire(holder, 1) {
@@ -91,7 +91,7 @@ func (l *Limiter[K]) Acquire(ctx context.Context, holder K) bool {
 	}
 }
 
-// giveUp ends the wait of a holder. It is false when the place was taken meanwhile.
+// cancelWait removes a waiting caller. It returns false if that caller has acquired in the meantime.
 func (l *Limiter[K]) cancelWait(holder K, waiter chan struct{}) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +108,7 @@ func (l *Limiter[K]) cancelWait(holder K, waiter chan struct{}) bool {
 	return true
 }
 
-// Give gives n places of a holder back.
+// Release gives back n of a holder, and lets waiting callers acquire.
 func (l *Limiter[K]) Release(holder K, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,11 +116,10 @@ func (l *Limiter[K]) Release(holder K, n int) {
 	if l.held[holder] -= n; l.held[holder] == 0 {
 		delete(l.held, holder)
 	}
-	// Those who have to go on waiting have places already, or nothing is free.
 	for n := 0; n < len(l.turns) && l.used < l.size; {
 		next := l.turns[n]
 		if !l.tryAcquire(next, 1) {
-			n++
+			n++ // this holder has its share; the next one may not
 			continue
 		}
 		close(l.waiting[next][0])
@@ -134,7 +133,7 @@ func (l *Limiter[K]) Release(holder K, n int) {
 	}
 }
 
-// Used is how many places are taken.
+// InUse returns how much is acquired.
 func (l *Limiter[K]) InUse() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,37 +6,37 @@ import (
 	"testing"
 )
 
-// waitingNow tells how many wait.
-func (p *Limiter[K]) waitingNow() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// waitingNow returns how many callers wait.
+func (l *Limiter[K]) waitingNow() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	n := 0
-	for _, list := range p.waiting {
+	for _, list := range l.waiting {
 		n += len(list)
 	}
 	return n
 }
 
-// TestWait: holders that wait get places in turn, however many wait for one of them, each as the rule allows; whoever gives
-// up leaves nothing behind.
-func TestWait(t *testing.T) {
-	p := New[string](2, Policy{Divisor: 1, Max: 1})
+// TestAcquire: waiting holders acquire in turn, however many callers of one of them wait, each as the policy allows. A caller
+// whose context ends leaves nothing behind.
+func TestAcquire(t *testing.T) {
+	l := New[string](2, Policy{Divisor: 1, Max: 1})
 	for _, holder := range []string{"a", "b"} {
-		if !p.TryAcquire(holder, 1) {
-			t.Fatal("the pool is not free")
+		if !l.TryAcquire(holder, 1) {
+			t.Fatal("the limiter is not free")
 		}
 	}
 	got := make(chan string, 10)
 	wait := func(ctx context.Context, holder string) {
-		before := p.waitingNow()
+		before := l.waitingNow()
 		go func() {
-			if p.Acquire(ctx, holder) {
+			if l.Acquire(ctx, holder) {
 				got <- holder
 			} else {
 				got <- holder + " gave up"
 			}
 		}()
-		for p.waitingNow() == before {
+		for l.waitingNow() == before {
 			runtime.Gosched()
 		}
 	}
@@ -49,28 +49,28 @@ func TestWait(t *testing.T) {
 	if first := <-got; first != "e gave up" {
 		t.Fatalf("%s", first)
 	}
-	// b's place goes to c, because a has its own already; a's goes to d or a, in turn.
-	p.Release("b", 1)
+	// c acquires what b releases, because a has its maximum. What a releases goes to a and d in turn.
+	l.Release("b", 1)
 	if next := <-got; next != "c" {
-		t.Errorf("%s got the place, want c", next)
+		t.Errorf("%s acquired, want c", next)
 	}
-	p.Release("a", 1)
+	l.Release("a", 1)
 	if next := <-got; next != "a" {
-		t.Errorf("%s got the place, want a, who came first", next)
+		t.Errorf("%s acquired, want a, which came first", next)
 	}
-	p.Release("a", 1)
+	l.Release("a", 1)
 	if next := <-got; next != "d" {
-		t.Errorf("%s got the place, want d, whose turn it is", next)
+		t.Errorf("%s acquired, want d, whose turn it is", next)
 	}
-	p.Release("c", 1)
-	p.Release("d", 1)
+	l.Release("c", 1)
+	l.Release("d", 1)
 	for range 2 {
 		if next := <-got; next != "a" {
-			t.Errorf("%s got the place, want a", next)
+			t.Errorf("%s acquired, want a", next)
 		}
-		p.Release("a", 1)
+		l.Release("a", 1)
 	}
-	if p.InUse() != 0 || p.waitingNow() != 0 || len(p.turns) != 0 || len(p.held) != 0 {
-		t.Errorf("%d places, %d waiting, %v and %v are left", p.InUse(), p.waitingNow(), p.turns, p.held)
+	if l.InUse() != 0 || l.waitingNow() != 0 || len(l.turns) != 0 || len(l.held) != 0 {
+		t.Errorf("left over: %d in use, %d waiting, %v and %v", l.InUse(), l.waitingNow(), l.turns, l.held)
 	}
 }

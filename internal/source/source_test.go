@@ -7,7 +7,7 @@ import (
 	"quittance/internal/source"
 )
 
-// Addresses that one customer may choose among are one source; others are not.
+// TestParse: addresses among which one customer may choose are one source, and others are not.
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ text, narrow, wide string }{
 		{"192.0.2.1", "192.0.2.1/32", "192.0.2.1/32"},
@@ -28,11 +28,11 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if a, b := source.Parse("[2001:db8::1]:1"), source.Parse("2001:db8::2"); a != b {
-		t.Errorf("%v and %v are two sources; want one", a, b)
+		t.Errorf("%v and %v are different sources; want one", a, b)
 	}
 }
 
-// Text that is no address is the source of everybody whose address is not known.
+// TestParseNoAddress: text that is not an address is the source of all unknown addresses.
 func TestParseNoAddress(t *testing.T) {
 	for _, text := range []string{"", "unknown", "_hidden", "192.0.2.1:", "192.0.2", "[2001:db8::1", "[]", "[[::1]]", "192.0.2.1:x", "@", "localhost:80"} {
 		if got := source.Parse(text); got != (source.Source{}) || got.HasWide() || got.String() != "unknown" {
@@ -47,7 +47,7 @@ func TestParseNoAddress(t *testing.T) {
 	}
 }
 
-// The text of a source is what an operator reads in a log.
+// TestString: the text of a source is what an operator reads in a log.
 func TestString(t *testing.T) {
 	for text, want := range map[string]string{"::ffff:192.0.2.1": "192.0.2.1", "2001:db8::77": "2001:db8::/64"} {
 		if got := source.Parse(text).String(); got != want {
