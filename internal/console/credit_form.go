@@ -22,12 +22,12 @@ type creditForm struct {
 }
 
 // readCreditForm reads the form of a credit note for an invoice with the given number of lines.
-func readCreditForm(typed url.Values, lines int) creditForm {
-	f := creditForm{Number: typed.Get("credit_note_number"), IssueDate: typed.Get("issue_date"), Kind: typed.Get("kind"),
-		Reason:     strings.ReplaceAll(typed.Get("reason"), "\r\n", "\n"),
+func readCreditForm(input url.Values, lines int) creditForm {
+	f := creditForm{Number: input.Get("credit_note_number"), IssueDate: input.Get("issue_date"), Kind: input.Get("kind"),
+		Reason:     strings.ReplaceAll(input.Get("reason"), "\r\n", "\n"),
 		Quantities: make([]string, lines), Amounts: make([]string, lines)}
-	copy(f.Quantities, typed["quantity"])
-	copy(f.Amounts, typed["net_amount"])
+	copy(f.Quantities, input["quantity"])
+	copy(f.Amounts, input["net_amount"])
 	return f
 }
 

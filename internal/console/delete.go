@@ -31,7 +31,7 @@ func (req *request) deleteDraft() error {
 	}
 	flash := req.pages.notice(key)
 	if flash == nil {
-		return fmt.Errorf("console: no message said.%s", key)
+		return fmt.Errorf("console: no message flash.%s", key)
 	}
 	return req.answerInvoice(http.StatusConflict, id, flash)
 }

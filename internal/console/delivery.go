@@ -73,11 +73,11 @@ func (req *request) answerDelivery(status int, found store.DeliveryRecord, flash
 	if p.State == api.DeliveryPending {
 		interval = deliveryPollInterval
 	}
-	say, err := req.pages.messages.text("delivery." + string(p.State) + ".text")
+	announcement, err := req.pages.messages.text("delivery." + string(p.State) + ".text")
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("delivery", "delivery-body", p, interval, say)
+	part, err := req.livePart("delivery", "delivery-body", p, interval, announcement)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (req *request) invoiceOfPath(parameter string) (store.Invoice, error) {
 // createDraft creates a draft from the form, or executes a button of the form.
 func (req *request) createDraft() error {
 	form := readDraftForm(req.form)
-	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("of"), ShowMissing: req.form.Get("told") != ""}
+	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("copy_of"), ShowMissing: req.form.Get("show_missing") != ""}
 	if at, acted := form.apply(req.form.Get("do")); acted {
 		return req.answerButton(form, p, at)
 	}
@@ -293,7 +293,7 @@ func (req *request) checkDraft() error {
 		return err
 	}
 	checked.dropMissing()
-	showMissing := req.form.Get("told") != ""
+	showMissing := req.form.Get("show_missing") != ""
 	sums, err := req.sums(&checked)
 	if err != nil {
 		return err

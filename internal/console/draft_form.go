@@ -99,20 +99,20 @@ type draftForm struct {
 }
 
 // readDraftForm reads the input of a draft's form.
-func readDraftForm(typed url.Values) draftForm {
+func readDraftForm(input url.Values) draftForm {
 	f := draftForm{Fields: map[string]string{}}
 	for _, field := range draftFields {
-		f.Fields[field.name] = field.typed(typed.Get(field.name))
+		f.Fields[field.name] = field.normalized(input.Get(field.name))
 	}
 	count := 0
 	for _, field := range itemFields {
-		count = max(count, len(typed[itemPrefix+field.name]))
+		count = max(count, len(input[itemPrefix+field.name]))
 	}
 	for n := range min(count, maxItems+1) { // one line too many is reported as a fault
 		item := map[string]string{}
 		for _, field := range itemFields {
-			if values := typed[itemPrefix+field.name]; n < len(values) {
-				item[field.name] = field.typed(values[n])
+			if values := input[itemPrefix+field.name]; n < len(values) {
+				item[field.name] = field.normalized(values[n])
 			}
 		}
 		f.Items = append(f.Items, item)
@@ -120,8 +120,8 @@ func readDraftForm(typed url.Values) draftForm {
 	return f
 }
 
-// typed returns the input of a field. Browsers send CR LF for each line break.
-func (spec fieldSpec) typed(value string) string {
+// normalized returns the input of a field. Browsers send CR LF for each line break.
+func (spec fieldSpec) normalized(value string) string {
 	if spec.kind == multilineField {
 		return strings.ReplaceAll(value, "\r\n", "\n")
 	}
@@ -158,13 +158,13 @@ func draftFormOf(d *api.Draft) (draftForm, error) {
 	f := draftForm{Fields: map[string]string{}}
 	for name, value := range body.Members() {
 		if string(name) != "items" {
-			f.Fields[string(name)] = typedAs(value)
+			f.Fields[string(name)] = inputOf(value)
 			continue
 		}
 		for element := range value.Elements() {
 			item := map[string]string{}
 			for name, value := range element.Members() {
-				item[string(name)] = typedAs(value)
+				item[string(name)] = inputOf(value)
 			}
 			f.Items = append(f.Items, item)
 		}
@@ -172,8 +172,8 @@ func draftFormOf(d *api.Draft) (draftForm, error) {
 	return f, nil
 }
 
-// typedAs returns the input that stands for a value.
-func typedAs(value strictjson.Value) string {
+// inputOf returns the input that stands for a value.
+func inputOf(value strictjson.Value) string {
 	if value.Kind() == '0' {
 		return string(value.Raw())
 	}
@@ -194,12 +194,12 @@ func (f draftForm) json() []byte {
 	return out.encoded()
 }
 
-func appendFields(out *jsonObject, fields []fieldSpec, typed map[string]string) {
+func appendFields(out *jsonObject, fields []fieldSpec, input map[string]string) {
 	for _, field := range fields {
 		if field.kind == numberField {
-			out.addNumber(field.name, typed[field.name])
+			out.addNumber(field.name, input[field.name])
 		} else {
-			out.addText(field.name, typed[field.name])
+			out.addText(field.name, input[field.name])
 		}
 	}
 }

@@ -196,10 +196,10 @@ func (checked *checkedForm) field(spec fieldSpec, path, name, value string, show
 }
 
 // fields returns the fields of a table.
-func (checked *checkedForm) fields(specs []fieldSpec, prefix, names string, typed map[string]string, showMissing bool) map[string]*formField {
+func (checked *checkedForm) fields(specs []fieldSpec, prefix, names string, input map[string]string, showMissing bool) map[string]*formField {
 	out := make(map[string]*formField, len(specs))
 	for _, spec := range specs {
-		out[spec.name] = checked.field(spec, prefix+spec.name, names+spec.name, typed[spec.name], showMissing)
+		out[spec.name] = checked.field(spec, prefix+spec.name, names+spec.name, input[spec.name], showMissing)
 	}
 	return out
 }
@@ -261,7 +261,7 @@ func (req *request) sums(checked *checkedForm) (draftSums, error) {
 		s.Announcement, err = req.pages.messages.text("draft.announcement", grouped(s.Totals.Total.String()), s.Currency)
 	}
 	s.AnnouncementDigest = digest([]byte(s.Announcement))
-	s.Announce = s.Announcement != "" && s.AnnouncementDigest != req.form.Get("heard")
+	s.Announce = s.Announcement != "" && s.AnnouncementDigest != req.form.Get("announced")
 	return s, err
 }
 

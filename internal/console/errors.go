@@ -42,9 +42,9 @@ func (req *request) answerError(err error) error {
 	if p.status == http.StatusServiceUnavailable {
 		req.w.Header().Set("Retry-After", "5")
 	}
-	words := cmp.Or(p.messageKey, strconv.Itoa(p.status))
-	title := req.pages.messages.textOr("error."+words+".title", http.StatusText(p.status))
-	shownErr := req.page(p.status, "error", pageData{Title: title, Body: problemPage{Status: p.status, MessageKey: words, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
+	key := cmp.Or(p.messageKey, strconv.Itoa(p.status))
+	title := req.pages.messages.textOr("error."+key+".title", http.StatusText(p.status))
+	shownErr := req.page(p.status, "error", pageData{Title: title, Body: problemPage{Status: p.status, MessageKey: key, RequestID: req.w.Header().Get(api.HeaderRequestID)}})
 	if shownErr != nil { // the layout itself is broken
 		shownErr = errors.Join(shownErr, req.send(http.StatusInternalServerError, "text/plain; charset=utf-8",
 			bytes.NewBufferString(http.StatusText(http.StatusInternalServerError)+"\n")))

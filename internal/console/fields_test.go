@@ -33,10 +33,10 @@ func TestDeleteDraftPage(t *testing.T) {
 				}
 			}
 			now := controls(t, v.read("/invoices/"+id).body).Get("version")
-			if got := v.send("/invoices/"+id+"/delete", url.Values{"version": {now}}, ""); got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices?said=good.deleted" {
+			if got := v.send("/invoices/"+id+"/delete", url.Values{"version": {now}}, ""); got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices?notice=good.deleted" {
 				t.Fatalf("delete of version %q: %d %s %v", now, got.status, got.header.Get("Location"), strings.Contains(got.body, "Nothing was deleted"))
 			}
-			if list := v.read("/invoices?said=good.deleted"); !strings.Contains(list.body, "Draft deleted.") || strings.Contains(list.body, id) {
+			if list := v.read("/invoices?notice=good.deleted"); !strings.Contains(list.body, "Draft deleted.") || strings.Contains(list.body, id) {
 				t.Error("the list shows it, or not that it is gone")
 			}
 			if got := v.get("/invoices/" + id); got.status != http.StatusNotFound {

@@ -54,7 +54,7 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 		t.Errorf("%q is changed by saving it", text)
 	}
 	for name := range form { // fields that take no text say so, and keep it
-		if name != "version" && name != "told" && name != "heard" {
+		if name != "version" && name != "show_missing" && name != "announced" {
 			form.Set(name, text)
 		}
 	}

@@ -334,7 +334,7 @@ func TestDuplicate(t *testing.T) {
 	form := controls(t, page.body)
 	issued, err := time.Parse(time.DateOnly, form.Get("issue_date"))
 	must(t, err)
-	if form.Get("invoice_number") != "" || form.Get("recipient_name") != "Palm Trading LLC" || form.Get("due_date") != issued.AddDate(0, 0, 30).Format(time.DateOnly) || form.Get("of") != "INV-1" ||
+	if form.Get("invoice_number") != "" || form.Get("recipient_name") != "Palm Trading LLC" || form.Get("due_date") != issued.AddDate(0, 0, 30).Format(time.DateOnly) || form.Get("copy_of") != "INV-1" ||
 		form.Get("version") != "" {
 		t.Errorf("a copy: %v", form)
 	}

@@ -140,7 +140,7 @@ func TestCreditNoteForm(t *testing.T) {
 		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
 		b.inspect("credit-confirm")
 		b.click("#confirm button.primary")
-		b.until(`document.querySelector(".standing.void")`)
+		b.until(`document.querySelector(".status.void")`)
 		b.inspect("credit-void")
 		b.open("/credit-notes")
 		b.inspect("credits")

@@ -85,13 +85,13 @@ func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, erro
 	for n, i := range invoices {
 		ids[n] = i.ID
 	}
-	told, err := req.session.Tenant.NotificationSummaries(req.r.Context(), ids)
+	summaries, err := req.session.Tenant.NotificationSummaries(req.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]incomingRow, len(invoices))
 	for n, i := range invoices {
-		rows[n] = incomingRow{IncomingInvoice: i.Wire(), Webhooks: told[i.ID]}
+		rows[n] = incomingRow{IncomingInvoice: i.Wire(), Webhooks: summaries[i.ID]}
 		if i.TotalAmount != nil {
 			rows[n].Total = grouped(i.TotalAmount.String())
 		}
@@ -143,11 +143,11 @@ func (req *request) showIncoming() error {
 	if err != nil {
 		return err
 	}
-	say, err := req.pages.messages.text("incoming.announcement", grouped(strconv.FormatInt(found.Revision.Revision, 10)))
+	announcement, err := req.pages.messages.text("incoming.announcement", grouped(strconv.FormatInt(found.Revision.Revision, 10)))
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("incoming-invoice", "incoming-invoice", p, incomingPollInterval, say)
+	part, err := req.livePart("incoming-invoice", "incoming-invoice", p, incomingPollInterval, announcement)
 	if err != nil {
 		return err
 	}

@@ -147,11 +147,11 @@ func (req *request) answerInvoice(status int, id store.ID, flash *notice) error 
 	if err != nil {
 		return err
 	}
-	say, err := req.announcement(p)
+	announcement, err := req.announcement(p)
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("invoice", "invoice", p, p.pollInterval(found.States().AllTerminal()), say)
+	part, err := req.livePart("invoice", "invoice", p, p.pollInterval(found.States().AllTerminal()), announcement)
 	if err != nil {
 		return err
 	}
@@ -180,13 +180,13 @@ func (p invoicePage) pollInterval(terminal bool) time.Duration {
 func (req *request) announcement(p invoicePage) (string, error) {
 	outcome, err := req.pages.messages.text("outcome." + p.Outcome)
 	parts := []string{outcome}
-	for _, lane := range p.Timeline.Rows {
-		name, nameErr := req.pages.messages.text("state." + lane.State.Dimension)
-		word := lane.State.Value
-		if !lane.State.Reported() {
-			word = req.pages.messages.textOr("state.none", "")
+	for _, row := range p.Timeline.Rows {
+		name, nameErr := req.pages.messages.text("state." + row.State.Dimension)
+		value := row.State.Value
+		if !row.State.Reported() {
+			value = req.pages.messages.textOr("state.none", "")
 		}
-		sentence, sayErr := req.pages.messages.text("invoice.announcement", name, word)
+		sentence, sayErr := req.pages.messages.text("invoice.announcement", name, value)
 		parts, err = append(parts, sentence), errors.Join(err, nameErr, sayErr)
 	}
 	return strings.Join(parts, ". "), err
@@ -279,11 +279,11 @@ func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *s
 }
 
 // stateViewsOf returns the state values in an answer, in the order of the dimensions.
-func stateViewsOf(words map[string]string) []stateView {
+func stateViewsOf(values map[string]string) []stateView {
 	var out []stateView
 	for _, dimension := range invoice.Dimensions {
-		if word, ok := words[string(dimension)]; ok {
-			out = append(out, stateView{Dimension: string(dimension), Value: word})
+		if value, ok := values[string(dimension)]; ok {
+			out = append(out, stateView{Dimension: string(dimension), Value: value})
 		}
 	}
 	return out
@@ -352,7 +352,7 @@ func (req *request) answerSubmitError(id store.ID, err error) error {
 	}
 	flash := req.pages.notice(key)
 	if flash == nil {
-		return fmt.Errorf("console: no message said.%s", key)
+		return fmt.Errorf("console: no message flash.%s", key)
 	}
 	if isDuplicate {
 		flash.Link = "/invoices/" + duplicate.Invoice.String()

@@ -105,7 +105,7 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 			submissions = append(submissions, i.Submission.ID)
 		}
 	}
-	told, err := req.session.Tenant.NotificationSummaries(req.r.Context(), submissions)
+	summaries, err := req.session.Tenant.NotificationSummaries(req.r.Context(), submissions)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 			row.Total = grouped(d.TotalAmount.String())
 		}
 		if i.Submission != nil {
-			row.Webhooks = told[i.Submission.ID]
+			row.Webhooks = summaries[i.Submission.ID]
 		} else {
 			row.Missing = i.MissingCount
 		}
@@ -184,12 +184,12 @@ func (f invoiceFilters) Choices() []choice {
 	out := make([]choice, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
 		c := choice{Dimension: string(dimension), Value: f.States[dimension], Options: []option{{Value: chosenNone, None: true}}}
-		words := f.StateValues[dimension]
-		if word, ok := strings.CutPrefix(c.Value, chosenValue); ok && !slices.Contains(words, word) {
-			words = append(slices.Clone(words), word)
+		values := f.StateValues[dimension]
+		if chosen, ok := strings.CutPrefix(c.Value, chosenValue); ok && !slices.Contains(values, chosen) {
+			values = append(slices.Clone(values), chosen)
 		}
-		for _, word := range words {
-			c.Options = append(c.Options, option{Value: chosenValue + word, StateValue: word})
+		for _, v := range values {
+			c.Options = append(c.Options, option{Value: chosenValue + v, StateValue: v})
 		}
 		out = append(out, c)
 	}
@@ -248,10 +248,10 @@ func (f invoiceFilters) filter() store.InvoiceFilter {
 	}
 	for _, dimension := range invoice.Dimensions {
 		value, ok := f.States[dimension]
-		switch word, is := strings.CutPrefix(value, chosenValue); {
+		switch chosen, is := strings.CutPrefix(value, chosenValue); {
 		case !ok:
 		case is:
-			out.States[dimension] = word
+			out.States[dimension] = chosen
 		default:
 			out.Unreported = append(out.Unreported, dimension)
 		}

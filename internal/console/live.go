@@ -24,19 +24,19 @@ type live struct {
 
 // livePart renders the live part of a page: the template name of the page's file, with its data. every is the poll
 // interval, or 0 when nothing can change any more.
-func (req *request) livePart(page, name string, data any, every time.Duration, say string) (live, error) {
+func (req *request) livePart(page, name string, data any, every time.Duration, announcement string) (live, error) {
 	html := req.buffers.get()
 	defer req.buffers.put(html)
 	if err := req.pages.execute(html, page, name, data); err != nil {
 		return live{}, err
 	}
 	query := req.r.URL.Query()
-	spoken := query.Get("heard")
-	query.Del("said")
+	announced := query.Get("announced")
+	query.Del(noticeParameter)
 	query.Set("seen", digest(html.Bytes()))
-	query.Set("heard", digest([]byte(say)))
+	query.Set("announced", digest([]byte(announcement)))
 	part := live{URL: req.r.URL.Path + "?" + query.Encode(), HTML: template.HTML(html.String()), //nolint:gosec // html/template rendered and escaped it
-		Announcement: say, Announce: spoken != "" && spoken != query.Get("heard")}
+		Announcement: announcement, Announce: announced != "" && announced != query.Get("announced")}
 	if every > 0 {
 		part.Every = "every " + every.String()
 	}

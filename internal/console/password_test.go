@@ -90,8 +90,8 @@ func TestFirstPassword(t *testing.T) {
 			}
 			v.get("/invoices").wantTo(t, "/password?next=%2Finvoices")
 
-			v.post("/password", "current", given, "new", strong, "next", "/invoices?stage=draft").wantTo(t, "/invoices?said=good.password_changed&stage=draft")
-			if got := v.get("/invoices?said=good.password_changed&stage=draft"); got.status != http.StatusOK || !strings.Contains(got.body, "Your password was changed.") {
+			v.post("/password", "current", given, "new", strong, "next", "/invoices?stage=draft").wantTo(t, "/invoices?notice=good.password_changed&stage=draft")
+			if got := v.get("/invoices?notice=good.password_changed&stage=draft"); got.status != http.StatusOK || !strings.Contains(got.body, "Your password was changed.") {
 				t.Errorf("after the change: %d", got.status)
 			}
 			v.get("/password").wantTo(t, "/account")
@@ -104,7 +104,7 @@ func TestFirstPassword(t *testing.T) {
 			v.get("/account").wantTo(t, "/login?next=%2Faccount")
 			v.login(email, given)
 			v.get("/account").wantTo(t, "/password?next=%2Faccount")
-			v.post("/logout").wantTo(t, "/login?said=good.logged_out")
+			v.post("/logout").wantTo(t, "/login?notice=good.logged_out")
 		})
 	}
 }

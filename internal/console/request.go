@@ -83,7 +83,7 @@ func (req *request) page(status int, name string, p pageData) error {
 	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil && !req.session.PasswordChangeRequired, req.Environment
 	p.Sections = sections
 	if p.Notice == nil {
-		p.Notice = req.pages.notice(req.r.URL.Query().Get("said"))
+		p.Notice = req.pages.notice(req.r.URL.Query().Get(noticeParameter))
 	}
 	return req.render(status, name, "layout", p)
 }
@@ -133,9 +133,14 @@ func (req *request) redirect(path string) error {
 	return nil
 }
 
+// noticeParameter is the query parameter that names the notice of a page. The script removes it from the address.
+const noticeParameter = "notice"
+
 // withFlash returns a path with a notice for its page. key is a key below "flash." in the messages; it begins with "good."
 // or "bad.".
-func withFlash(path, key string) string { return path + "?" + url.Values{"said": {key}}.Encode() }
+func withFlash(path, key string) string {
+	return path + "?" + url.Values{noticeParameter: {key}}.Encode()
+}
 
 // paging is the position in a list.
 type paging struct {
@@ -155,7 +160,7 @@ const (
 func (req *request) paging() paging {
 	query := req.r.URL.Query()
 	query.Del("seen")
-	query.Del("said")
+	query.Del(noticeParameter)
 	number := func(name string, absent int) int {
 		n, err := strconv.Atoi(query.Get(name))
 		if err != nil || n < 1 {

@@ -39,8 +39,8 @@ func (s stateView) Shape() string {
 func stateViews(states invoice.States) []stateView {
 	out := make([]stateView, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {
-		word := states.Stored(dimension)
-		out = append(out, stateView{Dimension: string(dimension), Value: word.Value, Final: word.Terminal, Meaning: word.Meaning})
+		stored := states.Stored(dimension)
+		out = append(out, stateView{Dimension: string(dimension), Value: stored.Value, Final: stored.Terminal, Meaning: stored.Meaning})
 	}
 	return out
 }

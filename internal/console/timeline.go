@@ -84,11 +84,11 @@ func newTimeline(s *store.Submission, events []store.EventWithDeliveries, record
 }
 
 func emptyTimelineRows() []timelineRow {
-	var lanes []timelineRow
+	var rows []timelineRow
 	for _, view := range stateViews(invoice.States{}) {
-		lanes = append(lanes, timelineRow{State: view})
+		rows = append(rows, timelineRow{State: view})
 	}
-	return lanes
+	return rows
 }
 
 // changesOf reads the changes of a submission from its events.
@@ -103,12 +103,12 @@ func changesOf(submission store.ID, events []store.EventWithDeliveries) ([]chang
 			return nil, fmt.Errorf("stored event %s: %w", e.ID, err)
 		}
 		c := change{at: e.OccurredAt, values: map[invoice.Dimension]string{}}
-		for dimension, word := range map[invoice.Dimension]*string{
+		for dimension, value := range map[invoice.Dimension]*string{
 			invoice.DimensionSubmission: envelope.Payload.SubmissionState, invoice.DimensionProviderInvoice: envelope.Payload.ProviderInvoiceState,
 			invoice.DimensionTaxAuthority: envelope.Payload.TaxAuthorityState, invoice.DimensionReceiver: envelope.Payload.ReceiverState,
 		} {
-			if word != nil {
-				c.values[dimension] = *word
+			if value != nil {
+				c.values[dimension] = *value
 			}
 		}
 		changes = append(changes, c)
@@ -136,17 +136,17 @@ func withStateRecords(changes []change, records []store.StateRecord) []change {
 }
 
 // newTimelineRow returns the segments of one dimension. before is the value before the first of the changes.
-func newTimelineRow(view stateView, dimension invoice.Dimension, before string, began time.Time, changes []change, evidence func(dimension, word string, at time.Time) int64) timelineRow {
+func newTimelineRow(view stateView, dimension invoice.Dimension, before string, began time.Time, changes []change, evidence func(dimension, value string, at time.Time) int64) timelineRow {
 	row := timelineRow{State: view}
-	word := ""
+	value := ""
 	begin := func(next string, column int, at time.Time) {
-		if next == "" || next == word {
+		if next == "" || next == value {
 			return
 		}
 		if n := len(row.Segments); n > 0 {
 			row.Segments[n-1].End = column
 		}
-		word = next
+		value = next
 		row.Segments = append(row.Segments, segment{stateView: stateView{Dimension: view.Dimension, Value: next}, At: at, Start: column,
 			Evidence: evidence(view.Dimension, next, at)})
 	}
@@ -163,10 +163,10 @@ func newTimelineRow(view stateView, dimension invoice.Dimension, before string, 
 
 // findEvidence returns a function that finds the evidence entry of a value: the last entry with that value that was
 // received before the change.
-func findEvidence(submission store.ID, evidence []store.Evidence) func(dimension, word string, at time.Time) int64 {
-	return func(dimension, word string, at time.Time) int64 {
+func findEvidence(submission store.ID, evidence []store.Evidence) func(dimension, value string, at time.Time) int64 {
+	return func(dimension, value string, at time.Time) int64 {
 		for _, e := range slices.Backward(evidence) {
-			if e.Submission == submission && e.StateValues[dimension] == word && !e.ReceivedAt.After(at) {
+			if e.Submission == submission && e.StateValues[dimension] == value && !e.ReceivedAt.After(at) {
 				return e.Ordinal
 			}
 		}

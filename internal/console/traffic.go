@@ -116,19 +116,19 @@ func (t *traffic) draw(messages catalogue, durations [][]time.Duration, length t
 	}
 	t.Share = percent(t.Arrived, t.Attempts)
 	fail := error(nil)
-	say := func(d time.Duration) string {
+	format := func(d time.Duration) string {
 		text, err := duration(messages, d)
 		fail = cmp.Or(fail, err)
 		return text
 	}
-	t.MaxTime, t.Median, t.P95 = say(slowest), say(quantile(all, 50)), say(quantile(all, 95))
+	t.MaxTime, t.Median, t.P95 = format(slowest), format(quantile(all, 50)), format(quantile(all, 95))
 	for n := range t.Slots {
 		s, times := &t.Slots[n], durations[n]
 		s.From, s.X = t.Began.Add(time.Duration(n)*length), n*slotWidth
 		if len(times) == 0 {
 			continue
 		}
-		s.Median, s.P95 = say(quantile(times, 50)), say(quantile(times, 95))
+		s.Median, s.P95 = format(quantile(times, 50)), format(quantile(times, 95))
 		s.ArrivedHeight, s.FailedHeight = height(s.Arrived, t.MaxAttempts), height(s.Failed, t.MaxAttempts)
 		s.ArrivedHeight = min(s.ArrivedHeight, chartHeight-s.FailedHeight)
 		s.ArrivedY = chartHeight - s.ArrivedHeight

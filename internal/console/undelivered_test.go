@@ -62,7 +62,7 @@ func TestLost(t *testing.T) {
 				t.Errorf("more than a page: %d, and %d came", got.status, len(l.callbacks()))
 			}
 			l.become(http.StatusOK, "", nil)
-			if got := v.post("/webhooks/lost", "delivery", first); got.header.Get("Location") != "/webhooks/lost?said=good.redelivered_chosen" {
+			if got := v.post("/webhooks/lost", "delivery", first); got.header.Get("Location") != "/webhooks/lost?notice=good.redelivered_chosen" {
 				t.Errorf("again: %d %s", got.status, got.header.Get("Location"))
 			}
 			if again := s.ended(t, one)[0]; again.State != api.DeliveryDelivered || again.ID.String() != first {

@@ -105,7 +105,7 @@ func TestKeyboardOnly(t *testing.T) {
 		b.press(kb.Enter)
 		b.until(`document.activeElement.matches("#confirm button.primary")`)
 		b.press(kb.Enter)
-		b.until(`document.querySelector(".standing.acknowledged")`)
+		b.until(`document.querySelector(".status.acknowledged")`)
 		same := b.stay()
 		b.until(allFinal)
 		b.until(`document.querySelector("#announcer").textContent.includes("Receiver: accepted")`)

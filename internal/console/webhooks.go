@@ -75,12 +75,12 @@ func (req *request) listSubscriptions() error {
 	if err != nil {
 		return err
 	}
-	lost, err := req.session.Tenant.UndeliveredDeliveries(req.r.Context(), "", 1, 1)
+	undelivered, err := req.session.Tenant.UndeliveredDeliveries(req.r.Context(), "", 1, 1)
 	if err != nil {
 		return err
 	}
 	part, err := req.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging, Kinds: len(api.EventKinds),
-		Undelivered: lost.Among(), Cut: lost.Among() >= store.DeliveryDepth}, webhooksPollInterval, "")
+		Undelivered: undelivered.Among(), Cut: undelivered.Among() >= store.DeliveryDepth}, webhooksPollInterval, "")
 	if err != nil {
 		return err
 	}

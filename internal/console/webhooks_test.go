@@ -168,7 +168,7 @@ func TestSubscribeForm(t *testing.T) {
 	}
 	again := v.post("/webhooks/new", fields...)
 	path, said, _ := strings.Cut(again.header.Get("Location"), "?")
-	if again.status != http.StatusSeeOther || said != "said=good.subscribed_before" || strings.Contains(fmt.Sprint(again), key) {
+	if again.status != http.StatusSeeOther || said != "notice=good.subscribed_before" || strings.Contains(fmt.Sprint(again), key) {
 		t.Errorf("the same form again: %d to %q", again.status, again.header.Get("Location"))
 	}
 	for _, page := range []string{path, "/webhooks", "/webhooks/new"} {
@@ -377,7 +377,7 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.click(`.tabs a[href$="state=failed"]`)
 		b.until(`location.search === "?state=failed" && document.querySelector(".sends a.row")`)
 		b.click(".sends a.row")
-		b.until(`document.querySelector(".standing.rejected")`)
+		b.until(`document.querySelector(".status.rejected")`)
 		b.click("#answer-1 summary")
 		b.until(`document.querySelector("#answer-1 pre").textContent === ` + quotedText(refusal) + ` && !document.querySelector("#evil") && document.title !== "evil"`)
 		b.until(`document.querySelector('.summary a[href^="/invoices/"]').innerText === "` + number + `"`)
@@ -389,10 +389,10 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
 		b.inspect("redeliver")
 		b.click("#confirm button.primary")
-		b.until(`document.querySelector(".standing.unknown")`)
+		b.until(`document.querySelector(".status.unknown")`)
 		same = b.stay()
 		close(hold)
-		b.until(`document.querySelector(".standing.acknowledged") && document.querySelectorAll(".sent > li").length === 2`)
+		b.until(`document.querySelector(".status.acknowledged") && document.querySelectorAll(".sent > li").length === 2`)
 		b.until(`document.querySelector("#announcer").textContent.includes("2xx")`)
 		same()
 		b.inspect("delivery-again")
@@ -402,7 +402,7 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.click("#deactivate")
 		b.until(`document.querySelector("#confirm").matches(":popover-open")`)
 		b.click("#confirm button.danger")
-		b.until(`document.querySelector(".standing.rejected").innerText.includes("Somebody in your company deactivated it") && !document.querySelector("#deactivate")`)
+		b.until(`document.querySelector(".status.rejected").innerText.includes("Somebody in your company deactivated it") && !document.querySelector("#deactivate")`)
 		b.inspect("subscription-ended")
 	})
 }

@@ -1,5 +1,5 @@
-// What a page gains from JavaScript: times in the reader's zone, no polling in the background, one submission per click,
-// filters that apply themselves. Everything works without it.
+// JavaScript adds convenience: times in the reader's time zone, no polling in the background, one submission per click, and
+// filters that apply immediately. Everything works without it.
 "use strict";
 (() => {
   const here = new Date().getFullYear();
@@ -19,25 +19,25 @@
   }
   localize(document);
 
-  // What was said once is not said again by an address that is kept or sent on.
+  // Remove the notice from the address, so that a saved or shared address does not show it again.
   const address = new URL(location.href);
-  if (address.searchParams.has("said")) {
-    address.searchParams.delete("said");
+  if (address.searchParams.has("notice")) {
+    address.searchParams.delete("notice");
     history.replaceState(history.state, "", address);
   }
   document.addEventListener("htmx:afterSwap", (event) => localize(event.detail.elt.isConnected ? event.detail.elt : document));
   document.addEventListener("htmx:load", (event) => localize(event.detail.elt));
 
-  // A page that nobody looks at asks nothing, and neither does one in which a dialog is open over the part that would go.
+  // Do not poll in a hidden page, or while a dialog is open in the live part.
   document.addEventListener("htmx:beforeRequest", (event) => {
     const part = event.detail.elt;
     if (part.hasAttribute("data-live") && (document.hidden || part.querySelector(":popover-open"))) event.preventDefault();
   });
 
-  // What somebody has opened or ticked stays so when its part is replaced.
+  // Keep details open and boxes checked when their part is replaced.
   let open = [], ticked = [], focused = "";
   document.addEventListener("htmx:beforeSwap", () => {
-    focused = placeOf(document.activeElement);
+    focused = selectorOf(document.activeElement);
     open = [...document.querySelectorAll("details[open][id]")].map((details) => details.id);
     ticked = [...document.querySelectorAll("[data-live] tbody input[id]:checked")].map((box) => box.id);
   });
@@ -47,15 +47,15 @@
     if (focused && document.activeElement === document.body) document.querySelector(focused)?.focus({ preventScroll: true });
   });
 
-  // Where a focused link or summary of a live part is found again, so that who has no mouse stays where they are.
-  function placeOf(control) {
+  // Return a selector for a focused link or summary of a live part, so that keyboard users keep their position.
+  function selectorOf(control) {
     if (!control || !control.closest("[data-live]")) return "";
     if (control.id) return "#" + CSS.escape(control.id);
     if (control.tagName === "SUMMARY" && control.parentElement.id) return `#${CSS.escape(control.parentElement.id)} > summary`;
     return control.hasAttribute("href") ? `[data-live] a[href="${CSS.escape(control.getAttribute("href"))}"]` : "";
   }
 
-  // One box for all of a page, which is nothing without this script.
+  // Show the box that selects all rows of a page. It needs this script.
   const offer = (root) => root.querySelectorAll("[data-pick]").forEach((box) => { box.hidden = false; });
   offer(document);
   document.addEventListener("htmx:load", (event) => offer(event.detail.elt));
@@ -63,7 +63,7 @@
     if (event.target.matches("[data-pick]")) event.target.form.querySelectorAll("tbody input").forEach((box) => { box.checked = event.target.checked; });
   });
 
-  // A date that is half typed has no value: it must not be lost without a word.
+  // An incomplete date has no value. Report it instead of losing it.
   document.addEventListener("submit", (event) => {
     const half = [...event.target.elements].find((control) => control.validity && control.validity.badInput);
     if (!half) return;
@@ -72,7 +72,7 @@
     half.reportValidity();
   });
 
-  // What is said at a field while somebody types is also said of the field.
+  // Mark a field as invalid while the notes that replace its old ones contain a fault.
   document.addEventListener("htmx:oobAfterSwap", (event) => {
     const notes = event.detail.target;
     const control = notes.id && document.querySelector(`[aria-describedby="${CSS.escape(notes.id)}"]`);
@@ -96,7 +96,7 @@
       }
     }
   });
-  // A page that comes back from the browser's memory may be used again.
+  // Allow submitting again when the browser restores a page from its cache.
   addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent));
 
   document.addEventListener("change", (event) => {
@@ -104,7 +104,7 @@
     if (form && event.target.tagName === "SELECT") form.requestSubmit();
   });
 
-  // What is empty in a filter says nothing in the address.
+  // Leave empty filters out of the address.
   document.addEventListener("formdata", (event) => {
     if (event.target.method !== "get") return;
     for (const [name, value] of [...event.formData]) if (value === "") event.formData.delete(name);
@@ -114,24 +114,24 @@
     if (event.target.closest("button[data-print]")) print();
   });
 
-  // Copying needs a permission that a browser may refuse; then the text is selected, for the keys that always copy.
+  // If the browser refuses to copy, select the text, so that the user can copy it with the keyboard.
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("button[data-copy]");
     if (!button) return;
     const source = document.getElementById(button.dataset.copy);
-    let said = button.dataset.copied;
+    let message = button.dataset.copied;
     try {
       await navigator.clipboard.writeText(source.textContent.trim());
     } catch {
       getSelection().selectAllChildren(source);
-      said = button.dataset.selected;
+      message = button.dataset.selected;
     }
-    button.textContent = said;
-    document.getElementById("announcer").textContent = said;
+    button.textContent = message;
+    document.getElementById("announcer").textContent = message;
   });
 
-  // What is shown once is not in the memory of the browser: its address is another one, where loading it anew leads, and
-  // it is gone when the page is left.
+  // Keep a secret that is shown once out of the browser's history and cache: replace the address with that of the
+  // subscription's page, and remove the secret when the user leaves the page.
   const once = document.querySelector("[data-address]");
   if (once) {
     history.replaceState(null, "", once.dataset.address);
