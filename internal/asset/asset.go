@@ -1,8 +1,9 @@
-// Package asset serves bytes that are part of the program: style sheets, scripts and pages that are made at the start.
+// Package asset serves static files that are part of the program or are made when it starts, such as style sheets, scripts
+// and pages.
 //
-// Its invariants: a path that holds a tag is of these bytes and no others, so that a browser may keep them for ever; files
-// are compressed once, and go out as they are to whoever takes gzip, and those that anybody may ask for at any rate are not
-// uncompressed anew for who does not; nothing that a caller sends is in an answer.
+// Its invariants: a path with a tag always has the same bytes, so that browsers can cache it indefinitely; files are
+// compressed once and served compressed to clients that accept gzip; files made by [Pack] also keep their plain text, so
+// that other clients cost no decompression; an answer contains nothing that the client sent.
 //
 // Start reading at [Pack] and [File.Serve].
 package asset
@@ -19,20 +20,20 @@ import (
 	"strings"
 )
 
-// ForEver is the Cache-Control of what stands at a path of [File.Path], Checked that of what may be something else tomorrow.
+// Immutable is the Cache-Control header for the paths of [File.Path], and Revalidate that for files that may change.
 const (
-	ForEver = "public, max-age=31536000, immutable"
-	Checked = "no-cache"
+	Immutable  = "public, max-age=31536000, immutable"
+	Revalidate = "no-cache"
 )
 
-// File is one thing that is served. The zero File serves nothing.
+// File is a static file. The zero File is empty.
 type File struct {
 	packed         []byte
-	text           []byte // nil when only the compressed bytes are kept
+	text           []byte // nil if only the compressed bytes are kept
 	mediaType, tag string
 }
 
-// Pack makes a file of text, of a media type such as text/css; charset=utf-8.
+// Pack returns a file with the given text and a media type such as text/css; charset=utf-8.
 func Pack(text []byte, mediaType string) (File, error) {
 	var packed bytes.Buffer
 	writer := gzip.NewWriter(&packed)
@@ -47,21 +48,22 @@ func Pack(text []byte, mediaType string) (File, error) {
 	return file, nil
 }
 
-// Packed makes a file of bytes that are compressed with gzip already.
+// Packed returns a file whose bytes are already compressed with gzip.
 func Packed(packed []byte, mediaType string) File {
 	sum := sha256.Sum256(packed)
 	return File{packed: packed, mediaType: mediaType, tag: hex.EncodeToString(sum[:8])}
 }
 
-// Path is where a file stands below a prefix that ends with a slash: behind its tag, which changes with its bytes.
+// Path returns the path of the file below a prefix that ends with a slash. It contains the tag, which changes with the
+// bytes.
 func (f File) Path(prefix, name string) string { return prefix + f.tag + "/" + name }
 
-// Serve answers with the file, or with 304 when the status is 200 and the caller has it. The caller of Serve sets the
-// headers that say how it may be used and kept. A client that hangs up is no failure of ours.
+// Serve answers with the file, or with 304 if the status is 200 and the client has the file. The caller sets the headers
+// for security and caching. Serve ignores write errors, because a client may disconnect.
 func (f File) Serve(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Set("Vary", "Accept-Encoding")
-	// Weak, because the bytes differ with the encoding (RFC 9110, section 8.8.3).
+	// The tag is weak, because the bytes depend on the encoding (RFC 9110, section 8.8.3).
 	header.Set("ETag", `W/"`+f.tag+`"`)
 	if status == http.StatusOK && matches(r.Header.Get("If-None-Match"), f.tag) {
 		w.WriteHeader(http.StatusNotModified)
@@ -90,7 +92,7 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request, status int) {
 	_, _ = io.Copy(w, text) //nolint:gosec // the bytes are part of the program, or were made by Pack
 }
 
-// matches tells whether If-None-Match names the tag (RFC 9110, section 13.1.2).
+// matches reports whether If-None-Match contains the tag (RFC 9110, section 13.1.2).
 func matches(header, tag string) bool {
 	for candidate := range strings.SplitSeq(header, ",") {
 		candidate = strings.TrimSpace(candidate)
@@ -101,7 +103,7 @@ func matches(header, tag string) bool {
 	return false
 }
 
-// AcceptsGzip reads an Accept-Encoding header (RFC 9110, section 12.5.3).
+// AcceptsGzip reports whether an Accept-Encoding header accepts gzip (RFC 9110, section 12.5.3).
 func AcceptsGzip(header string) bool {
 	for coding := range strings.SplitSeq(header, ",") {
 		name, parameter, _ := strings.Cut(coding, ";")

@@ -63,6 +63,6 @@ func (a *assetFiles) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(http.StatusNotFound), http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Cache-Control", asset.ForEver)
+	w.Header().Set("Cache-Control", asset.Immutable)
 	found.Serve(w, r, http.StatusOK)
 }

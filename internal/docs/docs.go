@@ -1,8 +1,8 @@
-// Package docs is the documentation site of a running server: the API reference, the guides and the changelog.
+// Package docs serves the documentation site: the API reference, the guides and the changelog.
 //
-// Its invariants: everything is made when the server starts, from files that are part of the program, so that a page
-// that cannot be made is a server that does not start; no page asks anything of another host, holds a script or a style
-// of its own, or passes HTML of a guide through; and what it serves depends on nothing but the path.
+// Its invariants: all pages are made when the server starts, from files that are part of the program, so that the server
+// does not start with a broken page; no page loads anything from another host, has inline scripts or styles, or contains
+// HTML of a guide; answers depend on the path alone.
 //
 // Start reading at [New], then render in markdown.go.
 package docs
@@ -20,13 +20,13 @@ import (
 	"quittance/internal/asset"
 )
 
-// The files of the pages themselves. What others wrote is kept compressed; assets/VENDORED.md says what it is.
+// The files of the pages. Vendored files stay compressed; assets/VENDORED.md lists them.
 //
 //go:embed assets/page.html assets/docs.css assets/reference.css assets/reference.js
 //go:embed assets/swagger-ui/swagger-ui-bundle.js.gz assets/swagger-ui/swagger-ui.css.gz
 var assets embed.FS
 
-// The paths that are not made of a guide's name.
+// The paths that are not derived from the name of a guide.
 const (
 	indexPath     = "/docs"
 	referencePath = "/docs/reference"
@@ -34,8 +34,8 @@ const (
 	assetsPath    = "/docs/assets/"
 )
 
-// The policies of the pages (Content Security Policy, level 3). A guide needs a style sheet and nothing else. The
-// reference runs the viewer, which fetches the API document, tries calls on this server, and has its icons in data URLs.
+// The content security policies of the pages. Guides need only a style sheet. The reference runs the viewer, which fetches
+// the API document, calls this server, and has icons in data URLs.
 const (
 	guidePolicy     = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -47,14 +47,14 @@ type Site struct {
 	missing   resource
 }
 
-// resource is one thing that is served.
+// resource is a file with its headers.
 type resource struct {
 	asset.File
 	policy, cache string
 }
 
-// New makes the site of documents, which hold CHANGELOG.md and, under docs, the guides. It fails when one of them is
-// not there, or links to a document that is none of them.
+// New returns the site of some documents: CHANGELOG.md and the guides in docs. It fails when a document is missing or links
+// to an unknown document.
 func New(documents fs.FS) (*Site, error) {
 	s := &Site{resources: map[string]resource{}}
 	links, err := s.addAssets()
@@ -75,7 +75,7 @@ func New(documents fs.FS) (*Site, error) {
 			return resource{}, fmt.Errorf("docs: %s: %w", p.Path, err)
 		}
 		file, err := asset.Pack(html.Bytes(), "text/html; charset=utf-8")
-		return resource{file, policy, asset.Checked}, err
+		return resource{file, policy, asset.Revalidate}, err
 	}
 	for _, p := range pages {
 		if s.resources[p.Path], err = show(p, guidePolicy); err != nil {
@@ -94,7 +94,7 @@ func New(documents fs.FS) (*Site, error) {
 	return s, err
 }
 
-// addAssets adds the style sheets and scripts, and returns their paths by name.
+// addAssets adds the style sheets and scripts and returns their paths by name.
 func (s *Site) addAssets() (map[string]string, error) {
 	links := map[string]string{}
 	for name, mediaType := range map[string]string{
@@ -116,12 +116,12 @@ func (s *Site) addAssets() (map[string]string, error) {
 			}
 		}
 		links[name] = file.Path(assetsPath, name)
-		s.resources[links[name]] = resource{file, guidePolicy, asset.ForEver}
+		s.resources[links[name]] = resource{file, guidePolicy, asset.Immutable}
 	}
 	return links, nil
 }
 
-// ServeHTTP answers a GET or HEAD of a path of the site; for any other path, with 404 and a page that says so.
+// ServeHTTP answers a GET or HEAD request. Unknown paths get a page with status 404.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found, ok := s.resources[r.URL.EscapedPath()]
 	status := http.StatusOK

@@ -24,7 +24,7 @@ import (
 	"quittance/internal/docs"
 )
 
-// paths are all the pages.
+// paths lists all pages.
 var paths = []string{"/docs", "/docs/reference", "/docs/guide", "/docs/webhooks", "/docs/console", "/docs/sandbox", "/docs/provider-protocol", "/docs/operations", "/changelog"}
 
 func newSite(t *testing.T) *docs.Site {
@@ -36,7 +36,7 @@ func newSite(t *testing.T) *docs.Site {
 	return site
 }
 
-// get asks the site for a path.
+// get requests a path of the site.
 func get(site http.Handler, path string, header ...string) *http.Response {
 	request := httptest.NewRequest(http.MethodGet, path, nil)
 	for n := 0; n < len(header); n += 2 {
@@ -56,14 +56,14 @@ func body(t *testing.T, response *http.Response) string {
 	return string(text)
 }
 
-// element is one element of a page.
+// element is an element of a page.
 type element struct {
 	name       string
 	attributes map[string]string
 	text       string // up to the next element
 }
 
-// parse reads a page and complains of what is not closed as it was opened.
+// parse parses a page and reports elements that are not closed in order.
 func parse(t *testing.T, path, page string) []element {
 	t.Helper()
 	void := []string{"meta", "link", "br", "hr", "img"}
@@ -104,9 +104,9 @@ func parse(t *testing.T, path, page string) []element {
 	}
 }
 
-// No page asks anything of another host, nor runs or wears anything that is not a file of ours; and the browser is told
-// so.
-func TestPagesAskNothingOfOthers(t *testing.T) {
+// Pages load nothing from other hosts, have no inline scripts or styles, and forbid both
+// by policy.
+func TestPagesLoadNothingForeign(t *testing.T) {
 	site := newSite(t)
 	for _, path := range paths {
 		response := get(site, path)
@@ -137,8 +137,7 @@ func TestPagesAskNothingOfOthers(t *testing.T) {
 	}
 }
 
-// Every link leads somewhere: to a page, to a heading on it, to the API document, or to a site of the world that the
-// reader chooses to visit.
+// Every link leads to a page, to a heading on it, to the API document, or to a known external site.
 func TestLinksResolve(t *testing.T) {
 	site := newSite(t)
 	anchors := map[string]bool{"/openapi.json": true}
@@ -173,8 +172,8 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
-// A guide cannot bring HTML, a script in a link, or a link to nowhere onto the site.
-func TestDocumentsAreNotTrusted(t *testing.T) {
+// A guide cannot add HTML, a script link or a broken link to the site.
+func TestHostileDocuments(t *testing.T) {
 	with := func(text string) fs.FS {
 		documents := fstest.MapFS{}
 		for _, name := range []string{"CHANGELOG.md", "docs/guide.md", "docs/webhooks.md", "docs/console.md", "docs/sandbox.md", "docs/provider-protocol.md", "docs/operations.md"} {
@@ -207,7 +206,7 @@ func TestDocumentsAreNotTrusted(t *testing.T) {
 	}
 }
 
-// Assets are kept by browsers for ever, under a path that changes with them; pages are asked for again.
+// Browsers may cache assets indefinitely under paths that change with their bytes, and must revalidate pages.
 func TestCaching(t *testing.T) {
 	site := newSite(t)
 	assets := regexp.MustCompile(`/docs/assets/[0-9a-f]{16}/[\w.-]+`).FindAllString(body(t, get(site, "/docs")), -1)
@@ -232,7 +231,7 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// A client gets the same text compressed or not, and compressed only when it wants that.
+// A client gets the same text with and without compression, and compression only if it accepts it.
 func TestCompression(t *testing.T) {
 	site := newSite(t)
 	for accept, compressed := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "identity": false, "br": false} {
@@ -266,7 +265,7 @@ func unpack(t *testing.T, packed []byte) string {
 	return string(text)
 }
 
-// An unknown path is a page that leads on.
+// An unknown path gets a page with a link to the documentation.
 func TestUnknownPath(t *testing.T) {
 	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/assets/x", "/docs/%67uide", "/changelog/x"} {
 		response := get(newSite(t), path, "If-None-Match", "*")
@@ -276,8 +275,8 @@ func TestUnknownPath(t *testing.T) {
 	}
 }
 
-// What others wrote is what VENDORED.md says it is, and its licences are beside it.
-func TestVendoredFilesAreWhatTheyShouldBe(t *testing.T) {
+// Vendored files have the digests in VENDORED.md, and their licences are included.
+func TestVendoredFiles(t *testing.T) {
 	table, err := os.ReadFile("assets/VENDORED.md")
 	if err != nil {
 		t.Fatal(err)
@@ -302,8 +301,8 @@ func TestVendoredFilesAreWhatTheyShouldBe(t *testing.T) {
 	}
 }
 
-// The viewer is told to keep no token and to ask nobody else.
-func TestTheViewerIsQuiet(t *testing.T) {
+// The viewer keeps no token and contacts no other host.
+func TestViewerConfiguration(t *testing.T) {
 	script, err := os.ReadFile("assets/reference.js")
 	if err != nil {
 		t.Fatal(err)

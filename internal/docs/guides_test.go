@@ -18,7 +18,7 @@ import (
 	"quittance/internal/fakeprovider"
 )
 
-// read returns a document.
+// read returns the text of a document.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := fs.ReadFile(quittance.Documents(), name)
@@ -28,7 +28,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// The table of magic recipients is the one of the provider sandbox, to the letter and in its order.
+// The table of magic recipients lists those of the provider sandbox, in its order.
 func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 	var want []string
 	for _, scenario := range fakeprovider.Scenarios() {
@@ -47,7 +47,7 @@ func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 	}
 }
 
-// The table of misbehaviours is the one of the provider sandbox, to the letter and in its order.
+// The table of misbehaviours lists those of the provider sandbox, in its order.
 func TestTheGuideListsTheMisbehaviours(t *testing.T) {
 	where := func(calls []string) string {
 		switch len(calls) {
@@ -73,7 +73,7 @@ func TestTheGuideListsTheMisbehaviours(t *testing.T) {
 	}
 }
 
-// Every event kind is in the guide to webhooks.
+// The guide to webhooks lists every event kind.
 func TestTheGuideListsTheEvents(t *testing.T) {
 	text := read(t, "docs/webhooks.md")
 	for _, kind := range api.EventKinds {
@@ -88,7 +88,7 @@ func TestTheGuideListsTheEvents(t *testing.T) {
 	}
 }
 
-// The worked example is right: whoever checks his own code with it is not led astray.
+// The worked example of a signature is correct.
 func TestTheExampleOfASignature(t *testing.T) {
 	text := read(t, "docs/webhooks.md")
 	_, example, found := strings.Cut(text, "To check your own code")
@@ -102,7 +102,7 @@ func TestTheExampleOfASignature(t *testing.T) {
 	}
 }
 
-// The Go program of the guide to webhooks compiles as it stands there.
+// The Go program in the guide to webhooks compiles.
 func TestTheGoProgramCompiles(t *testing.T) {
 	program := regexp.MustCompile("(?s)```go\n(package main.*?)```").FindStringSubmatch(read(t, "docs/webhooks.md"))
 	if program == nil {

@@ -17,68 +17,68 @@ import (
 
 // page is one page of the site.
 type page struct {
-	// Path is where it is served, Title its first heading, About what a reader finds there.
+	// Path is the path of the page, Title its first heading, and About a summary.
 	Path, Title, About string
-	// Sections are its headings of the second level.
+	// Sections are the headings of the second level.
 	Sections []section
-	// Body is what was written.
+	// Body is the rendered document.
 	Body template.HTML
-	// Viewer is set on pages that show the API reference, Cards on the one that lists the guides.
+	// Viewer is set on pages with the API reference, and Cards on the page that lists the guides.
 	Viewer, Cards bool
 }
 
-// section is one heading of a page.
+// section is a heading of a page.
 type section struct{ ID, Title string }
 
-// view is what a page is made from: itself, and all the guides for its navigation.
+// view is the data of the page template: the page, and all guides for the navigation.
 type view struct {
 	page
 	All []page
 }
 
-// sources are the documents in the order in which they are listed: file, path, and what a reader finds there.
+// sources lists the documents in display order: file, path and summary.
 var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals // a constant table
 	{"docs/guide.md", "/docs/guide", "From login to four final states, step by step; every error code, every limit."},
-	{"docs/webhooks.md", "/docs/webhooks", "Signatures in Go, Python and Node, retries, redelivery, and the feed that misses nothing."},
-	{"docs/console.md", "/docs/console", "The pages for people who write no code, and what their shapes and words mean."},
-	{"docs/sandbox.md", "/docs/sandbox", "What it holds, the recipients that bring about every outcome, what it proves and what it does not."},
+	{"docs/webhooks.md", "/docs/webhooks", "Signatures in Go, Python and Node, retries, redelivery, and the complete event feed."},
+	{"docs/console.md", "/docs/console", "The web pages for people who write no code, and what their symbols mean."},
+	{"docs/sandbox.md", "/docs/sandbox", "What the sandbox contains, the recipients for each outcome, and what it does not prove."},
 	{"docs/provider-protocol.md", "/docs/provider-protocol", "How to put a gateway in front of a real provider."},
 	{"docs/operations.md", "/docs/operations", "Serving, keys, production approval, administration, metrics, backup."},
-	{"CHANGELOG.md", changelogPath, "What is new, what has changed, what will go."},
+	{"CHANGELOG.md", changelogPath, "New features, changes and deprecations."},
 }
 
-// render makes a page of every document.
+// render returns a page for each document.
 func render(documents fs.FS) ([]page, error) {
 	var pages []page
 	for _, source := range sources {
-		written, err := fs.ReadFile(documents, source.file)
+		content, err := fs.ReadFile(documents, source.file)
 		if err != nil {
 			return nil, fmt.Errorf("docs: %w", err)
 		}
-		made, err := renderOne(written, source.file)
+		p, err := renderOne(content, source.file)
 		if err != nil {
 			return nil, fmt.Errorf("docs: %s: %w", source.file, err)
 		}
-		made.Path, made.About = source.path, source.about
-		pages = append(pages, made)
+		p.Path, p.About = source.path, source.about
+		pages = append(pages, p)
 	}
 	return pages, nil
 }
 
-// renderOne makes a page of one document. HTML in it is left out.
-func renderOne(written []byte, file string) (page, error) {
-	// A table's alignment is an attribute: the policy of the pages allows no styles in place.
+// renderOne returns the page of a document, without any HTML in the document.
+func renderOne(content []byte, file string) (page, error) {
+	// Align tables with attributes, because the content security policy forbids inline styles.
 	tables := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
 	markdown := goldmark.New(goldmark.WithExtensions(tables), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	document := markdown.Parser().Parse(text.NewReader(written))
-	var made page
+	document := markdown.Parser().Parse(text.NewReader(content))
+	var p page
 	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
 		switch node := node.(type) {
 		case *ast.Heading:
-			made.heading(node, written)
+			p.heading(node, content)
 		case *ast.Link:
 			destination, err := resolve(file, string(node.Destination))
 			node.Destination = []byte(destination)
@@ -90,18 +90,18 @@ func renderOne(written []byte, file string) (page, error) {
 		return page{}, err
 	}
 	var html bytes.Buffer
-	if err := markdown.Renderer().Render(&html, written, document); err != nil {
+	if err := markdown.Renderer().Render(&html, content, document); err != nil {
 		return page{}, err
 	}
-	made.Body = template.HTML(html.String()) //nolint:gosec // of our own files, without their HTML
-	return made, nil
+	p.Body = template.HTML(html.String()) //nolint:gosec // rendered by goldmark from the program's own files; raw HTML is left out
+	return p, nil
 }
 
-// heading takes note of a heading, and puts a link to itself behind it.
-func (p *page) heading(node *ast.Heading, written []byte) {
+// heading records a heading and adds a link to itself.
+func (p *page) heading(node *ast.Heading, content []byte) {
 	id, _ := node.AttributeString("id")
 	name, ok := id.([]byte)
-	if title := plain(node, written); node.Level == 1 {
+	if title := plainText(node, content); node.Level == 1 {
 		p.Title = title
 		return
 	} else if node.Level == 2 && ok {
@@ -114,23 +114,23 @@ func (p *page) heading(node *ast.Heading, written []byte) {
 	node.AppendChild(node, link)
 }
 
-// plain is the text of a node without its marks.
-func plain(node ast.Node, written []byte) string {
+// plainText returns the text of a node without markup.
+func plainText(node ast.Node, content []byte) string {
 	var out strings.Builder
 	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
 		switch child := child.(type) {
 		case *ast.Text:
-			out.Write(child.Segment.Value(written))
+			out.Write(child.Segment.Value(content))
 		case *ast.String:
 			out.Write(child.Value)
 		default:
-			out.WriteString(plain(child, written))
+			out.WriteString(plainText(child, content))
 		}
 	}
 	return out.String()
 }
 
-// resolve turns a link as it stands in a file into one of the site: what is a file there is a page here.
+// resolve converts a link between files to a link between pages.
 func resolve(file, link string) (string, error) {
 	if strings.HasPrefix(link, "https://") || strings.HasPrefix(link, "#") {
 		return link, nil

@@ -1,9 +1,9 @@
-// Shows this server's own API document. Nothing is asked of another host, and no token outlives the page.
+// Show the API document of this server. Contact no other host, and forget the token with the page.
 (() => {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const dress = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-  dark.addEventListener("change", dress);
-  dress();
+  const applyTheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+  dark.addEventListener("change", applyTheme);
+  applyTheme();
   SwaggerUIBundle({
     url: "/openapi.json",
     dom_id: "#viewer",
