@@ -18,11 +18,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// patience is how long a test waits for what a page shall show; a loaded machine takes its time.
+// patience is how long a test waits for a page. Loaded machines need long.
 const patience = 90 * time.Second
 
-// browser is one tab of a real Chromium with a profile of its own. What the page complains of, and what it asks of other
-// hosts, is noted for [browser.wantQuiet].
+// browser is one tab of a real Chromium with its own profile. It records errors of the page and requests to other hosts for
+// [browser.wantQuiet].
 type browser struct {
 	t    *testing.T
 	ctx  context.Context //nolint:containedctx // chromedp keeps its browser in it
@@ -32,7 +32,7 @@ type browser struct {
 	faults []string
 }
 
-// newBrowser starts a Chromium that ends with the test, looking at a server.
+// newBrowser starts a Chromium for a server. It stops when the test ends.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
 	profile, err := os.MkdirTemp("", "quittance-chromium-") //nolint:usetesting // what is removed below, with patience
@@ -42,7 +42,7 @@ func newBrowser(t *testing.T, base string) *browser {
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.WSURLReadTimeout(patience))
 	allocated, free := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	// A Chromium that is newer than the library has events that it does not know, and would tell everybody.
+	// A Chromium that is newer than the library sends events that the library does not know and would log.
 	ctx, leave := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
@@ -50,7 +50,7 @@ func newBrowser(t *testing.T, base string) *browser {
 		}
 		leave()
 		free()
-		// Its helpers end a moment after it, and write until then.
+		// Its helper processes stop a moment later and write until then.
 		for deadline := time.Now().Add(patience); os.RemoveAll(profile) != nil && time.Now().Before(deadline); {
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -61,7 +61,7 @@ func newBrowser(t *testing.T, base string) *browser {
 	return b
 }
 
-// note keeps what a page did wrong: a request to another host, a message of the console, a violated policy.
+// note records an error of a page: a request to another host, a console message, or a violated policy.
 func (b *browser) note(event any) {
 	fault := ""
 	switch e := event.(type) {
@@ -87,7 +87,7 @@ func (b *browser) note(event any) {
 	}
 }
 
-// wantQuiet fails the test for every fault since the last look.
+// wantQuiet fails the test for every error since the last call.
 func (b *browser) wantQuiet(where string) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -98,7 +98,7 @@ func (b *browser) wantQuiet(where string) {
 	b.faults = nil
 }
 
-// do runs actions, within the patience of the tests.
+// do runs actions with a time-out.
 func (b *browser) do(actions ...chromedp.Action) {
 	b.t.Helper()
 	if chromedp.FromContext(b.ctx).Target == nil { // the first actions start the browser, which must outlive them
@@ -113,7 +113,7 @@ func (b *browser) do(actions ...chromedp.Action) {
 	}
 }
 
-// open goes to a path of the server.
+// open navigates to a path of the server.
 func (b *browser) open(path string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.base + path))
@@ -127,7 +127,7 @@ func (b *browser) location() string {
 	return at
 }
 
-// text is what stands in an element.
+// text returns the text of an element.
 func (b *browser) text(selector string) string {
 	var text string
 	script := fmt.Sprintf(`(document.querySelector(%q) || {}).innerText || ""`, selector)
@@ -137,7 +137,7 @@ func (b *browser) text(selector string) string {
 	return text
 }
 
-// until waits until a JavaScript expression is true of the page.
+// until waits until a JavaScript expression is true.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -154,21 +154,21 @@ func (b *browser) until(expression string) {
 	}
 }
 
-// click clicks what a selector finds, once it can be seen.
+// click clicks an element when it is visible.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.do(chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
 }
 
-// fill types a text into a field, in place of what it holds.
+// fill replaces the text of a field.
 func (b *browser) fill(selector, text string) {
 	b.t.Helper()
-	// SendKeys would read attributes of the node beside the goroutine of chromedp that changes them.
+	// SendKeys would read attributes of the node while a goroutine of chromedp changes them.
 	b.until(fmt.Sprintf(`document.querySelector(%q)`, selector))
 	b.do(chromedp.Evaluate(fmt.Sprintf(`{ const field = document.querySelector(%q); field.focus(); field.value = "" }`, selector), nil), chromedp.KeyEvent(text))
 }
 
-// tabTo presses the tabulator until what a selector finds has the focus, as somebody without a mouse does.
+// tabTo presses the tabulator key until an element has the focus.
 func (b *browser) tabTo(selector string) {
 	b.t.Helper()
 	for range 200 {
@@ -181,13 +181,13 @@ func (b *browser) tabTo(selector string) {
 	b.t.Fatalf("at %s the tabulator does not come to %s", b.location(), selector)
 }
 
-// press presses a key, or types a text, where the focus is.
+// press presses a key, or types a text, at the focus.
 func (b *browser) press(keys string) {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// stay marks the page that stands before us, and returns a check that it is still the same: nothing has loaded it anew.
+// stay marks the current page and returns a check that it was not reloaded.
 func (b *browser) stay() (same func()) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(`window.stayed = true`, nil))
@@ -201,7 +201,7 @@ func (b *browser) stay() (same func()) {
 	}
 }
 
-// login logs the sandbox's user in.
+// login logs in as the sandbox's user.
 func (b *browser) login(email, password string) {
 	b.t.Helper()
 	b.open("/login")
@@ -211,7 +211,7 @@ func (b *browser) login(email, password string) {
 	b.until(`location.pathname === "/invoices"`)
 }
 
-// size sets the window, in CSS pixels, and the scheme of colours.
+// size sets the size of the window in CSS pixels and the colour scheme.
 func (b *browser) size(width, height int64, dark bool) {
 	b.t.Helper()
 	scheme := "light"
@@ -222,8 +222,8 @@ func (b *browser) size(width, height int64, dark bool) {
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 }
 
-// shoot writes screenshots into the directory QUITTANCE_SCREENSHOTS: the whole page at both widths and in both schemes of
-// colours, and NAME-view.png, what a window shows of it. Without the variable it does nothing.
+// shoot writes screenshots to the directory QUITTANCE_SCREENSHOTS: the whole page at both widths and in both colour
+// schemes, and NAME-view.png with the visible part. Without the variable it does nothing.
 func (b *browser) shoot(name string) {
 	b.t.Helper()
 	directory := os.Getenv("QUITTANCE_SCREENSHOTS")
@@ -251,7 +251,7 @@ func (b *browser) shoot(name string) {
 	b.size(1280, 800, false)
 }
 
-// wantAccessible fails the test for every violation that axe finds on the page as it stands.
+// wantAccessible fails the test for every violation that axe finds on the page.
 func (b *browser) wantAccessible(where string) {
 	b.t.Helper()
 	source, err := os.ReadFile("testdata/axe.min.js")
@@ -268,7 +268,7 @@ func (b *browser) wantAccessible(where string) {
 	}
 }
 
-// inspect checks a page that stands before us, at both widths and in both schemes of colours, and takes its pictures.
+// inspect checks the page at both widths and in both colour schemes, and takes screenshots.
 func (b *browser) inspect(name string) {
 	b.t.Helper()
 	for _, width := range []int64{1280, 390} {
@@ -288,5 +288,5 @@ func (b *browser) inspect(name string) {
 	b.shoot(name)
 }
 
-// awaited lets an evaluation wait for its promise.
+// awaited makes an evaluation wait for its promise.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }

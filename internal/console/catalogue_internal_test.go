@@ -23,12 +23,12 @@ import (
 )
 
 var (
-	// Where a template or a handler names a message, and where it puts its name together.
+	// Expressions for the message keys in templates and handlers, and for those that are composed.
 	messageKey  = regexp.MustCompile(`(?:\b(?:t|tn|tOr)\s+|\b(?:text|lookup|textOr|plural)\()"([a-z][a-z0-9_.]*)"`)
 	messagePart = regexp.MustCompile(`"((?:[a-z0-9_]+\.)+)(?:%[sd]((?:\.[a-z]+)?))?"`)
 )
 
-// TestMessages: every message that is named exists, and every message that exists is named.
+// TestMessages: every message key in use exists, and every message is used.
 func TestMessages(t *testing.T) {
 	messages, err := readCatalogue()
 	if err != nil {
@@ -75,7 +75,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// sourceText is every template and every handler.
+// sourceText returns the text of all templates and handlers.
 func sourceText(t *testing.T) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -100,7 +100,7 @@ func sourceText(t *testing.T) string {
 	return out.String()
 }
 
-// TestVendored: what is not ours is what VENDORED.md says it is.
+// TestVendored: vendored files have the digests in VENDORED.md.
 func TestVendored(t *testing.T) {
 	text, err := os.ReadFile("static/VENDORED.md")
 	if err != nil {
@@ -121,7 +121,7 @@ func TestVendored(t *testing.T) {
 	}
 }
 
-// secured is a console of a server that speaks TLS, in production, over a store of its own.
+// secured returns a production console that uses TLS, with its own store.
 func secured(t *testing.T) (*Console, *storetest.Store) {
 	t.Helper()
 	s := storetest.Open(t, storetest.SQLite)
@@ -133,8 +133,8 @@ func secured(t *testing.T) (*Console, *storetest.Store) {
 	return c, s
 }
 
-// TestSecureCookie: under TLS the cookie is bound to the host and to TLS, the plain one counts for nothing, and browsers
-// are told to come back by TLS alone. A page of production does not say that it is a sandbox.
+// TestSecureCookie: with TLS, the cookie is bound to the host and to TLS, and a cookie with the plain name is ignored.
+// Production pages have no sandbox banner.
 func TestSecureCookie(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
@@ -185,9 +185,9 @@ func bodyOf(t *testing.T, response *http.Response) string {
 	return out.String()
 }
 
-// TestAFailureHasItsPage: a panic and a lost database cost their request alone; the page says how to ask about it, and
-// nothing about the cause.
-func TestAFailureHasItsPage(t *testing.T) {
+// TestFailurePages: a panic or a lost database fails only its own request. The page shows the request ID and nothing about
+// the cause.
+func TestFailurePages(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
 	c.routes = append(c.routes, route{method: http.MethodGet, path: "/panic", public: true, serve: func(*request) error { panic("a secret cause") }})
@@ -212,7 +212,7 @@ func TestAFailureHasItsPage(t *testing.T) {
 	}
 }
 
-// direct admits everything.
+// direct is an Admission without limits.
 type direct struct {
 	c *Console
 	r *http.Request

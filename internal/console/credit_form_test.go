@@ -14,8 +14,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestCreditNotes: a credit note takes lines by quantity or amount, says what is left, refuses more in the API's words,
-// and gives it back when it is voided.
+// TestCreditNotes: a credit note credits lines by quantity or amount and shows what remains. It rejects larger amounts with
+// the API's messages. Voiding it restores the amounts.
 func TestCreditNotes(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCreditNotes(t *testing.T) {
 	}
 }
 
-// wantCredited looks at a credit note of 367.50 everywhere it is shown, voids it, and then credits everything.
+// wantCredited checks every page that shows a credit note of 367.50, voids it, and then credits the whole invoice.
 func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 	t.Helper()
 	one := v.read(location)
@@ -105,8 +105,8 @@ func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 	}
 }
 
-// TestPrint: the printable view shows what is stored and what was reported, infers nothing, and does not pass for the
-// legal document.
+// TestPrint: the printable view shows what is stored and reported, infers nothing, and states that it is not the legal
+// document.
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)

@@ -10,8 +10,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// TestFieldTables: the form has every field of the API's draft and of its lines, of the same kind, and calls the same ones
-// required; what it calls optional, no submission needs.
+// TestFieldTables: the form has every field of the API's draft and lines, with the same kind and the same required fields.
+// No submission needs an optional field.
 func TestFieldTables(t *testing.T) {
 	t.Parallel()
 	missing := strings.Join(invoice.Missing(&api.Draft{Items: []api.Item{{}}}), " ")
@@ -60,8 +60,8 @@ func TestFieldTables(t *testing.T) {
 	}
 }
 
-// TestCodes: what is called so comes first, then codes that begin so, then names, whatever the case; what is not for
-// new data is not offered.
+// TestCodes: exact matches come first, then codes that begin with the text, then names, ignoring case. Codes that are not
+// for new data are not offered.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	if found := codeLists["currencies"].find("aed", 5); len(found) != 1 || found[0].Code != "AED" {
@@ -90,7 +90,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestParseFields: a form has more fields than net/url reads, and is UTF-8.
+// TestParseFields: forms may have more fields than net/url accepts, and are UTF-8.
 func TestParseFields(t *testing.T) {
 	t.Parallel()
 	typed := url.Values{"empty": {""}, "a b": {"1&2=3", "+%é\r\n"}}
@@ -111,8 +111,8 @@ func TestParseFields(t *testing.T) {
 	}
 }
 
-// TestMoves: lines are added, removed and moved, and the next press of the same key goes on with it.
-func TestMoves(t *testing.T) {
+// TestMoveLines: lines can be added, removed and moved, and the focus stays on the button, so that it can be pressed again.
+func TestMoveLines(t *testing.T) {
 	t.Parallel()
 	form := readDraftForm(url.Values{"items.name": {"a", "b", "c"}})
 	names := func() string {

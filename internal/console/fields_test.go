@@ -11,7 +11,7 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestDeleteDraftPage: a draft is deleted in the version that was seen, and only while nothing refers to it.
+// TestDeleteDraftPage: a draft can be deleted in the version that the user saw, and only if nothing refers to it.
 func TestDeleteDraftPage(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestDeleteDraftPage(t *testing.T) {
 	}
 }
 
-// TestFurtherFields: the fields that few need are typed, kept through an edit that does not touch them, and shown.
-func TestFurtherFields(t *testing.T) {
+// TestLessCommonFields: the less common fields can be entered, survive an edit of other fields, and are shown.
+func TestLessCommonFields(t *testing.T) {
 	s := start(t, storetest.Engines()[0], true, time.Second)
 	v, token := s.inside(t), s.token(t, s.email, s.password)
 	given := map[string]string{"external_id": "ERP-0815", "note": "Delivered\r\nin two parts", "buyer_tax_id": "100200300400003", "buyer_legal_id": "CN-77", "buyer_legal_id_scheme": "TL",

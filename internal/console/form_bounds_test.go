@@ -11,7 +11,7 @@ import (
 	"quittance/internal/service"
 )
 
-// many is a form with so many fields.
+// many returns a form with the given number of fields.
 func many(fields int) string {
 	form := url.Values{}
 	for n := range fields {
@@ -20,7 +20,7 @@ func many(fields int) string {
 	return form.Encode()
 }
 
-// TestFormsAreBounded: a form is one media type, with bounds on its bytes and fields, and only a POST has one.
+// TestFormsAreBounded: forms have one media type and bounded sizes and numbers of fields. Only a POST has a form.
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -52,9 +52,9 @@ func TestFormsAreBounded(t *testing.T) {
 	}
 }
 
-// TestKeptFormsAreBounded: a form of somebody whose session has ended is kept up to a size, and what is said beyond it says
-// what to do; each costs its source by its size.
-func TestKeptFormsAreBounded(t *testing.T) {
+// TestPreservedFormsAreBounded: a form whose session has ended is preserved up to a size. Larger ones get a page that says
+// what to do. Each counts against its source by its size.
+func TestPreservedFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.AnonymousRate = 40 })
 	v := s.visitor(t)

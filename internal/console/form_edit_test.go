@@ -10,8 +10,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestEditIsPatch: an edit is stored when the API's PATCH would be; a stale one is refused, says where it differs and
-// keeps what was typed; what can be edited no more can be saved as a new draft.
+// TestEditIsPatch: an edit is stored if the API's PATCH would store it. An outdated edit is rejected, keeps the input and
+// lists the differences. If the invoice can no longer be edited, the input can be saved as a new draft.
 func TestEditIsPatch(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestEditIsPatch(t *testing.T) {
 	}
 }
 
-// wantFixed credits and then submits an invoice: neither leaves it open to edits.
+// wantFixed checks that neither a credited nor a submitted invoice can be edited.
 func wantFixed(t *testing.T, s *system, v *visitor, token, id string) {
 	t.Helper()
 	path := "/invoices/" + id + "/edit"

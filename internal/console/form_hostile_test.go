@@ -10,8 +10,8 @@ import (
 	"quittance/api"
 )
 
-// TestHostileForms: whatever stands in a draft, its forms, its print and its credit notes have the same elements as with
-// plain text, hold the text as it is, and give it back when they are sent.
+// TestHostileForms: whatever a draft contains, its forms, its print view and its credit notes have the same elements as
+// with plain text, contain the text unchanged, and submit it unchanged.
 func TestHostileForms(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -28,7 +28,7 @@ func TestHostileForms(t *testing.T) {
 	}
 }
 
-// formShapes stores a text in every field that takes one, and returns the shapes of the pages of this file.
+// formShapes stores a text in every text field and returns the shapes of the pages tested here.
 func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[string]string {
 	t.Helper()
 	d := draft(text, text)

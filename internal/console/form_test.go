@@ -17,7 +17,7 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// controls are the values of the forms of a page's content, as a browser would send them without a button.
+// controls returns the fields of a page's forms, as a browser would send them without a button.
 func controls(t testing.TB, page string) url.Values {
 	t.Helper()
 	out := url.Values{}
@@ -35,12 +35,12 @@ func controls(t testing.TB, page string) url.Values {
 	return out
 }
 
-// has tells whether an element has an attribute, whatever its value.
+// has reports whether an element has an attribute.
 func has(node *html.Node, name string) bool {
 	return slices.ContainsFunc(node.Attr, func(a html.Attribute) bool { return a.Key == name })
 }
 
-// send posts a form, with a button or without one, and looks for what no page may have.
+// send posts a form, with or without a button, and checks the page for unfilled placeholders.
 func (v *visitor) send(path string, form url.Values, button string) answer {
 	v.t.Helper()
 	sent := maps.Clone(form)
@@ -52,7 +52,7 @@ func (v *visitor) send(path string, form url.Values, button string) answer {
 	return got
 }
 
-// read gets a page that has to be there.
+// read returns a page that must exist.
 func (v *visitor) read(path string) answer {
 	v.t.Helper()
 	got := v.get(path)
@@ -63,7 +63,7 @@ func (v *visitor) read(path string) answer {
 	return got
 }
 
-// wantWhole looks for messages whose placeholders were not filled.
+// wantWhole fails the test for messages with unfilled placeholders.
 func wantWhole(t testing.TB, path string, got answer) {
 	t.Helper()
 	if at := strings.Index(got.body, "%!"); at >= 0 {
@@ -71,7 +71,7 @@ func wantWhole(t testing.TB, path string, got answer) {
 	}
 }
 
-// notesAt are what the page says at its fields, by JSON path: faults, then advice.
+// notesAt returns the notes at the fields, by JSON path: faults first, then advice.
 func notesAt(t testing.TB, page string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -85,7 +85,7 @@ func notesAt(t testing.TB, page string) map[string]string {
 	return out
 }
 
-// invoiceAt reads an invoice by the API.
+// invoiceAt reads an invoice with the API.
 func (s *system) invoiceAt(t testing.TB, token, id string) api.Invoice {
 	t.Helper()
 	var out api.Invoice
@@ -95,7 +95,7 @@ func (s *system) invoiceAt(t testing.TB, token, id string) api.Invoice {
 	return out
 }
 
-// count is how many invoices there are.
+// count returns the number of invoices.
 func (s *system) count(t testing.TB) int {
 	t.Helper()
 	page, err := s.tenant(t).Invoices(t.Context(), store.InvoiceFilter{}, 1, 1)
@@ -103,7 +103,7 @@ func (s *system) count(t testing.TB) int {
 	return page.Total
 }
 
-// complete is the form of a complete draft of one line.
+// complete returns the form of a complete draft with one line.
 func complete(number string) url.Values {
 	return url.Values{"invoice_number": {number}, "recipient_name": {"Palm Trading LLC"}, "recipient_network_id": {"1"}, "buyer_endpoint_scheme": {"0235"},
 		"buyer_street": {"12 Harbour Road"}, "buyer_city": {"Dubai"}, "buyer_subdivision": {"DXB"}, "buyer_country": {"AE"}, "total_amount": {"1050.00"}, "currency": {"AED"},
@@ -112,7 +112,7 @@ func complete(number string) url.Values {
 		"items.vat_rate": {"5"}, "items.item_code": {""}, "items.description": {"Workshop\r\nin two parts"}, "items.base_quantity": {""}, "items.gross_unit_price": {""}, "items.discount_amount": {""}}
 }
 
-// created posts the form of a new draft and returns the identifier of what was made.
+// created creates a draft by form and returns its identifier.
 func (v *visitor) created(form url.Values) string {
 	v.t.Helper()
 	got := v.send("/invoices/new", form, "save")
@@ -123,8 +123,8 @@ func (v *visitor) created(form url.Values) string {
 	return strings.TrimPrefix(path, "/invoices/")
 }
 
-// TestFormSaysWhatTheAPISays: of a draft with every kind of fault the page says at each field what the API says of the
-// same payload, keeps all that was typed, and stores nothing.
+// TestFormSaysWhatTheAPISays: for a draft with every kind of fault, the page shows the same messages as the API at each
+// field, keeps the input, and stores nothing.
 func TestFormSaysWhatTheAPISays(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -193,8 +193,8 @@ func TestFormSaysWhatTheAPISays(t *testing.T) {
 	}
 }
 
-// TestDecimalsStay: numbers are kept digit for digit from the form to the store and back, and so are line breaks that
-// nobody has changed.
+// TestDecimalsStay: numbers keep their digits from the form to the store and back, and unchanged line breaks stay as they
+// are.
 func TestDecimalsStay(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -231,8 +231,7 @@ func TestDecimalsStay(t *testing.T) {
 	}
 }
 
-// TestFormWithoutJavaScript: every button of the form works by itself, and so does the check of what is typed, which
-// stores nothing.
+// TestFormWithoutJavaScript: every button of the form works without JavaScript. The check while typing stores nothing.
 func TestFormWithoutJavaScript(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -284,7 +283,8 @@ func TestFormWithoutJavaScript(t *testing.T) {
 	}
 }
 
-// TestManyLines: the form of a draft with as many lines as there may be goes there and back; one more is refused in words.
+// TestManyLines: the form can show and store a draft with the maximum number of lines. One more line is rejected with a
+// message.
 func TestManyLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -324,7 +324,7 @@ func TestManyLines(t *testing.T) {
 	}
 }
 
-// TestDuplicate: a copy has everything but the number and the dates, and is another invoice.
+// TestDuplicate: a copy has all fields except the number and the dates, and is another invoice.
 func TestDuplicate(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -344,7 +344,7 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// TestSessionEndsWhileTyping: what was typed survives the end of the session; nobody's data is shown on the way.
+// TestSessionEndsWhileTyping: the input survives the end of the session, and no stored data is shown meanwhile.
 func TestSessionEndsWhileTyping(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -377,7 +377,7 @@ func TestSessionEndsWhileTyping(t *testing.T) {
 	v.created(again)
 }
 
-// TestFormsOfOthers: another company's invoices and credit notes are as unknown as none, whatever is asked of them.
+// TestFormsOfOthers: for every request, another company's invoices and credit notes do not exist.
 func TestFormsOfOthers(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -418,7 +418,7 @@ func TestFormsOfOthers(t *testing.T) {
 	}
 }
 
-// BenchmarkHundredLines is the form of a draft of a hundred lines, over HTTP.
+// BenchmarkHundredLines requests the form of a draft with a hundred lines over HTTP.
 func BenchmarkHundredLines(b *testing.B) {
 	s := start(b, first(), true, time.Millisecond)
 	v := s.inside(b)
@@ -438,7 +438,7 @@ func BenchmarkHundredLines(b *testing.B) {
 	}
 }
 
-// refusal makes a call to the API that is refused, and decodes what it says.
+// refusal makes an API call that fails, and decodes its error.
 func (s *system) refusal(t testing.TB, token, path, body string, out any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+path, strings.NewReader(body))

@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// refused forgets that the browser complained of an answer that refuses a form, which it does in its log, sooner or later.
+// refused removes the browser's log message about a rejected form, which may arrive late.
 func (b *browser) refused(status string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -28,8 +28,8 @@ func (b *browser) refused(status string) {
 	b.t.Errorf("the browser saw no %s", status)
 }
 
-// TestDraftForm: somebody makes an invoice by form, is told what is wrong where it is wrong, corrects it, sees the totals
-// change while typing, saves, changes it, and makes another one like it.
+// TestDraftForm: a user creates an invoice by form, corrects the marked fields, sees the totals change while typing, saves
+// it, changes it, and duplicates it.
 func TestDraftForm(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -95,8 +95,8 @@ func TestDraftForm(t *testing.T) {
 	})
 }
 
-// TestCreditNoteForm: somebody credits some lines of an invoice, sees what is left of it, is told what is too much, and
-// voids the credit note.
+// TestCreditNoteForm: a user credits some lines of an invoice, sees what remains and which amounts are too large, and voids
+// the credit note.
 func TestCreditNoteForm(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)

@@ -27,14 +27,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
+// system is a complete Quittance with its provider sandbox and receiver, over real HTTP.
 type system struct {
 	*sandbox.Sandbox
 	base            string
 	email, password string
 }
 
-// start runs a system until the test ends; empty leaves it without synthetic data.
+// start runs a system until the test ends. empty omits the synthetic data.
 func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ...func(*service.Config)) *system {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -75,10 +75,10 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	return &system{Sandbox: started, base: started.Info.BaseURL, email: started.Info.Email, password: started.Info.Password}
 }
 
-// first is the engine of tests that end before the store.
+// first returns the engine for tests that do not depend on the store.
 func first() string { return storetest.Engines()[0] }
 
-// tenant is the sandbox's own.
+// tenant returns the tenant of the sandbox.
 func (s *system) tenant(t testing.TB) *store.Tenant {
 	t.Helper()
 	id, err := store.ParseID(s.Info.AccountID)
@@ -88,7 +88,7 @@ func (s *system) tenant(t testing.TB) *store.Tenant {
 	return tenant
 }
 
-// company makes another account with a user of the given password.
+// company creates another account with a user.
 func (s *system) company(t testing.TB, email, password string) store.Account {
 	t.Helper()
 	hash, err := account.DefaultCost().Hash(password)
@@ -105,7 +105,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// visitor is somebody with a browser that only speaks HTTP: it keeps cookies and follows nothing.
+// visitor is an HTTP client that keeps cookies and follows no redirects.
 type visitor struct {
 	t      testing.TB
 	base   string
@@ -120,14 +120,14 @@ func (s *system) visitor(t testing.TB) *visitor {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// answer is what a visitor got.
+// answer is the response that a visitor got.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// do makes one request; a header with an empty value is left out.
+// do makes one request. Headers with an empty value are left out.
 func (v *visitor) do(method, path, body string, headers ...string) answer {
 	v.t.Helper()
 	request, err := http.NewRequestWithContext(v.t.Context(), method, v.base+path, strings.NewReader(body))
@@ -153,7 +153,7 @@ func (v *visitor) get(path string, headers ...string) answer {
 	return v.do(http.MethodGet, path, "", headers...)
 }
 
-// post sends a form: names and values in turn.
+// post sends a form, given as alternating names and values.
 func (v *visitor) post(path string, fields ...string) answer {
 	v.t.Helper()
 	form := url.Values{}
@@ -163,7 +163,7 @@ func (v *visitor) post(path string, fields ...string) answer {
 	return v.do(http.MethodPost, path, form.Encode())
 }
 
-// login logs in, and fails the test when that is refused.
+// login logs in and fails the test on an error.
 func (v *visitor) login(email, password string) {
 	v.t.Helper()
 	if got := v.post("/login", "email", email, "password", password); got.status != http.StatusSeeOther {
@@ -171,7 +171,7 @@ func (v *visitor) login(email, password string) {
 	}
 }
 
-// inside logs in as the sandbox's user.
+// inside returns a visitor who is logged in as the sandbox's user.
 func (s *system) inside(t testing.TB) *visitor {
 	t.Helper()
 	v := s.visitor(t)
@@ -179,7 +179,7 @@ func (s *system) inside(t testing.TB) *visitor {
 	return v
 }
 
-// cookie is the session's cookie as the visitor holds it.
+// cookie returns the visitor's session cookie.
 func (v *visitor) cookie() string {
 	at, err := url.Parse(v.base)
 	must(v.t, err)
@@ -191,7 +191,7 @@ func (v *visitor) cookie() string {
 	return ""
 }
 
-// api makes a call to the API with a bearer token and decodes its data.
+// api calls the API with a bearer token and decodes the data of the response.
 func (s *system) api(t testing.TB, token, method, path string, body, out any) int {
 	t.Helper()
 	var text []byte
@@ -220,7 +220,7 @@ func (s *system) api(t testing.TB, token, method, path string, body, out any) in
 	return response.StatusCode
 }
 
-// token is a bearer token of a user.
+// token returns a bearer token of a user.
 func (s *system) token(t testing.TB, email, password string) string {
 	t.Helper()
 	var login api.Login
@@ -230,7 +230,7 @@ func (s *system) token(t testing.TB, email, password string) string {
 	return login.Token
 }
 
-// draft is a complete draft.
+// draft returns a complete draft.
 func draft(number, network string) *api.Draft {
 	amount := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
 	return &api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: &network, BuyerEndpointScheme: new("0235"),
@@ -240,7 +240,7 @@ func draft(number, network string) *api.Draft {
 			VATCategory: new("S"), VATRate: amount("5")}}}
 }
 
-// parse reads a page.
+// parse parses a page.
 func parse(t testing.TB, page string) *html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -257,7 +257,7 @@ func elements(root *html.Node, visit func(*html.Node)) {
 	}
 }
 
-// attribute is the value of an attribute, "" without it.
+// attribute returns the value of an attribute, or "".
 func attribute(node *html.Node, name string) string {
 	for _, a := range node.Attr {
 		if a.Key == name {
@@ -267,7 +267,7 @@ func attribute(node *html.Node, name string) string {
 	return ""
 }
 
-// textOf is the text below a node.
+// textOf returns the text of a node.
 func textOf(node *html.Node) string {
 	var out strings.Builder
 	for below := range node.Descendants() {

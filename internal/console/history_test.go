@@ -13,8 +13,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestInvoiceHistoryIsPaged: the page of an invoice shows its newest hundred answers, says so, and leads to the older ones;
-// its live part does the same.
+// TestInvoiceHistoryIsPaged: the page of an invoice and its live part show the newest hundred answers and link to older
+// ones.
 func TestInvoiceHistoryIsPaged(t *testing.T) {
 	t.Parallel()
 	const answers = 130
@@ -57,7 +57,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	}
 }
 
-// TestAccountShowsQuotas: the page of the account shows every quota as the API does, and says where there is no limit.
+// TestAccountShowsQuotas: the account page shows the same quotas as the API, and where there is no limit.
 func TestAccountShowsQuotas(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)

@@ -18,8 +18,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// hostile are texts that were written to break pages: markup, attributes, addresses, templates, scripts of other
-// directions, and what is long, empty to the eye, or no text at all.
+// hostile lists texts that try to break pages: markup, attributes, addresses, templates, bidirectional text, and texts that
+// are long, invisible or binary.
 var hostile = []string{
 	`<script>alert(1)</script>`, `</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `'><b>`,
 	`<!--`, `-->`, `<![CDATA[`, `]]>`, `</title><script>`, `</textarea><script>`, `</style><script>`, `</template>`, `<base href=//x>`,
@@ -33,8 +33,8 @@ var hostile = []string{
 	"\u2028line\u2029paragraph", "\ufffd\ufffe", "<\u0131mg src=x>", "＜script＞alert(1)＜/script＞",
 }
 
-// TestHostileTexts: whatever stands in an invoice, in an account's profile, or in what a provider said, the pages have
-// the same elements and attributes as with plain text, and show the text as it is.
+// TestHostileTexts: whatever an invoice, a profile or a provider's answer contains, the pages have the same elements and
+// attributes as with plain text, and show the text unchanged.
 func TestHostileTexts(t *testing.T) {
 	if len(hostile) < 60 {
 		t.Fatalf("only %d texts", len(hostile))
@@ -62,7 +62,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// difference is where two shapes part.
+// difference returns the first difference of two shapes.
 func difference(got, want string) string {
 	n := 0
 	for n < min(len(got), len(want)) && got[n] == want[n] {
@@ -72,7 +72,7 @@ func difference(got, want string) string {
 	return fmt.Sprintf("…%s\nis not\n…%s", got[from:min(len(got), n+200)], want[from:min(len(want), n+200)])
 }
 
-// shapes stores a text everywhere it goes and returns the shape of every page that shows it.
+// shapes stores a text in all places and returns the shape of every page that shows it.
 func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]string {
 	t.Helper()
 	d := draft(text, text)
@@ -104,7 +104,7 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 			t.Errorf("%q is not shown on %s", text, page)
 		}
 	}
-	// The form of the search holds what was searched for.
+	// The search form contains the search text.
 	got := v.get("/invoices?" + "q=" + url.QueryEscape(text) + "&receiver_state=" + url.QueryEscape("is:"+text))
 	root := parse(t, got.body)
 	out["the search"] = shape(root)
@@ -116,8 +116,8 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 	return out
 }
 
-// report lets a provider say a text in all four dimensions, as its reference and as the type of its answer, which is the
-// text too.
+// report makes a provider report a text in all four dimensions, as its reference and as the media type of its answer, whose
+// body is the text as well.
 func (s *system) report(t testing.TB, invoiceID, text string) {
 	t.Helper()
 	id, err := store.ParseID(invoiceID)
@@ -147,8 +147,8 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	must(t, err)
 }
 
-// shape writes the elements of a page with the names of their attributes, without any text. The choices of a filter are
-// left out, which are as many as there are words, and so is where a word may be broken.
+// shape returns the elements of a page with the names of their attributes, without any text. It omits the choices of
+// filters, whose number depends on the reported values, and the positions of line breaks.
 func shape(root *html.Node) string {
 	var out strings.Builder
 	elements(root, func(node *html.Node) {

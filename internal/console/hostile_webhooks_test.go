@@ -14,8 +14,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestHostileWebhooks: whatever stands in a subscription's description, in what a receiver answers or in a purchase
-// document, the pages have the same elements and attributes as with plain text, and show the text as it is.
+// TestHostileWebhooks: whatever a subscription's description, a receiver's response or a purchase document contains, the
+// pages have the same elements and attributes as with plain text, and show the text unchanged.
 func TestHostileWebhooks(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestHostileWebhooks(t *testing.T) {
 	}
 }
 
-// webhookShapes brings a text everywhere it goes and returns the shape of every page that shows it.
+// webhookShapes stores a text in all places and returns the shape of every page that shows it.
 func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text string) map[string]string {
 	t.Helper()
 	l.become(http.StatusBadRequest, text, nil)
@@ -69,7 +69,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 			t.Errorf("%q is not shown on %s", text, page)
 		}
 	}
-	// The forms hold what was filled in.
+	// The forms contain their input.
 	searched := parse(t, v.get("/incoming?q="+url.QueryEscape(text+" in none")).body)
 	out["the search"] = shape(searched)
 	refused := parse(t, v.post("/webhooks/new", "url", "https://localhost/"+text, "description", text, "events", "einvoice.terminal").body)

@@ -12,8 +12,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestIncoming: the list is searched and has pages; one shows its revisions with what each changed; a document leaves byte
-// for byte and as an attachment, unless it is withheld or was never had.
+// TestIncoming: the list has search and pages. A page shows the revisions with their changes. A document is downloaded
+// unchanged as an attachment, unless it is withheld or was not stored.
 func TestIncoming(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -77,8 +77,8 @@ func TestIncoming(t *testing.T) {
 	}
 }
 
-// TestIncomingLive: somebody looks at the list, sees an e-invoice arrive, finds it by its supplier, opens it, and sees it
-// revised, none of which loads a page anew; what they download is no page of ours.
+// TestIncomingLive: a user sees an e-invoice arrive, finds it by its supplier, opens it and sees a revision arrive, without
+// reloading a page. A download is not a page.
 func TestIncomingLive(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, 20*time.Millisecond)

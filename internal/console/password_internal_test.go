@@ -13,7 +13,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestSessionEndsDuringChange: a session that ends while its password is changed leads to the login, and nothing is changed.
+// TestSessionEndsDuringChange: if a session ends during a password change, the user gets to the login page and nothing is
+// changed.
 func TestSessionEndsDuringChange(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
@@ -56,7 +57,7 @@ func TestSessionEndsDuringChange(t *testing.T) {
 	}
 }
 
-// TestBusyHasher: when too many passwords wait to be hashed, a person is asked to come back in a moment.
+// TestBusyHasher: when too many passwords wait for hashing, the user is asked to try again.
 func TestBusyHasher(t *testing.T) {
 	t.Parallel()
 	if p := problemOf(fmt.Errorf("login: %w", account.ErrBusy)); p.status != http.StatusServiceUnavailable {

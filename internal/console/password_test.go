@@ -16,7 +16,7 @@ import (
 
 const given = "given by an administrator"
 
-// newcomer makes an account whose user has a password of an administrator's.
+// newcomer creates an account whose user has a password from an administrator.
 func (s *system) newcomer(t *testing.T, email string) store.User {
 	t.Helper()
 	hash, err := account.DefaultCost().Hash(given)
@@ -28,7 +28,7 @@ func (s *system) newcomer(t *testing.T, email string) store.User {
 	return user
 }
 
-// wantTo wants to be sent to a page.
+// wantTo checks that the answer redirects to a page.
 func (a answer) wantTo(t *testing.T, want string) {
 	t.Helper()
 	if a.status != http.StatusSeeOther || a.header.Get("Location") != want {
@@ -36,7 +36,7 @@ func (a answer) wantTo(t *testing.T, want string) {
 	}
 }
 
-// loginAnswer is what the API answers to a login.
+// loginAnswer is the API's response to a login.
 func (s *system) loginAnswer(t *testing.T, email, password string) (login api.Login) {
 	t.Helper()
 	if status := s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &email, Password: &password}, &login); status != http.StatusOK {
@@ -45,8 +45,8 @@ func (s *system) loginAnswer(t *testing.T, email, password string) (login api.Lo
 	return login
 }
 
-// TestFirstPassword: whoever logs in with a password of an administrator's gets to no page before it is changed, and goes
-// on from there; the API says so and works. A reset does it again.
+// TestFirstPassword: a user with a password from an administrator can open no page before changing it, and then continues
+// to the requested page. The API reports this and works. The same is true after a reset.
 func TestFirstPassword(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestFirstPassword(t *testing.T) {
 	}
 }
 
-// TestFirstPasswordByAPI: a password that is changed with the API is nobody's but the user's, in the console too.
+// TestFirstPasswordByAPI: after a change with the API, the console does not ask for a change either.
 func TestFirstPasswordByAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -128,8 +128,8 @@ func TestFirstPasswordByAPI(t *testing.T) {
 	}
 }
 
-// TestFirstPasswordLooks: the page of a first password, with and without a fault, is as accessible as the others.
-func TestFirstPasswordLooks(t *testing.T) {
+// TestFirstPasswordPage: the page for the first password is accessible, with and without an error.
+func TestFirstPasswordPage(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Millisecond)
 		s.newcomer(t, "new@example.com")

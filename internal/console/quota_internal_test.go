@@ -8,7 +8,7 @@ import (
 	"quittance/internal/store"
 )
 
-// wantQuotaPages wants a page for each quota that refuses something, which says what to do.
+// wantQuotaPages checks that each quota error has a page with advice.
 func wantQuotaPages(t *testing.T, messages catalogue) {
 	t.Helper()
 	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {

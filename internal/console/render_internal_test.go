@@ -14,7 +14,7 @@ import (
 	"quittance/internal/store"
 )
 
-// testTemplates parses the templates of the console.
+// testTemplates returns the templates of the console.
 func testTemplates(t testing.TB) *templates {
 	t.Helper()
 	messages, err := readCatalogue()
@@ -32,7 +32,7 @@ func testTemplates(t testing.TB) *templates {
 	return pages
 }
 
-// BenchmarkInvoiceList renders the rows of a full page of the list of invoices.
+// BenchmarkInvoiceList renders the rows of a full page of invoices.
 func BenchmarkInvoiceList(b *testing.B) {
 	pages := testTemplates(b)
 	states := map[invoice.Dimension]invoice.StoredState{invoice.DimensionSubmission: {Value: "accepted_by_provider", Terminal: true, Meaning: api.MeaningPositive}, invoice.DimensionReceiver: {Value: "waiting_for_receiver"}}
@@ -45,7 +45,7 @@ func BenchmarkInvoiceList(b *testing.B) {
 	benchmarkTemplate(b, pages, "invoices", "rows", data)
 }
 
-// BenchmarkDraftForm renders the form of a draft with as many lines as a draft may have.
+// BenchmarkDraftForm renders the form of a draft with the maximum number of lines.
 func BenchmarkDraftForm(b *testing.B) {
 	pages := testTemplates(b)
 	form := draftForm{Fields: map[string]string{"invoice_number": "2026-1", "currency": "AED", "issue_date": time.Now().Format(time.DateOnly)}}
@@ -64,7 +64,7 @@ func BenchmarkDraftForm(b *testing.B) {
 	benchmarkTemplate(b, pages, "draft", "form", data)
 }
 
-// benchmarkTemplate renders a template of a page into a buffer that is used again.
+// benchmarkTemplate renders a template into a reused buffer.
 func benchmarkTemplate(b *testing.B, pages *templates, page, name string, data any) {
 	b.Helper()
 	var out bytes.Buffer

@@ -10,8 +10,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestContradictedInvoice: the page of an invoice says who decided that it counts as rejected, and why; and plainly when the
-// provider has the document all the same, beside the one that was submitted after it.
+// TestContradictedInvoice: the page of an invoice shows who decided to count it as rejected, and why. It warns when the
+// provider has the document nevertheless, beside a later submission.
 func TestContradictedInvoice(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
@@ -59,7 +59,7 @@ func TestContradictedInvoice(t *testing.T) {
 		t.Error("it is not listed among ours")
 	}
 
-	// It is corrected and submitted anew, and then the provider reports the first one.
+	// The invoice is corrected and submitted again. Then the provider reports the first submission.
 	status := s.api(t, token, http.MethodPatch, "/api/v1/client/invoices/"+made.ID, map[string]any{"invoice_number": "INV-2"}, &made)
 	if status != http.StatusOK {
 		t.Fatalf("corrected: %d", status)

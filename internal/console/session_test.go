@@ -20,8 +20,8 @@ import (
 
 const strong = "a long enough new password"
 
-// TestSession: a login makes a session of its own, whose cookie is for this host, this server and no script; it is no
-// bearer token, a bearer token is no session, and the API looks at no cookie.
+// TestSession: a login creates a session whose cookie is limited to this host and hidden from scripts. A session is not a
+// bearer token, a bearer token is not a session, and the API ignores cookies.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -75,7 +75,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd: with a changed password, which goes on in a new session, and with a suspension, on both engines.
+// TestSessionsEnd: sessions end when the password changes, which starts a new session, and when the account is suspended.
 func TestSessionsEnd(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestLoginIsRefused: a wrong password and an unknown address look the same, the limits hold, and what is typed stays.
-func TestLoginIsRefused(t *testing.T) {
+// TestLoginIsRejected: a wrong password and an unknown address get the same answer, limits apply, and the input is kept.
+func TestLoginIsRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.LoginRate = 3 })
 	v := s.visitor(t)
@@ -151,7 +151,7 @@ func TestLoginIsRefused(t *testing.T) {
 	}
 }
 
-// TestNextStaysHere: a login leads to pages of ours alone.
+// TestNextStaysHere: a login leads only to pages of the console.
 func TestNextStaysHere(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -167,7 +167,7 @@ func TestNextStaysHere(t *testing.T) {
 	}
 }
 
-// TestOtherSites: a form of another origin does nothing, whatever cookie the browser sends with it.
+// TestOtherSites: a form from another origin has no effect, even with a valid cookie.
 func TestOtherSites(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -196,7 +196,8 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// TestAddresses: what is nothing is told as a page to people and as JSON to programs; another company's is nothing.
+// TestAddresses: an unknown address answers people with a page and programs with JSON. Things of another company are
+// unknown.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -245,8 +246,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestHeaders: every page forbids what it does not need, and holds no script and no style of its own; an asset is kept
-// for ever under a path that changes with it.
+// TestHeaders: every page has strict security headers and no inline scripts or styles. Assets are cached under paths that
+// change with them.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), false, time.Millisecond)
@@ -286,7 +287,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// wantNothingInline fails the test for what the policy would refuse, and notes the assets.
+// wantNothingInline fails the test for inline content that the policy forbids, and collects the assets.
 func wantNothingInline(t *testing.T, path string, node *html.Node, assets map[string]bool) {
 	t.Helper()
 	if node.Data == "style" || node.Data == "script" && attribute(node, "src") == "" || node.Data == "iframe" || node.Data == "base" {
@@ -305,7 +306,8 @@ func wantNothingInline(t *testing.T, path string, node *html.Node, assets map[st
 	}
 }
 
-// TestEvidenceIsAnAttachment: a retained body comes byte for byte, and never as something that a browser would show here.
+// TestEvidenceIsAnAttachment: a retained body is downloaded unchanged, and never in a form that a browser would show in
+// this origin.
 func TestEvidenceIsAnAttachment(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, 5*time.Millisecond)
@@ -339,7 +341,7 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 	}
 }
 
-// TestAForm is bounded, and one that cannot be read is refused.
+// TestAForm: forms are bounded, and unreadable forms are rejected.
 func TestAForm(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -352,7 +354,7 @@ func TestAForm(t *testing.T) {
 	}
 }
 
-// TestTooManyRequests: a session has as many requests a minute as a token.
+// TestTooManyRequests: a session may make as many requests in a minute as a token.
 func TestTooManyRequests(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.RateLimit = 5 })
@@ -367,7 +369,7 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// TestHundredRows: a page of a hundred invoices weighs less than 60 KB over the network.
+// TestHundredRows: a page of a hundred invoices transfers less than 60 KB.
 func TestHundredRows(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -402,7 +404,7 @@ func TestHundredRows(t *testing.T) {
 	}
 }
 
-// BenchmarkHundredRows is a page of a hundred invoices, half of them submitted, over HTTP.
+// BenchmarkHundredRows requests a page of a hundred invoices, half of them submitted, over HTTP.
 func BenchmarkHundredRows(b *testing.B) {
 	s := start(b, first(), true, time.Millisecond)
 	for n := range 100 {

@@ -14,8 +14,8 @@ import (
 
 var began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
 
-// history makes the events of a submission's changes, a minute apart: the four words after each, "" for what is not
-// reported.
+// history returns the events of a submission's changes, a minute apart: the four values after each change, "" for
+// unreported ones.
 func history(t *testing.T, submission store.ID, changes ...[4]string) []store.EventWithDeliveries {
 	t.Helper()
 	var events []store.EventWithDeliveries
@@ -38,8 +38,8 @@ func history(t *testing.T, submission store.ID, changes ...[4]string) []store.Ev
 	return events
 }
 
-// standing is a submission whose words are those given, all final.
-func standing(words [4]string) *store.Submission {
+// submissionWith returns a submission with the given values, all final.
+func submissionWith(words [4]string) *store.Submission {
 	rows := map[invoice.Dimension]invoice.StoredState{}
 	for n, dimension := range invoice.Dimensions {
 		rows[dimension] = invoice.StoredState{Value: words[n], Terminal: true}
@@ -47,7 +47,7 @@ func standing(words [4]string) *store.Submission {
 	return &store.Submission{ID: store.ID{1}, AttemptedAt: began, States: invoice.RestoreStates(rows)}
 }
 
-// drawn writes a lane as its segments: word, first column, column after the last.
+// drawn returns the segments of a row: value, first column, column after the last.
 func drawn(row timelineRow) (out []string) {
 	for _, s := range row.Segments {
 		mark := ""
@@ -59,11 +59,11 @@ func drawn(row timelineRow) (out []string) {
 	return out
 }
 
-// TestLanes: a word stands from the moment it was reported to the next one; what was never reported has no segment; a
-// change of one dimension moves no other.
-func TestLanes(t *testing.T) {
+// TestTimeline: a value lasts from its report to the next one. Unreported dimensions have no segments, and a change of one
+// dimension does not affect others.
+func TestTimeline(t *testing.T) {
 	last := [4]string{"b", "c", "", "x"}
-	s := standing(last)
+	s := submissionWith(last)
 	events := history(t, s.ID, [4]string{"a", "", "", ""}, [4]string{"a", "c", "", "x"}, last)
 	events = append(events, history(t, store.ID{2}, [4]string{"another", "another", "another", "another"})...)
 	evidence := []store.Evidence{
@@ -92,13 +92,13 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestLanesAreCut: of many changes the newest are drawn, beside the words that stood before them.
-func TestLanesAreCut(t *testing.T) {
+// TestTimelineIsCut: of many changes, the newest are drawn, together with the values before them.
+func TestTimelineIsCut(t *testing.T) {
 	var changes [][4]string
 	for n := range 20 {
 		changes = append(changes, [4]string{"kept", fmt.Sprintf("word %d", n), "", ""})
 	}
-	s := standing(changes[19])
+	s := submissionWith(changes[19])
 	chart, err := newTimeline(s, history(t, s.ID, changes...), nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -115,9 +115,9 @@ func TestLanesAreCut(t *testing.T) {
 	}
 }
 
-// TestLanesWithoutEvents: where history was removed by age, the words that stand are drawn from when they last changed.
-func TestLanesWithoutEvents(t *testing.T) {
-	s := standing([4]string{"a", "b", "", ""})
+// TestTimelineWithoutEvents: where old events were removed, the current values start at their last change.
+func TestTimelineWithoutEvents(t *testing.T) {
+	s := submissionWith([4]string{"a", "b", "", ""})
 	records := []store.StateRecord{
 		{Dimension: invoice.DimensionProviderInvoice, Value: "b", ChangedAt: began.Add(2 * time.Minute)},
 		{Dimension: invoice.DimensionSubmission, Value: "a", ChangedAt: began.Add(time.Minute)},

@@ -8,7 +8,7 @@ import (
 	"quittance/internal/store"
 )
 
-// charted is what trafficOf makes of attempts, at a time in the middle of an hour.
+// charted returns the charts of some attempts, at a time in the middle of an hour.
 func charted(t *testing.T, recent store.RecentAttempts) traffic {
 	t.Helper()
 	messages, err := readCatalogue()
@@ -25,7 +25,7 @@ func charted(t *testing.T, recent store.RecentAttempts) traffic {
 
 var trafficNow = time.Date(2026, time.March, 1, 9, 30, 0, 0, time.UTC)
 
-// tries are attempts that began so long ago, each with a status and a duration in milliseconds.
+// tries returns attempts that started the given time ago, with a status and durations in milliseconds.
 func tries(ago time.Duration, status int, durations ...int) []store.Attempt {
 	var out []store.Attempt
 	for _, ms := range durations {
@@ -34,8 +34,8 @@ func tries(ago time.Duration, status int, durations ...int) []store.Attempt {
 	return out
 }
 
-// TestTraffic: an attempt counts in the hour in which it began; bars stand on each other and fill the drawing at the
-// highest; what is little is seen all the same.
+// TestTraffic: an attempt counts in the hour in which it started. Bars are stacked and scaled to the maximum, and small
+// values stay visible.
 func TestTraffic(t *testing.T) {
 	t.Parallel()
 	var attempts []store.Attempt
@@ -69,8 +69,8 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// TestTrafficSpan: of a busy subscription the charts show the longest time of which everything was read, and say so when
-// even the shortest is not.
+// TestTrafficSpan: the charts of a busy subscription cover the longest span for which all attempts were read, and say so if
+// even the shortest span is incomplete.
 func TestTrafficSpan(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[time.Duration]string{
@@ -87,7 +87,7 @@ func TestTrafficSpan(t *testing.T) {
 	}
 }
 
-// TestPercent: a share is rounded down, so that all of them is only all of them.
+// TestPercent: percentages are rounded down, so that only a complete set gives 100 %.
 func TestPercent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,9 +13,9 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestLost: what did not arrive stands on one page, whatever its subscription, and what is chosen there goes out again;
-// what goes nowhere any more cannot be chosen; another company's is nothing.
-func TestLost(t *testing.T) {
+// TestUndelivered: one page lists the undelivered deliveries of all subscriptions, and selected ones can be sent again.
+// Those of deactivated subscriptions cannot be selected, and those of another company are unknown.
+func TestUndelivered(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -80,8 +80,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestRemarks: why a provider rejected a document stands on the page of its invoice, in the provider's own words, beside
-// the entry that says it; what is withheld stays sealed.
+// TestRemarks: the page of an invoice shows the provider's reason for a rejection, and so does the evidence entry. Withheld
+// answers stay sealed.
 func TestRemarks(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -98,9 +98,8 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestLookForCreditNotes: credit notes are found by text and by whether they count, within those of an invoice too, and
-// one can be printed.
-func TestLookForCreditNotes(t *testing.T) {
+// TestSearchCreditNotes: credit notes are found by text and state, also within one invoice, and can be printed.
+func TestSearchCreditNotes(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -140,9 +139,9 @@ func TestLookForCreditNotes(t *testing.T) {
 	}
 }
 
-// TestWordsAreWhole: every word that a provider said stands whole on the time line, however narrow its column, and a name
-// that is written from right to left begins where the others begin.
-func TestWordsAreWhole(t *testing.T) {
+// TestStateValuesAreVisible: the time line shows every state value completely, however narrow its column, and right-to-left
+// names are aligned like others.
+func TestStateValuesAreVisible(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 300*time.Millisecond)
 		b := newBrowser(t, s.base)
@@ -169,8 +168,7 @@ func TestWordsAreWhole(t *testing.T) {
 	})
 }
 
-// TestFocusStays: who goes through a list or a page without a mouse stays at the link where they are when the list is
-// renewed around it.
+// TestFocusStays: keyboard users keep the focus when a list or a page is refreshed.
 func TestFocusStays(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -199,9 +197,9 @@ func TestFocusStays(t *testing.T) {
 	})
 }
 
-// TestLookAtTheRest: the pages that others do not come by, in Chromium; what is ticked stays ticked while the page is
-// renewed, and a press delivers it again.
-func TestLookAtTheRest(t *testing.T) {
+// TestOtherPages: the remaining pages in Chromium. Selected boxes stay selected while the page is refreshed, and the
+// selected deliveries are sent again.
+func TestOtherPages(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		l, reach := listen(t, http.StatusBadRequest, "")
 		s := start(t, first(), false, 20*time.Millisecond, reach)

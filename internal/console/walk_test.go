@@ -12,7 +12,7 @@ import (
 	"quittance/api"
 )
 
-// inChromium skips nothing: the fast tests, which run every few minutes, leave the browser to the whole ones.
+// inChromium skips the browser tests in short mode.
 func inChromium(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if testing.Short() {
@@ -25,8 +25,8 @@ func inChromium(t *testing.T, test func(t *testing.T)) {
 // allFinal is true when all four dimensions of the invoice on the page are final.
 const allFinal = `document.querySelectorAll(".segment.current.final").length === 4`
 
-// TestPagesLook: every page, at both widths, in both schemes: no violation that axe finds, nothing wider than the
-// window, nothing that the browser complains of, nothing asked of another host.
+// TestPagesLook: every page, at both widths and in both colour schemes, has no violation that axe finds, does not overflow
+// the window, causes no browser errors and loads nothing from other hosts.
 func TestPagesLook(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, 300*time.Millisecond)
@@ -70,7 +70,7 @@ func TestPagesLook(t *testing.T) {
 	})
 }
 
-// submitted makes an invoice by the API and submits it; its identifier.
+// submitted creates an invoice with the API, submits it and returns its identifier.
 func (s *system) submitted(t *testing.T, token, number, network string) string {
 	t.Helper()
 	var made api.Invoice
@@ -83,8 +83,8 @@ func (s *system) submitted(t *testing.T, token, number, network string) string {
 	return made.ID
 }
 
-// TestKeyboardOnly: somebody without a mouse logs in, finds a draft, submits it, and sees its four states arrive without
-// loading the page anew; a screen reader is told.
+// TestKeyboardOnly: a keyboard user logs in, finds a draft, submits it, and sees its four states arrive without reloading
+// the page. Screen readers are informed.
 func TestKeyboardOnly(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, 300*time.Millisecond)
@@ -110,13 +110,13 @@ func TestKeyboardOnly(t *testing.T) {
 		b.until(allFinal)
 		b.until(`document.querySelector("#announcer").textContent.includes("Receiver: accepted")`)
 		same()
-		// The time is the reader's; UTC stands in the title.
+		// The time is in the reader's zone, and the title shows UTC.
 		b.until(`[...document.querySelectorAll("time:not(.tick)")].every(t => t.title.endsWith("UTC") && !t.textContent.includes("UTC"))`)
 		b.wantQuiet("the walk")
 	})
 }
 
-// TestLiveList: a list shows what others do without being loaded anew, and what is open stays open.
+// TestLiveList: a list shows the changes of others without reloading, and open details stay open.
 func TestLiveList(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 50*time.Millisecond)
@@ -141,7 +141,7 @@ func quoted(text string) string {
 	return "`" + strings.NewReplacer("`", "", `\`, "").Replace(text) + "`"
 }
 
-// TestOutcomes: what we do not know is said so, plainly; what was rejected can be corrected; a refusal says why.
+// TestOutcomes: an unknown outcome is shown as such, a rejected invoice can be corrected, and errors give the reason.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second) // so that what is unknown stays so for a while
@@ -185,8 +185,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestFocusIsSeen: what has the focus is outlined, in both schemes.
-func TestFocusIsSeen(t *testing.T) {
+// TestFocusIsVisible: the focused element has an outline in both colour schemes.
+func TestFocusIsVisible(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, time.Millisecond)
 		b := newBrowser(t, s.base)

@@ -23,7 +23,7 @@ import (
 	"quittance/internal/webhook"
 )
 
-// listener is a company's own system: it answers as it is told to, and keeps what came.
+// listener is a company's own system. It returns a configured response and records deliveries.
 type listener struct {
 	url string
 
@@ -34,13 +34,13 @@ type listener struct {
 	came   []callback
 }
 
-// callback is one delivery as it came.
+// callback is one recorded delivery.
 type callback struct {
 	header http.Header
 	body   []byte
 }
 
-// listen runs a listener, and returns what lets a service reach it.
+// listen runs a listener and returns the options that let a service reach it.
 func listen(t *testing.T, status int, answer string) (*listener, func(*service.Config)) {
 	t.Helper()
 	l := &listener{status: status, answer: answer}
@@ -80,21 +80,21 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer) // who hangs up has gone
 }
 
-// become changes the answer; hold keeps each back until it is closed.
+// become changes the response. hold delays each response until it is closed.
 func (l *listener) become(status int, answer string, hold chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status, l.answer, l.hold = status, answer, hold
 }
 
-// callbacks returns what came so far.
+// callbacks returns the recorded deliveries.
 func (l *listener) callbacks() []callback {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]callback(nil), l.came...)
 }
 
-// subscription makes a subscription past the pages; its identifier.
+// subscription creates a subscription in the store and returns its identifier.
 func (s *system) subscription(t testing.TB, address, description string, kinds ...api.EventKind) string {
 	t.Helper()
 	made, err := s.tenant(t).CreateSubscription(t.Context(), store.NewSubscription{URL: address, Events: kinds, Description: &description, Secret: secret.New("whsec_a-test")})
@@ -102,7 +102,7 @@ func (s *system) subscription(t testing.TB, address, description string, kinds .
 	return made.ID.String()
 }
 
-// purchase retains a purchase document.
+// purchase stores a purchase document.
 func (s *system) purchase(t testing.TB, id string, edit func(*store.NewIncoming)) {
 	t.Helper()
 	document := store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: new("SUP-" + id), SupplierName: new("Synthetic Supplies LLC"),
@@ -131,8 +131,8 @@ func (s *system) ended(t testing.TB, subscription string) []store.DeliveryRecord
 	}
 }
 
-// TestSubscribeForm: what breaks a rule of the API is said at its field with what was typed kept; one form makes one
-// subscription; its secret is in the one answer and nowhere else; there are no more than the limit.
+// TestSubscribeForm: invalid fields show the API's messages and keep the input. One form creates one subscription, whose
+// secret appears in one answer only. The limit applies.
 func TestSubscribeForm(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -191,7 +191,7 @@ func TestSubscribeForm(t *testing.T) {
 	}
 }
 
-// secretOf is the signing secret on a page.
+// secretOf returns the signing secret on a page.
 func secretOf(t *testing.T, page string) string {
 	t.Helper()
 	_, from, _ := strings.Cut(page, `<code id="secret" tabindex="0">`)
@@ -202,8 +202,7 @@ func secretOf(t *testing.T, page string) string {
 	return key
 }
 
-// TestHundredDeliveries: pages of a hundred deliveries and of a hundred incoming e-invoices weigh less than 60 KB over the
-// network.
+// TestHundredDeliveries: pages of a hundred deliveries and of a hundred incoming e-invoices transfer less than 60 KB.
 func TestHundredDeliveries(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -224,7 +223,7 @@ func TestHundredDeliveries(t *testing.T) {
 	}
 }
 
-// BenchmarkHundredDeliveries is the page of a subscription with its charts and a hundred deliveries, over HTTP.
+// BenchmarkHundredDeliveries requests the page of a subscription with its charts and a hundred deliveries over HTTP.
 func BenchmarkHundredDeliveries(b *testing.B) {
 	s := start(b, first(), true, time.Millisecond)
 	id := s.subscription(b, s.Info.ReceiverURL, "", api.EventIncomingReceived)
@@ -240,8 +239,8 @@ func BenchmarkHundredDeliveries(b *testing.B) {
 	}
 }
 
-// TestBlockedDelivery: a redirect blocks its delivery and ends the subscription, and both pages say why in plain words;
-// nothing is delivered to it again.
+// TestBlockedDelivery: a redirect blocks its delivery and deactivates the subscription. Both pages give the reason, and
+// nothing is delivered any more.
 func TestBlockedDelivery(t *testing.T) {
 	t.Parallel()
 	l, reach := listen(t, http.StatusFound, "")
@@ -276,8 +275,8 @@ func TestBlockedDelivery(t *testing.T) {
 	}
 }
 
-// TestWebhooksOfOthers: another company's subscriptions, deliveries and incoming e-invoices are nothing, to look at and to
-// act on.
+// TestWebhooksOfOthers: another company's subscriptions, deliveries and incoming e-invoices do not exist, for reading or
+// for actions.
 func TestWebhooksOfOthers(t *testing.T) {
 	t.Parallel()
 	l, reach := listen(t, http.StatusOK, "")
@@ -314,7 +313,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 	}
 }
 
-// allow takes one fault of the console of the browser away: that a page we asked for was refused, which is what was wanted.
+// allow removes one expected error from the browser's log: a page that was rejected on purpose.
 func (b *browser) allow(part string) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -328,9 +327,9 @@ func (b *browser) allow(part string) {
 	b.faults = kept
 }
 
-// TestSubscribeAndRedeliver: somebody makes a subscription, copies its secret, which no page shows again, sees a delivery
-// fail, mends the receiver, delivers again, sees it arrive without loading the page anew, and deactivates. What came is
-// signed with the secret that was shown.
+// TestSubscribeAndRedeliver: a user creates a subscription, copies its secret, sees a delivery fail, fixes the receiver,
+// sends it again, sees it arrive without reloading, and deactivates the subscription. Deliveries are signed with the
+// secret.
 func TestSubscribeAndRedeliver(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		const refusal = `<b id="evil">no & thanks</b><script>document.title = "evil"</script>`
@@ -407,7 +406,7 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 	})
 }
 
-// copySecret copies the secret with and without the permission to.
+// copySecret copies the secret with and without the browser's permission.
 func (b *browser) copySecret(key string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(`navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }`, nil))
@@ -422,7 +421,7 @@ func quotedText(text string) string {
 	return "`" + strings.ReplaceAll(text, "`", "") + "`"
 }
 
-// verified checks that an event came twice, and that both bear the signature of a secret.
+// verified checks that an event arrived twice, both times signed with a secret.
 func (s *system) verified(t *testing.T, l *listener, key, event string) {
 	t.Helper()
 	verifier, came := receiver.Verifier{Secrets: []string{key}}, 0
