@@ -23,7 +23,7 @@ type DeliveriesOptions struct {
 const seedBatch = 200
 
 // patience is how long nothing may arrive before a run gives up on what is missing.
-const patience = 90 * time.Second
+const idleTimeout = 90 * time.Second
 
 // Deliveries measures a burst: that many events are recorded, each in the transaction that records any other, while no
 // server runs; then one starts, and delivers them to one destination over HTTPS. The time counts from the first receipt
@@ -67,7 +67,7 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 	r.set("deliveries_per_second", perSecond)
 	r.set("until_every_attempt_is_recorded_seconds", seconds)
 	r.set("receipts_per_second", perSecondOf(came.events-1, came.last.Sub(came.first)))
-	r.set("most_in_flight", float64(in.busiest.Load()))
+	r.set("most_in_flight", float64(in.maxInFlight.Load()))
 	r.set("duplicates", float64(came.duplicates))
 	r.set("unverified", float64(came.unverified))
 	began.report(&r, "deliveries", came.events)
@@ -78,7 +78,7 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 	if err := d.growth(ctx, &r, before, came.events); err != nil {
 		return r, err
 	}
-	if err := r.limitSender(ctx, c, d.hooks, int(max(1, in.busiest.Load())), came, perSecond); err != nil {
+	if err := r.limitSender(ctx, c, d.hooks, int(max(1, in.maxInFlight.Load())), came, perSecond); err != nil {
 		return r, err
 	}
 	return r, p.limitDisk(ctx, &r)
@@ -143,7 +143,7 @@ const pendingPath = deliveriesPath + "?per_page=1&state=" + string(api.DeliveryP
 
 // drain waits until an inbox has so many events and every attempt is recorded, and returns when that was. It gives up on
 // what does not arrive in the time of its patience: the caller compares.
-func (p *place) drain(ctx context.Context, t *target, user int, in *inbox, count int) (recorded time.Time, err error) {
+func (p *testbed) drain(ctx context.Context, t *target, user int, in *inbox, count int) (recorded time.Time, err error) {
 	defer p.config.progress(ctx, "events received", in.received)()
 	if err := waitFor(ctx, t, in, func() bool { return in.received() >= int64(count) }); err != nil {
 		return time.Time{}, err
@@ -152,7 +152,7 @@ func (p *place) drain(ctx context.Context, t *target, user int, in *inbox, count
 	for {
 		pending, err := t.total(ctx, user, pendingPath)
 		now := p.config.Now()
-		if err != nil || pending == 0 || now.Sub(last) > patience {
+		if err != nil || pending == 0 || now.Sub(last) > idleTimeout {
 			return now, err
 		}
 		if !sleep(ctx, 5*time.Millisecond) {
@@ -171,7 +171,7 @@ func waitFor(ctx context.Context, t *target, in *inbox, condition func() bool) e
 		switch now := in.received(); {
 		case now != known:
 			known, since = now, t.now()
-		case t.now().Sub(since) > patience:
+		case t.now().Sub(since) > idleTimeout:
 			return nil
 		}
 		if !sleep(ctx, 2*time.Millisecond) {

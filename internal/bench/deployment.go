@@ -27,7 +27,7 @@ import (
 
 // settleTime is the unit in which the states of a document move at the own provider: everything is final at the first
 // look-up, so that a run ends.
-const settleTime = time.Microsecond
+const statePace = time.Microsecond
 
 // environmentName is the environment of an own deployment.
 const environmentName = "sandbox"
@@ -41,13 +41,13 @@ type deployment struct {
 	database  string
 	keyFile   string
 	keys      *secret.Keyring
-	hooks     *hooks
+	hooks     *webhookServer
 	companies []*company
 	server    *server // nil while none runs
 	engine    string
 	// postmaster is the first process of the database server; 0 for SQLite. Without it elsewhere says why.
-	postmaster int
-	elsewhere  error
+	postmaster    int
+	postmasterErr error
 	// durable tells whether the database's commits are.
 	durable bool
 
@@ -95,7 +95,7 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	if d.hooks, err = listenHooks(ctx, c.Receiver, d.dir, c.Now); err != nil {
+	if d.hooks, err = startWebhookServer(ctx, c.Receiver, d.dir, c.Now); err != nil {
 		return nil, err
 	}
 	credential, err := secret.NewPassword(rand.Reader)
@@ -130,7 +130,7 @@ func (d *deployment) inspect(ctx context.Context, data *benchdb.DB) (err error) 
 	}
 	pid, err := data.ServerPID(ctx)
 	if pid != 0 {
-		d.postmaster, d.elsewhere = postmasterOf(pid)
+		d.postmaster, d.postmasterErr = postmasterOf(pid)
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func (d *deployment) startProvider(ctx context.Context, credential secret.Text, 
 		}
 	}
 	if d.provider, err = fakeprovider.New(fakeprovider.Options{Dir: d.ledger, Credential: credential, Clock: d.config.Now,
-		Pace: settleTime, Latency: latency}); err != nil {
+		Pace: statePace, Latency: latency}); err != nil {
 		return err
 	}
 	var listening net.ListenConfig
@@ -194,7 +194,7 @@ func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential se
 	if _, err := db.ActivateConnection(ctx, connection.ID); err != nil {
 		return err
 	}
-	made.inbox = d.hooks.open(made.name)
+	made.inbox = d.hooks.addInbox(made.name)
 	d.companies = append(d.companies, made)
 	return nil
 }
@@ -205,7 +205,7 @@ func (d *deployment) subscribe(ctx context.Context, tenant *store.Tenant, to *co
 	if err != nil {
 		return err
 	}
-	to.inbox.tell(key)
+	to.inbox.setSecret(key)
 	_, err = tenant.CreateSubscription(ctx, store.NewSubscription{URL: d.hooks.url + "/" + to.name, Events: api.EventKinds[:], Secret: secret.New(key)})
 	return err
 }
@@ -274,9 +274,9 @@ func (d *deployment) serve(ctx context.Context) (*target, error) {
 // databaseCPU is the CPU time that the database server has used so far; 0 for SQLite, whose work is the server's own.
 func (d *deployment) databaseCPU() (time.Duration, error) {
 	if d.postmaster == 0 {
-		return 0, d.elsewhere
+		return 0, d.postmasterErr
 	}
-	return familyCPU(d.postmaster)
+	return processTreeCPU(d.postmaster)
 }
 
 // stop ends the server, if one runs.

@@ -41,7 +41,7 @@ func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err e
 	if l.count < 1 {
 		return r, errNothing
 	}
-	s, err := p.listen(ctx, 2*(l.count+warm.count))
+	s, err := p.newSubscriber(ctx, 2*(l.count+warm.count))
 	if err != nil {
 		return r, err
 	}
@@ -49,7 +49,7 @@ func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err e
 	if err != nil {
 		return r, err
 	}
-	if err := p.hang(ctx, s, o.Due); err != nil {
+	if err := p.startHanging(ctx, s, o.Due); err != nil {
 		return r, err
 	}
 	beside, err := s.warmAndMeasure(ctx, warm, l)
@@ -57,9 +57,9 @@ func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err e
 		return r, err
 	}
 	hanging := p.own.companies[1].inbox
-	r.count(alone.outcome.and(beside.outcome), o.Rate)
+	r.count(alone.outcome.plus(beside.outcome), o.Rate)
 	r.Lost = alone.lost + beside.lost
-	r.set("hanging_calls_at_a_time", float64(hanging.busiest.Load()))
+	r.set("hanging_calls_at_a_time", float64(hanging.maxInFlight.Load()))
 	r.set("events_alone", float64(alone.events))
 	r.set("events_beside_the_hanging_destination", float64(beside.events))
 	for _, q := range []struct {
@@ -86,7 +86,7 @@ func (s *subscriber) warmAndMeasure(ctx context.Context, warm, l load) (measured
 
 // hang makes events of the second company due at a destination that never answers, and starts the server anew with
 // them. It returns once calls hang.
-func (p *place) hang(ctx context.Context, s *subscriber, due int) (err error) {
+func (p *testbed) startHanging(ctx context.Context, s *subscriber, due int) (err error) {
 	if err := p.stop(); err != nil {
 		return err
 	}
@@ -98,5 +98,5 @@ func (p *place) hang(ctx context.Context, s *subscriber, due int) (err error) {
 	if s.t, err = p.serve(ctx); err != nil {
 		return err
 	}
-	return waitFor(ctx, s.t, other.inbox, func() bool { return other.inbox.busy.Load() > 0 })
+	return waitFor(ctx, s.t, other.inbox, func() bool { return other.inbox.inFlight.Load() > 0 })
 }

@@ -47,7 +47,7 @@ func (h *Histogram) Record(d time.Duration) {
 	h.counts[bucket(us)].Add(1)
 	h.count.Add(1)
 	h.sum.Add(us)
-	raise(&h.max, us)
+	storeMax(&h.max, us)
 }
 
 // add counts what another histogram has counted.
@@ -57,7 +57,7 @@ func (h *Histogram) add(other *Histogram) {
 	}
 	h.count.Add(other.count.Load())
 	h.sum.Add(other.sum.Load())
-	raise(&h.max, other.max.Load())
+	storeMax(&h.max, other.max.Load())
 }
 
 // Count is how many durations were recorded.

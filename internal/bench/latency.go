@@ -48,11 +48,11 @@ func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, er
 	if l.count < 1 {
 		return r, errNothing
 	}
-	s, err := p.listen(ctx, l.count+warm.count)
+	s, err := p.newSubscriber(ctx, l.count+warm.count)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, s.leave(ctx)) }()
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	if err := s.warmUp(ctx, warm); err != nil {
 		return r, err
 	}
@@ -98,19 +98,19 @@ func (l load) calls(in time.Duration, asked int) int {
 
 // subscriber is a company that submits and is told of what follows.
 type subscriber struct {
-	place *place
-	hooks *hooks
-	inbox *inbox
-	t     *target
-	user  int
-	paths []string // of drafts that have not been submitted
-	id    string   // of its subscription at a given deployment
-	done  int64    // submissions so far
+	testbed *testbed
+	hooks   *webhookServer
+	inbox   *inbox
+	t       *target
+	user    int
+	paths   []string // of drafts that have not been submitted
+	id      string   // of its subscription at a given deployment
+	done    int64    // submissions so far
 }
 
 // listen makes drafts and a subscription, for the first company.
-func (p *place) listen(ctx context.Context, drafts int) (s *subscriber, err error) {
-	s = &subscriber{place: p}
+func (p *testbed) newSubscriber(ctx context.Context, drafts int) (s *subscriber, err error) {
+	s = &subscriber{testbed: p}
 	if p.own != nil {
 		s.hooks, s.inbox = p.own.hooks, p.own.companies[0].inbox
 		if err := p.own.withTenant(ctx, p.own.companies[0], func(tenant *store.Tenant) error { return p.own.subscribe(ctx, tenant, p.own.companies[0]) }); err != nil {
@@ -122,7 +122,7 @@ func (p *place) listen(ctx context.Context, drafts int) (s *subscriber, err erro
 	if p.config.Receiver.Identity == "" && p.config.Receiver.Certificate == "" {
 		return nil, errors.New("a given deployment has to trust the receiver's certificate: give --receiver-identity, such as the data directory of a sandbox, or --receiver-cert and --receiver-key")
 	}
-	if s.hooks, err = listenHooks(ctx, p.config.Receiver, "", p.config.Now); err != nil {
+	if s.hooks, err = startWebhookServer(ctx, p.config.Receiver, "", p.config.Now); err != nil {
 		return nil, err
 	}
 	if s.t, s.paths, err = p.serveWithDrafts(ctx, 1, drafts); err == nil {
@@ -141,18 +141,18 @@ func (s *subscriber) subscribe(ctx context.Context) error {
 		return fmt.Errorf("randomness: %w", err)
 	}
 	name := "bench-" + hex.EncodeToString(tag[:])
-	s.inbox = s.hooks.open(name)
+	s.inbox = s.hooks.addInbox(name)
 	made, err := s.t.subscribe(ctx, s.user, s.hooks.url+"/"+name)
 	if err != nil {
 		return err
 	}
-	s.inbox.tell(made.Secret)
+	s.inbox.setSecret(made.Secret)
 	s.id = made.ID
 	return nil
 }
 
 // leave ends the subscription at a given deployment, whatever became of the run, and the receiver with it.
-func (s *subscriber) leave(ctx context.Context) error {
+func (s *subscriber) close(ctx context.Context) error {
 	if s.id == "" {
 		return nil
 	}
@@ -164,14 +164,14 @@ func (s *subscriber) leave(ctx context.Context) error {
 }
 
 // take runs a load on the next drafts.
-func (s *subscriber) take(ctx context.Context, l load) (outcome, error) {
+func (s *subscriber) submitNext(ctx context.Context, l load) (outcome, error) {
 	count := min(l.count, len(s.paths))
 	paths := s.paths[:count]
 	s.paths = s.paths[count:]
 	l.count = count
 	t := *s.t
 	t.tokens = t.tokens[s.user : s.user+1]
-	result, err := submit(ctx, s.place.config, &t, l, paths)
+	result, err := submit(ctx, s.testbed.config, &t, l, paths)
 	s.done += result.done
 	return result, err
 }
@@ -182,7 +182,7 @@ func (s *subscriber) warmUp(ctx context.Context, l load) error {
 		return nil
 	}
 	l.latency = NewHistogram()
-	result, err := s.take(ctx, l)
+	result, err := s.submitNext(ctx, l)
 	if err == nil && result.failures() > 0 {
 		err = fmt.Errorf("warming up: %v", result.failed)
 	}
@@ -200,30 +200,30 @@ type measured struct {
 // measure runs a load and waits for all its events.
 func (s *subscriber) measure(ctx context.Context, l load) (m measured, err error) {
 	before := s.inbox.received()
-	m.latency, m.submit = s.inbox.measure(), NewHistogram()
+	m.latency, m.submit = s.inbox.resetLatency(), NewHistogram()
 	l.latency = m.submit
-	if m.outcome, err = s.take(ctx, l); err != nil {
+	if m.outcome, err = s.submitNext(ctx, l); err != nil {
 		return m, err
 	}
 	m.during = s.inbox.received() - before
-	total, err := s.settle(ctx)
+	total, err := s.awaitDeliveries(ctx)
 	if err != nil {
 		return m, err
 	}
 	m.events = s.inbox.received() - before
 	m.lost = max(0, total-s.inbox.received())
-	s.inbox.measure() // what comes later is no part of this
+	s.inbox.resetLatency() // what comes later is no part of this
 	return m, nil
 }
 
 // quiet is for how long nothing new may happen before everything is taken to be over.
-const quiet = 3 * time.Second
+const quietPeriod = 3 * time.Second
 
 // settle waits until every delivery of the subscription has ended and nothing more can come: every submission has ended, as
 // they do at the own provider, or nothing has come for a while. It returns how many deliveries there were.
-func (s *subscriber) settle(ctx context.Context) (deliveries int64, err error) {
-	defer s.place.config.progress(ctx, "events received", s.inbox.received)()
-	now := s.place.config.Now
+func (s *subscriber) awaitDeliveries(ctx context.Context) (deliveries int64, err error) {
+	defer s.testbed.config.progress(ctx, "events received", s.inbox.received)()
+	now := s.testbed.config.Now
 	began := now()
 	changed, known := began, int64(-1)
 	for {
@@ -238,8 +238,8 @@ func (s *subscriber) settle(ctx context.Context) (deliveries int64, err error) {
 		if total != known || pending > 0 {
 			known, changed = total, now()
 		}
-		over := s.place.own != nil && s.inbox.ended() >= s.done && pending == 0
-		if over || now().Sub(changed) > quiet || now().Sub(began) > patience {
+		over := s.testbed.own != nil && s.inbox.endedSubmissions() >= s.done && pending == 0
+		if over || now().Sub(changed) > quietPeriod || now().Sub(began) > idleTimeout {
 			return total, nil
 		}
 		if err := s.t.alive(); err != nil {

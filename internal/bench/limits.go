@@ -76,12 +76,12 @@ func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecon
 		}
 	}()
 	t := &target{base: &url.URL{Scheme: "http", Host: listener.Addr().String()}, now: c.Now}
-	wires, closeWires := t.wires(clients)
-	defer func() { err = errors.Join(err, closeWires()) }()
+	conns, closeConns := t.conns(clients)
+	defer func() { err = errors.Join(err, closeConns()) }()
 	post := request(http.MethodPost, t.base, "/", "", body)
 	result := load{clients: clients, duration: c.LimitDuration, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}.
 		run(ctx, func(ctx context.Context, client int, _ int64) error {
-			return wires[client].expect(ctx, http.StatusCreated, post)
+			return conns[client].expect(ctx, http.StatusCreated, post)
 		})
 	if result.failures() > 0 {
 		return 0, fmt.Errorf("bare HTTP: %v", result.failed)
@@ -91,9 +91,9 @@ func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecon
 
 // bareSender signs callbacks and posts them to the receiver over HTTPS with keep-alive, with Go's own client and without a
 // database: what a sender of webhooks on this machine can do at most, its receiver beside it.
-func bareSender(ctx context.Context, c Config, h *hooks, clients int, samples []sample, key string) (perSecond float64, err error) {
-	in := h.open("bare")
-	in.tell(key)
+func bareSender(ctx context.Context, c Config, h *webhookServer, clients int, samples []sample, key string) (perSecond float64, err error) {
+	in := h.addInbox("bare")
+	in.setSecret(key)
 	transport := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: clients, TLSClientConfig: &tls.Config{RootCAs: h.roots, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
 	result := load{clients: clients, duration: c.LimitDuration, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}.
@@ -134,7 +134,7 @@ func Limits(ctx context.Context, c Config, clients int) (_ Report, err error) {
 		return r, fmt.Errorf("directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	h, err := listenHooks(ctx, c.Receiver, dir, c.Now)
+	h, err := startWebhookServer(ctx, c.Receiver, dir, c.Now)
 	if err != nil {
 		return r, err
 	}
@@ -186,7 +186,7 @@ func (r *Report) limitHTTP(ctx context.Context, c Config, clients int, figure fl
 }
 
 // limitSender adds the limit of callbacks like those that came, and what share of it a figure is.
-func (r *Report) limitSender(ctx context.Context, c Config, h *hooks, clients int, came tally, figure float64) error {
+func (r *Report) limitSender(ctx context.Context, c Config, h *webhookServer, clients int, came tally, figure float64) error {
 	if c.LimitDuration == 0 || len(came.samples) == 0 {
 		return nil
 	}

@@ -89,21 +89,21 @@ var errPage = errors.New("the page does not hold its invoices")
 
 // readPage reads a page so many times.
 func readPage(ctx context.Context, c Config, t *target, page, total, count int, r *Report) (_ *Histogram, err error) {
-	wires, closeWires := t.wires(1)
-	defer func() { err = errors.Join(err, closeWires()) }()
+	conns, closeConns := t.conns(1)
+	defer func() { err = errors.Join(err, closeConns()) }()
 	want := min(perPage, total-(page-1)*perPage)
 	get := t.request(0, http.MethodGet, fmt.Sprintf("%s?page=%d&per_page=%d", invoicesPath, page, perPage), nil)
 	l := load{clients: 1, count: count, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}
 	defer c.progress(ctx, fmt.Sprintf("page %d", page), l.done.Load)()
 	result := l.run(ctx, func(ctx context.Context, _ int, n int64) error {
-		if err := wires[0].expect(ctx, http.StatusOK, get); err != nil {
+		if err := conns[0].expect(ctx, http.StatusOK, get); err != nil {
 			return err
 		}
 		if n > 0 {
 			return nil // the first shows whether it is the page
 		}
 		var list api.List[json.RawMessage]
-		if err := json.Unmarshal(wires[0].body, &list); err != nil || len(list.Data) != want || list.Pagination.Total < total {
+		if err := json.Unmarshal(conns[0].body, &list); err != nil || len(list.Data) != want || list.Pagination.Total < total {
 			return errPage
 		}
 		return nil

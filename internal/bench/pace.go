@@ -49,7 +49,7 @@ func (o outcome) failures() (all int64) {
 }
 
 // and counts two outcomes as one.
-func (o outcome) and(other outcome) outcome {
+func (o outcome) plus(other outcome) outcome {
 	failed := maps.Clone(o.failed)
 	for reason, n := range other.failed {
 		failed[reason] += n
@@ -70,7 +70,7 @@ func (l load) run(ctx context.Context, do func(ctx context.Context, client int, 
 		running.Go(func() {
 			for ctx.Err() == nil {
 				n := next.Add(1) - 1
-				due, ok := l.due(ctx, start, n)
+				due, ok := l.awaitDue(ctx, start, n)
 				if !ok {
 					return
 				}
@@ -108,7 +108,7 @@ func (o *outcome) add(err error, late, elapsed time.Duration) {
 }
 
 // due waits until the n-th call is to be made and returns the moment from which it counts; false when there is none.
-func (l load) due(ctx context.Context, start time.Time, n int64) (time.Time, bool) {
+func (l load) awaitDue(ctx context.Context, start time.Time, n int64) (time.Time, bool) {
 	if l.count > 0 && n >= int64(l.count) {
 		return time.Time{}, false
 	}

@@ -101,7 +101,7 @@ func TestLoadCountsFailures(t *testing.T) {
 	if result.done != 5 || result.failed["HTTP 503"] != 5 || result.failures() != 5 || l.latency.Count() != 5 {
 		t.Errorf("%+v, %d latencies", result, l.latency.Count())
 	}
-	both := result.and(outcome{started: 1, failed: map[string]int64{"HTTP 503": 1, "HTTP 500": 2}})
+	both := result.plus(outcome{started: 1, failed: map[string]int64{"HTTP 503": 1, "HTTP 500": 2}})
 	if both.failed["HTTP 503"] != 6 || both.failed["HTTP 500"] != 2 || both.started != 11 || result.failed["HTTP 503"] != 5 {
 		t.Errorf("together %+v", both)
 	}

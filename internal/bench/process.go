@@ -21,9 +21,9 @@ import (
 
 // The patience with a child process.
 const (
-	startPatience = 2 * time.Minute
-	stopPatience  = time.Minute
-	startPoll     = time.Millisecond
+	startTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
+	startPoll    = time.Millisecond
 )
 
 // serverName is the file name of the program that is measured.
@@ -99,7 +99,7 @@ func startServer(ctx context.Context, c Config, database, log string, flags ...s
 		s.err = s.command.Wait()
 		close(s.ended)
 	}()
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := s.await(ctx); err != nil {
 		return nil, errors.Join(err, s.stop())
@@ -194,7 +194,7 @@ func (s *server) stop() error {
 	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop the server: %w", err)
 	}
-	timer := time.NewTimer(stopPatience)
+	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {
 	case <-s.ended:
@@ -203,7 +203,7 @@ func (s *server) stop() error {
 			return fmt.Errorf("kill the server: %w", err)
 		}
 		<-s.ended
-		return fmt.Errorf("the server did not end within %v and was killed", stopPatience)
+		return fmt.Errorf("the server did not end within %v and was killed", stopTimeout)
 	}
 	if s.err != nil {
 		return fmt.Errorf("the server ended badly: %w", s.err)
@@ -291,19 +291,19 @@ func parseStat(text []byte) (processStat, error) {
 }
 
 // errElsewhere says that the database server's processes are not to be seen.
-var errElsewhere = errors.New("the database server runs elsewhere")
+var errRemoteServer = errors.New("the database server runs elsewhere")
 
 // postmasterOf finds the first process of the PostgreSQL server behind a backend, if it runs on this machine.
 func postmasterOf(backend int) (pid int, err error) {
 	found, err := statOf(backend)
 	if err != nil || !strings.HasPrefix(found.name, "postgres") {
-		return 0, errElsewhere
+		return 0, errRemoteServer
 	}
 	return found.parent, nil
 }
 
 // familyCPU is the CPU time that a process and its children have used, those that have ended included.
-func familyCPU(parent int) (cpu time.Duration, err error) {
+func processTreeCPU(parent int) (cpu time.Duration, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, errNoProc

@@ -23,7 +23,7 @@ func TestParseStat(t *testing.T) {
 // On Linux a process is told what it uses; elsewhere it is told that nobody knows.
 func TestUsage(t *testing.T) {
 	used, err := usageOf(os.Getpid())
-	family, failed := familyCPU(os.Getpid())
+	family, failed := processTreeCPU(os.Getpid())
 	if runtime.GOOS != "linux" {
 		if err == nil || failed == nil {
 			t.Errorf("%+v %v, %v %v", used, err, family, failed)

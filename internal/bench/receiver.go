@@ -31,7 +31,7 @@ const (
 
 // hooks is the receiving end of the webhooks: HTTPS with keep-alive, every signature verified, every event counted by its
 // identifier. Each subscription has an inbox at a path of its own.
-type hooks struct {
+type webhookServer struct {
 	url       string // what subscriptions are given; their inbox's name follows
 	authority string // file of the authority behind its certificate; "" when that is the operator's business
 	roots     *x509.CertPool
@@ -56,8 +56,8 @@ type ReceiverConfig struct {
 }
 
 // listenHooks starts the receiver. dir is where it keeps a certificate that it has to make.
-func listenHooks(ctx context.Context, c ReceiverConfig, dir string, now func() time.Time) (*hooks, error) {
-	h := &hooks{now: now, inboxes: map[string]*inbox{}, ended: make(chan error, 1), closing: make(chan struct{})}
+func startWebhookServer(ctx context.Context, c ReceiverConfig, dir string, now func() time.Time) (*webhookServer, error) {
+	h := &webhookServer{now: now, inboxes: map[string]*inbox{}, ended: make(chan error, 1), closing: make(chan struct{})}
 	certificate, err := h.certificate(c, dir)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func listenHooks(ctx context.Context, c ReceiverConfig, dir string, now func() t
 	return h, nil
 }
 
-func (h *hooks) certificate(c ReceiverConfig, dir string) (certificate tls.Certificate, err error) {
+func (h *webhookServer) certificate(c ReceiverConfig, dir string) (certificate tls.Certificate, err error) {
 	if c.Certificate != "" {
 		if certificate, err = tls.LoadX509KeyPair(c.Certificate, c.Key); err != nil {
 			return certificate, fmt.Errorf("receiver certificate: %w", err)
@@ -104,7 +104,7 @@ func (h *hooks) certificate(c ReceiverConfig, dir string) (certificate tls.Certi
 }
 
 // close ends the receiver and every call that hangs in it.
-func (h *hooks) close() error {
+func (h *webhookServer) close() error {
 	close(h.closing)
 	err := h.server.Close()
 	if ended := <-h.ended; !errors.Is(ended, http.ErrServerClosed) {
@@ -114,7 +114,7 @@ func (h *hooks) close() error {
 }
 
 // open makes the inbox of a subscription: its URL is that of the hooks and its name. The secret may be told later.
-func (h *hooks) open(name string) *inbox {
+func (h *webhookServer) addInbox(name string) *inbox {
 	in := &inbox{seen: map[store.ID]bool{}, latency: NewHistogram()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,7 +123,7 @@ func (h *hooks) open(name string) *inbox {
 }
 
 // ServeHTTP takes a callback: 200 when it verifies, 401 when it does not.
-func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *webhookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.RLock()
 	in := h.inboxes[r.URL.Path[1:]]
 	h.mu.RUnlock()
@@ -131,9 +131,9 @@ func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	busy := in.busy.Add(1)
-	defer in.busy.Add(-1)
-	raise(&in.busiest, busy)
+	busy := in.inFlight.Add(1)
+	defer in.inFlight.Add(-1)
+	storeMax(&in.maxInFlight, busy)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallbackBody))
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -147,14 +147,14 @@ func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	if answer := in.instead.Load(); answer != nil && (*answer)(w) {
+	if answer := in.override.Load(); answer != nil && (*answer)(w) {
 		return
 	}
-	w.WriteHeader(in.take(r.Header, body, at))
+	w.WriteHeader(in.accept(r.Header, body, at))
 }
 
 // raise makes a number at least as large as another.
-func raise(number *atomic.Int64, to int64) {
+func storeMax(number *atomic.Int64, to int64) {
 	for {
 		known := number.Load()
 		if to <= known || number.CompareAndSwap(known, to) {
@@ -174,9 +174,9 @@ type inbox struct {
 	// hanging lets every callback wait for an answer that never comes.
 	hanging atomic.Bool
 	// instead answers a callback in place of taking it, unless it returns false; nil takes every callback.
-	instead atomic.Pointer[func(w http.ResponseWriter) bool]
+	override atomic.Pointer[func(w http.ResponseWriter) bool]
 	// busy is how many callbacks are being answered, busiest the most there were at a time.
-	busy, busiest atomic.Int64
+	inFlight, maxInFlight atomic.Int64
 
 	mu          sync.Mutex
 	secret      string
@@ -192,7 +192,7 @@ type inbox struct {
 }
 
 // take verifies and counts a callback, and returns the status to answer with.
-func (in *inbox) take(header http.Header, body []byte, at time.Time) int {
+func (in *inbox) accept(header http.Header, body []byte, at time.Time) int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	event, err := (receiver.Verifier{Secrets: []string{in.secret}, Tolerance: staleAfter, Now: func() time.Time { return at }}).Verify(header, body)
@@ -229,14 +229,14 @@ func (in *inbox) take(header http.Header, body []byte, at time.Time) int {
 }
 
 // tell tells the inbox the signing secret of its subscription.
-func (in *inbox) tell(secret string) {
+func (in *inbox) setSecret(secret string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.secret = secret
 }
 
 // measure begins a new measurement: events that come from now on count in a histogram of their own.
-func (in *inbox) measure() *Histogram {
+func (in *inbox) resetLatency() *Histogram {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.latency = NewHistogram()
@@ -251,7 +251,7 @@ func (in *inbox) received() int64 {
 }
 
 // ended is how many submissions have ended, as far as was told.
-func (in *inbox) ended() int64 {
+func (in *inbox) endedSubmissions() int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.terminals

@@ -18,9 +18,9 @@ import (
 const benchSecret = "whsec_bench"
 
 // listening is a receiver that ends with the test, and a client that trusts it.
-func listening(t *testing.T) (*hooks, *http.Client) {
+func listening(t *testing.T) (*webhookServer, *http.Client) {
 	t.Helper()
-	h, err := listenHooks(t.Context(), ReceiverConfig{}, t.TempDir(), time.Now)
+	h, err := startWebhookServer(t.Context(), ReceiverConfig{}, t.TempDir(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +50,9 @@ func deliver(ctx context.Context, client *http.Client, url, key string, s sample
 // Each event counts once, what does not verify counts apart, and each inbox has its own.
 func TestReceiverCounts(t *testing.T) {
 	h, client := listening(t)
-	in, other := h.open("one"), h.open("two")
-	in.tell(benchSecret)
-	other.tell("whsec_another")
+	in, other := h.addInbox("one"), h.addInbox("two")
+	in.setSecret(benchSecret)
+	other.setSecret("whsec_another")
 	first, err := syntheticCallback(time.Now().Add(-time.Second))
 	if err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func TestReceiverCounts(t *testing.T) {
 // A hanging inbox takes callbacks and answers none, until its caller has gone.
 func TestReceiverHangs(t *testing.T) {
 	h, client := listening(t)
-	in := h.open("one")
-	in.tell(benchSecret)
+	in := h.addInbox("one")
+	in.setSecret(benchSecret)
 	in.hanging.Store(true)
 	callback, err := syntheticCallback(time.Now())
 	if err != nil {
@@ -103,7 +103,7 @@ func TestReceiverHangs(t *testing.T) {
 		_, err := deliver(ctx, client, h.url+"/one", benchSecret, callback)
 		ended <- err
 	}()
-	for deadline := time.Now().Add(patience); in.busy.Load() == 0; {
+	for deadline := time.Now().Add(idleTimeout); in.inFlight.Load() == 0; {
 		if time.Now().After(deadline) {
 			t.Fatal("the callback does not come")
 		}
@@ -113,8 +113,8 @@ func TestReceiverHangs(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the callback was answered: %v", err)
 	}
-	if in.received() != 0 || in.busiest.Load() != 1 {
-		t.Errorf("%d received, %d at a time", in.received(), in.busiest.Load())
+	if in.received() != 0 || in.maxInFlight.Load() != 1 {
+		t.Errorf("%d received, %d at a time", in.received(), in.maxInFlight.Load())
 	}
 }
 

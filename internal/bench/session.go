@@ -54,14 +54,14 @@ func (t *target) request(user int, method, path string, body []byte) []byte {
 	return request(method, t.base, path, t.tokens[user].Reveal(), body)
 }
 
-// wires makes a connection for each of a number of clients. The returned function closes them.
-func (t *target) wires(clients int) (wires []*wire, closeAll func() error) {
+// conns makes a connection for each of a number of clients. The returned function closes them.
+func (t *target) conns(clients int) (conns []*clientConn, closeAll func() error) {
 	for range clients {
-		wires = append(wires, newWire(t.base, t.secure, t.now))
+		conns = append(conns, newClientConn(t.base, t.secure, t.now))
 	}
-	return wires, func() error {
+	return conns, func() error {
 		var errs []error
-		for _, w := range wires {
+		for _, w := range conns {
 			errs = append(errs, w.close())
 		}
 		return errors.Join(errs...)
@@ -70,7 +70,7 @@ func (t *target) wires(clients int) (wires []*wire, closeAll func() error) {
 
 // call makes one call that is not measured, and reads what is in the envelope of the answer.
 func (t *target) call(ctx context.Context, status int, request []byte, data any) (err error) {
-	w := newWire(t.base, t.secure, t.now)
+	w := newClientConn(t.base, t.secure, t.now)
 	defer func() { err = errors.Join(err, w.close()) }()
 	got, err := w.exchange(ctx, request)
 	if err != nil {
@@ -86,7 +86,7 @@ func (t *target) call(ctx context.Context, status int, request []byte, data any)
 
 // get reads a whole answer, its envelope included, with a call that is not measured.
 func (t *target) get(ctx context.Context, user int, path string, into any) (err error) {
-	w := newWire(t.base, t.secure, t.now)
+	w := newClientConn(t.base, t.secure, t.now)
 	defer func() { err = errors.Join(err, w.close()) }()
 	status, err := w.exchange(ctx, t.request(user, http.MethodGet, path, nil))
 	if err != nil {

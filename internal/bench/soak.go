@@ -54,7 +54,7 @@ func soakFlags(o SoakOptions) []string {
 // soak is a running [Soak].
 type soak struct {
 	options SoakOptions
-	place   *place
+	testbed *testbed
 	t       *target
 	log     string // file of the server's log
 	// Of each company: its visits so far and what came of them, and how many submissions were answered.
@@ -63,15 +63,15 @@ type soak struct {
 	submitted [roles]atomic.Int64
 	feeds     [roles]feed
 
-	began      time.Time
-	well       atomic.Bool // the flapping receiver has stopped flapping
-	redirected atomic.Int64
-	elsewhere  *inbox // where redirects lead, and nothing may come
-	current    string // subscription of the redirecting company
+	began          time.Time
+	recovered      atomic.Bool // the flapping receiver has stopped flapping
+	redirected     atomic.Int64
+	redirectTarget *inbox // where redirects lead, and nothing may come
+	current        string // subscription of the redirecting company
 
 	samples []Figures
 	// late are the latencies of the healthy company's events since the last sample.
-	late               *Histogram
+	sampled            *Histogram
 	whole, first, last *Histogram // of the run, and of its first and last quarter
 	starved            int
 	answered, received [roles]int64 // until the last sample
@@ -97,30 +97,30 @@ func Soak(ctx context.Context, c Config, o SoakOptions) (_ Report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	s := &soak{options: o, place: p, whole: NewHistogram(), first: NewHistogram(), last: NewHistogram()}
+	s := &soak{options: o, testbed: p, whole: NewHistogram(), first: NewHistogram(), last: NewHistogram()}
 	if s.t, err = p.serve(ctx); err != nil {
 		return r, err
 	}
-	if err := s.receive(ctx); err != nil {
+	if err := s.setUpReceivers(ctx); err != nil {
 		return r, err
 	}
 	meter := p.meter()
 	if err := s.run(ctx); err != nil {
 		return r, err
 	}
-	s.well.Store(true)
-	if err := s.settle(ctx); err != nil {
+	s.recovered.Store(true)
+	if err := s.awaitEnd(ctx); err != nil {
 		return r, err
 	}
-	s.whole.add(s.late)
+	s.whole.add(s.sampled)
 	var visits outcome
 	visits.failed = map[string]int64{}
 	for n := range roles {
-		visits = visits.and(s.outcomes[n])
+		visits = visits.plus(s.outcomes[n])
 	}
 	r.count(visits, o.Rate)
 	s.quarters(&r)
-	if err := s.account(ctx, &r); err != nil {
+	if err := s.accountForEvents(ctx, &r); err != nil {
 		return r, err
 	}
 	meter.report(&r, "visits", visits.done)
@@ -137,22 +137,22 @@ func Soak(ctx context.Context, c Config, o SoakOptions) (_ Report, err error) {
 }
 
 // receive makes the receivers what they are, and a subscription of each company.
-func (s *soak) receive(ctx context.Context) error {
-	own := s.place.own
-	s.began = s.place.config.Now()
+func (s *soak) setUpReceivers(ctx context.Context) error {
+	own := s.testbed.own
+	s.began = s.testbed.config.Now()
 	own.companies[hanging].inbox.hanging.Store(true)
-	s.elsewhere = own.hooks.open(own.companies[redirecting].name + "-elsewhere")
+	s.redirectTarget = own.hooks.addInbox(own.companies[redirecting].name + "-elsewhere")
 	redirect := func(w http.ResponseWriter) bool {
 		s.redirected.Add(1)
 		w.Header().Set("Location", own.hooks.url+"/"+own.companies[redirecting].name+"-elsewhere")
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return true
 	}
-	own.companies[redirecting].inbox.instead.Store(&redirect)
+	own.companies[redirecting].inbox.override.Store(&redirect)
 	var broken atomic.Int64
 	flap := func(w http.ResponseWriter) bool {
-		phase := s.place.config.Now().Sub(s.began) % s.options.Flap
-		if s.well.Load() || phase >= s.options.Flap/3 {
+		phase := s.testbed.config.Now().Sub(s.began) % s.options.Flap
+		if s.recovered.Load() || phase >= s.options.Flap/3 {
 			return false
 		}
 		if broken.Add(1)%2 == 0 {
@@ -161,7 +161,7 @@ func (s *soak) receive(ctx context.Context) error {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	}
-	own.companies[flapping].inbox.instead.Store(&flap)
+	own.companies[flapping].inbox.override.Store(&flap)
 	for n := range roles {
 		if err := s.subscribe(ctx, n); err != nil {
 			return err
@@ -172,12 +172,12 @@ func (s *soak) receive(ctx context.Context) error {
 
 // subscribe makes a subscription of a company.
 func (s *soak) subscribe(ctx context.Context, n role) error {
-	company := s.place.own.companies[n]
-	made, err := s.t.subscribe(ctx, int(n), s.place.own.hooks.url+"/"+company.name)
+	company := s.testbed.own.companies[n]
+	made, err := s.t.subscribe(ctx, int(n), s.testbed.own.hooks.url+"/"+company.name)
 	if err != nil {
 		return err
 	}
-	company.inbox.tell(made.Secret)
+	company.inbox.setSecret(made.Secret)
 	if n == redirecting {
 		s.current = made.ID
 	}
@@ -199,12 +199,12 @@ func (s *soak) run(ctx context.Context) error {
 	defer cancel()
 	failed := make([]error, roles)
 	var running sync.WaitGroup
-	s.late = s.place.own.companies[healthy].inbox.measure()
+	s.sampled = s.testbed.own.companies[healthy].inbox.resetLatency()
 	for n := range roles {
-		s.loads[n] = load{clients: s.options.Clients, rate: s.options.Rate, duration: s.options.Duration, now: s.place.config.Now, latency: NewHistogram(), done: new(atomic.Int64)}
+		s.loads[n] = load{clients: s.options.Clients, rate: s.options.Rate, duration: s.options.Duration, now: s.testbed.config.Now, latency: NewHistogram(), done: new(atomic.Int64)}
 		running.Go(func() { failed[n] = s.load(loading, n) })
 	}
-	err := s.watch(ctx)
+	err := s.takeSamples(ctx)
 	if err != nil {
 		cancel()
 	}
@@ -214,17 +214,17 @@ func (s *soak) run(ctx context.Context) error {
 
 // load makes the visits of a company.
 func (s *soak) load(ctx context.Context, n role) (err error) {
-	prefix := "SOAK-" + strconv.FormatInt(s.place.config.Now().UnixNano(), 36) + "-"
+	prefix := "SOAK-" + strconv.FormatInt(s.testbed.config.Now().UnixNano(), 36) + "-"
 	drafts := make([]template, s.options.Clients)
 	for client := range drafts {
-		if drafts[client], err = draftTemplate(s.t, int(n), draftItems, prefix, s.place.config.Now()); err != nil {
+		if drafts[client], err = draftTemplate(s.t, int(n), draftItems, prefix, s.testbed.config.Now()); err != nil {
 			return err
 		}
 	}
-	wires, closeWires := s.t.wires(s.options.Clients)
-	defer func() { err = errors.Join(err, closeWires()) }()
+	conns, closeConns := s.t.conns(s.options.Clients)
+	defer func() { err = errors.Join(err, closeConns()) }()
 	s.outcomes[n] = s.loads[n].run(ctx, func(ctx context.Context, client int, call int64) error {
-		if err := s.visit(ctx, wires[client], n, drafts[client].with(call)); err != nil {
+		if err := s.visit(ctx, conns[client], n, drafts[client].with(call)); err != nil {
 			return fmt.Errorf("%v company: %w", n, err)
 		}
 		return nil
@@ -233,7 +233,7 @@ func (s *soak) load(ctx context.Context, n role) (err error) {
 }
 
 // visit creates a draft, submits it, and reads it and the list.
-func (s *soak) visit(ctx context.Context, w *wire, n role, draft []byte) error {
+func (s *soak) visit(ctx context.Context, w *clientConn, n role, draft []byte) error {
 	if err := w.expect(ctx, http.StatusCreated, draft); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}

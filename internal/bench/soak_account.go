@@ -46,12 +46,12 @@ func (s *soak) follow(ctx context.Context, n role) error {
 
 // settle waits until every submission has ended and every delivery too, but for those to the receiver that hangs. It gives
 // up when nothing has changed for a while and no attempt is to come.
-func (s *soak) settle(ctx context.Context) error {
-	inboxes := s.place.own.companies
-	defer s.place.config.progress(ctx, "events received by the healthy and the flapping company", func() int64 {
+func (s *soak) awaitEnd(ctx context.Context) error {
+	inboxes := s.testbed.own.companies
+	defer s.testbed.config.progress(ctx, "events received by the healthy and the flapping company", func() int64 {
 		return inboxes[healthy].inbox.received() + inboxes[flapping].inbox.received()
 	})()
-	now := s.place.config.Now
+	now := s.testbed.config.Now
 	known, since := int64(-1), now()
 	for {
 		left, err := s.left(ctx)
@@ -61,7 +61,7 @@ func (s *soak) settle(ctx context.Context) error {
 		if left != known {
 			known, since = left, now()
 		}
-		if now().Sub(since) > patience {
+		if now().Sub(since) > idleTimeout {
 			if since, err = s.nextAttempt(ctx); err != nil || since.Before(now()) {
 				return err
 			}
@@ -112,10 +112,10 @@ func (s *soak) nextAttempt(ctx context.Context) (last time.Time, err error) {
 }
 
 // account compares what happened with what was told, event by event.
-func (s *soak) account(ctx context.Context, r *Report) error {
+func (s *soak) accountForEvents(ctx context.Context, r *Report) error {
 	var unended, unknown, duplicates, unverified int64
 	for n := range roles {
-		feed, in := &s.feeds[n], s.place.own.companies[n].inbox
+		feed, in := &s.feeds[n], s.testbed.own.companies[n].inbox
 		r.set("events_"+n.String(), float64(len(feed.occurred)))
 		unended += max(0, s.submitted[n].Load()-feed.terminals)
 		came := in.tally()
@@ -125,7 +125,7 @@ func (s *soak) account(ctx context.Context, r *Report) error {
 		name := "events_that_never_arrived_"
 		if n == hanging || n == redirecting {
 			var err error
-			if missing, err = s.unclaimed(ctx, n, r); err != nil {
+			if missing, err = s.withoutDelivery(ctx, n, r); err != nil {
 				return err
 			}
 			name = "events_without_a_delivery_"
@@ -138,9 +138,9 @@ func (s *soak) account(ctx context.Context, r *Report) error {
 	r.set("events_that_no_feed_has", float64(unknown))
 	r.set("duplicates", float64(duplicates))
 	r.set("unverified", float64(unverified))
-	r.set("hanging_calls_at_a_time", float64(s.place.own.companies[hanging].inbox.busiest.Load()))
+	r.set("hanging_calls_at_a_time", float64(s.testbed.own.companies[hanging].inbox.maxInFlight.Load()))
 	r.set("redirects_answered", float64(s.redirected.Load()))
-	led := s.elsewhere.tally()
+	led := s.redirectTarget.tally()
 	r.set("redirects_followed", float64(led.events+led.duplicates+led.unverified))
 	r.note("Lost are events of the healthy and the flapping company that never arrived, events of the others without a delivery that says what became of them, and submissions without a terminal event.")
 	return nil
@@ -160,7 +160,7 @@ func (in *inbox) compare(events map[store.ID]time.Time) (missing, extra int64) {
 
 // unclaimed counts the events of a company whose receiver takes none that have no delivery, although a subscription was
 // active. A delivery has to say how it stands: what says otherwise counts as a failure.
-func (s *soak) unclaimed(ctx context.Context, n role, r *Report) (missing int64, err error) {
+func (s *soak) withoutDelivery(ctx context.Context, n role, r *Report) (missing int64, err error) {
 	var active []api.Subscription
 	if err := all(ctx, s.t, int(n), subscriptionsPath+"?", func(found api.Subscription) { active = append(active, found) }); err != nil {
 		return 0, err
@@ -181,7 +181,7 @@ func (s *soak) unclaimed(ctx context.Context, n role, r *Report) (missing int64,
 		return 0, err
 	}
 	for id, occurred := range s.feeds[n].occurred {
-		if !told[id] && listened(active, occurred) {
+		if !told[id] && wasSubscribed(active, occurred) {
 			missing++
 		}
 	}
@@ -206,7 +206,7 @@ const commitSlack = 5 * time.Second
 
 // listened tells whether one of a company's subscriptions was active when an event of a moment was committed, as far as its time
 // can tell.
-func listened(subscriptions []api.Subscription, at time.Time) bool {
+func wasSubscribed(subscriptions []api.Subscription, at time.Time) bool {
 	for _, s := range subscriptions {
 		if at.After(s.CreatedAt) && (s.DeactivatedAt == nil || at.Add(commitSlack).Before(*s.DeactivatedAt)) {
 			return true

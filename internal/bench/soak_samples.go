@@ -16,8 +16,8 @@ import (
 )
 
 // watch looks at the server from time to time as long as the load lasts.
-func (s *soak) watch(ctx context.Context) error {
-	now := s.place.config.Now
+func (s *soak) takeSamples(ctx context.Context) error {
+	now := s.testbed.config.Now
 	began := now()
 	count := int(s.options.Duration / s.options.Sample)
 	for n := range count {
@@ -41,13 +41,13 @@ func (s *soak) watch(ctx context.Context) error {
 
 // sample takes the n-th of a number of samples, from 0, and writes a line of progress.
 func (s *soak) sample(ctx context.Context, n, count int, at time.Duration) error {
-	found := s.place.config.report()
+	found := s.testbed.config.report()
 	found.set("at_seconds", at.Seconds())
-	if err := s.look(ctx, &found); err != nil {
+	if err := s.readUsage(ctx, &found); err != nil {
 		return err
 	}
 	for company := range roles {
-		answered, received := s.loads[company].done.Load(), s.place.own.companies[company].inbox.received()
+		answered, received := s.loads[company].done.Load(), s.testbed.own.companies[company].inbox.received()
 		found.set("visits_"+company.String(), float64(answered-s.answered[company]))
 		found.set("events_received_"+company.String(), float64(received-s.received[company]))
 		if answered == s.answered[company] && s.options.Rate*s.options.Sample.Seconds() >= 1 {
@@ -55,8 +55,8 @@ func (s *soak) sample(ctx context.Context, n, count int, at time.Duration) error
 		}
 		s.answered[company], s.received[company] = answered, received
 	}
-	latency := s.late
-	s.late = s.place.own.companies[healthy].inbox.measure()
+	latency := s.sampled
+	s.sampled = s.testbed.own.companies[healthy].inbox.resetLatency()
 	found.set("event_p99_healthy_seconds", latency.Quantile(.99).Seconds())
 	s.whole.add(latency)
 	if n < quarter(count) {
@@ -66,19 +66,19 @@ func (s *soak) sample(ctx context.Context, n, count int, at time.Duration) error
 		s.last.add(latency)
 	}
 	s.samples = append(s.samples, found.Figures)
-	if s.place.config.Progress != nil {
+	if s.testbed.config.Progress != nil {
 		var line strings.Builder
 		for _, f := range found.Figures {
 			fmt.Fprintf(&line, "  %s %s", f.Name, number(f))
 		}
-		fmt.Fprintf(s.place.config.Progress, "%s:%s\n", s.place.config.Command, &line)
+		fmt.Fprintf(s.testbed.config.Progress, "%s:%s\n", s.testbed.config.Command, &line)
 	}
 	return nil
 }
 
 // look adds what the server uses now.
-func (s *soak) look(ctx context.Context, found *Report) error {
-	pid := s.place.own.server.command.Process.Pid
+func (s *soak) readUsage(ctx context.Context, found *Report) error {
+	pid := s.testbed.own.server.command.Process.Pid
 	if used, err := usageOf(pid); err != nil {
 		found.unknown("rss_bytes", err.Error())
 	} else {
@@ -92,9 +92,9 @@ func (s *soak) look(ctx context.Context, found *Report) error {
 	} else {
 		found.set("open_files", float64(len(files)))
 	}
-	path, isFile := strings.CutPrefix(s.place.own.database, "sqlite:")
+	path, isFile := strings.CutPrefix(s.testbed.own.database, "sqlite:")
 	if !isFile {
-		size, err := s.place.own.size(ctx)
+		size, err := s.testbed.own.size(ctx)
 		found.set("database_bytes", float64(size.Bytes))
 		found.unknown("wal_bytes", "the log is the whole database server's")
 		return err
@@ -115,8 +115,8 @@ func (s *soak) look(ctx context.Context, found *Report) error {
 
 // metrics adds what the server tells of itself.
 func (s *soak) metrics(ctx context.Context, found *Report) (err error) {
-	base := s.place.own.server.metrics
-	w := newWire(base, nil, s.place.config.Now)
+	base := s.testbed.own.server.metrics
+	w := newClientConn(base, nil, s.testbed.config.Now)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if err := w.expect(ctx, http.StatusOK, request(http.MethodGet, base, "/metrics", "", nil)); err != nil {
 		return fmt.Errorf("metrics of the server: %w", err)

@@ -28,11 +28,11 @@ func TestListened(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 3, 1, 9, minute, 0, 0, time.UTC) }
 	subscriptions := []api.Subscription{{CreatedAt: at(30)}, {CreatedAt: at(10), DeactivatedAt: new(at(20))}}
 	for minute, want := range map[int]bool{5: false, 15: true, 25: false, 35: true} {
-		if got := listened(subscriptions, at(minute)); got != want {
+		if got := wasSubscribed(subscriptions, at(minute)); got != want {
 			t.Errorf("at minute %d: %t", minute, got)
 		}
 	}
-	if listened(nil, at(0)) {
+	if wasSubscribed(nil, at(0)) {
 		t.Error("nobody listens, and an event wants a delivery")
 	}
 }
@@ -92,8 +92,8 @@ func TestHistogramsAdd(t *testing.T) {
 func TestReceiverAnswersOtherwise(t *testing.T) {
 	h, client := listening(t)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	in := h.open("one")
-	in.tell(benchSecret)
+	in := h.addInbox("one")
+	in.setSecret(benchSecret)
 	callback, err := syntheticCallback(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestReceiverAnswersOtherwise(t *testing.T) {
 		}
 		return status != http.StatusOK
 	}
-	in.instead.Store(&answer)
+	in.override.Store(&answer)
 	for _, status = range []int{http.StatusTemporaryRedirect, http.StatusServiceUnavailable} {
 		if got, err := deliver(t.Context(), client, h.url+"/one", benchSecret, callback); err != nil || got != status {
 			t.Errorf("%d %v, want %d", got, err, status)

@@ -74,11 +74,11 @@ var errUnknownOutcome = errors.New("HTTP 202: the outcome is unknown")
 
 // submit submits invoices, the n-th call the n-th of paths, whose owner is the user n modulo the number of users.
 func submit(ctx context.Context, c Config, t *target, l load, paths []string) (_ outcome, err error) {
-	wires, closeWires := t.wires(l.clients)
-	defer func() { err = errors.Join(err, closeWires()) }()
+	conns, closeConns := t.conns(l.clients)
+	defer func() { err = errors.Join(err, closeConns()) }()
 	defer c.progress(ctx, "submissions", l.done.Load)()
 	result := l.run(ctx, func(ctx context.Context, client int, n int64) error {
-		err := wires[client].expect(ctx, http.StatusOK, t.request(int(n)%len(t.tokens), http.MethodPost, paths[n]+"/submit", nil))
+		err := conns[client].expect(ctx, http.StatusOK, t.request(int(n)%len(t.tokens), http.MethodPost, paths[n]+"/submit", nil))
 		if errors.Is(err, statusError(http.StatusAccepted)) {
 			return errUnknownOutcome
 		}
@@ -89,7 +89,7 @@ func submit(ctx context.Context, c Config, t *target, l load, paths []string) (_
 
 // serveWithDrafts makes complete drafts and starts the server, or makes them at the given deployment. The n-th path is that
 // of an invoice of the company n modulo their number.
-func (p *place) serveWithDrafts(ctx context.Context, companies, count int) (t *target, paths []string, err error) {
+func (p *testbed) serveWithDrafts(ctx context.Context, companies, count int) (t *target, paths []string, err error) {
 	if p.own == nil {
 		if t, err = p.serve(ctx); err != nil {
 			return nil, nil, err
@@ -149,19 +149,19 @@ func (t *target) createDrafts(ctx context.Context, c Config, count int) (_ []str
 			return nil, err
 		}
 	}
-	wires, closeWires := t.wires(clients)
-	defer func() { err = errors.Join(err, closeWires()) }()
+	conns, closeConns := t.conns(clients)
+	defer func() { err = errors.Join(err, closeConns()) }()
 	paths := make([]string, count)
 	l := load{clients: clients, count: count, now: c.Now, latency: NewHistogram(), done: new(atomic.Int64)}
 	defer c.progress(ctx, "drafts made", l.done.Load)()
 	result := l.run(ctx, func(ctx context.Context, client int, n int64) error {
-		if err := wires[client].expect(ctx, http.StatusCreated, templates[client].with(n)); err != nil {
+		if err := conns[client].expect(ctx, http.StatusCreated, templates[client].with(n)); err != nil {
 			return err
 		}
 		var made api.Data[struct {
 			ID string `json:"id"`
 		}]
-		if err := json.Unmarshal(wires[client].body, &made); err != nil {
+		if err := json.Unmarshal(conns[client].body, &made); err != nil {
 			return err
 		}
 		paths[n] = invoicesPath + "/" + made.Data.ID

@@ -22,9 +22,9 @@ const (
 
 // chaos decides by chance how calls go wrong. It is a pure function of its level, its seed and the call.
 type chaos struct {
-	level string
-	seed  uint64
-	ways  map[calls][]Misbehaviour // by the kind of a call
+	level         string
+	seed          uint64
+	misbehaviours map[callKinds][]Misbehaviour // by the kind of a call
 }
 
 // newChaos returns the chaos of a level: never, now and then as a real provider does, or often and badly.
@@ -34,11 +34,11 @@ func newChaos(level string, seed uint64) (chaos, error) {
 	default:
 		return chaos{}, fmt.Errorf("unknown level of chaos %q: want off, low or high", level)
 	}
-	c := chaos{level: level, seed: seed, ways: map[calls][]Misbehaviour{}}
+	c := chaos{level: level, seed: seed, misbehaviours: map[callKinds][]Misbehaviour{}}
 	for _, way := range Misbehaviours() {
-		for _, kind := range []calls{submission, question, purchasePages, purchaseDocument} {
+		for _, kind := range []callKinds{submission, lookUp, purchasePages, purchaseDocument} {
 			if way.chance(level)&kind != 0 {
-				c.ways[kind] = append(c.ways[kind], way.Name)
+				c.misbehaviours[kind] = append(c.misbehaviours[kind], way.Name)
 			}
 		}
 	}
@@ -47,10 +47,10 @@ func newChaos(level string, seed uint64) (chaos, error) {
 
 // pick says how the n-th call of a kind about the same thing goes wrong. What it is about is named by what is the same
 // in every run, so that a run can be repeated whatever happens at the same time.
-func (c chaos) pick(kind calls, about string, n int) Misbehaviour {
-	ways := c.ways[kind]
+func (c chaos) pick(kind callKinds, about string, n int) Misbehaviour {
+	ways := c.misbehaviours[kind]
 	if len(ways) == 0 {
-		return Behave
+		return NoMisbehaviour
 	}
 	chance := highAll
 	switch {
@@ -62,7 +62,7 @@ func (c chaos) pick(kind calls, about string, n int) Misbehaviour {
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s", c.seed, kind, n, about))
 	draw := rand.New(rand.NewChaCha8(key)) //nolint:gosec // chance is no secret, and has to be repeatable
 	if draw.Float64() >= chance {
-		return Behave
+		return NoMisbehaviour
 	}
 	return ways[draw.IntN(len(ways))]
 }

@@ -14,12 +14,12 @@ func TestChaosKeepsItsChance(t *testing.T) {
 	const draws = 20_000
 	for _, c := range []struct {
 		level       string
-		kind        calls
+		kind        callKinds
 		least, most float64
 	}{
-		{ChaosOff, submission, 0, 0}, {ChaosOff, question, 0, 0}, {ChaosOff, purchasePages, 0, 0}, {ChaosOff, purchaseDocument, 0, 0},
-		{ChaosLow, submission, 0.007, 0.013}, {ChaosLow, question, 0.025, 0.035}, {ChaosLow, purchasePages, 0.025, 0.035}, {ChaosLow, purchaseDocument, 0.025, 0.035},
-		{ChaosHigh, submission, 0.32, 0.35}, {ChaosHigh, question, 0.32, 0.35}, {ChaosHigh, purchasePages, 0.32, 0.35}, {ChaosHigh, purchaseDocument, 0.32, 0.35},
+		{ChaosOff, submission, 0, 0}, {ChaosOff, lookUp, 0, 0}, {ChaosOff, purchasePages, 0, 0}, {ChaosOff, purchaseDocument, 0, 0},
+		{ChaosLow, submission, 0.007, 0.013}, {ChaosLow, lookUp, 0.025, 0.035}, {ChaosLow, purchasePages, 0.025, 0.035}, {ChaosLow, purchaseDocument, 0.025, 0.035},
+		{ChaosHigh, submission, 0.32, 0.35}, {ChaosHigh, lookUp, 0.32, 0.35}, {ChaosHigh, purchasePages, 0.32, 0.35}, {ChaosHigh, purchaseDocument, 0.32, 0.35},
 	} {
 		chance, err := newChaos(c.level, 7)
 		if err != nil {
@@ -27,7 +27,7 @@ func TestChaosKeepsItsChance(t *testing.T) {
 		}
 		wrong, ways := 0, map[Misbehaviour]bool{}
 		for n := range draws {
-			if way := chance.pick(c.kind, fmt.Sprintf("INV-%d", n), 1); way != Behave {
+			if way := chance.pick(c.kind, fmt.Sprintf("INV-%d", n), 1); way != NoMisbehaviour {
 				wrong++
 				ways[way] = true
 			}
@@ -55,7 +55,7 @@ func TestChaosIsAFunctionOfItsSeed(t *testing.T) {
 			if backwards {
 				i = len(picked) - 1 - i
 			}
-			picked[i] = chance.pick(question, fmt.Sprintf("INV-%d", i/5), i%5)
+			picked[i] = chance.pick(lookUp, fmt.Sprintf("INV-%d", i/5), i%5)
 		}
 		return picked
 	}

@@ -65,7 +65,7 @@ func (s *Server) writeMisbehaviours(w http.ResponseWriter, status int) {
 		Chaos         chaosSetting         `json:"chaos"`
 		Misbehaviours map[Misbehaviour]int `json:"misbehaviours"`
 		Forced        []Rule               `json:"forced"`
-	}{chaosSetting{level, &seed}, s.Happened(), s.Forced()})
+	}{chaosSetting{level, &seed}, s.MisbehaviourCounts(), s.Rules()})
 }
 
 // getMisbehaviours implements GET /control/misbehaviours, which only a sandbox has: how often each misbehaviour really
@@ -86,7 +86,7 @@ func (s *Server) postMisbehave(w http.ResponseWriter, r *http.Request) {
 	if !readControl(w, r, &rule) {
 		return
 	}
-	if err := s.Force(rule); err != nil {
+	if err := s.AddRule(rule); err != nil {
 		answerError(w, http.StatusUnprocessableEntity, "invalid_rule", err.Error())
 		return
 	}
@@ -95,7 +95,7 @@ func (s *Server) postMisbehave(w http.ResponseWriter, r *http.Request) {
 
 // deleteMisbehave implements DELETE /control/misbehave, which only a sandbox has: every rule is forgotten.
 func (s *Server) deleteMisbehave(w http.ResponseWriter, _ *http.Request) {
-	s.Unforce()
+	s.ClearRules()
 	s.writeMisbehaviours(w, http.StatusOK)
 }
 

@@ -80,8 +80,8 @@ func TestForcedGoesBeforeMagic(t *testing.T) {
 			t.Errorf("submission %d: %d %s", n, response.StatusCode, text)
 		}
 	}
-	if s.Happened()[fakeprovider.UnavailableBefore] != 0 || s.Posts("ref-1") != 3 {
-		t.Errorf("%v, %d posts", s.Happened(), s.Posts("ref-1"))
+	if s.MisbehaviourCounts()[fakeprovider.UnavailableBefore] != 0 || s.Posts("ref-1") != 3 {
+		t.Errorf("%v, %d posts", s.MisbehaviourCounts(), s.Posts("ref-1"))
 	}
 }
 
@@ -166,7 +166,7 @@ func busy(t *testing.T, seed uint64, run string) (ends []string, happened map[fa
 			s.clock.advance(time.Second)
 		}
 	}
-	return ends, s.Happened()
+	return ends, s.MisbehaviourCounts()
 }
 
 // TestAChaoticRunCanBeRepeated: with other references, as in life, the same calls go wrong in the same way.
@@ -206,13 +206,13 @@ func TestChaosLeavesMagicRecipientsAlone(t *testing.T) {
 		s.status(reference)
 	}
 	sum := func() (all int) {
-		for _, times := range s.Happened() {
+		for _, times := range s.MisbehaviourCounts() {
 			all += times
 		}
 		return all
 	}
 	if sum() != 0 {
-		t.Errorf("%v", s.Happened())
+		t.Errorf("%v", s.MisbehaviourCounts())
 	}
 	for range 60 {
 		_, _, _ = s.try("GET", "/v1/purchases", "") // it may well be dropped
@@ -230,6 +230,6 @@ func TestChaosLeavesMagicRecipientsAlone(t *testing.T) {
 		}
 	}
 	if sum() != before {
-		t.Errorf("%v", s.Happened())
+		t.Errorf("%v", s.MisbehaviourCounts())
 	}
 }

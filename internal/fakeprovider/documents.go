@@ -50,8 +50,8 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A document needs a reference of 1 to 128 characters of A-Z a-z 0-9 . _ : - and an invoice.")
 		return
 	}
-	t := turnOf(r)
-	judged, bent := s.judge(doc, t)
+	t := requestStateOf(r)
+	judged, bent := s.newEntry(doc, t)
 	accepted, err := s.ledger.Accept(judged, body)
 	switch {
 	case errors.Is(err, ErrReferenceReused):
@@ -59,26 +59,26 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.failed(w, r, err)
 	default:
-		t.bent = bent && accepted.AcceptedAt.Equal(judged.AcceptedAt) // and not a document that was there before
+		t.courseChanged = bent && accepted.AcceptedAt.Equal(judged.AcceptedAt) // and not a document that was there before
 		s.writeReport(w, t, accepted, true)
 	}
 }
 
 // judge makes the ledger entry of a document, with everything that will happen to it. bent tells that the misbehaviour of
 // its turn has a part in that.
-func (s *Server) judge(doc submitted, t *turn) (entry LedgerDocument, bent bool) {
+func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument, bent bool) {
 	scenario := s.scenarioFor(value(doc.Invoice.RecipientNetworkID))
-	outline := usual()
+	outline := defaultCourse()
 	if scenario.edit != nil {
 		scenario.edit(&outline)
 	}
-	if bend := s.memory.ways[t.wrong].edit; bend != nil {
+	if bend := s.memory.misbehaviours[t.misbehaviour].edit; bend != nil {
 		bend(&outline)
 		bent = true
 	}
 	if faults := validate(doc.Invoice); len(faults) > 0 {
 		arrives := outline.arrives
-		outline, bent = usual(), false
+		outline, bent = defaultCourse(), false
 		outline.reject(0, faults...)
 		outline.arrives = arrives
 	}
@@ -97,12 +97,12 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request) {
 		unknownReference(w)
 		return
 	}
-	s.writeReport(w, turnOf(r), doc, false)
+	s.writeReport(w, requestStateOf(r), doc, false)
 }
 
 // writeReport answers with the document of the protocol as it stands at the turn: a submission that is still processing
 // with 202.
-func (s *Server) writeReport(w http.ResponseWriter, t *turn, doc LedgerDocument, submission bool) {
+func (s *Server) writeReport(w http.ResponseWriter, t *requestState, doc LedgerDocument, submission bool) {
 	t.reported = true
 	report := doc.Report(t.at)
 	status := http.StatusOK

@@ -23,11 +23,11 @@ import (
 // The bodies stay in the file; memory holds one small entry for each document and purchase.
 type Ledger struct {
 	file  *os.File
-	queue chan proposal
+	queue chan pendingWrite
 	ended chan struct{} // closed when the writer has stopped
 
-	gate   sync.RWMutex // guards closed, and queue against a send after its close
-	closed bool
+	closeMu sync.RWMutex // guards closed, and queue against a send after its close
+	closed  bool
 
 	mu        sync.RWMutex // guards the rest, which only the writer changes
 	documents map[string]*storedDocument
@@ -93,33 +93,33 @@ type Purchase struct {
 }
 
 // place is where a line stands in the file.
-type place struct {
+type location struct {
 	offset int64
 	length int
 }
 
 type storedDocument struct {
 	LedgerDocument
-	place
+	location
 }
 
 type storedPurchase struct {
 	Purchase
-	place
+	location
 }
 
 // Accept takes a document, unless the reference is there already: then it returns the document it has, and
 // [ErrReferenceReused] when the bytes differ. It returns when the answer is durable.
 func (l *Ledger) Accept(d LedgerDocument, body []byte) (LedgerDocument, error) {
 	d.SHA256 = digest(body)
-	return l.propose(proposal{document: &d, body: body})
+	return l.enqueue(pendingWrite{document: &d, body: body})
 }
 
 // AddPurchase adds a purchase document, or a new revision when the id is there with other bytes; the same bytes are
 // nothing new. It returns when that is durable.
 func (l *Ledger) AddPurchase(p Purchase, document []byte) (Purchase, error) {
 	p.SHA256 = digest(document)
-	if _, err := l.propose(proposal{purchase: &p, body: document}); err != nil {
+	if _, err := l.enqueue(pendingWrite{purchase: &p, body: document}); err != nil {
 		return Purchase{}, err
 	}
 	l.mu.RLock()
@@ -150,7 +150,7 @@ func (l *Ledger) Documents() []LedgerDocument {
 }
 
 // another returns the reference of the newest document other than one, or "".
-func (l *Ledger) another(than string) string {
+func (l *Ledger) otherReference(than string) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for _, stored := range slices.Backward(l.order) {
@@ -169,7 +169,7 @@ func (l *Ledger) Body(reference string) (body []byte, found bool, err error) {
 	if !ok {
 		return nil, false, nil
 	}
-	line, err := l.line(stored.place)
+	line, err := l.line(stored.location)
 	return []byte(line.Body), true, err
 }
 
@@ -209,7 +209,7 @@ func (l *Ledger) PurchaseDocument(id string) (p Purchase, document []byte, found
 	}
 	stored := l.purchases[at]
 	l.mu.RUnlock()
-	line, err := l.line(stored.place)
+	line, err := l.line(stored.location)
 	if err != nil {
 		return Purchase{}, nil, true, err
 	}
@@ -218,7 +218,7 @@ func (l *Ledger) PurchaseDocument(id string) (p Purchase, document []byte, found
 }
 
 // line reads one line of the file again.
-func (l *Ledger) line(at place) (line, error) {
+func (l *Ledger) line(at location) (line, error) {
 	text := make([]byte, at.length)
 	if _, err := l.file.ReadAt(text, at.offset); err != nil {
 		return line{}, fmt.Errorf("read the ledger: %w", err)
@@ -231,7 +231,7 @@ func (l *Ledger) line(at place) (line, error) {
 }
 
 // apply makes a durable line part of what is known; it is used for new lines and at opening alike.
-func (l *Ledger) apply(entry line, at place) error {
+func (l *Ledger) apply(entry line, at location) error {
 	switch entry.Kind {
 	case lineDocument:
 		if entry.Document == nil {
@@ -242,7 +242,7 @@ func (l *Ledger) apply(entry line, at place) error {
 			stored.Accepted++
 			return nil
 		}
-		stored := &storedDocument{LedgerDocument: *entry.Document, place: at}
+		stored := &storedDocument{LedgerDocument: *entry.Document, location: at}
 		stored.Received, stored.Accepted = 1, 1
 		l.documents[stored.Reference] = stored
 		l.order = append(l.order, stored)
@@ -260,7 +260,7 @@ func (l *Ledger) apply(entry line, at place) error {
 			return ErrLedgerCorrupt
 		}
 		l.latest[entry.Purchase.ID] = len(l.purchases)
-		l.purchases = append(l.purchases, &storedPurchase{Purchase: *entry.Purchase, place: at})
+		l.purchases = append(l.purchases, &storedPurchase{Purchase: *entry.Purchase, location: at})
 	default:
 		return ErrLedgerCorrupt
 	}

@@ -39,7 +39,7 @@ const (
 )
 
 // proposal is what one caller wants to have written.
-type proposal struct {
+type pendingWrite struct {
 	document *LedgerDocument
 	purchase *Purchase
 	body     []byte
@@ -57,7 +57,7 @@ func OpenLedger(dir string) (*Ledger, error) {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
 	l := &Ledger{
-		file: file, queue: make(chan proposal, maxBatch), ended: make(chan struct{}),
+		file: file, queue: make(chan pendingWrite, maxBatch), ended: make(chan struct{}),
 		documents: map[string]*storedDocument{}, latest: map[string]int{},
 	}
 	size, err := l.recover(dir)
@@ -104,7 +104,7 @@ func (l *Ledger) load() (end int64, err error) {
 			}
 			return 0, fmt.Errorf("%w at byte %d", ErrLedgerCorrupt, end)
 		}
-		if err := l.apply(entry, place{offset: end, length: len(text)}); err != nil {
+		if err := l.apply(entry, location{offset: end, length: len(text)}); err != nil {
 			return 0, fmt.Errorf("%w at byte %d", err, end)
 		}
 		end += int64(len(text))
@@ -112,15 +112,15 @@ func (l *Ledger) load() (end int64, err error) {
 }
 
 // propose hands a proposal to the writer and waits until it is durable.
-func (l *Ledger) propose(p proposal) (LedgerDocument, error) {
+func (l *Ledger) enqueue(p pendingWrite) (LedgerDocument, error) {
 	p.reply = make(chan error, 1)
-	l.gate.RLock()
+	l.closeMu.RLock()
 	if l.closed {
-		l.gate.RUnlock()
+		l.closeMu.RUnlock()
 		return LedgerDocument{}, ErrLedgerClosed
 	}
 	l.queue <- p
-	l.gate.RUnlock()
+	l.closeMu.RUnlock()
 	if err := <-p.reply; err != nil || p.document == nil {
 		return LedgerDocument{}, err
 	}
@@ -133,7 +133,7 @@ func (l *Ledger) write(size int64) {
 	defer close(l.ended)
 	var broken error
 	for first := range l.queue {
-		batch := append(make([]proposal, 0, maxBatch), first)
+		batch := append(make([]pendingWrite, 0, maxBatch), first)
 	waiting:
 		for len(batch) < maxBatch {
 			select {
@@ -157,9 +157,9 @@ func (l *Ledger) write(size int64) {
 }
 
 // commit makes one batch durable and answers it. The error is that of the file, after which nothing is known.
-func (l *Ledger) commit(batch []proposal, size int64) (int64, error) {
+func (l *Ledger) commit(batch []pendingWrite, size int64) (int64, error) {
 	var text bytes.Buffer
-	lines, places, verdicts := make([]line, len(batch)), make([]place, len(batch)), make([]error, len(batch))
+	lines, places, verdicts := make([]line, len(batch)), make([]location, len(batch)), make([]error, len(batch))
 	begun := stage{ledger: l, documents: map[string]string{}, purchases: map[string]string{}}
 	for i, p := range batch {
 		lines[i], verdicts[i] = begun.decide(p)
@@ -170,7 +170,7 @@ func (l *Ledger) commit(batch []proposal, size int64) (int64, error) {
 		if err != nil {
 			return size, answerAll(batch, err)
 		}
-		places[i] = place{offset: size + int64(text.Len()), length: len(encoded)}
+		places[i] = location{offset: size + int64(text.Len()), length: len(encoded)}
 		text.Write(encoded)
 		text.WriteByte('\n')
 		lines[i].Body = "" // it stays in the file
@@ -199,7 +199,7 @@ func (l *Ledger) commit(batch []proposal, size int64) (int64, error) {
 }
 
 // answerAll tells a whole batch that it failed.
-func answerAll(batch []proposal, cause error) error {
+func answerAll(batch []pendingWrite, cause error) error {
 	err := fmt.Errorf("%w: %w", ErrLedger, cause)
 	for _, p := range batch {
 		p.reply <- err
@@ -216,7 +216,7 @@ type stage struct {
 
 // decide says what a proposal adds to the file, which may be nothing, and what its caller is told once that is there.
 // Only the writer changes the ledger, so it reads it without the lock.
-func (s stage) decide(p proposal) (line, error) {
+func (s stage) decide(p pendingWrite) (line, error) {
 	if p.purchase != nil {
 		sum := s.purchases[p.purchase.ID]
 		if at, ok := s.ledger.latest[p.purchase.ID]; ok && sum == "" {
@@ -246,14 +246,14 @@ func (s stage) decide(p proposal) (line, error) {
 
 // Close waits for what is being written and releases the file. A second call does nothing.
 func (l *Ledger) Close() error {
-	l.gate.Lock()
+	l.closeMu.Lock()
 	if l.closed {
-		l.gate.Unlock()
+		l.closeMu.Unlock()
 		return nil
 	}
 	l.closed = true
 	close(l.queue)
-	l.gate.Unlock()
+	l.closeMu.Unlock()
 	<-l.ended
 	return l.file.Close()
 }

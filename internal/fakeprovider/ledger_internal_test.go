@@ -42,13 +42,13 @@ func TestABatchKeepsItsPromisesWithinItself(t *testing.T) {
 		}
 	})
 	reply := make(chan error, 8)
-	document := func(body string) proposal {
-		return proposal{document: &LedgerDocument{Reference: "ref-1", SHA256: digest([]byte(body))}, body: []byte(body), reply: reply}
+	document := func(body string) pendingWrite {
+		return pendingWrite{document: &LedgerDocument{Reference: "ref-1", SHA256: digest([]byte(body))}, body: []byte(body), reply: reply}
 	}
-	purchase := func(body string) proposal {
-		return proposal{purchase: &Purchase{ID: "p", SHA256: digest([]byte(body))}, body: []byte(body), reply: reply}
+	purchase := func(body string) pendingWrite {
+		return pendingWrite{purchase: &Purchase{ID: "p", SHA256: digest([]byte(body))}, body: []byte(body), reply: reply}
 	}
-	batch := []proposal{document("a"), document("a"), document("b"), purchase("a"), purchase("a"), purchase("b"), purchase("a")}
+	batch := []pendingWrite{document("a"), document("a"), document("b"), purchase("a"), purchase("a"), purchase("b"), purchase("a")}
 	if _, err := ledger.commit(batch, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 // that nobody is to know. A word that ends a course means something other than that it waits.
 func TestWordsHaveTheirMeaning(t *testing.T) {
 	words := 0
-	for _, scenario := range courses() {
-		outline := usual()
+	for _, scenario := range courseScenarios() {
+		outline := defaultCourse()
 		if scenario.edit != nil {
 			scenario.edit(&outline)
 		}

@@ -13,26 +13,26 @@ import (
 // memory is what the provider sandbox remembers of the calls since its start, and how the next ones go wrong. What has
 // to last is in the ledger.
 type memory struct {
-	ways map[Misbehaviour]Way
+	misbehaviours map[Misbehaviour]Way
 
-	mu       sync.Mutex
-	chaos    chaos
-	drawn    map[drawn]int
-	happened map[Misbehaviour]int
-	forced   []Rule
-	talks    map[string]*talk // by reference
+	mu            sync.Mutex
+	chaos         chaos
+	draws         map[drawKey]int
+	counts        map[Misbehaviour]int
+	rules         []Rule
+	conversations map[string]*conversation // by reference
 }
 
 // drawn names what the draws of chance are counted by.
-type drawn struct {
-	kind  calls
+type drawKey struct {
+	kind  callKinds
 	about string
 }
 
 // talk is what was said about one reference.
-type talk struct {
-	posts, asked int
-	told         time.Time // the moment of the newest report that was given; zero before the first
+type conversation struct {
+	posts, lookups int
+	lastReport     time.Time // the moment of the newest report that was given; zero before the first
 }
 
 // Rule makes coming calls go wrong. An absent condition holds for every call; a call that cannot go wrong in this way
@@ -61,43 +61,43 @@ const (
 var ErrRule = errors.New("provider sandbox: a rule needs a misbehaviour that is listed, times from 1 to 1000000, the method GET or POST or none, a path prefix below /v1/ or none, and a valid reference or none")
 
 func newMemory() *memory {
-	m := &memory{ways: map[Misbehaviour]Way{}, drawn: map[drawn]int{}, happened: map[Misbehaviour]int{}, talks: map[string]*talk{}}
+	m := &memory{misbehaviours: map[Misbehaviour]Way{}, draws: map[drawKey]int{}, counts: map[Misbehaviour]int{}, conversations: map[string]*conversation{}}
 	for _, way := range Misbehaviours() {
-		m.ways[way.Name] = way
+		m.misbehaviours[way.Name] = way
 	}
 	return m
 }
 
 // Force makes coming calls go wrong, before every magic recipient and every chance; the oldest rule that holds is the
 // first. It returns [ErrRule].
-func (s *Server) Force(rule Rule) error {
+func (s *Server) AddRule(rule Rule) error {
 	m := s.memory
-	_, known := m.ways[rule.Misbehaviour]
+	_, known := m.misbehaviours[rule.Misbehaviour]
 	if !known || rule.Times < 1 || rule.Times > maxTimes || !slices.Contains([]string{"", http.MethodGet, http.MethodPost}, rule.Method) ||
 		rule.PathPrefix != "" && !strings.HasPrefix(rule.PathPrefix, "/v1/") || rule.Reference != "" && !validReference(rule.Reference) {
 		return ErrRule
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.forced) == maxRules {
+	if len(m.rules) == maxRules {
 		return ErrRule
 	}
-	m.forced = append(m.forced, rule)
+	m.rules = append(m.rules, rule)
 	return nil
 }
 
 // Unforce forgets every rule of [Server.Force].
-func (s *Server) Unforce() {
+func (s *Server) ClearRules() {
 	s.memory.mu.Lock()
 	defer s.memory.mu.Unlock()
-	s.memory.forced = nil
+	s.memory.rules = nil
 }
 
 // Forced returns the rules that still wait, each with the times that are left.
-func (s *Server) Forced() []Rule {
+func (s *Server) Rules() []Rule {
 	s.memory.mu.Lock()
 	defer s.memory.mu.Unlock()
-	return append([]Rule{}, s.memory.forced...)
+	return append([]Rule{}, s.memory.rules...)
 }
 
 // SetChaos makes calls go wrong by chance from now on: off, low or high. The draws begin anew: the same calls with the
@@ -109,7 +109,7 @@ func (s *Server) SetChaos(level string, seed uint64) error {
 	}
 	s.memory.mu.Lock()
 	defer s.memory.mu.Unlock()
-	s.memory.chaos, s.memory.drawn = c, map[drawn]int{}
+	s.memory.chaos, s.memory.draws = c, map[drawKey]int{}
 	return nil
 }
 
@@ -122,15 +122,15 @@ func (s *Server) Chaos() (level string, seed uint64) {
 
 // Happened returns how often each of [Misbehaviours] really happened since the start; those that never did are there
 // with 0.
-func (s *Server) Happened() map[Misbehaviour]int {
+func (s *Server) MisbehaviourCounts() map[Misbehaviour]int {
 	m := s.memory
 	out := map[Misbehaviour]int{}
-	for name := range m.ways {
+	for name := range m.misbehaviours {
 		out[name] = 0
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.Copy(out, m.happened)
+	maps.Copy(out, m.counts)
 	return out
 }
 
@@ -139,26 +139,26 @@ func (s *Server) Happened() map[Misbehaviour]int {
 func (s *Server) Posts(reference string) int {
 	s.memory.mu.Lock()
 	defer s.memory.mu.Unlock()
-	if t := s.memory.talks[reference]; t != nil {
+	if t := s.memory.conversations[reference]; t != nil {
 		return t.posts
 	}
 	return 0
 }
 
 // happens counts a misbehaviour and returns how often it happened before.
-func (m *memory) happens(wrong Misbehaviour) (before int) {
+func (m *memory) countMisbehaviour(wrong Misbehaviour) (before int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.happened[wrong]++
-	return m.happened[wrong] - 1
+	m.counts[wrong]++
+	return m.counts[wrong] - 1
 }
 
 // tell remembers that a report of a moment was given.
-func (m *memory) tell(reference string, at time.Time) {
+func (m *memory) recordReport(reference string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t := m.talks[reference]; t != nil && at.After(t.told) {
-		t.told = at
+	if t := m.conversations[reference]; t != nil && at.After(t.lastReport) {
+		t.lastReport = at
 	}
 }
 
@@ -166,69 +166,69 @@ func (m *memory) tell(reference string, at time.Time) {
 func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.count(c)
-	c.told = t.told
-	for n := range m.forced {
-		rule := &m.forced[n]
-		if !rule.holds(c) || !m.possible(rule.Misbehaviour, c) {
+	t := m.recordCall(c)
+	c.lastReport = t.lastReport
+	for n := range m.rules {
+		rule := &m.rules[n]
+		if !rule.matches(c) || !m.applicable(rule.Misbehaviour, c) {
 			continue
 		}
 		wrong := rule.Misbehaviour
 		if rule.Times--; rule.Times == 0 {
-			m.forced = slices.Delete(m.forced, n, n+1)
+			m.rules = slices.Delete(m.rules, n, n+1)
 		}
 		return wrong
 	}
 	switch {
 	case c.hidden():
 		return Arriving
-	case c.kind == submission && magic.wrong != Behave:
+	case c.kind == submission && magic.wrong != NoMisbehaviour:
 		if t.posts <= magic.times {
 			wrong = magic.wrong
 		}
-	case c.kind == question && magic.asked != Behave:
-		if t.asked%2 == 0 {
+	case c.kind == lookUp && magic.asked != NoMisbehaviour:
+		if t.lookups%2 == 0 {
 			wrong = magic.asked
 		}
 	case magic.ID == "":
-		key := drawn{c.kind, c.about}
-		m.drawn[key]++
-		wrong = m.chaos.pick(c.kind, c.about, m.drawn[key])
+		key := drawKey{c.kind, c.subject}
+		m.draws[key]++
+		wrong = m.chaos.pick(c.kind, c.subject, m.draws[key])
 	}
-	if !m.possible(wrong, c) {
-		return Behave
+	if !m.applicable(wrong, c) {
+		return NoMisbehaviour
 	}
 	return wrong
 }
 
 // count takes note of a call about a reference. Only what could be a document's is remembered.
-func (m *memory) count(c *call) *talk {
-	t := m.talks[c.reference]
+func (m *memory) recordCall(c *call) *conversation {
+	t := m.conversations[c.reference]
 	if t == nil {
-		t = &talk{}
+		t = &conversation{}
 		if c.kind == submission && validReference(c.reference) || c.document != nil {
-			m.talks[c.reference] = t
+			m.conversations[c.reference] = t
 		}
 	}
 	switch c.kind {
 	case submission:
 		t.posts++
-	case question:
-		t.asked++
+	case lookUp:
+		t.lookups++
 	default:
 	}
 	return t
 }
 
 // holds tells whether a rule is about a call.
-func (r *Rule) holds(c *call) bool {
+func (r *Rule) matches(c *call) bool {
 	return (r.Method == "" || r.Method == c.method) && strings.HasPrefix(c.path, r.PathPrefix) && (r.Reference == "" || r.Reference == c.reference)
 }
 
 // possible tells whether a call can go wrong in a way: what was not said cannot be repeated, and a document that has its
 // course keeps it.
-func (m *memory) possible(wrong Misbehaviour, c *call) bool {
-	way := m.ways[wrong]
+func (m *memory) applicable(wrong Misbehaviour, c *call) bool {
+	way := m.misbehaviours[wrong]
 	if way.on&c.kind == 0 {
 		return false
 	}
@@ -240,11 +240,11 @@ func (m *memory) possible(wrong Misbehaviour, c *call) bool {
 	case Foreign:
 		return c.kind == submission || c.document != nil
 	case Stale:
-		return c.said() && c.document.Report(c.told).Sequence > 1
+		return c.reportedBefore() && c.document.Report(c.lastReport).Sequence > 1
 	case Repeated, Reformatted:
-		return c.said()
+		return c.reportedBefore()
 	case Contradicting:
-		return c.said() && len(c.document.Report(c.told).States) > 0
+		return c.reportedBefore() && len(c.document.Report(c.lastReport).States) > 0
 	default:
 		return true
 	}

@@ -14,35 +14,37 @@ import (
 // call is one request of the provider protocol, and what is known about its subject.
 type call struct {
 	method, path string
-	kind         calls
+	kind         callKinds
 	at           time.Time
 	reference    string          // of a submission and a look-up; "" for any other request, and for what cannot be read
 	recipient    string          // the magic recipient, or any other
-	about        string          // what chance counts by: the same in every run
+	subject      string          // what chance counts by: the same in every run
 	document     *LedgerDocument // what the ledger has under the reference; nil for nothing
-	told         time.Time       // see talk
+	lastReport   time.Time       // see talk
 }
 
 // hidden tells that the provider pretends not to have the document yet.
 func (c *call) hidden() bool {
-	return c.kind == question && c.document != nil && c.at.Before(c.document.AcceptedAt.Add(time.Duration(c.document.ArrivesAfter)*time.Microsecond))
+	return c.kind == lookUp && c.document != nil && c.at.Before(c.document.AcceptedAt.Add(time.Duration(c.document.ArrivesAfter)*time.Microsecond))
 }
 
 // said tells that a report on the document was given before.
-func (c *call) said() bool { return c.document != nil && !c.told.IsZero() }
+func (c *call) reportedBefore() bool { return c.document != nil && !c.lastReport.IsZero() }
 
 // turn is what a handler is told about its request, and what it tells back.
-type turn struct {
-	at       time.Time    // the moment that the answer speaks of
-	wrong    Misbehaviour // how the answer is going to be spoilt
-	bent     bool         // the document got the course of wrong
-	reported bool         // the answer is a report
+type requestState struct {
+	at            time.Time    // the moment that the answer speaks of
+	misbehaviour  Misbehaviour // how the answer is going to be spoilt
+	courseChanged bool         // the document got the course of wrong
+	reported      bool         // the answer is a report
 }
 
-type turnKey struct{}
+type requestStateKey struct{}
 
 // turnOf returns the turn of a request of the protocol, all of which pass misbehaving.
-func turnOf(r *http.Request) *turn { return r.Context().Value(turnKey{}).(*turn) }
+func requestStateOf(r *http.Request) *requestState {
+	return r.Context().Value(requestStateKey{}).(*requestState)
+}
 
 // misbehaving gets requests wrong. It stands in front of the protocol, which knows nothing of it but the course that a
 // new document is to take.
@@ -56,49 +58,49 @@ func (s *Server) misbehaving(next http.Handler) http.Handler {
 			unavailable(w) // the server closes, or nobody listens any more
 			return
 		}
-		c := s.peek(r)
-		t := &turn{at: c.at, wrong: s.memory.choose(c, s.scenarioFor(c.recipient))}
-		r = r.WithContext(context.WithValue(r.Context(), turnKey{}, t))
-		if t.wrong != Behave && !s.memory.ways[t.wrong].bent {
+		c := s.inspect(r)
+		t := &requestState{at: c.at, misbehaviour: s.memory.choose(c, s.scenarioFor(c.recipient))}
+		r = r.WithContext(context.WithValue(r.Context(), requestStateKey{}, t))
+		if t.misbehaviour != NoMisbehaviour && !s.memory.misbehaviours[t.misbehaviour].courseOnly {
 			s.misbehave(next, w, r, c, t)
 			return
 		}
 		next.ServeHTTP(w, r)
-		if t.bent {
-			s.happens(r, t.wrong)
+		if t.courseChanged {
+			s.recordMisbehaviour(r, t.misbehaviour)
 		}
 		if t.reported {
-			s.memory.tell(c.reference, c.at)
+			s.memory.recordReport(c.reference, c.at)
 		}
 	})
 }
 
 // happens counts and logs a misbehaviour that is about to happen, and returns how often it happened before.
-func (s *Server) happens(r *http.Request, wrong Misbehaviour) (before int) {
+func (s *Server) recordMisbehaviour(r *http.Request, wrong Misbehaviour) (before int) {
 	s.options.Log.InfoContext(r.Context(), "the provider sandbox misbehaves", "misbehaviour", string(wrong), "method", r.Method, "path", r.URL.Path)
-	return s.memory.happens(wrong)
+	return s.memory.countMisbehaviour(wrong)
 }
 
 // misbehave answers wrongly: before anything is done, or with the right answer spoilt.
-func (s *Server) misbehave(next http.Handler, w http.ResponseWriter, r *http.Request, c *call, t *turn) {
-	switch t.wrong {
+func (s *Server) misbehave(next http.Handler, w http.ResponseWriter, r *http.Request, c *call, t *requestState) {
+	switch t.misbehaviour {
 	case TooMany, TooManyAlways:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		w.Header().Set("Retry-After", "1")
-		if t.wrong == TooManyAlways {
+		if t.misbehaviour == TooManyAlways {
 			w.Header().Set("Retry-After", strings.Repeat("9", 30))
 		}
 		answerError(w, http.StatusTooManyRequests, "rate_limited", "Too many requests.")
 	case UnavailableBefore:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		unavailable(w)
 	case DropBefore:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		panic(http.ErrAbortHandler) // net/http's way to drop a connection
 	case Redirect, RedirectToService:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		to := "https://elsewhere.invalid"
-		if t.wrong == RedirectToService {
+		if t.misbehaviour == RedirectToService {
 			to = s.serviceAddress(r)
 		}
 		w.Header().Set("Location", to+r.URL.EscapedPath())
@@ -106,13 +108,13 @@ func (s *Server) misbehave(next http.Handler, w http.ResponseWriter, r *http.Req
 	default:
 		answer := &capture{header: http.Header{}, status: http.StatusOK}
 		next.ServeHTTP(answer, r)
-		s.spoil(answer, w, r, c, t)
+		s.respondWrongly(answer, w, r, c, t)
 	}
 }
 
 // RedirectTo says where redirect_to_service leads: the base address of the service. Until it is told, that is the
 // provider's own.
-func (s *Server) RedirectTo(address string) { s.service.Store(&address) }
+func (s *Server) SetServiceAddress(address string) { s.service.Store(&address) }
 
 func (s *Server) serviceAddress(r *http.Request) string {
 	if address := s.service.Load(); address != nil {
@@ -122,27 +124,27 @@ func (s *Server) serviceAddress(r *http.Request) string {
 }
 
 // peek reads what a request is about and puts the body back.
-func (s *Server) peek(r *http.Request) *call {
+func (s *Server) inspect(r *http.Request) *call {
 	c := &call{method: r.Method, path: r.URL.Path, at: s.options.Clock()}
 	reference, isDocument := strings.CutPrefix(c.path, "/v1/documents/")
 	switch {
 	case r.Method == http.MethodPost && c.path == "/v1/documents":
 		c.kind = submission
-		s.peekDocument(r, c)
+		s.inspectDocument(r, c)
 	case r.Method != http.MethodGet:
 	case isDocument:
-		c.kind, c.reference = question, reference
+		c.kind, c.reference = lookUp, reference
 	case c.path == "/v1/purchases":
 		c.kind = purchasePages
 	case strings.HasPrefix(c.path, "/v1/purchases/") && strings.HasSuffix(c.path, "/document"):
-		c.kind, c.about = purchaseDocument, c.path
+		c.kind, c.subject = purchaseDocument, c.path
 	}
 	if c.kind&documents == 0 {
 		return c
 	}
 	if doc, found := s.ledger.Document(c.reference); found {
-		c.document, c.about = &doc, doc.InvoiceNumber
-		if c.kind == question {
+		c.document, c.subject = &doc, doc.InvoiceNumber
+		if c.kind == lookUp {
 			c.recipient = doc.Scenario
 		}
 	}
@@ -150,7 +152,7 @@ func (s *Server) peek(r *http.Request) *call {
 }
 
 // peekDocument reads what a submission is about.
-func (s *Server) peekDocument(r *http.Request, c *call) {
+func (s *Server) inspectDocument(r *http.Request, c *call) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxDocument))
 	// The handler meets the same error, or the rest of the body, behind what was read.
 	r.Body = struct {
@@ -168,6 +170,6 @@ func (s *Server) peekDocument(r *http.Request, c *call) {
 		} `json:"invoice"`
 	}
 	if json.Unmarshal(body, &doc) == nil {
-		c.reference, c.recipient, c.about = doc.Reference, doc.Invoice.Recipient, doc.Invoice.Number
+		c.reference, c.recipient, c.subject = doc.Reference, doc.Invoice.Recipient, doc.Invoice.Number
 	}
 }

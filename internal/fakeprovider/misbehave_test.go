@@ -153,7 +153,7 @@ func adapterTo(t *testing.T, url string, timeout time.Duration) *provider.HTTP {
 func hostileTo(t *testing.T, call rune, silence time.Duration) *running {
 	t.Helper()
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = silence })
-	s.RedirectTo("http://127.0.0.1:1")
+	s.SetServiceAddress("http://127.0.0.1:1")
 	if _, err := s.AddPurchase(fakeprovider.Purchase{ID: "p-1"}, []byte("<Invoice/>")); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func hostileTo(t *testing.T, call rune, silence time.Duration) *running {
 // force makes one call go wrong.
 func (s *running) force(wrong fakeprovider.Misbehaviour) {
 	s.t.Helper()
-	if err := s.Force(fakeprovider.Rule{Misbehaviour: wrong, Times: 1}); err != nil {
+	if err := s.AddRule(fakeprovider.Rule{Misbehaviour: wrong, Times: 1}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -199,12 +199,12 @@ func TestEveryMisbehaviourOnTheWire(t *testing.T) {
 			if _, taken := s.Ledger().Document("ref-1"); taken != (c.taken || call != 's') {
 				t.Errorf("in the ledger: %t", taken)
 			}
-			for name, times := range s.Happened() {
+			for name, times := range s.MisbehaviourCounts() {
 				if (name == way.Name) != (times == 1) {
 					t.Errorf("%s happened %d times", name, times)
 				}
 			}
-			if rules := s.Forced(); len(rules) != 0 {
+			if rules := s.Rules(); len(rules) != 0 {
 				t.Errorf("rules wait: %+v", rules)
 			}
 			if call == 's' && s.Posts("ref-1") != 1 {
@@ -232,7 +232,7 @@ func TestTheAdapterHearsNoMoreThanWasSaid(t *testing.T) {
 				}
 				answer := play(t, adapterTo(t, s.url, timeout), call)
 				if !strings.ContainsRune(c.calls, call) {
-					if answer.Kind != provider.Answered || s.Happened()[name] != 0 || len(s.Forced()) != 1 {
+					if answer.Kind != provider.Answered || s.MisbehaviourCounts()[name] != 0 || len(s.Rules()) != 1 {
 						t.Fatalf("it happened: %+v", answer)
 					}
 					return
@@ -245,8 +245,8 @@ func TestTheAdapterHearsNoMoreThanWasSaid(t *testing.T) {
 				if echoes := strings.HasPrefix(string(name), "echo"); answer.Echoed != echoes {
 					t.Errorf("echoed: %t", answer.Echoed)
 				}
-				if s.Happened()[name] != 1 {
-					t.Errorf("happened: %v", s.Happened())
+				if s.MisbehaviourCounts()[name] != 1 {
+					t.Errorf("happened: %v", s.MisbehaviourCounts())
 				}
 				again := play(t, adapterTo(t, s.url, 20*time.Second), call)
 				checkHeard(t, again, heard{kind: provider.Answered, status: again.HTTPStatus, body: aReport}, call)
@@ -405,7 +405,7 @@ func TestARedirectToTheServiceReachesNothing(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	defer service.Close()
 	s := hostileTo(t, 's', time.Minute)
-	s.RedirectTo(service.URL)
+	s.SetServiceAddress(service.URL)
 	s.force(fakeprovider.RedirectToService)
 	answer := adapterTo(t, s.url, 20*time.Second).Submit(t.Context(), providertest.Document("ref-1"))
 	if answer.HTTPStatus != 307 || reached.Load() != 0 {

@@ -12,7 +12,7 @@ type Misbehaviour string
 
 // The misbehaviours; [Misbehaviours] says what each does.
 const (
-	Behave            Misbehaviour = ""
+	NoMisbehaviour    Misbehaviour = ""
 	TooMany           Misbehaviour = "too_many_requests"
 	TooManyAlways     Misbehaviour = "too_many_for_ever"
 	UnavailableBefore Misbehaviour = "unavailable_before"
@@ -45,18 +45,18 @@ const (
 )
 
 // calls is a set of kinds of calls.
-type calls uint8
+type callKinds uint8
 
 // The kinds of calls of the provider protocol.
 const (
-	submission calls = 1 << iota
-	question         // GET /v1/documents/{reference}
+	submission callKinds = 1 << iota
+	lookUp               // GET /v1/documents/{reference}
 	purchasePages
 	purchaseDocument
 
-	documents = submission | question
-	readings  = documents | purchasePages // the calls whose answer is a JSON object
-	everyCall = readings | purchaseDocument
+	documents = submission | lookUp
+	jsonCalls = documents | purchasePages // the calls whose answer is a JSON object
+	allCalls  = jsonCalls | purchaseDocument
 )
 
 // Way is one misbehaviour as the documentation and the control list it.
@@ -66,20 +66,20 @@ type Way struct {
 	// Description says in English what happens. Times are for the default pace and silence.
 	Description string `json:"description"`
 
-	on   calls         // where it is possible
-	low  calls         // where chance takes it at the level low
-	high calls         // where chance takes it at the level high
-	edit func(*course) // what it makes of the course of a document that it is played on
-	bent bool          // the course is all that goes wrong: the answers are right
+	on         callKinds     // where it is possible
+	low        callKinds     // where chance takes it at the level low
+	high       callKinds     // where chance takes it at the level high
+	edit       func(*course) // what it makes of the course of a document that it is played on
+	courseOnly bool          // the course is all that goes wrong: the answers are right
 }
 
 // At tells where chance takes the way at a level of chaos: the names of calls, for the documentation.
 func (w Way) At(level string) []string {
 	var names []string
 	for _, kind := range []struct {
-		calls calls
+		calls callKinds
 		name  string
-	}{{submission, "submission"}, {question, "look-up"}, {purchasePages, "purchases"}, {purchaseDocument, "purchase document"}} {
+	}{{submission, "submission"}, {lookUp, "look-up"}, {purchasePages, "purchases"}, {purchaseDocument, "purchase document"}} {
 		if w.chance(level)&kind.calls != 0 {
 			names = append(names, kind.name)
 		}
@@ -88,7 +88,7 @@ func (w Way) At(level string) []string {
 }
 
 // chance is where chance takes the way at a level.
-func (w Way) chance(level string) calls {
+func (w Way) chance(level string) callKinds {
 	switch level {
 	case ChaosLow:
 		return w.low
@@ -103,23 +103,23 @@ func (w Way) chance(level string) calls {
 // the control wants it. What chance takes at the level low heals by itself as soon as the service asks again. At no level
 // does it make of a purchase document what nobody could tell from the real one, or hold a document for an hour.
 func Misbehaviours() []Way {
-	return slices.Concat(refusals(), distortions(), untruths(), bends())
+	return slices.Concat(refusals(), distortions(), falseReports(), courseChanges())
 }
 
 // refusals are the ways to give no answer to what was asked.
 func refusals() []Way {
 	return []Way{
 		{Name: TooMany, Description: "429 with Retry-After: 1; nothing was done.",
-			on: everyCall, low: everyCall &^ submission, high: everyCall},
-		{Name: TooManyAlways, Description: "429 with a Retry-After of more seconds than a number holds; nothing was done.", on: everyCall},
+			on: allCalls, low: allCalls &^ submission, high: allCalls},
+		{Name: TooManyAlways, Description: "429 with a Retry-After of more seconds than a number holds; nothing was done.", on: allCalls},
 		{Name: UnavailableBefore, Description: "503 with Retry-After: 1; nothing was done.",
-			on: everyCall, low: everyCall &^ submission, high: everyCall},
+			on: allCalls, low: allCalls &^ submission, high: allCalls},
 		{Name: DropBefore, Description: "The connection is dropped; nothing was done.",
-			on: everyCall, low: everyCall &^ submission, high: everyCall},
-		{Name: Redirect, Description: "307 to another host; nothing was done.", on: everyCall, high: everyCall},
-		{Name: RedirectToService, Description: "307 to the service's own address; nothing was done.", on: everyCall, high: everyCall},
-		{Name: DropAfter, Description: "It is done, then the connection is dropped.", on: everyCall, low: submission, high: submission},
-		{Name: UnavailableAfter, Description: "It is done, then the answer is 503.", on: everyCall, low: submission, high: submission},
+			on: allCalls, low: allCalls &^ submission, high: allCalls},
+		{Name: Redirect, Description: "307 to another host; nothing was done.", on: allCalls, high: allCalls},
+		{Name: RedirectToService, Description: "307 to the service's own address; nothing was done.", on: allCalls, high: allCalls},
+		{Name: DropAfter, Description: "It is done, then the connection is dropped.", on: allCalls, low: submission, high: submission},
+		{Name: UnavailableAfter, Description: "It is done, then the answer is 503.", on: allCalls, low: submission, high: submission},
 		{Name: RefuseAfter, Description: "The answer is 422, while the document was taken and goes on in the background: processing, accepted 2 s later.",
 			on: submission, low: submission, high: submission, edit: processingFirst},
 		{Name: Arriving, Description: "The document was taken, and the provider does not know it yet: a submission is dropped and followed by 404 unknown_reference for 120 s; a look-up is 404 unknown_reference once.",
@@ -130,44 +130,46 @@ func refusals() []Way {
 // distortions are the ways to spoil the right answer.
 func distortions() []Way {
 	return []Way{
-		{Name: Silence, Description: "The right answer, after 30 s.", on: everyCall, high: everyCall},
-		{Name: Drip, Description: "The right answer, a few bytes at a time within 30 s.", on: everyCall, high: everyCall},
-		{Name: HeaderBomb, Description: "The right answer behind 1 MiB of headers.", on: everyCall, high: everyCall},
-		{Name: Huge, Description: "The right answer, padded to 300 MiB.", on: everyCall, high: readings},
-		{Name: Garbage, Description: "200 with bytes that are no JSON.", on: everyCall, low: submission, high: readings},
-		{Name: Truncated, Description: "Half of the right answer, then the connection is dropped.", on: everyCall, low: everyCall, high: everyCall},
-		{Name: WrongTypes, Description: "The right answer with one member of a wrong type, another one each time.", on: readings, high: readings},
-		{Name: Echo, Description: "The right answer, with our credential in a header.", on: everyCall, high: readings},
-		{Name: EchoBody, Description: "The right answer, with our credential in the body.", on: readings, high: readings},
-		{Name: EchoBase64, Description: "The right answer, with our credential in the body in base64.", on: readings, high: readings},
+		{Name: Silence, Description: "The right answer, after 30 s.", on: allCalls, high: allCalls},
+		{Name: Drip, Description: "The right answer, a few bytes at a time within 30 s.", on: allCalls, high: allCalls},
+		{Name: HeaderBomb, Description: "The right answer behind 1 MiB of headers.", on: allCalls, high: allCalls},
+		{Name: Huge, Description: "The right answer, padded to 300 MiB.", on: allCalls, high: jsonCalls},
+		{Name: Garbage, Description: "200 with bytes that are no JSON.", on: allCalls, low: submission, high: jsonCalls},
+		{Name: Truncated, Description: "Half of the right answer, then the connection is dropped.", on: allCalls, low: allCalls, high: allCalls},
+		{Name: WrongTypes, Description: "The right answer with one member of a wrong type, another one each time.", on: jsonCalls, high: jsonCalls},
+		{Name: Echo, Description: "The right answer, with our credential in a header.", on: allCalls, high: jsonCalls},
+		{Name: EchoBody, Description: "The right answer, with our credential in the body.", on: jsonCalls, high: jsonCalls},
+		{Name: EchoBase64, Description: "The right answer, with our credential in the body in base64.", on: jsonCalls, high: jsonCalls},
 	}
 }
 
 // untruths are the ways to report what is not so, or not so any more.
-func untruths() []Way {
+func falseReports() []Way {
 	return []Way{
 		{Name: Foreign, Description: "A report on another document: rejected, and everything final.", on: documents, high: documents},
-		{Name: Stale, Description: "The very first report again, after a newer one.", on: question, low: question, high: question},
-		{Name: Repeated, Description: "The previous report again, to the byte.", on: question, low: question, high: question},
-		{Name: Reformatted, Description: "The previous report again under its sequence, in other bytes.", on: question, low: question, high: question},
-		{Name: Contradicting, Description: "The previous report again under its sequence, with other words, none of them final.", on: question, high: question},
+		{Name: Stale, Description: "The very first report again, after a newer one.", on: lookUp, low: lookUp, high: lookUp},
+		{Name: Repeated, Description: "The previous report again, to the byte.", on: lookUp, low: lookUp, high: lookUp},
+		{Name: Reformatted, Description: "The previous report again under its sequence, in other bytes.", on: lookUp, low: lookUp, high: lookUp},
+		{Name: Contradicting, Description: "The previous report again under its sequence, with other words, none of them final.", on: lookUp, high: lookUp},
 	}
 }
 
 // bends are the ways to let a document take an odd course. Every answer about it is right.
-func bends() []Way {
+func courseChanges() []Way {
 	return []Way{
-		{Name: Reversed, Description: "The states become final in reverse order.", on: submission, high: submission, bent: true, edit: reversed},
+		{Name: Reversed, Description: "The states become final in reverse order.", on: submission, high: submission, courseOnly: true, edit: reversed},
 		{Name: Reopened, Description: "tax_authority_state is final as accepted, then under_review, then final as rejected.",
-			on: submission, high: submission, bent: true, edit: reopened},
-		{Name: UnknownValue, Description: "tax_authority_state ends as zz_unheard_of, which is not final.", on: submission, high: submission, bent: true, edit: unknownWord},
-		{Name: MissingDimension, Description: "receiver_state is never reported.", on: submission, high: submission, bent: true,
+			on: submission, high: submission, courseOnly: true, edit: reopened},
+		{Name: UnknownValue, Description: "tax_authority_state ends as zz_unheard_of, which is not final.", on: submission, high: submission, courseOnly: true, edit: unknownValue},
+		{Name: MissingDimension, Description: "receiver_state is never reported.", on: submission, high: submission, courseOnly: true,
 			edit: func(c *course) { c.moves[atReceiver].silent = true }},
 	}
 }
 
 // processingFirst lets the provider decide 2 units after it took the document.
-func processingFirst(c *course) { c.status = []verdict{{0, invoice.Processing}, {2, invoice.Accepted}} }
+func processingFirst(c *course) {
+	c.status = []statusChange{{0, invoice.Processing}, {2, invoice.Accepted}}
+}
 
 func reversed(c *course) {
 	for i := range c.moves {
@@ -178,11 +180,11 @@ func reversed(c *course) {
 // reopened lets the tax authority take its final word back before the receiver has one: until then nobody can believe
 // that all is over.
 func reopened(c *course) {
-	c.moves[atAuthority] = move{first: "pending", final: "accepted", at: 1,
-		then: []later{{at: 2.5, word: "under_review", open: true}, {at: 4, word: wordRejected}}}
+	c.moves[atAuthority] = dimensionCourse{first: "pending", final: "accepted", at: 1,
+		then: []laterValue{{at: 2.5, word: "under_review", open: true}, {at: 4, word: valueRejected}}}
 	c.moves[atReceiver].at = 5
 }
 
-func unknownWord(c *course) {
+func unknownValue(c *course) {
 	c.moves[atAuthority].final, c.moves[atAuthority].open = "zz_unheard_of", true
 }

@@ -17,35 +17,37 @@ type Scenario struct {
 
 // Scenarios lists every scenario for the API reference. Any other recipient_network_id takes the ordinary course.
 func Scenarios() []Scenario {
-	return append(courses(), mishaps()...)
+	return append(courseScenarios(), failureScenarios()...)
 }
 
 // courses are the scenarios in which the provider answers as it should.
-func courses() []Scenario {
+func courseScenarios() []Scenario {
 	return []Scenario{
 		{ID: "sandbox-accepted", Description: "Accepted at once; all four states are final within 5 s, in any order."},
 		{ID: "sandbox-rejected-validation", Description: "Rejected by the provider at once: status rejected, submission_state rejected_by_provider, the other three never reported.",
 			edit: func(c *course) { c.reject(0, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
 		{ID: "sandbox-rejected-authority", Description: "Accepted; tax_authority_state ends as rejected.",
-			edit: func(c *course) { c.moves[atAuthority].final = wordRejected }},
+			edit: func(c *course) { c.moves[atAuthority].final = valueRejected }},
 		{ID: "sandbox-rejected-receiver", Description: "Accepted; receiver_state ends as rejected.",
-			edit: func(c *course) { c.moves[atReceiver].final = wordRejected }},
+			edit: func(c *course) { c.moves[atReceiver].final = valueRejected }},
 		{ID: "sandbox-processing", Description: "202 with status processing first, accepted 2 s later.",
-			edit: func(c *course) { c.status = []verdict{{0, invoice.Processing}, {2, invoice.Accepted}} }},
+			edit: func(c *course) { c.status = []statusChange{{0, invoice.Processing}, {2, invoice.Accepted}} }},
 		{ID: "sandbox-processing-rejected", Description: "202 with status processing first, rejected by the provider 2 s later.",
 			edit: func(c *course) { c.reject(2, Message{"SANDBOX-REJECTED", "rejected by the scenario"}) }},
 		{ID: "sandbox-receiver-not-found", Description: "Receiver discovery says not_found; receiver_state ends as undeliverable.",
-			edit: func(c *course) { c.discovery, c.moves[atReceiver] = "not_found", move{final: "undeliverable"} }},
+			edit: func(c *course) {
+				c.discovery, c.moves[atReceiver] = "not_found", dimensionCourse{final: "undeliverable"}
+			}},
 		{ID: "sandbox-discovery-timed-out", Description: "Receiver discovery says timed_out; receiver_state stays waiting_for_receiver, which is not final.",
 			edit: func(c *course) {
-				c.discovery, c.moves[atReceiver] = "timed_out", move{final: "waiting_for_receiver", open: true}
+				c.discovery, c.moves[atReceiver] = "timed_out", dimensionCourse{final: "waiting_for_receiver", open: true}
 			}},
 		{ID: "sandbox-reversed", Description: "The states become final in reverse order: receiver, tax authority, provider invoice, submission, 1 s apart.",
 			edit: reversed},
 		{ID: "sandbox-reopened", Description: "tax_authority_state is final as accepted after 1 s, under_review after 2.5 s, and final as rejected after 4 s; receiver_state becomes final last, after 5 s.",
 			edit: reopened},
 		{ID: "sandbox-unknown-word", Description: "tax_authority_state ends as zz_unheard_of, a word that is in no table and not final.",
-			edit: unknownWord},
+			edit: unknownValue},
 		slow("sandbox-slow-submission", atSubmission), slow("sandbox-slow-provider-invoice", atProviderInvoice),
 		slow("sandbox-slow-authority", atAuthority), slow("sandbox-slow-receiver", atReceiver),
 		silent("sandbox-silent-submission", atSubmission), silent("sandbox-silent-provider-invoice", atProviderInvoice),
@@ -65,7 +67,7 @@ func silent(id string, dimension int) Scenario {
 
 // mishaps are the scenarios in which an answer goes wrong. The document itself takes the ordinary course as soon as it is
 // accepted, and every other answer about it is as it should be.
-func mishaps() []Scenario {
+func failureScenarios() []Scenario {
 	return []Scenario{
 		{ID: "sandbox-drop-after-accept", wrong: DropAfter, times: 1,
 			Description: "The document is accepted, then the connection is dropped without an answer."},

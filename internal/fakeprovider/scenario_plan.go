@@ -120,39 +120,39 @@ const (
 var meanings = map[string]api.Meaning{ //nolint:gochecknoglobals // a constant table
 	"validating": api.MeaningWaiting, "accepted_by_provider": api.MeaningPositive, "rejected_by_provider": api.MeaningNegative,
 	"processing": api.MeaningWaiting, "pending": api.MeaningWaiting, "sent": api.MeaningWaiting, "under_review": api.MeaningWaiting,
-	"waiting_for_receiver": api.MeaningWaiting, "accepted": api.MeaningPositive, wordRejected: api.MeaningNegative, "undeliverable": api.MeaningNegative,
+	"waiting_for_receiver": api.MeaningWaiting, "accepted": api.MeaningPositive, valueRejected: api.MeaningNegative, "undeliverable": api.MeaningNegative,
 }
 
 // wordRejected is the final word of a dimension that refused.
-const wordRejected = "rejected"
+const valueRejected = "rejected"
 
 // course is the outline of a plan. Times are in units of the pace, from acceptance.
 type course struct {
-	status    []verdict
+	status    []statusChange
 	discovery string
 	messages  []Message // added with the last status
-	moves     [len(invoice.Dimensions)]move
+	moves     [len(invoice.Dimensions)]dimensionCourse
 	arrives   float64 // until then the provider says that it has no such document
 }
 
 // verdict is a status of the document from a time on.
-type verdict struct {
+type statusChange struct {
 	at     float64
 	status invoice.Status
 }
 
 // move is the way of one dimension: an intermediate word, then the last one.
-type move struct {
-	first  string  // "" for none
-	final  string  // the last word
-	open   bool    // the last word is not terminal
-	at     float64 // when the last word comes; drawn when 0
-	silent bool    // never reported
-	then   []later // words after the last one
+type dimensionCourse struct {
+	first  string       // "" for none
+	final  string       // the last word
+	open   bool         // the last word is not terminal
+	at     float64      // when the last word comes; drawn when 0
+	silent bool         // never reported
+	then   []laterValue // words after the last one
 }
 
 // later is a word of a dimension that had its last word already.
-type later struct {
+type laterValue struct {
 	at   float64
 	word string
 	open bool // it is not terminal
@@ -160,11 +160,11 @@ type later struct {
 
 // usual is the ordinary course: accepted at once, and the four states on their way to the words of the specification,
 // part 3.
-func usual() course {
+func defaultCourse() course {
 	return course{
-		status:    []verdict{{0, invoice.Accepted}},
+		status:    []statusChange{{0, invoice.Accepted}},
 		discovery: "found",
-		moves: [...]move{
+		moves: [...]dimensionCourse{
 			atSubmission:      {first: "validating", final: "accepted_by_provider"},
 			atProviderInvoice: {first: "processing", final: "accepted"},
 			atAuthority:       {first: "pending", final: "accepted"},
@@ -175,9 +175,9 @@ func usual() course {
 
 // reject makes the provider refuse the document at a time; until then it is processing.
 func (c *course) reject(at float64, messages ...Message) {
-	c.status = []verdict{{at, invoice.Rejected}}
+	c.status = []statusChange{{at, invoice.Rejected}}
 	if at > 0 {
-		c.status = []verdict{{0, invoice.Processing}, {at, invoice.Rejected}}
+		c.status = []statusChange{{0, invoice.Processing}, {at, invoice.Rejected}}
 	}
 	c.discovery, c.messages = "", messages
 	for i := range c.moves {
@@ -185,7 +185,7 @@ func (c *course) reject(at float64, messages ...Message) {
 	}
 	c.moves[atSubmission].final, c.moves[atSubmission].at = "rejected_by_provider", at
 	if at == 0 {
-		c.moves[atSubmission] = move{final: "rejected_by_provider"}
+		c.moves[atSubmission] = dimensionCourse{final: "rejected_by_provider"}
 	}
 }
 

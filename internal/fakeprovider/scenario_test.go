@@ -293,8 +293,8 @@ func TestEverySecondLookUpGoesWrong(t *testing.T) {
 				}
 				last = report
 			}
-			if strings.Count(finals(last), "!") != 4 || odd == 0 || s.Happened()[wrong] != 5 {
-				t.Errorf("%d odd reports of %d, in the end %+v", odd, s.Happened()[wrong], last)
+			if strings.Count(finals(last), "!") != 4 || odd == 0 || s.MisbehaviourCounts()[wrong] != 5 {
+				t.Errorf("%d odd reports of %d, in the end %+v", odd, s.MisbehaviourCounts()[wrong], last)
 			}
 		})
 	}
@@ -311,8 +311,8 @@ func TestADocumentThatIsStillArriving(t *testing.T) {
 		s.clock.advance(wait)
 		response, text := s.call("GET", "/v1/documents/ref-1", "")
 		wantError(t, response, text, 404, "unknown_reference")
-		if doc, taken := s.Ledger().Document("ref-1"); !taken || doc.Accepted != 1 || s.Happened()[fakeprovider.Arriving] != n+2 {
-			t.Fatalf("%+v after %d look-ups, %v", doc, n+1, s.Happened())
+		if doc, taken := s.Ledger().Document("ref-1"); !taken || doc.Accepted != 1 || s.MisbehaviourCounts()[fakeprovider.Arriving] != n+2 {
+			t.Fatalf("%+v after %d look-ups, %v", doc, n+1, s.MisbehaviourCounts())
 		}
 	}
 	// Sent again, it is the same document.

@@ -190,7 +190,7 @@ func TestTheHTTPAdapterConforms(t *testing.T) {
 			Advance: func() { clock.advance(time.Hour) },
 			Refuse:  func(status int) { refuse.Store(int64(status)) },
 			Break: func() {
-				if err := server.Force(fakeprovider.Rule{Misbehaviour: fakeprovider.DropAfter, Times: 1000}); err != nil {
+				if err := server.AddRule(fakeprovider.Rule{Misbehaviour: fakeprovider.DropAfter, Times: 1000}); err != nil {
 					t.Fatal(err)
 				}
 			},

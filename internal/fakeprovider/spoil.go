@@ -25,54 +25,54 @@ const (
 const drips = 600
 
 // spoil answers wrongly after the request was served.
-func (s *Server) spoil(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *turn) {
-	switch t.wrong {
+func (s *Server) respondWrongly(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState) {
+	switch t.misbehaviour {
 	case UnavailableAfter:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		unavailable(w)
 	case RefuseAfter:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "The document is not valid.")
 	case Arriving:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		if c.kind == submission {
 			panic(http.ErrAbortHandler)
 		}
 		unknownReference(w)
 	case Silence:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		if s.wait(r, s.options.Silence) {
 			answer.send(w, answer.body.Bytes())
 		}
 	case Drip:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		s.drip(answer, w, r)
 	case HeaderBomb:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		for range bombSize >> 10 {
 			w.Header().Add("X-Padding", strings.Repeat("x", 1<<10))
 		}
 		answer.send(w, answer.body.Bytes())
 	case Echo:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		w.Header().Set("X-Debug-Authorization", r.Header.Get("Authorization"))
 		answer.send(w, answer.body.Bytes())
 	case DropAfter:
-		s.happens(r, t.wrong)
+		s.recordMisbehaviour(r, t.misbehaviour)
 		panic(http.ErrAbortHandler)
 	default:
 		if answer.status >= http.StatusMultipleChoices {
 			answer.send(w, answer.body.Bytes()) // there is nothing to distort
 			return
 		}
-		s.distort(answer, w, r, c, t, s.happens(r, t.wrong))
+		s.distort(answer, w, r, c, t, s.recordMisbehaviour(r, t.misbehaviour))
 	}
 }
 
 // distort answers with something other than the bytes of the right answer; before is how often this happened before.
-func (s *Server) distort(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *turn, before int) {
+func (s *Server) distort(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState, before int) {
 	body := answer.body.Bytes()
-	switch t.wrong {
+	switch t.misbehaviour {
 	case Truncated:
 		answer.send(w, body[:len(body)/2])
 		// What is in the buffer has to leave before the connection is dropped.
@@ -83,7 +83,7 @@ func (s *Server) distort(answer *capture, w http.ResponseWriter, r *http.Request
 		return
 	default:
 	}
-	body, err := s.distorted(body, r, c, t.wrong, before)
+	body, err := s.distorted(body, r, c, t.misbehaviour, before)
 	if err != nil {
 		s.failed(w, r, err)
 		return
@@ -105,11 +105,11 @@ func (s *Server) distorted(body []byte, r *http.Request, c *call, wrong Misbehav
 	case Stale:
 		return json.Marshal(c.document.Report(c.document.AcceptedAt))
 	case Repeated:
-		return json.Marshal(c.document.Report(c.told))
+		return json.Marshal(c.document.Report(c.lastReport))
 	case Reformatted:
-		return json.MarshalIndent(c.document.Report(c.told), "", "  ")
+		return json.MarshalIndent(c.document.Report(c.lastReport), "", "  ")
 	case Contradicting:
-		return json.Marshal(contradicting(c.document.Report(c.told)))
+		return json.Marshal(contradicting(c.document.Report(c.lastReport)))
 	default: // Garbage
 		return []byte("\x00\xff<html>{\"status\":\"accepted\"}}}"), nil
 	}
@@ -131,17 +131,17 @@ func contradicting(report Report) Report {
 
 // foreign is a report on another document than the one asked about: of the ledger when it has another one.
 func (s *Server) foreign(reference string) Report {
-	report := Report{Reference: cmp.Or(s.ledger.another(reference), "00000000-0000-7000-8000-000000000000"), ProviderReference: "PSB-FOREIGN",
+	report := Report{Reference: cmp.Or(s.ledger.otherReference(reference), "00000000-0000-7000-8000-000000000000"), ProviderReference: "PSB-FOREIGN",
 		Status: invoice.Rejected, Sequence: 999, ReportedAt: s.options.Clock().UTC().Format(timeFormat),
 		States: map[invoice.Dimension]Reported{}, Messages: []Message{}}
 	for _, dimension := range invoice.Dimensions {
-		report.States[dimension] = Reported{Value: wordRejected, Terminal: true}
+		report.States[dimension] = Reported{Value: valueRejected, Terminal: true}
 	}
 	return report
 }
 
 // wrongTypes is the right answer with one member of a wrong type, another one for each n.
-func wrongTypes(body []byte, kind calls, n int) ([]byte, error) {
+func wrongTypes(body []byte, kind callKinds, n int) ([]byte, error) {
 	type fault struct{ member, value string }
 	faults := []fault{{"status", `1`}, {"states", `["accepted","accepted","accepted","accepted"]`}, {"sequence", `"1"`}, {"reference", `{"id":7}`},
 		{"states", `{"submission_state":{"value":1,"terminal":true}}`}, {"states", `{"receiver_state":{"value":"accepted","terminal":"yes"}}`}, {"sequence", `1.5`}}

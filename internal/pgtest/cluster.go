@@ -25,8 +25,8 @@ const (
 	// maxSocketPath is the longest path of a unix socket on Linux, in bytes, without the closing NUL.
 	maxSocketPath = 107
 	// startWithin and stopWithin bound the wait for the server, recovery after Kill included.
-	startWithin = time.Minute
-	stopWithin  = 30 * time.Second
+	startTimeout = time.Minute
+	stopTimeout  = 30 * time.Second
 	// startPoll is the pause between two attempts to reach a server that is starting.
 	startPoll = 10 * time.Millisecond
 )
@@ -112,7 +112,7 @@ func (c *Cluster) create() error {
 	if err := c.account.own(c.dir); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	initdb := exec.CommandContext(ctx, c.programs.initdb, "-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
 	initdb.Dir = c.dir
@@ -187,7 +187,7 @@ func (c *Cluster) arguments() []string {
 
 // awaitReady returns when the server accepts connections, or says why it never did.
 func (c *Cluster) awaitReady(s *server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	for {
 		conn, err := pgx.Connect(ctx, c.URL())
@@ -196,9 +196,9 @@ func (c *Cluster) awaitReady(s *server) error {
 		}
 		select {
 		case <-s.ended:
-			return fmt.Errorf("PostgreSQL ended while it was starting: %w\n%s", s.err, c.lastWords())
+			return fmt.Errorf("PostgreSQL ended while it was starting: %w\n%s", s.err, c.logTail())
 		case <-ctx.Done():
-			return fmt.Errorf("PostgreSQL did not answer within %s: %w\n%s", startWithin, err, c.lastWords())
+			return fmt.Errorf("PostgreSQL did not answer within %s: %w\n%s", startTimeout, err, c.logTail())
 		case <-time.After(startPoll):
 		}
 	}
@@ -217,8 +217,8 @@ func (c *Cluster) end(signal syscall.Signal) error {
 	}
 	select {
 	case <-s.ended:
-	case <-time.After(stopWithin):
-		late = errors.Join(fmt.Errorf("PostgreSQL did not end within %s of %s", stopWithin, signal), s.cmd.Process.Kill())
+	case <-time.After(stopTimeout):
+		late = errors.Join(fmt.Errorf("PostgreSQL did not end within %s of %s", stopTimeout, signal), s.cmd.Process.Kill())
 		<-s.ended
 	}
 	_, err := s.tether.WriteString("ended\n")
@@ -226,7 +226,7 @@ func (c *Cluster) end(signal syscall.Signal) error {
 }
 
 // lastWords returns the end of the server's log, for an error message.
-func (c *Cluster) lastWords() []byte {
+func (c *Cluster) logTail() []byte {
 	const most = 4096
 	text, err := os.ReadFile(c.log())
 	if err != nil {

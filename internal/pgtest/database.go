@@ -13,7 +13,7 @@ import (
 )
 
 // dropWithin bounds the removal of a database.
-const dropWithin = 30 * time.Second
+const dropTimeout = 30 * time.Second
 
 // NewDatabase makes an empty database and returns its address, for pgx, and the function that removes it. Connections
 // that are still open then are broken off.
@@ -43,7 +43,7 @@ func newDatabase(ctx context.Context, admin, template string) (address string, d
 	parsed.Path = "/" + name
 	return parsed.String(), func() error {
 		// The context of the test that asked for the database has ended by the time it is removed.
-		ctx, cancel := context.WithTimeout(context.Background(), dropWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 		defer cancel()
 		if err := execute(ctx, admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			return fmt.Errorf("remove the database: %w", err)

@@ -63,8 +63,8 @@ func TestWhatIsMildHealsByItself(t *testing.T) {
 			}
 			number := fmt.Sprintf("INV-%d", played)
 			played++
-			before := s.Provider.Happened()[way.Name]
-			if err := s.Provider.Force(rule); err != nil {
+			before := s.Provider.MisbehaviourCounts()[way.Name]
+			if err := s.Provider.AddRule(rule); err != nil {
 				t.Fatal(err)
 			}
 			if on == "purchases" || on == "purchase document" {
@@ -72,7 +72,7 @@ func TestWhatIsMildHealsByItself(t *testing.T) {
 			} else if status := learnt(t, s, token, number, recipient); on == "submission" && status != http.StatusAccepted {
 				t.Errorf("%s of a submission is answered %d", way.Name, status)
 			}
-			if times := s.Provider.Happened()[way.Name] - before; times != rule.Times {
+			if times := s.Provider.MisbehaviourCounts()[way.Name] - before; times != rule.Times {
 				t.Errorf("%s of a %s happened %d times", way.Name, on, times)
 			}
 		}
@@ -120,14 +120,14 @@ func TestWhatWasSaidWronglyIsUndone(t *testing.T) {
 	token, _ := login(t, s.Info, s.Info.Password)
 	for recipient, wrong := range map[string]fakeprovider.Misbehaviour{
 		"sandbox-foreign": fakeprovider.Foreign, "sandbox-stale": fakeprovider.Stale, "sandbox-repeated": fakeprovider.Repeated,
-		"sandbox-reformatted": fakeprovider.Reformatted, "sandbox-contradicting": fakeprovider.Contradicting, "sandbox-reopened": fakeprovider.Behave,
+		"sandbox-reformatted": fakeprovider.Reformatted, "sandbox-contradicting": fakeprovider.Contradicting, "sandbox-reopened": fakeprovider.NoMisbehaviour,
 		"sandbox-422-while-accepting": fakeprovider.RefuseAfter, "sandbox-wrong-types": fakeprovider.WrongTypes, "sandbox-header-bomb": fakeprovider.HeaderBomb,
 		"sandbox-huge": fakeprovider.Huge, "sandbox-echo-base64": fakeprovider.EchoBase64,
 	} {
 		t.Run(recipient, func(t *testing.T) {
 			t.Parallel()
 			learnt(t, s, token, recipient, recipient)
-			if wrong != fakeprovider.Behave && s.Provider.Happened()[wrong] == 0 {
+			if wrong != fakeprovider.NoMisbehaviour && s.Provider.MisbehaviourCounts()[wrong] == 0 {
 				t.Errorf("%s never happened", wrong)
 			}
 		})

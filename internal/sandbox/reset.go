@@ -20,8 +20,8 @@ type ResetResult struct {
 	Pending int
 }
 
-// ErrWhichAccount reports that a reset cannot choose the account itself.
-var ErrWhichAccount = errors.New("specify --account ID: the database does not contain exactly one account")
+// ErrAccountNotUnique reports that a reset without an account cannot choose one.
+var ErrAccountNotUnique = errors.New("specify --account ID: the database does not contain exactly one account")
 
 // Reset gives an account a fresh tenant with synthetic data and freezes the old one. It works beside a running server,
 // which delivers the events; account is nil when there is only one. patience is how long to wait for the deliveries.
@@ -37,7 +37,7 @@ func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string
 			return ResetResult{}, err
 		}
 		if len(accounts) != 1 {
-			return ResetResult{}, ErrWhichAccount
+			return ResetResult{}, ErrAccountNotUnique
 		}
 		account = &accounts[0].ID
 	}
@@ -48,7 +48,7 @@ func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string
 	if err := Seed(ctx, tenant, receiver, now, func(string) {}); err != nil {
 		return ResetResult{}, err
 	}
-	if err := settle(ctx, tenant, patience); err != nil {
+	if err := awaitDeliveries(ctx, tenant, patience); err != nil {
 		return ResetResult{}, err
 	}
 	pending, err := tenant.PendingDeliveries(ctx)

@@ -107,7 +107,7 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if err := s.directory(); err != nil {
+	if err := s.prepareDirectory(); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	saved, err := s.layout.load()
@@ -143,7 +143,7 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 }
 
 // directory makes the data directory, or closes one that is there to others. Its path is absolute from here on.
-func (s *Sandbox) directory() error {
+func (s *Sandbox) prepareDirectory() error {
 	if s.config.Data == "" {
 		made, err := os.MkdirTemp("", "quittance-sandbox-")
 		if err != nil {
@@ -195,7 +195,7 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	} else if err != nil {
 		return err
 	}
-	if err := s.serve(ctx, kept(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider, nil); err != nil {
+	if err := s.serve(ctx, chooseAddress(s.config.ProviderListen, saved.ProviderListen, "127.0.0.1:0"), s.Provider, nil); err != nil {
 		return fmt.Errorf("provider sandbox: %w", err)
 	}
 	identity, err := fakeprovider.ReceiverIdentity(string(s.layout), s.config.Now())
@@ -209,7 +209,7 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	}
 	config := s.config.Service
 	config.Environment, config.API, config.Workers, config.Trial = service.Sandbox, true, true, true
-	config.Listen = kept(config.Listen, saved.Listen, "127.0.0.1:8080")
+	config.Listen = chooseAddress(config.Listen, saved.Listen, "127.0.0.1:8080")
 	if config.Database == "" {
 		config.Database = saved.Database
 	}
@@ -231,13 +231,13 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	if s.service, err = service.Open(ctx, config); err != nil {
 		return err
 	}
-	s.Provider.RedirectTo("http://" + s.service.Address())
+	s.Provider.SetServiceAddress("http://" + s.service.Address())
 	return nil
 }
 
 // kept is the address to listen on: the one that is asked for, the one of the last start when none is or any port will
 // do, and otherwise the usual one.
-func kept(asked, saved, usual string) string {
+func chooseAddress(asked, saved, usual string) string {
 	_, port, err := net.SplitHostPort(asked)
 	if saved != "" && (asked == "" || err == nil && port == "0") {
 		return saved
@@ -417,14 +417,14 @@ func (s *Sandbox) makeSeed(ctx context.Context) error {
 	if err := Seed(ctx, tenant, s.Info.ReceiverURL, s.config.Now(), s.Receiver.Trust); err != nil {
 		return err
 	}
-	if err := settle(ctx, tenant, seedPatience); err != nil {
+	if err := awaitDeliveries(ctx, tenant, seedTimeout); err != nil {
 		return err
 	}
 	return s.Provider.SetChaos(cmp.Or(s.config.Chaos, fakeprovider.ChaosOff), s.config.ChaosSeed)
 }
 
 // seedPatience is how long a start waits for the deliveries of its synthetic events.
-const seedPatience = 15 * time.Second
+const seedTimeout = 15 * time.Second
 
 // close gives back what is open.
 func (s *Sandbox) close() error {

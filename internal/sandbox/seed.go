@@ -133,7 +133,7 @@ func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error)
 
 // settle waits until the tenant's deliveries have ended or patience is used up; what is still on its way then goes on
 // by itself.
-func settle(ctx context.Context, tenant *store.Tenant, patience time.Duration) error {
+func awaitDeliveries(ctx context.Context, tenant *store.Tenant, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {

@@ -429,7 +429,7 @@ func (c *company) mislead() {
 	}
 	untruths := []fakeprovider.Misbehaviour{fakeprovider.Stale, fakeprovider.Stale, fakeprovider.Contradicting, fakeprovider.Foreign, fakeprovider.Repeated, fakeprovider.Reformatted, fakeprovider.WrongTypes}
 	latest := documents[max(0, len(documents)-1-c.w.rng.IntN(3))]
-	c.w.must(c.provider.Force(fakeprovider.Rule{Reference: latest.Reference, Method: http.MethodGet, Misbehaviour: untruths[c.w.rng.IntN(len(untruths))], Times: 1 + c.w.rng.IntN(2)}))
+	c.w.must(c.provider.AddRule(fakeprovider.Rule{Reference: latest.Reference, Method: http.MethodGet, Misbehaviour: untruths[c.w.rng.IntN(len(untruths))], Times: 1 + c.w.rng.IntN(2)}))
 }
 
 // replaceCredential gives the connection the same credential anew, as an administrator does beside a running service.

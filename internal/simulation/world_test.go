@@ -75,7 +75,7 @@ func run(t *testing.T, f *fixed, dir string, seed uint64, steps int) (trace []st
 		w.net.close()
 		w.running.Wait()
 		for _, c := range w.companies {
-			for what, n := range c.provider.Happened() {
+			for what, n := range c.provider.MisbehaviourCounts() {
 				w.counts["provider: "+string(what)] += n
 			}
 			w.must(c.provider.Close())
@@ -203,7 +203,7 @@ func (w *world) settle() {
 	w.mu.Unlock()
 	for _, c := range w.companies {
 		w.must(c.provider.SetChaos(fakeprovider.ChaosOff, 0))
-		c.provider.Unforce()
+		c.provider.ClearRules()
 	}
 	w.crashIn = 0
 	end := time.Now().Add(30 * time.Hour)

@@ -23,7 +23,7 @@ const (
 
 // wire is one client's connection: HTTP/1.1, one request at a time, kept alive. It writes requests that are ready made
 // and reads no more of an answer than it has to, because what the load costs is taken from the server beside it.
-type wire struct {
+type clientConn struct {
 	address string
 	tls     *tls.Config // nil for plain HTTP
 	now     func() time.Time
@@ -35,8 +35,8 @@ type wire struct {
 
 // newWire returns a client of the server at base, an http or https URL. roots are what an https server's certificate
 // has to lead to.
-func newWire(base *url.URL, secure *tls.Config, now func() time.Time) *wire {
-	w := &wire{address: base.Host, now: now}
+func newClientConn(base *url.URL, secure *tls.Config, now func() time.Time) *clientConn {
+	w := &clientConn{address: base.Host, now: now}
 	if base.Scheme == "https" {
 		w.tls = secure.Clone()
 		w.tls.ServerName = base.Hostname()
@@ -70,7 +70,7 @@ func (e statusError) Error() string { return "HTTP " + strconv.Itoa(int(e)) }
 var errConnection = errors.New("connection failed")
 
 // expect makes an exchange and wants a status.
-func (w *wire) expect(ctx context.Context, status int, request []byte) error {
+func (w *clientConn) expect(ctx context.Context, status int, request []byte) error {
 	got, err := w.exchange(ctx, request)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -84,7 +84,7 @@ func (w *wire) expect(ctx context.Context, status int, request []byte) error {
 }
 
 // exchange sends a request and reads its answer. Nothing is sent twice: what broke has failed.
-func (w *wire) exchange(ctx context.Context, request []byte) (status int, err error) {
+func (w *clientConn) exchange(ctx context.Context, request []byte) (status int, err error) {
 	if w.conn == nil {
 		if err := w.connect(ctx); err != nil {
 			return 0, err
@@ -102,11 +102,11 @@ func (w *wire) exchange(ctx context.Context, request []byte) (status int, err er
 	if _, err := w.conn.Write(request); err != nil {
 		return 0, err
 	}
-	status, keep, err = w.answer()
+	status, keep, err = w.readResponse()
 	return status, err
 }
 
-func (w *wire) connect(ctx context.Context) (err error) {
+func (w *clientConn) connect(ctx context.Context) (err error) {
 	dialer := net.Dialer{Timeout: exchangeTimeout}
 	if w.tls != nil {
 		w.conn, err = (&tls.Dialer{NetDialer: &dialer, Config: w.tls}).DialContext(ctx, "tcp", w.address)
@@ -122,7 +122,7 @@ func (w *wire) connect(ctx context.Context) (err error) {
 }
 
 // close ends the connection; the next exchange makes another.
-func (w *wire) close() error {
+func (w *clientConn) close() error {
 	if w.conn == nil {
 		return nil
 	}
@@ -132,33 +132,33 @@ func (w *wire) close() error {
 }
 
 // errAnswer is an answer that is not HTTP as this client speaks it.
-var errAnswer = errors.New("not an HTTP/1.1 answer within bounds")
+var errResponse = errors.New("not an HTTP/1.1 answer within bounds")
 
 // answer reads an answer. keep tells that the connection may be used again.
-func (w *wire) answer() (status int, keep bool, err error) {
+func (w *clientConn) readResponse() (status int, keep bool, err error) {
 	line, err := w.reader.ReadSlice('\n')
 	if err != nil {
 		return 0, false, err
 	}
 	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
-		return 0, false, errAnswer
+		return 0, false, errResponse
 	}
 	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return 0, false, errAnswer
+		return 0, false, errResponse
 	}
-	length, keep, err := w.header()
+	length, keep, err := w.readHeader()
 	if err != nil {
 		return 0, false, err
 	}
 	w.body = w.body[:0]
 	if length >= 0 {
-		return status, keep, w.read(length)
+		return status, keep, w.readBody(length)
 	}
-	return status, keep, w.chunks()
+	return status, keep, w.readChunks()
 }
 
 // header reads the header: the length of the body, -1 for chunks, and whether the connection is kept.
-func (w *wire) header() (length int, keep bool, err error) {
+func (w *clientConn) readHeader() (length int, keep bool, err error) {
 	keep = true
 	for {
 		line, err := w.reader.ReadSlice('\n')
@@ -173,7 +173,7 @@ func (w *wire) header() (length int, keep bool, err error) {
 		switch {
 		case bytes.EqualFold(name, []byte("Content-Length")):
 			if length, err = strconv.Atoi(string(value)); err != nil || length < 0 {
-				return 0, false, errAnswer
+				return 0, false, errResponse
 			}
 		case bytes.EqualFold(name, []byte("Transfer-Encoding")):
 			length = -1
@@ -184,10 +184,10 @@ func (w *wire) header() (length int, keep bool, err error) {
 }
 
 // read adds bytes to the body.
-func (w *wire) read(length int) error {
+func (w *clientConn) readBody(length int) error {
 	at := len(w.body)
 	if at+length > maxAnswer {
-		return errAnswer
+		return errResponse
 	}
 	w.body = append(w.body, make([]byte, length)...)
 	_, err := io.ReadFull(w.reader, w.body[at:])
@@ -195,7 +195,7 @@ func (w *wire) read(length int) error {
 }
 
 // chunks reads a chunked body and its trailer.
-func (w *wire) chunks() error {
+func (w *clientConn) readChunks() error {
 	for {
 		line, err := w.reader.ReadSlice('\n')
 		if err != nil {
@@ -203,13 +203,13 @@ func (w *wire) chunks() error {
 		}
 		size, err := strconv.ParseUint(string(bytes.TrimRight(line, "\r\n")), 16, 31)
 		if err != nil {
-			return errAnswer
+			return errResponse
 		}
 		if size == 0 {
-			_, _, err := w.header()
+			_, _, err := w.readHeader()
 			return err
 		}
-		if err := w.read(int(size)); err != nil {
+		if err := w.readBody(int(size)); err != nil {
 			return err
 		}
 		if _, err := w.reader.Discard(2); err != nil {

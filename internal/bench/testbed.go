@@ -9,15 +9,15 @@ import (
 )
 
 // place is where a measurement takes place: an own deployment or a given one.
-type place struct {
+type testbed struct {
 	config Config
 	own    *deployment // nil for a given one
 	report *Report
 }
 
 // prepare makes an own deployment with a number of companies, or remembers the given one.
-func prepare(ctx context.Context, c Config, r *Report, companies int, latency time.Duration) (*place, error) {
-	p := &place{config: c, report: r}
+func prepare(ctx context.Context, c Config, r *Report, companies int, latency time.Duration) (*testbed, error) {
+	p := &testbed{config: c, report: r}
 	if c.Given != nil {
 		return p, nil
 	}
@@ -37,7 +37,7 @@ func prepare(ctx context.Context, c Config, r *Report, companies int, latency ti
 }
 
 // serve starts the own server, or logs in at the given one.
-func (p *place) serve(ctx context.Context) (*target, error) {
+func (p *testbed) serve(ctx context.Context) (*target, error) {
 	if p.own == nil {
 		return p.config.Given.reach(ctx, p.config)
 	}
@@ -45,14 +45,14 @@ func (p *place) serve(ctx context.Context) (*target, error) {
 }
 
 // stop ends the own server.
-func (p *place) stop() error {
+func (p *testbed) stop() error {
 	if p.own == nil {
 		return nil
 	}
 	return p.own.stop()
 }
 
-func (p *place) close() error {
+func (p *testbed) close() error {
 	if p.own == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (p *place) close() error {
 }
 
 // limitDisk measures the disk under the own database.
-func (p *place) limitDisk(ctx context.Context, r *Report) error {
+func (p *testbed) limitDisk(ctx context.Context, r *Report) error {
 	if p.own == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ var errGiven = errors.New("the deployment is not the run's own")
 
 // meter is what an own server and its database had used at a moment.
 type meter struct {
-	place    *place
+	testbed  *testbed
 	server   usage
 	load     usage // of this process: the load, the receiver and the provider
 	database time.Duration
@@ -80,13 +80,13 @@ type meter struct {
 }
 
 // meter reads what the running server has used so far.
-func (p *place) meter() meter {
+func (p *testbed) meter() meter {
 	if p.own == nil {
-		return meter{place: p, err: errGiven}
+		return meter{testbed: p, err: errGiven}
 	}
 	server, err := usageOf(p.own.server.command.Process.Pid)
 	if err != nil {
-		return meter{place: p, err: err}
+		return meter{testbed: p, err: err}
 	}
 	m := p.unstarted()
 	m.server = server
@@ -94,8 +94,8 @@ func (p *place) meter() meter {
 }
 
 // unstarted is the meter of an own deployment whose server does not run yet.
-func (p *place) unstarted() meter {
-	m := meter{place: p}
+func (p *testbed) unstarted() meter {
+	m := meter{testbed: p}
 	if m.database, m.err = p.own.databaseCPU(); m.err == nil {
 		m.load, m.err = usageOf(os.Getpid())
 	}
@@ -104,7 +104,7 @@ func (p *place) unstarted() meter {
 
 // report adds what the server and its database have used since, for a number of things done.
 func (m meter) report(r *Report, what string, done int64) {
-	now := m.place.meter()
+	now := m.testbed.meter()
 	name := "cpu_per_1000_" + what + "_seconds"
 	if failed := cmp.Or(m.err, now.err); failed != nil || done == 0 {
 		why := "nothing was done"
@@ -118,7 +118,7 @@ func (m meter) report(r *Report, what string, done int64) {
 	per := func(cpu time.Duration) float64 { return cpu.Seconds() * 1000 / float64(done) }
 	server, database := now.server.cpu-m.server.cpu, now.database-m.database
 	r.set(name, per(server+database))
-	if m.place.own.postmaster != 0 {
+	if m.testbed.own.postmaster != 0 {
 		r.set("of_it_database_seconds", per(database))
 	}
 	r.set("beside_it_load_receiver_provider_seconds", per(now.load.cpu-m.load.cpu))

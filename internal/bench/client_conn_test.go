@@ -61,7 +61,7 @@ func TestWireReadsAnswers(t *testing.T) {
 	base := parse(t, server.URL+"/prefix")
 	given := Given{Roots: x509.NewCertPool()}
 	given.Roots.AddCert(server.Certificate())
-	w := newWire(base, given.secure(), time.Now)
+	w := newClientConn(base, given.secure(), time.Now)
 	defer func() {
 		if err := w.close(); err != nil {
 			t.Error(err)
@@ -89,7 +89,7 @@ func TestWireReadsAnswers(t *testing.T) {
 	if err := w.expect(t.Context(), 200, request("GET", base, "/echo", "", nil)); err == nil || err.Error() != "HTTP 201" {
 		t.Errorf("an answer that was not wanted is %v", err)
 	}
-	if err := newWire(base, (&Given{}).secure(), time.Now).expect(t.Context(), 200, request("GET", base, "/empty", "", nil)); !errors.Is(err, errConnection) {
+	if err := newClientConn(base, (&Given{}).secure(), time.Now).expect(t.Context(), 200, request("GET", base, "/empty", "", nil)); !errors.Is(err, errConnection) {
 		t.Errorf("a server that nobody vouches for: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestWireRefusesWhatIsNoAnswer(t *testing.T) {
 			_, _ = io.Copy(io.Discard, conn) // until the client ends it
 		}()
 		base := &url.URL{Scheme: "http", Host: listener.Addr().String()}
-		w := newWire(base, nil, time.Now)
+		w := newClientConn(base, nil, time.Now)
 		if status, err := w.exchange(t.Context(), request("GET", base, "/", "", nil)); err == nil || w.conn != nil {
 			t.Errorf("%.60q was read as %d, %v", answer, status, err)
 		}
@@ -133,7 +133,7 @@ func TestWireRefusesWhatIsNoAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	base := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
-	if err := newWire(base, nil, time.Now).expect(ctx, 200, request("GET", base, "/", "", nil)); !errors.Is(err, context.Canceled) {
+	if err := newClientConn(base, nil, time.Now).expect(ctx, 200, request("GET", base, "/", "", nil)); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
 }
