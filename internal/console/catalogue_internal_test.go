@@ -190,7 +190,7 @@ func bodyOf(t *testing.T, response *http.Response) string {
 func TestFailurePages(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
-	c.routes = append(c.routes, route{method: http.MethodGet, path: "/panic", public: true, serve: func(*request) error { panic("a secret cause") }})
+	c.router = newRouter(append(routes(), route{method: http.MethodGet, path: "/panic", public: true, serve: func(*request) error { panic("a secret cause") }}))
 	serve := func(path string) (Served, *httptest.ResponseRecorder) {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		request.AddCookie(&http.Cookie{Name: secureCookie, Value: "qs_unknown"})

@@ -11,6 +11,7 @@ import (
 
 	"quittance/internal/account"
 	"quittance/internal/fairlimit"
+	"quittance/internal/router"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
@@ -40,7 +41,7 @@ type Config struct {
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
-	routes     []route
+	router     *router.Router[route]
 	assets     *assetFiles
 	pages      *templates
 	origins    *http.CrossOriginProtection
@@ -53,7 +54,7 @@ type Console struct {
 // New returns a console. It fails when a template or a message cannot be read, so that the server does not start with a
 // broken page.
 func New(config Config) (*Console, error) {
-	c := &Console{Config: config, routes: routes(), origins: http.NewCrossOriginProtection(),
+	c := &Console{Config: config, router: newRouter(routes()), origins: http.NewCrossOriginProtection(),
 		calls: account.NewCallLimiter(config.RateLimit, config.Now), largePages: newLargePages()}
 	var err error
 	if c.assets, err = newAssets(); err != nil {
@@ -111,8 +112,8 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 		c.assets.serve(w, r)
 		return Served{Answered: true, Route: strings.TrimSuffix(assetsPath, "/")}
 	}
-	found, values, known := match(c.routes, r.Method, path)
-	if !known && !wantsPage(r) {
+	found, values, allowed := c.router.Find(r.Method, path)
+	if found == nil && len(allowed) == 0 && !wantsPage(r) {
 		return Served{}
 	}
 	req := &request{Console: c, w: w, r: r, source: source, admission: admission, values: values}
@@ -121,7 +122,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 	if found != nil {
 		served.Route = found.path
 	}
-	served.Err = c.serveRecovered(req, found, known)
+	served.Err = c.serveRecovered(req, found, allowed)
 	served.Account, served.User = req.session.Account.ID, req.session.User
 	return served
 }
@@ -132,14 +133,14 @@ func wantsPage(r *http.Request) bool {
 }
 
 // serveRecovered runs a request and answers its error. A panic fails only this request. It returns internal errors.
-func (c *Console) serveRecovered(req *request, found *route, known bool) (err error) {
+func (c *Console) serveRecovered(req *request, found *route, allowed []string) (err error) {
 	secureHeaders(req.w.Header())
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = req.answerError(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
 		}
 	}()
-	if err := c.dispatch(req, found, known); err != nil {
+	if err := c.dispatch(req, found, allowed); err != nil {
 		return req.answerError(err)
 	}
 	return nil
@@ -147,7 +148,7 @@ func (c *Console) serveRecovered(req *request, found *route, known bool) (err er
 
 // dispatch rejects, in this order: forms of other sites, overload, unknown routes, callers who are not logged in, too many
 // requests, and users who must change their password first.
-func (c *Console) dispatch(req *request, found *route, known bool) error {
+func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	if err := c.origins.Check(req.r); err != nil {
 		return &problem{status: http.StatusForbidden, cause: err}
 	}
@@ -157,8 +158,8 @@ func (c *Console) dispatch(req *request, found *route, known bool) error {
 	if err := req.admission.Enter(req.r.Context()); err != nil {
 		return err
 	}
-	if found == nil && known {
-		req.w.Header().Set("Allow", allowed(c.routes, req.r.URL.EscapedPath()))
+	if found == nil && len(allowed) > 0 {
+		req.w.Header().Set("Allow", strings.Join(allowed, ", "))
 		return &problem{status: http.StatusMethodNotAllowed}
 	}
 	if found == nil {

@@ -3,7 +3,8 @@ package console
 import (
 	"net/http"
 	"slices"
-	"strings"
+
+	"quittance/internal/router"
 )
 
 // route is one page, or one thing that a page does.
@@ -34,6 +35,11 @@ func routes() []route {
 	)
 }
 
+// newRouter returns the router of some pages.
+func newRouter(routes []route) *router.Router[route] {
+	return router.New(routes, func(rt *route) (method, path string) { return rt.method, rt.path })
+}
+
 // section is one entry of the navigation.
 type section struct {
 	// Name is its key below "nav." in the messages, and what a page says it belongs to.
@@ -47,59 +53,4 @@ var sections = []section{ //nolint:gochecknoglobals // a constant table
 	{"incoming", "/incoming"},
 	{"webhooks", "/webhooks"},
 	{"account", "/account"},
-}
-
-// match finds the route of a request and the values of its {parameters}; known tells that the path has routes, whatever
-// their methods. A literal path is no other route's parameter.
-func match(routes []route, method, path string) (found *route, values map[string]string, known bool) {
-	if method == http.MethodHead {
-		method = http.MethodGet // net/http leaves the body out
-	}
-	literal := slices.ContainsFunc(routes, func(rt route) bool { return rt.path == path })
-	for n := range routes {
-		rt := &routes[n]
-		if literal && rt.path != path {
-			continue
-		}
-		parameters, ok := matchPath(rt.path, path)
-		if !ok {
-			continue
-		}
-		known = true
-		if rt.method == method {
-			return rt, parameters, true
-		}
-	}
-	return nil, nil, known
-}
-
-// matchPath compares a path with a pattern whose segments may be {parameters}. Nothing is decoded: identifiers and the
-// names of pages need no escaping.
-func matchPath(pattern, path string) (map[string]string, bool) {
-	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(wanted) != len(given) {
-		return nil, false
-	}
-	values := map[string]string{}
-	for n, want := range wanted {
-		name, parameter := strings.CutPrefix(want, "{")
-		switch {
-		case parameter && given[n] != "":
-			values[strings.TrimSuffix(name, "}")] = given[n]
-		case want != given[n]:
-			return nil, false
-		}
-	}
-	return values, true
-}
-
-// allowed are the methods that a path has routes for, as the header Allow lists them (RFC 9110, section 10.2.1).
-func allowed(routes []route, path string) string {
-	var out []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
-		if found, _, _ := match(routes, method, path); found != nil {
-			out = append(out, method)
-		}
-	}
-	return strings.Join(out, ", ")
 }

@@ -103,7 +103,7 @@ func (req *request) next() string {
 	if err != nil || wanted.IsAbs() || wanted.Host != "" || !strings.HasPrefix(wanted.Path, "/") || strings.HasPrefix(wanted.Path, "//") {
 		return "/invoices"
 	}
-	if found, _, _ := match(req.routes, http.MethodGet, wanted.EscapedPath()); found == nil || found.public {
+	if found, _, _ := req.router.Find(http.MethodGet, wanted.EscapedPath()); found == nil || found.public {
 		return "/invoices"
 	}
 	return wanted.RequestURI()

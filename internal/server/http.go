@@ -119,7 +119,7 @@ func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, bo
 	if s.documented(c.request.URL.EscapedPath()) {
 		return nil, 0, nil, &refusal{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": "GET, HEAD"}}
 	}
-	rt, allowed, path := match(s.routes, c.request.Method, c.request.URL.EscapedPath())
+	rt, path, allowed := s.router.Find(c.request.Method, c.request.URL.EscapedPath())
 	if rt == nil {
 		if err := c.slot.charge(1); err != nil { // nobody has asked who calls
 			return nil, 0, nil, err

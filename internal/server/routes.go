@@ -3,10 +3,10 @@ package server
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"quittance/api"
+	"quittance/internal/router"
 )
 
 // route is one operation of the API.
@@ -167,58 +167,7 @@ func webhookRoutes() []route {
 	}
 }
 
-// match finds the route of a request. Without one it returns the methods that the path has, none for an unknown path.
-// Paths are compared as they were sent: nothing is decoded, so that no escaped slash is one, nothing is cleaned and
-// nothing redirected.
-func match(routes []route, method, path string) (found *route, allowed []string, values map[string]string) {
-	if method == http.MethodHead {
-		method = http.MethodGet // net/http leaves the body out
-	}
-	literal := slices.ContainsFunc(routes, func(rt route) bool { return rt.path == path })
-	for n := range routes {
-		rt := &routes[n]
-		parameters, ok := matchPath(rt.path, path)
-		if !ok || literal && rt.path != path {
-			continue // a path that is a route by itself is no other route's parameter
-		}
-		if rt.method == method {
-			return rt, nil, parameters
-		}
-		allowed = append(allowed, rt.method)
-		if rt.method == http.MethodGet {
-			allowed = append(allowed, http.MethodHead)
-		}
-	}
-	slices.Sort(allowed)
-	return nil, slices.Compact(allowed), nil
-}
-
-// matchPath compares a path with a pattern whose segments may be {parameters}.
-func matchPath(pattern, path string) (map[string]string, bool) {
-	var values map[string]string
-	for {
-		want, moreWanted, nextPattern := segment(pattern)
-		got, moreGot, nextPath := segment(path)
-		if name, ok := strings.CutPrefix(want, "{"); ok && got != "" {
-			if values == nil {
-				values = map[string]string{}
-			}
-			values[strings.TrimSuffix(name, "}")] = got
-		} else if want != got {
-			return nil, false
-		}
-		if moreWanted != moreGot {
-			return nil, false
-		}
-		if !moreWanted {
-			return values, true
-		}
-		pattern, path = nextPattern, nextPath
-	}
-}
-
-// segment cuts the first segment off a path.
-func segment(path string) (first string, more bool, rest string) {
-	first, rest, more = strings.Cut(path, "/")
-	return first, more, rest
+// newRouter returns the router of some operations.
+func newRouter(routes []route) *router.Router[route] {
+	return router.New(routes, func(rt *route) (method, path string) { return rt.method, rt.path })
 }

@@ -18,6 +18,7 @@ import (
 
 	"quittance/internal/account"
 	"quittance/internal/connlimit"
+	"quittance/internal/router"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
@@ -87,7 +88,7 @@ type Visit struct {
 // Server answers the API. It is safe for concurrent use.
 type Server struct {
 	Config
-	routes  []route
+	router  *router.Router[route]
 	openapi []byte
 	calls   *account.CallLimiter
 	// admission bounds requests.
@@ -102,10 +103,11 @@ func New(config Config) (*Server, error) {
 	if config.MaxRequests == 0 {
 		config.MaxRequests = defaultMaxRequests
 	}
-	s := &Server{Config: config, routes: routes(), calls: account.NewCallLimiter(config.RateLimit, config.Now), pace: leastPace}
+	table := routes()
+	s := &Server{Config: config, router: newRouter(table), calls: account.NewCallLimiter(config.RateLimit, config.Now), pace: leastPace}
 	bounds := connectionBounds(&s.Config)
 	s.connections, s.admission = connlimit.New(bounds), newAdmission(&s.Config, bounds)
 	var err error
-	s.openapi, err = document(s.routes, config.Version)
+	s.openapi, err = document(table, config.Version)
 	return s, err
 }

@@ -38,7 +38,7 @@ func troubled(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *st
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.routes = append(s.routes, more...)
+	s.router = newRouter(append(routes(), more...))
 	running := httptest.NewServer(s.HTTP().Handler)
 	t.Cleanup(running.Close)
 	return running, db
