@@ -74,7 +74,7 @@ var guarded = map[string]struct {
 		"internal/provider/call.go",       // the Authorization header of a call to the provider
 		"internal/provider/http.go",       // its check at start
 		"internal/fakeprovider/server.go", // the digest that a caller's credential is compared with
-		"internal/server/handlers.go",     // the token in the answer to a login
+		"internal/server/account.go",      // the token in the response to a login
 		"internal/webhook/deliver.go",     // the key of a signature
 	}},
 	// States that come from anywhere but retained evidence: only the store's own rows.

@@ -221,7 +221,7 @@ type direct struct {
 func (d direct) Authenticate(ctx context.Context, digest [32]byte) (store.Session, error) {
 	return d.c.DB.Authenticate(ctx, digest)
 }
-func (d direct) Enter(context.Context) error { return nil }
+func (d direct) Acquire(context.Context) error { return nil }
 func (d direct) ReadBody(_ context.Context, most int64) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(nil, d.r.Body, most))
 }

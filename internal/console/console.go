@@ -74,8 +74,8 @@ type Admission interface {
 	// Authenticate returns the session of a digest and acquires a slot for its company. It returns [store.ErrNotFound] when
 	// there is no such session.
 	Authenticate(ctx context.Context, digest [32]byte) (store.Session, error)
-	// Enter acquires a slot for the caller, unless the request already has one.
-	Enter(ctx context.Context) error
+	// Acquire acquires a slot for the caller, unless the request already has one.
+	Acquire(ctx context.Context) error
 	// ReadBody reads a body of at most the given number of bytes and holds no slot meanwhile. It returns
 	// [*http.MaxBytesError] when the body is larger.
 	ReadBody(ctx context.Context, most int64) ([]byte, error)
@@ -155,7 +155,7 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	if err := req.authenticate(); err != nil {
 		return err
 	}
-	if err := req.admission.Enter(req.r.Context()); err != nil {
+	if err := req.admission.Acquire(req.r.Context()); err != nil {
 		return err
 	}
 	if found == nil && len(allowed) > 0 {

@@ -4,11 +4,28 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"quittance/api"
 	"quittance/internal/account"
+	"quittance/internal/secret"
 	"quittance/internal/store"
 )
+
+func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[api.Login], error) {
+	var out api.Data[api.Login]
+	login, limit, err := c.Accounts.Login(ctx, c.source(c.request), *body.Email, *body.Password)
+	c.setLimitHeaders(limit)
+	if err != nil {
+		return 0, out, err
+	}
+	c.admission.credentials.add(secret.Digest(login.Token), login.Account.ID)
+	out.Data = api.Login{Token: login.Token.Reveal(), ExpiresAt: login.Expires,
+		User:                   api.LoginUser{Name: login.User.Name, Email: login.User.Email},
+		Account:                api.LoginAccount{CompanyName: login.Account.Company, Status: login.Account.Status},
+		PasswordChangeRequired: login.User.PasswordChangeRequired}
+	return http.StatusOK, out, nil
+}
 
 func (c *call) logout(ctx context.Context) (int, api.Data[api.LoggedOut], error) {
 	if err := c.DB.RevokeToken(ctx, c.session.Digest); err != nil {
@@ -17,25 +34,31 @@ func (c *call) logout(ctx context.Context) (int, api.Data[api.LoggedOut], error)
 	return http.StatusOK, api.Data[api.LoggedOut]{Data: api.LoggedOut{LoggedOut: true}}, nil
 }
 
-func (c *call) changePassword(ctx context.Context, in func() (api.PasswordRequest, error)) (int, api.Data[api.PasswordChanged], error) {
+func (c *call) changePassword(ctx context.Context, body api.PasswordRequest) (int, api.Data[api.PasswordChanged], error) {
 	var out api.Data[api.PasswordChanged]
-	body, err := in()
-	if err != nil {
-		return 0, out, err
-	}
 	limit, err := c.Accounts.ChangePassword(ctx, c.session, c.source(c.request), *body.CurrentPassword, *body.NewPassword)
 	if limit.Max > 0 {
-		c.limitHeaders(limit)
+		c.setLimitHeaders(limit)
 	}
 	if err != nil {
-		return 0, out, passwordFault(err)
+		return 0, out, passwordError(err)
 	}
 	out.Data.PasswordChanged = true
 	return http.StatusOK, out, nil
 }
 
-// passwordFault turns the refusals of a password into faults of their fields.
-func passwordFault(err error) error {
+// setLimitHeaders reports the state of a limit to the caller (IETF draft-ietf-httpapi-ratelimit-headers).
+func (c *call) setLimitHeaders(limit account.Limit) {
+	if limit.Max == 0 {
+		return
+	}
+	c.header.Set("RateLimit-Limit", strconv.FormatInt(limit.Max, 10))
+	c.header.Set("RateLimit-Remaining", strconv.FormatInt(limit.Remaining, 10))
+	c.header.Set("RateLimit-Reset", wholeSeconds(limit.Reset))
+}
+
+// passwordError converts the errors of a password change into faults of their fields.
+func passwordError(err error) error {
 	faults := api.Faults{}
 	switch {
 	case errors.Is(err, account.ErrWrongPassword):
@@ -47,7 +70,7 @@ func passwordFault(err error) error {
 	default:
 		return err
 	}
-	return invalid(api.CodeValidationFailed, faults)
+	return faultsError(api.CodeValidationFailed, faults)
 }
 
 func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], error) {
@@ -62,7 +85,7 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 		return 0, out, err
 	}
 	for _, connection := range connections {
-		if connection.State == store.ConnectionActive { // there is one at most
+		if connection.State == store.ConnectionActive { // at most one is active
 			out.Data.Connection = new(connection.Wire())
 		}
 	}
@@ -74,7 +97,7 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 	return http.StatusOK, out, nil
 }
 
-// wireQuotas are quotas as the API shows them.
+// wireQuotas returns quotas as the API shows them.
 func wireQuotas(quotas map[string]store.QuotaUse) api.Quotas {
 	shown := func(name string) api.Quota {
 		q := api.Quota{Used: max(quotas[name].Used, 0)}

@@ -10,104 +10,105 @@ import (
 	"quittance/internal/store"
 )
 
-// defaultMaxRequests is how many calls are worked on at a time when the configuration does not say.
+// defaultMaxRequests is how many API calls are worked on at a time unless the configuration says otherwise.
 const defaultMaxRequests = 2048
 
 const (
-	// holderPart is the fraction of what is free that one holder may take, of anything.
-	holderPart = 4
-	// sidePart is the size of the pools beside that of API calls, as a fraction of it, and leastSide their size at least.
-	sidePart  = 4
-	leastSide = 8
-	// strangerBytesPart is the fraction of the bytes of bodies that strangers may take together.
-	strangerBytesPart = 4
-	// longestAdmission is how long a stranger's request waits for a place. It is short beside what a client waits, and long
-	// beside what the work of a stranger takes.
-	longestAdmission = 2 * time.Second
+	// holderDivisor limits one holder to this fraction of the free capacity of any pool.
+	holderDivisor = 4
+	// sideDivisor is the ratio of the size of the API pool to that of the console and anonymous pools, which have at least
+	// minSidePool slots.
+	sideDivisor = 4
+	minSidePool = 8
+	// anonymousBytesDivisor limits all anonymous requests together to this fraction of the bytes of bodies.
+	anonymousBytesDivisor = 4
+	// anonymousWait is how long an anonymous request waits for a slot: little compared with the patience of a client, and much
+	// compared with the work for an anonymous request.
+	anonymousWait = 2 * time.Second
 )
 
-// holder is who takes places: a company, or the network that a stranger comes from.
+// holder is what a ticket counts against: a company, or the network that an anonymous request comes from.
 type holder struct {
 	company store.ID
 	network netip.Prefix
 }
 
-// admission bounds what requests take of this process at a time. API calls of companies, console requests of people who
-// are logged in, and requests of strangers, who have presented no accepted credential, have pools of their own, so that
-// none of them waits for another. In each, nobody gets more than a fraction of what is free.
+// admission bounds what concurrent requests take of this process. API calls of companies, console requests of users who are
+// logged in, and anonymous requests, which have presented no accepted credential, have separate pools, so that none of them
+// waits for another. In each pool, one holder gets at most a fraction of the free capacity.
 type admission struct {
-	// callers, users and strangers are places of requests that are worked on. A request has none while its client is waited
-	// for.
-	callers, users, strangers *fairlimit.Limiter[holder]
-	// bytes and strangerBytes are those of bodies and of large answers.
-	bytes, strangerBytes *fairlimit.Limiter[holder]
-	// inFlight bounds the requests of companies, whether they are worked on or wait for their clients, and bySource and bySite
-	// those of strangers, by /64 and /48. With HTTP/1.1 connections bound them already, with HTTP/2 or behind a proxy they do not.
+	// api, console and anonymous are slots of requests that are worked on. A request holds none while the server waits for its
+	// client.
+	api, console, anonymous *fairlimit.Limiter[holder]
+	// bytes and anonymousBytes are the memory of bodies and of large responses.
+	bytes, anonymousBytes *fairlimit.Limiter[holder]
+	// inFlight bounds the requests of companies, including those that wait for their clients. bySource and bySite bound
+	// anonymous requests by /64 and /48. With HTTP/1.1 the connection limits suffice; with HTTP/2 or behind a proxy they do not.
 	inFlight         *fairlimit.Limiter[store.ID]
 	bySource, bySite *fairlimit.Limiter[netip.Prefix]
-	anonymous        *anonymousLimiter
+	anonymousRate    *anonymousLimiter
 	credentials      *credentialCache
 }
 
-// newAdmission makes room for so many API calls, a quarter as many console requests and as many requests of strangers; for
-// the bodies of 64 of the largest, or 64 MiB; and for as many requests in flight as there may be connections.
+// newAdmission returns an admission for config.MaxRequests API calls and a quarter as many console and anonymous requests each;
+// for the bytes of 64 bodies of the largest size, at least 64 MiB; and for as many requests in flight as connections.
 func newAdmission(config *Config, connections connlimit.Config) *admission {
-	const bodies, leastBytes = 64, 64 << 20
-	places := func(size int) *fairlimit.Limiter[holder] {
-		return fairlimit.New[holder](size, fairlimit.Policy{Divisor: holderPart, Max: size})
+	const bodies, minBytes = 64, 64 << 20
+	pool := func(size int) *fairlimit.Limiter[holder] {
+		return fairlimit.New[holder](size, fairlimit.Policy{Divisor: holderDivisor, Max: size})
 	}
-	side := max(leastSide, config.MaxRequests/sidePart)
-	bytes := int(max(leastBytes, bodies*config.MaxBody))
+	side := max(minSidePool, config.MaxRequests/sideDivisor)
+	bytes := int(max(minBytes, bodies*config.MaxBody))
 	total, perSource := connections.Total, connections.PerSource
 	return &admission{
-		callers: places(config.MaxRequests), users: places(side), strangers: places(side),
-		bytes: places(bytes), strangerBytes: places(bytes / strangerBytesPart),
-		inFlight:    fairlimit.New[store.ID](total, fairlimit.Policy{Divisor: holderPart, Max: total}),
-		bySource:    fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: perSource}),
-		bySite:      fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: connlimit.WideFactor * perSource}),
-		anonymous:   newAnonymousLimiter(config.AnonymousRate, config.Now),
-		credentials: newCredentialCache(),
+		api: pool(config.MaxRequests), console: pool(side), anonymous: pool(side),
+		bytes: pool(bytes), anonymousBytes: pool(bytes / anonymousBytesDivisor),
+		inFlight:      fairlimit.New[store.ID](total, fairlimit.Policy{Divisor: holderDivisor, Max: total}),
+		bySource:      fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: perSource}),
+		bySite:        fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: connlimit.WideFactor * perSource}),
+		anonymousRate: newAnonymousLimiter(config.AnonymousRate, config.Now),
+		credentials:   newCredentialCache(),
 	}
 }
 
-// credential is the digest of the token or the session that a request presents, if it presents one.
+// credential is the digest of the token or session that a request presents, if it presents one.
 type credential struct {
 	digest    [32]byte
 	presented bool
 }
 
-// begin is the first thing that is asked of a request, before any work: it bounds those in flight, and how many a minute
-// a source may make without an accepted credential. console tells that the request is one for the console. The slot that
-// it returns has to be left, whatever the error.
-func (a *admission) begin(from source.Source, presented credential, console bool) (*slot, error) {
-	s := &slot{admission: a, source: from, ofCompany: a.callers, places: a.strangers, holder: holder{network: from.Wide()}}
+// admit runs before any other work for a request. It bounds the requests in flight, and how many requests a minute a source
+// makes without an accepted credential. console means that the request is for the console. The caller must close the ticket
+// even if admit returns an error.
+func (a *admission) admit(from source.Source, presented credential, console bool) (*ticket, error) {
+	t := &ticket{admission: a, source: from, tenantPool: a.api, pool: a.anonymous, holder: holder{network: from.Wide()}}
 	if console {
-		s.ofCompany = a.users
+		t.tenantPool = a.console
 	}
 	if presented.presented {
 		if company, known := a.credentials.company(presented.digest); known {
-			s.places, s.holder = s.ofCompany, holder{company: company}
-			return s, s.fly(company)
+			t.pool, t.holder = t.tenantPool, holder{company: company}
+			return t, t.trackInFlight(company)
 		}
 	}
 	if !a.bySource.TryAcquire(from.Narrow(), 1) {
-		return s, fairlimit.ErrFull
+		return t, fairlimit.ErrFull
 	}
-	s.land = func() { a.bySource.Release(from.Narrow(), 1) }
+	t.releaseInFlight = func() { a.bySource.Release(from.Narrow(), 1) }
 	if from.HasWide() {
 		if !a.bySite.TryAcquire(from.Wide(), 1) {
-			return s, fairlimit.ErrFull
+			return t, fairlimit.ErrFull
 		}
-		s.land = func() { a.bySource.Release(from.Narrow(), 1); a.bySite.Release(from.Wide(), 1) }
+		t.releaseInFlight = func() { a.bySource.Release(from.Narrow(), 1); a.bySite.Release(from.Wide(), 1) }
 	}
-	if err := a.anonymous.spend(from, 1); err != nil {
-		return s, err
+	if err := a.anonymousRate.spend(from, 1); err != nil {
+		return t, err
 	}
-	s.charged = true
-	return s, nil
+	t.charged = true
+	return t, nil
 }
 
-// Inside is how many requests are being worked on.
-func (s *Server) Inside() int {
-	return s.admission.callers.InUse() + s.admission.users.InUse() + s.admission.strangers.InUse()
+// ActiveRequests returns how many requests are being worked on.
+func (s *Server) ActiveRequests() int {
+	return s.admission.api.InUse() + s.admission.console.InUse() + s.admission.anonymous.InUse()
 }

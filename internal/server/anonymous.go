@@ -12,49 +12,49 @@ import (
 
 const (
 	anonymousWindow = time.Minute
-	// mostSources is how many sources are counted apart; further ones share one count, so that memory is bounded.
-	mostSources = 1 << 17
+	// maxSources is how many sources have a count of their own; further sources share one, so that memory is bounded.
+	maxSources = 1 << 17
 )
 
-// anonymousLimiter counts what each source does without an accepted credential, in windows of a minute. It is safe for
+// anonymousLimiter counts the requests that each source makes without an accepted credential, in windows of a minute. It is safe for
 // concurrent use.
 type anonymousLimiter struct {
-	most int64 // 0 for no limit
-	now  func() time.Time
+	max int64 // 0 for no limit
+	now func() time.Time
 
 	mu      sync.Mutex
 	windows map[netip.Prefix]anonymousCount
 	swept   time.Time
 }
 
-// anonymousCount is the current minute of a source.
+// anonymousCount is the count of a source in its current minute.
 type anonymousCount struct {
 	end  time.Time
 	used int64
 }
 
-func newAnonymousLimiter(most int64, now func() time.Time) *anonymousLimiter {
-	return &anonymousLimiter{most: most, now: now, windows: map[netip.Prefix]anonymousCount{}}
+func newAnonymousLimiter(limit int64, now func() time.Time) *anonymousLimiter {
+	return &anonymousLimiter{max: limit, now: now, windows: map[netip.Prefix]anonymousCount{}}
 }
 
-// spend counts n requests of a source, and of the /48 around it. When they are more than it has left, none is counted and
-// the error is a [*account.LimitedError].
+// spend counts n requests of a source and of its /48. If fewer than n are left, spend counts none and returns a
+// [*account.LimitedError].
 func (l *anonymousLimiter) spend(from source.Source, n int64) error {
-	if l.most == 0 {
+	if l.max == 0 {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	l.sweep(now)
-	if err := l.check(from.Narrow(), l.most, n, now); err != nil {
+	if err := l.check(from.Narrow(), l.max, n, now); err != nil {
 		return err
 	}
 	if !from.HasWide() {
 		l.add(from.Narrow(), n, now)
 		return nil
 	}
-	if err := l.check(from.Wide(), connlimit.WideFactor*l.most, n, now); err != nil {
+	if err := l.check(from.Wide(), connlimit.WideFactor*l.max, n, now); err != nil {
 		return err
 	}
 	l.add(from.Narrow(), n, now)
@@ -62,9 +62,9 @@ func (l *anonymousLimiter) spend(from source.Source, n int64) error {
 	return nil
 }
 
-// refund takes back what was counted.
+// refund subtracts n requests that were counted.
 func (l *anonymousLimiter) refund(from source.Source, n int64) {
-	if l.most == 0 {
+	if l.max == 0 {
 		return
 	}
 	l.mu.Lock()
@@ -76,9 +76,9 @@ func (l *anonymousLimiter) refund(from source.Source, n int64) {
 	}
 }
 
-func (l *anonymousLimiter) check(prefix netip.Prefix, most, n int64, now time.Time) error {
-	if count := l.windows[l.key(prefix)]; now.Before(count.end) && count.used+n > most {
-		return &account.LimitedError{Limit: account.Limit{Max: most, Remaining: max(0, most-count.used), Reset: count.end.Sub(now)}}
+func (l *anonymousLimiter) check(prefix netip.Prefix, limit, n int64, now time.Time) error {
+	if count := l.windows[l.key(prefix)]; now.Before(count.end) && count.used+n > limit {
+		return &account.LimitedError{Limit: account.Limit{Max: limit, Remaining: max(0, limit-count.used), Reset: count.end.Sub(now)}}
 	}
 	return nil
 }
@@ -93,15 +93,15 @@ func (l *anonymousLimiter) add(prefix netip.Prefix, n int64, now time.Time) {
 	l.windows[key] = count
 }
 
-// key is what a prefix is counted under.
+// key returns the map key of a prefix: the prefix itself, or the shared key if there is no room for another source.
 func (l *anonymousLimiter) key(prefix netip.Prefix) netip.Prefix {
-	if _, ok := l.windows[prefix]; !ok && len(l.windows) >= mostSources {
+	if _, ok := l.windows[prefix]; !ok && len(l.windows) >= maxSources {
 		return netip.Prefix{}
 	}
 	return prefix
 }
 
-// sweep forgets ended windows, once a minute.
+// sweep removes ended windows, once a minute.
 func (l *anonymousLimiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < anonymousWindow {
 		return

@@ -130,7 +130,7 @@ func TestHead(t *testing.T) {
 // TestCatalogue: every code has a failure status and one sentence of its own, which says nothing of what is inside.
 func TestCatalogue(t *testing.T) {
 	sentences := map[string]api.Code{}
-	for code, entry := range server.Refusals() {
+	for code, entry := range server.ErrorCatalogue() {
 		if entry.Status < 400 || entry.Status > 599 || !strings.HasSuffix(entry.Message, ".") {
 			t.Errorf("%s: %d %q", code, entry.Status, entry.Message)
 		}

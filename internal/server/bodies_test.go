@@ -81,7 +81,7 @@ func bodyRows(route server.Route, op *operation) []row {
 	}
 	success := row{status: route.Status}
 	if op.refused != "" {
-		success = row{status: server.Refusals()[op.refused].Status, code: op.refused}
+		success = row{status: server.ErrorCatalogue()[op.refused].Status, code: op.refused}
 	}
 	return append(rows, row{name: "an empty object for no body", status: success.status, code: success.code, prepare: func(_ *testing.T, _ *company, r *request) { r.body = " {} " }})
 }

@@ -6,45 +6,45 @@ import (
 	"quittance/internal/store"
 )
 
-// cachedCredentials is how many credentials are remembered, twice over.
+// cachedCredentials is the size of each of the two generations of the cache.
 const cachedCredentials = 1 << 15
 
-// credentialCache remembers which credentials were accepted here and whose they are, so that their next requests do not
-// stand among those of strangers. It accepts nothing: each request is still asked about in the database. It is safe for
-// concurrent use.
+// credentialCache remembers which credentials were accepted here and their companies, so that the next requests with them do not
+// compete with anonymous ones. It authenticates nothing: the credential of each request is looked up in the database. It is
+// safe for concurrent use.
 type credentialCache struct {
 	mu sync.Mutex
-	// recent are those seen since it was last full, before the others of the time before.
-	recent, before map[[32]byte]store.ID
+	// current holds the credentials seen since the last rotation, previous those of the generation before.
+	current, previous map[[32]byte]store.ID
 }
 
 func newCredentialCache() *credentialCache {
-	return &credentialCache{recent: map[[32]byte]store.ID{}}
+	return &credentialCache{current: map[[32]byte]store.ID{}}
 }
 
-// company is whose a credential is, if it was accepted lately.
+// company returns the company of a credential that was accepted recently.
 func (c *credentialCache) company(digest [32]byte) (store.ID, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if company, ok := c.recent[digest]; ok {
+	if company, ok := c.current[digest]; ok {
 		return company, true
 	}
-	company, ok := c.before[digest]
+	company, ok := c.previous[digest]
 	return company, ok
 }
 
 func (c *credentialCache) add(digest [32]byte, company store.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.recent[digest]; !ok && len(c.recent) >= cachedCredentials {
-		c.before, c.recent = c.recent, map[[32]byte]store.ID{}
+	if _, ok := c.current[digest]; !ok && len(c.current) >= cachedCredentials {
+		c.previous, c.current = c.current, map[[32]byte]store.ID{}
 	}
-	c.recent[digest] = company
+	c.current[digest] = company
 }
 
 func (c *credentialCache) remove(digest [32]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.recent, digest)
-	delete(c.before, digest)
+	delete(c.current, digest)
+	delete(c.previous, digest)
 }

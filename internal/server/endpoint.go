@@ -20,27 +20,27 @@ import (
 	"quittance/internal/strictjson"
 )
 
-// call is one request on its way through an endpoint.
+// call is one request to the API.
 type call struct {
 	*Server
 	request *http.Request
-	// session is who calls; the zero value on public routes.
+	// session is that of the caller; zero on public routes.
 	session store.Session
 	// path holds the values of the route's {parameters}.
 	path map[string]string
-	// body is the parsed body and raw its bytes; absent when there is none.
+	// body is the parsed body and raw its bytes, if hasBody.
 	body    strictjson.Value
 	raw     []byte
 	hasBody bool
-	// idempotent is set when the call has an idempotency key.
-	idempotent *idempotent
-	// header is sent with the answer.
+	// idempotency is nil unless the call has an idempotency key.
+	idempotency *idempotency
+	// header is that of the response.
 	header http.Header
-	// slot is what the request takes of this process.
-	slot *slot
+	// ticket bounds what the request uses of this process.
+	ticket *ticket
 }
 
-// id returns a path parameter as an identifier. What is not one is as unknown as another company's.
+// id returns a path parameter as an identifier. A text that is not an identifier is as unknown as another company's identifier.
 func (c *call) id(name string) (store.ID, error) {
 	id, err := store.ParseID(c.path[name])
 	if err != nil || id.IsZero() { // the store binds no zero identifier
@@ -49,8 +49,8 @@ func (c *call) id(name string) (store.ID, error) {
 	return id, nil
 }
 
-// find looks for what the path names, and does nothing to it.
-func (c *call) find(ctx context.Context) error {
+// checkExists returns [store.ErrNotFound] unless the resources that the path names exist.
+func (c *call) checkExists(ctx context.Context) error {
 	for name := range c.path {
 		id, err := c.id(name)
 		if err != nil {
@@ -73,43 +73,52 @@ func (c *call) find(ctx context.Context) error {
 	return nil
 }
 
-// operation is an endpoint without its types: what the route table holds.
+// operation is an endpoint without its types, as the route table holds it.
 type operation struct {
 	in, out reflect.Type
-	// patch tells that the body is a merge patch of in.
+	// patch means that the body is a merge patch of in.
 	patch bool
 	serve func(ctx context.Context, c *call) (status int, body any, err error)
 }
 
-// none is the body of a request that has none.
-type none struct{}
+// noBody is the type of a request body for operations that take none.
+type noBody struct{}
 
-// endpoint makes an operation of a handler. in checks the body against In and reports all its faults at once; a
-// handler calls it after it has found what the path names, so that an unknown identifier is refused first.
-func endpoint[In, Out any](handle func(c *call, ctx context.Context, in func() (In, error)) (status int, out Out, err error)) operation {
+// withFaults makes an operation of a handler that gets its decoded body and all faults of it. The handler reports them with
+// [faultsError], after it has looked up the resources that the request names: unknown identifiers are reported first.
+func withFaults[In, Out any](handle func(c *call, ctx context.Context, body In, faults api.Faults) (status int, out Out, err error)) operation {
 	decoder := strictjson.For[In]()
 	return operation{
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 		serve: func(ctx context.Context, c *call) (int, any, error) {
-			return handle(c, ctx, func() (In, error) {
-				if !c.hasBody {
-					var empty In
-					return empty, nil // an operation that wants a body was refused before
-				}
-				in, faults := decoder.Decode(c.body)
-				return in, invalid(api.CodeValidationFailed, faults)
-			})
+			var body In
+			faults := api.Faults{}
+			if c.hasBody { // readBody has rejected a request without a body that needs one
+				body, faults = decoder.Decode(c.body)
+			}
+			return handle(c, ctx, body, faults)
 		},
 	}
 }
 
-// bare makes an operation of a handler that takes no body. One that is sent all the same has to be an empty object; an
-// unknown identifier is refused before that.
-func bare[Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
-	return endpoint(func(c *call, ctx context.Context, in func() (none, error)) (int, Out, error) {
-		if _, err := in(); err != nil {
+// withBody makes an operation of a handler that gets a valid body.
+func withBody[In, Out any](handle func(c *call, ctx context.Context, body In) (status int, out Out, err error)) operation {
+	return withFaults(func(c *call, ctx context.Context, body In, faults api.Faults) (int, Out, error) {
+		if err := faultsError(api.CodeValidationFailed, faults); err != nil {
 			var zero Out
-			if unknown := c.find(ctx); unknown != nil {
+			return 0, zero, err
+		}
+		return handle(c, ctx, body)
+	})
+}
+
+// withoutBody makes an operation of a handler that takes no body. If a request has one, it must be an empty object. Unknown
+// identifiers are reported before faults of the body.
+func withoutBody[Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
+	return withFaults(func(c *call, ctx context.Context, _ noBody, faults api.Faults) (int, Out, error) {
+		if err := faultsError(api.CodeValidationFailed, faults); err != nil {
+			var zero Out
+			if unknown := c.checkExists(ctx); unknown != nil {
 				err = unknown
 			}
 			return 0, zero, err
@@ -118,19 +127,19 @@ func bare[Out any](handle func(c *call, ctx context.Context) (status int, out Ou
 	})
 }
 
-// patch makes an operation whose body is a merge patch of a Target: the handler reads it, against what it patches.
-func patch[Target, Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
+// withPatch makes an operation whose body is a merge patch of a Target. The handler applies it to the stored resource.
+func withPatch[Target, Out any](handle func(c *call, ctx context.Context) (status int, out Out, err error)) operation {
 	return operation{
 		in: reflect.TypeFor[Target](), out: reflect.TypeFor[Out](), patch: true,
 		serve: func(ctx context.Context, c *call) (int, any, error) { return handle(c, ctx) },
 	}
 }
 
-// run takes a request through its route in the order of refusal (contract, section 1): 401, 429, 415, 413, 400, then
-// the handler's own 404, 422 and 409.
+// run checks a request and calls the handler of its route. The order of the errors is that of the contract (section 1): 401,
+// 429, 415, 413, 400, then 404, 422 and 409 from the handler.
 func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body any, err error) {
 	if rt.public {
-		err = c.slot.enter(ctx)
+		err = c.ticket.acquire(ctx)
 	} else {
 		c.session, err = s.authenticate(ctx, c)
 	}
@@ -139,7 +148,7 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 	}
 	if !rt.public {
 		limit, err := s.calls.Spend(c.session.Digest)
-		c.limitHeaders(limit)
+		c.setLimitHeaders(limit)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -152,7 +161,7 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 	if err := checkQuery(c.request, rt.query); err != nil {
 		return 0, nil, err
 	}
-	if !rt.keyed {
+	if !rt.idempotent {
 		return rt.operation.serve(ctx, c)
 	}
 	key, err := c.idempotencyKey()
@@ -162,23 +171,23 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 	if key == "" {
 		return rt.operation.serve(ctx, c)
 	}
-	return c.once(ctx, rt, key)
+	return c.serveIdempotent(ctx, rt, key)
 }
 
-// authenticate finds out who calls.
+// authenticate returns the session of the caller.
 func (s *Server) authenticate(ctx context.Context, c *call) (store.Session, error) {
 	presented := bearer(c.request)
 	if !presented.presented {
-		return store.Session{}, refuse(api.CodeUnauthenticated)
+		return store.Session{}, newAPIError(api.CodeUnauthenticated)
 	}
-	session, err := c.slot.authenticate(ctx, presented.digest, s.DB.Authenticate)
+	session, err := c.ticket.authenticate(ctx, presented.digest, s.DB.Authenticate)
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Session{}, refuse(api.CodeUnauthenticated)
+		return store.Session{}, newAPIError(api.CodeUnauthenticated)
 	}
 	return session, err
 }
 
-// bearer is the token that a call presents (RFC 6750, section 2.1).
+// bearer returns the token that a request presents (RFC 6750, section 2.1).
 func bearer(r *http.Request) credential {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
@@ -193,35 +202,35 @@ func bearer(r *http.Request) credential {
 
 // readBody reads and parses the body: 415, 413, 400.
 func (c *call) readBody(ctx context.Context, rt *route) error {
-	wanted := rt.operation.in != reflect.TypeFor[none]()
+	needsBody := rt.operation.in != reflect.TypeFor[noBody]()
 	body := http.MaxBytesReader(nil, c.request.Body, c.MaxBody)
 	var first [1]byte
-	c.slot.pause()
+	c.ticket.release()
 	n, err := io.ReadFull(body, first[:])
 	if n == 0 && (err == nil || errors.Is(err, io.EOF)) {
-		if wanted {
+		if needsBody {
 			_, err := strictjson.Parse(nil)
 			return malformedBody(err)
 		}
-		return c.slot.enter(ctx)
+		return c.ticket.acquire(ctx)
 	}
 	if !jsonMediaType(c.request.Header, rt.mediaTypes) {
-		return refuse(api.CodeUnsupportedMediaType)
+		return newAPIError(api.CodeUnsupportedMediaType)
 	}
 	if c.request.ContentLength > c.MaxBody {
-		return refuse(api.CodePayloadTooLarge)
+		return newAPIError(api.CodePayloadTooLarge)
 	}
-	raw, restErr := c.slot.read(io.MultiReader(bytes.NewReader(first[:]), body), c.request.ContentLength)
+	raw, restErr := c.ticket.read(io.MultiReader(bytes.NewReader(first[:]), body), c.request.ContentLength)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](restErr); tooLarge {
-		return refuse(api.CodePayloadTooLarge)
+		return newAPIError(api.CodePayloadTooLarge)
 	}
 	if errors.Is(restErr, fairlimit.ErrFull) {
 		return restErr
 	}
 	if err := errors.Join(err, restErr); err != nil {
-		return &refusal{code: api.CodeMalformedRequest, cause: err} // the client broke off
+		return &apiError{code: api.CodeMalformedRequest, cause: err} // the client disconnected
 	}
-	if err := c.slot.enter(ctx); err != nil {
+	if err := c.ticket.acquire(ctx); err != nil {
 		return err
 	}
 	c.raw = raw
@@ -232,8 +241,8 @@ func (c *call) readBody(ctx context.Context, rt *route) error {
 	return nil
 }
 
-// jsonMediaType tells whether the body is declared as JSON in UTF-8, or as one of the further types.
-func jsonMediaType(header http.Header, further []string) bool {
+// jsonMediaType reports whether the Content-Type is JSON in UTF-8 or one of the other accepted types.
+func jsonMediaType(header http.Header, accepted []string) bool {
 	values := header.Values("Content-Type")
 	if len(values) != 1 || header.Get("Content-Encoding") != "" && !strings.EqualFold(header.Get("Content-Encoding"), "identity") {
 		return false
@@ -245,11 +254,11 @@ func jsonMediaType(header http.Header, further []string) bool {
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return false
 	}
-	return mediaType == "application/json" || slices.Contains(further, mediaType)
+	return mediaType == "application/json" || slices.Contains(accepted, mediaType)
 }
 
-// checkQuery refuses a query that cannot be read, and a parameter that is repeated or that the route does not have: a
-// filter with a typing error must not answer with everything.
+// checkQuery rejects a query that cannot be parsed, and a parameter that is repeated or unknown: a misspelled filter must not
+// return the whole list.
 func checkQuery(r *http.Request, known []string) error {
 	if r.URL.RawQuery == "" {
 		return nil
@@ -258,7 +267,7 @@ func checkQuery(r *http.Request, known []string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) { // of several the same one is named each time
+	for _, name := range slices.Sorted(maps.Keys(values)) { // sorted, so that the same error is returned each time
 		switch {
 		case !slices.Contains(known, name):
 			return malformedQuery(name, "unknown_parameter", "is not a parameter of this operation")
@@ -269,11 +278,11 @@ func checkQuery(r *http.Request, known []string) error {
 	return nil
 }
 
-// positive returns a query value that is an integer from 1; absent when it is not given.
-func (c *call) positive(name string, absent int) (int, error) {
+// positiveInt returns a query value that is an integer from 1, or fallback if the query does not have it.
+func (c *call) positiveInt(name string, fallback int) (int, error) {
 	values := c.request.URL.Query()
 	if !values.Has(name) {
-		return absent, nil
+		return fallback, nil
 	}
 	text := values.Get(name)
 	for _, digit := range text {

@@ -16,9 +16,9 @@ import (
 	"quittance/internal/webhook"
 )
 
-// statuses is the error catalogue (specification, part 7; contract, section 2): the HTTP status of every code, and the
-// sentence that is said when there is nothing more particular to say.
-var statuses = map[api.Code]struct { //nolint:gochecknoglobals // a constant table
+// statuses is the error catalogue (specification, part 7; contract, section 2): the HTTP status and the
+// message of every code.
+var errorCatalogue = map[api.Code]struct { //nolint:gochecknoglobals // a constant table
 	status  int
 	message string
 }{
@@ -49,22 +49,22 @@ var statuses = map[api.Code]struct { //nolint:gochecknoglobals // a constant tab
 	api.CodeUnavailable:                  {http.StatusServiceUnavailable, "The service cannot answer right now: try again later."},
 }
 
-// refusal is a failure as its caller is told it. Everything that is shown is in it; the cause goes to the log alone.
-type refusal struct {
+// apiError is an error as the caller sees it. The caller sees every field except cause, which is only logged.
+type apiError struct {
 	code    api.Code
 	details map[string]any
 	header  map[string]string
 	cause   error
 }
 
-func (r *refusal) Error() string { return string(r.code) }
-func (r *refusal) Unwrap() error { return r.cause }
+func (r *apiError) Error() string { return string(r.code) }
+func (r *apiError) Unwrap() error { return r.cause }
 
-// refuse returns the refusal of a code.
-func refuse(code api.Code) *refusal { return &refusal{code: code} }
+// newAPIError returns an error with a code and no details.
+func newAPIError(code api.Code) *apiError { return &apiError{code: code} }
 
-// invalid returns the refusal of a payload with faults, nil when it has none.
-func invalid(code api.Code, faults api.Faults) error {
+// faultsError returns the error for a payload with faults, or nil if there are none. Every error about faults is made here.
+func faultsError(code api.Code, faults api.Faults) error {
 	if len(faults) == 0 {
 		return nil
 	}
@@ -72,36 +72,36 @@ func invalid(code api.Code, faults api.Faults) error {
 	for path, list := range faults {
 		details[path] = list
 	}
-	return &refusal{code: code, details: details}
+	return &apiError{code: code, details: details}
 }
 
-// failures maps what the packages below return to what a caller is told: the border between internal and shown errors.
-func failures(err error) *refusal {
-	var shown *refusal
+// toAPIError converts the errors of other packages into those that callers see. No other function does.
+func toAPIError(err error) *apiError {
+	var apiErr *apiError
 	var incomplete *store.IncompleteError
 	var duplicate *store.DuplicateNumberError
 	var limited *account.LimitedError
 	var quota *store.QuotaError
 	var destination *webhook.DestinationError
 	switch {
-	case errors.As(err, &shown):
-		return shown
+	case errors.As(err, &apiErr):
+		return apiErr
 	case errors.As(err, &incomplete):
 		faults := api.Faults{}
 		for _, path := range incomplete.Missing {
 			faults.Add(path, "required", "is needed for submission")
 		}
-		err := invalid(api.CodeInvoiceIncomplete, faults)
-		errors.As(err, &shown)
-		return shown
+		err := faultsError(api.CodeInvoiceIncomplete, faults)
+		errors.As(err, &apiErr)
+		return apiErr
 	case errors.As(err, &quota):
-		return &refusal{code: api.CodeLimitReached, details: map[string]any{"quota": quota.Quota, "limit": quota.Limit}}
+		return &apiError{code: api.CodeLimitReached, details: map[string]any{"quota": quota.Quota, "limit": quota.Limit}}
 	case errors.As(err, &duplicate):
-		return &refusal{code: api.CodeDuplicateInvoiceNumber, details: map[string]any{"invoice_id": duplicate.Invoice.String()}}
+		return &apiError{code: api.CodeDuplicateInvoiceNumber, details: map[string]any{"invoice_id": duplicate.Invoice.String()}}
 	case errors.As(err, &destination):
-		return &refusal{code: api.CodeUnsafeDestination, details: map[string]any{"url": destination.Faults}, cause: err}
+		return &apiError{code: api.CodeUnsafeDestination, details: map[string]any{"url": destination.Faults}, cause: err}
 	case errors.As(err, &limited):
-		return &refusal{code: api.CodeRateLimited, header: map[string]string{"Retry-After": wholeSeconds(limited.Limit.Reset)}}
+		return &apiError{code: api.CodeRateLimited, header: map[string]string{"Retry-After": wholeSeconds(limited.Limit.Reset)}}
 	}
 	code := api.CodeInternal
 	for _, known := range [...]struct {
@@ -134,9 +134,9 @@ func failures(err error) *refusal {
 			break
 		}
 	}
-	r := &refusal{code: code, cause: err}
+	r := &apiError{code: code, cause: err}
 	switch {
-	case errors.Is(err, fairlimit.ErrFull): // there is a place as soon as some other request ends
+	case errors.Is(err, fairlimit.ErrFull): // a slot is free as soon as another request ends
 		r.header = map[string]string{"Retry-After": "1"}
 	case code == api.CodeUnavailable:
 		r.header = map[string]string{"Retry-After": "5"}
@@ -144,7 +144,7 @@ func failures(err error) *refusal {
 	return r
 }
 
-// wholeSeconds is a wait as Retry-After wants it, rounded up, at least one.
+// wholeSeconds returns a duration in seconds for Retry-After: rounded up, and at least one.
 func wholeSeconds(wait time.Duration) string {
 	return strconv.Itoa(max(1, int(math.Ceil(wait.Seconds()))))
 }

@@ -7,22 +7,22 @@ import (
 	"quittance/api"
 )
 
-// Route is what the tests from outside know of a route: what the API document says of it, and no more.
+// Route is what the external tests know about a route: what the API document says about it.
 type Route struct {
 	Name, Method, Path string
 	// Public routes need no token; hidden ones are no part of the API document.
 	Public, Hidden bool
-	// HasBody tells that the route wants a body.
+	// HasBody means that the route requires a body.
 	HasBody bool
-	// Patch tells that the body is a merge patch, Keyed that the route takes an Idempotency-Key.
-	Patch, Keyed bool
-	// Conditional tells that the route honours If-Match.
+	// Patch means that the body is a merge patch, Idempotent that the route takes an Idempotency-Key.
+	Patch, Idempotent bool
+	// Conditional means that the route honours If-Match.
 	Conditional bool
 	Query       []string
-	// Status is the ordinary success, 0 for a route that always refuses; Also are the others.
+	// Status is the ordinary success, 0 for a route that always fails; Also are the others.
 	Status int
 	Also   []int
-	// Codes are the documented refusals.
+	// Codes are the documented errors.
 	Codes []api.Code
 }
 
@@ -31,7 +31,7 @@ func Routes() []Route {
 	var out []Route
 	for _, rt := range routes() {
 		known := Route{Name: rt.name, Method: rt.method, Path: rt.path, Public: rt.public, Hidden: rt.hidden,
-			HasBody: rt.operation.in != reflect.TypeFor[none](), Patch: rt.operation.patch, Keyed: rt.keyed, Conditional: rt.conditional, Query: rt.query, Status: rt.status,
+			HasBody: rt.operation.in != reflect.TypeFor[noBody](), Patch: rt.operation.patch, Idempotent: rt.idempotent, Conditional: rt.conditional, Query: rt.query, Status: rt.status,
 			Codes: append(rt.commonCodes(), rt.codes...)}
 		for status := range rt.also {
 			known.Also = append(known.Also, status)
@@ -42,17 +42,17 @@ func Routes() []Route {
 	return out
 }
 
-// Refusals returns the error catalogue: the status and the sentence of every code.
-func Refusals() map[api.Code]Refusal {
-	out := map[api.Code]Refusal{}
-	for code, entry := range statuses {
-		out[code] = Refusal{Status: entry.status, Message: entry.message}
+// ErrorCatalogue returns the status and the message of every code.
+func ErrorCatalogue() map[api.Code]CatalogueEntry {
+	out := map[api.Code]CatalogueEntry{}
+	for code, entry := range errorCatalogue {
+		out[code] = CatalogueEntry{Status: entry.status, Message: entry.message}
 	}
 	return out
 }
 
-// Refusal is one entry of the error catalogue.
-type Refusal struct {
+// CatalogueEntry is one entry of the error catalogue.
+type CatalogueEntry struct {
 	Status  int
 	Message string
 }

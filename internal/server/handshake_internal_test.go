@@ -55,7 +55,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: newHandshakes(1).bound(certificate)}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: newHandshakeLimiter(1).limit(certificate)}
 	listener := tls.NewListener(plain, config)
 	var running sync.WaitGroup
 	running.Go(func() {

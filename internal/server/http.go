@@ -24,14 +24,14 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	started := s.Now()
 	header := plain.Header()
 	s.setCommon(header, s.requestID(r))
-	w := newAnswerWriter(plain, r, s.pace)
+	w := newResponseWriter(plain, r, s.pace)
 	c := &call{Server: s, request: r, header: header}
 	defer func() {
-		c.slot.leave()
+		c.ticket.close()
 		w.linger()
 	}()
 	var err error
-	if c.slot, err = s.begin(r); err == nil && s.servePage(w, c, started) {
+	if c.ticket, err = s.admit(r); err == nil && s.servePage(w, c, started) {
 		return
 	}
 	var rt *route
@@ -40,66 +40,66 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		rt, status, body, err = s.answer(r.Context(), c)
 	} else if wantsPage(r) {
-		shown := failures(err)
-		status, written := s.refuseVisit(w, shown)
-		s.record(r, nil, c, status, shown.code, written, s.Now().Sub(started), err)
+		apiErr := toAPIError(err)
+		status, written := s.writeErrorPage(w, apiErr)
+		s.logRequest(r, nil, c, status, apiErr.code, written, s.Now().Sub(started), err)
 		return
 	}
 	var text []byte
-	streamed, isChunked := body.(chunked)
+	retained, isRetained := body.(retainedResponse)
 	switch {
 	case err != nil:
-	case isChunked:
-		err = c.answerBytes(parsedFactor * int(min(streamed.size, chunkBytes)))
+	case isRetained:
+		err = c.reserveResponse(decodedFactor * int(min(retained.size, chunkBytes)))
 	default:
 		status, text = s.encode(r.Context(), status, body)
-		err = c.answerBytes(len(text))
+		err = c.reserveResponse(len(text))
 	}
 	var code api.Code
 	if err != nil {
-		status, code, text = c.refused(err)
+		status, code, text = c.errorResponse(err)
 	}
-	if c.slot.stranger() {
-		c.slot.leave() // what strangers are told is short: they may take as long as they like to read it
+	if c.ticket.anonymous() {
+		c.ticket.close() // responses to anonymous requests are short and need no limit while they are read
 	}
 	var written int
-	if isChunked && err == nil {
-		if written, err = streamed.write(r.Context(), w, status); err != nil {
-			s.Log.WarnContext(r.Context(), "a retained body was not answered to its end", "error", err)
+	if isRetained && err == nil {
+		if written, err = retained.write(r.Context(), w, status); err != nil {
+			s.Log.WarnContext(r.Context(), "the response with a retained body is incomplete", "error", err)
 		}
 	} else {
 		written = s.write(w, r, status, text)
 	}
-	s.record(r, rt, c, status, code, written, s.Now().Sub(started), err)
+	s.logRequest(r, rt, c, status, code, written, s.Now().Sub(started), err)
 }
 
-// refused is the answer to a failure, whose header fields are set.
-func (c *call) refused(err error) (status int, code api.Code, text []byte) {
-	shown := failures(err)
-	for name, value := range shown.header {
+// errorResponse returns the response for an error and sets its header fields.
+func (c *call) errorResponse(err error) (status int, code api.Code, text []byte) {
+	apiErr := toAPIError(err)
+	for name, value := range apiErr.header {
 		c.header.Set(name, value)
 	}
-	if shown.code == api.CodeUnauthenticated {
+	if apiErr.code == api.CodeUnauthenticated {
 		c.header.Set("WWW-Authenticate", `Bearer realm="quittance"`) // RFC 6750, section 3
 	}
-	status, text = c.encode(c.request.Context(), statuses[shown.code].status, errorBody(shown))
-	return status, shown.code, text
+	status, text = c.encode(c.request.Context(), errorCatalogue[apiErr.code].status, errorBody(apiErr))
+	return status, apiErr.code, text
 }
 
-// begin asks whether a request is to be looked at. Whoever asks whether the process is well is answered however many others
-// there are; [Config.Ready] bounds what that costs the database.
-func (s *Server) begin(r *http.Request) (*slot, error) {
+// admit returns the ticket of a request. Health checks are exempt from all limits; [Config.Ready] bounds what they cost the
+// database.
+func (s *Server) admit(r *http.Request) (*ticket, error) {
 	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
-		return &slot{admission: s.admission, exempt: true, charged: true}, nil
+		return &ticket{admission: s.admission, exempt: true, charged: true}, nil
 	}
-	presented, console := s.presented(r)
-	return s.admission.begin(source.Parse(s.source(r)), presented, console)
+	presented, console := s.credentialOf(r)
+	return s.admission.admit(source.Parse(s.source(r)), presented, console)
 }
 
-// wantsPage tells whether a person looks at the answer: browsers say that they take HTML.
+// wantsPage reports whether the client is a browser: browsers accept HTML.
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
-// setCommon sets the header fields of every answer.
+// setCommon sets the header fields of every response.
 func (s *Server) setCommon(header http.Header, requestID string) {
 	header.Set(api.HeaderRequestID, requestID)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -109,25 +109,25 @@ func (s *Server) setCommon(header http.Header, requestID string) {
 	}
 }
 
-// answer routes a request and runs it. A panic costs this request alone.
+// answer finds the route of a request and runs it. A panic fails this request only.
 func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, body any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	if s.documented(c.request.URL.EscapedPath()) {
-		return nil, 0, nil, &refusal{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": "GET, HEAD"}}
+	if s.isDocsPath(c.request.URL.EscapedPath()) {
+		return nil, 0, nil, &apiError{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": "GET, HEAD"}}
 	}
 	rt, path, allowed := s.router.Find(c.request.Method, c.request.URL.EscapedPath())
 	if rt == nil {
-		if err := c.slot.charge(1); err != nil { // nobody has asked who calls
+		if err := c.ticket.charge(1); err != nil { // no route has authenticated the caller
 			return nil, 0, nil, err
 		}
 		if len(allowed) == 0 {
-			return nil, 0, nil, refuse(api.CodeNotFound)
+			return nil, 0, nil, newAPIError(api.CodeNotFound)
 		}
-		return nil, 0, nil, &refusal{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": strings.Join(allowed, ", ")}}
+		return nil, 0, nil, &apiError{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": strings.Join(allowed, ", ")}}
 	}
 	c.path = path
 	if rt.deprecated() {
@@ -138,37 +138,37 @@ func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, bo
 	return rt, status, body, err
 }
 
-func errorBody(shown *refusal) api.ErrorBody {
-	details := shown.details
+func errorBody(apiErr *apiError) api.ErrorBody {
+	details := apiErr.details
 	if details == nil {
 		details = map[string]any{}
 	}
-	return api.ErrorBody{Error: api.Error{Code: shown.code, Message: statuses[shown.code].message, Details: details}}
+	return api.ErrorBody{Error: api.Error{Code: apiErr.code, Message: errorCatalogue[apiErr.code].message, Details: details}}
 }
 
-// asJSON writes instants in RFC 3339 with microseconds, always.
+// asJSON are the options of all responses: times are written in RFC 3339 with microseconds.
 var asJSON = json.JoinOptions( //nolint:gochecknoglobals // constant options
 	json.WithMarshalers(json.MarshalToFunc(func(encoder *jsontext.Encoder, at time.Time) error {
 		return encoder.WriteToken(jsontext.String(at.UTC().Format(store.TimestampLayout)))
 	})),
 	json.Deterministic(true),
-	jsontext.AllowDuplicateNames(true), // what is written has no name twice: nothing needs to remember them
+	jsontext.AllowDuplicateNames(true), // the types have no duplicate names, so that the encoder need not track them
 )
 
-// write sends the answer and returns the number of bytes of its body.
+// write sends the response and returns the number of bytes of its body that were written.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, text []byte) int {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(status)
 	n, err := w.Write(append(text, '\n'))
 	if err != nil {
-		s.Log.DebugContext(r.Context(), "the client did not take the answer", "error", err)
+		s.Log.DebugContext(r.Context(), "the client did not read the response", "error", err)
 	}
 	return n
 }
 
-// record writes the request's line into the log.
-func (s *Server) record(r *http.Request, rt *route, c *call, status int, code api.Code, written int, duration time.Duration, err error) {
+// logRequest writes the log line of a request.
+func (s *Server) logRequest(r *http.Request, rt *route, c *call, status int, code api.Code, written int, duration time.Duration, err error) {
 	name := ""
 	if rt != nil {
 		name = rt.path
@@ -176,7 +176,7 @@ func (s *Server) record(r *http.Request, rt *route, c *call, status int, code ap
 	s.Observe(name, r.Method, status, duration)
 	level := slog.LevelInfo
 	if code == api.CodeRateLimited && rt == nil {
-		level = slog.LevelDebug // what a flood of strangers is told would fill the log
+		level = slog.LevelDebug // a flood of anonymous requests would fill the log
 	}
 	attributes := []slog.Attr{
 		slog.String("request_id", c.header.Get(api.HeaderRequestID)), slog.String("method", r.Method), slog.String("route", name),
@@ -196,7 +196,7 @@ func (s *Server) record(r *http.Request, rt *route, c *call, status int, code ap
 	s.Log.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
-// requestID keeps a caller's own id when it is fit for logs, otherwise makes one.
+// requestID returns the caller's own id if it is fit for logs, and otherwise a new one.
 func (s *Server) requestID(r *http.Request) string {
 	if given := r.Header.Get(api.HeaderRequestID); 1 <= len(given) && len(given) <= 128 && strings.Trim(given,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" {
@@ -213,8 +213,8 @@ func (s *Server) newRequestID() string {
 	return id.String()
 }
 
-// source is the address the request came from: the peer's, or the last untrusted one of X-Forwarded-For when the peer
-// is a trusted proxy. Some proxies write ports behind the addresses.
+// source returns the address of the client: that of the peer, or the last untrusted one of X-Forwarded-For if the peer is a
+// trusted proxy. Some proxies write ports after the addresses.
 func (s *Server) source(r *http.Request) string {
 	host, known := source.ParseAddr(r.RemoteAddr)
 	if !known {
@@ -231,7 +231,7 @@ func (s *Server) source(r *http.Request) string {
 	return host.String()
 }
 
-// trusted tells whether an address is a trusted proxy's.
+// trusted reports whether an address belongs to a trusted proxy.
 func trusted(proxies []netip.Prefix, address netip.Addr) bool {
 	for _, prefix := range proxies {
 		if prefix.Contains(address) {

@@ -21,7 +21,7 @@ const (
 // maxIdempotencyKey is the largest length of a key in characters.
 const maxIdempotencyKey = 255
 
-// idempotencyKey returns the key of a call, "" when it has none.
+// idempotencyKey returns the key of a call, or "" if it has none.
 func (c *call) idempotencyKey() (string, error) {
 	values := c.request.Header.Values(headerIdempotencyKey)
 	if len(values) == 0 {
@@ -39,31 +39,32 @@ func (c *call) idempotencyKey() (string, error) {
 	return key, nil
 }
 
-// idempotent is what a call with an idempotency key carries.
-type idempotent struct {
+// idempotency is the state of a call with an idempotency key.
+type idempotency struct {
 	key         string
 	fingerprint [32]byte
-	// replayed is the answer of the call that has acted; nil when this one has.
+	// replayed is the stored response of an earlier call; nil if this call performs the operation.
 	replayed *store.IdempotentResponse
 }
 
-// once serves an operation under an idempotency key. An answer that is kept is given again before anything else is done. Otherwise the
-// operation is prepared outside of any transaction, and its effect and its answer are one: see [act].
-func (c *call) once(ctx context.Context, rt *route, key string) (status int, body any, err error) {
+// serveIdempotent serves an operation under an idempotency key. A stored response is sent again before any other work.
+// Otherwise the operation is prepared outside of any transaction, and its effect and its response are committed together: see
+// [perform].
+func (c *call) serveIdempotent(ctx context.Context, rt *route, key string) (status int, body any, err error) {
 	hash := sha256.New()
 	for _, part := range [][]byte{[]byte(c.request.Method), []byte(c.request.URL.Path), c.raw} {
 		fmt.Fprintf(hash, "%d:%s", len(part), part)
 	}
-	c.idempotent = &idempotent{key: key, fingerprint: [32]byte(hash.Sum(nil))}
-	if c.idempotent.replayed, err = c.session.Tenant.IdempotentResponse(ctx, key, c.idempotent.fingerprint); err != nil {
+	c.idempotency = &idempotency{key: key, fingerprint: [32]byte(hash.Sum(nil))}
+	if c.idempotency.replayed, err = c.session.Tenant.IdempotentResponse(ctx, key, c.idempotency.fingerprint); err != nil {
 		return 0, nil, err
 	}
-	if c.idempotent.replayed == nil {
+	if c.idempotency.replayed == nil {
 		if status, body, err = rt.operation.serve(ctx, c); err != nil {
 			return 0, nil, err
 		}
 	}
-	reply := c.idempotent.replayed
+	reply := c.idempotency.replayed
 	if reply == nil {
 		return status, body, nil
 	}
@@ -74,21 +75,22 @@ func (c *call) once(ctx context.Context, rt *route, key string) (status int, bod
 	return reply.Status, jsontext.Value(reply.Body), nil
 }
 
-// act does the effect of an operation, which has checked and computed before what it can. With an idempotency key that is one
-// transaction with the answer that is kept: do gets a tenant whose operations join it, and writes in no other way. When another call
-// with the key has acted meanwhile, do is not called and its answer is given instead of what act returns.
-func act[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *store.Tenant) (status int, out Out, err error)) (status int, out Out, err error) {
-	if c.idempotent == nil {
+// perform runs the effect of an operation, after the operation has checked and computed as much as possible. With an
+// idempotency key, the effect and the stored response are one transaction: do gets a tenant whose operations join the
+// transaction, and must write only through it. If another call with the same key has finished meanwhile, do is not called, and
+// the stored response replaces the result of perform.
+func perform[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *store.Tenant) (status int, out Out, err error)) (status int, out Out, err error) {
+	if c.idempotency == nil {
 		return do(ctx, c.session.Tenant)
 	}
-	reply, replayed, err := c.session.Tenant.Idempotent(ctx, c.idempotent.key, c.idempotent.fingerprint, c.IdempotencyTTL,
+	reply, replayed, err := c.session.Tenant.Idempotent(ctx, c.idempotency.key, c.idempotency.fingerprint, c.IdempotencyTTL,
 		func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
 			if status, out, err = do(ctx, t); err != nil {
 				return store.IdempotentResponse{}, err
 			}
-			text, err := json.Marshal(keepable(out), asJSON)
+			text, err := json.Marshal(storable(out), asJSON)
 			if err != nil {
-				return store.IdempotentResponse{}, fmt.Errorf("answer: %w", err)
+				return store.IdempotentResponse{}, fmt.Errorf("encode the response: %w", err)
 			}
 			return store.IdempotentResponse{Status: status, EntityTag: c.header.Get("ETag"), Body: text}, nil
 		})
@@ -97,13 +99,14 @@ func act[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *
 		return 0, zero, err
 	}
 	if replayed {
-		c.idempotent.replayed = &reply
+		c.idempotency.replayed = &reply
 	}
 	return status, out, nil
 }
 
-// keepable is an answer without what is shown once: a signing secret is not kept in clear, so that a repeat has none.
-func keepable(body any) any {
+// storable returns a response without values that are shown only once: signing secrets are not stored in clear text, so a
+// repeat has none.
+func storable(body any) any {
 	if created, ok := body.(api.Data[api.NewSubscription]); ok {
 		created.Data.Secret = ""
 		return created

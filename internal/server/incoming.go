@@ -20,7 +20,7 @@ func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvo
 	if err != nil {
 		return 0, out, err
 	}
-	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination = pagination(page, perPage, found.Total)
 	for _, i := range found.Invoices {
 		out.Data = append(out.Data, i.Wire())
 	}
@@ -55,29 +55,29 @@ func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRev
 	if err != nil {
 		return 0, out, err
 	}
-	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination = pagination(page, perPage, found.Total)
 	for _, r := range found.Revisions {
 		out.Data = append(out.Data, r.Wire())
 	}
 	return http.StatusOK, out, nil
 }
 
-func (c *call) readDocument(ctx context.Context) (int, chunked, error) {
+func (c *call) readDocument(ctx context.Context) (int, retainedResponse, error) {
 	id, err := c.id("incoming_invoice_id")
 	if err != nil {
-		return 0, chunked{}, err
+		return 0, retainedResponse{}, err
 	}
 	text := c.path["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || strconv.FormatInt(number, 10) != text { // a revision has one spelling
-		return 0, chunked{}, store.ErrNotFound
+	if err != nil || strconv.FormatInt(number, 10) != text { // each revision has one spelling
+		return 0, retainedResponse{}, store.ErrNotFound
 	}
 	tenant := c.session.Tenant
 	r, size, err := tenant.RevisionSize(ctx, id, number)
 	if err != nil {
-		return 0, chunked{}, err
+		return 0, retainedResponse{}, err
 	}
-	out := chunked{body: api.RetainedBody{MediaType: r.MediaType, SHA256: hex.EncodeToString(r.SHA256[:]), Withheld: r.Withheld}, size: size}
+	out := retainedResponse{body: api.RetainedBody{MediaType: r.MediaType, SHA256: hex.EncodeToString(r.SHA256[:]), Withheld: r.Withheld}, size: size}
 	if r.Retained && !r.Withheld {
 		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
 			return tenant.RevisionChunk(ctx, id, number, offset, size)

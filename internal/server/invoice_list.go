@@ -13,16 +13,16 @@ import (
 	"quittance/internal/store"
 )
 
-// invoiceQuery are the query parameters of the list of invoices, beside those of its pages.
+// invoiceQuery are the query parameters of the list of invoices, in addition to those for paging.
 var invoiceQuery = []string{ //nolint:gochecknoglobals // a constant table
 	"invoice_number", "external_id", "recipient_name", "issue_date_from", "issue_date_to", "updated_since", "submitted",
 	"submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state", "attention", "sort"}
 
-// sorts are the values of the query parameter sort, each of them also after a hyphen, which means descending.
+// sorts are the values of the query parameter sort. A hyphen before a value means descending order.
 var sorts = map[string]store.InvoiceOrder{ //nolint:gochecknoglobals // a constant table
 	"created_at": store.OrderCreated, "issue_date": store.OrderIssueDate, "total_amount": store.OrderTotal, "recipient_name": store.OrderRecipient}
 
-// maxRecipientName is the largest length of a recipient's name, and so of a part of one, in characters.
+// maxRecipientName is the maximum length in characters of a recipient's name, and of the text that is searched in it.
 const maxRecipientName = 256
 
 func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSummary], error) {
@@ -39,7 +39,7 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSumma
 	if err != nil {
 		return 0, out, err
 	}
-	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination = pagination(page, perPage, found.Total)
 	out.Pagination.Truncated = found.Truncated
 	for n := range found.Invoices {
 		out.Data = append(out.Data, found.Invoices[n].WireSummary(&c.session.Account.Profile))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"quittance/api"
@@ -13,9 +14,21 @@ import (
 	"quittance/internal/strictjson"
 )
 
-func (c *call) preflight(ctx context.Context, in func() (api.Draft, error)) (int, api.Data[api.Preflight], error) {
-	draft, err := c.draft(in)
-	if err != nil {
+func (c *call) createInvoice(ctx context.Context, draft api.Draft, faults api.Faults) (int, api.Data[api.Invoice], error) {
+	if err := checkDraft(&draft, faults); err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invoice], error) {
+		created, err := t.CreateInvoice(ctx, &draft)
+		if err != nil {
+			return 0, api.Data[api.Invoice]{}, err
+		}
+		return http.StatusCreated, c.invoice(created), nil
+	})
+}
+
+func (c *call) preflight(ctx context.Context, draft api.Draft, faults api.Faults) (int, api.Data[api.Preflight], error) {
+	if err := checkDraft(&draft, faults); err != nil {
 		return 0, api.Data[api.Preflight]{}, err
 	}
 	warnings := invoice.Warnings(&draft, &c.session.Account.Profile)
@@ -30,8 +43,8 @@ func (c *call) preflight(ctx context.Context, in func() (api.Draft, error)) (int
 	out := api.Data[api.Preflight]{Data: api.Preflight{Complete: len(missing) == 0, Missing: missing,
 		Warnings: warnings,
 		Computed: api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}}}
-	// It has no effect: with an idempotency key, only the answer is kept.
-	return act(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Preflight], error) {
+	// A preflight has no effect: with an idempotency key, only the response is stored.
+	return perform(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Preflight], error) {
 		return http.StatusOK, out, nil
 	})
 }
@@ -43,28 +56,70 @@ func amount(a *invoice.Amount) *api.Amount {
 	return new(api.Amount(a.String()))
 }
 
-// drafts reads a merge patch against a draft.
-var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
+// checkDraft returns an error with all faults of a draft: those that decoding found, and those that only the domain knows.
+func checkDraft(draft *api.Draft, faults api.Faults) error {
+	return faultsError(api.CodeValidationFailed, faults.With(invoice.Faults(draft)))
+}
 
-// patchInvoice applies a merge patch. The body's type is documented as a draft; what it means depends on the invoice.
+// invoice returns the response for an invoice and sets its entity tag.
+func (c *call) invoice(i store.Invoice) api.Data[api.Invoice] {
+	c.header.Set("ETag", entityTag(i.Version))
+	return api.Data[api.Invoice]{Data: i.Wire(&c.session.Account.Profile)}
+}
+
+// entityTag returns the entity tag of a version.
+func entityTag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+func (c *call) readInvoice(ctx context.Context) (int, api.Data[api.Invoice], error) {
+	id, err := c.id("invoice_id")
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	found, err := c.session.Tenant.InvoiceWithin(ctx, id, func(bytes int) error { return c.reserveResponse(decodedFactor * bytes) })
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	return http.StatusOK, c.invoice(found), nil
+}
+
+func (c *call) submit(ctx context.Context) (int, api.Data[api.Invoice], error) {
+	id, err := c.id("invoice_id")
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	submitted, err := c.Submissions.Submit(ctx, c.session.Tenant, id)
+	if err != nil {
+		return 0, api.Data[api.Invoice]{}, err
+	}
+	status := http.StatusOK
+	if s := submitted.Submission; s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
+		status = http.StatusAccepted // the outcome is not known
+	}
+	return status, c.invoice(submitted), nil
+}
+
+// draftDecoder applies merge patches to drafts.
+var draftDecoder = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// patchInvoice applies a merge patch to a draft.
 func (c *call) patchInvoice(ctx context.Context) (int, api.Data[api.Invoice], error) {
 	var out api.Data[api.Invoice]
 	id, err := c.id("invoice_id")
 	if err != nil {
 		return 0, out, err
 	}
-	// The patch is applied to the draft as it stands, before anything is locked; if the draft is another by then, once more.
+	// Apply the patch before the transaction locks anything, and again in the transaction if the draft has changed since.
 	before, err := c.session.Tenant.DraftText(ctx, id)
 	if err != nil {
 		return 0, out, err
 	}
-	patched, refused := c.patched(before)
-	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invoice], error) {
+	patched, invalid := c.applyPatch(before)
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invoice], error) {
 		updated, err := t.UpdateInvoice(ctx, id, c.matches, func(current []byte) (api.Draft, error) {
 			if bytes.Equal(current, before) {
-				return patched, refused
+				return patched, invalid
 			}
-			return c.patched(current)
+			return c.applyPatch(current)
 		})
 		if err != nil {
 			return 0, api.Data[api.Invoice]{}, err
@@ -73,13 +128,13 @@ func (c *call) patchInvoice(ctx context.Context) (int, api.Data[api.Invoice], er
 	})
 }
 
-// patched applies the body to the text of a draft.
-func (c *call) patched(current []byte) (api.Draft, error) {
-	draft, faults, err := drafts.Patch(current, c.body)
+// applyPatch applies the body to the JSON text of a draft.
+func (c *call) applyPatch(current []byte) (api.Draft, error) {
+	draft, faults, err := draftDecoder.Patch(current, c.body)
 	if err != nil {
 		return draft, err
 	}
-	return draft, withFaults(invalid(api.CodeValidationFailed, faults), invoice.Faults(&draft))
+	return draft, checkDraft(&draft, faults)
 }
 
 func (c *call) deleteInvoice(ctx context.Context) (int, api.Data[api.Deleted], error) {
@@ -95,7 +150,7 @@ func (c *call) deleteInvoice(ctx context.Context) (int, api.Data[api.Deleted], e
 	return http.StatusOK, out, nil
 }
 
-// matches evaluates If-Match (RFC 9110, section 13.1.1) against a version; without the header every version matches.
+// matches reports whether a version satisfies If-Match (RFC 9110, section 13.1.1); without the header every version does.
 func (c *call) matches(version int64) bool {
 	values := c.request.Header.Values("If-Match")
 	if len(values) == 0 {
@@ -110,10 +165,10 @@ func (c *call) matches(version int64) bool {
 	return false
 }
 
-// historyPerPage is the page size of the histories of one invoice: most have one page.
+// historyPerPage is the default page size of the history of one invoice: most have one page.
 const historyPerPage = maxPerPage
 
-// history reads what the pages of the histories of one invoice are asked for by.
+// history returns the invoice and the page of a request for its history.
 func (c *call) history() (id store.ID, page, perPage int, err error) {
 	if page, perPage, err = c.page(historyPerPage); err != nil {
 		return id, 0, 0, err
@@ -132,7 +187,7 @@ func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.Submissio
 	if err != nil {
 		return 0, out, err
 	}
-	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination = pagination(page, perPage, found.Total)
 	for _, s := range found.Submissions {
 		out.Data = append(out.Data, s.WireRecord())
 	}
@@ -149,24 +204,24 @@ func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], e
 	if err != nil {
 		return 0, out, err
 	}
-	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination = pagination(page, perPage, found.Total)
 	for _, e := range found.Evidence {
 		out.Data = append(out.Data, e.Wire())
 	}
 	return http.StatusOK, out, nil
 }
 
-func (c *call) readEvidence(ctx context.Context) (int, chunked, error) {
+func (c *call) readEvidence(ctx context.Context) (int, retainedResponse, error) {
 	id, err := c.id("evidence_id")
 	if err != nil {
-		return 0, chunked{}, err
+		return 0, retainedResponse{}, err
 	}
 	tenant := c.session.Tenant
 	e, size, err := tenant.EvidenceSize(ctx, id)
 	if err != nil {
-		return 0, chunked{}, err
+		return 0, retainedResponse{}, err
 	}
-	out := chunked{body: api.RetainedBody{MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Withheld: e.Withheld}, size: size}
+	out := retainedResponse{body: api.RetainedBody{MediaType: e.MediaType, SHA256: hex.EncodeToString(e.SHA256[:]), Withheld: e.Withheld}, size: size}
 	if !e.Withheld {
 		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
 			return tenant.EvidenceChunk(ctx, id, offset, size)

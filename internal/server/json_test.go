@@ -173,7 +173,7 @@ func checkRefusal(t testing.TB, a answer) {
 		t.Errorf("%.200s: not the envelope of a failure: %v in %.400s", name, err, a.text)
 		return
 	}
-	entry, known := server.Refusals()[*body.Error.Code]
+	entry, known := server.ErrorCatalogue()[*body.Error.Code]
 	if !known || entry.Status != a.status || entry.Message != *body.Error.Message {
 		t.Errorf("%.200s: %d %s is not in the catalogue", name, a.status, a.text)
 	}

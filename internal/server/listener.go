@@ -12,27 +12,26 @@ import (
 	"quittance/internal/connlimit"
 )
 
-// connectionsPerRequest is how many connections may be open for each request that may be worked on.
+// connectionsPerRequest is the ratio of open connections to concurrent requests.
 const connectionsPerRequest = 8
 
-// One source may have a sixteenth of the connections when the configuration does not say, and as many as the browsers of a
-// small office in any case.
+// By default one source may have a sixteenth of the connections, and at least as many as the browsers of a small office need.
 const (
 	sourcePart  = 16
 	leastSource = 64
 )
 
-// The bounds of a connection. Bodies and answers have a least pace instead of a time.
+// The limits of a connection. Bodies and responses have a minimum pace instead of a time-out.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 120 * time.Second
 	maxHeaderBytes    = 64 << 10
-	// backstop is the time for what net/http writes by itself.
-	backstop = 60 * time.Second
+	// writeTimeout limits the responses that net/http writes by itself.
+	writeTimeout = 60 * time.Second
 )
 
-// The bounds of a connection that speaks HTTP/2. What is received and not yet read by a handler is within the buffers, so
-// a connection holds 256 KiB at most, whatever its streams do.
+// The limits of an HTTP/2 connection. The buffers hold the data that no handler has read yet, so a connection uses at most
+// 256 KiB, whatever its streams do.
 const (
 	maxStreams           = 100
 	connectionBuffer     = 256 << 10
@@ -42,17 +41,17 @@ const (
 	writeProgressTimeout = 30 * time.Second
 )
 
-// connectionBounds returns the bounds of the connections. Connections from trusted proxies are of many customers, so the
-// bound per source does not hold for them.
-func connectionBounds(config *Config) connlimit.Config {
+// connectionLimits returns the limits of the connections. Connections from trusted proxies serve many customers, so the limit
+// per source does not apply to them.
+func connectionLimits(config *Config) connlimit.Config {
 	wanted, files := connectionsPerRequest*config.MaxRequests, connlimit.Files()
 	total := connlimit.Within(wanted, files)
 	if total < wanted {
-		note := config.Log.Warn
+		logLimit := config.Log.Warn
 		if config.Trial {
-			note = config.Log.Info
+			logLimit = config.Log.Info
 		}
-		note("the limit of open files bounds the connections", "files", files, "connections", total, "wanted", wanted)
+		logLimit("the limit of open files bounds the connections", "files", files, "connections", total, "wanted", wanted)
 	}
 	perSource := config.ConnectionsPerSource
 	if perSource == 0 {
@@ -73,8 +72,8 @@ func (s *Server) Listener(inner net.Listener, certificate func(*tls.ClientHelloI
 	if certificate == nil {
 		return bounded
 	}
-	signing := newHandshakes(max(1, runtime.GOMAXPROCS(0)/2)) // half of the processors are for the requests
-	return tls.NewListener(bounded, &tls.Config{GetCertificate: signing.bound(certificate), MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+	signing := newHandshakeLimiter(max(1, runtime.GOMAXPROCS(0)/2)) // the other half of the processors is for requests
+	return tls.NewListener(bounded, &tls.Config{GetCertificate: signing.limit(certificate), MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 }
 
 // sendBuffers bounds the send buffers of the connections it accepts. The kernel would let each grow to some megabytes, so
@@ -98,13 +97,13 @@ func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: readHeaderTimeout,
-		WriteTimeout:      backstop,
+		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         s.connections.ConnState,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer, MaxReceiveBufferPerStream: streamBuffer,
 			SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: writeProgressTimeout},
-		// net/http would answer "OPTIONS *" by itself, without an envelope.
+		// By default net/http answers "OPTIONS *" itself, without an envelope.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}

@@ -10,20 +10,20 @@ import (
 	"quittance/internal/strictjson"
 )
 
-// malformedQuery is the refusal of a query parameter or a header field: details hold its name, the broken rule, and what the rule
-// wants (contract, section 1).
-func malformedQuery(name, rule, message string) *refusal {
-	return &refusal{code: api.CodeMalformedRequest, details: map[string]any{shortName(name): []api.Fault{{Rule: rule, Message: message}}}}
+// malformedQuery returns the error for a query parameter or a header field. Its details have the name, the broken rule, and what
+// the rule requires (contract, section 1).
+func malformedQuery(name, rule, message string) *apiError {
+	return &apiError{code: api.CodeMalformedRequest, details: map[string]any{shortName(name): []api.Fault{{Rule: rule, Message: message}}}}
 }
 
-// shortName is the caller's own name of a parameter as it is told back: valid UTF-8, and not longer than a name that the API
-// has could be.
+// shortName returns the caller's name of a parameter as valid UTF-8, cut to the length of the longest possible name of a
+// parameter.
 func shortName(name string) string {
 	const longest = 64
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	switch {
 	case name == "":
-		return "query" // there is none to tell back
+		return "query" // the parameter has no name
 	case len(name) <= longest:
 		return name
 	}
@@ -34,18 +34,18 @@ func shortName(name string) string {
 	return name[:end] + "…"
 }
 
-// malformedBody is the refusal of a body that is not one JSON text: details hold the line and the column where it ceases to be
-// one, both from 1.
-func malformedBody(err error) *refusal {
-	r := &refusal{code: api.CodeMalformedRequest, cause: err}
+// malformedBody returns the error for a body that is not one JSON text. Its details have the line and the column, both from 1,
+// where the body ceases to be JSON.
+func malformedBody(err error) *apiError {
+	r := &apiError{code: api.CodeMalformedRequest, cause: err}
 	if at, ok := errors.AsType[*strictjson.MalformedError](err); ok {
 		r.details = map[string]any{"line": at.Line, "column": at.Column}
 	}
 	return r
 }
 
-// parseQuery reads a query string whose names and values are all UTF-8 text without NUL. It is stricter than
-// [url.ParseQuery] in nothing else, and names the first pair that it cannot read.
+// parseQuery parses a query string. Unlike [url.ParseQuery] it rejects names and values that are not UTF-8 text without NUL, and
+// its error names the first invalid pair.
 func parseQuery(raw string) (url.Values, error) {
 	values := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {

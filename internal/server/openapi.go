@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,12 +12,13 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/api"
 )
 
-// document generates the OpenAPI 3.1 document from the route table and the types of package api.
-func document(routes []route, version string) ([]byte, error) {
+// openAPIDocument generates the OpenAPI 3.1 document from the route table and the types of package api.
+func openAPIDocument(routes []route, version string) ([]byte, error) {
 	components := newSchemas(routes)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -47,13 +49,17 @@ func document(routes []route, version string) ([]byte, error) {
 	return text, nil
 }
 
+func (c *call) serveOpenAPI(context.Context) (int, jsontext.Value, error) {
+	return http.StatusOK, c.openapi, nil
+}
+
 var parameterName = regexp.MustCompile(`\{(\w+)\}`)
 
 // document describes one route.
 func (rt *route) document(components schemas) *huma.Operation {
 	operation := &huma.Operation{Method: rt.method, Path: rt.path, OperationID: rt.name, Tags: []string{rt.tag}, Summary: rt.summary,
 		Description: rt.text, Deprecated: rt.deprecated(), Responses: map[string]*huma.Response{}}
-	operation.Security = []map[string][]string{} // said, not left out: anyone may call
+	operation.Security = []map[string][]string{} // explicit: no authentication is required
 	if !rt.public {
 		operation.Security = []map[string][]string{{"bearer": {}}}
 	}
@@ -67,10 +73,10 @@ func (rt *route) document(components schemas) *huma.Operation {
 	for _, name := range rt.query {
 		operation.Parameters = append(operation.Parameters, queryParameter(name))
 	}
-	if rt.operation.in != reflect.TypeFor[none]() {
+	if rt.operation.in != reflect.TypeFor[noBody]() {
 		operation.RequestBody = &huma.RequestBody{Required: true, Content: rt.requestContent(components)}
 	}
-	if rt.keyed {
+	if rt.idempotent {
 		operation.Parameters = append(operation.Parameters, &huma.Param{Name: headerIdempotencyKey, In: "header", Description: idempotencyText,
 			Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxIdempotencyKey), Pattern: "^[!-~]+$"}})
 	}
@@ -78,7 +84,7 @@ func (rt *route) document(components schemas) *huma.Operation {
 		operation.Parameters = append(operation.Parameters, &huma.Param{Name: "If-Match", In: "header",
 			Description: "ETag of the version to change.", Schema: &huma.Schema{Type: huma.TypeString}})
 	}
-	rt.documentAnswers(operation, components)
+	rt.documentResponses(operation, components)
 	return operation
 }
 
@@ -86,7 +92,7 @@ func (rt *route) document(components schemas) *huma.Operation {
 const idempotencyText = "Makes a repeat safe: a successful answer is kept for 24 hours and given again, with `Idempotency-Replayed: true` and without a signing secret. " +
 	"The same key with another request is refused with `idempotency_key_reused`."
 
-// queryParameter describes a query parameter of the API; an unknown name is one that the table forgot.
+// queryParameter describes a query parameter of the API; an unknown name gets a general description.
 func queryParameter(name string) *huma.Param {
 	text := func(description string) *huma.Param {
 		return &huma.Param{Name: name, In: "query", Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
@@ -162,10 +168,10 @@ func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{"application/json": {Schema: schema}}
 }
 
-// documentAnswers describes the successes and every refusal that the route can give, by status.
-func (rt *route) documentAnswers(operation *huma.Operation, components schemas) {
+// documentResponses describes the successes and errors of the route by status.
+func (rt *route) documentResponses(operation *huma.Operation, components schemas) {
 	success := func(status int, text string) {
-		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(status), Content: jsonContent(components.answer(rt.operation.out))}
+		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(status), Content: jsonContent(components.response(rt.operation.out))}
 	}
 	if rt.status != 0 {
 		success(rt.status, http.StatusText(rt.status))
@@ -174,14 +180,14 @@ func (rt *route) documentAnswers(operation *huma.Operation, components schemas) 
 		success(status, text)
 	}
 	for _, code := range append(rt.commonCodes(), rt.codes...) {
-		entry := statuses[code]
+		entry := errorCatalogue[code]
 		text := fmt.Sprintf("`%s`: %s", code, entry.message)
 		if known, ok := operation.Responses[strconv.Itoa(entry.status)]; ok {
 			known.Description += "\n\n" + text
 			continue
 		}
 		operation.Responses[strconv.Itoa(entry.status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(entry.status),
-			Content: jsonContent(components.answer(reflect.TypeFor[api.ErrorBody]()))}
+			Content: jsonContent(components.response(reflect.TypeFor[api.ErrorBody]()))}
 	}
 }
 
@@ -208,7 +214,7 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 	if success := status < http.StatusMultipleChoices; success && rt.operation.out == reflect.TypeFor[api.Data[api.Invoice]]() || rt.operation.out == reflect.TypeFor[api.Data[api.CreditNote]]() {
 		headers["ETag"] = text("Version: send it as If-Match to change no other one.")
 	}
-	if rt.keyed && status < http.StatusMultipleChoices {
+	if rt.idempotent && status < http.StatusMultipleChoices {
 		headers[headerIdempotencyReplayed] = text("true when this is the kept answer to an earlier call with the same Idempotency-Key; otherwise absent.")
 	}
 	if rt.deprecated() {
@@ -218,7 +224,7 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 	return headers
 }
 
-// commonCodes are the refusals that follow from what a route is.
+// commonCodes returns the errors that follow from the properties of a route.
 func (rt *route) commonCodes() []api.Code {
 	codes := []api.Code{api.CodeMalformedRequest}
 	if !rt.public {
@@ -230,7 +236,7 @@ func (rt *route) commonCodes() []api.Code {
 	if rt.takesBody() {
 		codes = append(codes, api.CodePayloadTooLarge, api.CodeUnsupportedMediaType, api.CodeValidationFailed)
 	}
-	if rt.keyed {
+	if rt.idempotent {
 		codes = append(codes, api.CodeIdempotencyKeyReused)
 	}
 	return append(codes, api.CodeInternal, api.CodeUnavailable)

@@ -85,7 +85,7 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o spoken) {
 	for _, name := range route.Query {
 		want[name] = "query"
 	}
-	if route.Keyed {
+	if route.Idempotent {
 		want["Idempotency-Key"] = "header"
 	}
 	if route.Conditional {
@@ -158,7 +158,7 @@ func (d *document) checkResponses(t *testing.T, route server.Route, o spoken) {
 		}
 	}
 	for _, code := range route.Codes {
-		status := strconv.Itoa(server.Refusals()[code].Status)
+		status := strconv.Itoa(server.ErrorCatalogue()[code].Status)
 		want[status] = true
 		if !strings.Contains(o.Responses[status].Description, "`"+string(code)+"`") {
 			t.Errorf("%s: %s does not name %s", route.Name, status, code)
@@ -213,7 +213,7 @@ func TestSchemas(t *testing.T) {
 		if examples < 40 {
 			t.Errorf("%d examples only", examples)
 		}
-		for code := range server.Refusals() {
+		for code := range server.ErrorCatalogue() {
 			if text := d.Components.Schemas["Error"].Properties["code"].Description; !strings.Contains(text, string(code)) {
 				t.Errorf("the code %s is not named", code)
 			}

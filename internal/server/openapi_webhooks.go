@@ -9,7 +9,7 @@ import (
 	"quittance/api"
 )
 
-// eventTexts says what each event means (specification, part 6.1).
+// eventTexts describes each event (specification, part 6.1).
 var eventTexts = map[api.EventKind]string{ //nolint:gochecknoglobals // a constant table
 	api.EventSubmissionUpdated: "A first or changed submission or validation result of the provider was retained.",
 	api.EventStatusChanged:     "At least one of the four states changed.",
@@ -29,9 +29,9 @@ func documentWebhooks(components schemas) map[string]*huma.PathItem {
 		items[string(kind)] = &huma.PathItem{Post: &huma.Operation{
 			OperationID: callbackName(kind), Tags: []string{"Webhooks"}, Summary: string(kind),
 			Description: eventTexts[kind] + " " + callbackText,
-			Security:    []map[string][]string{}, // the signature stands for the sender
+			Security:    []map[string][]string{}, // the signature authenticates the sender
 			Parameters:  deliveryHeaders(kind),
-			RequestBody: &huma.RequestBody{Required: true, Content: jsonContent(components.answer(payload))},
+			RequestBody: &huma.RequestBody{Required: true, Content: jsonContent(components.response(payload))},
 			Responses: map[string]*huma.Response{
 				"2XX": {Description: "Received. It proves nothing about network exchange, authority reporting or receiver acceptance."},
 				"401": {Description: "The signature does not match. The delivery ends as failed."},
@@ -67,7 +67,7 @@ func deliveryHeaders(kind api.EventKind) []*huma.Param {
 		{api.HeaderEvent, "Name of the event; equals `event` in the body.", &huma.Schema{Type: huma.TypeString, Enum: []any{string(kind)}}},
 		{api.HeaderDelivery, "Stable UUID of the event, the same in every attempt; equals `id` in the body.", &huma.Schema{Type: huma.TypeString, Format: "uuid"}},
 		{api.HeaderTimestamp, "Time of the event (UTC), the same in every attempt; equals `occurred_at` in the body.", &huma.Schema{Type: huma.TypeString, Format: "date-time"}},
-		{api.HeaderSignature, "`v1=` and the lowercase hex HMAC SHA-256 of the timestamp, a dot and the raw body, keyed with all bytes of the signing secret.",
+		{api.HeaderSignature, "`v1=` and the lowercase hex HMAC SHA-256 of the timestamp, a dot and the raw body, idempotent with all bytes of the signing secret.",
 			&huma.Schema{Type: huma.TypeString, Pattern: "^v1=[0-9a-f]{64}$"}},
 		{"User-Agent", "Names this service.", text},
 	} {

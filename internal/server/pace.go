@@ -7,141 +7,141 @@ import (
 	"time"
 )
 
-// pace is the least speed at which a client has to send its body and take its answer.
+// pace is the lowest speed at which a client may send its body and read its response.
 type pace struct {
-	// grace is how long it may take beside what the rate makes of the bytes.
+	// grace is added to the time that the rate allows for the bytes.
 	grace time.Duration
 	// rate is in bytes a second.
 	rate int64
 }
 
-// leastPace is what every network of today manages.
-var leastPace = pace{grace: 10 * time.Second, rate: 4 << 10} //nolint:gochecknoglobals // a constant
+// defaultPace is a speed that every network of today reaches.
+var defaultPace = pace{grace: 10 * time.Second, rate: 4 << 10} //nolint:gochecknoglobals // a constant
 
-// until is when so many bytes have to have passed that began to pass at a time.
-func (p pace) until(began time.Time, bytes int64) time.Time {
+// deadline returns the time by which a transfer that began at a given time must have moved that many bytes.
+func (p pace) deadline(began time.Time, bytes int64) time.Time {
 	return began.Add(p.grace + time.Duration(bytes)*time.Second/time.Duration(p.rate))
 }
 
-// The bounds of a body that nobody has read. A connection that is closed while its client still sends may cost the client
-// the answer, so a little of it is read and thrown away: lingering is for how long at most, and lingerBytes how much. One of
-// smallBody bytes at most, such as that of a call whose token has expired, leaves the connection open.
+// The limits for a body that no handler has read. If the server closes a connection while the client still sends, the client may
+// lose the response, so the server reads and discards some of the body: for at most lingerTime, and at most lingerBytes. The
+// connection stays open after a body of at most smallBody bytes, such as that of a call whose token has expired.
 const (
-	lingering   = time.Second
+	lingerTime  = time.Second
 	lingerBytes = 8 << 20
 	smallBody   = 64 << 10
 )
 
-// pacedBody is a body that has to arrive at a pace.
+// pacedBody is a request body that must arrive at a pace.
 type pacedBody struct {
 	io.ReadCloser
 	controller *http.ResponseController
 	pace       pace
 	began      time.Time
 	read       int64
-	// ended tells that it was read to its end.
+	// ended means that the body was read to its end.
 	ended bool
 }
 
 // Read implements [io.Reader].
 func (b *pacedBody) Read(p []byte) (int, error) {
 	if b.began.IsZero() {
-		b.began = machineTime()
+		b.began = systemTime()
 	}
-	until := b.pace.until(b.began, b.read)
-	// The time for the answer begins after the body.
-	if err := errors.Join(deadline(b.controller.SetReadDeadline, until), deadline(b.controller.SetWriteDeadline, until.Add(backstop))); err != nil {
+	until := b.pace.deadline(b.began, b.read)
+	// The time for the response begins after the body.
+	if err := errors.Join(setDeadline(b.controller.SetReadDeadline, until), setDeadline(b.controller.SetWriteDeadline, until.Add(writeTimeout))); err != nil {
 		return 0, err
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
 	if errors.Is(err, io.EOF) {
-		b.ended = true // net/http takes the deadline away, and listens for the end of the connection
+		b.ended = true // net/http removes the deadline and watches for the end of the connection
 	}
 	return n, err
 }
 
-// machineTime is the clock that deadlines of connections go by.
-func machineTime() time.Time { return time.Now() } //nolint:forbidigo // the operating system knows no other
+// systemTime returns the time of the clock that connection deadlines use.
+func systemTime() time.Time { return time.Now() } //nolint:forbidigo // the operating system knows no other
 
-// deadline sets a deadline where there is a connection that has one.
-func deadline(set func(time.Time) error, at time.Time) error {
+// setDeadline sets a deadline if the connection supports deadlines.
+func setDeadline(set func(time.Time) error, at time.Time) error {
 	if err := set(at); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	return nil
 }
 
-// answerWriter writes an answer at a pace, and notes what was written, for the log.
-type answerWriter struct {
+// responseWriter writes a response at a pace, and records its status and size for the log.
+type responseWriter struct {
 	http.ResponseWriter
 	controller *http.ResponseController
 	request    *http.Request
 	body       *pacedBody // nil for a request without one
 	pace       pace
-	// begun is called when an answer is complete and begins to be written.
-	begun           func()
+	// onStart is called when the response is complete, before its first byte is written.
+	onStart         func()
 	began           time.Time
 	status, written int
 	failed          error
-	// lingers tells that the connection ends with this answer while the client may still send.
+	// lingers means that the connection ends after this response while the client may still be sending.
 	lingers bool
 }
 
-// newAnswerWriter returns the writer of a request's answer, and sees to the pace of its body.
-func newAnswerWriter(w http.ResponseWriter, r *http.Request, least pace) *answerWriter {
-	a := &answerWriter{ResponseWriter: w, controller: http.NewResponseController(w), request: r, pace: least, begun: func() {}}
+// newResponseWriter returns the writer of the response to a request, and limits the pace of the request body.
+func newResponseWriter(w http.ResponseWriter, r *http.Request, p pace) *responseWriter {
+	a := &responseWriter{ResponseWriter: w, controller: http.NewResponseController(w), request: r, pace: p, onStart: func() {}}
 	if r.Body != nil && r.ContentLength != 0 {
-		a.body = &pacedBody{ReadCloser: r.Body, controller: a.controller, pace: least}
+		a.body = &pacedBody{ReadCloser: r.Body, controller: a.controller, pace: p}
 		r.Body = a.body
 	}
 	return a
 }
 
 // Unwrap is for [http.ResponseController].
-func (a *answerWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *responseWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // WriteHeader implements [http.ResponseWriter].
-func (a *answerWriter) WriteHeader(status int) {
+func (a *responseWriter) WriteHeader(status int) {
 	if a.status == 0 {
-		a.status, a.began = status, machineTime()
-		a.begun()
-		a.failed = errors.Join(a.leaveBody(), deadline(a.controller.SetWriteDeadline, a.pace.until(a.began, 0)))
+		a.status, a.began = status, systemTime()
+		a.onStart()
+		a.failed = errors.Join(a.limitUnreadBody(), setDeadline(a.controller.SetWriteDeadline, a.pace.deadline(a.began, 0)))
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// leaveBody bounds what net/http reads of a body that nobody has read: it does so to keep the connection. A body that
-// nobody wants costs the connection.
-func (a *answerWriter) leaveBody() error {
+// limitUnreadBody limits how much net/http reads of a body that no handler has read, which it does to keep the connection. If
+// the body is long or partly read, the connection ends instead.
+func (a *responseWriter) limitUnreadBody() error {
 	if a.body == nil || a.body.ended || a.request.ProtoMajor != 1 { // an HTTP/2 stream is reset
 		return nil
 	}
-	if reads(a.request.Method) || a.request.Method == http.MethodDelete || a.body.read > 0 || a.request.ContentLength < 0 || a.request.ContentLength > smallBody {
+	if isSafeMethod(a.request.Method) || a.request.Method == http.MethodDelete || a.body.read > 0 || a.request.ContentLength < 0 || a.request.ContentLength > smallBody {
 		a.Header().Set("Connection", "close")
 		a.lingers = true
 	}
-	return deadline(a.controller.SetReadDeadline, machineTime().Add(lingering))
+	return setDeadline(a.controller.SetReadDeadline, systemTime().Add(lingerTime))
 }
 
-// linger lets a client that still sends see its answer before the connection ends.
-func (a *answerWriter) linger() {
-	if !a.lingers || a.controller.Flush() != nil || deadline(a.controller.SetReadDeadline, machineTime().Add(lingering)) != nil {
+// linger lets a client that is still sending receive its response before the connection ends.
+func (a *responseWriter) linger() {
+	if !a.lingers || a.controller.Flush() != nil || setDeadline(a.controller.SetReadDeadline, systemTime().Add(lingerTime)) != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, a.body.ReadCloser, lingerBytes) // whatever ends it, the connection ends
+	_, _ = io.CopyN(io.Discard, a.body.ReadCloser, lingerBytes) // the connection ends in any case
 }
 
-// Write implements [io.Writer], piece by piece: a deadline is for what is to be written before it.
-func (a *answerWriter) Write(text []byte) (int, error) {
+// Write implements [io.Writer]. It writes in chunks, because a deadline holds for the bytes that are written before it.
+func (a *responseWriter) Write(text []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	const piece = 64 << 10
+	const chunk = 64 << 10
 	for total := 0; ; {
-		part := text[total:min(len(text), total+piece)]
+		part := text[total:min(len(text), total+chunk)]
 		if a.failed == nil {
-			a.failed = deadline(a.controller.SetWriteDeadline, a.pace.until(a.began, int64(a.written+len(part))))
+			a.failed = setDeadline(a.controller.SetWriteDeadline, a.pace.deadline(a.began, int64(a.written+len(part))))
 		}
 		if a.failed != nil {
 			return total, a.failed

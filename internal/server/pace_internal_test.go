@@ -123,7 +123,7 @@ func TestASlowReaderEnds(t *testing.T) {
 
 // What reads or deletes has no body: one that comes all the same is not waited for, and ends the connection.
 func TestUnwantedBodiesAreLeft(t *testing.T) {
-	address, ended := paced(t, leastPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: bare(func(*call, context.Context) (int, any, error) {
+	address, ended := paced(t, defaultPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: withoutBody(func(*call, context.Context) (int, any, error) {
 		return http.StatusOK, map[string]any{}, nil
 	})})
 	for _, request := range []string{"GET /healthz", "HEAD /healthz", "GET /nowhere", "DELETE /thing", "GET /api/v1/client/account", "DELETE /api/v1/client/account"} {

@@ -10,110 +10,109 @@ import (
 	"quittance/internal/store"
 )
 
-// documented tells whether a path belongs to the documentation.
-func (s *Server) documented(path string) bool {
+// isDocsPath reports whether a path belongs to the documentation.
+func (s *Server) isDocsPath(path string) bool {
 	return s.Docs != nil && (path == "/docs" || strings.HasPrefix(path, "/docs/") && path != "/docs/" || path == "/changelog")
 }
 
-// isAPIPath tells whether a path is the API's own, which the console never sees.
+// isAPIPath reports whether a path belongs to the API. The console never gets requests for such paths.
 func isAPIPath(path string) bool {
 	return path == "/api" || strings.HasPrefix(path, "/api/") || path == "/openapi.json" || path == "/healthz" || path == "/readyz"
 }
 
-// Console is the pages for people.
+// Console serves the pages for people.
 type Console interface {
-	// Session returns the digest of the session that a request presents; false when it presents none.
+	// Session returns the digest of the session that a request presents; presented is false if it has none.
 	Session(r *http.Request) (digest [32]byte, presented bool)
-	// Serve answers a request. source is the caller's address.
-	Serve(w http.ResponseWriter, r *http.Request, source string, admission PageAdmission) Visit
+	// Serve answers a request. source is the address of the client.
+	Serve(w http.ResponseWriter, r *http.Request, source string, admission PageAdmission) Served
 }
 
-// PageAdmission bounds what one request to the console takes. Its errors are [fairlimit.ErrFull], of which the caller is told to
-// try again, and [*account.LimitedError].
+// PageAdmission bounds what one request to the console uses. Its errors are [fairlimit.ErrFull], after which the caller should
+// retry, and [*account.LimitedError].
 type PageAdmission struct{ c *call }
 
-// Authenticate returns the session of a digest, and takes a place for its company; [store.ErrNotFound] when it is none.
+// Authenticate returns the session of a digest and takes a slot for its company; [store.ErrNotFound] if there is none.
 func (p PageAdmission) Authenticate(ctx context.Context, digest [32]byte) (store.Session, error) {
-	return p.c.slot.authenticate(ctx, digest, p.c.DB.Authenticate)
+	return p.c.ticket.authenticate(ctx, digest, p.c.DB.Authenticate)
 }
 
-// Enter takes a place for whoever asks, unless the request has one.
-func (p PageAdmission) Enter(ctx context.Context) error { return p.c.slot.enter(ctx) }
+// Acquire takes a slot for the request, unless it holds one.
+func (p PageAdmission) Acquire(ctx context.Context) error { return p.c.ticket.acquire(ctx) }
 
-// ReadBody reads the body of at most so many bytes, without a place meanwhile; [*http.MaxBytesError] when there are more.
-func (p PageAdmission) ReadBody(ctx context.Context, most int64) ([]byte, error) {
-	return p.c.slot.readForm(ctx, p.c.request, most)
+// ReadBody reads the body and holds no slot meanwhile. The error is a [*http.MaxBytesError] if it has more than limit bytes.
+func (p PageAdmission) ReadBody(ctx context.Context, limit int64) ([]byte, error) {
+	return p.c.ticket.readForm(ctx, p.c.request, limit)
 }
 
-// Reserve takes memory for so many bytes until the request ends, or until they are released.
-func (p PageAdmission) Reserve(bytes int) error { return p.c.slot.reserve(bytes) }
+// Reserve reserves memory until the request ends or releases it.
+func (p PageAdmission) Reserve(bytes int) error { return p.c.ticket.reserveBytes(bytes) }
 
-// Release gives so many reserved bytes back before the request ends.
-func (p PageAdmission) Release(bytes int) { p.c.slot.release(bytes) }
+// Release gives reserved bytes back before the request ends.
+func (p PageAdmission) Release(bytes int) { p.c.ticket.releaseBytes(bytes) }
 
-// Charge counts work for somebody who is not logged in as that of so many requests.
-func (p PageAdmission) Charge(requests int64) error { return p.c.slot.charge(requests) }
+// Charge counts expensive work for a client that is not logged in as several requests.
+func (p PageAdmission) Charge(requests int64) error { return p.c.ticket.charge(requests) }
 
-// Remember counts the next requests with a credential that was just given out as those of its company.
+// Remember records the company of a new credential, so that the next requests with it do not count as anonymous.
 func (p PageAdmission) Remember(digest [32]byte, company store.ID) {
 	p.c.admission.credentials.add(digest, company)
 }
 
-// presented is the credential of a request: the session of a person, or the token of a program.
-func (s *Server) presented(r *http.Request) (presented credential, console bool) {
+// credentialOf returns the credential of a request: a session of the console or a token of the API.
+func (s *Server) credentialOf(r *http.Request) (presented credential, console bool) {
 	path := r.URL.EscapedPath()
-	if s.Console == nil || isAPIPath(path) || s.documented(path) {
+	if s.Console == nil || isAPIPath(path) || s.isDocsPath(path) {
 		return bearer(r), false
 	}
 	presented.digest, presented.presented = s.Console.Session(r)
 	return presented, true
 }
 
-// serveConsole lets the console answer; answered is false when it has nothing there. The place of the request ends with the
-// first byte of the answer.
-func (s *Server) serveConsole(w *answerWriter, c *call, started time.Time) (answered bool) {
-	w.begun = c.slot.pause
-	visit := s.Console.Serve(w, c.request, s.source(c.request), PageAdmission{c})
-	if !visit.Answered {
+// serveConsole passes the request to the console; answered is false if the console has no such page. The request releases its
+// slot with the first byte of the response.
+func (s *Server) serveConsole(w *responseWriter, c *call, started time.Time) (answered bool) {
+	w.onStart = c.ticket.release
+	served := s.Console.Serve(w, c.request, s.source(c.request), PageAdmission{c})
+	if !served.Answered {
 		return false
 	}
-	c.session.User, c.session.Account.ID = visit.User, visit.Account
-	s.record(c.request, &route{path: visit.Route}, c, w.status, "", w.written, s.Now().Sub(started), visit.Err)
+	c.session.User, c.session.Account.ID = served.User, served.Account
+	s.logRequest(c.request, &route{path: served.Route}, c, w.status, "", w.written, s.Now().Sub(started), served.Err)
 	return true
 }
 
-// refuseVisit tells a person in few bytes that a request was refused before anything was done for it.
-func (s *Server) refuseVisit(w http.ResponseWriter, shown *refusal) (status, written int) {
-	for name, value := range shown.header {
+// writeErrorPage sends a short HTML page for a request that was not admitted.
+func (s *Server) writeErrorPage(w http.ResponseWriter, apiErr *apiError) (status, written int) {
+	for name, value := range apiErr.header {
 		w.Header().Set(name, value)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	status = statuses[shown.code].status
+	status = errorCatalogue[apiErr.code].status
 	w.WriteHeader(status)
-	written, err := io.WriteString(w, "<!doctype html><title>"+http.StatusText(status)+"</title><p>"+statuses[shown.code].message+"</p>\n")
+	written, err := io.WriteString(w, "<!doctype html><title>"+http.StatusText(status)+"</title><p>"+errorCatalogue[apiErr.code].message+"</p>\n")
 	if err != nil {
-		s.Log.Debug("the client did not take the answer", "error", err)
+		s.Log.Debug("the client did not read the response", "error", err)
 	}
 	return status, written
 }
 
-// reads tells whether a method only reads.
-func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+// isSafeMethod reports whether a method only reads.
+func isSafeMethod(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// servePage answers what is for people: the documentation and the console. answered is false when the request is the
-// API's.
-func (s *Server) servePage(w *answerWriter, c *call, started time.Time) (answered bool) {
+// servePage answers requests for the documentation and the console. answered is false if the request is for the API.
+func (s *Server) servePage(w *responseWriter, c *call, started time.Time) (answered bool) {
 	r := c.request
 	path := r.URL.EscapedPath()
 	switch {
-	case s.documented(path):
-		if reads(r.Method) {
+	case s.isDocsPath(path):
+		if isSafeMethod(r.Method) {
 			s.serveDocs(w, c, started)
 			return true
 		}
-	case s.Docs != nil && reads(r.Method) && (path == "/docs/" || path == "/" && s.Console == nil):
-		http.Redirect(w, r, "/docs", http.StatusSeeOther) // where a person who types the address wants to go
-		s.record(r, &route{path: path}, c, http.StatusSeeOther, "", 0, s.Now().Sub(started), nil)
+	case s.Docs != nil && isSafeMethod(r.Method) && (path == "/docs/" || path == "/" && s.Console == nil):
+		http.Redirect(w, r, "/docs", http.StatusSeeOther) // the page that a person who types the address expects
+		s.logRequest(r, &route{path: path}, c, http.StatusSeeOther, "", 0, s.Now().Sub(started), nil)
 		return true
 	case s.Console != nil && !isAPIPath(path):
 		return s.serveConsole(w, c, started)
@@ -121,9 +120,9 @@ func (s *Server) servePage(w *answerWriter, c *call, started time.Time) (answere
 	return false
 }
 
-// serveDocs answers with a page of the documentation. Pages are one route to the log and the metrics: their paths are
-// the caller's text.
-func (s *Server) serveDocs(w *answerWriter, c *call, started time.Time) {
+// serveDocs serves a page of the documentation. All pages are one route in the log and the metrics, because their paths are
+// text of the caller.
+func (s *Server) serveDocs(w *responseWriter, c *call, started time.Time) {
 	s.Docs.ServeHTTP(w, c.request)
-	s.record(c.request, &route{path: "/docs"}, c, w.status, "", w.written, s.Now().Sub(started), nil)
+	s.logRequest(c.request, &route{path: "/docs"}, c, w.status, "", w.written, s.Now().Sub(started), nil)
 }

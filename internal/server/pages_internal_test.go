@@ -90,13 +90,13 @@ func TestTheGuideListsTheErrorCatalogue(t *testing.T) {
 	listed := map[api.Code]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|").FindAllStringSubmatch(string(text), -1) {
 		code := api.Code(row[2])
-		entry, known := statuses[code]
+		entry, known := errorCatalogue[code]
 		if !known || fmt.Sprint(entry.status) != row[1] || listed[code] {
 			t.Errorf("the guide has %s %s, and the catalogue %d", row[1], code, entry.status)
 		}
 		listed[code] = true
 	}
-	for code, entry := range statuses {
+	for code, entry := range errorCatalogue {
 		if !listed[code] {
 			t.Errorf("%d %s is not in the guide", entry.status, code)
 		}

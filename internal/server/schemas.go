@@ -13,10 +13,10 @@ import (
 	"quittance/api"
 )
 
-// schemas are the component schemas of the API document. What is sent and what is answered have schemas of their own,
-// although they share types: a request lists the fields that are required of it, and takes no others; an answer has
-// every field, those that are not known as null, and may get more of them in later versions.
-type schemas struct{ requests, answers huma.Registry }
+// schemas are the component schemas of the API document. Requests and responses have separate schemas, although they share
+// types: a request lists its required fields and takes no unknown ones; a response has every field, with null for unknown
+// values, and may get more fields in later versions.
+type schemas struct{ requests, responses huma.Registry }
 
 const schemaPrefix = "#/components/schemas/"
 
@@ -25,54 +25,54 @@ func newSchemas(routes []route) schemas {
 		requests: huma.NewMapRegistry(schemaPrefix, func(t reflect.Type, hint string) string {
 			return strings.TrimSuffix(huma.DefaultSchemaNamer(t, hint), "Request") + "Request"
 		}),
-		answers: huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer),
+		responses: huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer),
 	}
-	for _, registry := range []huma.Registry{s.requests, s.answers} {
+	for _, registry := range []huma.Registry{s.requests, s.responses} {
 		registry.RegisterTypeAlias(reflect.TypeFor[api.Decimal](), reflect.TypeFor[float64]())
 		registry.RegisterTypeAlias(reflect.TypeFor[api.Amount](), reflect.TypeFor[float64]())
 	}
-	s.answers.Schema(reflect.TypeFor[api.ErrorBody](), true, "")
-	s.answers.Schema(reflect.TypeFor[api.Event[api.SubmissionPayload]](), true, "")
-	s.answers.Schema(reflect.TypeFor[api.Event[api.IncomingPayload]](), true, "")
+	s.responses.Schema(reflect.TypeFor[api.ErrorBody](), true, "")
+	s.responses.Schema(reflect.TypeFor[api.Event[api.SubmissionPayload]](), true, "")
+	s.responses.Schema(reflect.TypeFor[api.Event[api.IncomingPayload]](), true, "")
 	for n := range routes {
 		if operation := routes[n].operation; !routes[n].hidden {
-			if operation.in != reflect.TypeFor[none]() {
+			if operation.in != reflect.TypeFor[noBody]() {
 				s.requests.Schema(operation.in, true, "")
 			}
-			if operation.out != reflect.TypeFor[none]() {
-				s.answers.Schema(operation.out, true, "")
+			if operation.out != reflect.TypeFor[noBody]() {
+				s.responses.Schema(operation.out, true, "")
 			}
 		}
 	}
 	for name, schema := range s.requests.Map() {
 		s.shape(schema, s.requests.TypeFromRef(schemaPrefix+name), true)
 	}
-	for name, schema := range s.answers.Map() {
-		s.shape(schema, s.answers.TypeFromRef(schemaPrefix+name), false)
+	for name, schema := range s.responses.Map() {
+		s.shape(schema, s.responses.TypeFromRef(schemaPrefix+name), false)
 	}
 	return s
 }
 
 // all returns the schemas by name.
 func (s schemas) all() huma.Registry {
-	maps.Copy(s.answers.Map(), s.requests.Map())
-	return s.answers
+	maps.Copy(s.responses.Map(), s.requests.Map())
+	return s.responses
 }
 
-// request refers to the schema of a body that is sent.
+// request refers to the schema of a request body.
 func (s schemas) request(of reflect.Type) *huma.Schema { return s.requests.Schema(of, true, "") }
 
-// patch is the schema of a merge patch: the fields of its target, none of them required.
+// patch returns the schema of a merge patch: the fields of its target, none of them required.
 func (s schemas) patch(of reflect.Type) *huma.Schema {
 	schema := *s.requests.SchemaFromRef(s.request(of).Ref)
 	schema.Required = nil
 	return &schema
 }
 
-// answer refers to the schema of a body that is answered.
-func (s schemas) answer(of reflect.Type) *huma.Schema { return s.answers.Schema(of, true, "") }
+// response refers to the schema of a response body.
+func (s schemas) response(of reflect.Type) *huma.Schema { return s.responses.Schema(of, true, "") }
 
-// shape corrects the schema of a struct where the generator knows less than the codec does.
+// shape corrects the schema of a struct where the generator knows less than the encoder.
 func (s schemas) shape(schema *huma.Schema, t reflect.Type, request bool) {
 	schema.Required, schema.AdditionalProperties = nil, nil
 	if request {
@@ -103,8 +103,8 @@ func (s schemas) shape(schema *huma.Schema, t reflect.Type, request bool) {
 	slices.Sort(schema.Required)
 }
 
-// decimalInput is the schema of a decimal that is sent: the number, or a string that holds the text of one. The bounds of
-// the number hold for the string too, which no keyword can say.
+// decimalInput returns the schema of a decimal in a request: the number, or a string with its text. The bounds of the number also
+// hold for the string, which no keyword can express.
 func decimalInput(number *huma.Schema) *huma.Schema {
 	out := &huma.Schema{Description: number.Description + " A number, or a string that holds one.", Examples: number.Examples}
 	number.Description, number.Examples = "", nil
@@ -115,7 +115,7 @@ func decimalInput(number *huma.Schema) *huma.Schema {
 
 // property corrects the schema of one field.
 func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bool) *huma.Schema {
-	p.PatternDescription = "" // the description of the field says it, and it is no keyword of JSON Schema
+	p.PatternDescription = "" // the description of the field has it, and it is not a keyword of JSON Schema
 	t := field.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -136,11 +136,11 @@ func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bo
 		p.Description += " Known values: " + strings.Join(kinds, ", ") + ". More may come: accept and ignore what you do not know."
 	case reflect.TypeFor[jsontext.Value]():
 		return &huma.Schema{Description: p.Description, AnyOf: []*huma.Schema{
-			s.answer(reflect.TypeFor[api.SubmissionPayload]()), s.answer(reflect.TypeFor[api.IncomingPayload]())}}
+			s.response(reflect.TypeFor[api.SubmissionPayload]()), s.response(reflect.TypeFor[api.IncomingPayload]())}}
 	}
 	if t == reflect.TypeFor[map[string]any]() { // the details of an error
 		p.AdditionalProperties = &huma.Schema{AnyOf: []*huma.Schema{
-			{Type: huma.TypeArray, Description: "The faults of a field.", Items: s.answer(reflect.TypeFor[api.Fault]())},
+			{Type: huma.TypeArray, Description: "The faults of a field.", Items: s.response(reflect.TypeFor[api.Fault]())},
 			{Type: huma.TypeString, Description: "A fact, such as invoice_id."},
 			{Type: huma.TypeInteger, Description: "A number, such as the line of a malformed body."}}}
 	}
@@ -157,10 +157,10 @@ func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bo
 	return p
 }
 
-// knownCodes are the codes of the error catalogue, in order.
+// knownCodes returns the codes of the error catalogue in order.
 func knownCodes() []string {
 	var codes []string
-	for code := range statuses {
+	for code := range errorCatalogue {
 		codes = append(codes, string(code))
 	}
 	slices.Sort(codes)

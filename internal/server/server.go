@@ -1,11 +1,11 @@
-// Package server is the JSON API: one literal route table, one generic endpoint, one error table.
+// Package server is the JSON API: one literal route table, generic endpoints, and one error catalogue.
 //
-// Its invariants: every answer has the envelope and a request id, whatever went wrong; what a caller gets wrong is
-// refused in the order of contract, section 1, all faults of a payload at once; no text of the provider, the database
-// or the decoder reaches a caller; and it never imports the provider, so that creating a draft has no way to the
-// network.
+// Its invariants: every response has the envelope and a request id, whatever went wrong; the errors of a request are checked
+// in the order of the contract, section 1, and all faults of a payload are reported at once; no text of the provider, the
+// database or the decoder reaches a caller; and the package never imports the provider, so that creating a draft cannot use
+// the network.
 //
-// Start reading at routes in routes.go, then serve in endpoint.go, then failures in errors.go.
+// Start reading at routes in routes.go, then run in endpoint.go, then toAPIError in errors.go.
 package server
 
 import (
@@ -24,7 +24,7 @@ import (
 	"quittance/internal/webhook"
 )
 
-// Config is what a server is made from.
+// Config configures a [Server].
 type Config struct {
 	DB          *store.DB
 	Accounts    *account.Service
@@ -37,51 +37,51 @@ type Config struct {
 	Now func() time.Time
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
-	// MaxRequests is how many API calls are worked on at a time, a quarter as many console requests and a quarter as many
-	// requests without an accepted credential beside them; 0 for 2048. At most eight times as many connections are open,
-	// fewer when the process may not open so many files.
+	// MaxRequests is how many API calls are worked on at a time; 0 means 2048. A quarter as many console requests, and a quarter
+	// as many requests without an accepted credential, have limits of their own. The limit of open connections is eight times
+	// MaxRequests, or lower if the process may not open that many files.
 	MaxRequests int
 	// ConnectionsPerSource is how many connections may be open from one source, an IPv4 address or the /64 of an IPv6 address,
-	// and four times as many from a /48; 0 for a sixteenth of all, at least 64. It does not hold for trusted proxies.
+	// and four times as many from a /48; 0 for a sixteenth of all, at least 64. It does not apply to trusted proxies.
 	ConnectionsPerSource int
-	// ConnectionClosed is told of each connection that is closed for want of room, for metrics; nil for nobody.
+	// ConnectionClosed is called for each connection that a limit closes, for metrics; it may be nil.
 	ConnectionClosed func(connlimit.Reason)
 	// AnonymousRate is how many requests a minute one source may make without an accepted token or session, four times as many
 	// from a /48; 0 for no limit.
 	AnonymousRate int64
-	// Trial tells that the server is a sandbox on somebody's machine, which has nothing to tune for many connections.
+	// Trial means that the server is a sandbox on a developer's machine, which is not tuned for many connections.
 	Trial bool
-	// Secure tells that clients speak TLS to this server, or to a proxy before it.
+	// Secure means that clients speak TLS to this server, or to a proxy in front of it.
 	Secure bool
 	// RateLimit is how many calls a minute one token may make here; 0 for no limit.
 	RateLimit int64
-	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
+	// IdempotencyTTL is how long the response to an Idempotency-Key is stored.
 	IdempotencyTTL time.Duration
-	// TrustedProxies are the peers whose X-Forwarded-For counts.
+	// TrustedProxies are the peers whose X-Forwarded-For header is used.
 	TrustedProxies []netip.Prefix
-	// Log receives one wide line a request.
+	// Log receives one wide line for each request.
 	Log *slog.Logger
-	// Observe is told of every request, for metrics: its route ("" when there is none), status and duration.
+	// Observe is called for every request, for metrics, with its route ("" if there is none), status and duration.
 	Observe func(route, method string, status int, duration time.Duration)
 	// Version is shown in the API document.
 	Version string
 	// Docs answers GET and HEAD of /docs, of everything below it, and of /changelog; nil for no documentation.
 	Docs http.Handler
-	// Console answers what is neither the API's nor the documentation's; nil for no console.
+	// Console answers the requests for all other paths than those of the API and the documentation; nil for no console.
 	Console Console
-	// Ready tells whether the process can serve; the reason goes to the log.
+	// Ready returns an error if the process cannot serve; the error is logged.
 	Ready func(ctx context.Context) error
 }
 
-// Visit is what the log and the metrics are told of a request that the console was asked to answer.
-type Visit struct {
-	// Answered is false when the console has nothing at that address for such a caller: the API says so in its own way.
+// Served describes a request that was passed to the console, for the log and the metrics.
+type Served struct {
+	// Answered is false if the console has no page at that path for this caller; the API then responds with its own error.
 	Answered bool
-	// Route names the page; it is one of few, never the caller's text.
+	// Route names the page. It is one of a fixed set, never text of the caller.
 	Route string
-	// Account and User are who asked, zero when nobody was logged in.
+	// Account and User are those of the session; zero if nobody is logged in.
 	Account, User store.ID
-	// Err is why the answer is a failure of ours; nil otherwise.
+	// Err is the cause of an internal error; nil otherwise.
 	Err error
 }
 
@@ -104,10 +104,10 @@ func New(config Config) (*Server, error) {
 		config.MaxRequests = defaultMaxRequests
 	}
 	table := routes()
-	s := &Server{Config: config, router: newRouter(table), calls: account.NewCallLimiter(config.RateLimit, config.Now), pace: leastPace}
-	bounds := connectionBounds(&s.Config)
+	s := &Server{Config: config, router: newRouter(table), calls: account.NewCallLimiter(config.RateLimit, config.Now), pace: defaultPace}
+	bounds := connectionLimits(&s.Config)
 	s.connections, s.admission = connlimit.New(bounds), newAdmission(&s.Config, bounds)
 	var err error
-	s.openapi, err = document(table, config.Version)
+	s.openapi, err = openAPIDocument(table, config.Version)
 	return s, err
 }

@@ -53,7 +53,7 @@ const (
 	subscribeText = "The signing `secret` is in this answer only. Deliveries go to the `https` destination as it is written; redirects are not followed."
 )
 
-// submitCodes are the refusals of a submission, in the order in which they are checked.
+// submitCodes are the errors of a submission, in the order in which they are checked.
 var submitCodes = []api.Code{ //nolint:gochecknoglobals // a constant table
 	api.CodeSubmissionInProgress, api.CodeInvoiceIncomplete, api.CodeProviderConnectionRequired,
 	api.CodeProductionNotApproved, api.CodeDuplicateInvoiceNumber, api.CodeProviderError}

@@ -94,12 +94,12 @@ func TestTrouble(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := Server{Config: Config{DB: other}}
-		_, err := s.authenticate(t.Context(), &call{request: &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}}, slot: &slot{exempt: true}})
-		if shown := failures(err); err == nil || statuses[shown.code].status < 500 {
+		_, err := s.authenticate(t.Context(), &call{request: &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}}, ticket: &ticket{exempt: true}})
+		if shown := toAPIError(err); err == nil || errorCatalogue[shown.code].status < 500 {
 			t.Errorf("a token of which nothing is known was refused as the caller's fault: %v", err)
 		}
 		if response := get(t, running.URL+"/healthz"); response.status != http.StatusOK {
-			t.Errorf("alive answered %d", response.status)
+			t.Errorf("healthStatus answered %d", response.status)
 		}
 	})
 }
@@ -236,7 +236,7 @@ func get(t *testing.T, url string) got {
 func wantTrouble(t *testing.T, url string, status int, code api.Code) {
 	t.Helper()
 	answer := get(t, url)
-	want, err := json.Marshal(api.ErrorBody{Error: api.Error{Code: code, Message: statuses[code].message, Details: map[string]any{}}})
+	want, err := json.Marshal(api.ErrorBody{Error: api.Error{Code: code, Message: errorCatalogue[code].message, Details: map[string]any{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

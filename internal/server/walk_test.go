@@ -94,7 +94,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 	}
 	for _, code := range route.Codes {
 		if code != api.CodeInternal && code != api.CodeUnavailable { // nothing a caller does leads there; see TestTrouble
-			promised[fmt.Sprint(server.Refusals()[code].Status, " ", code)] = true
+			promised[fmt.Sprint(server.ErrorCatalogue()[code].Status, " ", code)] = true
 		}
 	}
 	if !maps.Equal(shown, promised) {
@@ -157,7 +157,7 @@ func (w *world) common(t *testing.T, route server.Route, op *operation) []row {
 	if w.border && route.Method != http.MethodGet {
 		rows = append(rows, bodyRows(route, op)...)
 	}
-	if route.Keyed {
+	if route.Idempotent {
 		rows = append(rows, keyRows(route)...)
 	}
 	if op.ids != nil {

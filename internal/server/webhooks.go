@@ -12,6 +12,16 @@ import (
 	"quittance/internal/store"
 )
 
+func (c *call) createSubscription(ctx context.Context, body api.SubscriptionRequest) (int, api.Data[api.NewSubscription], error) {
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewSubscription], error) {
+		created, key, err := c.Destinations.Subscribe(ctx, t, c.Random, body)
+		if err != nil {
+			return 0, api.Data[api.NewSubscription]{}, err
+		}
+		return http.StatusCreated, api.Data[api.NewSubscription]{Data: api.NewSubscription{Subscription: created.Wire(), Secret: key}}, nil
+	})
+}
+
 func (c *call) listSubscriptions(ctx context.Context) (int, api.List[api.Subscription], error) {
 	var out api.List[api.Subscription]
 	page, perPage, err := c.page(defaultPerPage)
@@ -22,7 +32,7 @@ func (c *call) listSubscriptions(ctx context.Context) (int, api.List[api.Subscri
 	if err != nil {
 		return 0, out, err
 	}
-	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination = pagination(page, perPage, found.Total)
 	for _, s := range found.Subscriptions {
 		out.Data = append(out.Data, s.Wire())
 	}
@@ -37,13 +47,13 @@ func (c *call) deactivateSubscription(ctx context.Context) (int, api.Data[api.Su
 	return c.subscription(ctx, (*store.Tenant).DeactivateSubscription)
 }
 
-// subscription answers with the subscription that the path names, after do.
+// subscription calls do for the subscription that the path names, and responds with the result.
 func (c *call) subscription(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Subscription, error)) (int, api.Data[api.Subscription], error) {
 	id, err := c.id("subscription_id")
 	if err != nil {
 		return 0, api.Data[api.Subscription]{}, err
 	}
-	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Subscription], error) {
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Subscription], error) {
 		s, err := do(t, ctx, id)
 		if err != nil {
 			return 0, api.Data[api.Subscription]{}, err
@@ -68,7 +78,7 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 			return 0, out, err
 		}
 	}
-	out.Pagination = paginated(page, perPage, found.Total)
+	out.Pagination = pagination(page, perPage, found.Total)
 	out.Pagination.Truncated = found.Truncated
 	for _, d := range found.Deliveries {
 		out.Data = append(out.Data, d.Wire())
@@ -76,8 +86,8 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 	return http.StatusOK, out, nil
 }
 
-// deliveryFilter reads the filters of the list of deliveries. known is false when one names an identifier that cannot
-// exist: nothing passes such a filter.
+// deliveryFilter reads the filters of the list of deliveries. known is false if a filter has an identifier that cannot exist,
+// which no delivery matches.
 func (c *call) deliveryFilter() (filter store.DeliveryFilter, known bool, err error) {
 	query := c.request.URL.Query()
 	known = true
@@ -111,13 +121,13 @@ func (c *call) redeliver(ctx context.Context) (int, api.Data[api.DeliveryDetail]
 	return c.delivery(ctx, (*store.Tenant).Redeliver)
 }
 
-// delivery answers with the delivery that the path names, after do.
+// delivery calls do for the delivery that the path names, and responds with the result.
 func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.DeliveryRecord, error)) (int, api.Data[api.DeliveryDetail], error) {
 	id, err := c.id("delivery_id")
 	if err != nil {
 		return 0, api.Data[api.DeliveryDetail]{}, err
 	}
-	return act(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.DeliveryDetail], error) {
+	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.DeliveryDetail], error) {
 		d, err := do(t, ctx, id)
 		if err != nil {
 			return 0, api.Data[api.DeliveryDetail]{}, err
@@ -128,7 +138,7 @@ func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Cont
 
 func (c *call) listEvents(ctx context.Context) (int, api.Feed[api.Event[jsontext.Value]], error) {
 	var out api.Feed[api.Event[jsontext.Value]]
-	limit, err := c.positive("limit", defaultPerPage)
+	limit, err := c.positiveInt("limit", defaultPerPage)
 	if err != nil {
 		return 0, out, err
 	}
@@ -154,7 +164,7 @@ func (c *call) listEvents(ctx context.Context) (int, api.Feed[api.Event[jsontext
 	return http.StatusOK, out, nil
 }
 
-// cursor returns the position that the query goes on from, 0 for the beginning.
+// cursor returns the position after which the query continues, 0 for the beginning.
 func (c *call) cursor() (int64, error) {
 	query := c.request.URL.Query()
 	if !query.Has("after") {

@@ -99,7 +99,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.api, err = server.New(serving); err != nil {
 		return nil, err
 	}
-	s.metrics.inside(s.api.Inside, s.api.Connections)
+	s.metrics.inside(s.api.ActiveRequests, s.api.Connections)
 	if err := s.listen(ctx); err != nil {
 		return nil, err
 	}
@@ -213,8 +213,8 @@ func (s *Service) console(serving server.Config) (server.Console, error) {
 type pagesFor struct{ *console.Console }
 
 // Serve implements [server.Console].
-func (p pagesFor) Serve(w http.ResponseWriter, r *http.Request, source string, admission server.PageAdmission) server.Visit {
-	return server.Visit(p.Console.Serve(w, r, source, admission))
+func (p pagesFor) Serve(w http.ResponseWriter, r *http.Request, source string, admission server.PageAdmission) server.Served {
+	return server.Served(p.Console.Serve(w, r, source, admission))
 }
 
 // errStopping is why a process that has been told to stop is not ready.

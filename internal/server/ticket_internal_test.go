@@ -29,7 +29,7 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 		for _, announced := range []int64{-1, 0, int64(length), 1 << 40} {
 			for _, owner := range []store.ID{{}, company} {
 				text := bytes.Repeat([]byte("x"), length)
-				s := &slot{admission: a, holder: holder{company: owner}}
+				s := &ticket{admission: a, holder: holder{company: owner}}
 				got, err := s.read(iotest.HalfReader(bytes.NewReader(text)), announced)
 				if err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%d bytes of %d, error %v", len(got), length, err)
@@ -37,29 +37,29 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 				if used := s.bytesPool().InUse(); used < length || used > 2*length+64<<10 {
 					t.Errorf("%d bytes take room for %d", length, used)
 				}
-				s.leave()
+				s.close()
 			}
 		}
 	}
 	if a.bytes.InUse() != 0 {
 		t.Errorf("%d bytes are left", a.bytes.InUse())
 	}
-	a.bytes = fairlimit.New[holder](100<<10, fairlimit.Policy{Divisor: holderPart, Max: 100 << 10})
-	s := &slot{admission: a, holder: holder{company: company}}
+	a.bytes = fairlimit.New[holder](100<<10, fairlimit.Policy{Divisor: holderDivisor, Max: 100 << 10})
+	s := &ticket{admission: a, holder: holder{company: company}}
 	if _, err := s.read(strings.NewReader(strings.Repeat("x", 90<<10)), -1); !errors.Is(err, fairlimit.ErrFull) {
 		t.Errorf("error %v, want no room", err)
 	}
-	other := &slot{admission: a, holder: holder{company: store.ID{2}}}
+	other := &ticket{admission: a, holder: holder{company: store.ID{2}}}
 	if _, err := other.read(strings.NewReader("{}"), 2); err != nil {
 		t.Errorf("no room for another company's two bytes: %v", err)
 	}
-	s.leave()
+	s.close()
 	broken := errors.New("the client broke off")
 	if got, err := s.read(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)), 3); !errors.Is(err, broken) || string(got) != "abc" {
 		t.Errorf("%q, error %v", got, err)
 	}
-	s.leave()
-	other.leave()
+	s.close()
+	other.close()
 	if a.bytes.InUse() != 0 {
 		t.Errorf("%d bytes are left", a.bytes.InUse())
 	}
@@ -103,12 +103,12 @@ func TestCallersDoNotWaitForStrangers(t *testing.T) {
 	}
 	taken := 0
 	for n := range 256 {
-		if s.admission.strangers.TryAcquire(holder{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}), 32)}, 1) {
+		if s.admission.anonymous.TryAcquire(holder{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}), 32)}, 1) {
 			taken++
 		}
 	}
-	if taken != leastSide {
-		t.Fatalf("strangers took %d places, want all %d", taken, leastSide)
+	if taken != minSidePool {
+		t.Fatalf("strangers took %d places, want all %d", taken, minSidePool)
 	}
 	for path, want := range map[string]int{client + "/account": http.StatusOK, "/healthz": http.StatusOK} {
 		if status := ask(path, "known"); status != want {
@@ -146,7 +146,7 @@ func TestCredentialCache(t *testing.T) {
 			c.add(digest(7), store.ID{2}) // each request of its owner adds it again
 		}
 	}
-	if held := len(c.recent) + len(c.before); held > 2*cachedCredentials {
+	if held := len(c.current) + len(c.previous); held > 2*cachedCredentials {
 		t.Errorf("%d credentials are held", held)
 	}
 	if company, ok := c.company(digest(7)); !ok || company != (store.ID{2}) {
@@ -182,10 +182,10 @@ func TestAnonymousLimiter(t *testing.T) {
 	if err := l.spend(one, 3); err != nil {
 		t.Errorf("the next minute: %v", err)
 	}
-	for n := range mostSources + 100 {
+	for n := range maxSources + 100 {
 		_ = l.spend(source.Of(netip.AddrFrom4([4]byte{11, byte(n >> 16), byte(n >> 8), byte(n)})), 1)
 	}
-	if len(l.windows) > mostSources+1 {
+	if len(l.windows) > maxSources+1 {
 		t.Errorf("%d sources are held", len(l.windows))
 	}
 	now = now.Add(2 * time.Minute)
