@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 
@@ -12,10 +13,10 @@ import (
 	"quittance/client"
 )
 
-// replay starts a server that answers paths with texts, instead of a Quittance.
-func replay(answers map[string]string) *httptest.Server {
+// replay starts a server that responds to each path with a text, in place of Quittance.
+func replay(responses map[string]string) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, found := answers[r.Method+" "+r.URL.Path]
+		text, found := responses[r.Method+" "+r.URL.Path]
 		if !found {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			text = `{"error":{"code":"invoice_incomplete","message":"The draft is not complete; see details.","details":{"due_date":[{"rule":"required","message":"is needed for submission"}]}}}`
@@ -26,7 +27,19 @@ func replay(answers map[string]string) *httptest.Server {
 	}))
 }
 
-// A draft becomes a regulated submission, and what the provider says about it is waited for.
+// connect returns a client of a server that responds with the given texts, and a function that stops the server.
+func connect(responses map[string]string) (quittance *client.Client, stop func()) {
+	all := map[string]string{"POST /api/v1/client/auth/login": `{"data":{"token":"token-1","user":{"name":"Olivia"}}}`}
+	maps.Copy(all, responses)
+	server := replay(all)
+	quittance, err := client.New(client.Config{BaseURL: server.URL, Email: "owner@example.com", Password: "from your secret store"})
+	if err != nil {
+		panic(err)
+	}
+	return quittance, server.Close
+}
+
+// A draft becomes a regulated submission, and the program waits for the states that the provider reports.
 func Example() {
 	server := replay(map[string]string{
 		"POST /api/v1/client/auth/login": `{"data":{"token":"token-1"}}`,
@@ -67,7 +80,7 @@ func Example() {
 	// Output: the receiver says accepted
 }
 
-// The service's refusal, and the answer it came in.
+// An error of the service, and the response it came in.
 func ExampleResponseError() {
 	server := replay(map[string]string{"POST /api/v1/client/auth/login": `{"data":{"token":"token-1"}}`})
 	defer server.Close()
@@ -77,8 +90,8 @@ func ExampleResponseError() {
 		return
 	}
 	_, err = quittance.Submit(context.Background(), "inv-1")
-	if said, ok := errors.AsType[*api.Error](err); ok && said.Code == api.CodeInvoiceIncomplete {
-		for path := range said.Details {
+	if apiErr, ok := errors.AsType[*api.Error](err); ok && apiErr.Code == api.CodeInvoiceIncomplete {
+		for path := range apiErr.Details {
 			fmt.Println("missing:", path)
 		}
 	}
