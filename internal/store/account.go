@@ -30,31 +30,31 @@ type Account struct {
 	SuspendedAt *time.Time
 }
 
-// User is somebody who can log in for an account.
+// User is a person who can log in to an account.
 type User struct {
 	Account      ID
 	ID           ID
 	Email        string
 	Name         string
 	PasswordHash string
-	// PasswordChangeRequired tells that an administrator gave the password, and the user has not changed it yet.
+	// PasswordChangeRequired reports that an administrator set the password and the user has not changed it yet.
 	PasswordChangeRequired bool
 	CreatedAt              time.Time
-	// DisabledAt is since when the user cannot log in; nil for one that can.
+	// DisabledAt is the time since which the user cannot log in; nil for a user who can.
 	DisabledAt *time.Time
 }
 
-// NewUser is what a user is made from. Email is compared exactly: the caller normalises it.
+// NewUser holds the values of a new user. Email is compared exactly, so the caller normalizes it.
 type NewUser struct {
 	Email        string
 	Name         string
 	PasswordHash string
-	// PasswordChangeRequired has the user change the password at its first use in the console.
+	// PasswordChangeRequired makes the user change the password at the first login to the console.
 	PasswordChangeRequired bool
 }
 
-// CreateAccount makes an account with its first tenant and its first user. [ErrExists] says that the e-mail address
-// belongs to a user already.
+// CreateAccount creates an account with its first tenant and its first user. It returns [ErrExists] if a user has the e-mail
+// address already.
 func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create account", func(ctx context.Context, t *tx) error {
@@ -78,7 +78,7 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 	return account, db.existsError(err, "users_email_key")
 }
 
-// exists turns the violation of the named unique index into [ErrExists].
+// existsError returns [ErrExists] if err is a violation of the named unique index, and otherwise err.
 func (db *DB) existsError(err error, index string) error {
 	if err != nil && db.violatedConstraint(err) == index {
 		return ErrExists
@@ -113,7 +113,7 @@ func userAct(name string, account, user ID, email string) Act {
 	return Act{Name: name, Account: account, SubjectType: "user", Subject: user.String(), Details: map[string]string{"email": email}}
 }
 
-// AddUser adds a user to an account; [ErrExists] says that the e-mail address is taken.
+// AddUser adds a user to an account. It returns [ErrExists] if a user has the e-mail address already.
 func (db *DB) AddUser(ctx context.Context, account ID, user NewUser) (ID, error) {
 	var id ID
 	err := db.write(ctx, "add user", func(ctx context.Context, t *tx) error {
@@ -146,7 +146,7 @@ func scanAccount(row scanner, more ...any) (Account, error) {
 	return account, nil
 }
 
-// account locks and reads an account inside a transaction.
+// account reads an account and locks it until the end of the transaction.
 func (t *tx) account(ctx context.Context, id ID) (Account, error) {
 	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`+t.db.forUpdate, id))
 }
@@ -157,7 +157,7 @@ func (db *DB) Account(ctx context.Context, id ID) (Account, error) {
 	return account, db.classify(err)
 }
 
-// Accounts returns every account, oldest first.
+// Accounts returns all accounts, oldest first.
 func (db *DB) Accounts(ctx context.Context) ([]Account, error) {
 	accounts, err := collect(ctx, db.reader, func(row scanner) (Account, error) { return scanAccount(row) }, `select `+accountColumns+` from accounts order by created_at, id`)
 	return accounts, db.classify(err)
@@ -169,8 +169,8 @@ func (db *DB) Users(ctx context.Context, account ID) ([]User, error) {
 	return users, db.classify(err)
 }
 
-// SuspendAccount stops logins and revokes every live token of the account for good. What is already submitted goes on
-// being reconciled and delivered.
+// SuspendAccount prevents logins and permanently revokes all tokens of the account. Existing submissions are still reconciled,
+// and their events delivered.
 func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 	return db.write(ctx, "suspend account", func(ctx context.Context, t *tx) error {
 		account, err := t.account(ctx, id)
@@ -188,7 +188,7 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 	})
 }
 
-// ReactivateAccount lets the account's users log in again; tokens revoked by the suspension stay revoked.
+// ReactivateAccount allows the account's users to log in again. Revoked tokens stay revoked.
 func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
 	return db.write(ctx, "reactivate account", func(ctx context.Context, t *tx) error {
 		if _, err := t.account(ctx, id); err != nil {
@@ -201,7 +201,7 @@ func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
 	})
 }
 
-// SetProfile replaces the company profile. Its logo is kept apart: see [Tenant.Logo].
+// SetProfile replaces the company profile. Its logo is stored in a column of its own; see [Tenant.Logo].
 func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error {
 	logo := profile.Logo
 	profile.Logo = nil
@@ -240,7 +240,7 @@ func scanUser(row scanner) (User, error) {
 	return user, err
 }
 
-// UserByEmail returns the user with exactly this e-mail address.
+// UserByEmail returns the user with exactly the given e-mail address.
 func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
 	user, err := scanUser(db.reader.QueryRowContext(ctx, `select `+userColumns+` from users where email = $1`, email))
 	return user, db.classify(err)
@@ -249,9 +249,9 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
 // ErrSuspended says that the account is suspended.
 var ErrSuspended = errors.New("account suspended")
 
-// CreateToken stores the digest of a new bearer token of user, for the account's current tenant. It returns the
-// account, [ErrSuspended], or [ErrNotFound] when the user has another password hash by now or is disabled. All of it is checked in the same
-// transaction, so that no token outlives a suspension or a change of the password it was given for.
+// CreateToken stores the digest of a new bearer token of user for the current tenant of the account, and returns the account. It
+// returns [ErrSuspended] for a suspended account, and [ErrNotFound] if the user is disabled or has another password hash now. The
+// checks are part of the transaction, so that no token survives a suspension or a change of the password.
 func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expires time.Time) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create token", func(ctx context.Context, t *tx) error {
@@ -281,8 +281,8 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 	return account, err
 }
 
-// revokeExcess revokes the oldest tokens of a user that are more than the quota allows; the new one stays in any case. Those that
-// have expired are revoked first, being older.
+// revokeExcess revokes the oldest tokens of a user that exceed the quota, but never the new one. Expired tokens are older and go
+// first.
 func (t *tx) revokeExcess(ctx context.Context, user User, fresh [32]byte) error {
 	most := t.db.quotas.Tokens
 	if most == 0 {
@@ -294,18 +294,17 @@ func (t *tx) revokeExcess(ctx context.Context, user User, fresh [32]byte) error 
 	return err
 }
 
-// Session is who a live token speaks for.
+// Session is the identity behind a valid token.
 type Session struct {
 	Tenant  *Tenant
 	Account Account
 	User    ID
 	Digest  [32]byte
-	// PasswordChangeRequired tells that it began with a password that its user has to change before anything else in the
-	// console.
+	// PasswordChangeRequired reports that the user must change the password before doing anything else in the console.
 	PasswordChangeRequired bool
 }
 
-// RevokeToken ends a token.
+// RevokeToken revokes a token.
 func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 	return db.write(ctx, "revoke token", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null`, digest[:], micros(t.now()))

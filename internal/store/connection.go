@@ -19,7 +19,7 @@ const (
 	ConnectionDisabled = "disabled"
 )
 
-// Connection is an account's way to its provider.
+// Connection is an account's connection to a provider.
 type Connection struct {
 	Account     ID
 	ID          ID
@@ -27,45 +27,45 @@ type Connection struct {
 	Environment string // sandbox or production
 	BaseURL     string
 	State       string
-	// Fingerprint tells two credentials apart and may be shown.
+	// Fingerprint distinguishes credentials and may be shown.
 	Fingerprint string
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
-	// Approval is what allows a production connection to submit; nil until it is recorded.
+	// Approval allows a production connection to submit; nil until it is recorded.
 	Approval *Approval
-	// Failures counts the calls about submissions in a row that got no usable answer. FailingSince is when the first of
-	// them ended and Trouble what the last one met, a word for people; nil and "" when Failures is 0.
+	// Failures counts the consecutive calls about submissions without a usable response. FailingSince is when the first of them
+	// ended, and FailureReason describes the last one for people. They are 0, nil and "" without failures.
 	Failures      int
 	FailingSince  *time.Time
 	FailureReason string
-	// RetryAt is set while the connection is in trouble: no open submission is asked about before.
+	// RetryAt is set while the circuit breaker of the connection is open: no open submission is queried before it.
 	RetryAt *time.Time
 
 	sealed []byte
 }
 
-// Approval records that a production connection may submit: who said so, when, for which contract and release.
+// Approval records that a production connection may submit: who approved it, when, and for which contract and releases.
 type Approval struct {
 	At       time.Time
 	By       string
 	Contract string
-	// Release names the releases that it covers, separated by blanks: two of them while one takes the place of the other.
+	// Release names the releases that it covers, separated by spaces: two of them during an upgrade.
 	Release string
 }
 
-// Allowed tells whether a service in an environment may use the connection for regulated documents. Changing a URL or an
-// environment does not make a production connection: it is one from the start, and approved.
+// Allowed reports whether a service in an environment may use the connection for regulated documents. A connection cannot
+// become a production connection by a change of URL or environment: it must be created as one and approved.
 func (c *Connection) Allowed(environment, release string) bool {
 	production := environment == "production"
 	return production == (c.Environment == "production") && (!production || c.Approval.Covers(release))
 }
 
-// Covers tells whether an approval, which may be nil, names a release.
+// Covers reports whether an approval, which may be nil, names a release.
 func (a *Approval) Covers(release string) bool {
 	return a != nil && slices.Contains(strings.Fields(a.Release), release)
 }
 
-// NewConnection is what a connection is made from.
+// NewConnection holds the values of a new connection.
 type NewConnection struct {
 	Kind, Environment, BaseURL string
 	Credential                 secret.Text
@@ -75,8 +75,8 @@ func credentialBinding(account, id ID) secret.Binding {
 	return secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]}
 }
 
-// bound is what the credential is sealed with: where it is sent, and whether it may be. A connection in which somebody has
-// changed any of it does not open.
+// bound returns what the credential is bound to: the columns that say where it is sent and whether that is allowed. If somebody
+// changes one of them in the database, the credential does not open.
 func (c *Connection) bound() []string {
 	out := []string{c.Kind, c.Environment, c.BaseURL, c.State, c.Fingerprint}
 	if a := c.Approval; a != nil {
@@ -85,11 +85,12 @@ func (c *Connection) bound() []string {
 	return out
 }
 
-// ErrSimulator says that the transport simulator was asked for on a database that is served outside the environment
-// local.
+// ErrSimulator says that a connection to the transport simulator was requested on a database that is not served in the
+// environment local.
 var ErrSimulator = errors.New("the transport simulator exists in the environment local alone")
 
-// allowedHere refuses a simulator where it does not exist. A database that was never served takes one.
+// checkSimulatorAllowed returns [ErrSimulator] for a simulator outside of the environment local. A database that was never
+// served allows it.
 func (t *tx) checkSimulatorAllowed(ctx context.Context, kind string) error {
 	if kind != "simulator" {
 		return nil
@@ -104,7 +105,7 @@ func (t *tx) checkSimulatorAllowed(ctx context.Context, kind string) error {
 	return nil
 }
 
-// AddConnection stores a pending connection of account with its credential sealed.
+// AddConnection stores a pending connection of account and seals its credential.
 func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) (Connection, error) {
 	var connection Connection
 	err := db.write(ctx, "add connection", func(ctx context.Context, t *tx) error {
@@ -159,8 +160,8 @@ func scanConnection(row scanner) (Connection, error) {
 	return c, nil
 }
 
-// Credential opens the connection's sealed credential. It returns [ErrChangedRow] when kind, environment, address, state,
-// fingerprint or approval are not what this program has recorded.
+// Credential opens the connection's sealed credential. It returns [ErrChangedRow] if the kind, environment, URL, state,
+// fingerprint or approval in the row is not what this program recorded.
 func (db *DB) Credential(c Connection) (secret.Text, error) {
 	return db.keys.openBound(c.sealed, credentialBinding(c.Account, c.ID), c.bound())
 }
@@ -171,7 +172,7 @@ func (db *DB) Connection(ctx context.Context, id ID) (Connection, error) {
 	return c, db.classify(err)
 }
 
-// Connections returns every connection, oldest first; with an account, that account's alone.
+// Connections returns all connections, oldest first, or only those of account if it is not nil.
 func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error) {
 	if account == nil {
 		all, err := collect(ctx, db.reader, scanConnection, `select `+connectionColumns+` from connections order by created_at, id`)
@@ -181,8 +182,8 @@ func (db *DB) Connections(ctx context.Context, account *ID) ([]Connection, error
 	return own, db.classify(err)
 }
 
-// changeConnection locks a connection, sets what change says, and seals its credential anew with that. change gets the
-// credential, and may replace it. The act of that name is audited with the details that change returns.
+// changeConnection locks a connection, calls change to modify it, and seals its credential again, bound to the new values.
+// change may also replace the credential. The audit log gets an entry with the name act and the details that change returns.
 func (db *DB) changeConnection(ctx context.Context, id ID, act string, change func(c *Connection, credential *secret.Text) (map[string]string, error)) (Connection, error) {
 	var c Connection
 	err := db.write(ctx, "change connection", func(ctx context.Context, t *tx) error {
@@ -210,7 +211,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 				return err
 			}
 		case c.State != ConnectionDisabled:
-			return broken // whatever it says now would be sealed as if it were right; to disable it is always possible
+			return broken // sealing would make the altered values valid; disabling the connection is always possible
 		}
 		if err := t.updateConnection(ctx, &c); err != nil {
 			return err
@@ -225,14 +226,14 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 	return c, db.existsError(err, "connections_active")
 }
 
-// updateConnection writes what a change has made of a connection.
+// updateConnection writes a changed connection.
 func (t *tx) updateConnection(ctx context.Context, c *Connection) error {
 	var at, by, contract, release any
 	if c.Approval != nil {
 		at, by, contract, release = micros(c.Approval.At), c.Approval.By, c.Approval.Contract, c.Approval.Release
 	}
 	if c.RetryAt != nil {
-		c.RetryAt = &c.UpdatedAt // whoever changes a connection in trouble wants to know whether it helps
+		c.RetryAt = &c.UpdatedAt // probe at once whether the change helps
 	}
 	_, err := t.exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
 		approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11 where account_id = $1 and id = $2`,
@@ -240,8 +241,8 @@ func (t *tx) updateConnection(ctx context.Context, c *Connection) error {
 	return err
 }
 
-// ActivateConnection makes a connection the account's active one. [ErrExists] says that another is active: it has to
-// be disabled first, so that nobody changes a company's provider by accident.
+// ActivateConnection makes a connection the active one of its account. It returns [ErrExists] if another one is active: that
+// must be disabled first, so that nobody changes a company's provider by accident.
 func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error) {
 	return db.changeConnection(ctx, id, "connection.activate", func(c *Connection, _ *secret.Text) (map[string]string, error) {
 		before := c.State
@@ -250,7 +251,7 @@ func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error)
 	})
 }
 
-// DisableConnection stops new submissions over a connection. What was submitted over it is still reconciled.
+// DisableConnection stops new submissions over a connection. Existing submissions are still reconciled.
 func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) {
 	return db.changeConnection(ctx, id, "connection.disable", func(c *Connection, _ *secret.Text) (map[string]string, error) {
 		before := c.State
@@ -259,11 +260,11 @@ func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) 
 	})
 }
 
-// ErrNotProduction says that an approval was recorded for a connection that is not a production one.
+// ErrNotProduction says that an approval was requested for a connection that is not a production connection.
 var ErrNotProduction = errors.New("not a production connection")
 
-// ApproveConnection records the approval that lets a production connection submit. It takes the place of an earlier one,
-// which stays in the audit log.
+// ApproveConnection records the approval that allows a production connection to submit. It replaces an earlier approval, which
+// stays in the audit log.
 func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, release string) (Connection, error) {
 	return db.changeConnection(ctx, id, "connection.approve", func(c *Connection, _ *secret.Text) (map[string]string, error) {
 		if c.Environment != "production" {
@@ -279,7 +280,7 @@ func (db *DB) ApproveConnection(ctx context.Context, id ID, by, contract, releas
 	})
 }
 
-// ReplaceCredential seals a new credential into the connection; the connection and its open submissions stay.
+// ReplaceCredential replaces the credential of a connection. The connection and its open submissions stay.
 func (db *DB) ReplaceCredential(ctx context.Context, id ID, credential secret.Text) (Connection, error) {
 	return db.changeConnection(ctx, id, "connection.replace-credential", func(c *Connection, sealed *secret.Text) (map[string]string, error) {
 		details := map[string]string{"before": c.Fingerprint, "after": secret.Fingerprint(credential)}

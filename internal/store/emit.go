@@ -12,15 +12,15 @@ import (
 	"quittance/internal/secret"
 )
 
-// emission is the events that one fact gives rise to, and their deliveries, ready to be written. The fact's entry in the
-// chain of evidence names their digests, so that they are made before the entry and written behind it.
+// eventBatch holds the events of one operation and their deliveries, ready to be written. The entry of the operation in the
+// chain of evidence contains their digests, so they are created before the entry and written after it.
 type eventBatch struct {
 	events, deliveries [][]any
-	// digests are those of the events, one after the other; see [eventDigest].
+	// digests are the digests of the events, concatenated; see [eventDigest].
 	digests []byte
 }
 
-// eventDigest covers an event and what of its deliveries never changes: to whom it goes, and since when.
+// eventDigest returns the digest of an event and of the parts of its deliveries that never change.
 func eventDigest(e Event, resourceType string, resource ID, deliveries []eventDelivery) [32]byte {
 	hash := newDigester("quittance/event/v1")
 	hash.field(e.ID[:])
@@ -39,14 +39,14 @@ func eventDigest(e Event, resourceType string, resource ID, deliveries []eventDe
 	return hash.sum()
 }
 
-// eventDelivery is what of a delivery never changes. Those of an event stand in the order of their identifiers.
+// eventDelivery is the part of a delivery that never changes. The digest of an event has them in the order of their identifiers.
 type eventDelivery struct {
 	id, subscription ID
 	kind             string
 	created          int64 // microseconds since 1970
 }
 
-// eventBody renders an event, once: every attempt of every delivery sends these bytes.
+// eventBody renders an event. This happens once: every attempt of every delivery sends the same bytes.
 func eventBody[P any](id ID, kind api.EventKind, at time.Time, resourceType string, resource ID, payload P) ([]byte, error) {
 	body, err := json.Marshal(api.Event[P]{SchemaVersion: api.SchemaVersion, ID: id.String(), Event: kind,
 		ResourceType: resourceType, ResourceID: resource.String(), OccurredAt: at.Format(TimestampLayout), Payload: payload})
@@ -60,16 +60,16 @@ func eventsSealBinding(tenant ID) secret.Binding {
 	return secret.Binding{Tenant: tenant[:], Table: "tenants", Column: "events_seal", Row: tenant[:]}
 }
 
-// emit prepares events about one resource that happened at now, and a delivery of each for every active subscription to
-// its kind. Positions come from the tenant's own counter, whose row stays locked until the commit, so that none becomes
-// visible behind a later one; the counter is sealed.
+// emit prepares events about one resource that occurred at now, and a delivery of each event for every active subscription to
+// its kind. Their positions come from a sealed counter in the tenant's row. That row stays locked until the commit, so that no
+// event becomes visible after one with a higher position.
 func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []api.EventKind, resourceType string, resource ID, payload P) (eventBatch, error) {
 	var out eventBatch
 	if len(kinds) == 0 {
 		return out, nil
 	}
-	// The counter comes before the look at who listens: a subscription is created under a lock of the same row, so that
-	// whoever was told of it misses nothing that is committed from then on.
+	// The counter is updated before the subscriptions are read. A subscription is created under a lock of the same row, so from
+	// then on it misses no event.
 	if err := tx.ExecDeferred(ctx, `update tenants set events = events + $2 where id = $1`, t.id, len(kinds)); err != nil {
 		return out, err
 	}
@@ -94,7 +94,7 @@ func emit[P any](ctx context.Context, tx *tx, t *Tenant, now time.Time, kinds []
 	return out, t.sealEventCount(ctx, tx, last, last-int64(len(kinds)), sealed, used)
 }
 
-// countEvents seals the number of a tenant's events, which was before and is now last, and writes what the tenant uses more.
+// sealEventCount seals the number of a tenant's events, which was before and is now last, and writes the quota counters.
 func (t *Tenant) sealEventCount(ctx context.Context, tx *tx, last, before int64, sealed []byte, used usage) error {
 	next := seal{chainEnd: chainEnd{count: last}}
 	if before > 0 || sealed != nil {
@@ -112,7 +112,7 @@ func (t *Tenant) sealEventCount(ctx context.Context, tx *tx, last, before int64,
 		t.id, fresh, used.bytes, used.drafts)
 }
 
-// add adds an event with its deliveries.
+// add adds an event with its deliveries to the batch.
 func (m *eventBatch) add(t *Tenant, e Event, resourceType string, resource ID, subscriptions []activeSubscription) error {
 	var deliveries []eventDelivery
 	for _, s := range subscriptions {
@@ -149,13 +149,14 @@ func (m *eventBatch) write(ctx context.Context, tx *tx) error {
 	return tx.insert(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at) values`, m.deliveries, "")
 }
 
-// listener is an active subscription.
+// activeSubscription is an active subscription with the kinds of its events.
 type activeSubscription struct {
 	id    ID
 	kinds []api.EventKind
 }
 
-// listening returns the position of the tenant's last event, what seals it, and the active subscriptions.
+// lockedEventState returns the position of the tenant's last event, its seal, and the active subscriptions. The caller has locked
+// the tenant's row.
 func (t *Tenant) lockedEventState(ctx context.Context, q querier) (last int64, sealed []byte, active []activeSubscription, err error) {
 	_, err = collect(ctx, q, func(row scanner) (struct{}, error) {
 		var id sql.Null[ID]

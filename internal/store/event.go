@@ -14,10 +14,10 @@ import (
 	"quittance/api"
 )
 
-// TimestampLayout is how an event time is written: RFC 3339, UTC, always six digits of a second.
+// TimestampLayout is the format of event times: RFC 3339 in UTC, with six digits of a second.
 const TimestampLayout = "2006-01-02T15:04:05.000000Z"
 
-// Event is something that was told to the company's systems.
+// Event is a notification for the company's systems.
 type Event struct {
 	ID         ID
 	Position   int64 // from 1, without gaps, in the order of commits
@@ -50,8 +50,8 @@ func scanEvent(row scanner) (Event, error) {
 	return e, err
 }
 
-// Events returns up to limit events behind the position after, oldest first. A caller that goes on from the last
-// position it was given misses none.
+// Events returns up to limit events with positions higher than after, oldest first. A caller that continues from the last
+// position it got misses none.
 func (t *Tenant) Events(ctx context.Context, after int64, limit int) (events []Event, err error) {
 	err = t.read(func(q querier) (err error) {
 		events, _, err = t.events(ctx, q, after, limit, math.MaxInt)
@@ -60,8 +60,8 @@ func (t *Tenant) Events(ctx context.Context, after int64, limit int) (events []E
 	return events, err
 }
 
-// EventPage is [Tenant.Events] for a list: fewer than limit (from 1) where the bodies would have more than bytes together, but
-// always one. more tells that there are further ones.
+// EventPage is [Tenant.Events] for a list. It returns fewer than limit events if their bodies would exceed bytes in total, but at
+// least one. more reports that there are further events.
 func (t *Tenant) EventPage(ctx context.Context, after int64, limit, bytes int) (events []Event, more bool, err error) {
 	err = t.list(ctx, func(ctx context.Context, q querier) (err error) {
 		events, more, err = t.events(ctx, q, after, limit, bytes)
@@ -90,7 +90,7 @@ func (t *Tenant) events(ctx context.Context, q querier, after int64, limit, byte
 	return out, false, rows.Err()
 }
 
-// Envelope reads the event's bytes back as what they say.
+// Envelope parses the bytes of the event.
 func (e Event) Envelope() (api.Event[jsontext.Value], error) {
 	var envelope api.Event[jsontext.Value]
 	if err := jsonv2.Unmarshal(e.Body, &envelope); err != nil {

@@ -18,16 +18,16 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Invoice is a draft and what is known about its current submission.
+// Invoice is a draft with its current submission.
 type Invoice struct {
 	ID        ID
 	Draft     api.Draft
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	// Submission is the current one; nil for a draft.
+	// Submission is the current submission; nil for a draft.
 	Submission *Submission
-	// NumberHolder is another invoice that was submitted with this number and is not rejected; zero when there is none.
+	// NumberHolder is another invoice that was submitted with the same number and is not rejected, or zero.
 	NumberHolder ID
 }
 
@@ -39,7 +39,7 @@ func (i Invoice) States() invoice.States {
 	return i.Submission.States
 }
 
-// marshalDraft writes a draft as it is kept: absent fields are left out, decimals stand as they were given.
+// marshalDraft returns the stored form of a draft: JSON without absent fields and with decimals as they were sent.
 func marshalDraft(draft *api.Draft) ([]byte, error) {
 	text, err := jsonv2.Marshal(draft, jsonv2.OmitZeroStructFields(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
@@ -51,17 +51,17 @@ func marshalDraft(draft *api.Draft) ([]byte, error) {
 // opCreateInvoice is the operation of [Tenant.CreateInvoice].
 const opCreateInvoice = "create invoice"
 
-// newInvoice is a draft that is to be stored, and then is.
+// newInvoice is a draft on its way into the database, and the invoice that it becomes.
 type newInvoice struct {
 	tenant  *Tenant
 	draft   *api.Draft
 	text    string
 	summary invoiceSummary
-	ordinal int64 // of the company's drafts that are stored together, from 1
+	ordinal int64 // among the drafts of the same company in the batch, from 1
 	created Invoice
 }
 
-// CreateInvoice stores a draft. The caller has checked its form.
+// CreateInvoice stores a draft. The caller has validated it.
 func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, error) {
 	if t == nil || t.db == nil {
 		return Invoice{}, ErrNoTenant
@@ -74,7 +74,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if add.summary, err = summarize(draft); err != nil {
 		return Invoice{}, err
 	}
-	// Read before: after the commit nothing may fail, or a draft that is there would be answered with an error.
+	// Read before the write, because an error after the commit would hide that the draft was stored.
 	holder, err := t.NumberHolder(ctx, *draft.InvoiceNumber)
 	if err != nil {
 		return Invoice{}, err
@@ -86,7 +86,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	return add.created, nil
 }
 
-// createInvoices stores drafts of any companies, each company's in their order.
+// createInvoices stores drafts, which may belong to several tenants. The drafts of one tenant keep their order.
 func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	db, now, counts := tx.db, tx.now(), map[ID]int64{}
 	for _, a := range add {
@@ -98,14 +98,16 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		counts[a.tenant.id]++
 		a.ordinal = counts[a.tenant.id]
 	}
-	// The table of invoices is locked before the tenants' rows, as everywhere: a migration of that table waits for those
-	// who are in it, so nobody may hold a row that they need while queueing behind the migration. And the rows are locked in
-	// an order of their own, so that two replicas do not wait for each other.
-	inserted, err := tx.exec(ctx, `with drafts (tenant, id, nth, number, document) as (`+db.valuesTable("bytea", "bytea", "bigint", "text", "text")+`),
-		numbered as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant from drafts) and frozen_at is null order by id`+db.forUpdate+`)
+	// One statement numbers and inserts all drafts. It locks the rows of their tenants, reads the counters in them, and gives the
+	// drafts of a tenant the positions after its counter. It skips the drafts of frozen tenants and those beyond a quota. One
+	// statement also fixes the order of locks: the table of invoices comes before the rows of tenants, as in all transactions, so
+	// that nobody holds such a row while waiting for a migration of the table; and the rows are locked in the order of their
+	// identifiers, so that two replicas cannot deadlock.
+	inserted, err := tx.exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document) as (`+db.valuesTable("bytea", "bytea", "bigint", "text", "text")+`),
+		locked_tenants as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant_id from new_drafts) and frozen_at is null order by id`+db.forUpdate+`)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
-		select d.tenant, d.id, n.invoices + d.nth, d.number, d.document, 1, $6, $6, 1 from drafts d join numbered n on n.id = d.tenant
-			where n.drafts + d.nth <= $7 and n.stored_bytes < $8`,
+		select d.tenant_id, d.id, t.invoices + d.ordinal, d.number, d.document, 1, $6, $6, 1 from new_drafts d join locked_tenants t on t.id = d.tenant_id
+			where t.drafts + d.ordinal <= $7 and t.stored_bytes < $8`,
 		columnArg(db, add, func(a *newInvoice) ID { return a.tenant.id }), columnArg(db, add, func(a *newInvoice) ID { return a.created.ID }),
 		columnArg(db, add, func(a *newInvoice) int64 { return a.ordinal }), columnArg(db, add, func(a *newInvoice) string { return *a.draft.InvoiceNumber }),
 		columnArg(db, add, func(a *newInvoice) string { return a.text }), micros(now),
@@ -114,7 +116,7 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		return err
 	}
 	if inserted < int64(len(add)) {
-		// A company was reset, or has used up a quota; of several drafts each is tried by itself then.
+		// A tenant is frozen or has reached a quota. If there are several drafts, each is then tried in its own transaction.
 		return cmp.Or(add[0].tenant.withinQuotas(ctx, tx, 1), sql.ErrNoRows)
 	}
 	if err := insertSummaries(ctx, tx, add); err != nil {
@@ -125,9 +127,9 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		sizes[a.tenant.id] += int64(len(a.text))
 	}
 	tenants := slices.Collect(maps.Keys(counts))
-	_, err = tx.exec(ctx, `with added (tenant, n, bytes) as (`+db.valuesTable("bytea", "bigint", "bigint")+`)
-		update tenants set invoices = invoices + added.n, drafts = drafts + added.n, stored_bytes = stored_bytes + added.bytes
-		from added where tenants.id = added.tenant`,
+	_, err = tx.exec(ctx, `with added (tenant_id, drafts, bytes) as (`+db.valuesTable("bytea", "bigint", "bigint")+`)
+		update tenants set invoices = tenants.invoices + added.drafts, drafts = tenants.drafts + added.drafts, stored_bytes = tenants.stored_bytes + added.bytes
+		from added where tenants.id = added.tenant_id`,
 		columnArg(db, tenants, func(tenant ID) ID { return tenant }), columnArg(db, tenants, func(tenant ID) int64 { return counts[tenant] }),
 		columnArg(db, tenants, func(tenant ID) int64 { return sizes[tenant] }))
 	return err
@@ -143,8 +145,8 @@ func scanInvoice(row scanner) (Invoice, error) {
 	return r.parse()
 }
 
-// invoice reads an invoice with its current submission in a transaction, in which lock, the engine's lock suffix, keeps both
-// as they are.
+// invoice reads an invoice with its current submission in a transaction. lock is empty, or the engine's forUpdate to lock the
+// invoice until the end of the transaction.
 func (t *Tenant) invoice(ctx context.Context, q querier, id ID, lock string) (Invoice, error) {
 	found, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+lock, t.id, id))
 	if err != nil {
@@ -160,7 +162,7 @@ func (t *Tenant) invoice(ctx context.Context, q querier, id ID, lock string) (In
 	return found, nil
 }
 
-// DraftText returns the document of an invoice as [Tenant.UpdateInvoice] hands it to change.
+// DraftText returns the document of an invoice in the form that [Tenant.UpdateInvoice] passes to change.
 func (t *Tenant) DraftText(ctx context.Context, id ID) ([]byte, error) {
 	found, err := t.Invoice(ctx, id)
 	if err != nil {
@@ -169,17 +171,17 @@ func (t *Tenant) DraftText(ctx context.Context, id ID) ([]byte, error) {
 	return marshalDraft(&found.Draft)
 }
 
-// ErrNotEditable says that an invoice is submitted and not rejected, or has live credit notes, so that its document is
-// fixed.
+// ErrNotEditable says that the document of an invoice cannot change, because it is submitted and not rejected, or has credit notes
+// that are not void.
 var ErrNotEditable = errors.New("invoice not editable")
 
 // ErrVersion says that the invoice has changed since the caller read it.
 var ErrVersion = errors.New("version differs")
 
-// UpdateInvoice changes the document of a draft, or of an invoice that the provider has rejected, which is then a draft
-// again: its submission stays in the history and the next one gets a new reference. unchanged tells whether the
-// version is the one the caller means, else [ErrVersion]; change makes the new document of the current one, and its
-// error is returned as it is.
+// UpdateInvoice changes the document of a draft, or of an invoice that the provider rejected, which becomes a draft again: its
+// submission stays in the history and the next one gets a new reference. unchanged reports whether version is the one that the
+// caller expects; if not, UpdateInvoice returns [ErrVersion]. change returns the new document for the current one; its error is
+// returned as it is.
 func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(version int64) bool, change func(current []byte) (api.Draft, error)) (Invoice, error) {
 	var updated Invoice
 	err := t.write(ctx, "update invoice", func(ctx context.Context, tx *tx) error {
@@ -210,10 +212,10 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 			return err
 		}
 		if found.Submission == nil && bytes.Equal(text, current) {
-			updated = found // nothing is changed, and nothing has to be read anew
+			updated = found // nothing changes
 			return nil
 		}
-		// A changed document never goes out under the reference of another one.
+		// A changed document is never sent with the reference of the previous one.
 		if err := t.retireSubmission(ctx, tx, id); err != nil {
 			return err
 		}

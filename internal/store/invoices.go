@@ -10,30 +10,30 @@ import (
 	"quittance/internal/invoice"
 )
 
-// InvoiceFilter narrows and orders a list of invoices; nil and empty fields, and absent dimensions, do neither.
+// InvoiceFilter filters and sorts a list of invoices. Nil and empty fields, and absent dimensions, have no effect.
 type InvoiceFilter struct {
-	// Number is the exact invoice number, and ExternalID the exact key of the company's own system.
+	// Number is the exact invoice number, and ExternalID the exact identifier in the company's own system.
 	Number, ExternalID *string
-	// Submitted tells drafts from submitted invoices.
+	// Submitted selects submitted invoices if true, and drafts if false.
 	Submitted *bool
-	// States are exact words by dimension.
+	// States are exact state values by dimension.
 	States map[invoice.Dimension]string
-	// Unreported are dimensions of submitted invoices in which the provider has said nothing.
+	// Unreported are dimensions of submitted invoices for which the provider has reported no state.
 	Unreported []invoice.Dimension
 	// Outcome is the exact outcome of the current submission.
 	Outcome *api.Outcome
-	// Attention tells what needs a person: see [AttentionAfter].
+	// Attention selects the invoices that need a person, or the others; see [AttentionAfter].
 	Attention *bool
 	// IssuedFrom and IssuedTo bound the issue date, both inclusive: YYYY-MM-DD.
 	IssuedFrom, IssuedTo string
 	// UpdatedSince is the earliest time of the last change.
 	UpdatedSince *time.Time
-	// Recipient is text that the recipient's name holds, whatever the case of its letters.
+	// Recipient is text in the recipient's name, ignoring case.
 	Recipient string
-	// Search is text that the number, the recipient's name or its network identifier holds, whatever the case of its letters.
+	// Search is text in the number, the recipient's name or its network identifier, ignoring case.
 	Search string
-	// Order is what the list is sorted by, descending unless Ascending; entries that are equal in it are in the order of their
-	// creation, and then of their identifiers.
+	// Order is the sort key of the list, descending unless Ascending. Equal entries are sorted by their creation and then by
+	// their identifiers.
 	Order     InvoiceOrder
 	Ascending bool
 }
@@ -49,16 +49,16 @@ const (
 	OrderRecipient InvoiceOrder = "recipient_name"
 )
 
-// SearchDepth is how many candidates a filtered or sorted list looks through at most: the work of a list has a bound. They
-// are the invoices with the number, the external identifier or the word that the filter wants, those that were changed since the wanted time,
-// or those of the wanted issue dates; else the newest ones.
+// SearchDepth is how many candidates a filtered or sorted list examines at most, which bounds its work. The candidates are the
+// invoices with the number, external identifier or state value of the filter, those changed since its time, or those of its
+// issue dates; otherwise the newest ones.
 const SearchDepth = 20_000
 
-// AttentionAfter is how long an outcome may be unknown before an invoice needs a person. One whose current submission was
-// rejected needs one at once, and so does one with a word that its publisher calls negative.
+// AttentionAfter is how long an outcome may be unknown before an invoice needs a person. An invoice whose current submission was
+// rejected, or that has a state value published as negative, needs one at once.
 const AttentionAfter = 10 * time.Minute
 
-// narrows tells that the filter does not let everything pass.
+// narrows reports whether the filter excludes anything.
 func (f *InvoiceFilter) narrows() bool {
 	return f.Number != nil || f.ExternalID != nil || f.Submitted != nil || len(f.States) > 0 || len(f.Unreported) > 0 || f.Outcome != nil ||
 		f.Attention != nil || f.IssuedFrom != "" || f.IssuedTo != "" || f.UpdatedSince != nil || f.Recipient != "" || f.Search != ""
@@ -67,15 +67,15 @@ func (f *InvoiceFilter) narrows() bool {
 // InvoicePage is one page of a list of invoices.
 type InvoicePage struct {
 	Invoices []InvoiceRow
-	// Total is how many invoices the list holds; of a filtered or sorted one, among those that were looked through.
+	// Total is the length of the list; for a filtered or sorted list it counts only the candidates that were examined.
 	Total int
-	// Truncated tells that there were more candidates than [SearchDepth].
+	// Truncated reports that there were more candidates than [SearchDepth].
 	Truncated bool
 }
 
-// Invoices returns the page of the given number (from 1) with perPage entries (from 1). A page of the unfiltered list in the
-// order of creation is a range of an index, whose ends follow from counters of what the company has created and deleted: it
-// costs the same at any page of any number of invoices. Any other list looks through at most [SearchDepth] candidates.
+// Invoices returns the page with the given number (from 1) and perPage entries (at least 1). A page of the unfiltered list in
+// the order of creation is a range of an index. Its bounds are computed from counters of the created and deleted invoices, so
+// every page costs the same. Any other list examines at most [SearchDepth] candidates.
 func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPage int) (InvoicePage, error) {
 	var out InvoicePage
 	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
@@ -104,8 +104,7 @@ func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPa
 	return out, err
 }
 
-// pageRange returns the ranks of a page, newest first: from high down to above low. A page past the end is an empty range,
-// whatever its number.
+// pageRange returns the ranks of a page, newest first: from high down to, but not including, low. A page past the end is empty.
 func pageRange(total, page, perPage int) (high, low int64) {
 	if page-1 > total/perPage {
 		return 0, 0
@@ -114,7 +113,7 @@ func pageRange(total, page, perPage int) (high, low int64) {
 	return high, max(0, high-int64(perPage))
 }
 
-// invoiceRows reads invoices with their current submissions and states: two queries, however many there are.
+// invoiceRows reads invoices with their current submissions and states, with two queries.
 func (t *Tenant) invoiceRows(ctx context.Context, q querier, where string, args ...any) ([]InvoiceRow, error) {
 	out, err := collect(ctx, q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, `+numberHolder+`, s.item_count, s.summary
 		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id and i.summarized <> 0
@@ -142,7 +141,7 @@ func (t *Tenant) invoiceRows(ctx context.Context, q querier, where string, args 
 	return out, nil
 }
 
-// scanInvoiceRow reads a row without its submission; one without a summary has no draft.
+// scanInvoiceRow reads a row without its submission. The draft of an invoice without a summary is empty.
 func scanInvoiceRow(row scanner) (InvoiceRow, error) {
 	var i Invoice
 	var created, updated int64
@@ -164,7 +163,7 @@ func scanInvoiceRow(row scanner) (InvoiceRow, error) {
 	return out, nil
 }
 
-// completeRow reads the document of an invoice that has no summary yet: see [DB.Summarize].
+// completeRow reads the document of an invoice that has no summary yet; see [DB.Summarize].
 func (t *Tenant) completeRow(ctx context.Context, q querier, row *InvoiceRow) error {
 	if row.Draft.InvoiceNumber != nil {
 		return nil

@@ -12,13 +12,14 @@ import (
 // MaxSubscriptions is how many active webhook subscriptions a company may have (contract, section 9).
 const MaxSubscriptions = 20
 
-// reasonRequested is why a subscription was deactivated by its owner; the other reasons come with a delivery.
+// reasonRequested is the reason of a deactivation by the owner; other reasons come with attempts.
 const reasonRequested = "requested"
 
-// reasonInactive is why a pending delivery of a deactivated subscription ends.
+// reasonInactive is the reason of a pending delivery that fails because its subscription was deactivated.
 const reasonInactive = "subscription_inactive"
 
-// reasonChanged is why a delivery ends whose subscription was changed outside of this program; see [ErrChangedRow].
+// reasonChanged is the reason of a delivery that fails because its subscription was changed by other means than this program;
+// see [ErrChangedRow].
 const reasonChanged = "subscription_changed"
 
 // Subscription is a company's webhook destination.
@@ -33,7 +34,7 @@ type Subscription struct {
 	DeactivationReason *string
 }
 
-// NewSubscription is what a subscription is made from. The caller has checked the URL.
+// NewSubscription holds the values of a new subscription. The caller has checked the URL.
 type NewSubscription struct {
 	URL         string
 	Events      []api.EventKind
@@ -45,16 +46,16 @@ func subscriptionBinding(tenant, id ID) secret.Binding {
 	return secret.Binding{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: id[:]}
 }
 
-// boundURL is what a signing secret is sealed with: where what it signs is sent.
+// boundURL returns what a signing secret is bound to: the URL that signed requests go to.
 func boundURL(url string) []string { return []string{url} }
 
-// CreateSubscription stores an active subscription with its signing secret sealed; [ErrLimit] after
-// [MaxSubscriptions] active ones, or as many as were ever to be created.
+// CreateSubscription stores an active subscription with its signing secret sealed. It returns [ErrLimit] if the company has
+// [MaxSubscriptions] active ones or has reached its quota of created ones.
 func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (Subscription, error) {
 	var s Subscription
 	err := t.write(ctx, "create subscription", func(ctx context.Context, tx *tx) error {
-		// The tenant's row is locked so that two creations cannot both be the twentieth, and so that no event is committed
-		// after this whose look at who listens came before.
+		// The tenant's row is locked so that two concurrent creations cannot both be the twentieth, and so that no event that
+		// read the subscriptions before this transaction is committed after it.
 		var tenant ID
 		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.forUpdate, t.id).Scan(&tenant); err != nil {
 			return err
@@ -112,13 +113,13 @@ func (t *Tenant) Subscription(ctx context.Context, id ID) (Subscription, error) 
 	return s, err
 }
 
-// endBatch is how many deliveries of a deactivated subscription end in one transaction, so that a subscription with a million
-// pending ones keeps nobody else waiting.
+// endBatch is how many deliveries of a deactivated subscription end in one transaction, so that a million pending ones do not
+// delay other writes.
 const endBatch = 500
 
-// deactivate ends a subscription for good. It and its deliveries stay; those still pending end as failed, except that
-// an attempt under way is recorded as it ends. The first [endBatch] of them end here. The subscription's queue is due at once as long
-// as there are others, and each claim ends a batch of them; until then they are read as what they are going to be.
+// deactivate deactivates a subscription permanently. The subscription and its deliveries stay. Pending deliveries fail, except
+// that the result of an attempt in progress is recorded. deactivate ends the first [endBatch] of them. The queue of the
+// subscription stays due while there are more, and each claim ends another batch; until then reads show them as failed.
 func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) error {
 	now := micros(tx.now())
 	if _, err := tx.exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4
@@ -128,8 +129,8 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 	return t.endPending(ctx, tx, id)
 }
 
-// endPending ends a batch of the pending deliveries of a deactivated subscription. What somebody else holds at the moment is
-// left to a later batch: an attempt is being settled, and may end otherwise.
+// endPending ends a batch of the pending deliveries of a deactivated subscription. It leaves rows that another transaction has
+// locked to a later batch: the result of an attempt is being recorded, and may be a different one.
 func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error {
 	ended, err := tx.exec(ctx, `with pending as materialized (select id from deliveries
 			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.forUpdateSkipLocked+`)
@@ -147,7 +148,7 @@ type SubscriptionPage struct {
 	Total         int
 }
 
-// Subscriptions returns a page of all subscriptions, the deactivated ones included.
+// Subscriptions returns a page of all subscriptions, including deactivated ones.
 func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (SubscriptionPage, error) {
 	var out SubscriptionPage
 	err := t.list(ctx, func(ctx context.Context, q querier) error {
@@ -163,7 +164,7 @@ func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (Subscr
 	return out, err
 }
 
-// DeactivateSubscription ends a subscription at its owner's request; one that is deactivated already stays as it is.
+// DeactivateSubscription deactivates a subscription at its owner's request. It does nothing if the subscription is inactive.
 func (t *Tenant) DeactivateSubscription(ctx context.Context, id ID) (Subscription, error) {
 	var s Subscription
 	err := t.write(ctx, "deactivate subscription", func(ctx context.Context, tx *tx) error {
