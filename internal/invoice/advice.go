@@ -2,11 +2,11 @@ package invoice
 
 import "quittance/api"
 
-// SellerPath begins the paths of the advice on the company's profile among [Warnings].
+// SellerPath is the prefix of those paths in [Warnings] that are about the company's profile.
 const SellerPath = "seller."
 
-// SellerWarnings returns the part of [Warnings] whose paths begin with [SellerPath]: what depends on the company's profile.
-// It needs no items of the draft. A nil profile is an empty one. The result is never nil.
+// SellerWarnings returns those [Warnings] whose paths begin with [SellerPath]. It does not need the items of the draft. A nil profile
+// is an empty one. The result is never nil.
 func SellerWarnings(d *api.Draft, p *api.Profile) api.Faults {
 	warnings := api.Faults{}
 	if p == nil {

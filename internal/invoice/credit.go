@@ -8,7 +8,7 @@ import (
 	"quittance/api"
 )
 
-// The rules of a credit note beyond the form of its fields, as they stand in answers.
+// The rules of a credit note beyond the form of its fields, as they appear in API responses.
 const (
 	ruleRequired       = "required"
 	ruleNotAllowed     = "not_allowed"
@@ -21,7 +21,7 @@ const (
 	ruleExceedsInvoice = "exceeds_invoice"
 )
 
-// Credit is what a credit note takes of its invoice.
+// Credit is what a credit note credits of its invoice.
 type Credit struct {
 	Kind api.CreditKind
 	// Total is with tax, in the invoice's currency.
@@ -30,18 +30,18 @@ type Credit struct {
 	Items []api.CreditNoteItem
 }
 
-// NewCredit returns what a requested credit note takes of an invoice, or what is wrong with the request, by JSON path
-// (contract, section 7). live are the credits of the invoice's credit notes that are not void; each was made here. The
-// draft has no [Faults], and kind and items of the request have their form.
+// NewCredit returns what a requested credit note credits of an invoice, or the faults of the request by JSON path (contract,
+// section 7). live are the credits of the invoice's credit notes that are not void; NewCredit has made each of them. The draft
+// must have no [Faults], and kind and items of the request must have their form.
 //
-// A full credit takes every line and the invoice's own total_amount, computed or not, and wants that nothing is live. A
-// partial one takes its items: an item's net amount is given, or follows from its quantity as [Compute] adds up a line;
-// the total is the net amounts and their tax, rounded per category and rate as Compute does.
+// A full credit covers every line and the invoice's own total_amount, whether or not it can be computed, and requires that there are
+// no live credits. A partial credit covers its items. The net amount of an item is given, or follows from its quantity in the
+// same way as [Compute] computes a line. The total is the sum of the net amounts and their tax, rounded per category and rate
+// like in Compute.
 //
-// Whichever credits are accepted one after the other, and whichever of them are voided in between: the live ones
-// together never take more of a line than its net amount and its quantity, and never more of the invoice than its
-// total_amount. Each has the sign of what it is taken from or is 0, which is why no void can break this: a credit note
-// that takes only the negative lines of an invoice with a positive total is refused.
+// For any sequence of accepted and voided credits, the live credits together never exceed the net amount and quantity of a line, nor
+// the total_amount of the invoice. Each credit has the sign of what it credits, or is 0, so that no void can break this
+// invariant. Therefore a credit note that covers only the negative lines of an invoice with a positive total is refused.
 func NewCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest) (Credit, api.Faults) {
 	faults := api.Faults{}
 	if *request.Kind == api.CreditFull {
@@ -79,8 +79,8 @@ func NewCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest) (Cre
 	return p.credit, p.faults
 }
 
-// RequestCredit is [NewCredit] of a request whose form has faults, by JSON path: what the invoice has to say to it is added
-// to them. When kind or items lack their form, nothing can be said of what they take.
+// RequestCredit is like [NewCredit], for a request whose form may have faults, by JSON path. It adds the faults of NewCredit to them,
+// unless kind or items have a fault: then the credit cannot be determined.
 func RequestCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest, form api.Faults) (Credit, api.Faults) {
 	for path := range form {
 		if path == "kind" || strings.HasPrefix(path, "items") {
@@ -91,7 +91,7 @@ func RequestCredit(d *api.Draft, live []Credit, request *api.CreditNoteRequest, 
 	return credit, form.With(faults)
 }
 
-// fullCredit takes everything. The amount of a line that cannot be computed is left open.
+// fullCredit returns a credit of everything. The amount of a line that cannot be computed is absent.
 func fullCredit(d *api.Draft) Credit {
 	credit := Credit{Kind: api.CreditFull, Total: api.Amount(d.TotalAmount.String()), Items: make([]api.CreditNoteItem, len(d.Items))}
 	scale, known := moneyScale(d.Currency)
@@ -105,25 +105,25 @@ func fullCredit(d *api.Draft) Credit {
 	return credit
 }
 
-// creditItem names the line at a position.
+// creditItem returns an item that describes the line at a position.
 func creditItem(d *api.Draft, position int) api.CreditNoteItem {
 	item := &d.Items[position]
 	return api.CreditNoteItem{Position: position, Name: text(item.Name), UnitCode: item.UnitCode, VATCategory: item.VATCategory, VATRate: item.VATRate}
 }
 
-// creditAmount writes an integer of 10^-scale.
+// creditAmount formats an integer of 10^-scale.
 func creditAmount(n *big.Int, scale int) api.Amount {
 	return api.Amount(sums{scale: scale}.amount(n).String())
 }
 
-// partialCredit is a partial credit in the making. Amounts are integers of 10^-scale, quantities of 10^-MaxScale.
+// partialCredit builds a partial credit. Amounts are integers of 10^-scale, quantities are integers of 10^-MaxScale.
 type partialCredit struct {
 	draft  *api.Draft
 	scale  int
 	faults api.Faults
 	credit Credit
 
-	// What is live already, by position, and of the invoice as a whole.
+	// The sums of the live credits, by position and for the whole invoice.
 	nets, quantities map[int]*big.Int
 	total            *big.Int
 
@@ -155,7 +155,7 @@ func newPartialCredit(d *api.Draft, scale int, live []Credit) *partialCredit {
 	return p
 }
 
-// take adds the requested item at index i, or reports what is wrong with it.
+// take adds the requested item at index i, or its faults.
 func (p *partialCredit) take(i int, request *api.CreditItemRequest) {
 	position := *request.Position
 	switch {
@@ -182,7 +182,7 @@ func (p *partialCredit) take(i int, request *api.CreditItemRequest) {
 	} else {
 		net, ok = p.byAmount(itemPath(i, "net_amount"), position, line, request.NetAmount)
 	}
-	// Also after a fault, so that all faults are reported at once.
+	// Continue after a fault, so that all faults are reported at once.
 	if !p.taxes.add(&p.draft.Items[position], orZero(net)) {
 		p.faults.Add(itemPath(i, "position"), ruleNotComputable, "the tax of this line cannot be computed: it has no vat_rate")
 		return
@@ -196,8 +196,7 @@ func (p *partialCredit) take(i int, request *api.CreditItemRequest) {
 	p.credit.Items = append(p.credit.Items, item)
 }
 
-// byQuantity returns the net amount of a quantity of a line. It may round to 0, and what is given away may be taken
-// back, so the quantity has its own ceiling.
+// byQuantity returns the net amount of a quantity of a line. The amount may round to 0, so the quantity has a limit of its own.
 func (p *partialCredit) byQuantity(path string, position int, line *big.Int, quantity api.Decimal) (*big.Int, bool) {
 	part := p.draft.Items[position]
 	whole := units(part.Quantity.String(), api.MaxScale)
@@ -212,7 +211,7 @@ func (p *partialCredit) byQuantity(path string, position int, line *big.Int, qua
 	return net, p.fits(path, "net amount", net, orZero(p.nets[position]), line, p.scale)
 }
 
-// byAmount returns a net amount that was given.
+// byAmount returns a given net amount.
 func (p *partialCredit) byAmount(path string, position int, line *big.Int, amount *api.Decimal) (*big.Int, bool) {
 	if places(amount) > p.scale {
 		p.faults.Add(path, ruleMinorUnit, fmt.Sprintf("must have at most %d digits after the point in %s", p.scale, text(p.draft.Currency)))
@@ -222,7 +221,8 @@ func (p *partialCredit) byAmount(path string, position int, line *big.Int, amoun
 	return net, p.fits(path, "net amount", net, orZero(p.nets[position]), line, p.scale)
 }
 
-// fits tells whether more may be taken of a line of which taken is gone; what it reports names the quantity or amount.
+// fits tells whether more can be credited of a line with the value whole, of which taken is credited already. It adds a fault if not;
+// what names the quantity or amount in its message.
 func (p *partialCredit) fits(path, what string, more, taken, whole *big.Int, scale int) bool {
 	if more.Sign() == 0 || whole.Sign() != 0 && more.Sign() != whole.Sign() {
 		p.faults.Add(path, ruleSign, "must not be 0, and must have the sign of the line's "+what)
@@ -236,7 +236,7 @@ func (p *partialCredit) fits(path, what string, more, taken, whole *big.Int, sca
 	return true
 }
 
-// finish computes the total, if nothing is wrong with the items.
+// finish computes the total if the items have no faults.
 func (p *partialCredit) finish() {
 	if len(p.faults) > 0 {
 		return
@@ -253,13 +253,13 @@ func (p *partialCredit) finish() {
 	p.credit.Total = creditAmount(total, p.scale)
 }
 
-// beyond tells whether more and taken together are more than whole. All have the same sign or are 0.
+// beyond tells whether more and taken together exceed whole. All have the same sign or are 0.
 func beyond(more, taken, whole *big.Int) bool {
 	return new(big.Int).Add(more, taken).CmpAbs(whole) > 0
 }
 
-// units is the value of a decimal text as an integer of 10^-scale; the value has no more digits after the point, but the
-// text may have further zeros.
+// units returns the value of a decimal text as an integer of 10^-scale. The value must not need more digits after the point, but the
+// text may have more zeros.
 func units(text string, scale int) *big.Int { return parse(shortest(text)).at(scale) }
 
 // orZero returns n, and 0 for nil.

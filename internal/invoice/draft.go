@@ -11,9 +11,9 @@ import (
 // outOfScope is the tax category O, services outside the scope of tax: the only one without a rate (BR-O-05).
 const outOfScope = "O"
 
-// Faults returns the form rules of a draft that its struct tags cannot say: the currency is one of ISO 4217 (EN 16931
-// BR-CL-04), and total_amount stays within that currency's minor unit, by value, so that 100.00 JPY passes. The JSON
-// border checks the rest; an absent field has no fault here. The result is never nil.
+// Faults checks the form rules of a draft that struct tags cannot express: the currency must be one of ISO 4217 (EN 16931 BR-CL-04),
+// and total_amount must not have a smaller unit than that currency's minor unit, by value, so that 100.00 JPY passes. Package
+// strictjson checks the rest. An absent field has no fault here. The result is never nil.
 func Faults(d *api.Draft) api.Faults {
 	faults := api.Faults{}
 	if d.Currency == nil {
@@ -31,9 +31,9 @@ func Faults(d *api.Draft) api.Faults {
 	return faults
 }
 
-// Missing returns the JSON paths that submission still needs, in the order of the document, such as
-// items[2].unit_code (contract, section 4: "Complete"). Text of white space alone is missing. buyer_subdivision,
-// issue_time and base_quantity never are, vat_rate not for tax category O. The result is never nil.
+// Missing returns the JSON paths of the fields that a submission still needs, in the order of the document, such as
+// items[2].unit_code (contract, section 4: "Complete"). A text of white space counts as missing. buyer_subdivision, issue_time
+// and base_quantity are never required, and vat_rate is not required for tax category O. The result is never nil.
 func Missing(d *api.Draft) []string {
 	missing := []string{}
 	need := func(path string, present bool) {

@@ -6,24 +6,24 @@ import (
 	"quittance/api"
 )
 
-// Change says what merging a report has changed. The zero value means that nothing has.
+// Change says what merging a report has changed. The zero value means that nothing has changed.
 type Change struct {
-	// Stale is true when the report is older than what was merged before, and was therefore left out.
+	// Stale is true if the report is older than one that was merged before, and was therefore ignored.
 	Stale bool
-	// Changed holds the dimensions whose word is a different one now, in the order of [Dimensions].
+	// Changed lists the dimensions whose value has changed, in the order of [Dimensions].
 	Changed []Dimension
-	// TerminalChanged is true when at least one dimension became final, or is final no longer.
+	// TerminalChanged is true if at least one dimension became terminal or is no longer terminal.
 	TerminalChanged bool
-	// BecameTerminal is true when all four dimensions are final now and were not before.
+	// BecameTerminal is true if all four dimensions are terminal now and were not before.
 	BecameTerminal bool
 }
 
-// Has tells whether the word of dimension d changed.
+// Has tells whether the value of dimension d changed.
 func (c Change) Has(d Dimension) bool { return slices.Contains(c.Changed, d) }
 
-// Merge returns the states after a report. A dimension the report does not mention stays as it is. last is the
-// highest [Report.Sequence] merged before, 0 when there was none: a report below it changes nothing, so that an answer
-// that was overtaken on its way turns no state back (contract, section 5).
+// Merge returns the states after a report. A dimension that the report does not mention stays as it is. last is the highest
+// [Report.Sequence] that was merged before, or 0. A report with a lower sequence changes nothing, so that a delayed response
+// reverts no state (contract, section 5).
 func (s States) Merge(report Report, last int64) (States, Change) {
 	if report.Sequence < last {
 		return s, Change{Stale: true}
@@ -39,7 +39,7 @@ func (s States) Merge(report Report, last int64) (States, Change) {
 	return merged, change
 }
 
-// mergeOne merges one dimension and notes in change what became different.
+// mergeOne merges one dimension and records in change what has changed.
 func mergeOne[D marker](before, reported State[D], d Dimension, change *Change) State[D] {
 	if !reported.Reported() {
 		return before
@@ -53,8 +53,8 @@ func mergeOne[D marker](before, reported State[D], d Dimension, change *Change) 
 	return reported
 }
 
-// Outcome returns what a document status says about our own call. It is no state and makes none: the four dimensions
-// are not an input (contract, section 5).
+// Outcome returns the outcome of our submission that follows from a document status. An outcome is not a state: it does not depend
+// on the four dimensions, and they do not depend on it (contract, section 5).
 func Outcome(status Status) api.Outcome {
 	switch status {
 	case Accepted, Processing:
@@ -65,19 +65,19 @@ func Outcome(status Status) api.Outcome {
 	return api.OutcomeUnknown
 }
 
-// EventContext is what the events of a merged report depend on besides its [Change].
+// EventContext is what the events of a merged report depend on, besides its [Change].
 type EventContext struct {
-	// First is true when no report about this submission was retained before.
+	// First is true if this is the first report about the submission.
 	First bool
-	// OutcomeChanged is true when the submission's outcome is a different one now.
+	// OutcomeChanged is true if the outcome of the submission has changed.
 	OutcomeChanged bool
-	// TerminalAnnounced is true when einvoice.terminal was recorded for this submission before.
+	// TerminalAnnounced is true if einvoice.terminal was recorded for the submission before.
 	TerminalAnnounced bool
 }
 
-// Events returns the events a merged report gives rise to, in the order in which one transaction records them:
-// updated for a first or changed submission result, changed for at least one different word, terminal when all four
-// dimensions are final for the first time (contract, section 9). A stale report gives rise to none.
+// Events returns the events that a merged report causes, in the order in which one transaction records them: updated for a first or
+// changed submission result, changed for at least one changed value, terminal when all four dimensions are terminal for the
+// first time (contract, section 9). A stale report causes none.
 func Events(change Change, o EventContext) []api.EventKind {
 	if change.Stale {
 		return nil

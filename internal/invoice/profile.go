@@ -14,7 +14,7 @@ import (
 	"quittance/internal/codelist"
 )
 
-// The bounds of a logo.
+// The limits of a logo.
 const (
 	// MaxLogo is the largest image in bytes.
 	MaxLogo = 64 << 10
@@ -22,8 +22,8 @@ const (
 	MaxLogoSide = 2048
 )
 
-// logoForms are the images that a logo may be, by how its data URL begins. Images that can hold a program, such as SVG, are
-// not among them.
+// logoForms are the image formats of a logo, by the prefix of its data URL. Formats that can contain a program, such as SVG, are not
+// among them.
 var logoForms = []struct { //nolint:gochecknoglobals // a constant table
 	prefix string
 	size   func(io.Reader) (image.Config, error)
@@ -33,9 +33,8 @@ var logoForms = []struct { //nolint:gochecknoglobals // a constant table
 	{"data:image/jpeg;base64,", jpeg.DecodeConfig, jpeg.Decode},
 }
 
-// ProfileFaults returns the form rules of a company profile that its struct tags cannot say: the currency is one of ISO
-// 4217, and the logo a whole PNG or JPEG image within [MaxLogo] and [MaxLogoSide] as a data URL in base64. The result is
-// never nil.
+// ProfileFaults checks the form rules of a company profile that struct tags cannot express: the currency must be one of ISO 4217, and
+// the logo a complete PNG or JPEG image within [MaxLogo] and [MaxLogoSide], as a data URL in base64. The result is never nil.
 func ProfileFaults(p *api.Profile) api.Faults {
 	faults := api.Faults{}
 	if p.Currency != nil && !codelist.Currencies().Has(*p.Currency) {
@@ -61,7 +60,7 @@ func logoFaults(faults api.Faults, logo string) {
 			faults.Add("logo", "image_size", fmt.Sprintf("must have at most %d bytes", MaxLogo))
 			return
 		}
-		// The size first: reading a small file may take the memory of a large picture.
+		// Check the dimensions first, because a small file may decode to a large image.
 		size, err := form.size(bytes.NewReader(raw))
 		if err != nil {
 			break

@@ -8,23 +8,23 @@ import (
 
 // Remaining is what is left of an invoice for further credit notes.
 type Remaining struct {
-	// Untouched tells that nothing is credited yet, so that a full credit note may take everything.
+	// Untouched says that nothing is credited yet, so that a full credit note is possible.
 	Untouched bool
-	// Total is what is left of total_amount; "" when the currency is not known.
+	// Total is what is left of total_amount; "" if the currency is not known.
 	Total api.Amount
-	// Lines are the lines of the invoice in their order.
+	// Lines are the lines of the invoice, in order.
 	Lines []RemainingLine
 }
 
-// RemainingLine is what is left of one line; both are "" when the line cannot be computed, so that only a full credit note
-// can take it. A credited amount takes nothing of the quantity, so either bound may be the nearer one.
+// RemainingLine is what is left of one line. Both fields are "" if the line cannot be computed, so that only a full credit note can
+// credit it. A credited amount does not reduce the quantity, so either limit may be reached first.
 type RemainingLine struct {
 	NetAmount api.Amount
 	Quantity  api.Amount
 }
 
-// Remain returns what is left of an invoice beside its live credits, each of which [NewCredit] has made: the bounds that
-// it holds the next one to.
+// Remain returns what is left of an invoice after its live credits, which [NewCredit] has made. These are the limits of the next
+// credit.
 func Remain(d *api.Draft, live []Credit) Remaining {
 	r := Remaining{Untouched: len(live) == 0, Lines: make([]RemainingLine, len(d.Items))}
 	scale, known := moneyScale(d.Currency)

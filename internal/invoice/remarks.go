@@ -8,27 +8,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Remark is something that a provider says to people, beside the states: why it rejected a document, for instance. It
-// decides nothing, and no state is read from it.
+// Remark is a message of the provider for people, such as the reason for a rejection. It has no effect, and no state is read from
+// it.
 type Remark struct {
-	// Code is the provider's name for it, "" when it has none.
+	// Code is the provider's code for the remark, "" if there is none.
 	Code string
-	// Text is what it says, "" when there is only a code. Both are the provider's own words, at most 1,000 characters, with
-	// spaces for control characters.
+	// Text is the message, "" if there is only a code. Both are the provider's text, at most 1,000 characters, with spaces in place
+	// of control characters.
 	Text string
 }
 
-// The most remarks that are read of one body, and the most characters of each part.
+// The maximum number of remarks that are read from one body, and the maximum length of each part.
 const (
 	maxRemarks = 20
 	maxRemark  = 1_000
 )
 
-// Discovery is the code of a remark that is the result of looking for the receiver: found, not_found or timed_out.
+// Discovery is the code of a remark that holds the result of the search for the receiver: found, not_found or timed_out.
 const Discovery = "discovery"
 
-// ReadRemarks reads what a retained body says to people, where the provider protocol has its place: the members messages,
-// discovery and error. A body, or a part of one, that is of another form says nothing.
+// ReadRemarks reads the messages for people from a retained body of the provider protocol: its members messages, discovery and
+// error. It ignores a body or a part that has another form.
 func ReadRemarks(evidence []byte) []Remark {
 	if strict(evidence) != nil {
 		return nil
@@ -55,7 +55,7 @@ func ReadRemarks(evidence []byte) []Remark {
 	return out
 }
 
-// remarkText reads a text for people; "" when there is none.
+// remarkText reads a text for people, or returns "" if there is none.
 func remarkText(document jsontext.Value, at jsontext.Pointer) string {
 	value, err := find(document, at)
 	if err != nil || value.Kind() != jsontext.KindString {

@@ -9,7 +9,7 @@ import (
 	"quittance/api"
 )
 
-// retainedReport is how a report is retained beside the body that it was read from.
+// retainedReport is the form in which a report is retained with the body that it was read from.
 type retainedReport struct {
 	// Vocabulary names the published table that the body was read with.
 	Vocabulary        string                      `json:"vocabulary"`
@@ -26,14 +26,14 @@ type retainedState struct {
 	Meaning  api.Meaning `json:"meaning,omitempty"`
 }
 
-// Retained writes what a report says, as JSON that is the same for the same report and vocabulary. The time that the
-// provider gives decides nothing and is left out.
+// Retained returns the report as JSON, which is the same for the same report and vocabulary. It omits the provider's time, which has
+// no effect.
 func (r Report) Retained(vocabulary string) string {
 	out := retainedReport{Vocabulary: vocabulary, Reference: r.Reference, ProviderReference: r.ProviderReference, Status: r.Status,
 		Sequence: r.Sequence, States: map[Dimension]retainedState{}}
 	for _, d := range Dimensions {
-		if word := r.States.Stored(d); word.Value != "" {
-			out.States[d] = retainedState(word)
+		if state := r.States.Stored(d); state.Value != "" {
+			out.States[d] = retainedState(state)
 		}
 	}
 	text, err := json.Marshal(out)
@@ -59,14 +59,14 @@ func ReadRetained(text string) (report Report, vocabulary string, err error) {
 
 // retainedVocabulary reads what [Report.Retained] writes.
 func retainedVocabulary() Vocabulary {
-	place := func(d Dimension) StatePointers {
+	pointers := func(d Dimension) StatePointers {
 		at := jsontext.Pointer("/states/" + d)
 		return StatePointers{Value: at + "/value", Terminal: at + "/terminal", Meaning: at + "/meaning"}
 	}
 	return Vocabulary{
 		Reference: "/reference", ProviderReference: "/provider_reference", Status: "/status",
 		Statuses: map[string]Status{string(Accepted): Accepted, string(Processing): Processing, string(Rejected): Rejected},
-		Sequence: "/sequence", Submission: place(DimensionSubmission), ProviderInvoice: place(DimensionProviderInvoice),
-		TaxAuthority: place(DimensionTaxAuthority), Receiver: place(DimensionReceiver),
+		Sequence: "/sequence", Submission: pointers(DimensionSubmission), ProviderInvoice: pointers(DimensionProviderInvoice),
+		TaxAuthority: pointers(DimensionTaxAuthority), Receiver: pointers(DimensionReceiver),
 	}
 }

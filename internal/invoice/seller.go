@@ -5,15 +5,15 @@ import "quittance/api"
 // emiratiScheme is the electronic address scheme of UAE tax identification numbers.
 const emiratiScheme = "0235"
 
-// gap is a field of the profile that an invoice needs.
+// gap is a field of the profile that an invoice should have.
 type gap struct {
 	path    string
 	value   *string
-	ruleID  string // "" when no rule set has one for it
+	ruleID  string // "" if no rule set has one for it
 	message string
 }
 
-// warnSeller advises on the company's profile: codes that are on no list, and gaps.
+// warnSeller advises on the company's profile: on unknown codes and on missing fields.
 func warnSeller(warnings api.Faults, p *api.Profile, d *api.Draft) {
 	warnEmirate(warnings, "seller.subdivision", p.Country, p.Subdivision)
 	warnCountry(warnings, "seller.country", p.Country)

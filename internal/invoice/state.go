@@ -16,7 +16,7 @@ const (
 // Dimensions lists the four dimensions in the order of the specification.
 var Dimensions = [...]Dimension{DimensionSubmission, DimensionProviderInvoice, DimensionTaxAuthority, DimensionReceiver} //nolint:gochecknoglobals // a constant list
 
-// The four types below mark a [State] with its dimension. They have no values worth making.
+// The four types below mark a [State] with its dimension. They are never instantiated.
 type (
 	// Submission marks the provider validation or submission result.
 	Submission struct{}
@@ -33,29 +33,29 @@ type marker interface {
 	Submission | ProviderInvoice | TaxAuthority | Receiver
 }
 
-// State is what the provider last said in dimension D, verbatim. The zero value means that it has said nothing.
+// State is what the provider last reported in dimension D, verbatim. The zero value means that it has reported nothing.
 type State[D marker] struct {
-	// The field takes no room. It mentions D, so that Go refuses to convert a state of one dimension into another;
-	// without it all four would have the same underlying type.
+	// This field has no size. It mentions D, so that Go does not convert a state of one dimension into another. Without it, all
+	// four would have the same underlying type.
 	_        [0]D
 	value    string
 	terminal bool
 	meaning  api.Meaning
 }
 
-// Reported tells whether the provider has ever given a word in this dimension.
+// Reported tells whether the provider has ever reported a value in this dimension.
 func (s State[D]) Reported() bool { return s.value != "" }
 
-// Value returns the state value, 1 to 256 code points, or "" when nothing was reported.
+// Value returns the provider's value, 1 to 256 code points, or "" if nothing was reported.
 func (s State[D]) Value() string { return s.value }
 
-// Terminal tells whether the provider, or its adapter's published table, says that the word is final.
+// Terminal tells whether the provider, or its adapter's published table, says that the value is terminal.
 func (s State[D]) Terminal() bool { return s.terminal }
 
-// Meaning returns what the provider, or its adapter's published table, says the word means; "" when neither says.
+// Meaning returns what the value means according to the provider or its adapter's published table; "" if neither says.
 func (s State[D]) Meaning() api.Meaning { return s.meaning }
 
-// wire returns the word as the API writes it: nil when nothing was reported.
+// wire returns the value as the API writes it: nil if nothing was reported.
 func (s State[D]) wire() *string {
 	if !s.Reported() {
 		return nil
@@ -63,7 +63,7 @@ func (s State[D]) wire() *string {
 	return &s.value
 }
 
-// States are the four dimensions of one submission. The zero value has nothing reported.
+// States holds the four dimensions of one submission. In the zero value, nothing is reported.
 type States struct {
 	Submission      State[Submission]
 	ProviderInvoice State[ProviderInvoice]
@@ -71,8 +71,8 @@ type States struct {
 	Receiver        State[Receiver]
 }
 
-// Get returns one dimension by its name; a name that is none of [Dimensions] is never reported.
-func (s States) Get(d Dimension) (word string, terminal, reported bool) {
+// Get returns one dimension by its name. A name that is not one of [Dimensions] is never reported.
+func (s States) Get(d Dimension) (value string, terminal, reported bool) {
 	switch d {
 	case DimensionSubmission:
 		return s.Submission.value, s.Submission.terminal, s.Submission.Reported()
@@ -86,7 +86,8 @@ func (s States) Get(d Dimension) (word string, terminal, reported bool) {
 	return "", false, false
 }
 
-// Stored returns one dimension as the store keeps it; the zero StoredState when nothing was reported or d is none of [Dimensions].
+// Stored returns one dimension as the store keeps it, or the zero StoredState if nothing was reported or d is not one of
+// [Dimensions].
 func (s States) Stored(d Dimension) StoredState {
 	switch d {
 	case DimensionSubmission:
@@ -101,12 +102,12 @@ func (s States) Stored(d Dimension) StoredState {
 	return StoredState{}
 }
 
-// kept is the state as the store keeps it.
+// stored returns the state as the store keeps it.
 func (s State[D]) stored() StoredState {
 	return StoredState{Value: s.value, Terminal: s.terminal, Meaning: s.meaning}
 }
 
-// AllTerminal tells whether every one of the four dimensions was reported and is final.
+// AllTerminal tells whether all four dimensions were reported and are terminal.
 func (s States) AllTerminal() bool {
 	return s.Submission.terminal && s.ProviderInvoice.terminal && s.TaxAuthority.terminal && s.Receiver.terminal
 }
@@ -123,17 +124,17 @@ func (s States) Wire() api.States {
 
 // StoredState is one stored state: the row of one dimension.
 type StoredState struct {
-	// Value is the provider's word; "" means that nothing was reported.
+	// Value is the provider's value; "" means that nothing was reported.
 	Value string
-	// Terminal tells whether the word was final when it was reported.
+	// Terminal says whether the value was terminal when it was reported.
 	Terminal bool
-	// Meaning is what the word was said to mean when it was reported; "" when nothing said it.
+	// Meaning is what the value meant when it was reported, "" if that was not stated.
 	Meaning api.Meaning
 }
 
-// RestoreStates rebuilds the states that were merged and stored earlier, from the store's one row per dimension. It
-// is for the store alone, and a test of the whole module lists its callers: new states come from [ReadReport]. A
-// dimension without a row is not reported; a key that is none of [Dimensions] names no state.
+// RestoreStates restores states from the store's rows, one for each dimension. Only the store may call it, because new states come
+// from [ReadReport] alone; the architecture test lists its callers. A dimension without a row is not reported. A key that is
+// not one of [Dimensions] is ignored.
 func RestoreStates(rows map[Dimension]StoredState) States {
 	return States{
 		Submission:      restore[Submission](rows[DimensionSubmission]),
@@ -143,10 +144,10 @@ func RestoreStates(rows map[Dimension]StoredState) States {
 	}
 }
 
-// restore makes one state of its row: what has no word is not final and means nothing.
-func restore[D marker](w StoredState) State[D] {
-	if w.Value == "" {
+// restore returns the state of a row. Without a value it is neither terminal nor has it a meaning.
+func restore[D marker](row StoredState) State[D] {
+	if row.Value == "" {
 		return State[D]{}
 	}
-	return State[D]{value: w.Value, terminal: w.Terminal, meaning: w.Meaning}
+	return State[D]{value: row.Value, terminal: row.Terminal, meaning: row.Meaning}
 }

@@ -9,9 +9,8 @@ import (
 	"quittance/internal/codelist"
 )
 
-// Amount is an exact amount of money. Unlike [api.Decimal] it has no bound: a thousand lines of 18-digit quantities
-// and prices add up to far more than 18 digits. Two amounts of one currency are equal when == says so. The zero value
-// is not a number.
+// Amount is an exact amount of money. Unlike [api.Decimal] it is unbounded, because a thousand lines of 18-digit quantities and
+// prices add up to far more than 18 digits. Amounts of one currency can be compared with ==. The zero value is not a number.
 type Amount struct{ text string }
 
 // String returns the amount in plain notation with exactly the currency's minor unit after the point, such as
@@ -26,7 +25,7 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 	return []byte(a.text), nil
 }
 
-// Totals are the computed sums of a draft; a sum that cannot be computed is nil.
+// Totals holds the computed sums of a draft. A sum that cannot be computed is nil.
 type Totals struct {
 	// Net is the sum of the line amounts without tax (EN 16931 BT-106).
 	Net *Amount `json:"net"`
@@ -36,15 +35,13 @@ type Totals struct {
 	Total *Amount `json:"total"`
 }
 
-// Compute adds a draft up (contract, section 4). A line is quantity × net_unit_price ÷ base_quantity, 1 when
-// base_quantity is absent. Each line is rounded once to the currency's minor unit, and so is the tax of each category
-// and rate, taken of the exact sum of its rounded lines; rounding is half away from zero. A currency without a minor
-// unit has no rounding rule of its own: its amounts are rounded to [api.MaxScale] digits, the finest an invoice can
-// say.
+// Compute returns the totals of a draft (contract, section 4). The amount of a line is quantity × net_unit_price ÷ base_quantity; an
+// absent base_quantity is 1. Each line is rounded once to the currency's minor unit. So is the tax of each category and rate,
+// which is computed from the exact sum of its rounded lines. Rounding is half away from zero. The amounts of a currency without
+// a minor unit are rounded to [api.MaxScale] digits, the most precise value of an invoice.
 //
-// Nothing is computed without a known currency and at least one line, or with a line that lacks quantity or price or
-// has a base_quantity of 0. Tax and Total are nil while a line of another category than O lacks its vat_rate; the tax
-// of category O is 0.
+// All totals are nil without a known currency and at least one line, or if a line lacks quantity or price or has a base_quantity of
+// 0. Tax and Total are nil if a line of a category other than O lacks its vat_rate. The tax of category O is 0.
 func Compute(d *api.Draft) Totals {
 	s, ok := add(d)
 	if !ok {
@@ -62,13 +59,13 @@ func Compute(d *api.Draft) Totals {
 type sums struct {
 	scale int
 	net   *big.Int
-	tax   *big.Int // nil when it cannot be computed
+	tax   *big.Int // nil if it cannot be computed
 }
 
 // total is net plus tax.
 func (s sums) total() *big.Int { return new(big.Int).Add(s.net, s.tax) }
 
-// amount writes an integer of 10^-scale.
+// amount formats an integer of 10^-scale.
 func (s sums) amount(n *big.Int) *Amount {
 	digits := new(big.Int).Abs(n).String()
 	if short := s.scale + 1 - len(digits); short > 0 {
@@ -90,8 +87,8 @@ type taxGroup struct{ category, rate string }
 // integers of 10^-scale.
 type breakdown map[taxGroup]*big.Int
 
-// add adds a line amount of an item. ok is false when its tax cannot be known, because the rate is absent; a line of
-// category O has no tax.
+// add adds a line amount of an item. ok is false if its tax cannot be computed because the rate is absent. A line of category O has
+// no tax.
 func (b breakdown) add(item *api.Item, line *big.Int) (ok bool) {
 	if text(item.VATCategory) == outOfScope {
 		return true
@@ -117,7 +114,7 @@ func (b breakdown) tax() *big.Int {
 	return sum
 }
 
-// moneyScale is the number of digits after the point to which amounts of a currency are rounded; ok is false when the
+// moneyScale is the number of digits after the point to which amounts of a currency are rounded. ok is false if the
 // currency is not known.
 func moneyScale(code *string) (scale int, ok bool) {
 	currency, known := codelist.Currencies().Lookup(text(code))
@@ -127,7 +124,7 @@ func moneyScale(code *string) (scale int, ok bool) {
 	return currency.MinorUnits, known
 }
 
-// add computes the sums; ok is false when there is nothing or not enough to add.
+// add computes the sums. ok is false if Compute computes nothing.
 func add(d *api.Draft) (s sums, ok bool) {
 	scale, known := moneyScale(d.Currency)
 	if !known || len(d.Items) == 0 {
@@ -172,11 +169,11 @@ func lineAmount(item *api.Item, scale int) (line *big.Int, ok bool) {
 		bigProduct(base.coefficient, power10(quantity.scale+price.scale))), true
 }
 
-// smallBound bounds the numbers that are reckoned with in 64 bits: three of them can be added up, and one of them doubled.
+// smallBound limits the numbers that are computed in 64 bits, so that three of them can be added, or one of them doubled.
 const smallBound = 1 << 61
 
-// product multiplies; ok is false when that, or a step on the way, is not small: then [bigProduct] is to be used, which costs
-// allocations.
+// product multiplies. ok is false if the result or an intermediate result is not small. The caller then uses [bigProduct], which
+// allocates.
 func product(factors ...int64) (all int64, ok bool) {
 	all = 1
 	for _, factor := range factors {
@@ -191,7 +188,7 @@ func product(factors ...int64) (all int64, ok bool) {
 	return all, true
 }
 
-// bigProduct multiplies whatever comes.
+// bigProduct multiplies without bound.
 func bigProduct(factors ...int64) *big.Int {
 	all := big.NewInt(1)
 	for _, factor := range factors {
@@ -212,7 +209,7 @@ func smallQuotient(dividend, divisor int64) int64 {
 	return whole + 1
 }
 
-// quotient divides by a positive number and rounds to a whole one, half away from zero.
+// quotient divides by a positive number and rounds to an integer, half away from zero.
 func quotient(dividend, divisor *big.Int) *big.Int {
 	whole, rest := new(big.Int).QuoRem(dividend, divisor, new(big.Int))
 	if rest.Abs(rest).Lsh(rest, 1).Cmp(divisor) >= 0 {
@@ -227,8 +224,8 @@ type number struct {
 	scale       int
 }
 
-// parse reads the text of a decimal that was given; its grammar was checked when the decimal was made, and its digits are
-// at most [api.MaxDigits], which fit.
+// parse reads the text of a decimal that is present. Its grammar was checked when the decimal was made, and it has at most
+// [api.MaxDigits] digits, which fit.
 func parse(text string) number {
 	var n number
 	digits, negative := strings.CutPrefix(text, "-")
@@ -252,13 +249,13 @@ func parse(text string) number {
 // at returns the number as an integer of 10^-scale; scale is not below the number's own.
 func (n number) at(scale int) *big.Int { return bigProduct(n.coefficient, power10(scale-n.scale)) }
 
-// smallAt is at; ok is false when the integer is not small.
+// smallAt is like at; ok is false if the integer is not small.
 func (n number) smallAt(scale int) (at int64, ok bool) {
 	return product(n.coefficient, power10(scale-n.scale))
 }
 
-// power10 is 10 to the power n, n from 0 to 18. More than 12 is not asked for: the digits after the point of two decimals, or of
-// one and of a currency, are at most twice [api.MaxScale].
+// power10 returns 10 to the power of n, for n from 0 to 18. The largest n is 12, because the digits after the point of two decimals,
+// or of one and a currency, are at most twice [api.MaxScale].
 func power10(n int) int64 {
 	power := int64(1)
 	for range n {
@@ -267,13 +264,13 @@ func power10(n int) int64 {
 	return power
 }
 
-// pow10 is the same as a number without bound.
+// pow10 is like power10, as a big.Int.
 func pow10(n int) *big.Int { return big.NewInt(power10(n)) }
 
-// canonical is the shortest text of a decimal's value: 5.00 and 5 are one tax rate.
+// canonical returns the shortest text of a decimal's value, so that 5.00 and 5 are one tax rate.
 func canonical(d *api.Decimal) string { return shortest(d.String()) }
 
-// shortest leaves out the zeros at the end of a decimal text that say nothing about its value.
+// shortest removes the trailing zeros of a decimal text that do not affect its value.
 func shortest(s string) string {
 	if strings.Contains(s, ".") {
 		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
@@ -281,7 +278,7 @@ func shortest(s string) string {
 	return s
 }
 
-// places is the number of digits after the point that a decimal's value needs.
+// places returns the number of digits after the point that a decimal's value needs.
 func places(d *api.Decimal) int {
 	_, fraction, _ := strings.Cut(canonical(d), ".")
 	return len(fraction)

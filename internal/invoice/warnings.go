@@ -13,7 +13,7 @@ import (
 // unitedArabEmirates is the country whose subdivisions PINT-AE lists.
 const unitedArabEmirates = "AE"
 
-// The rules of our advice, in the API's own words: they name no network. What a rule set calls them is said beside them.
+// The rules of our advice, as the API names them, independent of any network. Official identifiers are added where they exist.
 const (
 	ruleSchemeUnknown   = "endpoint_scheme_unknown"
 	ruleSchemeInactive  = "endpoint_scheme_inactive"
@@ -32,14 +32,13 @@ const (
 	ruleProfile         = "incomplete_profile"
 )
 
-// vatexPrefix begins the exemption codes of the CEF list VATEX, which is not among the lists here.
+// vatexPrefix is the prefix of the exemption codes of the CEF list VATEX, which this package does not have.
 const vatexPrefix = "VATEX-"
 
-// Warnings returns our advice on a draft and on the seller's profile (contract, section 4), by JSON path; gaps of the
-// profile stand under seller., such as seller.legal_name. A rule has this API's own word and, where it has one, the
-// official identifier of EN 16931 (BR-…), BIS Billing 3 or PINT-AE (ibr-…-ae). Warnings refuse nothing: the provider
-// owns regulated validation. An absent field of the draft is [Missing], not advice. A nil profile is an
-// empty one. The result is never nil.
+// Warnings returns our advice on a draft and on the seller's profile (contract, section 4), by JSON path. The paths of the profile
+// begin with seller., such as seller.legal_name. A rule has this API's name and, if there is one, the official identifier of EN
+// 16931 (BR-…), BIS Billing 3 or PINT-AE (ibr-…-ae). Warnings reject nothing, because the provider is responsible for regulated
+// validation. An absent field of the draft is [Missing], not advice. A nil profile is an empty one. The result is never nil.
 func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	warnings := api.Faults{}
 	if p == nil {
@@ -61,7 +60,7 @@ func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	return warnings
 }
 
-// WarnNumber advises on a draft whose number was submitted with another invoice, which the identifier names.
+// WarnNumber advises on a draft whose number was submitted with another invoice; submitted is that invoice's identifier.
 func WarnNumber(warnings api.Faults, submitted string) {
 	warnings.Add("invoice_number", ruleNumberSubmitted, "was submitted already, with the invoice "+submitted+": this one would be refused")
 }
@@ -87,7 +86,7 @@ func warnCountry(warnings api.Faults, path string, code *string) {
 	}
 }
 
-// warnEmirate advises on a subdivision of the United Arab Emirates (BT-39, BT-54); other countries' have no list.
+// warnEmirate advises on a subdivision of the United Arab Emirates (BT-39, BT-54). There are no lists for other countries.
 func warnEmirate(warnings api.Faults, path string, country, subdivision *string) {
 	if text(country) != unitedArabEmirates || blank(subdivision) || codelist.Emirates().Has(*subdivision) {
 		return
@@ -101,15 +100,15 @@ func warnEmirate(warnings api.Faults, path string, country, subdivision *string)
 	warnings.AddOfficial(path, ruleEmirate, "ibr-128-ae", "is not an emirate: AUH, DXB, SHJ, UAQ, FUJ, AJM or RAK")
 }
 
-// warnLegalType advises on the type of a legal registration in the United Arab Emirates (BTAE-15, BTAE-16); elsewhere it is
-// the scheme of an identifier, of which there is no list here.
+// warnLegalType advises on the type of a legal registration in the United Arab Emirates (BTAE-15, BTAE-16). Elsewhere the field is the
+// scheme of an identifier, for which this package has no list.
 func warnLegalType(warnings api.Faults, path string, country, kind *string, ruleID string) {
 	if text(country) == unitedArabEmirates && !blank(kind) && !codelist.LegalRegistrationTypes().Has(*kind) {
 		warnings.AddOfficial(path, ruleLegalType, ruleID, "is not a type of registration in the UAE: TL, EID, PAS or CD")
 	}
 }
 
-// warnTotal advises when total_amount is away from the computed total by more than one minor unit per item.
+// warnTotal advises if total_amount differs from the computed total by more than one minor unit per item.
 func warnTotal(warnings api.Faults, d *api.Draft) {
 	s, ok := add(d)
 	if !ok || s.tax == nil || !given(d.TotalAmount) {
@@ -125,12 +124,12 @@ func warnTotal(warnings api.Faults, d *api.Draft) {
 	}
 }
 
-// warnDueDate advises when payment is due before the invoice is issued.
+// warnDueDate advises if payment is due before the invoice is issued.
 func warnDueDate(warnings api.Faults, d *api.Draft) {
 	issued, errIssued := time.Parse(time.DateOnly, text(d.IssueDate))
 	due, errDue := time.Parse(time.DateOnly, text(d.DueDate))
 	if errIssued != nil || errDue != nil {
-		return // a date that is absent or has no form cannot be compared; neither is advice
+		return // absent or malformed dates cannot be compared, and other rules report them
 	}
 	if due.Before(issued) {
 		warnings.Add("due_date", ruleDueDate, "is before issue_date")

@@ -24,8 +24,8 @@
 //	Send again       If the outcome is unknown, references are idempotent,     An early response may be older than the arrival
 //	                 and the provider has said twice that it has no such       of the document. Under an idempotent reference,
 //	                 document: both times two call time-outs after the last    even a wrong conclusion makes no second
-//	                 send or later, at least 60 s apart, and just now once     document.
-//	                 more.
+//	                 send or later, at least 60 s apart, the last time just    document.
+//	                 now.
 //	Send again       If an administrator has ordered it, and the provider      A person may know what the provider cannot tell.
 //	                 responds (not with 401, 403, 429 or 5xx).
 //	Stop asking      When all four states are terminal. A submission is never  An administrator can resolve an unknown outcome.
