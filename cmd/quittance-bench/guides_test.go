@@ -11,9 +11,9 @@ import (
 	"quittance"
 )
 
-// TestTheFlagsOfTheGuides checks that every flag and measurement of this program that the guides mention exists: in the
+// TestGuideFlags checks that every flag and measurement of this program that the guides mention exists: in the
 // document about benchmarks, in the section of the operations guide, and behind the name of the program anywhere.
-func TestTheFlagsOfTheGuides(t *testing.T) {
+func TestGuideFlags(t *testing.T) {
 	flags := []string{"--help", "--rate-limit"} // the latter is a flag of the measured server
 	var commands []string
 	for _, leaf := range newParser(t, io.Discard).Model.Leaves(false) {

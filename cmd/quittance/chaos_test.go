@@ -6,9 +6,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// TestTheDefaultsOfChaos checks that the provider in a sandbox misbehaves by default, and that a separate provider
+// TestChaosDefaults checks that the provider in a sandbox misbehaves by default, and that a separate provider
 // sandbox does so only on request.
-func TestTheDefaultsOfChaos(t *testing.T) {
+func TestChaosDefaults(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c)
 	if err != nil {

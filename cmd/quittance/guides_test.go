@@ -30,8 +30,8 @@ func guides(t *testing.T) map[string]string {
 	return texts
 }
 
-// TestTheCommandLinesOfTheGuides checks that the program accepts every command line in the guides.
-func TestTheCommandLinesOfTheGuides(t *testing.T) {
+// TestGuideCommandLines checks that the program accepts every command line in the guides.
+func TestGuideCommandLines(t *testing.T) {
 	texts := guides(t)
 	t.Chdir(t.TempDir())
 	for _, file := range []string{"key.json", "credential.txt", "profile.json", "evidence.json", "cert.pem", "cert-key.pem"} {
@@ -75,8 +75,8 @@ func withoutBench(file, text string) string {
 	return regexp.MustCompile("(?s)## Measure it\n.*?\n(## |$)|`quittance-bench[^`]*`").ReplaceAllString(text, "$1")
 }
 
-// TestTheFlagsOfTheGuides checks that every flag and command of this program that the guides mention exists.
-func TestTheFlagsOfTheGuides(t *testing.T) {
+// TestGuideFlags checks that every flag and command of this program that the guides mention exists.
+func TestGuideFlags(t *testing.T) {
 	var flags, commands []string
 	for _, leaf := range newParser(t, io.Discard).Model.Leaves(false) {
 		commands = append(commands, leaf.Path())

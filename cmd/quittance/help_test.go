@@ -65,8 +65,8 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	}
 }
 
-// TestTheHelpNamesEveryCommand checks that the help of the program lists every command.
-func TestTheHelpNamesEveryCommand(t *testing.T) {
+// TestHelpListsEveryCommand checks that the help of the program lists every command.
+func TestHelpListsEveryCommand(t *testing.T) {
 	help := output(t, "--help")
 	for _, path := range commandPaths(t) {
 		if !regexp.MustCompile(`(?m)^ *` + path + `\b`).MatchString(help) {

@@ -289,9 +289,9 @@ func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 	}
 }
 
-// TestWrongKillAtIsRefused checks that an invalid order to be killed is rejected, because a test that kills nothing would prove
+// TestInvalidKillAt checks that an invalid order to be killed is rejected, because a test that kills nothing would prove
 // nothing.
-func TestWrongKillAtIsRefused(t *testing.T) {
+func TestInvalidKillAt(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newOriginal(t, buildWithCheckpoints(t), storetest.SQLite), nil, victim{})
 	for _, at := range []string{"during create account", "before", "before ", "before create account#0", "before create account#x"} {

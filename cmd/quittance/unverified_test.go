@@ -13,9 +13,9 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// TestAdministrationWantsAVerifiedServer checks that over a connection that does not verify the server, administration
+// TestAdministrationRequiresVerifiedServer checks that over a connection that does not verify the server, administration
 // commands refuse a database that was served in production, and a production credential before that, as serve does.
-func TestAdministrationWantsAVerifiedServer(t *testing.T) {
+func TestAdministrationRequiresVerifiedServer(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // a file has no server
 	}

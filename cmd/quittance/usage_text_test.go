@@ -38,8 +38,8 @@ func TestDecisionsHaveNoEnvironmentVariables(t *testing.T) {
 	}
 }
 
-// TestLogLinesSayNothingEmpty checks that log lines contain no nil errors and no empty texts.
-func TestLogLinesSayNothingEmpty(t *testing.T) {
+// TestLogLinesOmitEmptyValues checks that log lines contain no nil errors and no empty texts.
+func TestLogLinesOmitEmptyValues(t *testing.T) {
 	for format, want := range map[string]string{"text": `count=0 ready=false` + "\n", "json": `"count":0,"ready":false}` + "\n"} {
 		var out bytes.Buffer
 		log := (&cli{LogLevel: "info", LogFormat: format}).logger(&out)
