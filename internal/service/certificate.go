@@ -11,47 +11,47 @@ import (
 	"quittance/internal/secret"
 )
 
-// certificateEvery is how often the files of the certificate are looked at.
-const certificateEvery = time.Second
+// certificateInterval is how often the files of the certificate are checked.
+const certificateInterval = time.Second
 
-// certificateFiles is the certificate of the API. It is read again when its files change, so that a renewed one needs no
-// restart; one that cannot be read leaves the one before in use.
+// certificateFiles is the certificate of the API. It is loaded again when its files change, so that a renewed certificate needs
+// no restart. If loading fails, the previous certificate stays in use.
 type certificateFiles struct {
 	chain, key string
 	log        *slog.Logger
 	now        func() time.Time
 
-	mu      sync.Mutex
-	current *tls.Certificate
-	looked  time.Time
-	seen    [2]stamp
-	fault   string // what was logged last
+	mu        sync.Mutex
+	current   *tls.Certificate
+	checked   time.Time
+	stamps    [2]fileVersion
+	lastError string // logged last; "" after success
 }
 
-// stamp tells two versions of a file apart.
-type stamp struct {
-	at   time.Time
-	size int64
+// fileVersion distinguishes two versions of a file.
+type fileVersion struct {
+	modified time.Time
+	size     int64
 }
 
-// readCertificate reads a certificate for the first time.
+// readCertificate loads a certificate for the first time.
 func readCertificate(chain, key string, now func() time.Time, log *slog.Logger) (*certificateFiles, error) {
 	c := &certificateFiles{chain: chain, key: key, log: log, now: now}
-	return c, c.read(now())
+	return c, c.load(now())
 }
 
-// read reads both files if they have changed.
-func (c *certificateFiles) read(now time.Time) error {
-	c.looked = now
-	var seen [2]stamp
+// load loads both files if they have changed.
+func (c *certificateFiles) load(now time.Time) error {
+	c.checked = now
+	var versions [2]fileVersion
 	for n, path := range []string{c.chain, c.key} {
 		info, err := os.Stat(path)
 		if err != nil {
 			return fmt.Errorf("--tls-cert and --tls-key: %w", err)
 		}
-		seen[n] = stamp{info.ModTime(), info.Size()}
+		versions[n] = fileVersion{info.ModTime(), info.Size()}
 	}
-	if c.current != nil && seen == c.seen {
+	if c.current != nil && versions == c.stamps {
 		return nil
 	}
 	if err := secret.CheckPrivateKey(c.key); err != nil {
@@ -61,7 +61,7 @@ func (c *certificateFiles) read(now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("--tls-cert and --tls-key: %w", err)
 	}
-	c.current, c.seen = &fresh, seen
+	c.current, c.stamps = &fresh, versions
 	return nil
 }
 
@@ -70,21 +70,21 @@ func (c *certificateFiles) get(hello *tls.ClientHelloInfo) (*tls.Certificate, er
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	if now.Sub(c.looked) < certificateEvery {
+	if now.Sub(c.checked) < certificateInterval {
 		return c.current, nil
 	}
 	before := c.current
-	fault := ""
-	if err := c.read(now); err != nil {
-		fault = err.Error()
+	failure := ""
+	if err := c.load(now); err != nil {
+		failure = err.Error()
 	}
 	ctx := hello.Context()
 	switch {
-	case fault != "" && fault != c.fault:
-		c.log.ErrorContext(ctx, "cannot read the changed certificate: the one before stays in use", "error", fault)
+	case failure != "" && failure != c.lastError:
+		c.log.ErrorContext(ctx, "cannot load the changed certificate: the previous one stays in use", "error", failure)
 	case c.current != before:
-		c.log.InfoContext(ctx, "certificate read again", "file", c.chain)
+		c.log.InfoContext(ctx, "certificate loaded again", "file", c.chain)
 	}
-	c.fault = fault
+	c.lastError = failure
 	return c.current, nil
 }

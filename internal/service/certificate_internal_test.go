@@ -19,7 +19,7 @@ import (
 	"quittance/internal/store"
 )
 
-// writeCertificate writes a certificate with a serial number and its key.
+// writeCertificate writes a certificate with the given serial number, and its key.
 func writeCertificate(t *testing.T, chain, key string, serial int64) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -40,9 +40,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestCertificateIsReadAgain: a renewed certificate is used without a restart; one that cannot be read leaves the one before, and
-// a key that others can read is refused.
-func TestCertificateIsReadAgain(t *testing.T) {
+// TestCertificateRenewal: a renewed certificate is used without a restart. If it cannot be loaded, the previous one stays in use.
+// A key file that others can read is refused.
+func TestCertificateRenewal(t *testing.T) {
 	dir := t.TempDir()
 	chain, key := filepath.Join(dir, "chain.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, chain, key, 1)
@@ -50,7 +50,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	must(t, err)
 	serial := func() int64 {
 		t.Helper()
-		files.looked = time.Time{} // as if the time between two looks had passed
+		files.checked = time.Time{} // as if the time between two looks had passed
 		got, err := files.get(&tls.ClientHelloInfo{})
 		must(t, err)
 		return got.Leaf.SerialNumber.Int64()
@@ -77,11 +77,11 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	}
 	must(t, os.Chmod(key, 0o640)) // its group may read it
 	if got := serial(); got != 3 {
-		t.Errorf("certificate %d once all is well", got)
+		t.Errorf("certificate %d after the mode was corrected", got)
 	}
 }
 
-// TestProductionVerifiesTheDatabase: production does not start on a database over a connection that is not verified.
+// TestProductionVerifiesTheDatabase: production does not start with a database connection that does not verify the server.
 func TestProductionVerifiesTheDatabase(t *testing.T) {
 	config := Config{Environment: Production, Database: "postgres://db.example/quittance"}
 	if err := config.check(); !errors.Is(err, store.ErrUnverifiedServer) {

@@ -22,75 +22,76 @@ const (
 	Production = "production"
 )
 
-// Config is everything a process is told. Durations are positive unless it says otherwise.
+// Config configures a process. Durations are positive unless the field says otherwise.
 type Config struct {
 	Environment string
 	// Database is sqlite:PATH or postgres://…
 	Database string
-	// Keys seal what must not be readable in the database.
+	// Keys seal the values that must not be readable in the database.
 	Keys *secret.Keyring
-	// ReloadKeys reads them anew after a rotation.
+	// ReloadKeys reads them again after a rotation.
 	ReloadKeys func() (*secret.Keyring, error)
 	// API and Workers choose what this process does.
 	API, Workers bool
-	// Listen is the address of the API, and of /healthz and /readyz in a process without one, which may be any address. TLSCert and TLSKey are files; without them the API speaks plain HTTP, which
-	// leaves loopback only with BehindProxy.
+	// Listen is the address of the API; in a process without an API it is that of /healthz and /readyz. TLSCert and TLSKey are
+	// files. Without them the API serves plain HTTP, which requires a loopback address or BehindProxy.
 	Listen          string
 	TLSCert, TLSKey string
 	BehindProxy     bool
 	TrustedProxies  []netip.Prefix
-	// MetricsListen is the address of the Prometheus metrics; "" for none.
+	// MetricsListen is the address of the Prometheus metrics; "" disables them.
 	MetricsListen string
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
-	// TokenTTL is how long a bearer token lives.
+	// TokenTTL is how long a bearer token is valid.
 	TokenTTL time.Duration
-	// LoginRate is how many logins a minute one source may try for one e-mail address; 0 for no login limits.
+	// LoginRate is how many logins a minute one source may attempt for one e-mail address; 0 disables all login limits.
 	LoginRate int64
-	// PasswordCost is that of new password hashes; the zero value for [account.DefaultCost].
+	// PasswordCost is the cost of new password hashes; the zero value means [account.DefaultCost].
 	PasswordCost account.Cost
-	// MaxRequests is how many requests the API works on at a time; 0 for 2048.
+	// MaxRequests is how many requests the API processes at the same time; 0 means 2048.
 	MaxRequests int
-	// ConnectionsPerSource is how many connections to the API may be open from one source; 0 for a sixteenth of all.
+	// ConnectionsPerSource is how many connections to the API one source may have; 0 means a sixteenth of the total.
 	ConnectionsPerSource int
-	// AnonymousRate is how many requests a minute one source may make without an accepted token or session; 0 for no limit.
+	// AnonymousRate is how many requests a minute one source may make without a valid token or session; 0 means no limit.
 	AnonymousRate int64
-	// RateLimit is how many calls a minute one token may make at this process; 0 for no limit.
+	// RateLimit is how many calls a minute one token may make to this process; 0 means no limit.
 	RateLimit int64
-	// IdempotencyTTL is how long the answer to an Idempotency-Key is kept.
+	// IdempotencyTTL is how long the response of an Idempotency-Key is kept.
 	IdempotencyTTL time.Duration
-	// PollFirst and PollMax are the pace at which the provider is asked; ProviderTimeout bounds one call.
+	// PollFirst and PollMax are the first and the longest interval between status queries; ProviderTimeout bounds one call.
 	PollFirst, PollMax, ProviderTimeout time.Duration
 	// MissingGap is [submission.Polling.MissingGap].
 	MissingGap time.Duration
-	// PurchaseInterval is the time between two looks for incoming e-invoices.
+	// PurchaseInterval is the time between two purchase syncs of a connection.
 	PurchaseInterval time.Duration
-	// RetryFirst and RetryAttempts are the pace of webhook retries; AttemptTimeout bounds one attempt.
+	// RetryFirst is the first backoff of a webhook delivery, RetryAttempts its largest number of attempts; AttemptTimeout bounds
+	// one attempt.
 	RetryFirst     time.Duration
 	RetryAttempts  int
 	AttemptTimeout time.Duration
-	// Quotas bound what one company may keep; the zero value does not.
+	// Quotas bound what one company may store; the zero value means no bounds.
 	Quotas store.Quotas
-	// Retention is how long history is kept; the zero value keeps it for ever.
+	// Retention is how long history is kept; the zero value means without end.
 	Retention store.Retention
-	// Destinations says where webhooks may go. Anything but the zero value is refused in production.
+	// Destinations says where webhooks may be sent. Production requires the zero value.
 	Destinations webhook.Policy
-	// Checkpoint is for tests that end the process at a certain moment; nil in production.
+	// Checkpoint is for tests that end the process at a given point; nil in production.
 	Checkpoint store.Checkpoint
-	// ShutdownDelay is how long a process that is told to stop goes on answering, not ready, before its listeners close;
-	// from 0.
+	// ShutdownDelay is how long a stopping process serves requests, without being ready, before it closes its listeners; at
+	// least 0.
 	ShutdownDelay time.Duration
-	// Grace is how long requests and work under way may take to finish when the process stops.
+	// Grace is how long running requests and tasks may take to finish when the process stops.
 	Grace time.Duration
-	// Version is the release that this binary says it is. It is shown in the API document, and in production only connections
-	// with an approval that covers it submit.
+	// Version is the release of this binary. It appears in the API document, and in production a connection submits only if its
+	// approval covers it.
 	Version string
 	Log     *slog.Logger
-	// Trial tells that the service is part of a sandbox on somebody's machine.
+	// Trial says that the service is part of a sandbox on a developer's machine.
 	Trial bool
 }
 
-// check refuses a configuration that cannot keep the promises.
+// check returns an error if the configuration is unsafe or contradictory.
 func (c *Config) check() error {
 	switch c.Environment {
 	case Local, Sandbox:
@@ -119,7 +120,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// checkNumbers refuses numbers that make no sense.
+// checkNumbers returns an error if a number is out of range.
 func (c *Config) checkNumbers() error {
 	for _, positive := range []struct {
 		flag  string
@@ -145,7 +146,7 @@ func (c *Config) checkNumbers() error {
 	return nil
 }
 
-// warn logs what a server is allowed to do without, and should not: metrics on a network anywhere, the rest in production.
+// warn logs settings that are allowed but unsafe: metrics beyond loopback in every environment, the others in production.
 func (c *Config) warn(ctx context.Context) {
 	if c.MetricsListen != "" && !isLoopback(c.MetricsListen) {
 		c.Log.WarnContext(ctx, "--metrics-listen is not a loopback address, and no credential protects the metrics: let only the monitoring reach it", "address", c.MetricsListen)
@@ -161,7 +162,7 @@ func (c *Config) warn(ctx context.Context) {
 	}
 }
 
-// requireLoopback refuses an address that bearer tokens would cross a network in clear to.
+// requireLoopback returns an error for an address that bearer tokens would reach unencrypted over a network.
 func requireLoopback(listen string) error {
 	if _, _, err := net.SplitHostPort(listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
@@ -172,7 +173,7 @@ func requireLoopback(listen string) error {
 	return nil
 }
 
-// isLoopback tells whether only this machine reaches an address of the form host:port.
+// isLoopback reports whether an address of the form host:port is reachable from this machine only.
 func isLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

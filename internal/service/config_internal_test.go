@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMetricsOnANetworkWarn: metrics that other machines reach are named in a warning, in every environment and role, and
-// those on loopback are not.
+// TestMetricsOnANetworkWarn: a metrics address that other machines can reach is logged as a warning in every environment; a
+// loopback address is not.
 func TestMetricsOnANetworkWarn(t *testing.T) {
 	for listen, want := range map[string]bool{
 		"": false, "127.0.0.1:9090": false, "[::1]:9090": false, "localhost:9090": false,

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// keysEvery is how often the key file is looked at, so that a key that was added is loaded soon.
-	keysEvery = time.Second
-	// announceEvery is how often a server says that it runs; well within store.ServerTimeout.
-	announceEvery = 10 * time.Second
+	// keysInterval is how often the key file is checked, so that an added key is loaded soon.
+	keysInterval = time.Second
+	// registerInterval is how often a server renews its registration; far below store.ServerTimeout.
+	registerInterval = 10 * time.Second
 )
 
-// keyKeeper keeps the keys of a running server what the key file says, as long as that opens what the database has sealed, and
-// announces to other processes which keys the server has loaded.
+// keyKeeper keeps the keys of a running server in step with the key file, provided that the file opens the sealed values of
+// the database, and registers in the database which keys the server has loaded.
 type keyKeeper struct {
 	service *Service
 	server  store.Server
 
-	mu    sync.Mutex
-	fault error // why the keys are not right, nil when they are
+	mu  sync.Mutex
+	err error // what is wrong with the key file, nil when nothing is
 }
 
-// newKeyKeeper announces the server for the first time. It fails when the server lacks a key of the database.
+// newKeyKeeper registers the server for the first time. It fails when the server lacks a key of the database.
 func (s *Service) newKeyKeeper(ctx context.Context) (*keyKeeper, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -48,31 +48,31 @@ func (s *Service) newKeyKeeper(ctx context.Context) (*keyKeeper, error) {
 	return &keyKeeper{service: s, server: server}, s.db.RegisterServer(ctx, server)
 }
 
-// run keeps the keys until ctx ends.
+// run reloads keys and renews the registration until ctx ends.
 func (k *keyKeeper) run(ctx context.Context) {
-	ticker := time.NewTicker(keysEvery)
+	ticker := time.NewTicker(keysInterval)
 	defer ticker.Stop()
 	clock := k.service.db.Now
-	announced, keys := clock(), k.service.db.Keys()
+	registered, keys := clock(), k.service.db.Keys()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		if err := k.service.db.RefreshKeys(ctx); !errors.Is(err, store.ErrUnavailable) { // otherwise nothing is known, and the server is not ready anyway
-			k.note(ctx, err)
+		if err := k.service.db.RefreshKeys(ctx); !errors.Is(err, store.ErrUnavailable) { // if the database is unavailable, the keys cannot be checked and the server is not ready anyway
+			k.setError(ctx, err)
 		}
 		now := k.service.db.Keys()
-		if changed := !now.Same(keys); changed || clock().Sub(announced) >= announceEvery {
+		if changed := !now.Same(keys); changed || clock().Sub(registered) >= registerInterval {
 			if err := k.service.db.RegisterServer(ctx, k.server); err != nil {
-				k.service.config.Log.WarnContext(ctx, "cannot announce this server", "error", err)
+				k.service.config.Log.WarnContext(ctx, "cannot register this server", "error", err)
 				continue
 			}
 			if changed {
 				k.service.config.Log.InfoContext(ctx, "keys loaded", "file", now.File(), "primary_key", now.PrimaryID())
 			}
-			announced, keys = clock(), now
+			registered, keys = clock(), now
 			if err := k.service.db.BindSecrets(ctx); err != nil {
 				k.service.config.Log.WarnContext(ctx, "cannot bind secrets to their rows", "error", err)
 			}
@@ -80,32 +80,32 @@ func (k *keyKeeper) run(ctx context.Context) {
 	}
 }
 
-// note remembers whether the keys are right, and logs it when that changes.
-func (k *keyKeeper) note(ctx context.Context, fault error) {
+// setError sets the error of the key file and logs changes.
+func (k *keyKeeper) setError(ctx context.Context, err error) {
 	k.mu.Lock()
-	before := k.fault
-	k.fault = fault
+	before := k.err
+	k.err = err
 	k.mu.Unlock()
 	switch {
-	case fault != nil && (before == nil || before.Error() != fault.Error()):
-		k.service.config.Log.ErrorContext(ctx, "the key file is not right: not ready, the keys in memory stay in use", "error", fault)
-	case fault == nil && before != nil:
+	case err != nil && (before == nil || before.Error() != err.Error()):
+		k.service.config.Log.ErrorContext(ctx, "the key file is not right: not ready, and the loaded keys stay in use", "error", err)
+	case err == nil && before != nil:
 		k.service.config.Log.InfoContext(ctx, "the key file is right again")
 	}
 }
 
-// ready tells whether the keys are those under which the database is sealed.
+// ready returns nil if the key file opens the sealed values of the database.
 func (k *keyKeeper) ready() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.fault
+	return k.err
 }
 
-// end withdraws the announcement.
-func (k *keyKeeper) end(ctx context.Context) {
+// close removes the registration.
+func (k *keyKeeper) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := k.service.db.UnregisterServer(ctx, k.server); err != nil {
-		k.service.config.Log.WarnContext(ctx, "cannot withdraw the announcement of this server", "error", err)
+		k.service.config.Log.WarnContext(ctx, "cannot remove the registration of this server", "error", err)
 	}
 }

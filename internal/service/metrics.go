@@ -14,7 +14,7 @@ import (
 	"quittance/internal/webhook"
 )
 
-// metrics are the Prometheus metrics of one process. Labels are taken from small closed sets: a caller cannot make new ones.
+// metrics are the Prometheus metrics of one process. Label values come from small, closed sets, so clients cannot add series.
 type metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.HistogramVec
@@ -24,7 +24,7 @@ type metrics struct {
 	workers   *prometheus.GaugeVec
 	waiting   *prometheus.GaugeVec
 	closed    *prometheus.CounterVec
-	// connections bounds those to the metrics themselves.
+	// connections limits the connections to the metrics themselves.
 	connections *connlimit.Limiter
 }
 
@@ -35,25 +35,25 @@ func newMetrics() *metrics {
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "quittance_http_request_seconds",
 			Help: "Requests to the API by route, method and status.", Buckets: buckets}, []string{"route", "method", "status"}),
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "quittance_provider_call_seconds",
-			Help: "Calls to providers by call and kind of answer.", Buckets: buckets}, []string{"call", "kind"}),
+			Help: "Calls to providers by call and kind of response.", Buckets: buckets}, []string{"call", "kind"}),
 		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "quittance_webhook_attempt_seconds",
 			Help: "Webhook attempts by verdict.", Buckets: buckets}, []string{"verdict"}),
 		eventAges: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "quittance_webhook_event_age_seconds",
 			Help: "Age of an event when an attempt to deliver it ended.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 14)}),
 	}
 	m.workers = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_workers_busy",
-		Help: "Workers that are taken, by work and pace of the lane."}, []string{"work", "pace"})
+		Help: "Busy workers, by work and by pace of the queue: quick or slow."}, []string{"work", "pace"})
 	m.waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "quittance_lanes_waiting",
-		Help: "Destinations and connections with due work that wait for a worker, by work."}, []string{"work"})
+		Help: "Queues (destinations and provider connections) with due work that wait for a worker, by work."}, []string{"work"})
 	m.closed = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_http_connections_closed_total",
-		Help: "Connections to the API that were closed for want of room, by reason: new ones that were refused, and idle ones that gave way."}, []string{"reason"})
+		Help: "Connections to the API that were closed because of a limit, by reason: new ones that were refused, and idle ones that were closed for new ones."}, []string{"reason"})
 	m.connections = connlimit.New(connlimit.Config{Total: connlimit.Within(metricsConnections, connlimit.Files())})
 	m.registry.MustRegister(m.requests, m.closed, m.calls, m.attempts, m.eventAges, m.workers, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// The bounds of the listener of the metrics: those who read them are few and near.
+// The limits of the metrics listener. Few clients read metrics, and from nearby.
 const (
 	metricsConnections = 64
 	metricsTimeout     = 30 * time.Second
@@ -61,7 +61,7 @@ const (
 	metricsHeaderBytes = 16 << 10
 )
 
-// server serves the metrics. A connection that stays silent, or takes its answer slowly, ends.
+// server returns the HTTP server of the metrics. Its time-outs close silent and slow connections.
 func (m *metrics) server() *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
@@ -69,7 +69,7 @@ func (m *metrics) server() *http.Server {
 		MaxHeaderBytes: metricsHeaderBytes, ConnState: m.connections.ConnState}
 }
 
-// connectionClosed counts a connection that was closed for want of room.
+// connectionClosed counts a connection that was closed because of a limit.
 func (m *metrics) connectionClosed(reason connlimit.Reason) {
 	m.closed.WithLabelValues(string(reason)).Inc()
 }
@@ -92,16 +92,16 @@ func (m *metrics) attempt(verdict webhook.Verdict, duration, age time.Duration) 
 	m.eventAges.Observe(age.Seconds())
 }
 
-// inside has the metrics tell how many requests are being worked on, and how many connections are open.
-func (m *metrics) inside(count, connections func() int) {
+// observeServer registers gauges for the running requests and the open connections of the API.
+func (m *metrics) observeServer(count, connections func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_http_connections",
 		Help: "Open connections to the API."}, func() float64 { return float64(connections()) }))
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quittance_http_requests_inside",
-		Help: "Requests to the API that are being worked on."}, func() float64 { return float64(count()) }))
+		Help: "Requests to the API that are being processed."}, func() float64 { return float64(count()) }))
 }
 
-// standing returns the observer of a run.
-func (m *metrics) standing(work string) func(queue.Stats) {
+// onStats returns the [queue.Options] callback that records the numbers of one kind of work.
+func (m *metrics) onStats(work string) func(queue.Stats) {
 	quick, slow, waiting := m.workers.WithLabelValues(work, "quick"), m.workers.WithLabelValues(work, "slow"), m.waiting.WithLabelValues(work)
 	return func(s queue.Stats) {
 		quick.Set(float64(s.QuickWorkers))

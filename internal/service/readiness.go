@@ -8,34 +8,34 @@ import (
 )
 
 const (
-	// readyFor is how long the answer of the database to a readiness check is given to others.
-	readyFor = 500 * time.Millisecond
+	// readyTTL is how long the result of a readiness check is reused.
+	readyTTL = 500 * time.Millisecond
 	// readyTimeout bounds one check.
 	readyTimeout = 3 * time.Second
 )
 
-// readiness asks the database whether it serves, for anybody who calls /readyz, which has no other limit: one check runs at
-// a time, and its result is kept for readyFor. It is safe for concurrent use.
+// readiness checks whether the database serves. Anybody may call /readyz, which has no other limit, so one check runs at a
+// time and its result is reused for readyTTL. It is safe for concurrent use.
 type readiness struct {
 	ping   func(ctx context.Context) error
 	now    func() time.Time
 	flight singleflight.Group
 
-	// at is when the last check ended, the zero time before the first, and err its result. Only the check in flight uses them.
+	// at is when the last check ended, zero before the first, and err its result. Only the running check uses them.
 	at  time.Time
 	err error
 }
 
-// newReadiness returns the readiness of what ping asks, by the clock now.
+// newReadiness returns a readiness that calls ping and reads the clock now.
 func newReadiness(ping func(ctx context.Context) error, now func() time.Time) *readiness {
 	return &readiness{ping: ping, now: now}
 }
 
-// check returns the result of the last ping, or of a new one when the last is older than readyFor. The caller's going away
-// ends no ping, because others wait for it.
+// check returns the result of the last ping, or of a new one when the last is older than readyTTL. A ping does not end with
+// the context of one caller, because others wait for it.
 func (r *readiness) check(ctx context.Context) error {
 	_, err, _ := r.flight.Do("", func() (any, error) {
-		if age := r.now().Sub(r.at); !r.at.IsZero() && age >= 0 && age < readyFor {
+		if age := r.now().Sub(r.at); !r.at.IsZero() && age >= 0 && age < readyTTL {
 			return nil, r.err
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)

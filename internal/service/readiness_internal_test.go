@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestReadinessIsOneCheck: however many ask at the same time, the database is asked once; its answer is kept for half a
-// second, a failure as well as a success, and asked for again after that.
+// TestReadinessIsOneCheck: concurrent readiness checks ping the database once. The result, success or failure, is reused for
+// half a second.
 func TestReadinessIsOneCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pings atomic.Int64
@@ -27,7 +27,7 @@ func TestReadinessIsOneCheck(t *testing.T) {
 		var asking sync.WaitGroup
 		together := func(want error) {
 			gone, leave := context.WithCancel(t.Context())
-			leave() // a caller who hangs up does not decide for the others
+			leave() // the end of one caller's context must not affect the others
 			for range 100 {
 				asking.Go(func() {
 					if err := r.check(gone); !errors.Is(err, want) {
@@ -42,7 +42,7 @@ func TestReadinessIsOneCheck(t *testing.T) {
 		away := errors.New("away")
 		for n, want := range []error{nil, away, nil} {
 			together(want)
-			now = now.Add(readyFor - time.Millisecond)
+			now = now.Add(readyTTL - time.Millisecond)
 			if err := r.check(t.Context()); !errors.Is(err, want) || pings.Load() != int64(n)+1 {
 				t.Errorf("ready again: %v after %d checks, want %v after %d", err, pings.Load(), want, n+1)
 			}
@@ -51,7 +51,7 @@ func TestReadinessIsOneCheck(t *testing.T) {
 	})
 }
 
-// TestStoppingIsNotReadyAtOnce: a process that is told to stop is not ready, although the database was a moment ago.
+// TestStoppingIsNotReadyAtOnce: a stopping process is not ready, even if a ready result is still reused.
 func TestStoppingIsNotReadyAtOnce(t *testing.T) {
 	now := time.Now()
 	s := &Service{keys: &keyKeeper{}, readiness: newReadiness(func(context.Context) error { return nil }, func() time.Time { return now })}

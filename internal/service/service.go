@@ -1,9 +1,9 @@
-// Package service wires one Quittance process together: the store, the API, the workers and the metrics. Everything is
-// made here, top to bottom, and handed down; nothing finds its dependencies by itself.
+// Package service assembles one Quittance process: the store, the API, the workers and the metrics. It creates all
+// dependencies and passes them down.
 //
 // Its invariants: a process that cannot keep its promises does not start (a second server on one SQLite file, the wrong
-// keys, sandbox flags in production, a transport simulator outside local, plain HTTP to the outside); it stops in order, listeners
-// first, then the work under way, then the store.
+// keys, sandbox flags in production, a transport simulator outside local, plain HTTP beyond loopback); it stops in order:
+// first the listeners, then the running work, then the store.
 //
 // Start reading at [Open], then [Service.Run].
 package service
@@ -29,7 +29,6 @@ import (
 	"quittance/internal/docs"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
-	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/server"
 	"quittance/internal/store"
@@ -39,23 +38,23 @@ import (
 
 // Service is one process: an API, workers, or both.
 type Service struct {
-	config      Config
-	db          *store.DB
-	release     func() error
-	sender      *webhook.Sender
-	deliverer   *webhook.Deliverer
-	submissions *submission.Service
-	purchases   *purchase.Service
-	metrics     *metrics
-	keys        *keyKeeper
-	readiness   *readiness
-	api         *server.Server
-	listener    net.Listener
-	metricsAt   net.Listener
-	stopping    atomic.Bool // told to stop
+	config          Config
+	db              *store.DB
+	release         func() error
+	sender          *webhook.Sender
+	deliverer       *webhook.Deliverer
+	submissions     *submission.Service
+	purchases       *purchase.Service
+	metrics         *metrics
+	keys            *keyKeeper
+	readiness       *readiness
+	api             *server.Server
+	listener        net.Listener
+	metricsListener net.Listener
+	stopping        atomic.Bool // set when the process begins to stop
 }
 
-// Open checks the configuration, opens the store and listens. Nothing is served before [Service.Run].
+// Open checks the configuration, opens the store and opens the listeners. It serves nothing before [Service.Run].
 func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := config.check(); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.release = release // only now: Close calls it
+	s.release = release // set only now, because Close calls it
 	if err := refuseSimulators(ctx, s.db, config.Environment); err != nil {
 		return nil, err
 	}
@@ -88,7 +87,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.keys, err = s.newKeyKeeper(ctx); err != nil {
 		return nil, err
 	}
-	s.wire()
+	s.createServices()
 	serving := s.serverConfig()
 	if serving.Docs, err = docs.New(quittance.Documents()); err != nil {
 		return nil, err
@@ -99,14 +98,15 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.api, err = server.New(serving); err != nil {
 		return nil, err
 	}
-	s.metrics.inside(s.api.ActiveRequests, s.api.Connections)
+	s.metrics.observeServer(s.api.ActiveRequests, s.api.Connections)
 	if err := s.listen(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// refuseSimulators keeps the legacy transport simulator in the environment local (specification, part 1).
+// refuseSimulators returns an error if an active connection is a legacy transport simulator outside the environment local
+// (specification, part 1).
 func refuseSimulators(ctx context.Context, db *store.DB, environment string) error {
 	if environment == Local {
 		return nil
@@ -117,13 +117,13 @@ func refuseSimulators(ctx context.Context, db *store.DB, environment string) err
 	}
 	for _, c := range connections {
 		if c.Kind == "simulator" && c.State == store.ConnectionActive {
-			return fmt.Errorf("connection %s is a transport simulator, which exists in the environment local alone: disable it first", c.ID)
+			return fmt.Errorf("connection %s is a transport simulator, which only the environment local allows: disable it first", c.ID)
 		}
 	}
 	return nil
 }
 
-// warnUnapproved names the active connections that this release may not use in production.
+// warnUnapproved logs the active connections that this release may not use in production.
 func (s *Service) warnUnapproved(ctx context.Context) error {
 	if s.config.Environment != Production {
 		return nil
@@ -134,17 +134,17 @@ func (s *Service) warnUnapproved(ctx context.Context) error {
 	}
 	for _, c := range connections {
 		if c.State == store.ConnectionActive && !c.Allowed(Production, s.config.Version) {
-			s.config.Log.WarnContext(ctx, "no submission over this connection: approve it for this release with quittance connection approve",
+			s.config.Log.WarnContext(ctx, "this release may not submit over the connection: approve it with quittance connection approve",
 				"connection", c.ID, "account", c.Account, "environment", c.Environment, "release", s.config.Version)
 		}
 	}
 	return nil
 }
 
-// wire makes the parts below the API.
-func (s *Service) wire() {
+// createServices creates the services that the API and the workers use.
+func (s *Service) createServices() {
 	c := s.config
-	s.metrics.registry.MustRegister(newStaleness(s.db, c.Log))
+	s.metrics.registry.MustRegister(newLagCollector(s.db, c.Log))
 	adapters := submission.NewAdapters(s.db, s.adapter)
 	s.submissions = submission.New(s.db, submission.Config{
 		Environment: c.Environment,
@@ -171,7 +171,7 @@ func (s *Service) wire() {
 	}
 }
 
-// adapter opens the adapter of a connection.
+// adapter creates the provider adapter of a connection.
 func (s *Service) adapter(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 	switch c.Kind {
 	case "http":
@@ -179,11 +179,11 @@ func (s *Service) adapter(c store.Connection, credential secret.Text) (provider.
 			MaxConns: providerConns, Clock: time.Now})
 	case "simulator":
 		if s.config.Environment != Local {
-			return nil, errors.New("the transport simulator exists in the environment local alone")
+			return nil, errors.New("only the environment local allows the transport simulator")
 		}
 		return provider.NewSimulator(time.Now, time.Second), nil
 	}
-	return nil, fmt.Errorf("unknown kind of connection %q", c.Kind)
+	return nil, fmt.Errorf("unknown connection kind %q", c.Kind)
 }
 
 func (s *Service) serverConfig() server.Config {
@@ -191,7 +191,7 @@ func (s *Service) serverConfig() server.Config {
 	return server.Config{
 		DB: s.db,
 		Accounts: &account.Service{DB: s.db, Random: rand.Reader, Now: s.db.Now, TokenTTL: c.TokenTTL, LoginRate: c.LoginRate,
-			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))}, // one processor is left for everybody else
+			Hasher: account.NewHasher(max(1, runtime.GOMAXPROCS(0)-1), cmp.Or(c.PasswordCost, account.DefaultCost()))}, // one processor remains for other work
 		Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now, MaxBody: c.MaxBody, MaxRequests: c.MaxRequests, RateLimit: c.RateLimit, IdempotencyTTL: c.IdempotencyTTL,
 		TrustedProxies: c.TrustedProxies, Log: c.Log, Observe: s.metrics.request, Version: c.Version, Ready: s.ready,
 		ConnectionsPerSource: c.ConnectionsPerSource, ConnectionClosed: s.metrics.connectionClosed,
@@ -199,29 +199,29 @@ func (s *Service) serverConfig() server.Config {
 	}
 }
 
-// console makes the pages, which speak to the same parts as the API.
+// console creates the console, which uses the same services as the API.
 func (s *Service) console(serving server.Config) (server.Console, error) {
 	c := s.config
 	pages, err := console.New(console.Config{
 		DB: s.db, Accounts: serving.Accounts, Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader, Now: s.db.Now,
 		Environment: c.Environment, Secure: serving.Secure, RateLimit: c.RateLimit, MaxBody: c.MaxBody,
 	})
-	return pagesFor{pages}, err
+	return consoleAdapter{pages}, err
 }
 
-// pagesFor is a console as the server knows it.
-type pagesFor struct{ *console.Console }
+// consoleAdapter adapts a console to [server.Console].
+type consoleAdapter struct{ *console.Console }
 
 // Serve implements [server.Console].
-func (p pagesFor) Serve(w http.ResponseWriter, r *http.Request, source string, admission server.PageAdmission) server.Served {
+func (p consoleAdapter) Serve(w http.ResponseWriter, r *http.Request, source string, admission server.PageAdmission) server.Served {
 	return server.Served(p.Console.Serve(w, r, source, admission))
 }
 
-// errStopping is why a process that has been told to stop is not ready.
-var errStopping = errors.New("told to stop")
+// errStopping is the error of [Service.ready] while the process stops.
+var errStopping = errors.New("the process is stopping")
 
-// ready tells whether this process can serve: the store answers, the key file opens what is sealed there, and the process
-// has not been told to stop.
+// ready returns nil if this process can serve: the database responds, the key file opens its sealed values, and the process
+// is not stopping.
 func (s *Service) ready(ctx context.Context) error {
 	if s.stopping.Load() {
 		return errStopping
@@ -243,15 +243,15 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	}
 	s.listener = s.api.Listener(s.listener, certificate)
 	if s.config.MetricsListen != "" {
-		if s.metricsAt, err = listening.Listen(ctx, "tcp", s.config.MetricsListen); err != nil {
+		if s.metricsListener, err = listening.Listen(ctx, "tcp", s.config.MetricsListen); err != nil {
 			return fmt.Errorf("listen for metrics: %w", err)
 		}
-		s.metricsAt = s.metrics.connections.Listener(s.metricsAt)
+		s.metricsListener = s.metrics.connections.Listener(s.metricsListener)
 	}
 	return nil
 }
 
-// certificate returns how the API finds its certificate; nil when it speaks plain HTTP.
+// certificate returns the function that finds the certificate of the API, nil for plain HTTP.
 func (s *Service) certificate() (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	if s.config.TLSCert == "" {
 		return nil, nil
@@ -263,25 +263,25 @@ func (s *Service) certificate() (func(*tls.ClientHelloInfo) (*tls.Certificate, e
 	return files.get, nil
 }
 
-// Address returns the address the API listens on, and /healthz and /readyz where there is no API.
+// Address returns the address of the API; in a process without one, that of /healthz and /readyz.
 func (s *Service) Address() string { return s.listener.Addr().String() }
 
-// MetricsAddress returns the address the metrics listen on, "" without metrics.
+// MetricsAddress returns the address of the metrics, "" if they are not served.
 func (s *Service) MetricsAddress() string {
-	if s.metricsAt == nil {
+	if s.metricsListener == nil {
 		return ""
 	}
-	return s.metricsAt.Addr().String()
+	return s.metricsListener.Addr().String()
 }
 
-// DB returns the store, for the sandbox's own accounts.
+// DB returns the store, in which the sandbox creates its accounts.
 func (s *Service) DB() *store.DB { return s.db }
 
-// Run serves and works until ctx ends or a listener fails, then stops in order and closes the store: it takes no more
-// work and is not ready, answers for config.ShutdownDelay more, and then closes its listeners. Requests and work
-// under way have config.Grace to finish; what is cut off then is found again by its lease.
+// Run serves requests and runs work until ctx ends or a listener fails. Then it stops: it claims no more work and is no
+// longer ready, serves requests for config.ShutdownDelay, closes its listeners, waits up to config.Grace for running requests
+// and tasks, and closes the store. Tasks that are interrupted are due again when their leases end.
 func (s *Service) Run(ctx context.Context) error {
-	// Whoever started the process does not do what it does from now on.
+	// From now on the process acts for itself, not for whoever started it.
 	ctx, stop := context.WithCancel(store.WithActor(ctx, store.SystemActor()))
 	defer stop()
 	var failed error
@@ -299,7 +299,7 @@ func (s *Service) Run(ctx context.Context) error {
 		running.Go(func() { fail(server.Serve(listener)) })
 	}
 	if s.config.Workers && s.db.SingleServer() {
-		// Before anything is served: what is claimed now was claimed by a process that has ended.
+		// Do this before serving: all leases that exist now belong to a process that has ended.
 		if err := s.db.ReleaseOrphanedLeases(ctx); err != nil {
 			return errors.Join(err, s.Close())
 		}
@@ -308,37 +308,37 @@ func (s *Service) Run(ctx context.Context) error {
 	if !s.config.API {
 		api.Handler = probesOnly(api.Handler)
 	}
-	api.Handler = s.parting(api.Handler)
+	api.Handler = s.closeConnections(api.Handler)
 	serve(api, s.listener)
-	if s.metricsAt != nil {
-		serve(s.metrics.server(), s.metricsAt)
+	if s.metricsListener != nil {
+		serve(s.metrics.server(), s.metricsListener)
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	running.Go(func() { s.keys.run(work) })
 	if s.config.Workers {
-		s.work(work, &running)
+		s.startWorkers(work, &running)
 	}
 	<-ctx.Done()
 	stopWork()
-	s.part(ctx)
+	s.drain(ctx)
 	s.stop(ctx, servers, &running)
 	return errors.Join(failed, s.Close())
 }
 
-// part takes leave of the clients: this process is no longer ready, and answers all the same until the balancers in front
-// of it have noticed. Each connection ends with its next answer; a connection that is closed while a client writes its
-// next request into it would cost that request.
-func (s *Service) part(ctx context.Context) {
+// drain makes the process not ready and serves requests for config.ShutdownDelay, until load balancers have noticed. Meanwhile
+// each connection is closed after its next response. Closing connections at once would lose the requests that clients are
+// just sending.
+func (s *Service) drain(ctx context.Context) {
 	s.stopping.Store(true)
 	if s.config.ShutdownDelay > 0 {
-		s.config.Log.InfoContext(ctx, "stopping: not ready any more, answering for a while", "delay", s.config.ShutdownDelay)
+		s.config.Log.InfoContext(ctx, "stopping: not ready, still serving requests", "delay", s.config.ShutdownDelay)
 		time.Sleep(s.config.ShutdownDelay)
 	}
 }
 
-// parting has answers say that their connection ends with them, once the process has been told to stop.
-func (s *Service) parting(next http.Handler) http.Handler {
+// closeConnections makes each response close its connection while the process stops.
+func (s *Service) closeConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.stopping.Load() {
 			w.Header().Set("Connection", "close")
@@ -347,7 +347,7 @@ func (s *Service) parting(next http.Handler) http.Handler {
 	})
 }
 
-// probesOnly answers /healthz and /readyz, and everything else as an unknown route: what a process without an API serves.
+// probesOnly serves /healthz and /readyz and treats all other routes as unknown, for a process without an API.
 func probesOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
@@ -358,13 +358,13 @@ func probesOnly(next http.Handler) http.Handler {
 	})
 }
 
-// stop ends listeners and waits for requests and work under way for the grace period.
+// stop closes the listeners and waits for running requests and tasks, for the grace period at most.
 func (s *Service) stop(ctx context.Context, servers []*http.Server, running *sync.WaitGroup) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Grace)
 	defer cancel()
 	for _, server := range servers {
 		if err := server.Shutdown(grace); err != nil {
-			s.config.Log.WarnContext(ctx, "requests were cut off", "error", err, "closed", server.Close())
+			s.config.Log.WarnContext(ctx, "running requests were interrupted", "error", err, "closed", server.Close())
 		}
 	}
 	finished := make(chan struct{})
@@ -375,61 +375,14 @@ func (s *Service) stop(ctx context.Context, servers []*http.Server, running *syn
 	select {
 	case <-finished:
 	case <-grace.Done():
-		s.config.Log.WarnContext(ctx, "work was cut off: it is found again by its lease")
+		s.config.Log.WarnContext(ctx, "running tasks were interrupted: they are due again when their leases end")
 	}
 }
 
-const (
-	lookForWork = time.Second
-	sweepEvery  = 10 * time.Minute
-	// providerConns is how many connections one company's provider gets: one for each of the calls that may be under way at once,
-	// 128 submissions, 64 look-ups and the documents of a purchase sync, so that none waits behind another.
-	providerConns = 128 + 64 + 8
-)
-
-// work starts the workers. Deliveries and look-ups wait for other people's servers, so there are many workers; a receiver
-// is expected to answer within a second, a provider within two. A purchase sync is one piece of several calls that holds
-// documents in memory, so there are few.
-func (s *Service) work(ctx context.Context, running *sync.WaitGroup) {
-	start(ctx, s, running, s.deliverer.Work(), queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128, MaxPerQueue: 64, MaxPerSlowQueue: 8, SlowAfter: time.Second})
-	start(ctx, s, running, s.submissions.Work(), queue.Options{Workers: 1024, SlowWorkers: 256, MaxPerCompany: 64, MaxPerQueue: 64, MaxPerSlowQueue: 8, SlowAfter: 2 * time.Second})
-	start(ctx, s, running, s.purchases.Work(), queue.Options{Workers: 32, SlowWorkers: 12, MaxPerCompany: 1, MaxPerQueue: 1, MaxPerSlowQueue: 1, SlowAfter: 5 * time.Second})
-	running.Go(func() { s.sweep(ctx) })
-}
-
-// start runs a source.
-func start[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source queue.Source[W], o queue.Options) {
-	o.PollInterval, o.Now, o.Log, o.OnStats = lookForWork, s.db.Now, s.config.Log, s.metrics.standing(source.Name)
-	running.Go(func() { queue.Run(ctx, s.db, source, o) })
-}
-
-// sweep removes what has ended by itself, and history that is older than is wanted: at once, so that a process that
-// never lives for long does it too, and then from time to time.
-func (s *Service) sweep(ctx context.Context) {
-	ticker := time.NewTicker(sweepEvery)
-	defer ticker.Stop()
-	for {
-		if err := s.db.DeleteExpired(ctx); err != nil {
-			s.config.Log.WarnContext(ctx, "cannot sweep", "error", err)
-		}
-		if made, err := s.db.Summarize(ctx); err != nil || made > 0 { // of what replicas of the version before have stored
-			s.config.Log.InfoContext(ctx, "invoices summarized", "invoices", made, "error", err)
-		}
-		if removed, err := s.db.ApplyRetention(ctx, s.config.Retention); err != nil || removed > 0 {
-			s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// Close gives everything back; [Service.Run] does it itself. It is safe on a half-opened service.
+// Close releases all resources. [Service.Run] calls it. It may be called on a service that failed to open.
 func (s *Service) Close() error {
 	var errs []error
-	for _, listener := range []net.Listener{s.listener, s.metricsAt} {
+	for _, listener := range []net.Listener{s.listener, s.metricsListener} {
 		if listener == nil {
 			continue
 		}
@@ -441,7 +394,7 @@ func (s *Service) Close() error {
 		s.sender.Close()
 	}
 	if s.keys != nil {
-		s.keys.end(context.Background())
+		s.keys.close(context.Background())
 		s.keys = nil
 	}
 	if s.db != nil {

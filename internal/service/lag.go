@@ -1,0 +1,78 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quittance/internal/store"
+)
+
+// lagCollector collects how far reconciliation and deliveries are behind. It reads the database whenever metrics are
+// collected. All replicas report the same numbers, so an alert should take the maximum.
+type lagCollector struct {
+	db                        *store.DB
+	log                       *slog.Logger
+	overdue, oldest, troubled *prometheus.Desc
+
+	deliveries, deliveriesOverdue, deliveryOldest, submissions, contradicted *prometheus.Desc
+}
+
+// collectTimeout bounds one collection.
+const collectTimeout = 5 * time.Second
+
+func newLagCollector(db *store.DB, log *slog.Logger) *lagCollector {
+	return &lagCollector{db: db, log: log,
+		overdue:           prometheus.NewDesc("quittance_lookups_overdue", "Submissions whose status query is overdue.", nil, nil),
+		oldest:            prometheus.NewDesc("quittance_lookup_overdue_seconds", "How long the status query that is overdue longest has been overdue.", nil, nil),
+		troubled:          prometheus.NewDesc("quittance_connections_in_trouble", "Provider connections whose circuit breaker is open: only one status query at a time is made.", nil, nil),
+		deliveries:        prometheus.NewDesc("quittance_deliveries_pending", "Deliveries that have not ended, including those that wait for a retry; counted up to 100,000.", nil, nil),
+		deliveriesOverdue: prometheus.NewDesc("quittance_deliveries_overdue", "Pending deliveries whose attempt is overdue.", nil, nil),
+		deliveryOldest:    prometheus.NewDesc("quittance_delivery_overdue_seconds", "How long the attempt that is overdue longest has been overdue.", nil, nil),
+		submissions:       prometheus.NewDesc("quittance_submissions_pending", "Submissions that are still reconciled with the provider; counted up to 100,000.", nil, nil),
+		contradicted:      prometheus.NewDesc("quittance_submissions_contradicted", "Submissions that an administrator resolved as rejected although the provider has since reported them.", nil, nil)}
+}
+
+// Describe implements [prometheus.Collector].
+func (s *lagCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- s.overdue
+	to <- s.oldest
+	to <- s.troubled
+	for _, description := range []*prometheus.Desc{s.deliveries, s.deliveriesOverdue, s.deliveryOldest, s.submissions, s.contradicted} {
+		to <- description
+	}
+}
+
+// Collect implements [prometheus.Collector]. It omits what it cannot read, rather than report zero.
+func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	gauge := func(description *prometheus.Desc, value float64) {
+		to <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value)
+	}
+	now, err := s.db.ReconciliationLag(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "cannot read the lag of reconciliation", "error", err)
+		return
+	}
+	gauge(s.overdue, float64(now.Overdue))
+	gauge(s.oldest, now.Oldest.Seconds())
+	gauge(s.troubled, float64(now.OpenCircuits))
+	deliveries, submissions, err := s.db.Backlogs(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "cannot read the backlog of work", "error", err)
+		return
+	}
+	gauge(s.deliveries, float64(deliveries.Pending))
+	gauge(s.deliveriesOverdue, float64(deliveries.Overdue))
+	gauge(s.deliveryOldest, deliveries.Oldest.Seconds())
+	gauge(s.submissions, float64(submissions.Pending))
+	contradicted, err := s.db.Contradicted(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "cannot count contradicted submissions", "error", err)
+		return
+	}
+	gauge(s.contradicted, float64(contradicted))
+}

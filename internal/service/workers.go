@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"quittance/internal/queue"
+)
+
+// The sizes of the worker pools; see [queue.Options]. Deliveries and status queries mostly wait for servers of others, so there
+// are many workers. A purchase sync is one task of several calls and holds documents in memory, so there are few.
+const (
+	deliveryWorkers          = 1536
+	slowDeliveryWorkers      = 512
+	deliveriesPerCompany     = 128
+	deliveriesPerDestination = 64
+
+	reconcileWorkers        = 1024
+	slowReconcileWorkers    = 256
+	reconcilesPerCompany    = 64
+	reconcilesPerProvider   = 64
+	tasksPerSlowQueue       = 8 // of a slow destination or provider connection
+	purchaseWorkers         = 32
+	slowPurchaseWorkers     = 12
+	purchaseSyncsPerCompany = 1
+)
+
+// The time within which the other side is expected to respond: after that its queue is slow.
+const (
+	slowDelivery  = time.Second
+	slowReconcile = 2 * time.Second
+	slowPurchase  = 5 * time.Second
+)
+
+const (
+	// pollInterval is the longest time between two scans for due work.
+	pollInterval = time.Second
+	// cleanUpInterval is the time between two removals of what has expired.
+	cleanUpInterval = 10 * time.Minute
+	// providerConns is the number of connections to the provider of one company: one for each call that can run at the same
+	// time (128 submissions, the status queries, and the documents of a purchase sync), so that no call waits for another.
+	providerConns = 128 + reconcilesPerCompany + 8
+)
+
+// startWorkers starts the workers of this process.
+func (s *Service) startWorkers(ctx context.Context, running *sync.WaitGroup) {
+	startQueue(ctx, s, running, s.deliverer.Work(), queue.Options{Workers: deliveryWorkers, SlowWorkers: slowDeliveryWorkers,
+		MaxPerCompany: deliveriesPerCompany, MaxPerQueue: deliveriesPerDestination, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowDelivery})
+	startQueue(ctx, s, running, s.submissions.Work(), queue.Options{Workers: reconcileWorkers, SlowWorkers: slowReconcileWorkers,
+		MaxPerCompany: reconcilesPerCompany, MaxPerQueue: reconcilesPerProvider, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowReconcile})
+	startQueue(ctx, s, running, s.purchases.Work(), queue.Options{Workers: purchaseWorkers, SlowWorkers: slowPurchaseWorkers,
+		MaxPerCompany: purchaseSyncsPerCompany, MaxPerQueue: purchaseSyncsPerCompany, MaxPerSlowQueue: purchaseSyncsPerCompany, SlowAfter: slowPurchase})
+	running.Go(func() { s.cleanUp(ctx) })
+}
+
+// startQueue runs the work of a source.
+func startQueue[W any](ctx context.Context, s *Service, running *sync.WaitGroup, source queue.Source[W], o queue.Options) {
+	o.PollInterval, o.Now, o.Log, o.OnStats = pollInterval, s.db.Now, s.config.Log, s.metrics.onStats(source.Name)
+	running.Go(func() { queue.Run(ctx, s.db, source, o) })
+}
+
+// cleanUp removes expired rows and history beyond its retention, at once, so that a process with a short life does it too,
+// and then once per interval.
+func (s *Service) cleanUp(ctx context.Context) {
+	ticker := time.NewTicker(cleanUpInterval)
+	defer ticker.Stop()
+	for {
+		if err := s.db.DeleteExpired(ctx); err != nil {
+			s.config.Log.WarnContext(ctx, "cannot remove expired rows", "error", err)
+		}
+		if made, err := s.db.Summarize(ctx); err != nil || made > 0 { // of invoices that replicas of the previous version have stored
+			s.config.Log.InfoContext(ctx, "invoices summarized", "invoices", made, "error", err)
+		}
+		if removed, err := s.db.ApplyRetention(ctx, s.config.Retention); err != nil || removed > 0 {
+			s.config.Log.InfoContext(ctx, "history removed by age", "rows", removed, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
