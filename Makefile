@@ -1,15 +1,15 @@
-# The tasks of the project. "make check" is for every few minutes, "make test" runs every test on both engines
-# within its short bounds, and "make verify" what takes hours.
+# The tasks of the project. Run "make check" every few minutes. "make test" runs every test on both engines with short
+# limits, and "make verify" runs the tests that take hours.
 
 BIN := $(CURDIR)/.bin
 # The linter carries staticcheck 0.8.2 and gosec 2.29.0, so they are not installed a second time.
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
-# The time each fuzz target gets.
+# The time for each fuzz target.
 FUZZTIME ?= 20s
 GOVULNCHECK_VERSION := v1.8.0
 GOVULNCHECK := $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
-# How much "make verify" does: seeds of the simulation, and random kills on each engine.
+# The size of "make verify": seeds of the simulation, and random kills on each engine.
 SEEDS ?= 2000
 KILLS ?= 300
 
@@ -23,28 +23,27 @@ check: lint vulncheck
 	go vet ./...
 	QUITTANCE_TEST_ENGINES=sqlite go test -short ./...
 
-# Every promise, with the race detector, on both engines. One PostgreSQL cluster serves all packages and ends with them.
+# Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
 	CGO_ENABLED=1 $(BIN)/pgcluster -- go test -race -timeout 30m ./...
 
-# What takes long: the same promises under thousands of seeds, at every step at which a process can die, under random
-# kills, against sources with mistakes in them, and with input that a fuzzer makes. Some hours; its parts are bounded by
-# themselves: make soak planted crash SEEDS=200.
+# The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
+# bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
 verify: soak planted crash replicas evidence canaries ratios soak-kills fuzz
 
-# The linter alone.
+# Only the linter.
 lint: $(GOLANGCI)
 	$(GOLANGCI) run ./...
 	$(GOLANGCI) run --build-tags checkpoints ./cmd/quittance
 	$(GOLANGCI) run --build-tags planted ./internal/simulation
 
-# Known vulnerabilities in what the program calls, where the database of them can be reached.
+# Known vulnerabilities in called code, if the vulnerability database is reachable.
 vulncheck: $(GOVULNCHECK)
 	@scripts/vulncheck $(GOVULNCHECK)
 
-# The pinned tools, built by this machine's Go into .bin.
+# The pinned tools, built with this machine's Go into .bin.
 tools: $(GOLANGCI) $(GOVULNCHECK)
 
 $(GOVULNCHECK):
@@ -64,12 +63,12 @@ FIRST ?= 1
 soak:
 	go test -count=1 -run TestSeeds -timeout 24h -v ./internal/simulation -first $(FIRST) -seeds $(SEEDS)
 
-# The bugs planted into the simulation, each of which it has to find.
+# The planted bugs, each of which the simulation must find.
 planted:
 	go test -count=1 -timeout 60m -tags planted -run TestPlanted -v ./internal/simulation
 
-# The rows of docs/reliability.md that take a while: kills at every checkpoint; replicas and databases in trouble; tampering
-# with evidence; where secrets could hide.
+# The longer rows of docs/reliability.md: kills at every checkpoint; failing replicas and databases; tampering with evidence;
+# the search for secrets.
 crash:
 	go test -count=1 -run 'TestKilledAtEveryCheckpoint|TestEveryNamedStep' -timeout 1h ./cmd/quittance -every-checkpoint
 replicas:
@@ -80,8 +79,7 @@ evidence:
 canaries:
 	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./cmd/quittance
 
-# What a slow, idle or searching stranger or company may cost others, as ratios that are held to their bounds: on a machine that
-# does nothing else.
+# The ratios by which slow, idle or searching clients may slow down others, with their limits. Needs an idle machine.
 ratios:
 	go test -count=1 -run 'TestSlowStrangers|TestSearchesDelayNobodyElse' -v -timeout 1h ./cmd/quittance -ratios
 
@@ -89,21 +87,21 @@ ratios:
 soak-kills:
 	QUITTANCE_TEST_KILLS=$(KILLS) go test -count=1 -run TestKilledAtAnyMoment -v -timeout 12h ./cmd/quittance
 
-# The pictures of the README, of the console as it is: a sandbox in a real Chromium.
+# The pictures of the console in the README, from a sandbox in a real Chromium.
 screenshots:
 	@scripts/setup
 	@pictures=$$(mktemp -d) && QUITTANCE_SCREENSHOTS=$$pictures QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -run TestPagesLook ./internal/console && \
 		mkdir -p docs/images && cp $$pictures/invoices-view.png $$pictures/invoice-view.png docs/images/; status=$$?; rm -r $$pictures; exit $$status
 
-# The product, which is one binary, and the program that measures it; both without cgo.
-# RELEASE=1.2.0 makes a release of it; without one it says devel.
+# The product, which is one binary, and the program that measures it, both without cgo.
+# RELEASE=1.2.0 builds a release; without it the version is devel.
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/ ./cmd/quittance ./cmd/quittance-bench
 
 bench:
 	QUITTANCE_TEST_ENGINES=sqlite go test -run '^$$' -bench . -benchmem ./...
 
-# The measurements of docs/benchmarks.md, on both engines, as JSON lines: an hour of a quiet machine, and some gigabytes.
+# The measurements of docs/benchmarks.md, on both engines, as JSON lines. Needs an hour of an idle machine and some gigabytes.
 # make bench-tables DRAFTS=100000 for a smaller list.
 bench-tables: build
 	@scripts/setup
