@@ -44,11 +44,11 @@ func profileFields(p *api.Profile) []profileField {
 		{"currency", p.Currency},
 		{"payee_account", p.PayeeAccount}, {"buyer_reference", p.BuyerReference},
 	} {
-		shown := profileField{Name: field.name}
+		row := profileField{Name: field.name}
 		if field.value != nil {
-			shown.Value = *field.value
+			row.Value = *field.value
 		}
-		out = append(out, shown)
+		out = append(out, row)
 	}
 	return out
 }

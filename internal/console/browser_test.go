@@ -148,7 +148,7 @@ func (b *browser) until(expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			b.t.Fatalf("at %s it never came to %s: %v\n%s", b.location(), expression, err, b.text("body"))
+			b.t.Fatalf("%s never satisfied %s: %v\n%s", b.location(), expression, err, b.text("body"))
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -178,7 +178,7 @@ func (b *browser) tabTo(selector string) {
 			return
 		}
 	}
-	b.t.Fatalf("at %s the tabulator does not come to %s", b.location(), selector)
+	b.t.Fatalf("%s: the tabulator key does not reach %s", b.location(), selector)
 }
 
 // press presses a key, or types a text, at the focus.
@@ -196,7 +196,7 @@ func (b *browser) stay() (same func()) {
 		var stayed bool
 		b.do(chromedp.Evaluate(`window.stayed === true`, &stayed))
 		if !stayed {
-			b.t.Errorf("%s was loaded anew", b.location())
+			b.t.Errorf("%s was reloaded", b.location())
 		}
 	}
 }
@@ -279,7 +279,7 @@ func (b *browser) inspect(name string) {
 			var overflow float64
 			b.do(chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &overflow))
 			if overflow > 0 {
-				b.t.Errorf("%s: it is %v pixels wider than the window", where, overflow)
+				b.t.Errorf("%s overflows the window by %v pixels", where, overflow)
 			}
 			b.wantQuiet(where)
 		}

@@ -50,7 +50,7 @@ func TestMessages(t *testing.T) {
 	}
 	for key := range used {
 		if _, ok := messages[key]; !ok {
-			t.Errorf("there is no message %q", key)
+			t.Errorf("message %q does not exist", key)
 		}
 	}
 	var families []string
@@ -67,7 +67,7 @@ func TestMessages(t *testing.T) {
 			known = known || strings.HasPrefix(key, family)
 		}
 		if !known {
-			t.Errorf("nothing says %q", key)
+			t.Errorf("message %q is not used", key)
 		}
 		if strings.TrimSpace(text) == "" {
 			t.Errorf("%q is empty", key)
@@ -167,12 +167,12 @@ func TestSecureCookie(t *testing.T) {
 		t.Errorf("cookie %v, %v", cookie, in.Header)
 	}
 	if got := serve(http.MethodGet, "/invoices", "", cookie); got.StatusCode != http.StatusOK || strings.Contains(bodyOf(t, got), "synthetic") {
-		t.Errorf("with it: %d", got.StatusCode)
+		t.Errorf("with the cookie: %d", got.StatusCode)
 	}
 	plain := *cookie
 	plain.Name = plainCookie
 	if got := serve(http.MethodGet, "/invoices", "", &plain); got.StatusCode != http.StatusSeeOther {
-		t.Errorf("with its value under the plain name: %d", got.StatusCode)
+		t.Errorf("with the plain cookie name: %d", got.StatusCode)
 	}
 }
 

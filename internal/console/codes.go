@@ -65,19 +65,19 @@ func listed[T any](list func() *codelist.List[T], entry func(T) codelist.Entry) 
 // find returns at most the given number of entries whose code begins with a text or whose name contains it, ignoring case.
 // Exact matches come first, then codes, then names that begin with the text. An empty text matches all entries.
 func (l codeList) find(text string, most int) []codelist.Entry {
-	wanted := strings.ToLower(strings.TrimSpace(text))
+	requested := strings.ToLower(strings.TrimSpace(text))
 	var ranks [4][]codelist.Entry
 	for e := range l.all() {
 		code, name := strings.ToLower(e.Code), strings.ToLower(e.Name)
 		rank := -1
 		switch {
-		case code == wanted || name == wanted:
+		case code == requested || name == requested:
 			rank = 0
-		case strings.HasPrefix(code, wanted):
+		case strings.HasPrefix(code, requested):
 			rank = 1
-		case strings.HasPrefix(name, wanted):
+		case strings.HasPrefix(name, requested):
 			rank = 2
-		case strings.Contains(name, wanted):
+		case strings.Contains(name, requested):
 			rank = 3
 		}
 		if rank >= 0 {

@@ -39,10 +39,10 @@ func TestCreditNotes(t *testing.T) {
 			got := v.send(path, note, "")
 			at := notesAt(t, got.body)
 			if got.status != http.StatusUnprocessableEntity || !strings.Contains(at["items-1-quantity"], "more than is left of the line's quantity, 10") || at["reason"] != "is required" || at["items-0-quantity"] != "" {
-				t.Errorf("too much: %d %v", got.status, at)
+				t.Errorf("a quantity that is too large: %d %v", got.status, at)
 			}
 			if again := controls(t, got.body); !slices.Equal(again["quantity"], note["quantity"]) || again.Get("credit_note_number") != "CN-1" {
-				t.Errorf("kept: %v", again)
+				t.Errorf("the preserved form: %v", again)
 			}
 			note["quantity"], note["net_amount"], note["reason"] = []string{"", "2.5"}, []string{"100", ""}, []string{"Two\r\nreasons"}
 			checked := v.do(http.MethodPost, path+"/check", note.Encode(), "HX-Request", "true")
@@ -69,17 +69,17 @@ func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 	}
 	for _, path := range []string{"/credit-notes", "/credit-notes?invoice=" + id, "/invoices/" + id} {
 		if page := v.read(path); !strings.Contains(page.body, "CN-1") || !strings.Contains(page.body, "367.50") {
-			t.Errorf("%s does not show it", path)
+			t.Errorf("%s does not show the credit note", path)
 		}
 	}
 	path := "/invoices/" + id + "/credit"
 	second := v.read(path)
 	if !strings.Contains(second.body, "Remaining: 7.5") || !strings.Contains(second.body, "net 900.00") || !strings.Contains(second.body, `value="full" disabled`) {
-		t.Error("the form does not say what is left")
+		t.Error("the form does not show what remains")
 	}
 	everything := url.Values{"credit_note_number": {"CN-2"}, "issue_date": {"2026-03-01"}, "reason": {"All"}, "kind": {"full"}}
 	if got := v.send(path, everything, ""); got.status != http.StatusUnprocessableEntity || !strings.Contains(notesAt(t, got.body)["kind"], "must not be full") {
-		t.Errorf("everything of what is credited in part: %d", got.status)
+		t.Errorf("a full credit note for a partly credited invoice: %d", got.status)
 	}
 	note, _, _ := strings.Cut(location, "?")
 	for range 2 { // the second press changes nothing
@@ -88,13 +88,13 @@ func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 		}
 	}
 	if page := v.read(note); !strings.Contains(page.body, "Void since") || strings.Contains(page.body, `id="void"`) {
-		t.Error("it is not shown as void")
+		t.Error("the credit note is not shown as void")
 	}
 	if got := v.send(path, everything, ""); got.status != http.StatusSeeOther {
-		t.Fatalf("everything: %d %v", got.status, notesAt(t, got.body))
+		t.Fatalf("a full credit note: %d %v", got.status, notesAt(t, got.body))
 	}
 	if page := v.read(path); !strings.Contains(page.body, "Nothing left to credit") {
-		t.Error("the form offers what is not left")
+		t.Error("the form offers a fully credited invoice")
 	}
 	parsed, err := store.ParseID(id)
 	must(t, err)
@@ -114,7 +114,7 @@ func TestPrint(t *testing.T) {
 	page := v.read("/invoices/" + v.created(complete("INV-1")) + "/print")
 	for _, want := range []string{"INV-1", "1,000.00", "1,050.00 AED", "10 <bdi>hour</bdi>", "Credit transfer", "not the legal document", "It was not sent", "All data here is synthetic"} {
 		if !strings.Contains(page.body, want) {
-			t.Errorf("it does not say %q", want)
+			t.Errorf("the printable view does not contain %q", want)
 		}
 	}
 	if n := strings.Count(page.body, "<dd>not reported</dd>"); n != len(invoice.Dimensions) {

@@ -90,8 +90,8 @@ func (req *request) listCredits() error {
 	paging := req.paging()
 	var filter store.CreditNoteFilter
 	var p creditsPage
-	if wanted := req.r.URL.Query().Get("invoice"); wanted != "" {
-		id, err := store.ParseID(wanted)
+	if requested := req.r.URL.Query().Get("invoice"); requested != "" {
+		id, err := store.ParseID(requested)
 		if err != nil || id.IsZero() {
 			return store.ErrNotFound
 		}

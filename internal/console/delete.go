@@ -23,7 +23,7 @@ func (req *request) deleteDraft() error {
 	case err == nil:
 		return req.redirect(withFlash("/invoices", "good.deleted"))
 	case errors.Is(err, store.ErrNotEditable):
-		key = "bad.kept"
+		key = "bad.not_deletable"
 	case errors.Is(err, store.ErrVersion):
 		key = "bad.changed"
 	default:

@@ -86,7 +86,7 @@ func TestCodes(t *testing.T) {
 		}
 	}
 	if name := codeLists["countries"].name("nowhere"); name != "" {
-		t.Errorf("nowhere is %q", name)
+		t.Errorf("the unknown country has the name %q", name)
 	}
 }
 
@@ -103,11 +103,11 @@ func TestParseFields(t *testing.T) {
 	}
 	for _, wrong := range []string{"a=%zz", "%zz=a", strings.Repeat("a&", maxFormFields)} {
 		if _, err := parseFields(wrong, maxFormFields); err == nil {
-			t.Errorf("%.20q is a form", wrong)
+			t.Errorf("%.20q was accepted as a form", wrong)
 		}
 	}
 	if validUTF8(url.Values{"a": {"b", "\xff"}}) || validUTF8(url.Values{"\xff": {"b"}}) || !validUTF8(typed) {
-		t.Error("what is UTF-8 and what is not")
+		t.Error("validUTF8 is wrong")
 	}
 }
 

@@ -37,10 +37,10 @@ func TestDeleteDraftPage(t *testing.T) {
 				t.Fatalf("delete of version %q: %d %s %v", now, got.status, got.header.Get("Location"), strings.Contains(got.body, "Nothing was deleted"))
 			}
 			if list := v.read("/invoices?notice=good.deleted"); !strings.Contains(list.body, "Draft deleted.") || strings.Contains(list.body, id) {
-				t.Error("the list shows it, or not that it is gone")
+				t.Error("the list shows the draft, or no notice")
 			}
 			if got := v.get("/invoices/" + id); got.status != http.StatusNotFound {
-				t.Errorf("its page: %d", got.status)
+				t.Errorf("the page of the deleted draft: %d", got.status)
 			}
 			submitted := s.submitted(t, token, "INV-2", "1234567890")
 			page = v.read("/invoices/" + submitted)
@@ -51,11 +51,11 @@ func TestDeleteDraftPage(t *testing.T) {
 			for version := range 20 { // one of them is the present one
 				got := v.send("/invoices/"+submitted+"/delete", url.Values{"version": {strconv.Itoa(version)}}, "")
 				if why = why || strings.Contains(got.body, "credit note refers to it"); got.status != http.StatusConflict {
-					t.Errorf("a submitted one: %d", got.status)
+					t.Errorf("deleting a submitted invoice: %d", got.status)
 				}
 			}
 			if !why {
-				t.Error("it is not said why a submitted one is kept")
+				t.Error("no page says why a submitted invoice cannot be deleted")
 			}
 			v.read("/invoices/" + submitted)
 		})

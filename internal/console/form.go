@@ -207,7 +207,7 @@ func (req *request) preserveForm() error {
 		return req.part("preserved", "logged-out", nil)
 	}
 	err := req.readFields(min(maxPreservedForm, largeFormFactor*req.MaxBody), maxPreservedFields)
-	if shown, ok := errors.AsType[*problem](err); ok && (shown.status == http.StatusRequestEntityTooLarge || errors.Is(err, errFields)) {
+	if p, ok := errors.AsType[*problem](err); ok && (p.status == http.StatusRequestEntityTooLarge || errors.Is(err, errFields)) {
 		return &problem{status: http.StatusRequestEntityTooLarge, messageKey: "preserved", cause: err}
 	}
 	if err != nil {
@@ -216,15 +216,15 @@ func (req *request) preserveForm() error {
 	if !validUTF8(req.form) {
 		return &problem{status: http.StatusBadRequest, cause: errForm}
 	}
-	p := preservedFormPage{Action: req.r.URL.EscapedPath()}
+	form := preservedFormPage{Action: req.r.URL.EscapedPath()}
 	for _, name := range slices.Sorted(maps.Keys(req.form)) {
 		for _, value := range req.form[name] {
 			if name != "do" {
-				p.Fields = append(p.Fields, preservedField{name, value})
+				form.Fields = append(form.Fields, preservedField{name, value})
 			}
 		}
 	}
-	if cost := int64(len(p.Fields) / preservedFieldsPerRequest); cost > 0 {
+	if cost := int64(len(form.Fields) / preservedFieldsPerRequest); cost > 0 {
 		if err := req.admission.Charge(cost); err != nil {
 			return err
 		}
@@ -233,5 +233,5 @@ func (req *request) preserveForm() error {
 	if err != nil {
 		return err
 	}
-	return req.page(http.StatusUnauthorized, "preserved", pageData{Title: title, Body: p})
+	return req.page(http.StatusUnauthorized, "preserved", pageData{Title: title, Body: form})
 }

@@ -64,7 +64,7 @@ func TestPreservedFormsAreBounded(t *testing.T) {
 	for name, body := range map[string]string{"fields": many(2_501), "bytes": "description=" + strings.Repeat("x", 130<<10)} {
 		got := v.do(http.MethodPost, "/invoices/new", body)
 		if got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "too large to keep") || !strings.Contains(got.body, "use your browser") || len(got.body) > 8<<10 {
-			t.Errorf("too many %s: %d with %d bytes", name, got.status, len(got.body))
+			t.Errorf("a form with too many %s: %d with %d bytes", name, got.status, len(got.body))
 		}
 	}
 	kept := 0
@@ -76,6 +76,6 @@ func TestPreservedFormsAreBounded(t *testing.T) {
 		kept++
 	}
 	if kept >= 4 {
-		t.Errorf("%d large forms count as as many requests; want each to cost as ten", kept)
+		t.Errorf("%d large forms were accepted; want each to count as ten requests", kept)
 	}
 }

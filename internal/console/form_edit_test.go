@@ -29,16 +29,16 @@ func TestEditIsPatch(t *testing.T) {
 			again := controls(t, stale.body)
 			if stale.status != http.StatusConflict || again.Get("recipient_name") != "Oasis LLC" || again.Get("buyer_city") != "Dubai" || !strings.Contains(stale.body, `<a href="#f-buyer_city">`) ||
 				!strings.Contains(stale.body, `<a href="#f-recipient_name">`) || strings.Contains(stale.body, `<li><a href="#f-buyer_street">`) {
-				t.Errorf("stale: %d %v", stale.status, again)
+				t.Errorf("an outdated edit: %d %v", stale.status, again)
 			}
 			if found := s.invoiceAt(t, token, id); *found.BuyerCity != "Sharjah" || *found.RecipientName != "Palm Trading LLC" {
-				t.Errorf("a stale edit was stored: %+v", found.Draft)
+				t.Errorf("an outdated edit was stored: %+v", found.Draft)
 			}
 			if got := v.send(path, again, "save"); got.status != http.StatusSeeOther {
-				t.Errorf("a deliberate one: %d", got.status)
+				t.Errorf("an overwriting edit: %d", got.status)
 			}
 			if found := s.invoiceAt(t, token, id); *found.BuyerCity != "Dubai" || *found.RecipientName != "Oasis LLC" {
-				t.Errorf("a deliberate one was not stored: %+v", found.Draft)
+				t.Errorf("an overwriting edit was not stored: %+v", found.Draft)
 			}
 			wantFixed(t, s, v, token, id)
 		})
@@ -61,7 +61,7 @@ func wantFixed(t *testing.T, s *system, v *visitor, token, id string) {
 			t.Errorf("%s: %d %v", why, got.status, controls(t, got.body))
 		}
 		if found := s.invoiceAt(t, token, id); *found.BuyerCity != "Dubai" {
-			t.Errorf("%s: stored all the same", why)
+			t.Errorf("%s: the edit was stored", why)
 		}
 	}
 	var note api.CreditNote

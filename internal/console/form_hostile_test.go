@@ -44,14 +44,14 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 	form := controls(t, pages["the form"].body)
 	for _, name := range []string{"invoice_number", "recipient_name", "buyer_street", "payment_means_code", "items.name", "items.description", "items.vat_category"} {
 		if form.Get(name) != text {
-			t.Errorf("%q: the form holds %q as %s", text, form.Get(name), name)
+			t.Errorf("%q: the form contains %q as %s", text, form.Get(name), name)
 		}
 	}
 	if got := v.send(path+"/edit", form, "save"); got.status != http.StatusSeeOther {
-		t.Errorf("%q cannot be saved again: %d %v", text, got.status, notesAt(t, got.body))
+		t.Errorf("%q cannot be saved unchanged: %d %v", text, got.status, notesAt(t, got.body))
 	}
 	if after := s.invoiceAt(t, token, made.ID); !after.UpdatedAt.Equal(made.UpdatedAt) {
-		t.Errorf("%q is changed by saving it", text)
+		t.Errorf("saving %q changes it", text)
 	}
 	for name := range form { // fields that take no text say so, and keep it
 		if name != "version" && name != "show_missing" && name != "announced" {
@@ -60,7 +60,7 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 	}
 	pages["the form with faults"] = v.send("/invoices/new", form, "save")
 	if kept := controls(t, pages["the form with faults"].body); kept.Get("total_amount") != text || kept.Get("issue_date") != text || kept.Get("items.vat_rate") != text {
-		t.Errorf("%q is lost at a fault: %v", text, kept)
+		t.Errorf("a form with faults loses %q: %v", text, kept)
 	}
 	note := v.send(path+"/credit", url.Values{"credit_note_number": {text}, "issue_date": {"2026-03-01"}, "reason": {text}, "kind": {"full"}}, "")
 	if note.status != http.StatusSeeOther {

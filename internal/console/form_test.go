@@ -154,7 +154,7 @@ func TestFormSaysWhatTheAPISays(t *testing.T) {
 	kept := controls(t, got.body)
 	for name, values := range form {
 		if !slices.Equal(kept[name], values) {
-			t.Errorf("of %s %q is left of %q", name, kept[name], values)
+			t.Errorf("%s is %q, want %q", name, kept[name], values)
 		}
 	}
 	var failed struct {
@@ -176,7 +176,7 @@ func TestFormSaysWhatTheAPISays(t *testing.T) {
 			}
 		}
 		if !strings.Contains(got.body, `href="#f-`+place+`"`) {
-			t.Errorf("nothing leads to %s", path)
+			t.Errorf("there is no link to %s", path)
 		}
 	}
 	faulty := 0
@@ -224,7 +224,7 @@ func TestDecimalsStay(t *testing.T) {
 					t.Fatalf("save: %d %v", got.status, notesAt(t, got.body))
 				}
 				if after := s.invoiceAt(t, token, id); !after.UpdatedAt.Equal(before.UpdatedAt) {
-					t.Errorf("saving what stands in the form changed %s", *after.InvoiceNumber)
+					t.Errorf("saving the unchanged form changed %s", *after.InvoiceNumber)
 				}
 			}
 		})
@@ -300,14 +300,14 @@ func TestManyLines(t *testing.T) {
 	page := v.read("/invoices/" + id + "/edit")
 	again := controls(t, page.body)
 	if strings.Contains(page.body, `value="add"`) || len(again["items.name"]) != 1000 {
-		t.Errorf("%d lines, or another may be added", len(again["items.name"]))
+		t.Errorf("%d lines, or the form offers another line", len(again["items.name"]))
 	}
 	again["items.name"][999] = "The last"
 	if got := v.send("/invoices/"+id+"/edit", again, "save"); got.status != http.StatusSeeOther {
 		t.Fatalf("save: %d", got.status)
 	}
 	if found := s.invoiceAt(t, token, id); len(found.Items) != 1000 || *found.Items[999].Name != "The last" {
-		t.Error("the last line is another one")
+		t.Error("the last line has changed")
 	}
 	for name := range form {
 		if strings.HasPrefix(name, "items.") {
@@ -316,11 +316,11 @@ func TestManyLines(t *testing.T) {
 	}
 	form.Set("items.description", "")
 	if got := v.send("/invoices/new", form, "save"); got.status != http.StatusUnprocessableEntity || !strings.Contains(notesAt(t, got.body)["items"], "at most 1000") {
-		t.Errorf("one more: %d %v", got.status, notesAt(t, got.body)["items"])
+		t.Errorf("one line more: %d %v", got.status, notesAt(t, got.body)["items"])
 	}
 	huge := url.Values{"recipient_name": {strings.Repeat("x", 5<<20)}}
 	if got := v.do(http.MethodPost, "/invoices/new", huge.Encode()); got.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("a form without end: %d", got.status)
+		t.Errorf("a form that is too large: %d", got.status)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestSessionEndsWhileTyping(t *testing.T) {
 	again := controls(t, got.body)
 	for name, values := range form {
 		if !slices.Equal(again[name], values) {
-			t.Errorf("of %s %q is left of %q", name, again[name], values)
+			t.Errorf("%s is %q, want %q", name, again[name], values)
 		}
 	}
 	if got.status != http.StatusOK || s.count(t) != 0 {
@@ -414,7 +414,7 @@ func TestFormsOfOthers(t *testing.T) {
 	live, _, err := s.tenant(t).CreditedInvoice(t.Context(), notes.CreditNotes[0].Invoice)
 	must(t, err)
 	if live.ID != notes.CreditNotes[0].Invoice {
-		t.Error("it is gone")
+		t.Error("the draft is gone")
 	}
 }
 

@@ -25,7 +25,7 @@ func (b *browser) refused(status string) {
 			return
 		}
 	}
-	b.t.Errorf("the browser saw no %s", status)
+	b.t.Errorf("the browser reported no %s", status)
 }
 
 // TestDraftForm: a user creates an invoice by form, corrects the marked fields, sees the totals change while typing, saves

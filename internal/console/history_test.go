@@ -51,7 +51,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 				t.Errorf("page %q %v shows %v", asked.page, headers, shown)
 			}
 			if !strings.Contains(got.body, `id="history"`) || !links[asked.on] {
-				t.Errorf("page %q %v does not lead to %s", asked.page, headers, asked.on)
+				t.Errorf("page %q %v has no link to %s", asked.page, headers, asked.on)
 			}
 		}
 	}

@@ -110,7 +110,7 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 	out["the search"] = shape(root)
 	elements(root, func(node *html.Node) {
 		if attribute(node, "id") == "q" && attribute(node, "value") != strings.TrimSpace(text) {
-			t.Errorf("%q: the search holds %q", text, attribute(node, "value"))
+			t.Errorf("%q: the search form contains %q", text, attribute(node, "value"))
 		}
 	})
 	return out
@@ -130,7 +130,7 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 			return []byte("{}"), nil, nil
 		}})
 	if duplicate, ok := err.(*store.DuplicateNumberError); ok { //nolint:errorlint // as it is returned
-		t.Fatalf("%q was submitted before: %v", text, duplicate)
+		t.Fatalf("%q is already submitted: %v", text, duplicate)
 	}
 	must(t, err)
 	words, carried := map[invoice.Dimension]invoice.StoredState{}, map[string]string{}

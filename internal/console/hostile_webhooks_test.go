@@ -82,7 +82,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	}
 	for field, want := range map[string]string{"q": strings.TrimSpace(text + " in none"), "url": "https://localhost/" + text, "description": text} {
 		if held[field] != want {
-			t.Errorf("%q: %s holds %q", text, field, held[field])
+			t.Errorf("%q: %s contains %q", text, field, held[field])
 		}
 	}
 	sid, err := store.ParseID(id)

@@ -19,7 +19,7 @@ func TestIncoming(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	v := s.inside(t)
 	if got := v.get("/incoming"); got.status != http.StatusOK || !strings.Contains(got.body, "No incoming e-invoices yet") {
-		t.Errorf("without any: %d", got.status)
+		t.Errorf("without any e-invoice: %d", got.status)
 	}
 	for n := range 12 {
 		s.purchase(t, fmt.Sprintf("doc-%02d", n), nil)
@@ -47,7 +47,7 @@ func TestIncoming(t *testing.T) {
 	for _, want := range []string{"<del><bdi>Synthetic Supplies LLC</bdi></del> <ins><bdi>Other Supplies LLC</bdi></ins>", "<ins><bdi>–</bdi></ins>", "differs from the stored document",
 		path["doc-00"] + "/revisions/1/document", path["doc-00"] + "/revisions/2/document", "einvoice.incoming.revised"} {
 		if !strings.Contains(revised.body, want) {
-			t.Errorf("the page of what was revised lacks %q", want)
+			t.Errorf("the page of the revised e-invoice lacks %q", want)
 		}
 	}
 	got := v.get(path["doc-00"] + "/revisions/2/document")
@@ -61,7 +61,7 @@ func TestIncoming(t *testing.T) {
 		}
 	}
 	if got := v.get(path["doc-00"] + "/revisions/1/document"); got.body != "<Invoice/>" {
-		t.Errorf("the first one: %q", got.body)
+		t.Errorf("the first revision: %q", got.body)
 	}
 	for under, want := range map[string]int{"doc-00/revisions/3/document": 404, "doc-00/revisions/0/document": 404, "doc-00/revisions/01/document": 404, "doc-00/revisions/-1/document": 404,
 		"doc-00/revisions/x/document": 404, "large/revisions/1/document": 404, "echo/revisions/1/document": 403} {

@@ -39,8 +39,8 @@ func (req *request) redirectToPassword() error {
 		return nil
 	}
 	to := passwordPath
-	if wanted := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && wanted != "/" {
-		to += "?" + url.Values{"next": {wanted}}.Encode()
+	if requested := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && requested != "/" {
+		to += "?" + url.Values{"next": {requested}}.Encode()
 	}
 	return req.redirect(to)
 }

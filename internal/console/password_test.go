@@ -56,7 +56,7 @@ func TestFirstPassword(t *testing.T) {
 			user := s.newcomer(t, email)
 			login := s.loginAnswer(t, email, given)
 			if !login.PasswordChangeRequired {
-				t.Error("the API does not say that the password has to be changed")
+				t.Error("the API does not report that the password must be changed")
 			}
 			if status := s.api(t, login.Token, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusOK {
 				t.Errorf("the API answers %d", status)
@@ -96,7 +96,7 @@ func TestFirstPassword(t *testing.T) {
 			}
 			v.get("/password").wantTo(t, "/account")
 			if s.loginAnswer(t, email, strong).PasswordChangeRequired {
-				t.Error("the API still says that the password has to be changed")
+				t.Error("the API still reports that the password must be changed")
 			}
 			hash, err := account.DefaultCost().Hash(given)
 			must(t, err)

@@ -14,7 +14,7 @@ func wantQuotaPages(t *testing.T, messages catalogue) {
 	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
 		p := problemOf(fmt.Errorf("create: %w", &store.QuotaError{Quota: quota, Limit: 7}))
 		if p.status != http.StatusConflict {
-			t.Errorf("%s is answered %d", quota, p.status)
+			t.Errorf("%s has the status %d", quota, p.status)
 		}
 		for _, part := range []string{"title", "text"} {
 			if text := messages.textOr("error."+p.messageKey+"."+part, ""); text == "" {

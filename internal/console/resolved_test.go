@@ -53,10 +53,10 @@ func TestContradictedInvoice(t *testing.T) {
 		}
 	}
 	if list := v.get("/invoices?stage=rejected").body; strings.Contains(list, "INV-1") {
-		t.Error("it is listed among the provider's rejections")
+		t.Error("the invoice is listed among the provider's rejections")
 	}
 	if list := v.get("/invoices?stage=resolved_rejected").body; !strings.Contains(list, "INV-1") {
-		t.Error("it is not listed among ours")
+		t.Error("the invoice is not listed among the resolved ones")
 	}
 
 	// The invoice is corrected and submitted again. Then the provider reports the first submission.

@@ -75,8 +75,8 @@ func (req *request) redirectToLogin() error {
 		return nil
 	}
 	to := "/login"
-	if wanted := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && wanted != "/" {
-		to += "?" + url.Values{"next": {wanted}}.Encode()
+	if requested := req.r.URL.RequestURI(); req.r.Method == http.MethodGet && requested != "/" {
+		to += "?" + url.Values{"next": {requested}}.Encode()
 	}
 	return req.redirect(to)
 }
@@ -99,14 +99,14 @@ func (req *request) requestedPath() string {
 
 // next returns the path that a login leads to. It is always a page of the console.
 func (req *request) next() string {
-	wanted, err := url.Parse(req.requestedPath())
-	if err != nil || wanted.IsAbs() || wanted.Host != "" || !strings.HasPrefix(wanted.Path, "/") || strings.HasPrefix(wanted.Path, "//") {
+	requested, err := url.Parse(req.requestedPath())
+	if err != nil || requested.IsAbs() || requested.Host != "" || !strings.HasPrefix(requested.Path, "/") || strings.HasPrefix(requested.Path, "//") {
 		return "/invoices"
 	}
-	if found, _, _ := req.router.Find(http.MethodGet, wanted.EscapedPath()); found == nil || found.public {
+	if found, _, _ := req.router.Find(http.MethodGet, requested.EscapedPath()); found == nil || found.public {
 		return "/invoices"
 	}
-	return wanted.RequestURI()
+	return requested.RequestURI()
 }
 
 func (req *request) showLogin() error {

@@ -27,7 +27,7 @@ func TestSession(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	v := s.visitor(t)
 	if got := v.get("/invoices?stage=draft"); got.status != http.StatusSeeOther || got.header.Get("Location") != "/login?next=%2Finvoices%3Fstage%3Ddraft" {
-		t.Errorf("nobody gets %d to %q", got.status, got.header.Get("Location"))
+		t.Errorf("a caller who is not logged in gets %d to %q", got.status, got.header.Get("Location"))
 	}
 	got := v.post("/login", "email", strings.ToUpper(s.email), "password", s.password, "next", "/invoices?stage=draft")
 	if got.status != http.StatusSeeOther || got.header.Get("Location") != "/invoices?stage=draft" {
@@ -135,7 +135,7 @@ func TestLoginIsRejected(t *testing.T) {
 	requestID := func(a answer) string { return a.header.Get(api.HeaderRequestID) }
 	same := strings.NewReplacer("x"+s.email, s.email, requestID(unknown), "")
 	if strings.ReplaceAll(wrong.body, requestID(wrong), "") != same.Replace(unknown.body) || !strings.Contains(wrong.body, `value="`+s.email+`"`) || strings.Contains(wrong.body, `value="no"`) {
-		t.Error("the two pages differ, or lost the address, or show the password")
+		t.Error("the two pages differ, lack the e-mail address, or show the password")
 	}
 	for range 2 {
 		v.post("/login", "email", s.email, "password", "no")
@@ -186,13 +186,13 @@ func TestOtherSites(t *testing.T) {
 		}
 	}
 	if found, err := s.tenant(t).Invoice(t.Context(), created.ID); err != nil || found.Submission != nil {
-		t.Errorf("it was submitted: %v", err)
+		t.Errorf("the invoice was submitted: %v", err)
 	}
 	if got := v.get("/account"); got.status != http.StatusOK {
-		t.Errorf("it logged out: %d", got.status)
+		t.Errorf("the user was logged out: %d", got.status)
 	}
 	if got := v.post(submit); got.status != http.StatusSeeOther {
-		t.Errorf("our own form: %d", got.status)
+		t.Errorf("a form of the console: %d", got.status)
 	}
 }
 
@@ -209,17 +209,17 @@ func TestAddresses(t *testing.T) {
 	must(t, err)
 	path := "/invoices/" + created.ID.String()
 	if got := v.get(path); got.status != http.StatusOK {
-		t.Fatalf("its own: %d", got.status)
+		t.Fatalf("the own invoice: %d", got.status)
 	}
 	withoutID := func(a answer) string { return strings.ReplaceAll(a.body, a.header.Get(api.HeaderRequestID), "") }
 	unknown := stranger.get("/invoices/01890000-0000-7000-8000-000000000000")
 	for _, path := range []string{path, "/invoices/nonsense", "/invoices/00000000-0000-0000-0000-000000000000", "/evidence/" + created.ID.String()} {
 		if got := stranger.get(path); got.status != http.StatusNotFound || withoutID(got) != withoutID(unknown) {
-			t.Errorf("a stranger at %s: %d", path, got.status)
+			t.Errorf("another company at %s: %d", path, got.status)
 		}
 	}
 	if got := stranger.post(path + "/submit"); got.status != http.StatusNotFound {
-		t.Errorf("a stranger submits: %d", got.status)
+		t.Errorf("submission by another company: %d", got.status)
 	}
 	for path, want := range map[string]int{"/nowhere": 404, "/invoices/": 404, "/invoices/x/y/z": 404, "/submit": 404} {
 		if got := v.get(path); got.status != want || !strings.Contains(got.body, "<h1>") {
@@ -236,7 +236,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	if got := v.get("/api/nowhere"); got.status != http.StatusNotFound || !strings.HasPrefix(got.body, "{") {
-		t.Errorf("the API's own: %d %s", got.status, got.body)
+		t.Errorf("an unknown path of the API: %d %s", got.status, got.body)
 	}
 	if got := v.get("/docs"); got.status != http.StatusOK || !strings.Contains(got.body, "<html") {
 		t.Errorf("the documentation: %d", got.status)
@@ -269,7 +269,7 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 		if got.header.Get(api.HeaderRequestID) == "" || !strings.Contains(got.body, "All data here is synthetic and proves nothing about production.") {
-			t.Errorf("%s has no request id, or does not say what it is", path)
+			t.Errorf("%s has no request ID, or no sandbox banner", path)
 		}
 		elements(parse(t, got.body), func(node *html.Node) { wantNothingInline(t, path, node, assets) })
 	}
@@ -283,7 +283,7 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	if got := v.get("/assets/0000000000000000/console.css"); got.status != http.StatusNotFound {
-		t.Errorf("an asset of other bytes: %d", got.status)
+		t.Errorf("an asset with another tag: %d", got.status)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 		evidence, err := s.tenant(t).InvoiceEvidence(t.Context(), created.ID)
 		must(t, err)
 		if len(evidence) == 0 {
-			t.Fatal("nothing is retained")
+			t.Fatal("there is no evidence")
 		}
 		got := v.get("/evidence/" + evidence[0].ID.String())
 		if network == "sandbox-echo-body" {
@@ -365,7 +365,7 @@ func TestTooManyRequests(t *testing.T) {
 		}
 	}
 	if got := v.get("/account"); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" {
-		t.Errorf("the sixth: %d", got.status)
+		t.Errorf("the sixth request: %d", got.status)
 	}
 }
 

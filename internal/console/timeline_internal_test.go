@@ -80,7 +80,7 @@ func TestTimeline(t *testing.T) {
 	}
 	for n, want := range [][]string{{"a 2-4", "b 4-5!"}, {"c 3-5!"}, nil, {"x 3-5!"}} {
 		if got := drawn(chart.Rows[n]); !slices.Equal(got, want) {
-			t.Errorf("lane %d: %q, want %q", n, got, want)
+			t.Errorf("row %d: %q, want %q", n, got, want)
 		}
 	}
 	first, second := chart.Rows[0].Segments[0], chart.Rows[0].Segments[1]
@@ -88,7 +88,7 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("segments %+v and %+v", first, second)
 	}
 	if chart.Rows[2].Unreported(4) != 4 || chart.Rows[1].Unreported(4) != 2 {
-		t.Error("the time before the first word is wrong")
+		t.Error("the number of columns before the first value is wrong")
 	}
 }
 
@@ -107,11 +107,11 @@ func TestTimelineIsCut(t *testing.T) {
 		t.Errorf("%d moments, cut %v", len(chart.Moments), chart.Cut)
 	}
 	if got := drawn(chart.Rows[0]); !slices.Equal(got, []string{"kept 1-9!"}) {
-		t.Errorf("what stood before: %q", got)
+		t.Errorf("the value before the changes: %q", got)
 	}
 	got := drawn(chart.Rows[1])
 	if len(got) != maxMoments || got[0] != "word 12 1-2" || got[maxMoments-1] != "word 19 8-9!" {
-		t.Errorf("what changed: %q", got)
+		t.Errorf("the changes: %q", got)
 	}
 }
 
@@ -127,10 +127,10 @@ func TestTimelineWithoutEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := drawn(chart.Rows[0]); !slices.Equal(got, []string{"a 2-4!"}) {
-		t.Errorf("the first: %q", got)
+		t.Errorf("the first row: %q", got)
 	}
 	if got := drawn(chart.Rows[1]); !slices.Equal(got, []string{"b 3-4!"}) {
-		t.Errorf("the second: %q", got)
+		t.Errorf("the second row: %q", got)
 	}
 	if draft, err := newTimeline(nil, nil, nil, nil); err != nil || len(draft.Rows) != 4 || len(draft.Moments) != 0 {
 		t.Errorf("a draft: %+v, %v", draft, err)

@@ -23,13 +23,13 @@ func TestUndelivered(t *testing.T) {
 			s := start(t, engine, true, time.Millisecond, reach)
 			v := s.inside(t)
 			if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "No failed deliveries") || strings.Contains(v.get("/webhooks").body, "Show and resend") {
-				t.Errorf("before there is any: %d", got.status)
+				t.Errorf("without undelivered deliveries: %d", got.status)
 			}
 			one, two := s.subscription(t, l.url, "", api.EventIncomingReceived), s.subscription(t, l.url+"/two", "", api.EventIncomingReceived)
 			s.purchase(t, "a", nil)
 			first, second := s.ended(t, one)[0].ID.String(), s.ended(t, two)[0].ID.String()
 			if got := v.get("/webhooks"); !strings.Contains(got.body, "2 deliveries failed.") {
-				t.Error("the list of subscriptions does not say it")
+				t.Error("the list of subscriptions has no notice")
 			}
 			page := v.get("/webhooks/lost")
 			for _, want := range []string{"/webhooks/deliveries/" + first, "/webhooks/deliveries/" + second, l.url + "/two", "refused", `value="` + first + `"`, "1 to 2 of 2"} {
@@ -38,13 +38,13 @@ func TestUndelivered(t *testing.T) {
 				}
 			}
 			if got := v.get("/webhooks/lost?state=blocked"); strings.Contains(got.body, first) || !strings.Contains(got.body, "No failed deliveries") {
-				t.Error("a filter lets everything pass")
+				t.Error("the filter has no effect")
 			}
 			s.company(t, "other@example.com", strong)
 			other := s.visitor(t)
 			other.login("other@example.com", strong)
 			if got := other.get("/webhooks/lost"); strings.Contains(got.body, first) {
-				t.Error("another company sees it")
+				t.Error("another company sees the delivery")
 			}
 			if got := other.post("/webhooks/lost", "delivery", first); got.status != http.StatusNotFound {
 				t.Errorf("another company: %d", got.status)
@@ -59,7 +59,7 @@ func TestUndelivered(t *testing.T) {
 				many = append(many, "delivery", first)
 			}
 			if got := v.post("/webhooks/lost", many...); got.status != http.StatusBadRequest || len(l.callbacks()) != 2 {
-				t.Errorf("more than a page: %d, and %d came", got.status, len(l.callbacks()))
+				t.Errorf("more than a page of deliveries: %d, and %d were sent", got.status, len(l.callbacks()))
 			}
 			l.become(http.StatusOK, "", nil)
 			if got := v.post("/webhooks/lost", "delivery", first); got.header.Get("Location") != "/webhooks/lost?notice=good.redelivered_chosen" {
@@ -70,11 +70,11 @@ func TestUndelivered(t *testing.T) {
 			}
 			v.post("/webhooks/" + two + "/deactivate")
 			if got := v.get("/webhooks/lost"); strings.Contains(got.body, first) || strings.Contains(got.body, `value="`+second+`"`) || strings.Contains(got.body, `id="again"`) {
-				t.Error("what arrived is lost, or what goes nowhere any more can be chosen")
+				t.Error("a delivered one is listed, or one of a deactivated subscription can be selected")
 			}
 			got := v.post("/webhooks/lost", "delivery", second)
 			if page := v.get(got.header.Get("Location")); !strings.Contains(page.body, "Some deliveries were not sent") || len(l.callbacks()) != 3 {
-				t.Errorf("to what is deactivated: %d, and %d came", got.status, len(l.callbacks()))
+				t.Errorf("for a deactivated subscription: %d, and %d were sent", got.status, len(l.callbacks()))
 			}
 		})
 	}
@@ -90,11 +90,11 @@ func TestRemarks(t *testing.T) {
 	page := v.get("/invoices/" + id)
 	said := strings.Split(page.body, `class="remarks"`)
 	if len(said) != 3 || !strings.Contains(said[0], "Provider’s remarks") || !strings.Contains(said[1], "SANDBOX-") {
-		t.Errorf("%d lists of what the provider says", len(said)-1)
+		t.Errorf("%d lists of remarks", len(said)-1)
 	}
 	accepted := s.submitted(t, s.token(t, s.email, s.password), "INV-2", "sandbox-accepted")
 	if got := v.get("/invoices/" + accepted); strings.Contains(got.body, "Provider’s remarks") {
-		t.Error("it says something where the provider does not")
+		t.Error("the page shows remarks that the provider did not make")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestSearchCreditNotes(t *testing.T) {
 			printed := v.get("/credit-notes/" + note.ID.String() + "/print")
 			for _, want := range []string{note.Number, "Credit note, void", "Sandbox Trading LLC", "and nothing is sent", "This is not a legal document", "data-print"} {
 				if !strings.Contains(printed.body, want) {
-					t.Errorf("on paper there is no %q", want)
+					t.Errorf("the printable view lacks %q", want)
 				}
 			}
 			s.company(t, "other@example.com", strong)
@@ -133,7 +133,7 @@ func TestSearchCreditNotes(t *testing.T) {
 				t.Errorf("another company: %d", got.status)
 			}
 			if got := other.get("/credit-notes?q=SYN"); !strings.Contains(got.body, "No credit notes match") {
-				t.Error("another company finds one")
+				t.Error("another company finds a credit note")
 			}
 		})
 	}

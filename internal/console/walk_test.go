@@ -171,7 +171,7 @@ func TestOutcomes(t *testing.T) {
 	var made api.Invoice
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", again, &made)
 	if got := v.post("/invoices/" + made.ID + "/submit"); got.status != http.StatusConflict || !strings.Contains(got.body, "has already been submitted") || !strings.Contains(got.body, ">Show it<") {
-		t.Errorf("a number twice: %d", got.status)
+		t.Errorf("a duplicate number: %d", got.status)
 	}
 	again = draft("incomplete", "1")
 	again.DueDate, again.Items[0].UnitCode = nil, nil
@@ -181,7 +181,7 @@ func TestOutcomes(t *testing.T) {
 		t.Errorf("incomplete: %d", got.status)
 	}
 	if strings.Contains(got.body, `id="submit"`) {
-		t.Error("what is incomplete can be submitted")
+		t.Error("an incomplete draft can be submitted")
 	}
 }
 
@@ -196,7 +196,7 @@ func TestFocusIsVisible(t *testing.T) {
 			var outline string
 			b.do(chromedp.Evaluate(`getComputedStyle(document.activeElement).outlineStyle`, &outline))
 			if outline == "none" {
-				t.Errorf("%s has the focus and nobody sees it", selector)
+				t.Errorf("%s has the focus but no outline", selector)
 			}
 		}
 	})

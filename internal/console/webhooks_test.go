@@ -157,19 +157,19 @@ func TestSubscribeForm(t *testing.T) {
 			t.Errorf("%s: %d without %q", name, got.status, bad.want)
 		}
 		if name == "no event" && (!strings.Contains(got.body, "keep &lt;me&gt;") || !strings.Contains(got.body, hooks) || strings.Contains(got.body, " checked")) {
-			t.Errorf("what was filled in is not kept: %s", got.body)
+			t.Errorf("the input is lost: %s", got.body)
 		}
 	}
 	fields := append([]string{"key", "0123456789abcdef0123456789abcdef", "url", hooks, "description", "one\r\ntwo"}, all...)
 	made := v.post("/webhooks/new", fields...)
 	key := secretOf(t, made.body)
 	if made.status != http.StatusCreated || made.header.Get("Cache-Control") != "no-store" || made.header.Get("Location") != "" {
-		t.Errorf("made: %d %v", made.status, made.header)
+		t.Errorf("created: %d %v", made.status, made.header)
 	}
 	again := v.post("/webhooks/new", fields...)
 	path, said, _ := strings.Cut(again.header.Get("Location"), "?")
 	if again.status != http.StatusSeeOther || said != "notice=good.subscribed_before" || strings.Contains(fmt.Sprint(again), key) {
-		t.Errorf("the same form again: %d to %q", again.status, again.header.Get("Location"))
+		t.Errorf("sending the form again: %d to %q", again.status, again.header.Get("Location"))
 	}
 	for _, page := range []string{path, "/webhooks", "/webhooks/new"} {
 		if got := v.get(page); got.status != http.StatusOK || strings.Contains(got.body, key) {
@@ -177,7 +177,7 @@ func TestSubscribeForm(t *testing.T) {
 		}
 	}
 	if got := v.get(path); !strings.Contains(got.body, "one\ntwo") || !strings.Contains(got.body, "Status changed") || strings.Contains(got.body, ">Incoming revised<") {
-		t.Errorf("it is another one: %s", got.body)
+		t.Errorf("the page shows another subscription: %s", got.body)
 	}
 	fields[3] = hooks + "/changed"
 	if got := v.post("/webhooks/new", fields...); got.status != http.StatusUnprocessableEntity && secretOf(t, got.body) == key {
@@ -187,7 +187,7 @@ func TestSubscribeForm(t *testing.T) {
 		s.subscription(t, hooks, "", api.EventTerminal)
 	}
 	if got := v.post("/webhooks/new", append([]string{"url", hooks}, all...)...); got.status != http.StatusConflict || !strings.Contains(got.body, "20 active subscriptions") {
-		t.Errorf("one too many: %d", got.status)
+		t.Errorf("one subscription too many: %d", got.status)
 	}
 }
 
@@ -197,7 +197,7 @@ func secretOf(t *testing.T, page string) string {
 	_, from, _ := strings.Cut(page, `<code id="secret" tabindex="0">`)
 	key, _, found := strings.Cut(from, "<")
 	if !found || !strings.HasPrefix(key, "whsec_") || strings.Count(page, key) != 1 {
-		t.Fatalf("no secret, or more than once: %s", page)
+		t.Fatalf("the secret does not occur exactly once: %s", page)
 	}
 	return key
 }
@@ -257,16 +257,16 @@ func TestBlockedDelivery(t *testing.T) {
 		}
 	}
 	if got := v.get("/webhooks/" + id + "?state=delivered"); strings.Contains(got.body, path) || !strings.Contains(got.body, "No deliveries.") {
-		t.Error("a filter lets everything pass")
+		t.Error("the filter has no effect")
 	}
 	if got := v.get(path); strings.Contains(got.body, `id="redeliver"`) || !strings.Contains(got.body, `>a</bdi>`) {
-		t.Error("what is deactivated can be asked for again")
+		t.Error("a delivery of a deactivated subscription can be resent")
 	}
 	if got := v.post(path + "/redeliver"); got.status != http.StatusConflict || !strings.Contains(got.body, "receives no more deliveries") {
 		t.Errorf("redeliver: %d", got.status)
 	}
 	if got := v.post("/webhooks/" + id + "/deactivate"); got.status != http.StatusSeeOther {
-		t.Errorf("deactivate once more: %d", got.status)
+		t.Errorf("deactivating again: %d", got.status)
 	}
 	body := v.get(path + "/body")
 	if sent := l.callbacks(); len(sent) != 1 || body.body != string(sent[0].body) || !strings.HasPrefix(body.header.Get("Content-Disposition"), "attachment") ||
@@ -309,7 +309,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 		}
 	}
 	if kept, err := s.tenant(t).Subscription(t.Context(), delivery.Subscription); err != nil || !kept.Active || len(l.callbacks()) != 1 {
-		t.Errorf("it acted all the same: %+v, %v", kept, err)
+		t.Errorf("the request had an effect: %+v, %v", kept, err)
 	}
 }
 
@@ -434,6 +434,6 @@ func (s *system) verified(t *testing.T, l *listener, key, event string) {
 		}
 	}
 	if came != 2 {
-		t.Errorf("event %q came %d times, want 2", event, came)
+		t.Errorf("event %q arrived %d times, want 2", event, came)
 	}
 }
