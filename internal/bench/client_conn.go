@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// The bounds of an exchange.
+// Limits of an exchange.
 const (
 	exchangeTimeout = time.Minute
 	maxAnswer       = 16 << 20
 	readBuffer      = 16 << 10
 )
 
-// wire is one client's connection: HTTP/1.1, one request at a time, kept alive. It writes requests that are ready made
-// and reads no more of an answer than it has to, because what the load costs is taken from the server beside it.
+// clientConn is one client's connection: HTTP/1.1 with keep-alive, one request at a time. It sends prepared requests
+// and reads no more of a response than necessary, because the load competes with the server for the CPU.
 type clientConn struct {
 	address string
 	tls     *tls.Config // nil for plain HTTP
@@ -30,11 +30,11 @@ type clientConn struct {
 
 	conn   net.Conn
 	reader *bufio.Reader
-	body   []byte // of the last answer; the next one overwrites it
+	body   []byte // of the last response; the next one overwrites it
 }
 
-// newWire returns a client of the server at base, an http or https URL. roots are what an https server's certificate
-// has to lead to.
+// newClientConn returns a client of the server at base, an http or https URL. secure is the TLS configuration for
+// https.
 func newClientConn(base *url.URL, secure *tls.Config, now func() time.Time) *clientConn {
 	w := &clientConn{address: base.Host, now: now}
 	if base.Scheme == "https" {
@@ -47,7 +47,7 @@ func newClientConn(base *url.URL, secure *tls.Config, now func() time.Time) *cli
 	return w
 }
 
-// request writes a request once, for many exchanges. Its body is its end.
+// request returns the bytes of a request, for any number of exchanges.
 func request(method string, base *url.URL, path, token string, body []byte) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: quittance-bench\r\n", method, base.EscapedPath()+path, base.Host)
@@ -61,15 +61,15 @@ func request(method string, base *url.URL, path, token string, body []byte) []by
 	return b.Bytes()
 }
 
-// statusError is an answer that was not wanted.
+// statusError is an unexpected status of a response.
 type statusError int
 
 func (e statusError) Error() string { return "HTTP " + strconv.Itoa(int(e)) }
 
-// errConnection is an exchange that broke. It says no more, so that all of a kind count as one.
+// errConnection reports a broken exchange. It has no details, so that all of them count as one kind.
 var errConnection = errors.New("connection failed")
 
-// expect makes an exchange and wants a status.
+// expect makes an exchange and returns an error unless the response has the status.
 func (w *clientConn) expect(ctx context.Context, status int, request []byte) error {
 	got, err := w.exchange(ctx, request)
 	switch {
@@ -83,7 +83,7 @@ func (w *clientConn) expect(ctx context.Context, status int, request []byte) err
 	return nil
 }
 
-// exchange sends a request and reads its answer. Nothing is sent twice: what broke has failed.
+// exchange sends a request and reads the response. It never sends a request twice: a broken exchange has failed.
 func (w *clientConn) exchange(ctx context.Context, request []byte) (status int, err error) {
 	if w.conn == nil {
 		if err := w.connect(ctx); err != nil {
@@ -121,7 +121,7 @@ func (w *clientConn) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// close ends the connection; the next exchange makes another.
+// close closes the connection; the next exchange opens another one.
 func (w *clientConn) close() error {
 	if w.conn == nil {
 		return nil
@@ -131,10 +131,10 @@ func (w *clientConn) close() error {
 	return err
 }
 
-// errAnswer is an answer that is not HTTP as this client speaks it.
+// errResponse reports a response that this client does not understand.
 var errResponse = errors.New("not an HTTP/1.1 answer within bounds")
 
-// answer reads an answer. keep tells that the connection may be used again.
+// readResponse reads a response. keep tells whether the connection can be used again.
 func (w *clientConn) readResponse() (status int, keep bool, err error) {
 	line, err := w.reader.ReadSlice('\n')
 	if err != nil {
@@ -157,7 +157,7 @@ func (w *clientConn) readResponse() (status int, keep bool, err error) {
 	return status, keep, w.readChunks()
 }
 
-// header reads the header: the length of the body, -1 for chunks, and whether the connection is kept.
+// readHeader reads the header: the length of the body, -1 for chunks, and whether the connection is kept.
 func (w *clientConn) readHeader() (length int, keep bool, err error) {
 	keep = true
 	for {
@@ -183,7 +183,7 @@ func (w *clientConn) readHeader() (length int, keep bool, err error) {
 	}
 }
 
-// read adds bytes to the body.
+// readBody appends bytes to the body.
 func (w *clientConn) readBody(length int) error {
 	at := len(w.body)
 	if at+length > maxAnswer {
@@ -194,7 +194,7 @@ func (w *clientConn) readBody(length int) error {
 	return err
 }
 
-// chunks reads a chunked body and its trailer.
+// readChunks reads a chunked body and its trailer.
 func (w *clientConn) readChunks() error {
 	for {
 		line, err := w.reader.ReadSlice('\n')

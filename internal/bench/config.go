@@ -13,7 +13,7 @@ import (
 	"quittance/internal/secret"
 )
 
-// Config is what every measurement is told.
+// Config is the configuration of a measurement.
 type Config struct {
 	// Command is the subcommand, for the report.
 	Command string
@@ -21,43 +21,44 @@ type Config struct {
 	Version string
 	// Executable is the program quittance whose server is measured; see [FindServer]. A given deployment needs none.
 	Executable string
-	// Dir keeps the database, the keys and the log of an own deployment; "" makes a temporary directory, removed at the end.
+	// Dir holds the database, the keys and the log of an own deployment; "" makes a temporary directory that is removed
+	// at the end.
 	Dir string
-	// Database is the address of an own deployment's database, empty or left by an earlier run; a SQLite file in Dir when
-	// empty.
+	// Database is the address of an own deployment's database, which is empty or comes from an earlier run; "" is a
+	// SQLite file in Dir.
 	Database string
-	// ServeFlags are more flags of serve.
+	// ServeFlags are additional flags of serve.
 	ServeFlags []string
-	// Given is a deployment that runs already; nil makes an own one.
+	// Given is a running deployment to measure; nil makes an own one.
 	Given *Given
-	// Receiver is where webhooks go.
+	// Receiver configures the receiver of webhooks.
 	Receiver ReceiverConfig
-	// LimitDuration is how long each of the bare limits is measured; 0 leaves them out.
+	// LimitDuration is how long each limit of the machine is measured; 0 leaves the limits out.
 	LimitDuration time.Duration
-	// Progress gets a line each second; nil for none.
+	// Progress gets a line each second, unless it is nil.
 	Progress io.Writer
 	// Now is the clock.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// Given is a deployment that somebody else runs, and a user of it. What is made there stays there.
+// Given is a deployment that somebody else runs, and a user of it. The data created there stays there.
 type Given struct {
 	// BaseURL is its address, without /api.
 	BaseURL string
 	// Email and Password log in.
 	Email    string
 	Password secret.Text
-	// Roots are the authorities behind its certificate; nil for the system's.
+	// Roots are the authorities that sign its certificate; nil for the system's.
 	Roots *x509.CertPool
 }
 
-// secure is how https to a given deployment is spoken.
+// secure returns the TLS configuration for a given deployment.
 func (g *Given) secure() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.Roots, NextProtos: []string{"http/1.1"}}
 }
 
-// report begins a report.
+// report returns a report without results.
 func (c Config) report() Report {
 	r := Report{Command: "quittance-bench " + c.Command, Version: c.Version, At: c.Now().UTC().Truncate(time.Second), Deployment: "own",
 		Machine: Machine{OS: runtime.GOOS, Architecture: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}, Settings: Figures{}, Figures: Figures{},
@@ -68,8 +69,8 @@ func (c Config) report() Report {
 	return r
 }
 
-// progress writes a line each second until the returned function is called. done is how many of something there are so
-// far.
+// progress writes a line each second until the returned function is called. done returns the number that has been
+// reached.
 func (c Config) progress(ctx context.Context, what string, done func() int64) (stop func()) {
 	if c.Progress == nil {
 		return func() {}

@@ -11,7 +11,7 @@ import (
 	"quittance/internal/store"
 )
 
-// DeliveriesOptions are the sizes of [Deliveries].
+// DeliveriesOptions are the options of [Deliveries].
 type DeliveriesOptions struct {
 	// Count is how many events are due when the server starts, from 1.
 	Count int
@@ -19,15 +19,15 @@ type DeliveriesOptions struct {
 	Idle time.Duration
 }
 
-// seedBatch is how many events are made in one transaction.
+// seedBatch is how many events are recorded in one transaction.
 const seedBatch = 200
 
-// patience is how long nothing may arrive before a run gives up on what is missing.
+// idleTimeout is how long a run waits for missing events or attempts while nothing arrives.
 const idleTimeout = 90 * time.Second
 
-// Deliveries measures a burst: that many events are recorded, each in the transaction that records any other, while no
-// server runs; then one starts, and delivers them to one destination over HTTPS. The time counts from the first receipt
-// until every attempt is recorded. It needs a deployment of its own.
+// Deliveries measures a burst. It records events, in the same transactions as any others, while no server runs; then it
+// starts one, which delivers them to one destination over HTTPS. The time counts from the first receipt until every
+// attempt is recorded. It needs its own deployment.
 func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, err error) {
 	r := c.report()
 	r.setting("events", float64(o.Count))
@@ -84,7 +84,7 @@ func Deliveries(ctx context.Context, c Config, o DeliveriesOptions) (_ Report, e
 	return r, p.limitDisk(ctx, &r)
 }
 
-// errNeedsOwn says that a measurement cannot be made at a given deployment.
+// errNeedsOwn reports that a measurement cannot use a given deployment.
 var errNeedsOwn = errors.New("this measurement prepares the database of a deployment of its own; against a given one measure drafts, submissions, latency (with --rate 0 for bursts) or lists")
 
 // idle starts a server without work and reads its memory.
@@ -106,8 +106,8 @@ func (d *deployment) idle(ctx context.Context, r *Report, how time.Duration) err
 	return d.stop()
 }
 
-// seedEvents records events of a company: incoming e-invoices, which need no call. due makes a subscription first, so that
-// each event is due for delivery at once.
+// seedEvents records events of a company: incoming e-invoices, which need no call. If due is set, it creates a
+// subscription first, so that each event is immediately due for delivery.
 func (d *deployment) seedEvents(ctx context.Context, of *company, count int, due bool) error {
 	var made atomic.Int64
 	defer d.config.progress(ctx, "events recorded", made.Load)()
@@ -138,11 +138,11 @@ func (d *deployment) seedEvents(ctx context.Context, of *company, count int, due
 	})
 }
 
-// pendingPath lists the deliveries of a user that have not ended.
+// pendingPath lists the pending deliveries of a user.
 const pendingPath = deliveriesPath + "?per_page=1&state=" + string(api.DeliveryPending)
 
-// drain waits until an inbox has so many events and every attempt is recorded, and returns when that was. It gives up on
-// what does not arrive in the time of its patience: the caller compares.
+// drain waits until an inbox has count events and every attempt is recorded, and returns the time. It gives up after
+// idleTimeout; the caller compares the numbers.
 func (p *testbed) drain(ctx context.Context, t *target, user int, in *inbox, count int) (recorded time.Time, err error) {
 	defer p.config.progress(ctx, "events received", in.received)()
 	if err := waitFor(ctx, t, in, func() bool { return in.received() >= int64(count) }); err != nil {
@@ -161,7 +161,7 @@ func (p *testbed) drain(ctx context.Context, t *target, user int, in *inbox, cou
 	}
 }
 
-// waitFor waits for a condition of an inbox, as long as something arrives from time to time.
+// waitFor waits for a condition of an inbox, as long as events keep arriving.
 func waitFor(ctx context.Context, t *target, in *inbox, condition func() bool) error {
 	known, since := in.received(), t.now()
 	for !condition() {
@@ -181,7 +181,7 @@ func waitFor(ctx context.Context, t *target, in *inbox, condition func() bool) e
 	return nil
 }
 
-// growth adds what the events have taken up on the disk.
+// growth reports the space that the events take up on the disk.
 func (d *deployment) growth(ctx context.Context, r *Report, before benchdb.Size, events int64) error {
 	after, err := d.size(ctx)
 	if err != nil {

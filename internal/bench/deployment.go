@@ -25,15 +25,15 @@ import (
 	"quittance/internal/webhook"
 )
 
-// settleTime is the unit in which the states of a document move at the own provider: everything is final at the first
-// look-up, so that a run ends.
+// statePace is the unit of time in which the states of a document change at the own provider: every state is terminal
+// at the first look-up, so that a run ends.
 const statePace = time.Microsecond
 
 // environmentName is the environment of an own deployment.
 const environmentName = "sandbox"
 
-// deployment is one that a run makes for itself: a database, companies with a connection to a provider sandbox and a
-// subscription to the receiver, and a server in a child process. Provider and receiver live in this process.
+// deployment is a deployment that a run makes for itself: a database, companies with a connection to a provider sandbox
+// and a subscription to the receiver, and a server in a child process. Provider and receiver run in this process.
 type deployment struct {
 	config    Config
 	dir       string
@@ -43,12 +43,13 @@ type deployment struct {
 	keys      *secret.Keyring
 	hooks     *webhookServer
 	companies []*company
-	server    *server // nil while none runs
+	server    *server // nil while it does not run
 	engine    string
-	// postmaster is the first process of the database server; 0 for SQLite. Without it elsewhere says why.
+	// postmaster is the first process of the database server; it is 0 for SQLite, and when postmasterErr says why it is
+	// unknown.
 	postmaster    int
 	postmasterErr error
-	// durable tells whether the database's commits are.
+	// durable tells whether commits are on the disk when they are acknowledged.
 	durable bool
 
 	ledger       string // directory of the provider's ledger
@@ -66,8 +67,8 @@ type company struct {
 	name     string // of the inbox
 }
 
-// deploy makes a deployment with a number of companies, without starting the server. latency is how long the provider
-// takes for a call.
+// deploy makes a deployment with a number of companies, without starting the server. latency is the duration of a call
+// of the provider.
 func deploy(ctx context.Context, c Config, companies int, latency time.Duration) (_ *deployment, err error) {
 	d := &deployment{config: c, dir: c.Dir, database: c.Database}
 	defer func() {
@@ -110,7 +111,7 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 		if err := d.withData(func(data *benchdb.DB) error { return d.inspect(ctx, data) }); err != nil {
 			return err
 		}
-		// A database that was served in production refuses, before anything is made in it.
+		// This fails for a database that was served in production, before anything is written to it.
 		if err := db.RecordEnvironment(ctx, environmentName); err != nil {
 			return err
 		}
@@ -123,7 +124,7 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 	})
 }
 
-// inspect learns what the reports say about the database.
+// inspect reads the properties of the database that reports mention.
 func (d *deployment) inspect(ctx context.Context, data *benchdb.DB) (err error) {
 	if d.durable, err = data.Durable(ctx); err != nil {
 		return err
@@ -135,8 +136,8 @@ func (d *deployment) inspect(ctx context.Context, data *benchdb.DB) (err error) 
 	return err
 }
 
-// startProvider starts the provider sandbox. Its ledger is another party's: it stays off the disk that is measured, where
-// the machine has another place for it.
+// startProvider starts the provider sandbox. Its ledger belongs to another party, so it is kept off the measured disk
+// if possible.
 func (d *deployment) startProvider(ctx context.Context, credential secret.Text, latency time.Duration) (err error) {
 	if d.ledger, err = os.MkdirTemp("/dev/shm", "quittance-bench-"); err != nil {
 		if d.ledger, err = os.MkdirTemp("", "quittance-bench-provider-"); err != nil {
@@ -163,7 +164,7 @@ func (d *deployment) startProvider(ctx context.Context, credential secret.Text, 
 	return nil
 }
 
-// addCompany makes an account that is ready to submit.
+// addCompany creates an account that is ready to submit.
 func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential secret.Text) error {
 	var tag [6]byte
 	if _, err := rand.Read(tag[:]); err != nil {
@@ -199,7 +200,7 @@ func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential se
 	return nil
 }
 
-// subscribe makes a subscription of a company to all events.
+// subscribe creates a subscription of a company to all events.
 func (d *deployment) subscribe(ctx context.Context, tenant *store.Tenant, to *company) error {
 	key, err := webhook.NewSecret(rand.Reader)
 	if err != nil {
@@ -210,7 +211,7 @@ func (d *deployment) subscribe(ctx context.Context, tenant *store.Tenant, to *co
 	return err
 }
 
-// withStore opens the database, for what is made before the load begins. It is not open while anything is measured.
+// withStore opens the store while do runs, which prepares the load. The store is never open during a measurement.
 func (d *deployment) withStore(ctx context.Context, do func(db *store.DB) error) (err error) {
 	db, err := store.Open(ctx, d.database, store.Options{Keys: d.keys, Log: d.config.Log})
 	if err != nil {
@@ -220,7 +221,7 @@ func (d *deployment) withStore(ctx context.Context, do func(db *store.DB) error)
 	return do(db)
 }
 
-// withTenant is withStore for what a company has.
+// withTenant is withStore for the tenant of a company.
 func (d *deployment) withTenant(ctx context.Context, of *company, do func(tenant *store.Tenant) error) error {
 	return d.withStore(ctx, func(db *store.DB) error {
 		tenant, err := db.Tenant(ctx, of.account)
@@ -231,7 +232,7 @@ func (d *deployment) withTenant(ctx context.Context, of *company, do func(tenant
 	})
 }
 
-// withData opens the database without the store, for as long as do runs.
+// withData opens the database without the store while do runs.
 func (d *deployment) withData(do func(data *benchdb.DB) error) (err error) {
 	data, err := benchdb.Open(d.database)
 	if err != nil {
@@ -250,7 +251,7 @@ func (d *deployment) size(ctx context.Context) (size benchdb.Size, err error) {
 	return size, err
 }
 
-// serve starts the server and logs every company in.
+// serve starts the server and logs in the user of every company.
 func (d *deployment) serve(ctx context.Context) (*target, error) {
 	flags := []string{"--environment", environmentName, "--key-file", d.keyFile, "--rate-limit", "0", "--login-rate", "0", "--shutdown-grace", "5s",
 		"--max-stored-bytes", "0", "--max-drafts", "0", "--max-tokens", "0",
@@ -271,7 +272,8 @@ func (d *deployment) serve(ctx context.Context) (*target, error) {
 	return t, nil
 }
 
-// databaseCPU is the CPU time that the database server has used so far; 0 for SQLite, whose work is the server's own.
+// databaseCPU returns the CPU time that the database server has used so far. It is 0 for SQLite, which runs in the
+// server.
 func (d *deployment) databaseCPU() (time.Duration, error) {
 	if d.postmaster == 0 {
 		return 0, d.postmasterErr
@@ -289,11 +291,11 @@ func (d *deployment) stop() error {
 	return err
 }
 
-// close ends everything and removes what was temporary.
+// close stops everything and removes temporary files.
 func (d *deployment) close() error {
 	var errs []error
 	if d.hooks != nil {
-		errs = append(errs, d.hooks.close()) // first, so that no call that hangs in it keeps the server
+		errs = append(errs, d.hooks.close()) // first, so that no hanging call delays the end of the server
 	}
 	errs = append(errs, d.stop())
 	if d.providerHTTP != nil {
@@ -311,12 +313,12 @@ func (d *deployment) close() error {
 	return errors.Join(errs...)
 }
 
-// target is where a load goes: a server and the tokens of those who call it.
+// target is what a load is sent to: a server and the tokens of its users.
 type target struct {
 	base   *url.URL
 	secure *tls.Config // nil for plain HTTP
 	tokens []secret.Text
 	now    func() time.Time
-	// alive returns why the server has ended, nil while it runs or when nobody knows.
+	// alive returns why the server has ended; nil while it runs, or when that is unknown.
 	alive func() error
 }

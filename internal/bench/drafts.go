@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// DraftsOptions are the sizes of [Drafts].
+// DraftsOptions are the options of [Drafts].
 type DraftsOptions struct {
 	// Clients create drafts, each one at a time.
 	Clients int
-	// Rate is how many are due a second, an open loop; 0 for as many as the clients manage, a closed loop.
+	// Rate is the number of drafts per second (open loop); with 0 the clients create as many as they can (closed loop).
 	Rate float64
-	// Count bounds how many are created; Duration the time in which; one of them may be 0.
+	// Count bounds the number of drafts and Duration the time; one of them may be 0.
 	Count    int
 	Duration time.Duration
-	// Items is how many items each draft has.
+	// Items is the number of items of each draft.
 	Items int
 }
 
-// Drafts creates drafts over HTTP. Each 201 is a durable draft, and the list has to show them all at the end.
+// Drafts creates drafts over HTTP. Each 201 is a durable draft, and the list must show all of them at the end.
 func Drafts(ctx context.Context, c Config, o DraftsOptions) (_ Report, err error) {
 	r := c.report()
 	r.setting("clients", float64(o.Clients))
@@ -88,7 +88,7 @@ func createDrafts(ctx context.Context, c Config, t *target, o DraftsOptions) (_ 
 	return result, l.latency, errors.Join(ctx.Err(), t.alive())
 }
 
-// latencyName says what a latency counts from.
+// latencyName returns the name of a latency, which says when it starts.
 func latencyName(what string, rate float64) string {
 	if rate == 0 {
 		return what + "_from_send"

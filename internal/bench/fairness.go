@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// FairnessOptions are the sizes of [Fairness].
+// FairnessOptions are the options of [Fairness].
 type FairnessOptions struct {
-	// Due is how many events of one company are due at a destination that accepts and never answers, from 1.
+	// Due is the number of events of one company, at least 1, that are due at a destination that accepts connections
+	// and never answers.
 	Due int
-	// Rate is how many submissions of the other company are due a second, from above 0; Clients make them.
+	// Rate is the number of submissions per second of the other company, above 0; Clients make them.
 	Rate    float64
 	Clients int
 	// Warmup and Duration are those of [LatencyOptions], for each of the two measurements.
 	Warmup, Duration time.Duration
 }
 
-// Fairness measures how long a company's events take while another company's destination hangs, and without that, in one
-// run on one database. It needs a deployment of its own.
+// Fairness measures the latency of a company's events with and without another company whose destination hangs, in one
+// run on one database. It needs its own deployment.
 func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err error) {
 	r := c.report()
 	r.setting("events_due_at_the_hanging_destination", float64(o.Due))
@@ -76,7 +77,7 @@ func Fairness(ctx context.Context, c Config, o FairnessOptions) (_ Report, err e
 	return r, p.limitDisk(ctx, &r)
 }
 
-// warmAndMeasure is a warm-up and a measurement.
+// warmAndMeasure runs a warm-up load and a measured load.
 func (s *subscriber) warmAndMeasure(ctx context.Context, warm, l load) (measured, error) {
 	if err := s.warmUp(ctx, warm); err != nil {
 		return measured{}, err
@@ -84,7 +85,7 @@ func (s *subscriber) warmAndMeasure(ctx context.Context, warm, l load) (measured
 	return s.measure(ctx, l)
 }
 
-// hang makes events of the second company due at a destination that never answers, and starts the server anew with
+// startHanging makes events of the second company due at a destination that never answers, and restarts the server with
 // them. It returns once calls hang.
 func (p *testbed) startHanging(ctx context.Context, s *subscriber, due int) (err error) {
 	if err := p.stop(); err != nil {

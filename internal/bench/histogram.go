@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// The shape of a [Histogram]: every duration up to 2,048 µs has a bucket of its own; beyond, each power of two is split into
-// 1,024 buckets, so that a bucket is never wider than a thousandth of what it holds.
+// The shape of a [Histogram]: every duration up to 2,048 µs has its own bucket. Above, each power of two is split into
+// 1,024 buckets, so that a bucket is never wider than a thousandth of its values.
 const (
 	subBits    = 10
 	subBuckets = 1 << subBits
 	maxTracked = time.Hour
 )
 
-// Histogram counts durations from 0 to an hour at three significant digits or better, in microseconds: a log-linear
-// histogram, of which one bounded array serves any number of them. It is safe for concurrent use.
+// Histogram counts durations from 0 to an hour in microseconds, with three significant digits or more. It is
+// log-linear: one bounded array counts any number of durations. It is safe for concurrent use.
 type Histogram struct {
 	counts []atomic.Int64
 	count  atomic.Int64
@@ -28,20 +28,20 @@ func NewHistogram() *Histogram {
 	return &Histogram{counts: make([]atomic.Int64, bucket(maxTracked.Microseconds())+1)}
 }
 
-// bucket is the index of the bucket of a number of microseconds.
+// bucket returns the index of the bucket of a number of microseconds.
 func bucket(us int64) int {
 	shift := max(0, bits.Len64(uint64(us))-subBits-1) //nolint:gosec // from 0: see Record
 	return shift*subBuckets + int(us>>shift)
 }
 
-// bounds are the least and the greatest number of microseconds in a bucket.
+// bounds returns the smallest and the largest number of microseconds in a bucket.
 func bounds(index int) (least, greatest int64) {
 	shift := max(0, index/subBuckets-1)
 	least = int64(index-shift*subBuckets) << shift
 	return least, least + 1<<shift - 1
 }
 
-// Record counts a duration. One below 0 counts as 0, one above an hour as an hour.
+// Record counts a duration. A negative one counts as 0, and one above an hour as an hour.
 func (h *Histogram) Record(d time.Duration) {
 	us := min(max(d, 0), maxTracked).Microseconds()
 	h.counts[bucket(us)].Add(1)
@@ -50,7 +50,7 @@ func (h *Histogram) Record(d time.Duration) {
 	storeMax(&h.max, us)
 }
 
-// add counts what another histogram has counted.
+// add adds the counts of another histogram.
 func (h *Histogram) add(other *Histogram) {
 	for n := range other.counts {
 		h.counts[n].Add(other.counts[n].Load())
@@ -60,19 +60,19 @@ func (h *Histogram) add(other *Histogram) {
 	storeMax(&h.max, other.max.Load())
 }
 
-// Count is how many durations were recorded.
+// Count returns the number of recorded durations.
 func (h *Histogram) Count() int64 { return h.count.Load() }
 
-// Max is the longest duration, exactly.
+// Max returns the longest duration, exactly.
 func (h *Histogram) Max() time.Duration { return time.Duration(h.max.Load()) * time.Microsecond }
 
-// Mean is the arithmetic mean, 0 of none.
+// Mean returns the arithmetic mean, 0 for an empty histogram.
 func (h *Histogram) Mean() time.Duration {
 	return time.Duration(h.sum.Load()/max(1, h.count.Load())) * time.Microsecond
 }
 
-// Quantile is a duration that the share q of all, from 0 to 1, does not exceed; it is at most a thousandth too long. It
-// is 0 when nothing was recorded.
+// Quantile returns a duration that the share q of all durations, from 0 to 1, does not exceed. It is at most a
+// thousandth too long, and 0 for an empty histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	rank := max(1, int64(q*float64(h.count.Load())+0.999999))
 	var seen int64
@@ -87,13 +87,13 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 
 // Bar is one bar of a chart.
 type Bar struct {
-	// UpTo is the longest duration that counts in the bar.
+	// UpTo is the longest duration that the bar counts.
 	UpTo time.Duration
-	// Count is how many there are.
+	// Count is the number of durations in the bar.
 	Count int64
 }
 
-// Bars returns the histogram in bars whose bounds double, without the empty ones at both ends.
+// Bars returns bars whose bounds double, without empty ones at either end.
 func (h *Histogram) Bars() []Bar {
 	var bars []Bar
 	limit, open := int64(16), Bar{UpTo: 16 * time.Microsecond}

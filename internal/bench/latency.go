@@ -16,21 +16,21 @@ import (
 	"quittance/internal/store"
 )
 
-// LatencyOptions are the sizes of [EventLatency].
+// LatencyOptions are the options of [EventLatency].
 type LatencyOptions struct {
-	// Rate is how many submissions are due a second, an open loop: each makes about five events, two at once and the rest
-	// with its look-up. With 0 the clients submit as fast as they can.
+	// Rate is the number of submissions per second (open loop). Each makes about five events: two immediately and the
+	// others with its look-up. With 0 the clients submit as fast as they can.
 	Rate float64
 	// Clients submit, each one invoice at a time.
 	Clients int
-	// Warmup is how long the load runs before anything counts, Duration how long it counts.
+	// Warmup is how long the load runs before it is measured, Duration how long it is measured.
 	Warmup, Duration time.Duration
-	// Count is how many invoices are submitted in a closed loop, which cannot tell before how many it needs.
+	// Count is the number of invoices to submit in a closed loop, which does not know in advance how many it needs.
 	Count int
 }
 
-// EventLatency measures how long after the commit of an event the receiver has it, under a steady load of submissions. It
-// counts from occurred_at, which is set inside the transaction: the commit itself is part of it.
+// EventLatency measures the time from the commit of an event to its receipt, under a steady load of submissions. It
+// counts from occurred_at, which is set inside the transaction, so that it includes the commit itself.
 func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, err error) {
 	r := c.report()
 	r.setting("clients", float64(o.Clients))
@@ -85,10 +85,10 @@ func EventLatency(ctx context.Context, c Config, o LatencyOptions) (_ Report, er
 	return r, p.limitDisk(ctx, &r)
 }
 
-// errNothing says that a load has no calls.
+// errNothing reports that a load has no calls.
 var errNothing = errors.New("rate and duration, or the count, leave nothing to submit")
 
-// calls is how many calls a load makes in a time: as many as are due, or what is asked for in a closed loop.
+// calls returns the number of calls of a load in a time: those that are due, or the given number in a closed loop.
 func (l load) calls(in time.Duration, asked int) int {
 	if l.rate == 0 {
 		return asked
@@ -96,7 +96,7 @@ func (l load) calls(in time.Duration, asked int) int {
 	return int(math.Ceil(l.rate * in.Seconds()))
 }
 
-// subscriber is a company that submits and is told of what follows.
+// subscriber is a company that submits and receives the resulting events.
 type subscriber struct {
 	testbed *testbed
 	hooks   *webhookServer
@@ -108,7 +108,7 @@ type subscriber struct {
 	done    int64    // submissions so far
 }
 
-// listen makes drafts and a subscription, for the first company.
+// newSubscriber creates drafts and a subscription for the first company.
 func (p *testbed) newSubscriber(ctx context.Context, drafts int) (s *subscriber, err error) {
 	s = &subscriber{testbed: p}
 	if p.own != nil {
@@ -134,7 +134,7 @@ func (p *testbed) newSubscriber(ctx context.Context, drafts int) (s *subscriber,
 	return s, nil
 }
 
-// subscribe makes a subscription over HTTP.
+// subscribe creates a subscription over HTTP.
 func (s *subscriber) subscribe(ctx context.Context) error {
 	var tag [6]byte
 	if _, err := rand.Read(tag[:]); err != nil {
@@ -151,7 +151,7 @@ func (s *subscriber) subscribe(ctx context.Context) error {
 	return nil
 }
 
-// leave ends the subscription at a given deployment, whatever became of the run, and the receiver with it.
+// close ends the subscription at a given deployment, even after a failed run, and stops the receiver.
 func (s *subscriber) close(ctx context.Context) error {
 	if s.id == "" {
 		return nil
@@ -163,7 +163,7 @@ func (s *subscriber) close(ctx context.Context) error {
 	return errors.Join(err, s.hooks.close())
 }
 
-// take runs a load on the next drafts.
+// submitNext runs a load on the next drafts.
 func (s *subscriber) submitNext(ctx context.Context, l load) (outcome, error) {
 	count := min(l.count, len(s.paths))
 	paths := s.paths[:count]
@@ -176,7 +176,7 @@ func (s *subscriber) submitNext(ctx context.Context, l load) (outcome, error) {
 	return result, err
 }
 
-// warmUp runs a load that does not count. What its look-ups cause later on may.
+// warmUp runs a load that is not measured. Its look-ups may still run during the measurement.
 func (s *subscriber) warmUp(ctx context.Context, l load) error {
 	if l.count == 0 {
 		return nil
@@ -189,11 +189,11 @@ func (s *subscriber) warmUp(ctx context.Context, l load) error {
 	return err
 }
 
-// measured is what a load of submissions and its events came to.
+// measured is the result of a load of submissions and their events.
 type measured struct {
 	outcome         outcome
 	latency, submit *Histogram
-	events, during  int64 // events that came, in all and while the load ran
+	events, during  int64 // events received, in total and while the load ran
 	lost            int64
 }
 
@@ -212,15 +212,16 @@ func (s *subscriber) measure(ctx context.Context, l load) (m measured, err error
 	}
 	m.events = s.inbox.received() - before
 	m.lost = max(0, total-s.inbox.received())
-	s.inbox.resetLatency() // what comes later is no part of this
+	s.inbox.resetLatency() // later events are not part of this
 	return m, nil
 }
 
-// quiet is for how long nothing new may happen before everything is taken to be over.
+// quietPeriod is how long nothing new may happen before a run is considered complete.
 const quietPeriod = 3 * time.Second
 
-// settle waits until every delivery of the subscription has ended and nothing more can come: every submission has ended, as
-// they do at the own provider, or nothing has come for a while. It returns how many deliveries there were.
+// awaitDeliveries waits until every delivery of the subscription has ended and no more can follow: either every
+// submission has ended, which the own provider guarantees, or nothing has arrived for a while. It returns the number of
+// deliveries.
 func (s *subscriber) awaitDeliveries(ctx context.Context) (deliveries int64, err error) {
 	defer s.testbed.config.progress(ctx, "events received", s.inbox.received)()
 	now := s.testbed.config.Now
@@ -251,8 +252,8 @@ func (s *subscriber) awaitDeliveries(ctx context.Context) (deliveries int64, err
 	}
 }
 
-// deliveries counts the deliveries of the subscription, or of the only one of an own company, in a state; in any when
-// state is "".
+// deliveries counts the deliveries in a state, or in any state when it is "": those of the subscription, or of the only
+// one of an own company.
 func (s *subscriber) deliveries(ctx context.Context, state api.DeliveryState) (int64, error) {
 	path := deliveriesPath + "?per_page=1"
 	if state != "" {

@@ -19,11 +19,11 @@ import (
 	"quittance/internal/fakeprovider"
 )
 
-// appended is how many bytes each write of the bare disk appends: a page.
-const appended = 4096
+// pageSize is the number of bytes of each write that measures the disk.
+const pageSize = 4096
 
-// bareDisk appends to a file in dir and waits each time until it is on the disk: what one commit after another can do at
-// most, without a database.
+// bareDisk appends to a file in dir and waits each time until the data is on the disk: the most commits that one after
+// another can do, without a database.
 func bareDisk(ctx context.Context, c Config, dir string, latency *Histogram) (perSecond float64, err error) {
 	file, err := os.CreateTemp(dir, "fsync-")
 	if err != nil {
@@ -31,7 +31,7 @@ func bareDisk(ctx context.Context, c Config, dir string, latency *Histogram) (pe
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
 	var failed error
-	page := make([]byte, appended)
+	page := make([]byte, pageSize)
 	result := load{clients: 1, duration: c.LimitDuration, now: c.Now, latency: latency, done: new(atomic.Int64)}.run(ctx, func(context.Context, int, int64) error {
 		if _, err := file.Write(page); err != nil {
 			failed = err
@@ -45,7 +45,7 @@ func bareDisk(ctx context.Context, c Config, dir string, latency *Histogram) (pe
 	return perSecondOf(result.done, result.elapsed), failed
 }
 
-// perSecondOf is a rate; 0 when no time has passed.
+// perSecondOf returns a rate; it is 0 if no time has passed.
 func perSecondOf(done int64, elapsed time.Duration) float64 {
 	if elapsed <= 0 {
 		return 0
@@ -53,7 +53,7 @@ func perSecondOf(done int64, elapsed time.Duration) float64 {
 	return float64(done) / elapsed.Seconds()
 }
 
-// bareHTTP sends a request to a handler that reads it and does nothing, with as many clients.
+// bareHTTP sends a request with a number of clients to a handler that reads it and does nothing.
 func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecond float64, err error) {
 	var listening net.ListenConfig
 	listener, err := listening.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -89,8 +89,8 @@ func bareHTTP(ctx context.Context, c Config, clients int, body []byte) (perSecon
 	return perSecondOf(result.done, result.elapsed), nil
 }
 
-// bareSender signs callbacks and posts them to the receiver over HTTPS with keep-alive, with Go's own client and without a
-// database: what a sender of webhooks on this machine can do at most, its receiver beside it.
+// bareSender signs callbacks and posts them to the receiver over HTTPS with keep-alive, using Go's own client and no
+// database: the most that a sender of webhooks can do on the machine that also runs its receiver.
 func bareSender(ctx context.Context, c Config, h *webhookServer, clients int, samples []sample, key string) (perSecond float64, err error) {
 	in := h.addInbox("bare")
 	in.setSecret(key)
@@ -123,8 +123,8 @@ func bareSender(ctx context.Context, c Config, h *webhookServer, clients int, sa
 	return perSecondOf(result.done, result.elapsed), nil
 }
 
-// Limits measures what the machine can do at all: appends to the disk in the directory of the configuration, calls to an
-// empty handler, and signed callbacks.
+// Limits measures the limits of the machine: appends to the disk of the configured directory, calls to an empty
+// handler, and signed callbacks.
 func Limits(ctx context.Context, c Config, clients int) (_ Report, err error) {
 	r := c.report()
 	r.Deployment, r.Loop = "no", "closed"
@@ -152,7 +152,7 @@ func Limits(ctx context.Context, c Config, clients int) (_ Report, err error) {
 	return r, r.limitSender(ctx, c, h, clients, tally{secret: "whsec_bare", samples: []sample{callback}}, 0)
 }
 
-// limitDisk adds the limits of the disk under dir.
+// limitDisk reports the limits of the disk that holds dir.
 func (r *Report) limitDisk(ctx context.Context, c Config, dir string) error {
 	if c.LimitDuration == 0 {
 		return nil
@@ -168,7 +168,7 @@ func (r *Report) limitDisk(ctx context.Context, c Config, dir string) error {
 	return nil
 }
 
-// limitHTTP adds the limit of calls with the body of a draft, and what share of it a figure is.
+// limitHTTP reports the limit of calls with the body of a draft, and the share of it that a result is.
 func (r *Report) limitHTTP(ctx context.Context, c Config, clients int, figure float64) error {
 	if c.LimitDuration == 0 {
 		return nil
@@ -185,7 +185,7 @@ func (r *Report) limitHTTP(ctx context.Context, c Config, clients int, figure fl
 	return nil
 }
 
-// limitSender adds the limit of callbacks like those that came, and what share of it a figure is.
+// limitSender reports the limit of callbacks like the received ones, and the share of it that a result is.
 func (r *Report) limitSender(ctx context.Context, c Config, h *webhookServer, clients int, came tally, figure float64) error {
 	if c.LimitDuration == 0 || len(came.samples) == 0 {
 		return nil

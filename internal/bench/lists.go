@@ -13,15 +13,15 @@ import (
 	"quittance/internal/store"
 )
 
-// ListsOptions are the sizes of [Lists].
+// ListsOptions are the options of [Lists].
 type ListsOptions struct {
-	// Drafts is how many drafts one company of an own deployment has, from 1.
+	// Drafts is the number of drafts of the company of an own deployment, at least 1.
 	Drafts int
 	// Count is how often each page is read, from 1.
 	Count int
 }
 
-// perPage is how many drafts a page has.
+// perPage is the number of drafts on a page.
 const perPage = 25
 
 // Lists reads the first and the last page of a company's invoices over HTTP, in turn, one call at a time.
@@ -52,7 +52,7 @@ func Lists(ctx context.Context, c Config, o ListsOptions) (_ Report, err error) 
 	last := max(1, (total+perPage-1)/perPage)
 	var latencies [2]*Histogram
 	for n, page := range []int{1, last} {
-		// A page is read unmeasured first: what is read from disk once is not the list's cost.
+		// The first reads of a page are not measured: reading it from disk once is not a cost of the list.
 		if _, err := readPage(ctx, c, t, page, total, 10, &r); err != nil {
 			return r, err
 		}
@@ -84,10 +84,10 @@ func (d *deployment) fillDrafts(ctx context.Context, of *company, drafts int) er
 	})
 }
 
-// errPage is a page that does not hold what it should.
+// errPage reports that a page does not contain the expected invoices.
 var errPage = errors.New("the page does not hold its invoices")
 
-// readPage reads a page so many times.
+// readPage reads a page count times.
 func readPage(ctx context.Context, c Config, t *target, page, total, count int, r *Report) (_ *Histogram, err error) {
 	conns, closeConns := t.conns(1)
 	defer func() { err = errors.Join(err, closeConns()) }()
@@ -100,7 +100,7 @@ func readPage(ctx context.Context, c Config, t *target, page, total, count int, 
 			return err
 		}
 		if n > 0 {
-			return nil // the first shows whether it is the page
+			return nil // checking the first response is enough
 		}
 		var list api.List[json.RawMessage]
 		if err := json.Unmarshal(conns[0].body, &list); err != nil || len(list.Data) != want || list.Pagination.Total < total {

@@ -9,38 +9,38 @@ import (
 	"time"
 )
 
-// lateAfter is how late a call of an open loop may start and still count as started in time.
+// lateAfter is how late a call of an open loop may start and still count as punctual.
 const lateAfter = 10 * time.Millisecond
 
-// load is a number of calls and when they are made.
+// load is a number of calls and their schedule.
 type load struct {
 	// clients make the calls, each one at a time.
 	clients int
-	// rate is how many calls are due a second: an open loop. With 0 each client makes its next call when the last one has
-	// ended: a closed loop.
+	// rate is the number of calls per second (open loop). With 0 each client makes its next call when the last one has
+	// ended (closed loop).
 	rate float64
-	// count bounds the calls, duration the time in which calls are begun; 0 for no bound.
+	// count bounds the number of calls, and duration the time in which calls begin; 0 is no bound.
 	count    int
 	duration time.Duration
 	now      func() time.Time
-	// latency gets every call that succeeded: in an open loop from the moment at which it was due.
+	// latency gets every call that succeeded, in an open loop from the time at which it was due.
 	latency *Histogram
 	// done counts the calls that have succeeded so far, for the progress.
 	done *atomic.Int64
 }
 
-// outcome is what a load came to.
+// outcome is the result of a load.
 type outcome struct {
 	done    int64
 	failed  map[string]int64 // by reason
 	elapsed time.Duration    // from the first start to the last end
-	// Of an open loop: how many calls started late, and by how much at most.
+	// In an open loop: how many calls started late, and the largest delay.
 	late    int64
 	latest  time.Duration
 	started int64
 }
 
-// failures is how many calls failed.
+// failures returns the number of failed calls.
 func (o outcome) failures() (all int64) {
 	for _, n := range o.failed {
 		all += n
@@ -48,7 +48,7 @@ func (o outcome) failures() (all int64) {
 	return all
 }
 
-// and counts two outcomes as one.
+// plus returns the sum of two outcomes.
 func (o outcome) plus(other outcome) outcome {
 	failed := maps.Clone(o.failed)
 	for reason, n := range other.failed {
@@ -59,7 +59,7 @@ func (o outcome) plus(other outcome) outcome {
 }
 
 // run makes the calls. do gets the number of the client and of the call, both from 0; the text of its error is the
-// reason that is counted. A load that ctx ends early is no error of its own.
+// reason to count. It is not an error when ctx ends a load early.
 func (l load) run(ctx context.Context, do func(ctx context.Context, client int, n int64) error) outcome {
 	out := outcome{failed: map[string]int64{}}
 	var next atomic.Int64
@@ -107,7 +107,8 @@ func (o *outcome) add(err error, late, elapsed time.Duration) {
 	}
 }
 
-// due waits until the n-th call is to be made and returns the moment from which it counts; false when there is none.
+// awaitDue waits until the n-th call is due and returns the time from which it counts, or false when there are no more
+// calls.
 func (l load) awaitDue(ctx context.Context, start time.Time, n int64) (time.Time, bool) {
 	if l.count > 0 && n >= int64(l.count) {
 		return time.Time{}, false

@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// The patience with a child process.
+// Time-outs of a child process.
 const (
 	startTimeout = 2 * time.Minute
 	stopTimeout  = time.Minute
 	startPoll    = time.Millisecond
 )
 
-// serverName is the file name of the program that is measured.
+// serverName is the file name of the program to measure.
 const serverName = "quittance"
 
 // FindServer returns the path of the program to measure: path, or when that is "" the program quittance in the directory
@@ -48,7 +48,7 @@ func FindServer(path string) (string, error) {
 	return filepath.Abs(found)
 }
 
-// versionOf asks a program quittance for its version.
+// versionOf returns the version of a program quittance.
 func versionOf(ctx context.Context, executable string) (string, error) {
 	command := exec.CommandContext(ctx, executable, "version", "--json")
 	command.Env = environment("")
@@ -65,20 +65,19 @@ func versionOf(ctx context.Context, executable string) (string, error) {
 	return record.Version, nil
 }
 
-// server is a serve in a child process.
+// server is a process that runs serve.
 type server struct {
 	command *exec.Cmd
 	log     string
 	base    *url.URL
 	metrics *url.URL // nil without --metrics-listen
 	ended   chan struct{}
-	err     error // of Wait; read it after ended is closed
-	// ready is how long it took from the start of the process until /readyz answered 200.
+	err     error // of Wait; valid once ended is closed
+	// ready is the time from the start of the process until /readyz answered 200.
 	ready time.Duration
 }
 
-// startServer starts a server and waits until it is ready. Its log goes to a file, which is where it says on which port it
-// listens.
+// startServer starts a server and waits until it is ready. It writes the log to a file, from which it reads the port.
 func startServer(ctx context.Context, c Config, database, log string, flags ...string) (*server, error) {
 	s := &server{log: log, ended: make(chan struct{})}
 	output, err := os.Create(log)
@@ -87,8 +86,8 @@ func startServer(ctx context.Context, c Config, database, log string, flags ...s
 	}
 	defer output.Close() //nolint:errcheck // the child has its own
 	args := append([]string{c.Executable, "--log-format", "json", "serve", "--listen", "127.0.0.1:0"}, append(flags, c.ServeFlags...)...)
-	// It ends with stop, in order, and neither with ctx, which would kill it, nor with an interrupt of the terminal, which
-	// reaches the whole process group.
+	// Only stop ends the process: neither the end of ctx, which would kill it, nor an interrupt of the terminal, which
+	// goes to the whole process group.
 	s.command = &exec.Cmd{Path: c.Executable, Args: args, Env: environment(database), Stdout: output, Stderr: output,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
 	began := c.Now()
@@ -108,8 +107,8 @@ func startServer(ctx context.Context, c Config, database, log string, flags ...s
 	return s, nil
 }
 
-// environment is what a server inherits: nothing that sets flags of its own. The database's address may hold a password
-// and therefore is no argument.
+// environment returns the environment of a server, without variables that set its flags. The database's address may
+// contain a password and therefore is not an argument.
 func environment(database string) []string {
 	env := []string{"QUITTANCE_DATABASE=" + database}
 	for _, entry := range os.Environ() {
@@ -120,7 +119,7 @@ func environment(database string) []string {
 	return env
 }
 
-// alive returns why the server has ended, nil while it runs.
+// alive returns why the server has ended; nil while it runs.
 func (s *server) alive() error {
 	select {
 	case <-s.ended:
@@ -164,13 +163,13 @@ func (s *server) await(ctx context.Context) error {
 	}
 }
 
-// listening reads from the beginning of the log where the server listens; nil when it has not said so yet.
+// listening reads the server's address from the beginning of its log; it returns nil if the address is not there yet.
 func (s *server) listening() (*url.URL, error) {
 	file, err := os.Open(s.log)
 	if err != nil {
 		return nil, fmt.Errorf("log of the server: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close() //nolint:errcheck // it is only read
 	lines := bufio.NewScanner(io.LimitReader(file, 256<<10))
 	for lines.Scan() {
 		var said struct {
@@ -178,7 +177,7 @@ func (s *server) listening() (*url.URL, error) {
 			Listen  string `json:"listen"`
 			Metrics string `json:"metrics"`
 		}
-		// A line that is still being written, or is no JSON, says nothing.
+		// A line that is incomplete or not JSON is skipped.
 		if json.Unmarshal(lines.Bytes(), &said) == nil && said.Message == "serving" {
 			if said.Metrics != "" {
 				s.metrics = &url.URL{Scheme: "http", Host: said.Metrics}
@@ -189,7 +188,7 @@ func (s *server) listening() (*url.URL, error) {
 	return nil, lines.Err()
 }
 
-// stop tells the server to end and waits until it has.
+// stop asks the server to end and waits until it has.
 func (s *server) stop() error {
 	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop the server: %w", err)
@@ -214,16 +213,16 @@ func (s *server) stop() error {
 // usage is what a process has used so far.
 type usage struct {
 	cpu       time.Duration
-	rss, peak int64 // bytes of memory now and at most
+	rss, peak int64 // current and largest number of bytes of memory
 }
 
-// errNoProc says that the machine does not tell what processes use.
+// errNoProc reports that the system does not provide the usage of processes.
 var errNoProc = errors.New("only Linux tells, in /proc")
 
 // tick is the unit of CPU time in /proc, the same on every Linux.
 const tick = 10 * time.Millisecond
 
-// usageOf reads what a process has used.
+// usageOf returns what a process has used.
 func usageOf(pid int) (usage, error) {
 	stat, err := statOf(pid)
 	if err != nil {
@@ -254,7 +253,7 @@ func usageOf(pid int) (usage, error) {
 	return u, nil
 }
 
-// processStat is a line of /proc/PID/stat.
+// processStat is the content of /proc/PID/stat.
 type processStat struct {
 	name          string
 	parent        int
@@ -290,10 +289,10 @@ func parseStat(text []byte) (processStat, error) {
 		children: time.Duration(numbers[3]+numbers[4]) * tick}, nil
 }
 
-// errElsewhere says that the database server's processes are not to be seen.
+// errRemoteServer reports that the processes of the database server are not visible.
 var errRemoteServer = errors.New("the database server runs elsewhere")
 
-// postmasterOf finds the first process of the PostgreSQL server behind a backend, if it runs on this machine.
+// postmasterOf returns the first process of the PostgreSQL server of a backend, if it runs on this machine.
 func postmasterOf(backend int) (pid int, err error) {
 	found, err := statOf(backend)
 	if err != nil || !strings.HasPrefix(found.name, "postgres") {
@@ -302,7 +301,7 @@ func postmasterOf(backend int) (pid int, err error) {
 	return found.parent, nil
 }
 
-// familyCPU is the CPU time that a process and its children have used, those that have ended included.
+// processTreeCPU returns the CPU time of a process and its children, including those that have ended.
 func processTreeCPU(parent int) (cpu time.Duration, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -311,12 +310,12 @@ func processTreeCPU(parent int) (cpu time.Duration, err error) {
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
-			continue // no process
+			continue // not a process
 		}
 		found, err := statOf(pid)
 		switch {
 		case err != nil:
-			// It has ended meanwhile: its parent counts it.
+			// It has ended in the meantime, so its parent counts it.
 		case pid == parent:
 			cpu += found.own + found.children
 		case found.parent == parent:

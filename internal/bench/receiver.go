@@ -21,19 +21,19 @@ import (
 	"quittance/internal/store"
 )
 
-// The bounds of what the receiver keeps.
+// Limits of what the receiver keeps.
 const (
 	keptSamples     = 64
 	maxCallbackBody = 1 << 20
-	// staleAfter is how old a signed event may be: those of a burst wait for the server to start.
+	// staleAfter is the maximum age of a signed event: those of a burst wait for the server to start.
 	staleAfter = 24 * time.Hour
 )
 
-// hooks is the receiving end of the webhooks: HTTPS with keep-alive, every signature verified, every event counted by its
-// identifier. Each subscription has an inbox at a path of its own.
+// webhookServer is the receiving end of the webhooks: HTTPS with keep-alive, which verifies every signature and counts
+// every event by its identifier. Each subscription has an inbox at its own path.
 type webhookServer struct {
-	url       string // what subscriptions are given; their inbox's name follows
-	authority string // file of the authority behind its certificate; "" when that is the operator's business
+	url       string // of the subscriptions, followed by the name of their inbox
+	authority string // file of the authority that signed its certificate; "" when the operator provides it
 	roots     *x509.CertPool
 	now       func() time.Time
 	server    *http.Server
@@ -44,18 +44,19 @@ type webhookServer struct {
 	inboxes map[string]*inbox
 }
 
-// ReceiverConfig says how a deployment reaches the receiver.
+// ReceiverConfig configures the receiver and how a deployment reaches it.
 type ReceiverConfig struct {
-	// Listen is the address it listens on, 127.0.0.1 and a free port when empty.
+	// Listen is the address on which it listens; 127.0.0.1 and a free port when empty.
 	Listen string
-	// URL is where the deployment reaches it, https and without a final slash; its own address when empty.
+	// URL is the address under which the deployment reaches it, https and without a trailing slash; its own address
+	// when empty.
 	URL string
-	// Identity is a directory with its certificate, made when there is none: see [fakeprovider.ReceiverIdentity]. The data
-	// directory of a sandbox has one that the sandbox trusts. Certificate and Key are files to use instead, PEM.
+	// Identity is a directory with its certificate, created when missing: see [fakeprovider.ReceiverIdentity]. The data
+	// directory of a sandbox has one that the sandbox trusts. Certificate and Key are files to use instead (PEM).
 	Identity, Certificate, Key string
 }
 
-// listenHooks starts the receiver. dir is where it keeps a certificate that it has to make.
+// startWebhookServer starts the receiver. dir is where it keeps a certificate that it makes.
 func startWebhookServer(ctx context.Context, c ReceiverConfig, dir string, now func() time.Time) (*webhookServer, error) {
 	h := &webhookServer{now: now, inboxes: map[string]*inbox{}, ended: make(chan error, 1), closing: make(chan struct{})}
 	certificate, err := h.certificate(c, dir)
@@ -74,7 +75,7 @@ func startWebhookServer(ctx context.Context, c ReceiverConfig, dir string, now f
 		h.url = "https://" + listener.Addr().String()
 	}
 	h.server = fakeprovider.NewHTTPServer(h)
-	h.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // of connections that the server's end cuts off
+	h.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // of connections that break when the server ends
 	h.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	go func() { h.ended <- h.server.ServeTLS(listener, "", "") }()
 	return h, nil
@@ -103,7 +104,7 @@ func (h *webhookServer) certificate(c ReceiverConfig, dir string) (certificate t
 	return identity.Certificate, nil
 }
 
-// close ends the receiver and every call that hangs in it.
+// close stops the receiver and ends every hanging call.
 func (h *webhookServer) close() error {
 	close(h.closing)
 	err := h.server.Close()
@@ -113,7 +114,8 @@ func (h *webhookServer) close() error {
 	return err
 }
 
-// open makes the inbox of a subscription: its URL is that of the hooks and its name. The secret may be told later.
+// addInbox adds the inbox of a subscription, whose URL is that of the server followed by the name. The secret may be
+// set later.
 func (h *webhookServer) addInbox(name string) *inbox {
 	in := &inbox{seen: map[store.ID]bool{}, latency: NewHistogram()}
 	h.mu.Lock()
@@ -122,7 +124,7 @@ func (h *webhookServer) addInbox(name string) *inbox {
 	return in
 }
 
-// ServeHTTP takes a callback: 200 when it verifies, 401 when it does not.
+// ServeHTTP accepts a callback: it responds with 200 if the signature is right, and with 401 otherwise.
 func (h *webhookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.RLock()
 	in := h.inboxes[r.URL.Path[1:]]
@@ -153,7 +155,7 @@ func (h *webhookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(in.accept(r.Header, body, at))
 }
 
-// raise makes a number at least as large as another.
+// storeMax raises a number to at least to.
 func storeMax(number *atomic.Int64, to int64) {
 	for {
 		known := number.Load()
@@ -163,19 +165,20 @@ func storeMax(number *atomic.Int64, to int64) {
 	}
 }
 
-// sample is a callback as it came, to be sent again by the bare sender.
+// sample is a received callback, to be sent again by bareSender.
 type sample struct {
 	kind, id, timestamp string
 	body                []byte
 }
 
-// inbox counts what comes for one subscription.
+// inbox counts the callbacks of one subscription.
 type inbox struct {
-	// hanging lets every callback wait for an answer that never comes.
+	// hanging makes every callback wait for a response that never comes.
 	hanging atomic.Bool
-	// instead answers a callback in place of taking it, unless it returns false; nil takes every callback.
+	// override responds to a callback that is then not accepted, unless it returns false. With nil every callback is
+	// accepted.
 	override atomic.Pointer[func(w http.ResponseWriter) bool]
-	// busy is how many callbacks are being answered, busiest the most there were at a time.
+	// inFlight is the current number of callbacks in progress, maxInFlight the largest.
 	inFlight, maxInFlight atomic.Int64
 
 	mu          sync.Mutex
@@ -183,15 +186,15 @@ type inbox struct {
 	seen        map[store.ID]bool
 	duplicates  int64
 	unverified  int64
-	early       int64         // events that came before they had occurred, by the two clocks
-	earliest    time.Duration // and by how much at most
-	terminals   int64         // events that say that a submission has ended
+	early       int64         // events received before they occurred, because two clocks differ
+	earliest    time.Duration // the largest such difference
+	terminals   int64         // events that report the end of a submission
 	first, last time.Time
 	samples     []sample
 	latency     *Histogram // from occurred_at to the receipt, of the first receipt of each event
 }
 
-// take verifies and counts a callback, and returns the status to answer with.
+// accept verifies and counts a callback, and returns the status of the response.
 func (in *inbox) accept(header http.Header, body []byte, at time.Time) int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -228,14 +231,14 @@ func (in *inbox) accept(header http.Header, body []byte, at time.Time) int {
 	return http.StatusOK
 }
 
-// tell tells the inbox the signing secret of its subscription.
+// setSecret sets the signing secret of the subscription.
 func (in *inbox) setSecret(secret string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.secret = secret
 }
 
-// measure begins a new measurement: events that come from now on count in a histogram of their own.
+// resetLatency starts a new histogram for the events from now on, and returns it.
 func (in *inbox) resetLatency() *Histogram {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -243,21 +246,21 @@ func (in *inbox) resetLatency() *Histogram {
 	return in.latency
 }
 
-// received is how many different events have come.
+// received returns the number of different events.
 func (in *inbox) received() int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return int64(len(in.seen))
 }
 
-// ended is how many submissions have ended, as far as was told.
+// endedSubmissions returns the number of submissions whose end was reported.
 func (in *inbox) endedSubmissions() int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.terminals
 }
 
-// tally is what an inbox has counted.
+// tally is a snapshot of the counts of an inbox.
 type tally struct {
 	events, duplicates, unverified int64
 	early                          int64

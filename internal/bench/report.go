@@ -14,15 +14,15 @@ import (
 
 // Figure is one measured number.
 type Figure struct {
-	// Name says what it is and ends in its unit, such as deliveries_per_second.
+	// Name says what the figure is and ends in its unit, such as deliveries_per_second.
 	Name string
-	// Value is the number; it means nothing when NotMeasured is set.
+	// Value is the number; it is not valid when NotMeasured is set.
 	Value float64
-	// NotMeasured says why there is no number.
+	// NotMeasured is the reason why there is no number.
 	NotMeasured string
 }
 
-// Figures are written as one JSON object in their order; what was not measured is null.
+// Figures is written as one JSON object in the order of the figures; a figure that was not measured is null.
 type Figures []Figure
 
 // MarshalJSON implements [json.Marshaler].
@@ -60,13 +60,13 @@ func object(fields int, field func(n int) (name string, value any)) ([]byte, err
 	return b.Bytes(), nil
 }
 
-// Latency is a histogram with a name that ends in what it counts from and to.
+// Latency is a histogram with a name that says when the latency starts and ends.
 type Latency struct {
 	Name      string
 	Histogram *Histogram
 }
 
-// Latencies are written as one JSON object in their order, each with its quantiles in seconds.
+// Latencies is written as one JSON object in the order of the latencies, each with its quantiles in seconds.
 type Latencies []Latency
 
 // MarshalJSON implements [json.Marshaler].
@@ -85,50 +85,50 @@ func (l Latencies) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Machine is what a run ran on.
+// Machine describes the machine of a run.
 type Machine struct {
 	OS           string `json:"os"`
 	Architecture string `json:"architecture"`
 	Cores        int    `json:"cores"`
 }
 
-// Report is what a measurement found.
+// Report is the result of a measurement.
 type Report struct {
-	// Command is the subcommand that makes it again.
+	// Command is the subcommand that repeats the measurement.
 	Command string `json:"command"`
-	// Version is that of the program that measured, and of the server when the deployment is the run's own.
+	// Version is the version of the server of an own deployment, and otherwise of the measuring program.
 	Version string    `json:"version"`
 	At      time.Time `json:"at"`
 	Machine Machine   `json:"machine"`
-	// Deployment is own or given, Engine sqlite or postgres, "" when that cannot be known.
+	// Deployment is own or given, Engine sqlite or postgres, or "" when unknown.
 	Deployment string `json:"deployment"`
 	Engine     string `json:"engine"`
-	// Loop is open or closed; "" where no calls are made.
+	// Loop is open or closed, or "" when there are no calls.
 	Loop string `json:"loop"`
 	// Settings are the sizes of the run.
 	Settings Figures `json:"settings"`
-	// Figures are the results, Limits the bare limits of the machine in the same run.
+	// Figures are the results, Limits the limits of the machine in the same run.
 	Figures   Figures   `json:"figures"`
 	Latencies Latencies `json:"latencies"`
 	Limits    Figures   `json:"limits"`
-	// NotMeasured says why a figure is null.
+	// NotMeasured has the reason for each figure that is null.
 	NotMeasured map[string]string `json:"not_measured"`
 	// Failed counts calls that failed, by reason.
 	Failed map[string]int64 `json:"failed"`
 	// Lost is how many events never arrived.
 	Lost int64 `json:"lost"`
-	// Notes say what a reader has to know about the figures.
+	// Notes explain the figures.
 	Notes []string `json:"notes"`
-	// Samples are what was seen from time to time during a long run.
+	// Samples are the measurements taken during a long run.
 	Samples []Figures `json:"samples,omitempty"`
 }
 
-// set adds figures.
+// set adds a figure.
 func (r *Report) set(name string, value float64) {
 	r.Figures = append(r.Figures, Figure{Name: name, Value: value})
 }
 
-// unknown adds a figure that was not measured.
+// unknown adds a figure that could not be measured.
 func (r *Report) unknown(name, why string) {
 	r.Figures = append(r.Figures, Figure{Name: name, NotMeasured: why})
 	r.NotMeasured[name] = why
@@ -139,7 +139,7 @@ func (r *Report) setting(name string, value float64) {
 	r.Settings = append(r.Settings, Figure{Name: name, Value: value})
 }
 
-// limit adds a bare limit, and what share of it the figure is, when that is above 0.
+// limit adds a limit of the machine and, if figure is above 0, the share of the limit that it is.
 func (r *Report) limit(name string, value, figure float64) {
 	r.Limits = append(r.Limits, Figure{Name: name, Value: value})
 	if figure > 0 && value > 0 {
@@ -152,7 +152,7 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// clocks remarks how far the clocks of the events and of the receiver are apart, as far as that shows.
+// clocks adds a note about the visible difference between the clocks of the events and of the receiver.
 func (r *Report) clocks(came tally) {
 	r.note("An event's latency counts from occurred_at, which is set in the transaction: the commit is part of it.")
 	if came.early > 0 {
@@ -160,7 +160,7 @@ func (r *Report) clocks(came tally) {
 	}
 }
 
-// count takes over what a load came to.
+// count adds the outcome of a load.
 func (r *Report) count(o outcome, rate float64) {
 	for reason, n := range o.failed {
 		r.Failed[reason] += n
@@ -178,7 +178,7 @@ func (r *Report) count(o outcome, rate float64) {
 	}
 }
 
-// Err says what went wrong under the load: a measurement of failures is none.
+// Err returns an error if calls failed or events were lost under the load.
 func (r *Report) Err() error {
 	var wrong []string
 	if r.Lost > 0 {
@@ -241,7 +241,7 @@ func printFigures(b *strings.Builder, title string, figures Figures) {
 	}
 }
 
-// number writes a figure in a unit that a person reads easily.
+// number formats a figure in a readable unit.
 func number(f Figure) string {
 	switch {
 	case strings.HasSuffix(f.Name, "_bytes"):
@@ -277,7 +277,7 @@ func printLatency(b *strings.Builder, l Latency) {
 	}
 }
 
-// short writes a duration with three digits.
+// short formats a duration with three digits.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -291,7 +291,7 @@ func short(d time.Duration) string {
 	}
 }
 
-// loop says how the calls of a load are made.
+// loop records whether the loop of a load is open or closed.
 func (r *Report) loop(rate float64) {
 	r.Loop = "closed"
 	if rate > 0 {

@@ -49,12 +49,12 @@ func (t *target) login(ctx context.Context, email string, password secret.Text) 
 	return nil
 }
 
-// request writes a request of the n-th user.
+// request returns a request of the n-th user.
 func (t *target) request(user int, method, path string, body []byte) []byte {
 	return request(method, t.base, path, t.tokens[user].Reveal(), body)
 }
 
-// conns makes a connection for each of a number of clients. The returned function closes them.
+// conns makes a connection for each client. The returned function closes them.
 func (t *target) conns(clients int) (conns []*clientConn, closeAll func() error) {
 	for range clients {
 		conns = append(conns, newClientConn(t.base, t.secure, t.now))
@@ -68,7 +68,7 @@ func (t *target) conns(clients int) (conns []*clientConn, closeAll func() error)
 	}
 }
 
-// call makes one call that is not measured, and reads what is in the envelope of the answer.
+// call makes one call that is not measured, and decodes the data in the envelope of the response.
 func (t *target) call(ctx context.Context, status int, request []byte, data any) (err error) {
 	w := newClientConn(t.base, t.secure, t.now)
 	defer func() { err = errors.Join(err, w.close()) }()
@@ -84,7 +84,7 @@ func (t *target) call(ctx context.Context, status int, request []byte, data any)
 	}{data})
 }
 
-// get reads a whole answer, its envelope included, with a call that is not measured.
+// get decodes a complete response, including its envelope, of a call that is not measured.
 func (t *target) get(ctx context.Context, user int, path string, into any) (err error) {
 	w := newClientConn(t.base, t.secure, t.now)
 	defer func() { err = errors.Join(err, w.close()) }()
@@ -101,14 +101,14 @@ func (t *target) get(ctx context.Context, user int, path string, into any) (err 
 	return nil
 }
 
-// total asks how long a list is.
+// total returns the length of a list.
 func (t *target) total(ctx context.Context, user int, path string) (total int, err error) {
 	var list api.List[json.RawMessage]
 	err = t.get(ctx, user, path, &list)
 	return list.Pagination.Total, err
 }
 
-// all reads every page of a list. path has its filters behind a question mark, if only that.
+// all reads every page of a list. path ends with a question mark and its filters, if any.
 func all[T any](ctx context.Context, t *target, user int, path string, each func(T)) error {
 	for page := 1; ; page++ {
 		var list api.List[T]
@@ -124,7 +124,7 @@ func all[T any](ctx context.Context, t *target, user int, path string, each func
 	}
 }
 
-// subscribe makes a subscription of a user to all events, over HTTP.
+// subscribe creates a subscription of a user to all events, over HTTP.
 func (t *target) subscribe(ctx context.Context, user int, url string) (made api.NewSubscription, err error) {
 	body, err := json.Marshal(map[string]string{"url": url, "description": "quittance-bench"})
 	if err != nil {

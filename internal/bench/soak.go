@@ -15,28 +15,29 @@ import (
 	"quittance/api"
 )
 
-// SoakOptions are the sizes of [Soak].
+// SoakOptions are the options of [Soak].
 type SoakOptions struct {
-	// Rate is how many visits of each company are due a second, above 0, an open loop: each creates a draft, submits it, and
-	// reads it and the list of invoices.
+	// Rate is the number of visits per second of each company, above 0 (open loop): each visit creates a draft, submits
+	// it, and reads it and the list of invoices.
 	Rate float64
-	// Clients is how many visits of each company can be under way at a time, from 1.
+	// Clients is the maximum number of simultaneous visits of each company, at least 1.
 	Clients int
-	// Duration is how long the load lasts, Sample how often the server is looked at, from 0 to Duration.
+	// Duration is how long the load lasts, Sample the interval between two samples of the server, above 0 and at most
+	// Duration.
 	Duration, Sample time.Duration
-	// Flap is the period of the flapping receiver, above 0. During the first third of each it answers 503 or breaks the
-	// connection, in turn.
+	// Flap is the period of the flapping receiver, above 0. During the first third of each period it alternates between
+	// 503 and broken connections.
 	Flap time.Duration
 }
 
-// role is what the receiver of a company is like. The companies of a soak are in the order of the roles.
+// role is the behaviour of a company's receiver. The companies of a soak are in the order of the roles.
 type role int
 
 const (
 	healthy     role = iota
-	hanging          // accepts and never answers
-	redirecting      // so that its subscription is deactivated; it subscribes anew
-	flapping         // well and broken in turn
+	hanging          // accepts connections and never answers
+	redirecting      // its subscription is deactivated, and it subscribes again
+	flapping         // alternates between healthy and broken
 	roles
 )
 
@@ -44,8 +45,8 @@ func (r role) String() string {
 	return [roles]string{"healthy", "hanging", "redirecting", "flapping"}[r]
 }
 
-// soakFlags are the server's flags of a soak. Attempts follow each other soon, so that what the flapping receiver missed
-// arrives within minutes of its being well, and some of the hanging one's deliveries come to their end.
+// soakFlags returns the server's flags of a soak. Attempts follow each other quickly, so that events that the flapping
+// receiver missed arrive within minutes of its recovery, and some of the hanging receiver's deliveries come to an end.
 func soakFlags(o SoakOptions) []string {
 	return []string{"--metrics-listen", "127.0.0.1:0", "--retry-first", "1s", "--retry-attempts", "8", "--attempt-timeout", "2s",
 		"--token-ttl", (12*time.Hour + o.Duration).String()}
@@ -57,7 +58,7 @@ type soak struct {
 	testbed *testbed
 	t       *target
 	log     string // file of the server's log
-	// Of each company: its visits so far and what came of them, and how many submissions were answered.
+	// For each company: its visits so far and their results, and how many submissions were answered.
 	loads     [roles]load
 	outcomes  [roles]outcome
 	submitted [roles]atomic.Int64
@@ -66,20 +67,20 @@ type soak struct {
 	began          time.Time
 	recovered      atomic.Bool // the flapping receiver has stopped flapping
 	redirected     atomic.Int64
-	redirectTarget *inbox // where redirects lead, and nothing may come
+	redirectTarget *inbox // target of the redirects, which must receive nothing
 	current        string // subscription of the redirecting company
 
 	samples []Figures
-	// late are the latencies of the healthy company's events since the last sample.
+	// sampled counts the latencies of the healthy company's events since the last sample.
 	sampled            *Histogram
 	whole, first, last *Histogram // of the run, and of its first and last quarter
 	starved            int
-	answered, received [roles]int64 // until the last sample
+	answered, received [roles]int64 // before the last sample
 }
 
-// Soak runs a mixed load of four companies for a long time. The receiver of one is well, the others' hang, redirect and
-// flap. It looks at the server from time to time, and at the end accounts for every event that a company's feed has. It
-// needs a deployment of its own.
+// Soak runs a mixed load of four companies for a long time. The receiver of one is healthy; those of the others hang,
+// redirect and flap. It takes samples of the server, and at the end accounts for every event in the companies' feeds.
+// It needs its own deployment.
 func Soak(ctx context.Context, c Config, o SoakOptions) (_ Report, err error) {
 	r := c.report()
 	r.setting("companies", float64(roles))
@@ -136,7 +137,7 @@ func Soak(ctx context.Context, c Config, o SoakOptions) (_ Report, err error) {
 	return r, p.limitDisk(ctx, &r)
 }
 
-// receive makes the receivers what they are, and a subscription of each company.
+// setUpReceivers sets the behaviour of the receivers, and creates a subscription of each company.
 func (s *soak) setUpReceivers(ctx context.Context) error {
 	own := s.testbed.own
 	s.began = s.testbed.config.Now()
@@ -170,7 +171,7 @@ func (s *soak) setUpReceivers(ctx context.Context) error {
 	return nil
 }
 
-// subscribe makes a subscription of a company.
+// subscribe creates a subscription of a company.
 func (s *soak) subscribe(ctx context.Context, n role) error {
 	company := s.testbed.own.companies[n]
 	made, err := s.t.subscribe(ctx, int(n), s.testbed.own.hooks.url+"/"+company.name)
@@ -184,7 +185,7 @@ func (s *soak) subscribe(ctx context.Context, n role) error {
 	return nil
 }
 
-// resubscribe gives the redirecting company a new subscription when its last one has been deactivated.
+// resubscribe creates a new subscription of the redirecting company after its last one was deactivated.
 func (s *soak) resubscribe(ctx context.Context) error {
 	var found api.Data[api.Subscription]
 	if err := s.t.get(ctx, int(redirecting), subscriptionsPath+"/"+s.current, &found); err != nil || found.Data.Active {
@@ -193,7 +194,7 @@ func (s *soak) resubscribe(ctx context.Context) error {
 	return s.subscribe(ctx, redirecting)
 }
 
-// run puts load on the server and looks at it meanwhile.
+// run puts load on the server and takes samples of it.
 func (s *soak) run(ctx context.Context) error {
 	loading, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -9,14 +9,14 @@ import (
 	"quittance/internal/store"
 )
 
-// feed is what was read of a company's events by cursor.
+// feed is what was read from a company's events.
 type feed struct {
 	after     string
 	occurred  map[store.ID]time.Time
-	terminals int64 // events that say that a submission has ended
+	terminals int64 // events that report the end of a submission
 }
 
-// follow reads what has become of a company's events since the last time.
+// follow reads a company's events since the last call.
 func (s *soak) follow(ctx context.Context, n role) error {
 	f := &s.feeds[n]
 	if f.occurred == nil {
@@ -44,8 +44,8 @@ func (s *soak) follow(ctx context.Context, n role) error {
 	}
 }
 
-// settle waits until every submission has ended and every delivery too, but for those to the receiver that hangs. It gives
-// up when nothing has changed for a while and no attempt is to come.
+// awaitEnd waits until every submission and every delivery has ended, except for deliveries to the hanging receiver. It
+// gives up when nothing has changed for a while and no attempt is due.
 func (s *soak) awaitEnd(ctx context.Context) error {
 	inboxes := s.testbed.own.companies
 	defer s.testbed.config.progress(ctx, "events received by the healthy and the flapping company", func() int64 {
@@ -75,7 +75,7 @@ func (s *soak) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// left is how many submissions and deliveries have not ended.
+// left returns the number of submissions and deliveries that have not ended.
 func (s *soak) left(ctx context.Context) (left int64, err error) {
 	for n := range roles {
 		if err := s.follow(ctx, n); err != nil {
@@ -94,7 +94,7 @@ func (s *soak) left(ctx context.Context) (left int64, err error) {
 	return left, nil
 }
 
-// nextAttempt is when the last of the attempts is due that settle waits for; the zero time when there are none.
+// nextAttempt returns the time of the last attempt that awaitEnd waits for, or the zero time if there are none.
 func (s *soak) nextAttempt(ctx context.Context) (last time.Time, err error) {
 	for n := range roles {
 		if n == hanging {
@@ -111,7 +111,7 @@ func (s *soak) nextAttempt(ctx context.Context) (last time.Time, err error) {
 	return last, nil
 }
 
-// account compares what happened with what was told, event by event.
+// accountForEvents compares the events in the feeds with the received ones.
 func (s *soak) accountForEvents(ctx context.Context, r *Report) error {
 	var unended, unknown, duplicates, unverified int64
 	for n := range roles {
@@ -146,7 +146,7 @@ func (s *soak) accountForEvents(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// compare counts the events that have not come, and those that came and are not among them.
+// compare counts the events that were not received, and the received ones that are not among them.
 func (in *inbox) compare(events map[store.ID]time.Time) (missing, extra int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -158,8 +158,8 @@ func (in *inbox) compare(events map[store.ID]time.Time) (missing, extra int64) {
 	return missing, int64(len(in.seen)-len(events)) + missing
 }
 
-// unclaimed counts the events of a company whose receiver takes none that have no delivery, although a subscription was
-// active. A delivery has to say how it stands: what says otherwise counts as a failure.
+// withoutDelivery counts the events of a company with a broken receiver that have no delivery although a subscription
+// was active. A delivery in an unexpected state counts as a failure.
 func (s *soak) withoutDelivery(ctx context.Context, n role, r *Report) (missing int64, err error) {
 	var active []api.Subscription
 	if err := all(ctx, s.t, int(n), subscriptionsPath+"?", func(found api.Subscription) { active = append(active, found) }); err != nil {
@@ -200,12 +200,12 @@ func (s *soak) withoutDelivery(ctx context.Context, n role, r *Report) (missing 
 	return missing, err
 }
 
-// commitSlack is how much later than its time an event may be committed: it has the instant at which its transaction began, which
-// may wait for another one, such as that of a deactivation.
+// commitSlack is how much later than its time an event may be committed: its time is the beginning of its transaction,
+// which may wait for another one, such as that of a deactivation.
 const commitSlack = 5 * time.Second
 
-// listened tells whether one of a company's subscriptions was active when an event of a moment was committed, as far as its time
-// can tell.
+// wasSubscribed reports whether one of a company's subscriptions was active when an event was committed, as far as the
+// time of the event can tell.
 func wasSubscribed(subscriptions []api.Subscription, at time.Time) bool {
 	for _, s := range subscriptions {
 		if at.After(s.CreatedAt) && (s.DeactivatedAt == nil || at.Add(commitSlack).Before(*s.DeactivatedAt)) {

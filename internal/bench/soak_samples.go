@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// watch looks at the server from time to time as long as the load lasts.
+// takeSamples takes samples of the server while the load lasts.
 func (s *soak) takeSamples(ctx context.Context) error {
 	now := s.testbed.config.Now
 	began := now()
@@ -39,7 +39,7 @@ func (s *soak) takeSamples(ctx context.Context) error {
 	return nil
 }
 
-// sample takes the n-th of a number of samples, from 0, and writes a line of progress.
+// sample takes the n-th of count samples, from 0, and writes a line of progress.
 func (s *soak) sample(ctx context.Context, n, count int, at time.Duration) error {
 	found := s.testbed.config.report()
 	found.set("at_seconds", at.Seconds())
@@ -76,7 +76,7 @@ func (s *soak) sample(ctx context.Context, n, count int, at time.Duration) error
 	return nil
 }
 
-// look adds what the server uses now.
+// readUsage adds what the server uses now.
 func (s *soak) readUsage(ctx context.Context, found *Report) error {
 	pid := s.testbed.own.server.command.Process.Pid
 	if used, err := usageOf(pid); err != nil {
@@ -113,7 +113,7 @@ func (s *soak) readUsage(ctx context.Context, found *Report) error {
 	return nil
 }
 
-// metrics adds what the server tells of itself.
+// metrics adds what the server reports in its metrics.
 func (s *soak) metrics(ctx context.Context, found *Report) (err error) {
 	base := s.testbed.own.server.metrics
 	w := newClientConn(base, nil, s.testbed.config.Now)
@@ -133,11 +133,11 @@ func (s *soak) metrics(ctx context.Context, found *Report) (err error) {
 	return nil
 }
 
-// quarter is how many samples are the first or the last quarter of all.
+// quarter returns the number of samples in a quarter of the run.
 func quarter(count int) int { return max(1, count/4) }
 
-// quarters compares the last quarter of the run with the first: the medians of what the server used, and the 99th percentile
-// of the healthy company's events.
+// quarters compares the last quarter of the run with the first: the medians of what the server used, and the 99th
+// percentile of the latency of the healthy company's events.
 func (s *soak) quarters(r *Report) {
 	r.Samples = s.samples
 	q := quarter(len(s.samples))
@@ -169,7 +169,7 @@ func (r *Report) compare(name, unit string, first, last float64) {
 	}
 }
 
-// median is the median of a figure of some samples, or why there is none.
+// median returns the median of a figure in samples, or the reason why there is none.
 func median(samples []Figures, name string) (value float64, why string) {
 	var values []float64
 	for _, sample := range samples {
@@ -193,7 +193,7 @@ func (s *soak) logged(r *Report) error {
 	if err != nil {
 		return fmt.Errorf("log of the server: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close() //nolint:errcheck // it is only read
 	var bad int
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, maxAnswer)

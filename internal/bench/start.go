@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// StartOptions are the sizes of [Start].
+// StartOptions are the options of [Start].
 type StartOptions struct {
-	// Size is the least size of the database in bytes; one in the directory of the configuration that has it is used as
-	// it is.
+	// Size is the minimum size of the database in bytes. A database in the configured directory that is large enough is
+	// used unchanged.
 	Size int64
 	// Count is how often the server is started, from 1.
 	Count int
 }
 
-// eventShare is the part of a database's growth, one in so many bytes, that is events and the documents behind them; the rest
-// is drafts.
+// eventShare says that one in eventShare bytes of a database's growth belongs to events and the documents behind them;
+// the rest is drafts.
 const eventShare = 10
 
-// firstDrafts is how many drafts are made before it is known how many it takes.
+// firstDrafts is the number of drafts that are made before their size is known.
 const firstDrafts = 2000
 
-// Start measures how long a server takes from the start of its process until /readyz answers 200, on a database of a
-// size. It needs a deployment of its own.
+// Start measures the time from the start of the server's process until /readyz answers 200, on a database of a given
+// size. It needs its own deployment.
 func Start(ctx context.Context, c Config, o StartOptions) (_ Report, err error) {
 	r := c.report()
 	r.setting("starts", float64(o.Count))
@@ -64,13 +64,13 @@ func Start(ctx context.Context, c Config, o StartOptions) (_ Report, err error) 
 	return r, p.limitDisk(ctx, &r)
 }
 
-// grow adds drafts and events until the database has a size, and returns the size it has then.
+// grow adds drafts and events until the database has a size, and returns its final size.
 func (d *deployment) grow(ctx context.Context, size int64) (int64, error) {
 	found, err := d.size(ctx)
 	if err != nil {
 		return 0, err
 	}
-	drafts, events := firstDrafts, seedBatch // a first look at what each takes
+	drafts, events := firstDrafts, seedBatch // a first estimate of their sizes
 	for found.Bytes < size {
 		before := found.Bytes
 		if err := d.seedEvents(ctx, d.companies[0], events, false); err != nil {

@@ -13,21 +13,22 @@ import (
 	"quittance/internal/store"
 )
 
-// SubmissionsOptions are the sizes of [Submissions].
+// SubmissionsOptions are the options of [Submissions].
 type SubmissionsOptions struct {
-	// Clients submit, each one invoice at a time; Companies share them out, since what one company may have under way at
-	// its provider is bounded. A given deployment has one company.
+	// Clients submit, each one invoice at a time. They are distributed over Companies, because the calls that one
+	// company can have in progress at its provider are limited. A given deployment has one company.
 	Clients, Companies int
-	// Rate is how many submissions are due a second, an open loop; 0 for a closed one.
+	// Rate is the number of submissions per second (open loop); 0 for a closed loop.
 	Rate float64
-	// Count is how many invoices are submitted, from 1.
+	// Count is the number of invoices to submit, at least 1.
 	Count int
-	// ProviderLatency is how long the own provider takes for each call.
+	// ProviderLatency is the duration of each call of the own provider.
 	ProviderLatency time.Duration
 }
 
-// Submissions submits invoices: each call commits the intent, hands the document to the provider, and records its answer
-// before it is answered. The drafts are there before. Look-ups of what was submitted run beside it, as always.
+// Submissions submits invoices: each call commits the intent, passes the document to the provider, and records the
+// provider's response before it is answered. The drafts exist before. Look-ups of the submitted documents run at the
+// same time, as always.
 func Submissions(ctx context.Context, c Config, o SubmissionsOptions) (_ Report, err error) {
 	r := c.report()
 	if c.Given != nil {
@@ -69,10 +70,11 @@ func Submissions(ctx context.Context, c Config, o SubmissionsOptions) (_ Report,
 	return r, p.limitDisk(ctx, &r)
 }
 
-// errUnknownOutcome is a submission that was answered with 202.
+// errUnknownOutcome reports a submission that was answered with 202.
 var errUnknownOutcome = errors.New("HTTP 202: the outcome is unknown")
 
-// submit submits invoices, the n-th call the n-th of paths, whose owner is the user n modulo the number of users.
+// submit submits invoices. The n-th call submits the n-th of paths, whose owner is the user n modulo the number of
+// users.
 func submit(ctx context.Context, c Config, t *target, l load, paths []string) (_ outcome, err error) {
 	conns, closeConns := t.conns(l.clients)
 	defer func() { err = errors.Join(err, closeConns()) }()
@@ -87,8 +89,8 @@ func submit(ctx context.Context, c Config, t *target, l load, paths []string) (_
 	return result, errors.Join(ctx.Err(), t.alive())
 }
 
-// serveWithDrafts makes complete drafts and starts the server, or makes them at the given deployment. The n-th path is that
-// of an invoice of the company n modulo their number.
+// serveWithDrafts makes complete drafts and starts the server, or makes them at the given deployment. The n-th path
+// belongs to an invoice of the company n modulo the number of companies.
 func (p *testbed) serveWithDrafts(ctx context.Context, companies, count int) (t *target, paths []string, err error) {
 	if p.own == nil {
 		if t, err = p.serve(ctx); err != nil {
@@ -128,7 +130,7 @@ func (d *deployment) seedDrafts(ctx context.Context, of *company, count int) (pa
 				paths = append(paths, invoicesPath+"/"+draft.ID.String())
 			}
 			if len(found.Invoices) == 0 {
-				return fmt.Errorf("only %d of %d drafts are there", len(paths), count)
+				return fmt.Errorf("only %d of %d drafts exist", len(paths), count)
 			}
 		}
 		return nil
@@ -136,10 +138,10 @@ func (d *deployment) seedDrafts(ctx context.Context, of *company, count int) (pa
 	return paths, err
 }
 
-// draftMakers is how many clients make the drafts of a given deployment.
+// draftMakers is how many clients create the drafts of a given deployment.
 const draftMakers = 16
 
-// createDrafts makes complete drafts of the first user over HTTP and returns their paths.
+// createDrafts creates complete drafts of the first user over HTTP and returns their paths.
 func (t *target) createDrafts(ctx context.Context, c Config, count int) (_ []string, err error) {
 	prefix := draftPrefix(c.Now())
 	clients := min(draftMakers, count)
@@ -168,7 +170,7 @@ func (t *target) createDrafts(ctx context.Context, c Config, count int) (_ []str
 		return nil
 	})
 	if result.failures() > 0 {
-		return nil, fmt.Errorf("the drafts that are to be submitted could not be made: %v", result.failed)
+		return nil, fmt.Errorf("create the drafts to submit: %v", result.failed)
 	}
 	return paths, ctx.Err()
 }

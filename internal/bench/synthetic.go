@@ -13,14 +13,14 @@ import (
 	"quittance/internal/store"
 )
 
-// syntheticProfile is a seller that does not exist.
+// syntheticProfile returns a fictitious seller.
 func syntheticProfile() api.Profile {
 	return api.Profile{LegalName: new("Bench Trading LLC"), Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
 		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
 		LegalRegistration: new("EX-000002"), LegalRegistrationType: new("TL"), LegalRegistrationAuthority: new("Example Registry"), PayeeAccount: new("AE000000000000000000001"), BuyerReference: new("BENCH")}
 }
 
-// syntheticDraft is a complete draft with a number of items.
+// syntheticDraft returns a complete draft with a number of items.
 func syntheticDraft(number string, items int, now time.Time) api.Draft {
 	decimal := func(text string) *api.Decimal { return new(api.MustDecimal(text)) }
 	draft := api.Draft{InvoiceNumber: &number, RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1000000100"),
@@ -40,19 +40,19 @@ func draftPrefix(now time.Time) string {
 	return "BENCH-" + strconv.FormatInt(now.UnixNano(), 36) + "-"
 }
 
-// numberDigits is how many digits of a template's number are its own.
+// numberDigits is how many digits of a template's number vary.
 const numberDigits = 12
 
-// template is a request with a number in it that can be changed in place.
+// template is a request that contains a number which can be changed in place.
 type template struct {
 	bytes []byte
-	at    int // where the digits begin
+	at    int // offset of the digits
 }
 
-// errTemplate says that the number is not in a request.
-var errTemplate = errors.New("the request does not hold its number")
+// errTemplate reports that a request does not contain its number.
+var errTemplate = errors.New("the request does not contain its number")
 
-// newTemplate finds prefix and numberDigits zeroes in a request. Each client needs one of its own.
+// newTemplate finds prefix and numberDigits zeroes in a request. Each client needs its own template.
 func newTemplate(request []byte, prefix string) (template, error) {
 	number := append([]byte(prefix), bytes.Repeat([]byte{'0'}, numberDigits)...)
 	at := bytes.Index(request, number)
@@ -71,15 +71,15 @@ func (t template) with(number int64) []byte {
 	return t.bytes
 }
 
-// draftItems is how many items a draft of a load has.
+// draftItems is the number of items of a draft of a load.
 const draftItems = 10
 
-// draftBody is the body that creates a draft whose number is prefix and numberDigits zeroes.
+// draftBody returns the body that creates a draft whose number is prefix and numberDigits zeroes.
 func draftBody(prefix string, items int, now time.Time) ([]byte, error) {
 	return json.Marshal(syntheticDraft(prefix+fmt.Sprintf("%0*d", numberDigits, 0), items, now))
 }
 
-// draftTemplate is the request that creates a draft whose number begins with prefix.
+// draftTemplate returns the request that creates a draft whose number begins with prefix.
 func draftTemplate(t *target, user, items int, prefix string, now time.Time) (template, error) {
 	body, err := draftBody(prefix, items, now)
 	if err != nil {
@@ -88,7 +88,7 @@ func draftTemplate(t *target, user, items int, prefix string, now time.Time) (te
 	return newTemplate(t.request(user, http.MethodPost, invoicesPath, body), prefix)
 }
 
-// syntheticIncoming is the n-th purchase document of a company: what makes an event without a call.
+// syntheticIncoming returns the n-th purchase document of a company, which makes an event without a call.
 func syntheticIncoming(n int, now time.Time) (store.NewIncoming, error) {
 	id, number, received := fmt.Sprintf("BENCH-IN-%08d-%d", n, now.UnixNano()), fmt.Sprintf("SUP-%08d", n), now.UTC().Truncate(time.Microsecond)
 	issued, total := now.Format(time.DateOnly), api.MustDecimal("525.00")
@@ -103,7 +103,7 @@ func syntheticIncoming(n int, now time.Time) (store.NewIncoming, error) {
 		MediaType: "application/xml", Metadata: metadata, Body: []byte("<Invoice/>"), Retained: true}, nil
 }
 
-// syntheticCallback is a callback like those that the service sends.
+// syntheticCallback returns a callback like those of the service.
 func syntheticCallback(now time.Time) (sample, error) {
 	s := sample{kind: string(api.EventStatusChanged), id: store.ID{1}.String(), timestamp: now.UTC().Format(store.TimestampLayout)}
 	var err error

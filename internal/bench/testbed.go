@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// place is where a measurement takes place: an own deployment or a given one.
+// testbed is what a measurement uses: an own deployment or a given one.
 type testbed struct {
 	config Config
-	own    *deployment // nil for a given one
+	own    *deployment // nil for a given deployment
 	report *Report
 }
 
-// prepare makes an own deployment with a number of companies, or remembers the given one.
+// prepare makes an own deployment with a number of companies, unless a deployment is given.
 func prepare(ctx context.Context, c Config, r *Report, companies int, latency time.Duration) (*testbed, error) {
 	p := &testbed{config: c, report: r}
 	if c.Given != nil {
@@ -44,7 +44,7 @@ func (p *testbed) serve(ctx context.Context) (*target, error) {
 	return p.own.serve(ctx)
 }
 
-// stop ends the own server.
+// stop stops the own server.
 func (p *testbed) stop() error {
 	if p.own == nil {
 		return nil
@@ -59,7 +59,7 @@ func (p *testbed) close() error {
 	return p.own.close()
 }
 
-// limitDisk measures the disk under the own database.
+// limitDisk measures the disk of the own database.
 func (p *testbed) limitDisk(ctx context.Context, r *Report) error {
 	if p.own == nil {
 		return nil
@@ -67,16 +67,16 @@ func (p *testbed) limitDisk(ctx context.Context, r *Report) error {
 	return r.limitDisk(ctx, p.config, p.own.dir)
 }
 
-// errGiven says why nothing is known about a server.
+// errGiven is the reason why nothing is known about a server.
 var errGiven = errors.New("the deployment is not the run's own")
 
-// meter is what an own server and its database had used at a moment.
+// meter is what an own server and its database had used at a point in time.
 type meter struct {
 	testbed  *testbed
 	server   usage
 	load     usage // of this process: the load, the receiver and the provider
 	database time.Duration
-	err      error // why it is not known
+	err      error // why it is unknown
 }
 
 // meter reads what the running server has used so far.
@@ -93,7 +93,7 @@ func (p *testbed) meter() meter {
 	return m
 }
 
-// unstarted is the meter of an own deployment whose server does not run yet.
+// unstarted returns the meter of an own deployment whose server does not run yet.
 func (p *testbed) unstarted() meter {
 	m := meter{testbed: p}
 	if m.database, m.err = p.own.databaseCPU(); m.err == nil {
@@ -102,7 +102,7 @@ func (p *testbed) unstarted() meter {
 	return m
 }
 
-// report adds what the server and its database have used since, for a number of things done.
+// report adds what the server and its database have used since, for a number of operations.
 func (m meter) report(r *Report, what string, done int64) {
 	now := m.testbed.meter()
 	name := "cpu_per_1000_" + what + "_seconds"

@@ -20,19 +20,19 @@ import (
 	"quittance/internal/secret"
 )
 
-// certificateLife is how long the receiver's certificate is good for: as long as anybody keeps a sandbox.
+// certificateLife is how long the receiver's certificate is valid: longer than anybody keeps a sandbox.
 const certificateLife = 10 * 365 * 24 * time.Hour
 
-// Identity is a receiver's certificate and the authority that signed it, in files that a restart finds again.
+// Identity is a receiver's certificate and the authority that signed it, in files that survive a restart.
 type Identity struct {
-	// Authority is the path of the authority's certificate, PEM.
+	// Authority is the path of the authority's certificate (PEM).
 	Authority string
 	// Certificate is the receiver's own.
 	Certificate tls.Certificate
 }
 
-// ReceiverIdentity reads a receiver's certificate from dir, or makes one for loopback addresses that is good for ten
-// years from now.
+// ReceiverIdentity reads a receiver's certificate from dir. If there is none, it makes one for loopback addresses that
+// is valid for ten years from now.
 func ReceiverIdentity(dir string, now time.Time) (Identity, error) {
 	authority, chain, key := filepath.Join(dir, "receiver-ca.pem"), filepath.Join(dir, "receiver.pem"), filepath.Join(dir, "receiver-key.pem")
 	if _, err := os.Stat(authority); errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +50,8 @@ func ReceiverIdentity(dir string, now time.Time) (Identity, error) {
 	return Identity{Authority: authority, Certificate: certificate}, nil
 }
 
-// makeIdentity makes an authority, whose key is thrown away at once, and one certificate of it. The authority is
-// written last: its presence says that all three files are whole.
+// makeIdentity makes an authority, whose key it discards immediately, and one certificate signed by it. It writes the
+// authority last: when that file exists, all three files are complete.
 func makeIdentity(authority, chain, key string, now time.Time) error {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

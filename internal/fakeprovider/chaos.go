@@ -13,21 +13,22 @@ const (
 	ChaosHigh = "high"
 )
 
-// The chance that a call goes wrong, from 0 to 1.
+// The probability that a call goes wrong, from 0 to 1.
 const (
 	lowSubmissions = 0.01
 	lowOthers      = 0.03
 	highAll        = 1.0 / 3
 )
 
-// chaos decides by chance how calls go wrong. It is a pure function of its level, its seed and the call.
+// chaos decides at random how calls go wrong. The decision is a pure function of its level, its seed and the call.
 type chaos struct {
 	level         string
 	seed          uint64
-	misbehaviours map[callKinds][]Misbehaviour // by the kind of a call
+	misbehaviours map[callKinds][]Misbehaviour // by the kind of call
 }
 
-// newChaos returns the chaos of a level: never, now and then as a real provider does, or often and badly.
+// newChaos returns the chaos of a level: off is never, low is as rarely as with a real provider, and high is often and
+// severely.
 func newChaos(level string, seed uint64) (chaos, error) {
 	switch level {
 	case ChaosOff, ChaosLow, ChaosHigh:
@@ -45,8 +46,8 @@ func newChaos(level string, seed uint64) (chaos, error) {
 	return c, nil
 }
 
-// pick says how the n-th call of a kind about the same thing goes wrong. What it is about is named by what is the same
-// in every run, so that a run can be repeated whatever happens at the same time.
+// pick returns how the n-th call of a kind about a subject goes wrong. The subject is named by something that is the
+// same in every run, so that a run can be repeated, whatever happens concurrently.
 func (c chaos) pick(kind callKinds, about string, n int) Misbehaviour {
 	ways := c.misbehaviours[kind]
 	if len(ways) == 0 {

@@ -7,10 +7,10 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// maxControl bounds the body of a control request in bytes, purchase documents aside.
+// maxControl bounds the body of a control request in bytes, except for purchase documents.
 const maxControl = 64 << 10
 
-// getLedger implements GET /control/ledger, which only a sandbox has: everything the ledger holds, bodies aside.
+// getLedger implements GET /control/ledger, which only a sandbox has. It returns the whole ledger without the bodies.
 func (s *Server) getLedger(w http.ResponseWriter, _ *http.Request) {
 	answerJSON(w, http.StatusOK, struct {
 		Documents []LedgerDocument `json:"documents"`
@@ -18,8 +18,8 @@ func (s *Server) getLedger(w http.ResponseWriter, _ *http.Request) {
 	}{s.ledger.Documents(), s.ledger.PurchaseList()})
 }
 
-// getLedgerDocument implements GET /control/ledger/{reference}, which only a sandbox has: one document with the body
-// that was submitted.
+// getLedgerDocument implements GET /control/ledger/{reference}, which only a sandbox has. It returns one document with
+// the body that was submitted.
 func (s *Server) getLedgerDocument(w http.ResponseWriter, r *http.Request) {
 	reference := r.PathValue("reference")
 	body, found, err := s.ledger.Body(reference)
@@ -38,27 +38,27 @@ func (s *Server) getLedgerDocument(w http.ResponseWriter, r *http.Request) {
 	}{doc, body})
 }
 
-// getReference implements GET /control/references/{reference}, which only a sandbox has: how often a reference came, and
-// what became of it. One that never came has zeros.
+// getReference implements GET /control/references/{reference}, which only a sandbox has. It returns how often a
+// reference was submitted and what the provider did with it. A reference that was never submitted has zeros.
 func (s *Server) getReference(w http.ResponseWriter, r *http.Request) {
 	reference := r.PathValue("reference")
 	doc, _ := s.ledger.Document(reference)
 	answerJSON(w, http.StatusOK, struct {
 		Reference string `json:"reference"`
-		Posts     int    `json:"posts"`    // since the start, those that were dropped or refused unread included
-		Received  int    `json:"received"` // ever, and read
-		Accepted  int    `json:"accepted"` // ever; more than 1 would be a broken promise
+		Posts     int    `json:"posts"`    // since the start, including those that were dropped or refused without being read
+		Received  int    `json:"received"` // submissions that were read, including those before a restart
+		Accepted  int    `json:"accepted"` // including those before a restart; more than 1 would break the promise of the ledger
 		Conflicts int    `json:"conflicts"`
 	}{reference, s.Posts(reference), doc.Received, doc.Accepted, doc.Conflicts})
 }
 
-// chaosSetting is the chaos as the control shows and takes it. An absent seed keeps the one there is.
+// chaosSetting is the chaos in control requests and responses. Without a seed, the current one is kept.
 type chaosSetting struct {
 	Level string  `json:"level"`
 	Seed  *uint64 `json:"seed"`
 }
 
-// writeMisbehaviours answers with all that the control knows of misbehaviour.
+// writeMisbehaviours responds with the state of all misbehaviours.
 func (s *Server) writeMisbehaviours(w http.ResponseWriter, status int) {
 	level, seed := s.Chaos()
 	answerJSON(w, status, struct {
@@ -68,19 +68,19 @@ func (s *Server) writeMisbehaviours(w http.ResponseWriter, status int) {
 	}{chaosSetting{level, &seed}, s.MisbehaviourCounts(), s.Rules()})
 }
 
-// getMisbehaviours implements GET /control/misbehaviours, which only a sandbox has: how often each misbehaviour really
-// happened since the start, the level of chaos, and the rules that wait.
+// getMisbehaviours implements GET /control/misbehaviours, which only a sandbox has. It returns how often each
+// misbehaviour has happened since the start, the level of chaos, and the pending rules.
 func (s *Server) getMisbehaviours(w http.ResponseWriter, _ *http.Request) {
 	s.writeMisbehaviours(w, http.StatusOK)
 }
 
-// readControl reads the body of a control request, or answers why it does not.
+// readControl reads the body of a control request. If it cannot, it responds with the error and returns false.
 func readControl(w http.ResponseWriter, r *http.Request, target any) bool {
 	body, ok := readJSON(w, r, maxControl)
 	return ok && decode(w, body, target, jsonv2.RejectUnknownMembers(true))
 }
 
-// postMisbehave implements POST /control/misbehave, which only a sandbox has: coming calls go wrong.
+// postMisbehave implements POST /control/misbehave, which only a sandbox has. It makes future calls go wrong.
 func (s *Server) postMisbehave(w http.ResponseWriter, r *http.Request) {
 	var rule Rule
 	if !readControl(w, r, &rule) {
@@ -93,13 +93,13 @@ func (s *Server) postMisbehave(w http.ResponseWriter, r *http.Request) {
 	s.writeMisbehaviours(w, http.StatusCreated)
 }
 
-// deleteMisbehave implements DELETE /control/misbehave, which only a sandbox has: every rule is forgotten.
+// deleteMisbehave implements DELETE /control/misbehave, which only a sandbox has. It removes all rules.
 func (s *Server) deleteMisbehave(w http.ResponseWriter, _ *http.Request) {
 	s.ClearRules()
 	s.writeMisbehaviours(w, http.StatusOK)
 }
 
-// postChaos implements POST /control/chaos, which only a sandbox has: another level of chaos from now on.
+// postChaos implements POST /control/chaos, which only a sandbox has. It changes the level of chaos.
 func (s *Server) postChaos(w http.ResponseWriter, r *http.Request) {
 	var setting chaosSetting
 	if !readControl(w, r, &setting) {

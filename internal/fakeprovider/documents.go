@@ -15,8 +15,8 @@ import (
 	"quittance/internal/invoice"
 )
 
-// maxDocument bounds the body of a submission in bytes: an invoice of the largest size the service takes (contract,
-// section 11), the seller and the reference.
+// maxDocument bounds the body of a submission in bytes: the largest invoice that the service accepts (contract, section
+// 11), the seller and the reference.
 const maxDocument = 2 << 20
 
 // submitted is the body of POST /v1/documents.
@@ -26,7 +26,7 @@ type submitted struct {
 	Seller    *api.Profile `json:"seller"`
 }
 
-// validReference tells whether a reference can stand in a path and a header.
+// validReference reports whether a reference can be part of a path and a header.
 func validReference(reference string) bool {
 	const visible = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 	return reference != "" && len(reference) <= 128 && strings.Trim(reference, visible) == ""
@@ -51,34 +51,34 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	t := requestStateOf(r)
-	judged, bent := s.newEntry(doc, t)
-	accepted, err := s.ledger.Accept(judged, body)
+	entry, courseChanged := s.newEntry(doc, t)
+	accepted, err := s.ledger.Accept(entry, body)
 	switch {
 	case errors.Is(err, ErrReferenceReused):
 		answerError(w, http.StatusConflict, "reference_reused", "The reference was used for another document.")
 	case err != nil:
 		s.failed(w, r, err)
 	default:
-		t.courseChanged = bent && accepted.AcceptedAt.Equal(judged.AcceptedAt) // and not a document that was there before
+		t.courseChanged = courseChanged && accepted.AcceptedAt.Equal(entry.AcceptedAt) // and not a document that was accepted before
 		s.writeReport(w, t, accepted, true)
 	}
 }
 
-// judge makes the ledger entry of a document, with everything that will happen to it. bent tells that the misbehaviour of
-// its turn has a part in that.
-func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument, bent bool) {
+// newEntry returns the ledger entry of a document, including everything that will happen to it. courseChanged tells
+// whether the misbehaviour of the request contributes to that.
+func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument, courseChanged bool) {
 	scenario := s.scenarioFor(value(doc.Invoice.RecipientNetworkID))
 	outline := defaultCourse()
 	if scenario.edit != nil {
 		scenario.edit(&outline)
 	}
-	if bend := s.memory.misbehaviours[t.misbehaviour].edit; bend != nil {
-		bend(&outline)
-		bent = true
+	if change := s.memory.misbehaviours[t.misbehaviour].edit; change != nil {
+		change(&outline)
+		courseChanged = true
 	}
 	if faults := validate(doc.Invoice); len(faults) > 0 {
 		arrives := outline.arrives
-		outline, bent = defaultCourse(), false
+		outline, courseChanged = defaultCourse(), false
 		outline.reject(0, faults...)
 		outline.arrives = arrives
 	}
@@ -87,7 +87,7 @@ func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument,
 		InvoiceNumber: value(doc.Invoice.InvoiceNumber), Scenario: scenario.ID,
 		AcceptedAt: s.options.Clock().UTC().Truncate(time.Microsecond), Plan: outline.plan(doc.Reference, s.options.Pace),
 		ArrivesAfter: micros(outline.arrives, s.options.Pace),
-	}, bent
+	}, courseChanged
 }
 
 // getDocument implements GET /v1/documents/{reference}.
@@ -100,8 +100,8 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request) {
 	s.writeReport(w, requestStateOf(r), doc, false)
 }
 
-// writeReport answers with the document of the protocol as it stands at the turn: a submission that is still processing
-// with 202.
+// writeReport responds with the report on the document at the time of the request. The status of a submission that is
+// still processing is 202.
 func (s *Server) writeReport(w http.ResponseWriter, t *requestState, doc LedgerDocument, submission bool) {
 	t.reported = true
 	report := doc.Report(t.at)
@@ -116,7 +116,7 @@ func unknownReference(w http.ResponseWriter) {
 	answerError(w, http.StatusNotFound, "unknown_reference", "There is no such document.")
 }
 
-// failed answers a request that the ledger could not serve.
+// failed responds to a request that the ledger could not serve.
 func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 	s.options.Log.ErrorContext(r.Context(), "the provider sandbox cannot answer", "path", r.URL.Path, "error", err)
 	unavailable(w)
@@ -127,7 +127,7 @@ func unavailable(w http.ResponseWriter) {
 	answerError(w, http.StatusServiceUnavailable, "unavailable", "The provider sandbox cannot answer now.")
 }
 
-// readJSON reads a bounded JSON body, or answers why it does not.
+// readJSON reads a JSON body of bounded size. If it cannot, it responds with the error and returns false.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -147,7 +147,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) (body []byte,
 	return body, true
 }
 
-// decode reads strict JSON (RFC 8259 in UTF-8, no duplicate keys), or answers why it does not.
+// decode reads strict JSON (RFC 8259 in UTF-8, no duplicate keys). If it cannot, it responds with the error and returns
+// false.
 func decode(w http.ResponseWriter, body []byte, target any, options ...json.Options) bool {
 	err := json.Unmarshal(body, target, options...)
 	var syntax *jsontext.SyntacticError

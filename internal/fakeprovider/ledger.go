@@ -16,9 +16,9 @@ import (
 	"quittance/api"
 )
 
-// Ledger is the provider sandbox's durable memory: an append-only file of JSON lines. Nothing is answered before the
-// line that says it is on disk (fsync); requests that wait at the same time share one fsync. It holds at most one
-// document for a reference, and counts what would break that promise instead of assuming it.
+// Ledger is the provider sandbox's durable memory: an append-only file of JSON lines. A request is not answered before
+// its line is on disk (fsync); concurrent requests share one fsync. The ledger has at most one document per reference,
+// and counts the events that would break that promise instead of assuming that they never happen.
 //
 // The bodies stay in the file; memory holds one small entry for each document and purchase.
 type Ledger struct {
@@ -26,52 +26,53 @@ type Ledger struct {
 	queue chan pendingWrite
 	ended chan struct{} // closed when the writer has stopped
 
-	closeMu sync.RWMutex // guards closed, and queue against a send after its close
+	closeMu sync.RWMutex // guards closed, and prevents a send to queue after its close
 	closed  bool
 
-	mu        sync.RWMutex // guards the rest, which only the writer changes
+	mu        sync.RWMutex // guards the remaining fields, which only the writer changes
 	documents map[string]*storedDocument
 	order     []*storedDocument // by acceptance
-	purchases []*storedPurchase // by arrival, each revision anew
-	latest    map[string]int    // id to its place in purchases
+	purchases []*storedPurchase // by arrival, with every revision
+	latest    map[string]int    // index in purchases by id
 }
 
 // The errors of a ledger.
 var (
-	// ErrReferenceReused says that a reference came with other bytes than those the ledger has.
+	// ErrReferenceReused reports that a reference was submitted with bytes that differ from those in the ledger.
 	ErrReferenceReused = errors.New("provider sandbox: the reference was used for another document")
-	// ErrLedger says that a line could not be made durable. The ledger takes nothing more until it is opened anew,
-	// because what is on disk is then not known.
+	// ErrLedger reports that a line could not be made durable. The ledger accepts nothing until it is opened again,
+	// because the content of the file is then unknown.
 	ErrLedger = errors.New("provider sandbox: the ledger cannot be written")
-	// ErrLedgerClosed says that the ledger was closed.
+	// ErrLedgerClosed reports that the ledger was closed.
 	ErrLedgerClosed = errors.New("provider sandbox: the ledger is closed")
-	// ErrLedgerCorrupt says that a line before the last one cannot be read.
+	// ErrLedgerCorrupt reports that a line before the last one cannot be read.
 	ErrLedgerCorrupt = errors.New("provider sandbox: the ledger is corrupt")
-	// ErrLedgerInUse says that another process has the ledger open.
+	// ErrLedgerInUse reports that another process has opened the ledger.
 	ErrLedgerInUse = errors.New("provider sandbox: the ledger is in use")
-	// ErrUnknownCursor says that a cursor was never given out.
+	// ErrUnknownCursor reports that a cursor was not issued by this ledger.
 	ErrUnknownCursor = errors.New("provider sandbox: unknown cursor")
 )
 
-// LedgerDocument is what the ledger knows about one document.
+// LedgerDocument is the entry of one document in the ledger.
 type LedgerDocument struct {
 	Reference         string    `json:"reference"`
 	ProviderReference string    `json:"provider_reference"`
 	InvoiceNumber     string    `json:"invoice_number"`
-	Scenario          string    `json:"scenario"` // "" for the ordinary course
+	Scenario          string    `json:"scenario"` // "" for the default course
 	SHA256            string    `json:"sha256"`   // of the request body
 	AcceptedAt        time.Time `json:"accepted_at"`
 	Plan              Plan      `json:"plan"`
-	// ArrivesAfter is how long from acceptance, in microseconds, look-ups say that there is no such document.
+	// ArrivesAfter is the time from acceptance, in microseconds, during which look-ups report that there is no such
+	// document.
 	ArrivesAfter int64 `json:"arrives_after_us,omitempty"`
-	// Received counts the submissions of this reference that were read, Accepted how often the ledger took it (more
-	// than 1 would be a broken promise), and Conflicts the submissions with other bytes.
+	// Received counts the submissions of this reference that were read, Accepted how often the ledger accepted it (more
+	// than 1 would break its promise), and Conflicts the submissions with different bytes.
 	Received  int `json:"received"`
 	Accepted  int `json:"accepted"`
 	Conflicts int `json:"conflicts"`
 }
 
-// Report returns the document of the provider protocol as it stands at now.
+// Report returns the provider's report on the document at the time now.
 func (d *LedgerDocument) Report(now time.Time) Report {
 	return d.Plan.At(d.Reference, d.ProviderReference, d.AcceptedAt, now)
 }
@@ -92,7 +93,7 @@ type Purchase struct {
 	ReceivedAt        time.Time    `json:"received_at"`
 }
 
-// place is where a line stands in the file.
+// location is the position of a line in the file.
 type location struct {
 	offset int64
 	length int
@@ -108,15 +109,15 @@ type storedPurchase struct {
 	location
 }
 
-// Accept takes a document, unless the reference is there already: then it returns the document it has, and
-// [ErrReferenceReused] when the bytes differ. It returns when the answer is durable.
+// Accept adds a document. If the reference exists, it returns the existing document, and [ErrReferenceReused] when the
+// bytes differ. It returns when the result is durable.
 func (l *Ledger) Accept(d LedgerDocument, body []byte) (LedgerDocument, error) {
 	d.SHA256 = digest(body)
 	return l.enqueue(pendingWrite{document: &d, body: body})
 }
 
-// AddPurchase adds a purchase document, or a new revision when the id is there with other bytes; the same bytes are
-// nothing new. It returns when that is durable.
+// AddPurchase adds a purchase document, or a new revision if the id exists with different bytes. If the bytes are the
+// same, nothing changes. It returns when the result is durable.
 func (l *Ledger) AddPurchase(p Purchase, document []byte) (Purchase, error) {
 	p.SHA256 = digest(document)
 	if _, err := l.enqueue(pendingWrite{purchase: &p, body: document}); err != nil {
@@ -127,7 +128,7 @@ func (l *Ledger) AddPurchase(p Purchase, document []byte) (Purchase, error) {
 	return l.purchases[l.latest[p.ID]].Purchase, nil
 }
 
-// Document returns what the ledger has under a reference.
+// Document returns the entry of a reference.
 func (l *Ledger) Document(reference string) (LedgerDocument, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -149,7 +150,7 @@ func (l *Ledger) Documents() []LedgerDocument {
 	return out
 }
 
-// another returns the reference of the newest document other than one, or "".
+// otherReference returns the newest reference other than the given one, or "".
 func (l *Ledger) otherReference(than string) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -161,7 +162,7 @@ func (l *Ledger) otherReference(than string) string {
 	return ""
 }
 
-// Body returns the request body that made a document, byte for byte.
+// Body returns the request body that submitted a document, byte for byte.
 func (l *Ledger) Body(reference string) (body []byte, found bool, err error) {
 	l.mu.RLock()
 	stored, ok := l.documents[reference]
@@ -173,8 +174,8 @@ func (l *Ledger) Body(reference string) (body []byte, found bool, err error) {
 	return []byte(line.Body), true, err
 }
 
-// Purchases returns at most limit purchases behind a cursor ("" is the beginning), each in its latest revision only,
-// where to go on, and whether more is there. It returns [ErrUnknownCursor].
+// Purchases returns at most limit purchases after a cursor ("" is the beginning), each in its latest revision only, the
+// cursor of the next page, and whether there are more. It returns [ErrUnknownCursor].
 func (l *Ledger) Purchases(cursor string, limit int) (page []Purchase, next string, more bool, err error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -188,7 +189,7 @@ func (l *Ledger) Purchases(cursor string, limit int) (page []Purchase, next stri
 	for ; at < len(l.purchases); at++ {
 		p := l.purchases[at]
 		if l.latest[p.ID] != at {
-			continue // a later revision stands further on
+			continue // a later revision follows
 		}
 		if len(page) == limit {
 			more = true
@@ -230,7 +231,7 @@ func (l *Ledger) line(at location) (line, error) {
 	return out, nil
 }
 
-// apply makes a durable line part of what is known; it is used for new lines and at opening alike.
+// apply adds a durable line to the index in memory, both for new lines and when the ledger is opened.
 func (l *Ledger) apply(entry line, at location) error {
 	switch entry.Kind {
 	case lineDocument:
@@ -267,7 +268,7 @@ func (l *Ledger) apply(entry line, at location) error {
 	return nil
 }
 
-// PurchaseList returns every purchase in the order of arrival, superseded revisions included.
+// PurchaseList returns every purchase in the order of arrival, including superseded revisions.
 func (l *Ledger) PurchaseList() []Purchase {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

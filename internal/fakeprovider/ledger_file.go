@@ -15,7 +15,7 @@ import (
 	"quittance/internal/secret"
 )
 
-// ledgerName is the ledger's file in the data directory.
+// ledgerName is the name of the ledger's file in the data directory.
 const ledgerName = "provider-ledger.jsonl"
 
 // maxBatch bounds how many requests share one fsync.
@@ -38,7 +38,7 @@ const (
 	linePurchase = "purchase"
 )
 
-// proposal is what one caller wants to have written.
+// pendingWrite is a change that one caller waits for.
 type pendingWrite struct {
 	document *LedgerDocument
 	purchase *Purchase
@@ -46,8 +46,8 @@ type pendingWrite struct {
 	reply    chan error
 }
 
-// OpenLedger opens the ledger of a data directory, which it makes when it is missing. The torn line of a write that a
-// crash interrupted was never answered for, and is removed. It returns [ErrLedgerInUse] or [ErrLedgerCorrupt].
+// OpenLedger opens the ledger of a data directory, which it creates if necessary. It removes an incomplete last line: a
+// crash interrupted that write, and its request was not answered. It returns [ErrLedgerInUse] or [ErrLedgerCorrupt].
 func OpenLedger(dir string) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
@@ -68,7 +68,7 @@ func OpenLedger(dir string) (*Ledger, error) {
 	return l, nil
 }
 
-// recover locks the file, reads it and leaves it durable with whole lines only.
+// recover locks the file, reads it, and makes sure that it is durable and contains only complete lines.
 func (l *Ledger) recover(dir string) (size int64, err error) {
 	// The kernel releases this lock when the process ends, however it ends.
 	if err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
@@ -86,13 +86,13 @@ func (l *Ledger) recover(dir string) (size int64, err error) {
 	return size, secret.SyncDirectory(dir)
 }
 
-// load applies every whole line and returns where the last one ends.
+// load applies every complete line and returns the end of the last one.
 func (l *Ledger) load() (end int64, err error) {
 	reader := bufio.NewReaderSize(l.file, 1<<20)
 	for {
 		text, err := reader.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return end, nil // nothing, or a line without its end
+			return end, nil // nothing, or an incomplete line
 		}
 		if err != nil {
 			return 0, fmt.Errorf("read the ledger: %w", err)
@@ -111,7 +111,7 @@ func (l *Ledger) load() (end int64, err error) {
 	}
 }
 
-// propose hands a proposal to the writer and waits until it is durable.
+// enqueue passes a change to the writer and waits until it is durable.
 func (l *Ledger) enqueue(p pendingWrite) (LedgerDocument, error) {
 	p.reply = make(chan error, 1)
 	l.closeMu.RLock()
@@ -128,7 +128,7 @@ func (l *Ledger) enqueue(p pendingWrite) (LedgerDocument, error) {
 	return stored, nil
 }
 
-// write is the only writer: it takes all proposals that wait, writes their lines at once, syncs, and then answers.
+// write is the only writer. It collects all pending writes, writes their lines together, syncs, and then replies.
 func (l *Ledger) write(size int64) {
 	defer close(l.ended)
 	var broken error
@@ -156,7 +156,8 @@ func (l *Ledger) write(size int64) {
 	}
 }
 
-// commit makes one batch durable and answers it. The error is that of the file, after which nothing is known.
+// commit makes one batch durable and replies to its callers. The error is that of the file, whose content is then
+// unknown.
 func (l *Ledger) commit(batch []pendingWrite, size int64) (int64, error) {
 	var text bytes.Buffer
 	lines, places, verdicts := make([]line, len(batch)), make([]location, len(batch)), make([]error, len(batch))
@@ -198,7 +199,7 @@ func (l *Ledger) commit(batch []pendingWrite, size int64) (int64, error) {
 	return size + int64(text.Len()), nil
 }
 
-// answerAll tells a whole batch that it failed.
+// answerAll replies to a whole batch that it failed.
 func answerAll(batch []pendingWrite, cause error) error {
 	err := fmt.Errorf("%w: %w", ErrLedger, cause)
 	for _, p := range batch {
@@ -207,15 +208,16 @@ func answerAll(batch []pendingWrite, cause error) error {
 	return err
 }
 
-// stage is the ledger with the lines of a batch that are not durable yet: digests by reference and by purchase id.
+// stage is the ledger together with the lines of a batch that are not durable yet: digests by reference and by purchase
+// id.
 type stage struct {
 	ledger    *Ledger
 	documents map[string]string
 	purchases map[string]string
 }
 
-// decide says what a proposal adds to the file, which may be nothing, and what its caller is told once that is there.
-// Only the writer changes the ledger, so it reads it without the lock.
+// decide returns the line that a pending write adds to the file, which may be empty, and the error to reply with once
+// that is durable. Only the writer changes the ledger, so this reads it without the lock.
 func (s stage) decide(p pendingWrite) (line, error) {
 	if p.purchase != nil {
 		sum := s.purchases[p.purchase.ID]
@@ -244,7 +246,7 @@ func (s stage) decide(p pendingWrite) (line, error) {
 	}
 }
 
-// Close waits for what is being written and releases the file. A second call does nothing.
+// Close waits for pending writes and releases the file. A second call does nothing.
 func (l *Ledger) Close() error {
 	l.closeMu.Lock()
 	if l.closed {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Run serves a provider sandbox on an address until ctx ends. ready is told its URL once it listens.
+// Run serves a provider sandbox on an address until ctx ends. It calls ready with the URL once it listens.
 func Run(ctx context.Context, listen string, options Options, ready func(url string) error) (err error) {
 	provider, err := New(options)
 	if err != nil {
@@ -35,7 +35,7 @@ func Run(ctx context.Context, listen string, options Options, ready func(url str
 	}
 }
 
-// NewHTTPServer returns an HTTP server of one of the sandbox's parties, with bounds.
+// NewHTTPServer returns an HTTP server with limits for one of the parties of a sandbox.
 func NewHTTPServer(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }

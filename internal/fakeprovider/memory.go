@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// memory is what the provider sandbox remembers of the calls since its start, and how the next ones go wrong. What has
-// to last is in the ledger.
+// memory holds what the provider sandbox remembers of the calls since its start, and the configured failures of future
+// calls. Durable facts are in the ledger.
 type memory struct {
 	misbehaviours map[Misbehaviour]Way
 
@@ -23,41 +23,41 @@ type memory struct {
 	conversations map[string]*conversation // by reference
 }
 
-// drawn names what the draws of chance are counted by.
+// drawKey identifies the calls that share a sequence of random draws.
 type drawKey struct {
 	kind  callKinds
 	about string
 }
 
-// talk is what was said about one reference.
+// conversation is what was exchanged about one reference.
 type conversation struct {
 	posts, lookups int
-	lastReport     time.Time // the moment of the newest report that was given; zero before the first
+	lastReport     time.Time // time of the newest report that was given; zero before the first
 }
 
-// Rule makes coming calls go wrong. An absent condition holds for every call; a call that cannot go wrong in this way
-// is left alone.
+// Rule makes future calls go wrong. A condition that is absent matches every call. A call that cannot go wrong in this
+// way is not affected.
 type Rule struct {
 	// Method is GET or POST; "" for both.
 	Method string `json:"method,omitempty"`
-	// PathPrefix is how the path begins; "" for every path.
+	// PathPrefix is the beginning of the path; "" matches every path.
 	PathPrefix string `json:"path_prefix,omitempty"`
-	// Reference is what a submission or a look-up is about; "" for everything.
+	// Reference is the reference of a submission or look-up; "" matches everything.
 	Reference string `json:"reference,omitempty"`
 	// Misbehaviour is one of [Misbehaviours].
 	Misbehaviour Misbehaviour `json:"misbehaviour"`
-	// Times is how many calls are still to go wrong, from 1 to 1,000,000.
+	// Times is how many more calls go wrong, from 1 to 1,000,000.
 	Times int `json:"times"`
 }
 
-// maxTimes bounds [Rule].Times, and maxRules how many rules wait at a time.
+// maxTimes bounds [Rule].Times, and maxRules the number of pending rules.
 const (
 	maxTimes = 1_000_000
 	maxRules = 1000
 )
 
-// ErrRule says that a rule names no misbehaviour or can hold for no call, that its times are out of bounds, or that too
-// many rules wait.
+// ErrRule reports that a rule names no known misbehaviour or cannot match any call, that its times are out of bounds,
+// or that there are too many pending rules.
 var ErrRule = errors.New("provider sandbox: a rule needs a misbehaviour that is listed, times from 1 to 1000000, the method GET or POST or none, a path prefix below /v1/ or none, and a valid reference or none")
 
 func newMemory() *memory {
@@ -68,8 +68,8 @@ func newMemory() *memory {
 	return m
 }
 
-// Force makes coming calls go wrong, before every magic recipient and every chance; the oldest rule that holds is the
-// first. It returns [ErrRule].
+// AddRule makes future calls go wrong. Rules take precedence over magic recipients and chaos; of several matching rules
+// the oldest applies. It returns [ErrRule].
 func (s *Server) AddRule(rule Rule) error {
 	m := s.memory
 	_, known := m.misbehaviours[rule.Misbehaviour]
@@ -86,22 +86,23 @@ func (s *Server) AddRule(rule Rule) error {
 	return nil
 }
 
-// Unforce forgets every rule of [Server.Force].
+// ClearRules removes every rule of [Server.AddRule].
 func (s *Server) ClearRules() {
 	s.memory.mu.Lock()
 	defer s.memory.mu.Unlock()
 	s.memory.rules = nil
 }
 
-// Forced returns the rules that still wait, each with the times that are left.
+// Rules returns the pending rules with their remaining times.
 func (s *Server) Rules() []Rule {
 	s.memory.mu.Lock()
 	defer s.memory.mu.Unlock()
 	return append([]Rule{}, s.memory.rules...)
 }
 
-// SetChaos makes calls go wrong by chance from now on: off, low or high. The draws begin anew: the same calls with the
-// same seed go wrong in the same way. Documents with a magic recipient are left alone. The error is an unknown level.
+// SetChaos makes future calls go wrong at random: off, low or high. The draws start over: the same calls with the same
+// seed go wrong in the same way. Documents with a magic recipient are not affected. It returns an error for an unknown
+// level.
 func (s *Server) SetChaos(level string, seed uint64) error {
 	c, err := newChaos(level, seed)
 	if err != nil {
@@ -120,8 +121,7 @@ func (s *Server) Chaos() (level string, seed uint64) {
 	return s.memory.chaos.level, s.memory.chaos.seed
 }
 
-// Happened returns how often each of [Misbehaviours] really happened since the start; those that never did are there
-// with 0.
+// MisbehaviourCounts returns how often each of [Misbehaviours] has happened since the start, including those with 0.
 func (s *Server) MisbehaviourCounts() map[Misbehaviour]int {
 	m := s.memory
 	out := map[Misbehaviour]int{}
@@ -134,8 +134,8 @@ func (s *Server) MisbehaviourCounts() map[Misbehaviour]int {
 	return out
 }
 
-// Posts returns how many submissions of a reference have come with the right credential since the start, those that
-// were dropped or refused unread included.
+// Posts returns how many submissions of a reference have arrived with the right credential since the start, including
+// those that were dropped or refused without being read.
 func (s *Server) Posts(reference string) int {
 	s.memory.mu.Lock()
 	defer s.memory.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *Server) Posts(reference string) int {
 	return 0
 }
 
-// happens counts a misbehaviour and returns how often it happened before.
+// countMisbehaviour counts a misbehaviour and returns how often it happened before.
 func (m *memory) countMisbehaviour(wrong Misbehaviour) (before int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,7 +153,7 @@ func (m *memory) countMisbehaviour(wrong Misbehaviour) (before int) {
 	return m.counts[wrong] - 1
 }
 
-// tell remembers that a report of a moment was given.
+// recordReport records that a report as of a time was given.
 func (m *memory) recordReport(reference string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +162,7 @@ func (m *memory) recordReport(reference string, at time.Time) {
 	}
 }
 
-// choose counts a call and says how it goes wrong: as it is forced, as its magic recipient says, or by chance.
+// choose counts a call and returns how it goes wrong: as a rule says, as its magic recipient says, or at random.
 func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -201,7 +201,7 @@ func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour) {
 	return wrong
 }
 
-// count takes note of a call about a reference. Only what could be a document's is remembered.
+// recordCall records a call about a reference. It keeps only references that a document could have.
 func (m *memory) recordCall(c *call) *conversation {
 	t := m.conversations[c.reference]
 	if t == nil {
@@ -220,13 +220,13 @@ func (m *memory) recordCall(c *call) *conversation {
 	return t
 }
 
-// holds tells whether a rule is about a call.
+// matches reports whether a rule applies to a call.
 func (r *Rule) matches(c *call) bool {
 	return (r.Method == "" || r.Method == c.method) && strings.HasPrefix(c.path, r.PathPrefix) && (r.Reference == "" || r.Reference == c.reference)
 }
 
-// possible tells whether a call can go wrong in a way: what was not said cannot be repeated, and a document that has its
-// course keeps it.
+// applicable reports whether a call can go wrong in a way: only a report that was given can be repeated, and the course
+// of an accepted document does not change.
 func (m *memory) applicable(wrong Misbehaviour, c *call) bool {
 	way := m.misbehaviours[wrong]
 	if way.on&c.kind == 0 {

@@ -16,38 +16,38 @@ type call struct {
 	method, path string
 	kind         callKinds
 	at           time.Time
-	reference    string          // of a submission and a look-up; "" for any other request, and for what cannot be read
-	recipient    string          // the magic recipient, or any other
-	subject      string          // what chance counts by: the same in every run
-	document     *LedgerDocument // what the ledger has under the reference; nil for nothing
-	lastReport   time.Time       // see talk
+	reference    string          // of a submission or look-up; "" for other requests and when it cannot be read
+	recipient    string          // the recipient's network identifier, which may be magic
+	subject      string          // identifies the random draws: the same in every run
+	document     *LedgerDocument // the ledger's entry of the reference; nil if there is none
+	lastReport   time.Time       // see conversation
 }
 
-// hidden tells that the provider pretends not to have the document yet.
+// hidden reports whether the provider pretends not to have the document yet.
 func (c *call) hidden() bool {
 	return c.kind == lookUp && c.document != nil && c.at.Before(c.document.AcceptedAt.Add(time.Duration(c.document.ArrivesAfter)*time.Microsecond))
 }
 
-// said tells that a report on the document was given before.
+// reportedBefore reports whether a report on the document was given before.
 func (c *call) reportedBefore() bool { return c.document != nil && !c.lastReport.IsZero() }
 
-// turn is what a handler is told about its request, and what it tells back.
+// requestState is what a handler learns about its request, and what it reports back.
 type requestState struct {
-	at            time.Time    // the moment that the answer speaks of
-	misbehaviour  Misbehaviour // how the answer is going to be spoilt
-	courseChanged bool         // the document got the course of wrong
-	reported      bool         // the answer is a report
+	at            time.Time    // the time that the response describes
+	misbehaviour  Misbehaviour // how the response will be distorted
+	courseChanged bool         // the document got the course of the misbehaviour
+	reported      bool         // the response is a report
 }
 
 type requestStateKey struct{}
 
-// turnOf returns the turn of a request of the protocol, all of which pass misbehaving.
+// requestStateOf returns the state of a request of the protocol, all of which pass through misbehaving.
 func requestStateOf(r *http.Request) *requestState {
 	return r.Context().Value(requestStateKey{}).(*requestState)
 }
 
-// misbehaving gets requests wrong. It stands in front of the protocol, which knows nothing of it but the course that a
-// new document is to take.
+// misbehaving makes requests go wrong. It wraps the handlers of the protocol, which know nothing about it except the
+// course that a new document takes.
 func (s *Server) misbehaving(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/control/") {
@@ -55,7 +55,7 @@ func (s *Server) misbehaving(next http.Handler) http.Handler {
 			return
 		}
 		if s.options.Latency > 0 && !s.wait(r, s.options.Latency) {
-			unavailable(w) // the server closes, or nobody listens any more
+			unavailable(w) // the server closes, or the client has disconnected
 			return
 		}
 		c := s.inspect(r)
@@ -75,13 +75,13 @@ func (s *Server) misbehaving(next http.Handler) http.Handler {
 	})
 }
 
-// happens counts and logs a misbehaviour that is about to happen, and returns how often it happened before.
+// recordMisbehaviour counts and logs a misbehaviour that is about to happen, and returns how often it happened before.
 func (s *Server) recordMisbehaviour(r *http.Request, wrong Misbehaviour) (before int) {
 	s.options.Log.InfoContext(r.Context(), "the provider sandbox misbehaves", "misbehaviour", string(wrong), "method", r.Method, "path", r.URL.Path)
 	return s.memory.countMisbehaviour(wrong)
 }
 
-// misbehave answers wrongly: before anything is done, or with the right answer spoilt.
+// misbehave responds wrongly: before anything is done, or with a distorted response.
 func (s *Server) misbehave(next http.Handler, w http.ResponseWriter, r *http.Request, c *call, t *requestState) {
 	switch t.misbehaviour {
 	case TooMany, TooManyAlways:
@@ -112,8 +112,8 @@ func (s *Server) misbehave(next http.Handler, w http.ResponseWriter, r *http.Req
 	}
 }
 
-// RedirectTo says where redirect_to_service leads: the base address of the service. Until it is told, that is the
-// provider's own.
+// SetServiceAddress sets the base address of the service, which is the target of redirect_to_service. Until it is set,
+// the target is the provider's own address.
 func (s *Server) SetServiceAddress(address string) { s.service.Store(&address) }
 
 func (s *Server) serviceAddress(r *http.Request) string {
@@ -123,7 +123,7 @@ func (s *Server) serviceAddress(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// peek reads what a request is about and puts the body back.
+// inspect reads what a request is about and restores the body.
 func (s *Server) inspect(r *http.Request) *call {
 	c := &call{method: r.Method, path: r.URL.Path, at: s.options.Clock()}
 	reference, isDocument := strings.CutPrefix(c.path, "/v1/documents/")
@@ -151,10 +151,10 @@ func (s *Server) inspect(r *http.Request) *call {
 	return c
 }
 
-// peekDocument reads what a submission is about.
+// inspectDocument reads what a submission is about.
 func (s *Server) inspectDocument(r *http.Request, c *call) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxDocument))
-	// The handler meets the same error, or the rest of the body, behind what was read.
+	// The handler meets the same error, or reads the rest of the body after this part.
 	r.Body = struct {
 		io.Reader
 		io.Closer

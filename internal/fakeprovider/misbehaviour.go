@@ -6,11 +6,11 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Misbehaviour is a way to get a call wrong. The ones named Before, refusals and redirects have done nothing; all others
-// have done what was asked.
+// Misbehaviour is a way in which a call goes wrong. Those named Before, the refusals and the redirects do nothing; all
+// others do what was requested.
 type Misbehaviour string
 
-// The misbehaviours; [Misbehaviours] says what each does.
+// The misbehaviours; [Misbehaviours] describes each of them.
 const (
 	NoMisbehaviour    Misbehaviour = ""
 	TooMany           Misbehaviour = "too_many_requests"
@@ -44,7 +44,7 @@ const (
 	MissingDimension  Misbehaviour = "missing_dimension"
 )
 
-// calls is a set of kinds of calls.
+// callKinds is a set of kinds of calls.
 type callKinds uint8
 
 // The kinds of calls of the provider protocol.
@@ -55,25 +55,25 @@ const (
 	purchaseDocument
 
 	documents = submission | lookUp
-	jsonCalls = documents | purchasePages // the calls whose answer is a JSON object
+	jsonCalls = documents | purchasePages // the calls with a JSON object as the response
 	allCalls  = jsonCalls | purchaseDocument
 )
 
 // Way is one misbehaviour as the documentation and the control list it.
 type Way struct {
-	// Name is what the control takes and counts.
+	// Name is its name in the control and its counts.
 	Name Misbehaviour `json:"name"`
-	// Description says in English what happens. Times are for the default pace and silence.
+	// Description says in English what happens. Times apply to the default pace and silence.
 	Description string `json:"description"`
 
-	on         callKinds     // where it is possible
-	low        callKinds     // where chance takes it at the level low
-	high       callKinds     // where chance takes it at the level high
-	edit       func(*course) // what it makes of the course of a document that it is played on
-	courseOnly bool          // the course is all that goes wrong: the answers are right
+	on         callKinds     // the calls it can affect
+	low        callKinds     // the calls it affects at the level low of chaos
+	high       callKinds     // the calls it affects at the level high of chaos
+	edit       func(*course) // how it changes the course of the document
+	courseOnly bool          // only the course goes wrong: the responses are right
 }
 
-// At tells where chance takes the way at a level of chaos: the names of calls, for the documentation.
+// At returns the names of the calls that the misbehaviour affects at a level of chaos, for the documentation.
 func (w Way) At(level string) []string {
 	var names []string
 	for _, kind := range []struct {
@@ -87,7 +87,7 @@ func (w Way) At(level string) []string {
 	return names
 }
 
-// chance is where chance takes the way at a level.
+// chance returns the calls that the misbehaviour affects at a level of chaos.
 func (w Way) chance(level string) callKinds {
 	switch level {
 	case ChaosLow:
@@ -99,14 +99,14 @@ func (w Way) chance(level string) callKinds {
 	}
 }
 
-// Misbehaviours lists every way in which the provider sandbox gets calls wrong: by chance, by magic recipient, or because
-// the control wants it. What chance takes at the level low heals by itself as soon as the service asks again. At no level
-// does it make of a purchase document what nobody could tell from the real one, or hold a document for an hour.
+// Misbehaviours lists every way in which the provider sandbox makes calls go wrong: at random, by magic recipient, or
+// on request of the control. Those of the level low heal by themselves as soon as the service asks again. No level of
+// chaos changes a purchase document undetectably, or holds a document back for an hour.
 func Misbehaviours() []Way {
 	return slices.Concat(refusals(), distortions(), falseReports(), courseChanges())
 }
 
-// refusals are the ways to give no answer to what was asked.
+// refusals are the ways not to respond to what was asked.
 func refusals() []Way {
 	return []Way{
 		{Name: TooMany, Description: "429 with Retry-After: 1; nothing was done.",
@@ -127,7 +127,7 @@ func refusals() []Way {
 	}
 }
 
-// distortions are the ways to spoil the right answer.
+// distortions are the ways to distort the right response.
 func distortions() []Way {
 	return []Way{
 		{Name: Silence, Description: "The right answer, after 30 s.", on: allCalls, high: allCalls},
@@ -143,7 +143,7 @@ func distortions() []Way {
 	}
 }
 
-// untruths are the ways to report what is not so, or not so any more.
+// falseReports are the ways to report something that is not true, or no longer true.
 func falseReports() []Way {
 	return []Way{
 		{Name: Foreign, Description: "A report on another document: rejected, and everything final.", on: documents, high: documents},
@@ -154,7 +154,7 @@ func falseReports() []Way {
 	}
 }
 
-// bends are the ways to let a document take an odd course. Every answer about it is right.
+// courseChanges are the ways to give a document an unusual course. Every response about it is right.
 func courseChanges() []Way {
 	return []Way{
 		{Name: Reversed, Description: "The states become final in reverse order.", on: submission, high: submission, courseOnly: true, edit: reversed},
@@ -166,7 +166,7 @@ func courseChanges() []Way {
 	}
 }
 
-// processingFirst lets the provider decide 2 units after it took the document.
+// processingFirst makes the provider decide 2 units after it accepted the document.
 func processingFirst(c *course) {
 	c.status = []statusChange{{0, invoice.Processing}, {2, invoice.Accepted}}
 }
@@ -177,8 +177,8 @@ func reversed(c *course) {
 	}
 }
 
-// reopened lets the tax authority take its final word back before the receiver has one: until then nobody can believe
-// that all is over.
+// reopened makes the tax authority withdraw its terminal value before the receiver has one, so that the document does
+// not look complete in between.
 func reopened(c *course) {
 	c.moves[atAuthority] = dimensionCourse{first: "pending", final: "accepted", at: 1,
 		then: []laterValue{{at: 2.5, word: "under_review", open: true}, {at: 4, word: valueRejected}}}

@@ -11,13 +11,13 @@ import (
 const (
 	defaultPurchasePage = 50
 	maxPurchasePage     = 100
-	// maxPurchaseBody bounds the body of POST /control/purchases in bytes: room for documents beyond what the service
-	// retains.
+	// maxPurchaseBody bounds the body of POST /control/purchases in bytes. It allows documents that are larger than the
+	// service retains.
 	maxPurchaseBody = 128 << 20
 	maxPurchaseID   = 256
 )
 
-// purchasePage is the answer of GET /v1/purchases.
+// purchasePage is the response to GET /v1/purchases.
 type purchasePage struct {
 	Purchases  []Purchase `json:"purchases"`
 	NextCursor string     `json:"next_cursor"`
@@ -54,13 +54,13 @@ func (s *Server) getPurchaseDocument(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Content-Type", purchase.MediaType)
 		w.Header().Set("Content-Length", strconv.Itoa(len(document)))
-		// The caller hangs up on what is too large for it.
+		// The client disconnects when the document is too large for it.
 		_, _ = w.Write(document)
 	}
 }
 
-// newPurchase is the body of POST /control/purchases: a purchase as it is listed, without what the server knows
-// itself, and its bytes.
+// newPurchase is the body of POST /control/purchases: the bytes of a purchase, and the metadata that the server does
+// not determine itself.
 type newPurchase struct {
 	ID                string       `json:"id"`
 	DocumentType      string       `json:"document_type"`
@@ -75,7 +75,7 @@ type newPurchase struct {
 	Document          []byte       `json:"document_base64"`
 }
 
-// postPurchase implements POST /control/purchases, which only a sandbox has: it adds a purchase document, or a new
+// postPurchase implements POST /control/purchases, which only a sandbox has. It adds a purchase document, or a new
 // revision of one.
 func (s *Server) postPurchase(w http.ResponseWriter, r *http.Request) {
 	body, ok := readJSON(w, r, maxPurchaseBody)
@@ -102,9 +102,9 @@ func (s *Server) postPurchase(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, http.StatusCreated, added)
 }
 
-// AddPurchase adds a purchase document, or a new revision when its id is there with other bytes; the same bytes are
-// nothing new. The digest and the time of receipt are the server's, the media type is application/xml when none is
-// given. It returns when that is durable.
+// AddPurchase adds a purchase document, or a new revision if its id exists with different bytes. If the bytes are the
+// same, nothing changes. The server sets the digest and the time of receipt; the media type defaults to
+// application/xml. It returns when the result is durable.
 func (s *Server) AddPurchase(p Purchase, document []byte) (Purchase, error) {
 	if p.MediaType == "" {
 		p.MediaType = "application/xml"

@@ -21,7 +21,7 @@ const (
 	maxCallbackBody = 1 << 20
 )
 
-// Callback is one request that a webhook made, as it arrived.
+// Callback is one request of a webhook, as it arrived.
 type Callback struct {
 	ReceivedAt time.Time `json:"received_at"`
 	Path       string    `json:"path"`
@@ -29,15 +29,16 @@ type Callback struct {
 	Delivery   string    `json:"delivery"`
 	Timestamp  string    `json:"timestamp"`
 	Signature  string    `json:"signature"`
-	// Verified is true when the signature is right for a secret the receiver was told with [Receiver.Trust], nil when it
-	// is not: it knows no others, and cannot tell.
+	// Verified is true when the signature is right for a secret that the receiver knows from [Receiver.Trust].
+	// Otherwise it is nil, because the receiver may not know the secret.
 	Verified *bool  `json:"verified"`
 	Answered int    `json:"answered"`
 	Body     string `json:"body"`
 }
 
-// Receiver is the other end of the webhooks: it accepts callbacks, keeps the last of them and shows them. A POST to any
-// path is answered 200; to /status/NNN with that status, and to /redirect with a redirect, to try what follows.
+// Receiver is the receiving end of webhooks: it accepts callbacks, keeps the latest ones and shows them. A POST to any
+// path is answered with 200, except that /status/NNN is answered with that status and /redirect with a redirect, to try
+// out the consequences.
 type Receiver struct {
 	now func() time.Time
 	log *slog.Logger
@@ -52,21 +53,21 @@ func NewReceiver(now func() time.Time, log *slog.Logger) *Receiver {
 	return &Receiver{now: now, log: log}
 }
 
-// Trust tells the receiver the signing secret of a subscription, so that it verifies what comes.
+// Trust gives the receiver the signing secret of a subscription, so that it can verify callbacks.
 func (r *Receiver) Trust(secret string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.secrets = append(r.secrets, secret)
 }
 
-// Callbacks returns what was received, oldest first.
+// Callbacks returns the received callbacks, oldest first.
 func (r *Receiver) Callbacks() []Callback {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Callback(nil), r.callbacks...)
 }
 
-// ServeHTTP takes a callback, or shows the ones it has taken.
+// ServeHTTP accepts a callback, or shows those that were accepted.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method == http.MethodGet {
 		w.Header().Set("Content-Type", "application/json")
@@ -105,7 +106,7 @@ func (r *Receiver) keep(callback Callback, header http.Header, body []byte) {
 	}
 }
 
-// answerFor chooses the answer by path, so that retries and blocking can be tried out.
+// answerFor chooses the status by path, so that retries and blocking can be tried out.
 func answerFor(path string) int {
 	if path == "/redirect" {
 		return http.StatusFound

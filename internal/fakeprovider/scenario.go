@@ -9,18 +9,18 @@ type Scenario struct {
 	// Description says in English what happens. Times are for the default pace of one second.
 	Description string `json:"description"`
 
-	edit  func(*course) // nil for the ordinary course
-	wrong Misbehaviour  // how the answer to a submission goes wrong
-	times int           // to how many submissions of a reference, from the first
-	asked Misbehaviour  // how the answer to every second look-up goes wrong
+	edit  func(*course) // nil for the default course
+	wrong Misbehaviour  // how the response to a submission goes wrong
+	times int           // for how many submissions of a reference, from the first
+	asked Misbehaviour  // how the response to every second look-up goes wrong
 }
 
-// Scenarios lists every scenario for the API reference. Any other recipient_network_id takes the ordinary course.
+// Scenarios lists every scenario for the API reference. Any other recipient_network_id takes the default course.
 func Scenarios() []Scenario {
 	return append(courseScenarios(), failureScenarios()...)
 }
 
-// courses are the scenarios in which the provider answers as it should.
+// courseScenarios are the scenarios in which the provider responds correctly.
 func courseScenarios() []Scenario {
 	return []Scenario{
 		{ID: "sandbox-accepted", Description: "Accepted at once; all four states are final within 5 s, in any order."},
@@ -65,8 +65,8 @@ func silent(id string, dimension int) Scenario {
 		edit: func(c *course) { c.moves[dimension].silent = true }}
 }
 
-// mishaps are the scenarios in which an answer goes wrong. The document itself takes the ordinary course as soon as it is
-// accepted, and every other answer about it is as it should be.
+// failureScenarios are the scenarios in which a response goes wrong. The document takes the default course once it is
+// accepted.
 func failureScenarios() []Scenario {
 	return []Scenario{
 		{ID: "sandbox-drop-after-accept", wrong: DropAfter, times: 1,
@@ -124,5 +124,5 @@ func failureScenarios() []Scenario {
 	}
 }
 
-// scenarioFor returns the scenario of a recipient; the zero value is the ordinary course.
+// scenarioFor returns the scenario of a recipient; the zero value is the default course.
 func (s *Server) scenarioFor(recipient string) Scenario { return s.scenarios[recipient] }

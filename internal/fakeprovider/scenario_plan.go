@@ -11,29 +11,29 @@ import (
 	"quittance/internal/invoice"
 )
 
-// Plan is everything that will happen to a document, in the order of time. It is made when the document is accepted
-// and kept in the ledger, so that reading needs no write and a restart changes nothing.
+// Plan is everything that will happen to a document, in the order of time. It is made when the document is accepted and
+// kept in the ledger, so that reading needs no write and a restart changes nothing.
 type Plan []Step
 
-// Step is one change of a document; what it does not change is the zero value.
+// Step is one change of a document. A zero field leaves that part unchanged.
 type Step struct {
 	// After is the time from acceptance in microseconds.
 	After int64 `json:"after_us"`
 	// Status is the new status of the document.
 	Status invoice.Status `json:"status,omitempty"`
-	// Dimension gets the new word Word; Terminal tells whether it is final and Meaning what it means, "" for what is not
-	// said.
+	// Dimension gets the new value Word; Terminal tells whether it is final and Meaning what it means, "" when that is
+	// not said.
 	Dimension invoice.Dimension `json:"dimension,omitempty"`
 	Word      string            `json:"word,omitempty"`
 	Terminal  bool              `json:"terminal,omitempty"`
 	Meaning   api.Meaning       `json:"meaning,omitempty"`
-	// Discovery is the result of receiver discovery: found, not_found or timed_out.
+	// Discovery is the result of receiver discovery.
 	Discovery string `json:"discovery,omitempty"`
 	// Messages are added to the document.
 	Messages []Message `json:"messages,omitempty"`
 }
 
-// Message is one remark of the provider on a document.
+// Message is one remark of the provider about a document.
 type Message struct {
 	// Code names the rule.
 	Code string `json:"code"`
@@ -55,11 +55,11 @@ type Report struct {
 
 // Reported is one dimension of a [Report].
 type Reported struct {
-	// Value is the provider's word.
+	// Value is the provider's state value.
 	Value string `json:"value"`
 	// Terminal tells whether it is final.
 	Terminal bool `json:"terminal"`
-	// Meaning is what the word means, "" when that is not said.
+	// Meaning is what the value means, "" when that is not said.
 	Meaning api.Meaning `json:"meaning,omitempty"`
 }
 
@@ -72,8 +72,9 @@ type Discovery struct {
 // timeFormat is RFC 3339 with microseconds, for times in UTC.
 const timeFormat = "2006-01-02T15:04:05.000000Z07:00"
 
-// At returns the document as it stands at now: a pure function, byte for byte the same until the next step. The
-// sequence counts the moments at which something changed; the first is the acceptance itself.
+// At returns the report on the document at the time now. It is a pure function, and its result is the same, byte for
+// byte, until the next step. The sequence counts the times at which something changed; the first is the acceptance
+// itself.
 func (p Plan) At(reference, providerReference string, accepted, now time.Time) Report {
 	report := Report{
 		Reference: reference, ProviderReference: providerReference,
@@ -108,7 +109,7 @@ func (s Step) apply(report *Report) {
 	report.Messages = append(report.Messages, s.Messages...)
 }
 
-// The dimensions by their place in [invoice.Dimensions].
+// Indexes of the dimensions in [invoice.Dimensions].
 const (
 	atSubmission = iota
 	atProviderInvoice
@@ -116,14 +117,15 @@ const (
 	atReceiver
 )
 
-// meanings are what the provider sandbox says its words mean; of a word that is not here it says nothing.
+// meanings are the meanings that the provider sandbox publishes for its state values. It says nothing about values that
+// are missing here.
 var meanings = map[string]api.Meaning{ //nolint:gochecknoglobals // a constant table
 	"validating": api.MeaningWaiting, "accepted_by_provider": api.MeaningPositive, "rejected_by_provider": api.MeaningNegative,
 	"processing": api.MeaningWaiting, "pending": api.MeaningWaiting, "sent": api.MeaningWaiting, "under_review": api.MeaningWaiting,
 	"waiting_for_receiver": api.MeaningWaiting, "accepted": api.MeaningPositive, valueRejected: api.MeaningNegative, "undeliverable": api.MeaningNegative,
 }
 
-// wordRejected is the final word of a dimension that refused.
+// valueRejected is the terminal value of a dimension that refused.
 const valueRejected = "rejected"
 
 // course is the outline of a plan. Times are in units of the pace, from acceptance.
@@ -132,34 +134,33 @@ type course struct {
 	discovery string
 	messages  []Message // added with the last status
 	moves     [len(invoice.Dimensions)]dimensionCourse
-	arrives   float64 // until then the provider says that it has no such document
+	arrives   float64 // until then the provider reports that it has no such document
 }
 
-// verdict is a status of the document from a time on.
+// statusChange is the status of the document from a time on.
 type statusChange struct {
 	at     float64
 	status invoice.Status
 }
 
-// move is the way of one dimension: an intermediate word, then the last one.
+// dimensionCourse is the course of one dimension: an intermediate value, then the last one.
 type dimensionCourse struct {
 	first  string       // "" for none
-	final  string       // the last word
-	open   bool         // the last word is not terminal
-	at     float64      // when the last word comes; drawn when 0
+	final  string       // the last value
+	open   bool         // the last value is not terminal
+	at     float64      // time of the last value; random when 0
 	silent bool         // never reported
-	then   []laterValue // words after the last one
+	then   []laterValue // values after the last one
 }
 
-// later is a word of a dimension that had its last word already.
+// laterValue is a value of a dimension that already had its last one.
 type laterValue struct {
 	at   float64
 	word string
 	open bool // it is not terminal
 }
 
-// usual is the ordinary course: accepted at once, and the four states on their way to the words of the specification,
-// part 3.
+// defaultCourse accepts the document immediately and moves the four states to the values of the specification, part 3.
 func defaultCourse() course {
 	return course{
 		status:    []statusChange{{0, invoice.Accepted}},
@@ -173,7 +174,7 @@ func defaultCourse() course {
 	}
 }
 
-// reject makes the provider refuse the document at a time; until then it is processing.
+// reject makes the provider reject the document at a time; until then it is processing.
 func (c *course) reject(at float64, messages ...Message) {
 	c.status = []statusChange{{at, invoice.Rejected}}
 	if at > 0 {
@@ -189,12 +190,13 @@ func (c *course) reject(at float64, messages ...Message) {
 	}
 }
 
-// micros is a number of units of the pace in microseconds.
+// micros converts units of the pace to microseconds.
 func micros(units float64, pace time.Duration) int64 {
 	return int64(units * float64(pace.Microseconds()))
 }
 
-// plan draws what the course leaves open, seeded by the reference: the same reference always gets the same plan.
+// plan chooses what the course leaves open at random, seeded by the reference: the same reference always gets the same
+// plan.
 func (c *course) plan(reference string, pace time.Duration) Plan {
 	draw := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(reference)))) //nolint:gosec // a plan is no secret, and has to be repeatable
 	after := func(units float64) int64 { return micros(units, pace) }
@@ -220,7 +222,7 @@ func (c *course) plan(reference string, pace time.Duration) Plan {
 		}
 		if m.first != "" {
 			if i == atSubmission {
-				first = 0 // something is known at once
+				first = 0 // something is known immediately
 			}
 			plan = append(plan, Step{After: after(first * final), Dimension: invoice.Dimensions[i], Word: m.first, Meaning: meanings[m.first]})
 		}

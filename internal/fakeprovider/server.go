@@ -33,45 +33,47 @@ type Options struct {
 	Dir string
 	// Credential is the bearer credential that every request must carry.
 	Credential secret.Text
-	// Clock tells the time.
+	// Clock returns the time.
 	Clock func() time.Time
 	// Pace is the unit of time in which states move, from 1 µs; 1 s when 0. A document is final after about five.
 	Pace time.Duration
-	// Latency is how long every call of the protocol takes besides its own work, from 0; nothing is done before it is over.
+	// Latency is the additional duration of every call of the protocol, from 0; the call has no effect before it has
+	// passed.
 	Latency time.Duration
-	// Silence is how long the misbehaviours silence and drip take; 30 s when 0.
+	// Silence is the duration of the misbehaviours silence and drip; 30 s when 0.
 	Silence time.Duration
-	// Log gets the causes of 503 answers, and every misbehaviour; nothing is logged when nil.
+	// Log gets the causes of 503 responses, and every misbehaviour; nothing is logged when nil.
 	Log *slog.Logger
-	// Chaos is how often it misbehaves by chance: off, low or high; off when empty. ChaosSeed seeds the chance.
+	// Chaos is how often calls go wrong at random: off, low or high; off when empty. ChaosSeed seeds the random
+	// numbers.
 	Chaos     string
 	ChaosSeed uint64
 }
 
-// ErrOptions says that options lack the credential or the clock, or have a negative duration.
+// ErrOptions reports that options lack the credential or the clock, or have a negative duration.
 var ErrOptions = errors.New("provider sandbox: the options need a credential, a clock and durations from 0")
 
-// Server is the provider sandbox: a regulated provider of pretence that speaks the provider protocol (contract,
-// section 6), and below /control/ what only a sandbox has. It behaves towards the service like a stranger's server: it
-// shares no state with it, answers nothing that is not durable in its [Ledger] first, takes a reference once and for
-// ever, and what it says about a document is a pure function of the document's [Plan] and the clock, unless it
-// misbehaves: see [Misbehaviours].
+// Server is the provider sandbox: a fake regulated provider that speaks the provider protocol (contract, section 6),
+// with additional endpoints below /control/. It behaves towards the service like a stranger's server: it shares no
+// state with it, answers nothing that is not durable in its [Ledger] first, and accepts a reference only once. Its
+// reports on a document are a pure function of the document's [Plan] and the clock, unless it misbehaves: see
+// [Misbehaviours].
 //
 // It is safe for concurrent use.
 type Server struct {
 	options    Options
-	credential [sha256.Size]byte // digest, so that a comparison takes the same time for every length
+	credential [sha256.Size]byte // a digest, so that a comparison takes the same time for every length
 	ledger     *Ledger
 	scenarios  map[string]Scenario
 	memory     *memory
-	service    atomic.Pointer[string] // the base address of the service, when it is known
+	service    atomic.Pointer[string] // the base address of the service, if it is known
 	handler    http.Handler
 	closing    chan struct{}
 	close      sync.Once
 }
 
-// New opens the ledger and makes the server; listening is the caller's. It returns [ErrOptions], an error
-// of [OpenLedger], or one that names an unknown level of chaos.
+// New opens the ledger and makes the server; the caller has to listen. It returns [ErrOptions], an error of
+// [OpenLedger], or an error for an unknown level of chaos.
 func New(options Options) (*Server, error) {
 	if options.Credential.IsZero() || options.Clock == nil || options.Pace < 0 || options.Silence < 0 || options.Latency < 0 {
 		return nil, ErrOptions
@@ -109,13 +111,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 // Ledger returns the ledger, for tests and for seeding purchase documents.
 func (s *Server) Ledger() *Ledger { return s.ledger }
 
-// Close ends waiting answers and closes the ledger. Stop the listener first: a request after Close is answered 503.
+// Close ends pending responses and closes the ledger. Stop the listener first: a request after Close is answered with
+// 503.
 func (s *Server) Close() error {
 	s.close.Do(func() { close(s.closing) })
 	return s.ledger.Close()
 }
 
-// routes is the table of everything the server answers.
+// routes is the table of all endpoints.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, methods := range map[string]map[string]http.HandlerFunc{
@@ -148,7 +151,7 @@ func notFound(w http.ResponseWriter) {
 	answerError(w, http.StatusNotFound, "not_found", "There is nothing at this path.")
 }
 
-// authenticated lets requests with the credential pass. It reads nothing of a body.
+// authenticated passes on requests with the credential. It reads nothing of a body.
 func (s *Server) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, presented, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -158,7 +161,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 			answerError(w, http.StatusUnauthorized, "unauthenticated", "The credential is missing or wrong.")
 			return
 		}
-		// ServeMux answers an unclean path with a redirect of its own.
+		// ServeMux would answer an unclean path with its own redirect.
 		if escaped := r.URL.EscapedPath(); path.Clean(escaped) != escaped {
 			notFound(w)
 			return
@@ -167,7 +170,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 	})
 }
 
-// answerJSON answers with a JSON body.
+// answerJSON responds with a JSON body.
 func answerJSON(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -176,7 +179,7 @@ func answerJSON(w http.ResponseWriter, status int, body any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The caller may hang up at any time; it then asks again.
+	// The client may disconnect at any time; it then asks again.
 	_, _ = w.Write(text)
 }
 
@@ -188,7 +191,7 @@ type errorBody struct {
 	} `json:"error"`
 }
 
-// answerError answers with the error envelope.
+// answerError responds with the error envelope.
 func answerError(w http.ResponseWriter, status int, code, message string) {
 	var body errorBody
 	body.Error.Code, body.Error.Message = code, message

@@ -15,16 +15,16 @@ import (
 	"quittance/internal/invoice"
 )
 
-// hugeBody is the size of an answer that is padded, and bombSize that of the headers of a bomb, in bytes.
+// hugeBody is the size of a padded response, and bombSize the size of the headers of a header bomb, in bytes.
 const (
 	hugeBody = 300 << 20
 	bombSize = 1 << 20
 )
 
-// drips is in how many pieces an answer drips at most.
+// drips is the maximum number of parts of a dripping response.
 const drips = 600
 
-// spoil answers wrongly after the request was served.
+// respondWrongly responds wrongly after the request was served.
 func (s *Server) respondWrongly(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState) {
 	switch t.misbehaviour {
 	case UnavailableAfter:
@@ -69,13 +69,13 @@ func (s *Server) respondWrongly(answer *capture, w http.ResponseWriter, r *http.
 	}
 }
 
-// distort answers with something other than the bytes of the right answer; before is how often this happened before.
+// distort responds with bytes that differ from the right response; before is how often this happened before.
 func (s *Server) distort(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState, before int) {
 	body := answer.body.Bytes()
 	switch t.misbehaviour {
 	case Truncated:
 		answer.send(w, body[:len(body)/2])
-		// What is in the buffer has to leave before the connection is dropped.
+		// The buffer must be sent before the connection is dropped.
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	case Huge:
@@ -91,7 +91,7 @@ func (s *Server) distort(answer *capture, w http.ResponseWriter, r *http.Request
 	answer.send(w, body)
 }
 
-// distorted is what is answered instead of the body of the right answer.
+// distorted returns the body to send instead of the right one.
 func (s *Server) distorted(body []byte, r *http.Request, c *call, wrong Misbehaviour, before int) ([]byte, error) {
 	switch wrong {
 	case WrongTypes:
@@ -115,13 +115,13 @@ func (s *Server) distorted(body []byte, r *http.Request, c *call, wrong Misbehav
 	}
 }
 
-// withMember is a JSON object with a member debug in front.
+// withMember returns a JSON object with an additional member debug at the beginning.
 func withMember(object []byte, text string) ([]byte, error) {
 	quoted, err := json.Marshal(text)
 	return slices.Concat([]byte(`{"debug":`), quoted, []byte(","), object[1:]), err
 }
 
-// contradicting gives every dimension another word.
+// contradicting gives every dimension another value.
 func contradicting(report Report) Report {
 	for dimension := range report.States {
 		report.States[dimension] = Reported{Value: "contradicted"}
@@ -129,7 +129,7 @@ func contradicting(report Report) Report {
 	return report
 }
 
-// foreign is a report on another document than the one asked about: of the ledger when it has another one.
+// foreign returns a report on another document than the requested one: one of the ledger if it has another one.
 func (s *Server) foreign(reference string) Report {
 	report := Report{Reference: cmp.Or(s.ledger.otherReference(reference), "00000000-0000-7000-8000-000000000000"), ProviderReference: "PSB-FOREIGN",
 		Status: invoice.Rejected, Sequence: 999, ReportedAt: s.options.Clock().UTC().Format(timeFormat),
@@ -140,7 +140,7 @@ func (s *Server) foreign(reference string) Report {
 	return report
 }
 
-// wrongTypes is the right answer with one member of a wrong type, another one for each n.
+// wrongTypes returns the right response with one member of a wrong type, a different one for each n.
 func wrongTypes(body []byte, kind callKinds, n int) ([]byte, error) {
 	type fault struct{ member, value string }
 	faults := []fault{{"status", `1`}, {"states", `["accepted","accepted","accepted","accepted"]`}, {"sequence", `"1"`}, {"reference", `{"id":7}`},
@@ -157,7 +157,7 @@ func wrongTypes(body []byte, kind callKinds, n int) ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// drip lets the right answer go piece by piece.
+// drip sends the right response in small parts.
 func (s *Server) drip(answer *capture, w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), answer.header)
 	w.WriteHeader(answer.status)
@@ -166,7 +166,7 @@ func (s *Server) drip(answer *capture, w http.ResponseWriter, r *http.Request) {
 	pause := s.options.Silence / time.Duration(max(1, len(body)/size))
 	for piece := range slices.Chunk(body, size) {
 		if _, err := w.Write(piece); err != nil {
-			return // the caller has hung up
+			return // the client has disconnected
 		}
 		if http.NewResponseController(w).Flush() != nil || !s.wait(r, pause) {
 			return
@@ -174,7 +174,7 @@ func (s *Server) drip(answer *capture, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait is silent, unless the caller hangs up or the server closes.
+// wait waits, unless the client disconnects or the server closes. It reports whether the time has passed.
 func (s *Server) wait(r *http.Request, silence time.Duration) (over bool) {
 	timer := time.NewTimer(silence)
 	defer timer.Stop()
@@ -187,7 +187,7 @@ func (s *Server) wait(r *http.Request, silence time.Duration) (over bool) {
 	return false
 }
 
-// capture holds an answer back.
+// capture holds a response back.
 type capture struct {
 	header http.Header
 	status int
@@ -203,16 +203,16 @@ func (c *capture) WriteHeader(status int) { c.status = status }
 // Write implements [http.ResponseWriter].
 func (c *capture) Write(text []byte) (int, error) { return c.body.Write(text) }
 
-// send lets the answer go with the given body.
+// send sends the response with the given body.
 func (c *capture) send(w http.ResponseWriter, body []byte) {
 	maps.Copy(w.Header(), c.header)
-	w.Header().Del("Content-Length") // of the right body
+	w.Header().Del("Content-Length") // that of the right body
 	w.WriteHeader(c.status)
-	// The caller may hang up at any time.
-	_, _ = w.Write(body) //nolint:gosec // no browser reads it, and echoing what was sent is what it is for
+	// The client may disconnect at any time.
+	_, _ = w.Write(body) //nolint:gosec // no browser reads it, and its purpose is to echo what was sent
 }
 
-// sendHuge lets the answer go padded to [hugeBody], in pieces: a JSON object stays one, other bytes get a tail.
+// sendHuge sends the response padded to [hugeBody]: a JSON object stays valid, other bytes get a tail.
 func (c *capture) sendHuge(w http.ResponseWriter) {
 	maps.Copy(w.Header(), c.header)
 	w.Header().Del("Content-Length")
@@ -226,7 +226,7 @@ func (c *capture) sendHuge(w http.ResponseWriter) {
 	piece := head
 	for {
 		if _, err := w.Write(piece); err != nil {
-			return // the caller has hung up
+			return // the client has disconnected
 		}
 		if left <= 0 {
 			break
@@ -234,6 +234,6 @@ func (c *capture) sendHuge(w http.ResponseWriter) {
 		piece = padding[:min(len(padding), left)]
 		left -= len(piece)
 	}
-	// The caller may hang up at any time.
+	// The client may disconnect at any time.
 	_, _ = w.Write(end)
 }

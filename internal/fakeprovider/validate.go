@@ -9,9 +9,9 @@ import (
 	"quittance/internal/invoice"
 )
 
-// validate is the provider sandbox's regulated validation: a few rules of EN 16931, as verdicts. What the
-// service only advises on, a provider refuses, so the rules are the ones behind that advice; gaps of the seller's
-// profile and rules of taste are left out. The messages are in the order of the fields' paths; none means accepted.
+// validate applies the provider sandbox's regulated validation: a few rules of EN 16931. A provider refuses what the
+// service only advises against, so these are the rules behind that advice, without gaps of the seller's profile and
+// questions of style. The messages are in the order of the fields' paths; a document without messages is accepted.
 func validate(d *api.Draft) []Message {
 	var messages []Message
 	for _, field := range invoice.Missing(d) {
@@ -31,7 +31,7 @@ func validate(d *api.Draft) []Message {
 	return messages
 }
 
-// fatal tells whether a broken rule makes the provider sandbox refuse a document.
+// fatal reports whether the provider sandbox refuses a document that breaks a rule.
 func fatal(rule string) bool {
 	switch rule {
 	case "country_unknown", // BT-55
