@@ -90,7 +90,7 @@ func TestSync(t *testing.T) {
 	})
 }
 
-// TestWork: a worker syncs as soon as the connection is active, without waiting for a look.
+// TestWork: a worker syncs as soon as the connection is active, without waiting for the poll interval.
 func TestWork(t *testing.T) {
 	p, address := newSandbox(t)
 	add(t, p, "p-1", "<a/>")

@@ -109,7 +109,7 @@ func (b *bench) claim(t *testing.T) store.SyncClaim {
 	scan, err := source.Scan(t.Context(), store.ScanCursor{})
 	must(t, err)
 	if len(scan.Queues) != 1 {
-		t.Fatalf("%d lanes are due; the next is at %s, and it is %s", len(scan.Queues), scan.NextDue, b.Clock.Now())
+		t.Fatalf("%d queues are due; the next is due at %s, and it is %s", len(scan.Queues), scan.NextDue, b.Clock.Now())
 	}
 	claims, err := source.Claim(t.Context(), scan.Queues[0], 1)
 	must(t, err)

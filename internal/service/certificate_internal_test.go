@@ -50,7 +50,7 @@ func TestCertificateRenewal(t *testing.T) {
 	must(t, err)
 	serial := func() int64 {
 		t.Helper()
-		files.checked = time.Time{} // as if the time between two looks had passed
+		files.checked = time.Time{} // as if the interval between two checks had passed
 		got, err := files.get(&tls.ClientHelloInfo{})
 		must(t, err)
 		return got.Leaf.SerialNumber.Int64()

@@ -42,10 +42,10 @@ func TestLargeBacklogEnds(t *testing.T) {
 				pending := func() int64 {
 					return f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'pending'`, s.ID)
 				}
-				wake, stop := f.Subscribe(store.WorkDeliveries)
+				notified, stop := f.Subscribe(store.WorkDeliveries)
 				defer stop()
 				deactivate(t, f, s)
-				awaitNotification(t, wake) // somebody has to go on
+				awaitNotification(t, notified) // a worker has to go on
 				left := pending()
 				if left < waiting-batch-1 || left > waiting-batch {
 					t.Errorf("%d of %d are pending after the deactivation, want all but a batch of %d", left, waiting, batch)
