@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// searchCanaries looks for every secret in everything that is kept or logged, in the forms in which it could hide.
+// searchCanaries searches the database and the log for every secret, in plain text, hexadecimal and base64.
 func (w *world) searchCanaries() {
 	kept := map[string][]byte{"the log": w.logged.Bytes()}
 	for _, suffix := range []string{"", "-wal"} {
@@ -28,7 +28,7 @@ func (w *world) searchCanaries() {
 			for _, canary := range secrets {
 				for _, form := range []string{canary, hex.EncodeToString([]byte(canary)), base64.StdEncoding.EncodeToString([]byte(canary))} {
 					if bytes.Contains(text, []byte(form)) {
-						w.violate("a secret of %s stands in %s", c.name, where)
+						w.violate("a secret of %s is in %s", c.name, where)
 					}
 				}
 			}

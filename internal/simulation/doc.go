@@ -1,16 +1,16 @@
-// Package simulation runs the whole of Quittance in one process, one step at a time, and lets everything go wrong.
+// Package simulation runs the whole of Quittance in one process, one step at a time, and injects every kind of fault.
 //
-// The real handlers, the real store, the real workers, the real adapter and the real sender run against the provider
-// sandbox and hostile receivers over connections that exist in memory only. The simulator owns what they would get
-// from the world: the clock (a testing/synctest bubble, where time passes when everybody waits), randomness, the
-// resolver, the dialler, the provider's mood, and the moment at which a process dies. A seed chooses operations and
-// faults; the same seed gives the same trace, so that a failure found once is found again.
+// The real handlers, store, workers, provider adapter and webhook sender run against the fake provider and hostile receivers, over
+// connections that exist only in memory. The simulator controls everything that they would get from the outside world: the
+// clock (a testing/synctest bubble, where time passes when every goroutine waits), randomness, the resolver, the dialler, the
+// behaviour of the provider, and the moment at which a process dies. A seed determines operations and faults. The same seed
+// gives the same trace, so that a failure can be repeated.
 //
-// Its invariants: one step at a time, and while a step waits for the network others may happen; a process that dies
-// does nothing more, neither to the database nor to the network; what clients are told is compared with what the
-// provider's ledger and the receivers know, never with the service's own opinion alone. A run ends in calm: the faults
-// stop, the clock goes on until nothing is left to do, and then every promise is checked (verify_test.go, verify_events_test.go, canaries_test.go).
+// Its invariants: one step runs at a time, and other steps may run while it waits for the network. A process that died has no further
+// effect on the database or the network. What clients were told is compared with what the provider's ledger and the receivers
+// know, never only with the service's own data. At the end of a run the faults stop, the clock advances until no work is left,
+// and then every promise is checked (verify_test.go, verify_events_test.go, canaries_test.go).
 //
-// The package has tests alone. Start reading at run in world_test.go; the operations are in operations_test.go, the
-// bugs that the simulation has to find in planted_test.go. docs/reliability.md says how to run more seeds.
+// The package contains only tests. Start reading at run in world_test.go. The operations are in operations_test.go, and the bugs that
+// the simulation must find are in planted_test.go. docs/reliability.md explains how to run more seeds.
 package simulation

@@ -16,9 +16,9 @@ import (
 	"quittance/internal/invoice"
 )
 
-var quiet = log.New(io.Discard, "", 0)
+var discardLog = log.New(io.Discard, "", 0)
 
-// model is what a company was told, and so may rely on.
+// model holds what a company was told, and therefore may rely on.
 type model struct {
 	invoices      []*invoiceModel
 	keyed         []*keyedCall
@@ -31,13 +31,13 @@ type model struct {
 
 func newModel() model { return model{} }
 
-// invoiceModel is an invoice of which the company knows.
+// invoiceModel is an invoice that the company knows.
 type invoiceModel struct {
-	id      string
-	number  string
-	names   []string // the recipient's name, as it may be now: more than one after a change without an answer
-	told    string   // the last outcome that was told
-	changed bool     // a change after a rejection may have made it a draft again
+	id          string
+	number      string
+	names       []string // the possible names of the recipient: several after a change without a response
+	lastOutcome string   // the last outcome that the company was told
+	changed     bool     // a change after a rejection may have made it a draft again
 }
 
 type keyedCall struct {
@@ -50,32 +50,32 @@ type keyedCall struct {
 type subscriptionModel struct {
 	id, path, secret string
 	since            time.Time
-	until            time.Time       // when a deactivation was asked for; zero while it is active
-	again            map[string]bool // the events that were asked for again
+	until            time.Time       // when a deactivation was requested; zero while it is active
+	again            map[string]bool // the events whose redelivery was requested
 	delivered        map[string]bool // the events that were shown as delivered
 }
 
 type creditModel struct {
 	id, invoice string
-	voided      bool // as far as was told
-	asked       bool // a void was asked for
+	voided      bool // as far as the company was told
+	asked       bool // a void was requested
 }
 
-// reply is an answer as a client got it.
-type reply struct {
+// response is an API response as the client received it.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// data decodes the data of an answer.
-func (r reply) data(into any) error {
+// data decodes the data of a response.
+func (r response) data(into any) error {
 	return json.Unmarshal(r.body, &struct {
 		Data any `json:"data"`
 	}{into})
 }
 
-func (r reply) code() string {
+func (r response) code() string {
 	var envelope struct {
 		Error struct {
 			Code string `json:"code"`
@@ -87,12 +87,12 @@ func (r reply) code() string {
 	return envelope.Error.Code
 }
 
-// call makes one call at a process chosen by the seed. arrived is false when the process died before it answered.
-func (c *company) call(method, path string, body []byte, header map[string]string) (r reply, arrived bool) {
+// call makes one call to a process that the seed chooses. arrived is false if the process died before it responded.
+func (c *company) call(method, path string, body []byte, header map[string]string) (r response, arrived bool) {
 	w := c.w
-	p := w.living()
+	p := w.liveProcess()
 	if p == nil {
-		return reply{}, false
+		return response{}, false
 	}
 	request := httptest.NewRequestWithContext(context.Background(), method, "http://quittance.example"+path, bytes.NewReader(body))
 	request.Header.Set("Authorization", "Bearer "+c.token)
@@ -103,22 +103,22 @@ func (c *company) call(method, path string, body []byte, header map[string]strin
 		request.Header.Set(name, value)
 	}
 	recorder := httptest.NewRecorder()
-	arrived = p.alive(func() { p.server.ServeHTTP(recorder, request) })
-	r = reply{recorder.Code, recorder.Header(), recorder.Body.Bytes()}
+	arrived = p.runStep(func() { p.server.ServeHTTP(recorder, request) })
+	r = response{recorder.Code, recorder.Header(), recorder.Body.Bytes()}
 	if !arrived {
-		w.note("%s %s %s at %s: no answer", c.name, method, path, p.name)
+		w.tracef("%s %s %s at %s: no answer", c.name, method, path, p.name)
 		return r, false
 	}
-	if method != http.MethodGet || !w.isCalm() {
-		w.note("%s %s %s at %s: %d %s", c.name, method, path, p.name, r.status, r.code())
+	if method != http.MethodGet || !w.areFaultsOff() {
+		w.tracef("%s %s %s at %s: %d %s", c.name, method, path, p.name, r.status, r.code())
 	}
 	w.count(fmt.Sprintf("answered %d", r.status))
-	c.inspect(method, path, r)
+	c.checkResponse(method, path, r)
 	return r, true
 }
 
-// inspect holds every answer to what is promised of all answers.
-func (c *company) inspect(method, path string, r reply) {
+// checkResponse checks what is promised about every response.
+func (c *company) checkResponse(method, path string, r response) {
 	w := c.w
 	switch {
 	case r.header.Get("X-Request-Id") == "":
@@ -130,7 +130,7 @@ func (c *company) inspect(method, path string, r reply) {
 	}
 	for _, other := range w.companies {
 		if other != c && bytes.Contains(r.body, []byte(other.name)) {
-			w.violate("%s was shown something of %s by %s %s: %s", c.name, other.name, method, path, r.body)
+			w.violate("%s received data of %s from %s %s: %s", c.name, other.name, method, path, r.body)
 		}
 		for _, canary := range []string{other.credential, other.password, other.token} {
 			if bytes.Contains(r.body, []byte(canary)) {
@@ -140,8 +140,8 @@ func (c *company) inspect(method, path string, r reply) {
 	}
 }
 
-// all reads every page of a list.
-func (c *company) all(path string, each func(json.RawMessage)) {
+// readAllPages reads every page of a list.
+func (c *company) readAllPages(path string, each func(json.RawMessage)) {
 	separator := "?"
 	if strings.Contains(path, "?") {
 		separator = "&"
@@ -149,7 +149,7 @@ func (c *company) all(path string, each func(json.RawMessage)) {
 	for page := 1; ; page++ {
 		r, arrived := c.call(http.MethodGet, fmt.Sprintf("%s%spage=%d&per_page=100", path, separator, page), nil, nil)
 		if !arrived || r.status != http.StatusOK {
-			c.w.violate("%s: the list %s answered %d", c.name, path, r.status)
+			c.w.violate("%s: the list %s returned status %d", c.name, path, r.status)
 			return
 		}
 		var list struct {
@@ -168,8 +168,8 @@ func (c *company) all(path string, each func(json.RawMessage)) {
 	}
 }
 
-// shown is an invoice as it is answered, as far as the model looks at it.
-type shown struct {
+// invoiceView is the part of an invoice in a response that the model checks.
+type invoiceView struct {
 	ID            string  `json:"id"`
 	Number        string  `json:"invoice_number"`
 	RecipientName string  `json:"recipient_name"`
@@ -186,17 +186,17 @@ type shown struct {
 	ReceiverState        *string `json:"receiver_state"`
 }
 
-// words are the four states by the names of the dimensions.
-func (s *shown) words() map[string]*string {
+// states returns the four states by the names of the dimensions.
+func (s *invoiceView) states() map[string]*string {
 	return map[string]*string{"submission_state": s.SubmissionState, "provider_invoice_state": s.ProviderInvoiceState,
 		"tax_authority_state": s.TaxAuthorityState, "receiver_state": s.ReceiverState}
 }
 
-// holds compares an invoice as it is shown with what was told before.
-func (c *company) holds(m *invoiceModel, s *shown) {
+// checkInvoice compares an invoice in a response with what the company was told before.
+func (c *company) checkInvoice(m *invoiceModel, s *invoiceView) {
 	w := c.w
 	if s.ID != m.id || s.Number != m.number || s.Total != 105 || !slices.Contains(m.names, s.RecipientName) {
-		w.violate("%s: invoice %s is shown as %+v, and was told to be %q of %q", c.name, m.id, *s, m.number, m.names)
+		w.violate("%s: invoice %s is shown as %+v, and should be %q of %q", c.name, m.id, *s, m.number, m.names)
 		return
 	}
 	outcome := ""
@@ -205,36 +205,36 @@ func (c *company) holds(m *invoiceModel, s *shown) {
 	}
 	switch {
 	case s.Submitted != (s.Submission != nil):
-		w.violate("%s: invoice %s is submitted without a submission, or the other way round", c.name, m.id)
+		w.violate("%s: invoice %s is submitted without a submission, or has a submission and is not submitted", c.name, m.id)
 	case outcome == "acknowledged":
-		m.told, m.changed = outcome, false
+		m.lastOutcome, m.changed = outcome, false
 	case outcome == "rejected":
-		m.told = outcome
-	case m.told == "acknowledged" && !m.changed, m.told == "rejected" && !m.changed, m.told == "unknown" && outcome == "" && !m.changed:
-		w.violate("%s: invoice %s was told to be %q and is now %q", c.name, m.id, m.told, outcome)
+		m.lastOutcome = outcome
+	case m.lastOutcome == "acknowledged" && !m.changed, m.lastOutcome == "rejected" && !m.changed, m.lastOutcome == "unknown" && outcome == "" && !m.changed:
+		w.violate("%s: invoice %s had the outcome %q and now has %q", c.name, m.id, m.lastOutcome, outcome)
 	case outcome == "unknown":
-		m.told = outcome
+		m.lastOutcome = outcome
 	}
-	c.saidSo(m, s)
+	c.checkReported(m, s)
 }
 
-// asked returns what the provider was asked about a reference.
-func (c *company) asked(reference string) []exchange {
+// callsAbout returns the calls that the provider received about a reference.
+func (c *company) callsAbout(reference string) []providerCall {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	return slices.Clone(c.exchanges[reference])
+	return slices.Clone(c.providerCalls[reference])
 }
 
-// saidSo checks that the provider has said every word that is shown, of the submission it is shown for.
-func (c *company) saidSo(m *invoiceModel, s *shown) {
+// checkReported checks that the provider has reported every state value that is shown, for that submission.
+func (c *company) checkReported(m *invoiceModel, s *invoiceView) {
 	if s.Submission != nil && (s.Submission.Outcome == "acknowledged" || s.Submission.Outcome == "rejected") {
 		rejected := s.Submission.Outcome == "rejected"
-		if !slices.ContainsFunc(c.asked(s.Submission.ID), func(e exchange) bool { return e.said != nil && (e.said.Status == invoice.Rejected) == rejected }) {
-			c.w.violate("%s: invoice %s is %s, and the provider never said so", c.name, m.id, s.Submission.Outcome)
+		if !slices.ContainsFunc(c.callsAbout(s.Submission.ID), func(e providerCall) bool { return e.report != nil && (e.report.Status == invoice.Rejected) == rejected }) {
+			c.w.violate("%s: invoice %s is %s, and the provider never reported it", c.name, m.id, s.Submission.Outcome)
 			return
 		}
 	}
-	for dimension, word := range s.words() {
+	for dimension, word := range s.states() {
 		if word == nil {
 			continue
 		}
@@ -243,11 +243,11 @@ func (c *company) saidSo(m *invoiceModel, s *shown) {
 			return
 		}
 		said := false
-		for _, e := range c.asked(s.Submission.ID) {
-			said = said || e.said != nil && e.said.States[invoice.Dimension(dimension)].Value == *word
+		for _, e := range c.callsAbout(s.Submission.ID) {
+			said = said || e.report != nil && e.report.States[invoice.Dimension(dimension)].Value == *word
 		}
 		if !said {
-			c.w.violate("%s: %s of invoice %s is shown as %q, and the provider never said so", c.name, dimension, m.id, *word)
+			c.w.violate("%s: %s of invoice %s is shown as %q, and the provider never reported it", c.name, dimension, m.id, *word)
 			return
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// network is every connection there is. Addresses are names of listeners; nothing leaves the process.
+// network holds all listeners and connections. Nothing leaves the process.
 type network struct {
 	w         *world
 	mu        sync.Mutex
@@ -40,7 +40,7 @@ func (n *network) serve(address string, server *http.Server, wrap func(net.Liste
 	})
 }
 
-// close ends every server and every connection.
+// close closes every server and every connection.
 func (n *network) close() {
 	for _, server := range n.servers {
 		if err := server.Close(); err != nil {
@@ -50,7 +50,7 @@ func (n *network) close() {
 	n.cut(nil)
 }
 
-// cut breaks the connections of a process, as its end does; those of everybody for nil.
+// cut closes the connections of a process, as its death does, or all connections if of is nil.
 func (n *network) cut(of *process) {
 	n.mu.Lock()
 	var all []*conn
@@ -61,11 +61,11 @@ func (n *network) cut(of *process) {
 	}
 	n.mu.Unlock()
 	for _, c := range all {
-		_ = c.Close() // net.Pipe has no other answer than nil
+		_ = c.Close() // net.Pipe always returns nil
 	}
 }
 
-// dialFor is the dialler of a process.
+// dialFor returns the dialler of a process.
 func (n *network) dialFor(p *process) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, _, address string) (net.Conn, error) {
 		refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
@@ -73,14 +73,14 @@ func (n *network) dialFor(p *process) func(ctx context.Context, network, address
 		l := n.listeners[address]
 		n.mu.Unlock()
 		if strings.HasPrefix(address, privateAddress) {
-			n.w.violate("%s was dialled, which is not public", address)
+			n.w.violate("the private address %s was dialled", address)
 		}
 		if l == nil || p.dead {
 			return nil, refused
 		}
 		budget := -1
-		if !n.w.isTogether() && n.w.may("dial "+address, 0.04) {
-			switch n.w.draw("dial kind "+address) % 3 {
+		if !n.w.isParallel() && n.w.chance("dial "+address, 0.04) {
+			switch n.w.randomFor("dial kind "+address) % 3 {
 			case 0:
 				n.w.count("connection refused")
 				return nil, refused
@@ -90,10 +90,10 @@ func (n *network) dialFor(p *process) func(ctx context.Context, network, address
 				return nil, ctx.Err()
 			default:
 				if l.secure {
-					break // TLS records vary in size: where they are cut would not be the same in every run
+					break // TLS records vary in size, so runs of a seed would differ
 				}
 				n.w.count("connection cut after some bytes")
-				budget = int(n.w.draw("cut "+address) % 3000)
+				budget = int(n.w.randomFor("cut "+address) % 3000)
 			}
 		}
 		near, far := net.Pipe()
@@ -112,7 +112,7 @@ func (n *network) dialFor(p *process) func(ctx context.Context, network, address
 	}
 }
 
-// conn is one end of a connection. After budget bytes in both directions it breaks; below 0 it lasts.
+// conn is one end of a connection. It breaks after budget bytes in both directions; a negative budget is unlimited.
 type conn struct {
 	net.Conn
 	network *network
@@ -121,8 +121,8 @@ type conn struct {
 	budget  int
 }
 
-// spend takes bytes from the budget and returns how many are left to go through.
-func (c *conn) spend(n int) (allowed int, broken bool) {
+// consume takes n bytes from the budget and returns how many of them may pass.
+func (c *conn) consume(n int) (allowed int, broken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.budget < 0 {
@@ -138,7 +138,7 @@ func (c *conn) spend(n int) (allowed int, broken bool) {
 }
 
 func (c *conn) Write(b []byte) (int, error) {
-	allowed, broken := c.spend(len(b))
+	allowed, broken := c.consume(len(b))
 	if !broken {
 		return c.Conn.Write(b)
 	}
@@ -151,7 +151,7 @@ func (c *conn) Write(b []byte) (int, error) {
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if allowed, broken := c.spend(n); broken && n > 0 {
+	if allowed, broken := c.consume(n); broken && n > 0 {
 		return allowed, errors.Join(c.Close(), syscall.ECONNRESET)
 	}
 	return n, err
@@ -164,10 +164,10 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// RemoteAddr looks like one of TCP, so that net/http logs it as usual.
+// RemoteAddr returns a TCP address, so that net/http logs it as usual.
 func (c *conn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// listener hands connections to a server.
+// listener passes connections to a server.
 type listener struct {
 	address  string
 	secure   bool
@@ -192,10 +192,10 @@ func (l *listener) Close() error {
 
 func (l *listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// resolver answers for the receivers' only name: with a public address, and now and then with none, or with a private one.
+// resolver resolves the receivers' only name: usually to a public address, sometimes to none or to a private one.
 type resolver struct{ w *world }
 
-// receiverAddress is public, as deliveries want it; privateAddress is what a hostile name may say instead.
+// receiverAddress is public, as deliveries require. privateAddress is what a hostile name may resolve to.
 const (
 	receiverAddress = "8.8.4.4"
 	privateAddress  = "10.0.0.7"
@@ -203,10 +203,10 @@ const (
 
 func (r resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	switch {
-	case r.w.may("resolve", 0.02):
+	case r.w.chance("resolve", 0.02):
 		r.w.count("name not found")
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
-	case r.w.may("rebind", 0.004):
+	case r.w.chance("rebind", 0.004):
 		r.w.count("name at a private address")
 		return []netip.Addr{netip.MustParseAddr(privateAddress)}, nil
 	}

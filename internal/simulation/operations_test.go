@@ -12,14 +12,14 @@ import (
 	"quittance/internal/secret"
 )
 
-// operation is something a company or its administrator does.
+// operation is an action of a company or its administrator.
 type operation struct {
 	name   string
 	weight int
 	do     func(c *company)
 }
 
-// operations are what clients do, and how often.
+// operations returns the actions of clients, with their weights.
 func operations() []operation {
 	return []operation{
 		{"create", 14, (*company).create},
@@ -33,14 +33,14 @@ func operations() []operation {
 		{"credit", 4, (*company).credit},
 		{"void", 2, (*company).void},
 		{"purchase", 5, (*company).purchase},
-		{"pry", 6, (*company).pry},
+		{"pry", 6, (*company).tryForeignRows},
 		{"log in", 1, (*company).logIn},
 		{"replace the credential", 1, (*company).replaceCredential},
-		{"mislead", 4, (*company).mislead},
+		{"mislead", 4, (*company).makeProviderLie},
 	}
 }
 
-// operate has a company do something.
+// operate makes a company perform an operation.
 func (w *world) operate() {
 	all := operations()
 	total := 0
@@ -57,8 +57,8 @@ func (w *world) operate() {
 	}
 }
 
-// recipient chooses the course of a document at the provider: most take the ordinary one, where chance may get everything wrong; the
-// others are the provider's magic ones.
+// recipient chooses how the provider treats a document. Most recipients are ordinary, so that faults happen by chance. The others are
+// the fake provider's magic recipients.
 func (c *company) recipient() string {
 	if c.w.rng.IntN(3) > 0 {
 		return "1234567890"
@@ -67,7 +67,7 @@ func (c *company) recipient() string {
 	return scenarios[c.w.rng.IntN(len(scenarios))].ID
 }
 
-// draft is a payload. Both companies use the same numbers: only the recipient's name tells whose it is.
+// draft returns a payload. Both companies use the same invoice numbers; only the recipient's name shows the company.
 func (c *company) draft() (number, name string, payload []byte) {
 	c.model.numbers++
 	number = fmt.Sprintf("INV-%d", c.model.numbers)
@@ -91,22 +91,22 @@ func (c *company) create() {
 	number, name, payload := c.draft()
 	r, arrived := c.call(http.MethodPost, "/api/v1/client/invoices", payload, nil)
 	if arrived {
-		c.created(r, number, name)
+		c.recordCreated(r, number, name)
 	}
 }
 
-// created takes the answer to a creation.
-func (c *company) created(r reply, number, name string) {
-	var s shown
+// recordCreated records the response to a creation.
+func (c *company) recordCreated(r response, number, name string) {
+	var s invoiceView
 	if r.status != http.StatusCreated || r.data(&s) != nil {
 		c.w.violate("%s: a draft was answered %d %s", c.name, r.status, r.body)
 		return
 	}
-	c.w.note("%s: %s is %s", c.name, number, s.ID)
+	c.w.tracef("%s: %s is %s", c.name, number, s.ID)
 	m := &invoiceModel{id: s.ID, number: number, names: []string{name}}
 	c.model.invoices = append(c.model.invoices, m)
 	c.model.foreign = append(c.model.foreign, "/api/v1/client/invoices/"+s.ID)
-	c.holds(m, &s)
+	c.checkInvoice(m, &s)
 }
 
 // createKeyed creates with an Idempotency-Key, or repeats an earlier such call. Both companies use the same keys.
@@ -129,12 +129,12 @@ func (c *company) createKeyed() {
 		c.w.count("idempotency: replayed")
 	default:
 		k.answered, k.answer = true, r.body
-		c.created(r, k.number, fmt.Sprintf("Customer 0 of %s", c.name))
+		c.recordCreated(r, k.number, fmt.Sprintf("Customer 0 of %s", c.name))
 	}
 }
 
-// some returns an invoice that the company knows of, a late one more often than not.
-func (c *company) some() *invoiceModel {
+// someInvoice returns an invoice that the company knows, usually a recent one.
+func (c *company) someInvoice() *invoiceModel {
 	all := c.model.invoices
 	if len(all) == 0 {
 		return nil
@@ -143,23 +143,23 @@ func (c *company) some() *invoiceModel {
 }
 
 func (c *company) submit() {
-	m := c.some()
+	m := c.someInvoice()
 	if m == nil {
 		return
 	}
-	before := m.told
+	before := m.lastOutcome
 	r, arrived := c.call(http.MethodPost, "/api/v1/client/invoices/"+m.id+"/submit", nil, nil)
 	if !arrived {
 		return
 	}
-	var s shown
+	var s invoiceView
 	switch r.status {
 	case http.StatusOK, http.StatusAccepted:
 		if err := r.data(&s); err != nil {
 			c.w.violate("%s: submit answered %s", c.name, r.body)
 			return
 		}
-		c.holds(m, &s)
+		c.checkInvoice(m, &s)
 		if s.Submission == nil || (r.status == http.StatusAccepted) != (s.Submission.Outcome == "unknown") {
 			c.w.violate("%s: submit answered %d with %s", c.name, r.status, r.body)
 		}
@@ -190,7 +190,7 @@ func (c *company) hasDocument(m *invoiceModel) bool {
 }
 
 func (c *company) read() {
-	m := c.some()
+	m := c.someInvoice()
 	if m == nil {
 		return
 	}
@@ -198,12 +198,12 @@ func (c *company) read() {
 	if !arrived {
 		return
 	}
-	var s shown
+	var s invoiceView
 	if r.status != http.StatusOK || r.data(&s) != nil {
 		c.w.violate("%s: invoice %s was answered %d %s", c.name, m.id, r.status, r.body)
 		return
 	}
-	c.holds(m, &s)
+	c.checkInvoice(m, &s)
 	for _, more := range []string{"/evidence", "/submissions"} {
 		if r, arrived := c.call(http.MethodGet, "/api/v1/client/invoices/"+m.id+more, nil, nil); arrived && r.status != http.StatusOK {
 			c.w.violate("%s: %s of %s answered %d", c.name, more, m.id, r.status)
@@ -213,7 +213,7 @@ func (c *company) read() {
 
 // patch changes the recipient's name, or corrects a rejected invoice.
 func (c *company) patch() {
-	m := c.some()
+	m := c.someInvoice()
 	if m == nil {
 		return
 	}
@@ -225,28 +225,28 @@ func (c *company) patch() {
 		m.names, m.changed = append(m.names, name), true
 		return
 	}
-	var s shown
+	var s invoiceView
 	switch {
 	case r.status == http.StatusOK && r.data(&s) == nil:
 		if c.hasDocument(m) {
 			c.w.violate("%s: an invoice was changed that the provider has and has not rejected", c.name)
 		}
-		m.names, m.told, m.changed = []string{name}, "", false
-		c.holds(m, &s)
+		m.names, m.lastOutcome, m.changed = []string{name}, "", false
+		c.checkInvoice(m, &s)
 	case r.status == http.StatusConflict && r.code() == "invoice_not_editable":
 	default:
 		c.w.violate("%s: a change was answered %d %s", c.name, r.status, r.body)
 	}
 }
 
-// manners of receivers: most are honest.
-var manners = []string{honest, honest, honest, flaky, flaky, redirects, refuses}
+// receiverBehaviours are the behaviours to choose from. Most receivers are honest.
+var receiverBehaviours = []string{honest, honest, honest, flaky, flaky, redirects, refuses}
 
 func (c *company) subscribe() {
 	if len(c.model.subscriptions) >= 8 {
 		return
 	}
-	s := &subscriptionModel{again: map[string]bool{}, delivered: map[string]bool{}, path: fmt.Sprintf("/%s/%s/%d", c.name, manners[c.w.rng.IntN(len(manners))], len(c.model.subscriptions))}
+	s := &subscriptionModel{again: map[string]bool{}, delivered: map[string]bool{}, path: fmt.Sprintf("/%s/%s/%d", c.name, receiverBehaviours[c.w.rng.IntN(len(receiverBehaviours))], len(c.model.subscriptions))}
 	c.model.subscriptions = append(c.model.subscriptions, s)
 	body, err := json.Marshal(map[string]any{"url": "https://" + hookHost + s.path})
 	c.w.must(err)
@@ -278,8 +278,8 @@ func (c *company) deactivate() {
 	}
 }
 
-// delivered holds that what was shown as delivered stays it, unless it is asked for again.
-func (c *company) delivered(subscription, event, state string) {
+// checkDelivered checks that a delivered event stays delivered unless its redelivery is requested.
+func (c *company) checkDelivered(subscription, event, state string) {
 	for _, s := range c.model.subscriptions {
 		if s.id != subscription || s.again[event] {
 			continue
@@ -291,7 +291,7 @@ func (c *company) delivered(subscription, event, state string) {
 	}
 }
 
-// deliveryModel is a delivery as the list shows it.
+// deliveryModel is a delivery in the list.
 type deliveryModel struct {
 	ID           string `json:"id"`
 	EventID      string `json:"event_id"`
@@ -299,19 +299,19 @@ type deliveryModel struct {
 	State        string `json:"state"`
 }
 
-// deliveries looks at the latest deliveries.
+// deliveries reads the latest deliveries.
 func (c *company) deliveries() (all []deliveryModel) {
 	r, arrived := c.call(http.MethodGet, "/api/v1/webhooks/deliveries?per_page=100", nil, nil)
 	if !arrived || r.data(&all) != nil {
 		return nil
 	}
 	for _, d := range all {
-		c.delivered(d.Subscription, d.EventID, d.State)
+		c.checkDelivered(d.Subscription, d.EventID, d.State)
 	}
 	return all
 }
 
-// redeliver looks at the deliveries, and asks for one again.
+// redeliver reads the deliveries and requests the redelivery of one.
 func (c *company) redeliver() {
 	all := c.deliveries()
 	if len(all) == 0 {
@@ -331,7 +331,7 @@ func (c *company) redeliver() {
 }
 
 func (c *company) credit() {
-	m := c.some()
+	m := c.someInvoice()
 	if m == nil {
 		return
 	}
@@ -370,7 +370,7 @@ func (c *company) void() {
 	k.voided = true
 }
 
-// purchase has the provider get a purchase document, or a new revision of one. Both companies' documents have the same names.
+// purchase gives the provider a purchase document, or a new revision of one. The documents of both companies have the same names.
 func (c *company) purchase() {
 	revise := c.model.purchases > 0 && c.w.rng.IntN(3) == 0
 	number := c.model.purchases
@@ -385,8 +385,8 @@ func (c *company) purchase() {
 	c.w.must(err)
 }
 
-// pry tries the other company's rows: they are not there.
-func (c *company) pry() {
+// tryForeignRows requests the other company's rows, which must not be found.
+func (c *company) tryForeignRows() {
 	for _, other := range c.w.companies {
 		if other == c || len(other.model.foreign) == 0 {
 			continue
@@ -421,8 +421,8 @@ func (c *company) logIn() {
 	}
 }
 
-// mislead has the provider say something untrue about a document when it is asked next.
-func (c *company) mislead() {
+// makeProviderLie makes the provider report something untrue at the next look-up of a document.
+func (c *company) makeProviderLie() {
 	documents := c.provider.Ledger().Documents()
 	if len(documents) == 0 {
 		return
@@ -432,13 +432,13 @@ func (c *company) mislead() {
 	c.w.must(c.provider.AddRule(fakeprovider.Rule{Reference: latest.Reference, Method: http.MethodGet, Misbehaviour: untruths[c.w.rng.IntN(len(untruths))], Times: 1 + c.w.rng.IntN(2)}))
 }
 
-// replaceCredential gives the connection the same credential anew, as an administrator does beside a running service.
+// replaceCredential sets the same credential again, as an administrator does while the service runs.
 func (c *company) replaceCredential() {
-	p := c.w.living()
+	p := c.w.liveProcess()
 	if p == nil {
 		return
 	}
-	p.alive(func() {
+	p.runStep(func() {
 		connections, err := p.db.Connections(c.w.t.Context(), &c.account)
 		c.w.must(err)
 		for _, connection := range connections {

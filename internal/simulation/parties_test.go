@@ -19,36 +19,36 @@ import (
 	"quittance/internal/secret"
 )
 
-// company is one customer: what its provider and its receivers know, and what it was told.
+// company is one customer, with what its provider and its receivers know and what it was told.
 type company struct {
-	*fixedCompany
-	w         *world
-	provider  *fakeprovider.Server
-	exchanges map[string][]exchange // what the provider was asked about a reference, in order; guarded by w.mu
-	received  map[string]*received  // by subscription path and event; guarded by w.mu
-	model     model
+	*companyFixture
+	w             *world
+	provider      *fakeprovider.Server
+	providerCalls map[string][]providerCall // the calls that the provider received, by reference, in order; guarded by w.mu
+	received      map[string]*received      // by subscription path and event; guarded by w.mu
+	model         model
 }
 
-// exchange is one request about a reference as the provider saw it.
-type exchange struct {
+// providerCall is one call about a reference as the provider received it.
+type providerCall struct {
 	at      time.Time
 	posted  bool
-	status  int // 0 when the answer was broken off
+	status  int // 0 if the response was cut off
 	missing bool
-	said    *fakeprovider.Report // what the answer says, true or not; nil when it is no report on the reference
+	report  *fakeprovider.Report // the report in the response, true or not; nil if there is none on the reference
 }
 
-// received is one event as a receiver got it.
+// received is one event as a receiver received it.
 type received struct {
 	body      []byte
 	signature string
 	timestamp string
 	times     int
-	accepted  int // how often it was answered 2xx
-	last      int // the last status it was answered
+	accepted  int // how many responses were 2xx
+	last      int // the last response status
 }
 
-// The ways in which a receiver may treat its callers.
+// The behaviours of receivers.
 const (
 	honest    = "honest"
 	flaky     = "flaky"
@@ -56,23 +56,23 @@ const (
 	refuses   = "refuses"
 )
 
-// open starts the provider of a company.
-func (w *world) open(f *fixedCompany, dir string) *company {
-	c := &company{fixedCompany: f, w: w, exchanges: map[string][]exchange{}, received: map[string]*received{}, model: newModel()}
+// openCompany starts the provider of a company.
+func (w *world) openCompany(f *companyFixture, dir string) *company {
+	c := &company{companyFixture: f, w: w, providerCalls: map[string][]providerCall{}, received: map[string]*received{}, model: newModel()}
 	var err error
 	c.provider, err = fakeprovider.New(fakeprovider.Options{Dir: dir, Credential: secret.New(f.credential), Clock: time.Now,
 		Pace: time.Second, Silence: 30 * time.Second, Log: w.log, Chaos: fakeprovider.ChaosHigh, ChaosSeed: w.seed})
 	w.must(err)
-	w.net.serve(strings.TrimPrefix(f.baseURL, "http://"), &http.Server{Handler: http.HandlerFunc(c.tap), ErrorLog: quiet}, nil)
+	w.net.serve(strings.TrimPrefix(f.baseURL, "http://"), &http.Server{Handler: http.HandlerFunc(c.intercept), ErrorLog: discardLog}, nil)
 	return c
 }
 
-// tap stands in front of the provider and remembers what it was asked and what it answered.
-func (c *company) tap(w http.ResponseWriter, r *http.Request) {
+// intercept passes a call to the provider, and records the call and its response.
+func (c *company) intercept(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // it did not arrive whole: the provider has read nothing
+		return // the request is incomplete, so the provider does not read it
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	reference, posted := "", r.Method == http.MethodPost
@@ -83,23 +83,23 @@ func (c *company) tap(w http.ResponseWriter, r *http.Request) {
 		c.checkResend(reference)
 	}
 	if strings.HasPrefix(r.URL.Path, "/v1/purchases/") {
-		w.Header().Set("Connection", "close") // these are asked for at the same time: which one would get the other's connection?
+		w.Header().Set("Connection", "close") // these calls run at the same time, and must not depend on each other's connections
 	}
-	answer := &tapped{ResponseWriter: w}
+	answer := &recordingWriter{ResponseWriter: w}
 	defer func() {
-		cause := recover() // how net/http breaks off an answer
+		cause := recover() // net/http aborts a response by a panic
 		if reference != "" {
 			status := answer.status
 			if cause != nil {
 				status = 0
 			}
-			e := exchange{at: arrived, posted: posted, status: status, missing: bytes.Contains(answer.body.Bytes(), []byte(`"unknown_reference"`))}
+			e := providerCall{at: arrived, posted: posted, status: status, missing: bytes.Contains(answer.body.Bytes(), []byte(`"unknown_reference"`))}
 			var said fakeprovider.Report
 			if json.Unmarshal(answer.body.Bytes(), &said) == nil && said.Reference == reference {
-				e.said = &said
+				e.report = &said
 			}
 			c.w.mu.Lock()
-			c.exchanges[reference] = append(c.exchanges[reference], e)
+			c.providerCalls[reference] = append(c.providerCalls[reference], e)
 			c.w.mu.Unlock()
 		}
 		if cause != nil {
@@ -109,22 +109,22 @@ func (c *company) tap(w http.ResponseWriter, r *http.Request) {
 	c.provider.ServeHTTP(answer, r)
 }
 
-// travel is how much later than its intent a call may arrive when its process died before it could say so: it begins within ten
-// seconds, or not at all.
-const travel = 11 * time.Second
+// maxCallDelay is how much later than its intent a call may arrive if its process died before it could record the call. A call begins
+// within ten seconds after its intent, or never.
+const maxCallDelay = 11 * time.Second
 
-// checkResend holds the rule of the contract, section 5: a document is sent a second time only when the provider has refused it before reading
-// it, or has said twice, 60 s apart and later than twice the call's time-out, that it does not have it.
+// checkResend checks the rule of the contract, section 5: a document is sent a second time only if the provider has refused it unread,
+// or has said twice, 60 s apart and later than two call time-outs after the last send, that it does not have it.
 func (c *company) checkResend(reference string) {
-	history := c.asked(reference)
-	var sent *exchange
+	history := c.callsAbout(reference)
+	var sent *providerCall
 	var missing []time.Time
 	for n := range history {
 		e := &history[n]
 		switch {
 		case e.posted:
 			sent, missing = e, nil
-		case e.missing && sent != nil && e.at.Sub(sent.at) > 2*callTimeout-travel:
+		case e.missing && sent != nil && e.at.Sub(sent.at) > 2*callTimeout-maxCallDelay:
 			missing = append(missing, e.at)
 		}
 	}
@@ -138,44 +138,44 @@ func (c *company) checkResend(reference string) {
 	}
 }
 
-// kept is how much of an answer is looked at, in bytes: more than the service reads.
-const kept = 2 << 20
+// maxRecorded is the number of bytes of a response that are recorded: more than the service reads.
+const maxRecorded = 2 << 20
 
-type tapped struct {
+type recordingWriter struct {
 	http.ResponseWriter
 	status int
 	body   bytes.Buffer
 }
 
-func (t *tapped) WriteHeader(status int) {
+func (t *recordingWriter) WriteHeader(status int) {
 	t.status = status
 	t.ResponseWriter.WriteHeader(status)
 }
 
-func (t *tapped) Write(b []byte) (int, error) {
+func (t *recordingWriter) Write(b []byte) (int, error) {
 	if t.status == 0 {
 		t.status = http.StatusOK
 	}
-	if t.body.Len() < kept {
+	if t.body.Len() < maxRecorded {
 		t.body.Write(b)
 	}
 	return t.ResponseWriter.Write(b)
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (t *tapped) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+func (t *recordingWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// receivers starts the one server of all receivers. A path is /company/manner/number.
-func (w *world) receivers() {
+// startReceivers starts the server of all receivers. A path is /company/behaviour/number.
+func (w *world) startReceivers() {
 	address := net.JoinHostPort(receiverAddress, "443")
-	config := &tls.Config{Certificates: []tls.Certificate{w.fixed.certificate}, MinVersion: tls.VersionTLS12}
-	w.net.serve(address, &http.Server{Handler: http.HandlerFunc(w.receive), ErrorLog: quiet},
+	config := &tls.Config{Certificates: []tls.Certificate{w.fixture.certificate}, MinVersion: tls.VersionTLS12}
+	w.net.serve(address, &http.Server{Handler: http.HandlerFunc(w.serveReceiver), ErrorLog: discardLog},
 		func(l net.Listener) net.Listener { return tls.NewListener(l, config) })
 	w.net.listeners[address].secure = true
 }
 
-// receive takes a callback in the manner of its path.
-func (w *world) receive(out http.ResponseWriter, r *http.Request) {
+// serveReceiver receives a callback with the behaviour in its path.
+func (w *world) serveReceiver(out http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -183,31 +183,31 @@ func (w *world) receive(out http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	at := slices.IndexFunc(w.companies, func(c *company) bool { return c.name == parts[0] })
 	if at < 0 || len(parts) != 3 {
-		w.violate("a callback came to %s, where nobody listens", r.URL.Path)
+		w.violate("a callback was sent to %s, where there is no receiver", r.URL.Path)
 		return
 	}
 	c := w.companies[at]
-	status := w.manner(parts[1], r)
-	c.note(r, body, status)
+	status := w.respondAs(parts[1], r)
+	c.recordCallback(r, body, status)
 	if status == http.StatusFound {
 		out.Header().Set("Location", "https://"+hookHost+"/elsewhere")
 	}
 	out.WriteHeader(status)
 }
 
-// manner is how a receiver answers: 0 for breaking off, which it does by itself.
-func (w *world) manner(manner string, r *http.Request) int {
+// respondAs returns the response status of a receiver. It aborts the response itself if the receiver cuts it off.
+func (w *world) respondAs(behaviour string, r *http.Request) int {
 	key := "receive " + r.URL.Path + r.Header.Get(api.HeaderDelivery)
 	switch {
-	case manner == redirects && w.may(key, 0.3):
+	case behaviour == redirects && w.chance(key, 0.3):
 		w.count("receiver: redirect")
 		return http.StatusFound
-	case manner == refuses && w.may(key, 0.5):
+	case behaviour == refuses && w.chance(key, 0.5):
 		w.count("receiver: gone")
 		return http.StatusGone
-	case manner == flaky && w.may(key, 0.5):
+	case behaviour == flaky && w.chance(key, 0.5):
 		statuses := []int{http.StatusInternalServerError, http.StatusTooManyRequests, http.StatusConflict, http.StatusRequestTimeout, -1, 0}
-		status := statuses[w.draw(key+" status")%uint64(len(statuses))]
+		status := statuses[w.randomFor(key+" status")%uint64(len(statuses))]
 		switch status {
 		case -1:
 			w.count("receiver: hangs")
@@ -223,8 +223,8 @@ func (w *world) manner(manner string, r *http.Request) int {
 	return http.StatusNoContent
 }
 
-// note remembers a callback and holds it to the ones before: the same event has the same bytes in every attempt.
-func (c *company) note(r *http.Request, body []byte, status int) {
+// recordCallback records a callback and compares it with earlier ones: every attempt of an event must have the same bytes.
+func (c *company) recordCallback(r *http.Request, body []byte, status int) {
 	event, signature, timestamp := r.Header.Get(api.HeaderDelivery), r.Header.Get(api.HeaderSignature), r.Header.Get(api.HeaderTimestamp)
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
@@ -247,17 +247,17 @@ func (c *company) note(r *http.Request, body []byte, status int) {
 	}
 	switch err := json.Unmarshal(body, &envelope); {
 	case err != nil || envelope.ID != event || envelope.Event != r.Header.Get(api.HeaderEvent) || envelope.OccurredAt != timestamp:
-		broken = "a callback's body does not say what its headers say"
+		broken = "a callback's body contradicts its headers"
 	case !bytes.Equal(got.body, body) || got.signature != signature || got.timestamp != timestamp:
-		broken = "an event was not told in the same bytes each time"
+		broken = "an event was not sent with the same bytes each time"
 	}
 	if broken != "" && c.w.violation == "" {
 		c.w.violation = c.name + ": " + broken
 	}
 }
 
-// signed is the signature of the specification, part 6.3, written from there.
-func signed(key, timestamp string, body []byte) string {
+// signature returns the signature of the specification, part 6.3. It is implemented independently of the service.
+func signature(key, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(timestamp + "."))
 	mac.Write(body)

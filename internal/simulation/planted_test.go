@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// bug is a mistake that somebody could make. It is planted into a copy of the file when the tests are built, so that no line of
-// the product knows of it: old stands exactly once in the file, and becomes new when the bug is switched on.
+// bug is a plausible mistake. It is planted into a copy of the file when the tests are built, so that the product itself does not
+// contain it. old must occur exactly once in the file, and is replaced by new, where PLANTED says whether the bug is switched on.
 type bug struct {
 	name     string
 	file     string // below internal
@@ -244,7 +244,7 @@ func plant(t *testing.T) (binary string) {
 		}
 		for _, e := range append([]edit{{b.old, b.new}}, b.more...) {
 			if strings.Count(text, e.old) != 1 {
-				t.Fatalf("%s: what is to be replaced stands %d times in %s: %s", b.name, strings.Count(text, e.old), b.file, e.old)
+				t.Fatalf("%s: the text to replace occurs %d times in %s: %s", b.name, strings.Count(text, e.old), b.file, e.old)
 			}
 			call := "planted.Is(" + quoted(b.name) + ")"
 			if strings.HasPrefix(e.old, "where ") { // in a statement

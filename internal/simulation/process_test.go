@@ -21,7 +21,7 @@ import (
 	"quittance/internal/webhook"
 )
 
-// The pace of the simulated service. A submission that nobody answers takes its 20 s, as it does outside.
+// The time-outs and intervals of the simulated service. A submit call without a response takes 20 s, as in production.
 const (
 	callTimeout      = 20 * time.Second
 	attemptTimeout   = 10 * time.Second
@@ -30,10 +30,10 @@ const (
 	pollMax          = time.Hour
 )
 
-// died is what a checkpoint panics with at the end of its process.
-type died struct{ step string }
+// processDied is the value of the panic with which a process dies at a checkpoint.
+type processDied struct{ step string }
 
-// process is one replica. It has everything that a process has but goroutines of its own: the simulator makes its steps.
+// process is one replica. It has everything that a real process has, except goroutines of its own: the simulator runs its steps.
 type process struct {
 	w           *world
 	name        string
@@ -47,7 +47,7 @@ type process struct {
 	dead        bool
 }
 
-// lockedReader makes a source of random bytes safe for concurrent use.
+// lockedReader makes a reader safe for concurrent use.
 type lockedReader struct {
 	mu sync.Mutex
 	r  io.Reader
@@ -59,8 +59,8 @@ func (l *lockedReader) Read(b []byte) (int, error) {
 	return l.r.Read(b)
 }
 
-// boot starts a process on the world's database.
-func (w *world) boot(name string) *process {
+// start starts a process on the world's database.
+func (w *world) start(name string) *process {
 	var seed [32]byte
 	for n := range seed {
 		seed[n] = byte(w.rng.Uint32())
@@ -68,7 +68,7 @@ func (w *world) boot(name string) *process {
 	random := &lockedReader{r: rand.NewChaCha8(seed)}
 	p := &process{w: w, name: name}
 	var err error
-	p.db, err = store.Open(w.t.Context(), "sqlite:"+w.path, store.Options{Keys: w.fixed.keys, Now: time.Now, Random: random, Log: w.log, Checkpoint: p.checkpoint})
+	p.db, err = store.Open(w.t.Context(), "sqlite:"+w.path, store.Options{Keys: w.fixture.keys, Now: time.Now, Random: random, Log: w.log, Checkpoint: p.checkpoint})
 	w.must(err)
 	adapters := submission.NewAdapters(p.db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		adapter, err := provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: callTimeout, Clock: time.Now, Dial: w.net.dialFor(p)})
@@ -76,15 +76,15 @@ func (w *world) boot(name string) *process {
 		return adapter, err
 	})
 	observed := func(call, kind string, took time.Duration) {
-		if call != "purchase_document" { // these come at the same time
-			w.note("%s called %s: %s after %s", name, call, kind, took)
+		if call != "purchase_document" { // these calls run at the same time
+			w.tracef("%s called %s: %s after %s", name, call, kind, took)
 		}
 	}
 	p.submissions = submission.New(p.db, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: callTimeout,
 		Polling: submission.Polling{First: pollFirst, Max: pollMax}, Log: w.log, Observe: observed})
 	p.purchases = purchase.New(p.db, purchase.Config{Environment: "sandbox", Adapter: adapters.For, CallTimeout: callTimeout,
 		Interval: purchaseInterval, Log: w.log, Observe: observed})
-	policy := webhook.Policy{RootCAs: w.fixed.authorities}
+	policy := webhook.Policy{RootCAs: w.fixture.authorities}
 	p.sender = webhook.NewSender(webhook.Config{Policy: policy, Resolver: resolver{w}, Dial: w.net.dialFor(p), Timeout: attemptTimeout})
 	p.deliverer = &webhook.Deliverer{DB: p.db, Sender: p.sender, Backoff: webhook.DefaultBackoff(), Timeout: attemptTimeout, Jitter: w.rng.Float64,
 		Now: time.Now, Log: w.log, Observe: func(webhook.Verdict, time.Duration, time.Duration) {}}
@@ -96,47 +96,47 @@ func (w *world) boot(name string) *process {
 	return p
 }
 
-// checkpoint is where a process may die, and where others may act while it waits for the network.
+// checkpoint is called where a process may die, and where other steps may run while it waits for the network.
 func (p *process) checkpoint(moment store.Moment, step string) {
 	w := p.w
 	if p.dead {
-		panic(died{step})
+		panic(processDied{step})
 	}
-	synctest.Wait() // connections that are done with are kept or closed by now, in every run
-	if step == documents && moment == store.After {
-		p.together(false)
+	synctest.Wait() // by now, unused connections are idle or closed in every run
+	if step == parallelStep && moment == store.After {
+		p.setParallel(false)
 	}
 	if w.crashIn > 0 && w.current == p {
 		if w.crashIn--; w.crashIn == 0 {
-			w.note("%s dies %s %s", p.name, moment, step)
+			w.tracef("%s dies %s %s", p.name, moment, step)
 			w.count("process died " + string(moment) + " " + step)
 			p.dead = true
-			panic(died{step})
+			panic(processDied{step})
 		}
 	}
-	if step == documents && moment == store.Before {
-		p.together(true)
+	if step == parallelStep && moment == store.Before {
+		p.setParallel(true)
 	}
 	switch step {
 	case "provider submit", "provider status", "provider purchases", "webhook attempt":
 		if step == "webhook attempt" && moment == store.Before && w.rng.IntN(20) == 0 {
-			w.standStill(p)
+			w.suspend(p)
 		}
-		w.meanwhile()
+		w.interleave()
 		if p.dead {
-			panic(died{step})
+			panic(processDied{step})
 		}
 	}
 }
 
-// documents is the one step that makes several calls at the same time.
-const documents = "provider purchase documents"
+// parallelStep is the only step that makes several calls at the same time.
+const parallelStep = "provider purchase documents"
 
-// together keeps calls that are made at the same time from making runs differ: how many connections they need depends on
-// which of them is faster, so none of these fails by itself and none is kept.
-func (p *process) together(begins bool) {
+// setParallel keeps parallel calls from making runs of a seed differ. The number of connections that they need depends on which call is
+// faster, so no dial fails by chance and no connection is kept.
+func (p *process) setParallel(begins bool) {
 	p.w.mu.Lock()
-	p.w.together = begins
+	p.w.parallel = begins
 	p.w.mu.Unlock()
 	for _, adapter := range p.opened {
 		adapter.Close()
@@ -144,7 +144,7 @@ func (p *process) together(begins bool) {
 	synctest.Wait()
 }
 
-// close ends a process, dead or alive: nothing of it is left but what it has committed.
+// close ends a process, dead or alive. Only what it has committed remains.
 func (p *process) close() {
 	p.dead = true
 	p.w.net.cut(p)
@@ -155,8 +155,8 @@ func (p *process) close() {
 	p.w.must(p.db.Close())
 }
 
-// alive runs a step of a process and tells whether the process has survived it.
-func (p *process) alive(step func()) (survived bool) {
+// runStep runs a step of a process and tells whether the process survived it.
+func (p *process) runStep(step func()) (survived bool) {
 	before := p.w.current
 	p.w.current = p
 	defer func() {
@@ -165,7 +165,7 @@ func (p *process) alive(step func()) (survived bool) {
 			if carried, ok := cause.(*store.Panic); ok {
 				cause = carried.Value
 			}
-			if _, crash := cause.(died); !crash {
+			if _, crash := cause.(processDied); !crash {
 				panic(cause)
 			}
 		}
@@ -175,24 +175,24 @@ func (p *process) alive(step func()) (survived bool) {
 	return true
 }
 
-// work does due work of one source: what is due in a lane chosen by the seed, up to limit pieces. done is how many.
-func work[W any](p *process, source queue.Source[W], limit int) (done int) {
-	p.alive(func() {
+// doWork does up to limit due tasks of one source, from a queue that the seed chooses. done is the number of tasks.
+func doWork[W any](p *process, source queue.Source[W], limit int) (done int) {
+	p.runStep(func() {
 		ctx := context.Background()
 		scan, err := source.Scan(ctx, store.ScanCursor{})
 		p.w.must(err)
 		if len(scan.Queues) == 0 {
 			return
 		}
-		lane := scan.Queues[p.w.rng.IntN(len(scan.Queues))]
-		claimed, err := source.Claim(ctx, lane, 1+p.w.rng.IntN(limit))
+		due := scan.Queues[p.w.rng.IntN(len(scan.Queues))]
+		claimed, err := source.Claim(ctx, due, 1+p.w.rng.IntN(limit))
 		if errors.Is(err, store.ErrLeaseLost) {
 			return
 		}
 		p.w.must(err)
-		for _, piece := range claimed {
+		for _, task := range claimed {
 			done++
-			source.Do(ctx, piece)
+			source.Do(ctx, task)
 		}
 	})
 	return done

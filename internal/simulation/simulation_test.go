@@ -15,20 +15,20 @@ import (
 )
 
 var (
-	seedsFlag = flag.Int("seeds", 20, "how many seeds TestSeeds runs")
-	firstFlag = flag.Uint64("first", 1, "the first of them")
-	stepsFlag = flag.Int("steps", 120, "how many steps a run has before the calm")
+	seedsFlag = flag.Int("seeds", 20, "number of seeds that TestSeeds runs")
+	firstFlag = flag.Uint64("first", 1, "first seed")
+	stepsFlag = flag.Int("steps", 120, "number of steps of a run before the faults stop")
 	showFlag  = flag.Bool("show", false, "print the trace of every run")
 )
 
-// enough is a number of seeds after which everything has happened.
-const enough = 1000
+// seedsForCoverage is a number of seeds after which all expected events have happened.
+const seedsForCoverage = 1000
 
-// everything is all that has to happen in enough seeds.
-func everything() (all []string) {
-	for _, way := range fakeprovider.Misbehaviours() {
-		if len(way.At(fakeprovider.ChaosHigh)) > 0 {
-			all = append(all, "provider: "+string(way.Name))
+// expectedEvents returns everything that must happen in seedsForCoverage seeds.
+func expectedEvents() (all []string) {
+	for _, behaviour := range fakeprovider.Misbehaviours() {
+		if len(behaviour.At(fakeprovider.ChaosHigh)) > 0 {
+			all = append(all, "provider: "+string(behaviour.Name))
 		}
 	}
 	for _, o := range operations() {
@@ -39,22 +39,22 @@ func everything() (all []string) {
 		all = append(all, "process died before "+step, "process died after "+step)
 	}
 	return append(all, "connection refused", "connection hangs", "connection cut after some bytes", "name not found", "name at a private address",
-		"receiver: redirect", "receiver: gone", "receiver: hangs", "receiver: breaks off", "others acted during a call", "process stood still past its lease", "sent again after look-ups",
+		"receiver: redirect", "receiver: gone", "receiver: hangs", "receiver: breaks off", "others acted during a call", "process suspended past its lease", "sent again after look-ups",
 		"idempotency: replayed", "delivery: blocked", "delivery: delivered", "delivery: failed", "answered 202", "answered 409", "answered 502")
 }
 
-// runIn runs a seed in a directory of its own.
+// runIn runs a seed in its own directory.
 func runIn(t *testing.T, seed uint64) (trace []string, counts map[string]int, violation string) {
 	t.Helper()
-	dir, err := os.MkdirTemp(scratch(), "simulation-") //nolint:usetesting // in memory, and gone after each run
+	dir, err := os.MkdirTemp(scratchDir(), "simulation-") //nolint:usetesting // in memory, and gone after each run
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // scratch
-	return run(t, begin(t), dir, seed, *stepsFlag)
+	return run(t, loadFixture(t), dir, seed, *stepsFlag)
 }
 
-// TestSeeds runs seed after seed. A broken promise is reported with its seed and the end of its trace.
+// TestSeeds: no seed breaks a promise. A broken promise is reported with its seed and the end of its trace.
 func TestSeeds(t *testing.T) {
 	var mu sync.Mutex
 	total := map[string]int{}
@@ -85,17 +85,17 @@ func TestSeeds(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(total)) {
 		t.Logf("%8d %s", total[what], what)
 	}
-	if *seedsFlag < enough {
-		return // by chance not everything need have happened
+	if *seedsFlag < seedsForCoverage {
+		return // too few seeds for every event to happen
 	}
-	for _, what := range everything() {
+	for _, what := range expectedEvents() {
 		if total[what] == 0 {
 			t.Errorf("%q never happened: the simulation proves nothing about it", what)
 		}
 	}
 }
 
-// TestSameSeedSameTrace: what is found once is found again.
+// TestSameSeedSameTrace: two runs of a seed have the same trace, so that a failure can be repeated.
 func TestSameSeedSameTrace(t *testing.T) {
 	for seed := *firstFlag; seed < *firstFlag+10; seed++ {
 		first, _, _ := runIn(t, seed)

@@ -10,7 +10,7 @@ import (
 	"quittance/internal/invoice"
 )
 
-// event is an event as the feed shows it.
+// event is an event in the feed.
 type event struct {
 	ID           string             `json:"id"`
 	Event        string             `json:"event"`
@@ -21,7 +21,8 @@ type event struct {
 	Raw          json.RawMessage    `json:"payload"`
 }
 
-// verifyEvents: each end was told once, each change is one, and the last change tells what stands there now.
+// verifyEvents checks that each document has one terminal event, that each change event changes something, and that the last one has
+// the current states.
 func (c *company) verifyEvents() []event {
 	var events []event
 	for after := ""; ; {
@@ -34,7 +35,7 @@ func (c *company) verifyEvents() []event {
 			} `json:"pagination"`
 		}
 		if !arrived || r.status != http.StatusOK || json.Unmarshal(r.body, &page) != nil {
-			c.w.violate("%s: the feed of events answered %d %s", c.name, r.status, r.body)
+			c.w.violate("%s: the event feed returned status %d: %s", c.name, r.status, r.body)
 			return nil
 		}
 		events = append(events, page.Data...)
@@ -63,9 +64,9 @@ func (c *company) verifyEvents() []event {
 		report := d.Report(time.Now())
 		if c.contradicted(d.Reference, report) {
 			if terminal[d.Reference] > 1 {
-				c.w.violate("%s: the end of %s was told %d times", c.name, d.Reference, terminal[d.Reference])
+				c.w.violate("%s: %s has %d terminal events", c.name, d.Reference, terminal[d.Reference])
 			}
-			c.w.count("documents of which the provider contradicts itself")
+			c.w.count("documents with contradictory reports")
 			continue
 		}
 		ends := len(report.States) == len(invoice.Dimensions)
@@ -77,49 +78,49 @@ func (c *company) verifyEvents() []event {
 			want = 1
 		}
 		if terminal[d.Reference] != want {
-			c.w.violate("%s: the end of %s was told %d times, want %d", c.name, d.Reference, terminal[d.Reference], want)
+			c.w.violate("%s: %s has %d terminal events, want %d", c.name, d.Reference, terminal[d.Reference], want)
 		}
-		if now := c.text(&report); cmp.Or(last[d.Reference], c.text(&fakeprovider.Report{})) != now {
-			c.w.violate("%s: the last change of %s tells %s, and the provider says %s", c.name, d.Reference, last[d.Reference], now)
+		if now := c.statesText(&report); cmp.Or(last[d.Reference], c.statesText(&fakeprovider.Report{})) != now {
+			c.w.violate("%s: the last change event of %s has %s, and the provider has %s", c.name, d.Reference, last[d.Reference], now)
 		}
 	}
 	return events
 }
 
-// verifyOrder: no word goes back to one that is older, by the provider's own sequence, than the one before it.
+// verifyOrder checks that no state value is replaced by one that is older by the provider's own sequence.
 func (c *company) verifyOrder(e *event, newest map[string]int64) {
-	var words map[string]*string
-	c.w.must(json.Unmarshal([]byte(c.statesOf(e)), &words))
-	for dimension, word := range words {
-		if word == nil {
+	var values map[string]*string
+	c.w.must(json.Unmarshal([]byte(c.statesOf(e)), &values))
+	for dimension, value := range values {
+		if value == nil {
 			continue
 		}
 		key, next := e.ResourceID+" "+dimension, int64(0)
-		for _, asked := range c.asked(e.ResourceID) {
-			if asked.said == nil || asked.said.States[invoice.Dimension(dimension)].Value != *word {
+		for _, asked := range c.callsAbout(e.ResourceID) {
+			if asked.report == nil || asked.report.States[invoice.Dimension(dimension)].Value != *value {
 				continue
 			}
-			if at := asked.said.Sequence; at >= newest[key] && (next == 0 || at < next) {
+			if at := asked.report.Sequence; at >= newest[key] && (next == 0 || at < next) {
 				next = at
 			}
 		}
 		if next == 0 {
-			c.w.violate("%s: %s of %s was told to be %s, which is older than what was told before", c.name, dimension, e.ResourceID, *word)
+			c.w.violate("%s: %s of %s changed to %s, which is older than the value before", c.name, dimension, e.ResourceID, *value)
 		}
 		newest[key] = next
 	}
 }
 
-// text writes the four states of a report as [company.statesOf] writes those of an event.
-func (c *company) text(report *fakeprovider.Report) string {
-	words := map[string]*string{}
+// statesText returns the four states of a report in the form of [company.statesOf].
+func (c *company) statesText(report *fakeprovider.Report) string {
+	values := map[string]*string{}
 	for _, dimension := range invoice.Dimensions {
-		words[string(dimension)] = nil
+		values[string(dimension)] = nil
 		if state, reported := report.States[dimension]; reported {
-			words[string(dimension)] = &state.Value
+			values[string(dimension)] = &state.Value
 		}
 	}
-	text, err := json.Marshal(words)
+	text, err := json.Marshal(values)
 	c.w.must(err)
 	return string(text)
 }

@@ -14,31 +14,31 @@ import (
 	"quittance/internal/submission"
 )
 
-// quiet tells that only questions are left whose answer cannot change any more: every delivery has ended, and every
-// submission says what the provider's ledger says.
-func (w *world) quiet() bool {
+// isQuiescent tells whether the remaining work cannot change anything: every delivery has ended, and every submission matches the
+// provider's ledger.
+func (w *world) isQuiescent() bool {
 	for _, c := range w.companies {
 		for _, m := range c.model.invoices {
-			if s, found := c.look(m); !found || !c.settled(s) {
+			if s, found := c.readInvoice(m); !found || !c.matchesLedger(s) {
 				return false
 			}
 		}
 		waiting := false
-		c.all("/api/v1/webhooks/deliveries?state=pending", func(json.RawMessage) { waiting = true })
-		if waiting || !c.synced() {
+		c.readAllPages("/api/v1/webhooks/deliveries?state=pending", func(json.RawMessage) { waiting = true })
+		if waiting || !c.hasAllPurchases() {
 			return false
 		}
 	}
 	return true
 }
 
-// synced tells whether every purchase document that the provider has is here.
-func (c *company) synced() bool {
+// hasAllPurchases tells whether every purchase document of the provider is retained.
+func (c *company) hasAllPurchases() bool {
 	missing := map[string]string{}
 	for _, p := range c.provider.Ledger().PurchaseList() {
 		missing[p.ID] = p.SHA256
 	}
-	c.all("/api/v1/client/incoming-invoices", func(entry json.RawMessage) {
+	c.readAllPages("/api/v1/client/incoming-invoices", func(entry json.RawMessage) {
 		var in struct {
 			Provider string `json:"provider_document_id"`
 			SHA256   string `json:"sha256"`
@@ -51,10 +51,10 @@ func (c *company) synced() bool {
 	return len(missing) == 0
 }
 
-// look reads an invoice.
-func (c *company) look(m *invoiceModel) (*shown, bool) {
+// readInvoice reads an invoice.
+func (c *company) readInvoice(m *invoiceModel) (*invoiceView, bool) {
 	r, arrived := c.call(http.MethodGet, "/api/v1/client/invoices/"+m.id, nil, nil)
-	var s shown
+	var s invoiceView
 	if !arrived || r.status != http.StatusOK || r.data(&s) != nil {
 		c.w.violate("%s: invoice %s, which was acknowledged, was answered %d %s", c.name, m.id, r.status, r.body)
 		return nil, false
@@ -62,17 +62,17 @@ func (c *company) look(m *invoiceModel) (*shown, bool) {
 	return &s, true
 }
 
-// settled tells whether an invoice is shown as the provider's ledger has it.
-func (c *company) settled(s *shown) bool { return c.difference(s) == "" }
+// matchesLedger tells whether an invoice matches the provider's ledger.
+func (c *company) matchesLedger(s *invoiceView) bool { return c.difference(s) == "" }
 
-// difference says in what an invoice is not shown as the provider's ledger has it; "" for nothing.
-func (c *company) difference(s *shown) string {
+// difference describes how an invoice differs from the provider's ledger, or returns "" if it does not.
+func (c *company) difference(s *invoiceView) string {
 	if s.Submission == nil {
 		return ""
 	}
 	document, found := c.provider.Ledger().Document(s.Submission.ID)
 	if !found {
-		return "its submission never came to the provider, and its outcome is " + s.Submission.Outcome
+		return "its submission never reached the provider, and its outcome is " + s.Submission.Outcome
 	}
 	report := document.Report(time.Now())
 	if c.contradicted(s.Submission.ID, report) {
@@ -86,7 +86,7 @@ func (c *company) difference(s *shown) string {
 		return "its outcome is " + s.Submission.Outcome + ", and the provider says " + string(report.Status)
 	}
 	terminal := true
-	for dimension, word := range s.words() {
+	for dimension, value := range s.states() {
 		said, reported := "", false
 		for key, state := range report.States {
 			if string(key) == dimension {
@@ -96,45 +96,45 @@ func (c *company) difference(s *shown) string {
 		}
 		terminal = terminal && reported
 		switch {
-		case reported != (word != nil):
+		case reported != (value != nil):
 			return dimension + " is reported by one side alone"
-		case reported && *word != said:
-			return dimension + " is shown as " + *word + ", and the provider says " + said
+		case reported && *value != said:
+			return dimension + " is shown as " + *value + ", and the provider says " + said
 		}
 	}
 	if terminal != (s.Submission.NextCheckAt == nil) {
-		return "it is asked about after the end, or not asked about before it"
+		return "it is polled after the end, or not polled before it"
 	}
 	return ""
 }
 
-// contradicted tells that the provider has said something else of a document under the sequence that it ends with, or under a later one, or
-// has said that all is final and changed it after all: which of its words is the last is then its own secret. That each that is shown
-// was said is checked all the same.
+// contradicted tells whether the provider has contradicted itself: it has reported something else under the document's last sequence or
+// a later one, or has changed states after all of them were terminal. It is then undefined which report is the last. Every
+// value that is shown must still have been reported.
 func (c *company) contradicted(reference string, end fakeprovider.Report) bool {
-	for _, e := range c.asked(reference) {
-		if e.said == nil || e.said.Status == end.Status && maps.Equal(e.said.States, end.States) {
+	for _, e := range c.callsAbout(reference) {
+		if e.report == nil || e.report.Status == end.Status && maps.Equal(e.report.States, end.States) {
 			continue
 		}
-		final := len(e.said.States) == len(invoice.Dimensions)
-		for _, state := range e.said.States {
+		final := len(e.report.States) == len(invoice.Dimensions)
+		for _, state := range e.report.States {
 			final = final && state.Terminal
 		}
-		if final || e.said.Sequence >= end.Sequence {
+		if final || e.report.Sequence >= end.Sequence {
 			return true
 		}
 	}
 	return false
 }
 
-// verify checks every promise that can be checked when nothing is left to do.
+// verify checks every promise that can be checked when no work is left.
 func (c *company) verify() {
 	for _, m := range c.model.invoices {
-		s, found := c.look(m)
+		s, found := c.readInvoice(m)
 		if !found {
 			return
 		}
-		c.holds(m, s)
+		c.checkInvoice(m, s)
 		if difference := c.difference(s); difference != "" {
 			c.w.violate("%s: invoice %s (%s): %s", c.name, m.id, m.number, difference)
 		}
@@ -148,17 +148,17 @@ func (c *company) verify() {
 	c.verifyEvidence()
 }
 
-// verifyList: a key has made one invoice, and no call has made two.
+// verifyList checks that an idempotency key has made one invoice, and no call has made two.
 func (c *company) verifyList() {
 	times := map[string]int{}
-	c.all("/api/v1/client/invoices", func(entry json.RawMessage) {
-		var s shown
+	c.readAllPages("/api/v1/client/invoices", func(entry json.RawMessage) {
+		var s invoiceView
 		c.w.must(json.Unmarshal(entry, &s))
 		times[s.Number]++
 	})
 	for _, m := range c.model.invoices {
 		if times[m.number] != 1 {
-			c.w.violate("%s: number %s stands in the list %d times", c.name, m.number, times[m.number])
+			c.w.violate("%s: number %s is in the list %d times", c.name, m.number, times[m.number])
 		}
 	}
 	for number, n := range times {
@@ -168,7 +168,7 @@ func (c *company) verifyList() {
 	}
 }
 
-// verifyLedger: at most one accepted document for an invoice, and none that we do not know.
+// verifyLedger checks that the provider has at most one accepted document for an invoice, and no unknown document.
 func (c *company) verifyLedger() {
 	accepted := map[string]int{}
 	for _, d := range c.provider.Ledger().Documents() {
@@ -188,7 +188,7 @@ func (c *company) verifyLedger() {
 	}
 	known := map[string]bool{}
 	for _, m := range c.model.invoices {
-		c.all("/api/v1/client/invoices/"+m.id+"/submissions", func(entry json.RawMessage) {
+		c.readAllPages("/api/v1/client/invoices/"+m.id+"/submissions", func(entry json.RawMessage) {
 			var s struct {
 				ID string `json:"id"`
 			}
@@ -203,12 +203,12 @@ func (c *company) verifyLedger() {
 	}
 }
 
-// maxAttempts is how often a delivery is tried at most (contract, section 9), but for attempts that nobody could record because
-// the process died or its lease ran out.
+// maxAttempts is the maximum number of attempts of a delivery (contract, section 9), plus attempts that could not be recorded because
+// the process died or its lease expired.
 const maxAttempts = 12 + 4
 
-// verifyDeliveries: every event was told to every subscription of its time, in the same bytes, with the right signature, and
-// what counts as delivered was received.
+// verifyDeliveries checks that every event was sent to every subscription of its time, with the same bytes and a valid signature, and
+// that what counts as delivered was received.
 func (c *company) verifyDeliveries(events []event) {
 	for _, s := range c.model.subscriptions {
 		if s.id == "" {
@@ -221,7 +221,7 @@ func (c *company) verifyDeliveries(events []event) {
 		}
 		c.w.must(r.data(&now))
 		states := map[string]string{}
-		c.all("/api/v1/webhooks/deliveries?subscription_id="+s.id, func(entry json.RawMessage) {
+		c.readAllPages("/api/v1/webhooks/deliveries?subscription_id="+s.id, func(entry json.RawMessage) {
 			var d struct {
 				ID       string `json:"id"`
 				EventID  string `json:"event_id"`
@@ -230,24 +230,24 @@ func (c *company) verifyDeliveries(events []event) {
 			}
 			c.w.must(json.Unmarshal(entry, &d))
 			states[d.EventID] = d.State
-			c.delivered(s.id, d.EventID, d.State)
+			c.checkDelivered(s.id, d.EventID, d.State)
 			got := c.received[s.path+" "+d.EventID]
 			switch {
 			case d.State == "pending" && now.Active:
 				c.w.violate("%s: delivery of %s to %s never ends", c.name, d.EventID, s.path)
 			case d.State == "delivered" && (got == nil || got.accepted == 0):
-				c.w.violate("%s: %s counts as delivered to %s, which did not take it", c.name, d.EventID, s.path)
+				c.w.violate("%s: %s counts as delivered to %s, which did not accept it", c.name, d.EventID, s.path)
 			case got != nil && got.last == http.StatusGone && got.accepted == 0 && d.State == "pending" && !s.again[d.EventID]:
 				c.w.violate("%s: %s was refused for good by %s, and is still %s", c.name, d.EventID, s.path, d.State)
 			case got != nil && got.last == http.StatusFound && now.Active:
-				// What a process has seen that died before it recorded it is forgotten, and may be.
+				// A response is lost, and may be, if the process died before it recorded the response.
 				detail, _ := c.call(http.MethodGet, "/api/v1/webhooks/deliveries/"+d.ID, nil, nil)
 				if bytes.Contains(detail.body, []byte(`"http_status":302`)) {
 					c.w.violate("%s: %s redirects, and is still active", c.name, s.path)
 				}
 			case d.Attempts > maxAttempts && !s.again[d.EventID]:
 				c.w.violate("%s: %s was tried %d times at %s", c.name, d.EventID, d.Attempts, s.path)
-			case got != nil && signed(s.secret, got.timestamp, got.body) != got.signature:
+			case got != nil && signature(s.secret, got.timestamp, got.body) != got.signature:
 				c.w.violate("%s: the signature of %s to %s is wrong", c.name, d.EventID, s.path)
 			}
 			c.w.count("delivery: " + d.State)
@@ -270,10 +270,10 @@ func (c *company) verifyDeliveries(events []event) {
 	}
 }
 
-// verifyCredits: the live credit notes of an invoice credit no more than it has, and a void is one for good.
+// verifyCredits checks that the live credit notes of an invoice do not exceed it, and that a void is permanent.
 func (c *company) verifyCredits() {
 	live, voided := map[string]int{}, map[string]bool{}
-	c.all("/api/v1/client/credit-notes", func(entry json.RawMessage) {
+	c.readAllPages("/api/v1/client/credit-notes", func(entry json.RawMessage) {
 		var k struct {
 			ID        string  `json:"id"`
 			InvoiceID string  `json:"invoice_id"`
@@ -291,24 +291,25 @@ func (c *company) verifyCredits() {
 	}
 	for _, k := range c.model.credits {
 		if is, found := voided[k.id]; !found || k.voided && !is || is && !k.asked {
-			c.w.violate("%s: credit note %s is not what was told", c.name, k.id)
+			c.w.violate("%s: credit note %s is not what the company was told", c.name, k.id)
 		}
 	}
 }
 
-// verifyPurchases: every purchase document is here in the bytes the provider has, each was told of once, each revision too.
+// verifyPurchases checks that every purchase document is retained with the provider's bytes, and that each document and each revision
+// has exactly one event.
 func (c *company) verifyPurchases(events []event) {
 	want := map[string]fakeprovider.Purchase{}
 	for _, p := range c.provider.Ledger().PurchaseList() {
 		want[p.ID] = p
 	}
-	told := map[string]int{}
+	eventCounts := map[string]int{}
 	for _, e := range events {
 		if e.ResourceType == "incoming_invoice" {
-			told[e.Event+" "+e.ResourceID]++
+			eventCounts[e.Event+" "+e.ResourceID]++
 		}
 	}
-	c.all("/api/v1/client/incoming-invoices", func(entry json.RawMessage) {
+	c.readAllPages("/api/v1/client/incoming-invoices", func(entry json.RawMessage) {
 		var in struct {
 			ID       string `json:"id"`
 			Provider string `json:"provider_document_id"`
@@ -322,9 +323,9 @@ func (c *company) verifyPurchases(events []event) {
 		switch {
 		case !found || p.SHA256 != in.SHA256 || p.SupplierName != in.Supplier:
 			c.w.violate("%s: incoming %s is not what the provider has, which is %+v", c.name, entry, p)
-		case told["einvoice.incoming.received "+in.ID] != 1 || told["einvoice.incoming.revised "+in.ID] != in.Revision-1:
-			c.w.violate("%s: incoming %s of revision %d was told of as new %d times and as revised %d times", c.name, in.Provider, in.Revision,
-				told["einvoice.incoming.received "+in.ID], told["einvoice.incoming.revised "+in.ID])
+		case eventCounts["einvoice.incoming.received "+in.ID] != 1 || eventCounts["einvoice.incoming.revised "+in.ID] != in.Revision-1:
+			c.w.violate("%s: incoming %s of revision %d has %d received events and %d revised events", c.name, in.Provider, in.Revision,
+				eventCounts["einvoice.incoming.received "+in.ID], eventCounts["einvoice.incoming.revised "+in.ID])
 		}
 	})
 	for id := range want {
@@ -332,7 +333,7 @@ func (c *company) verifyPurchases(events []event) {
 	}
 }
 
-// verifyEvidence: every chain is whole, and every answer about a submission that arrived is in it.
+// verifyEvidence checks that every evidence chain is intact, and that every known outcome has evidence.
 func (c *company) verifyEvidence() {
 	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(), store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice})
 	c.w.must(err)
@@ -343,13 +344,13 @@ func (c *company) verifyEvidence() {
 		c.w.violate("%s: no evidence at all", c.name)
 	}
 	for _, m := range c.model.invoices {
-		if m.told != "acknowledged" && m.told != "rejected" {
+		if m.lastOutcome != "acknowledged" && m.lastOutcome != "rejected" {
 			continue
 		}
 		found := false
-		c.all("/api/v1/client/invoices/"+m.id+"/evidence", func(json.RawMessage) { found = true })
+		c.readAllPages("/api/v1/client/invoices/"+m.id+"/evidence", func(json.RawMessage) { found = true })
 		if !found {
-			c.w.violate("%s: invoice %s is %s without evidence", c.name, m.id, m.told)
+			c.w.violate("%s: invoice %s is %s without evidence", c.name, m.id, m.lastOutcome)
 		}
 	}
 }

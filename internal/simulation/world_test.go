@@ -20,12 +20,12 @@ import (
 	"quittance/internal/store"
 )
 
-// world is everything there is in one run.
+// world holds the state of one run.
 type world struct {
 	t         *testing.T
-	fixed     *fixed
+	fixture   *fixture
 	seed      uint64
-	rng       *rand.Rand // of the simulator's own goroutine alone
+	rng       *rand.Rand // used only by the simulator's own goroutine
 	path      string
 	net       *network
 	log       *slog.Logger
@@ -35,39 +35,39 @@ type world struct {
 	running   sync.WaitGroup
 	depth     int
 	crashIn   int // checkpoints until the current process dies; 0 for no death
-	// stoodStill tells that a process has gone on after its lease had ended.
-	stoodStill bool
+	// wasSuspended says that a process has continued after its lease had expired.
+	wasSuspended bool
 
-	mu        sync.Mutex
-	calm      bool
-	together  bool // several calls are made at the same time
-	drawn     map[string]uint64
-	counts    map[string]int
-	trace     []string
-	logged    bytes.Buffer
-	violation string
+	mu          sync.Mutex
+	faultsOff   bool
+	parallel    bool // several calls run at the same time
+	randomCalls map[string]uint64
+	counts      map[string]int
+	trace       []string
+	logged      bytes.Buffer
+	violation   string
 }
 
-// run is one seed from the first step to the last check. It returns the trace, what happened how often, and the first
-// broken promise, "" for none.
-func run(t *testing.T, f *fixed, dir string, seed uint64, steps int) (trace []string, counts map[string]int, violation string) {
+// run runs one seed from the first step to the last check. It returns the trace, how often each event happened, and the first broken
+// promise, or "" if there is none.
+func run(t *testing.T, f *fixture, dir string, seed uint64, steps int) (trace []string, counts map[string]int, violation string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, fixed: f, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), path: filepath.Join(dir, "quittance.db"),
-			drawn: map[string]uint64{}, counts: map[string]int{}}
-		w.log = slog.New(slog.NewJSONHandler(writer{w}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		w := &world{t: t, fixture: f, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), path: filepath.Join(dir, "quittance.db"),
+			randomCalls: map[string]uint64{}, counts: map[string]int{}}
+		w.log = slog.New(slog.NewJSONHandler(logWriter{w}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		w.net = newNetwork(w)
 		w.must(os.WriteFile(w.path, f.database, 0o600))
 		for n := range f.companies {
-			w.companies = append(w.companies, w.open(&f.companies[n], filepath.Join(dir, f.companies[n].name)))
+			w.companies = append(w.companies, w.openCompany(&f.companies[n], filepath.Join(dir, f.companies[n].name)))
 		}
-		w.receivers()
-		w.processes = []*process{w.boot("one"), w.boot("two")}
-		for n := 0; n < steps && !w.broken(); n++ {
+		w.startReceivers()
+		w.processes = []*process{w.start("one"), w.start("two")}
+		for n := 0; n < steps && !w.isViolated(); n++ {
 			w.step()
-			w.revive()
+			w.restartDead()
 		}
-		if !w.broken() {
-			w.settle()
+		if !w.isViolated() {
+			w.finish()
 		}
 		for _, p := range w.processes {
 			p.close()
@@ -80,7 +80,7 @@ func run(t *testing.T, f *fixed, dir string, seed uint64, steps int) (trace []st
 			}
 			w.must(c.provider.Close())
 		}
-		if !w.broken() {
+		if !w.isViolated() {
 			w.searchCanaries()
 		}
 		trace, counts, violation = w.trace, w.counts, w.violation
@@ -88,21 +88,21 @@ func run(t *testing.T, f *fixed, dir string, seed uint64, steps int) (trace []st
 	return trace, counts, violation
 }
 
-// step is one choice of the seed: a client's call, a piece of work, time, or the end of a process.
+// step makes one step that the seed chooses: a client's call, a task, a pause, or the death of a process.
 func (w *world) step() {
-	if w.stoodStill && w.depth == 0 {
-		w.stoodStill = false
-		w.look()
+	if w.wasSuspended && w.depth == 0 {
+		w.wasSuspended = false
+		w.readDeliveries()
 	}
 	switch roll := w.rng.IntN(100); {
 	case roll < 45:
 		w.operate()
 	case roll < 85:
-		w.workSomewhere()
+		w.doSomeWork()
 	case roll < 97:
 		pauses := []time.Duration{time.Millisecond, 700 * time.Millisecond, 3 * time.Second, 20 * time.Second, 61 * time.Second, 2 * time.Minute, 20 * time.Minute}
 		pause := pauses[w.rng.IntN(len(pauses))]
-		w.note("%s pass", pause)
+		w.tracef("%s pass", pause)
 		time.Sleep(pause)
 	default:
 		w.crashIn = 1 + w.rng.IntN(12)
@@ -110,9 +110,9 @@ func (w *world) step() {
 	synctest.Wait()
 }
 
-// meanwhile lets others act while a process waits for the network.
-func (w *world) meanwhile() {
-	if w.depth >= 2 || w.isCalm() || w.rng.IntN(100) >= 20 {
+// interleave runs other steps while a process waits for the network.
+func (w *world) interleave() {
+	if w.depth >= 2 || w.areFaultsOff() || w.rng.IntN(100) >= 20 {
 		return
 	}
 	w.depth++
@@ -123,38 +123,38 @@ func (w *world) meanwhile() {
 	}
 }
 
-// standStill lets a process stand still for longer than its lease while another does its work, and looks at what that came to,
-// now and after the process has gone on.
-func (w *world) standStill(p *process) {
-	if w.depth > 0 || w.isCalm() {
+// suspend suspends a process for longer than its lease while another process does its work. It checks the deliveries at once and after
+// the process has continued.
+func (w *world) suspend(p *process) {
+	if w.depth > 0 || w.areFaultsOff() {
 		return
 	}
 	w.depth++
 	defer func() { w.depth-- }()
-	w.count("process stood still past its lease")
-	// The first turn finds the attempt abandoned; the delivery is due again after the wait that follows it.
+	w.count("process suspended past its lease")
+	// The first round finds the abandoned attempt. The delivery is due again after the backoff that follows.
 	for range 2 {
 		time.Sleep(61 * time.Second)
 		for _, other := range w.processes {
 			if other != p && !other.dead {
-				work(other, other.deliverer.Work(), 8)
-				work(other, other.deliverer.Work(), 8)
+				doWork(other, other.deliverer.Work(), 8)
+				doWork(other, other.deliverer.Work(), 8)
 			}
 		}
 	}
-	w.look()
-	w.stoodStill = true
+	w.readDeliveries()
+	w.wasSuspended = true
 }
 
-// look has every company look at its deliveries.
-func (w *world) look() {
+// readDeliveries makes every company read its deliveries.
+func (w *world) readDeliveries() {
 	for _, c := range w.companies {
 		c.deliveries()
 	}
 }
 
-// living returns a process that is alive, chosen by the seed; nil when there is none at this moment.
-func (w *world) living() *process {
+// liveProcess returns a live process that the seed chooses, or nil if there is none.
+func (w *world) liveProcess() *process {
 	first := w.rng.IntN(len(w.processes))
 	for n := range w.processes {
 		if p := w.processes[(first+n)%len(w.processes)]; !p.dead {
@@ -164,9 +164,9 @@ func (w *world) living() *process {
 	return nil
 }
 
-// workSomewhere has a process do some work that is due.
-func (w *world) workSomewhere() {
-	p := w.living()
+// doSomeWork makes a process do some due work.
+func (w *world) doSomeWork() {
+	p := w.liveProcess()
 	if p == nil {
 		return
 	}
@@ -174,32 +174,31 @@ func (w *world) workSomewhere() {
 	kind := w.rng.IntN(5)
 	switch kind {
 	case 0, 1:
-		done = work(p, p.deliverer.Work(), 3)
+		done = doWork(p, p.deliverer.Work(), 3)
 	case 2, 3:
-		done = work(p, p.submissions.Work(), 3)
+		done = doWork(p, p.submissions.Work(), 3)
 	default:
-		done = work(p, p.purchases.Work(), 1)
+		done = doWork(p, p.purchases.Work(), 1)
 	}
-	w.note("%s worked at %d: %d", p.name, kind, done)
+	w.tracef("%s worked at %d: %d", p.name, kind, done)
 }
 
-// revive starts a process anew in place of each that has died.
-func (w *world) revive() {
+// restartDead restarts the processes that have died.
+func (w *world) restartDead() {
 	for n, p := range w.processes {
 		if p.dead {
 			p.close()
 			w.crashIn = 0
-			w.processes[n] = w.boot(p.name)
-			w.note("%s starts again", p.name)
+			w.processes[n] = w.start(p.name)
+			w.tracef("%s starts again", p.name)
 		}
 	}
 }
 
-// settle stops the faults and lets the clock run until nothing is left to do that time alone can bring, then checks
-// every promise.
-func (w *world) settle() {
+// finish stops the faults, advances the clock until no work is left, and then checks every promise.
+func (w *world) finish() {
 	w.mu.Lock()
-	w.calm = true
+	w.faultsOff = true
 	w.mu.Unlock()
 	for _, c := range w.companies {
 		w.must(c.provider.SetChaos(fakeprovider.ChaosOff, 0))
@@ -207,30 +206,30 @@ func (w *world) settle() {
 	}
 	w.crashIn = 0
 	end := time.Now().Add(30 * time.Hour)
-	for turn := 0; time.Now().Before(end) && !w.broken(); turn++ {
-		p := w.processes[turn%len(w.processes)]
-		done := work(p, p.deliverer.Work(), 8) + work(p, p.submissions.Work(), 8) + work(p, p.purchases.Work(), 1)
+	for round := 0; time.Now().Before(end) && !w.isViolated(); round++ {
+		p := w.processes[round%len(w.processes)]
+		done := doWork(p, p.deliverer.Work(), 8) + doWork(p, p.submissions.Work(), 8) + doWork(p, p.purchases.Work(), 1)
 		synctest.Wait()
 		if done > 0 {
 			continue
 		}
 		next := w.nextDue(p)
-		if next.IsZero() || w.quiet() {
+		if next.IsZero() || w.isQuiescent() {
 			break
 		}
 		time.Sleep(max(time.Until(next), time.Millisecond))
 	}
 	for _, c := range w.companies {
-		if !w.broken() {
+		if !w.isViolated() {
 			c.verify()
 		}
 	}
 }
 
-// nextDue is when the next work of any kind is due.
+// nextDue returns when the next work of any kind is due.
 func (w *world) nextDue(p *process) (next time.Time) {
-	for _, look := range []func(context.Context, store.ScanCursor) (store.DueScan, error){p.db.DueDeliveryQueues, p.db.DueSubmissionQueues, p.db.DuePurchaseQueues} {
-		found, err := look(w.t.Context(), store.ScanCursor{})
+	for _, scan := range []func(context.Context, store.ScanCursor) (store.DueScan, error){p.db.DueDeliveryQueues, p.db.DueSubmissionQueues, p.db.DuePurchaseQueues} {
+		found, err := scan(w.t.Context(), store.ScanCursor{})
 		w.must(err)
 		due := found.NextDue
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
@@ -240,49 +239,49 @@ func (w *world) nextDue(p *process) (next time.Time) {
 	return next
 }
 
-// draw returns the next number of a key: a function of the seed, the key and how often it was drawn, so that the order in which
-// goroutines draw does not matter.
-func (w *world) draw(key string) uint64 {
+// randomFor returns the next random number for a key. It is a function of the seed, the key and the number of earlier calls for the
+// key, so that the order in which goroutines call it does not matter.
+func (w *world) randomFor(key string) uint64 {
 	w.mu.Lock()
-	nth := w.drawn[key]
-	w.drawn[key]++
+	nth := w.randomCalls[key]
+	w.randomCalls[key]++
 	w.mu.Unlock()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %d", w.seed, key, nth))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// may tells whether a fault of a probability happens; none does in the calm.
-func (w *world) may(key string, probability float64) bool {
-	return float64(w.draw("may "+key)>>11)/(1<<53) < probability && !w.isCalm()
+// chance tells whether a fault with a probability happens. None happens after the faults have stopped.
+func (w *world) chance(key string, probability float64) bool {
+	return float64(w.randomFor("may "+key)>>11)/(1<<53) < probability && !w.areFaultsOff()
 }
 
-func (w *world) isCalm() bool {
+func (w *world) areFaultsOff() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.calm
+	return w.faultsOff
 }
 
-func (w *world) isTogether() bool {
+func (w *world) isParallel() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.together
+	return w.parallel
 }
 
-// count notes that something happened.
+// count counts an event.
 func (w *world) count(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts[what]++
 }
 
-// note adds a line to the trace.
-func (w *world) note(format string, args ...any) {
+// tracef adds a line to the trace.
+func (w *world) tracef(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.trace = append(w.trace, time.Now().UTC().Format("02T15:04:05.000000 ")+strings.Repeat("  ", w.depth)+fmt.Sprintf(format, args...))
 }
 
-// violate notes the first broken promise.
+// violate records the first broken promise.
 func (w *world) violate(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -291,23 +290,23 @@ func (w *world) violate(format string, args ...any) {
 	}
 }
 
-func (w *world) broken() bool {
+func (w *world) isViolated() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.violation != ""
 }
 
-// must is for what never fails in this world, the simulator's own steps.
+// must handles the errors of the simulator's own steps, which never fail.
 func (w *world) must(err error) {
 	if err != nil {
 		w.violate("the simulator's own step failed: %v", err)
 	}
 }
 
-// writer is the log: it is searched at the end.
-type writer struct{ w *world }
+// logWriter collects the log, which is searched for secrets at the end.
+type logWriter struct{ w *world }
 
-func (l writer) Write(b []byte) (int, error) {
+func (l logWriter) Write(b []byte) (int, error) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	return l.w.logged.Write(b)

@@ -23,16 +23,16 @@ import (
 	"quittance/internal/store"
 )
 
-// fixed is what every run begins with: a database with two companies, and who they are. Made once, outside of the bubbles.
-type fixed struct {
+// fixture is the start of every run: a database with two companies. It is made once, outside the bubbles.
+type fixture struct {
 	keys        *secret.Keyring
 	database    []byte
 	certificate tls.Certificate
 	authorities *x509.CertPool
-	companies   []fixedCompany
+	companies   []companyFixture
 }
 
-type fixedCompany struct {
+type companyFixture struct {
 	name       string
 	account    store.ID
 	token      string
@@ -41,24 +41,24 @@ type fixedCompany struct {
 	baseURL    string
 }
 
-// epoch is a moment before every bubble's time, which begins with the year 2000.
+// epoch is before every bubble's time, which begins with the year 2000.
 var epoch = time.Date(1999, time.December, 31, 23, 0, 0, 0, time.UTC)
 
-// hookHost is the one name of all receivers: both companies' hooks are paths of it, as at a gateway that many use.
+// hookHost is the only name of all receivers. The hooks of both companies are paths of it, as at a shared gateway.
 const hookHost = "hooks.example.com"
 
-// theFixed makes what every run begins with, once.
-var theFixed = sync.OnceValues(func() (*fixed, error) {
-	dir, err := os.MkdirTemp(scratch(), "simulation-")
+// sharedFixture makes the fixture once.
+var sharedFixture = sync.OnceValues(func() (*fixture, error) {
+	dir, err := os.MkdirTemp(scratchDir(), "simulation-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // scratch
-	f := &fixed{}
+	f := &fixture{}
 	if f.keys, err = secret.Generate(); err != nil {
 		return nil, err
 	}
-	if err := f.certify(); err != nil {
+	if err := f.makeCertificate(); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, "quittance.db")
@@ -69,10 +69,10 @@ var theFixed = sync.OnceValues(func() (*fixed, error) {
 	return f, err
 })
 
-// populate makes the two companies. Their names and passwords differ, and nothing else that a row could be mixed up by.
-func (f *fixed) populate(path string) (err error) {
+// populate makes the two companies. They differ only in their names, credentials and passwords.
+func (f *fixture) populate(path string) (err error) {
 	ctx := context.Background()
-	// The identifiers are the same in every process: references, and with them the course of documents, follow from them.
+	// The identifiers are the same in every process, because references, and with them the course of documents, depend on them.
 	db, err := store.Open(ctx, "sqlite:"+path, store.Options{Keys: f.keys, Now: func() time.Time { return epoch }, Log: slog.New(slog.DiscardHandler),
 		Random: seeded.NewChaCha8([32]byte{})})
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *fixed) populate(path string) (err error) {
 			err = closed
 		}
 	}()
-	for _, c := range []fixedCompany{
+	for _, c := range []companyFixture{
 		{name: "alpha", password: "canary-alpha-password-1", credential: "canary-alpha-credential-1", baseURL: "http://127.0.0.1:7001"},
 		{name: "bravo", password: "canary-bravo-password-1", credential: "canary-bravo-credential-1", baseURL: "http://127.0.0.1:7002"},
 	} {
@@ -119,8 +119,8 @@ func (f *fixed) populate(path string) (err error) {
 	return nil
 }
 
-// certify makes the receivers' certificate, its own authority.
-func (f *fixed) certify() error {
+// makeCertificate makes the receivers' self-signed certificate.
+func (f *fixture) makeCertificate() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -142,9 +142,9 @@ func (f *fixed) certify() error {
 	return nil
 }
 
-// scratch is where the runs keep their files: memory where there is some, because a commit's cost is its fsync and a run's
-// process dies by decision, not by power.
-func scratch() string {
+// scratchDir returns the directory of the runs' files. It prefers a directory in memory, because commits mostly cost an fsync, and a
+// simulated process never loses power.
+func scratchDir() string {
 	const memory = "/dev/shm"
 	if info, err := os.Stat(memory); err == nil && info.IsDir() {
 		return memory
@@ -152,9 +152,9 @@ func scratch() string {
 	return os.TempDir()
 }
 
-func begin(t *testing.T) *fixed {
+func loadFixture(t *testing.T) *fixture {
 	t.Helper()
-	f, err := theFixed()
+	f, err := sharedFixture()
 	if err != nil {
 		t.Fatal(err)
 	}
