@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// account is the account of the system that the server runs under; nil is the caller's own.
+// account is the system account that the server runs under; nil is the caller's own.
 type account struct{ uid, gid uint32 }
 
 // serverAccount returns nil for an ordinary user. For root, whom PostgreSQL refuses, it returns postgres, or nobody
@@ -35,7 +35,7 @@ func serverAccount() (*account, error) {
 	return nil, fmt.Errorf("PostgreSQL does not run as root, and there is no other account for it: %w", missing)
 }
 
-// own hands a directory over to the account.
+// own makes the account the owner of a directory.
 func (a *account) own(dir string) error {
 	if a == nil {
 		return nil
@@ -46,8 +46,8 @@ func (a *account) own(dir string) error {
 	return nil
 }
 
-// attributes lets a process run under the account, and in a process group of its own: a Ctrl-C at the terminal is for
-// the tests, which end the server themselves.
+// attributes makes a process run under the account and in its own process group: a Ctrl-C at the terminal is for the
+// tests, which end the server themselves.
 func (a *account) attributes() *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
 	if a != nil {

@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// superuser is the role that owns the cluster, whatever account of the system it runs under.
+	// superuser is the role that owns the cluster, independent of the system account.
 	superuser = "postgres"
-	// socketName is the file of the unix socket for the port that is PostgreSQL's default.
+	// socketName is the file of the unix socket for PostgreSQL's default port.
 	socketName = ".s.PGSQL.5432"
 	// maxSocketPath is the longest path of a unix socket on Linux, in bytes, without the closing NUL.
 	maxSocketPath = 107
-	// startWithin and stopWithin bound the wait for the server, recovery after Kill included.
+	// startTimeout and stopTimeout bound the wait for the server, including recovery after Kill.
 	startTimeout = time.Minute
 	stopTimeout  = 30 * time.Second
 	// startPoll is the pause between two attempts to reach a server that is starting.
 	startPoll = 10 * time.Millisecond
 )
 
-// Cluster is a private PostgreSQL server with its data. [Cluster.URL] and [Cluster.NewDatabase] may be called by many
-// goroutines at once; the methods that end or start the server may not.
+// Cluster is a private PostgreSQL server with its data. [Cluster.URL] and [Cluster.NewDatabase] are safe for concurrent
+// use; the methods that end or start the server are not.
 type Cluster struct {
 	dir      string // data, log and socket; owned by the account the server runs under
 	programs programs
@@ -41,19 +41,19 @@ type Cluster struct {
 	server   *server // nil while the server does not run
 }
 
-// server is one life of the postgres process.
+// server is one run of the postgres process.
 type server struct {
 	cmd    *exec.Cmd
-	tether *os.File      // the watchdog ends the server when this closes without a word
+	tether *os.File      // the watchdog ends the server when this closes without a line
 	ended  chan struct{} // closed when the process has ended
-	err    error         // how it ended; read it after ended is closed
+	err    error         // how it ended; valid once ended is closed
 }
 
-// Start makes a cluster in a new directory under dir and starts it. An empty dir stands for the system's temporary
-// directory. Settings are server parameters such as "fsync=off"; without any, PostgreSQL's own defaults hold, so that
-// commits are as durable as in production. Run by root, the server runs as postgres or nobody, because PostgreSQL
-// refuses root; that account must be able to pass through dir, which the directories of testing.T.TempDir do not allow.
-// The caller ends the cluster with [Cluster.Stop].
+// Start makes a cluster in a new directory under dir, or under the system's temporary directory if dir is empty, and
+// starts it. Settings are server parameters such as "fsync=off"; without any, PostgreSQL's defaults apply, so that
+// commits are as durable as in production. If the caller is root, the server runs as postgres or nobody, because
+// PostgreSQL refuses root; that account must be able to traverse dir, which the directories of testing.T.TempDir do not
+// allow. The caller ends the cluster with [Cluster.Stop].
 func Start(dir string, settings ...string) (*Cluster, error) {
 	programs, err := findPrograms()
 	if err != nil {
@@ -83,19 +83,19 @@ func (c *Cluster) URL() string {
 	return "postgres://" + superuser + "@/postgres?host=" + url.QueryEscape(c.dir)
 }
 
-// Stop ends the server at once and removes its data.
+// Stop ends the server immediately and removes its data.
 func (c *Cluster) Stop() error {
 	return errors.Join(c.Kill(), os.RemoveAll(c.dir))
 }
 
-// Kill ends the server at once and keeps its data, as a crash does: connections break, there is no checkpoint, and
-// [Cluster.Restart] has to recover what was committed. The signal is SIGQUIT, not SIGKILL, because a killed postmaster
-// leaves its workers running for a while.
+// Kill ends the server immediately and keeps its data, like a crash: connections break, there is no checkpoint, and
+// [Cluster.Restart] has to recover committed transactions. The signal is SIGQUIT instead of SIGKILL, because the
+// workers of a killed postmaster keep running for a while.
 func (c *Cluster) Kill() error {
 	return c.end(syscall.SIGQUIT)
 }
 
-// Restart ends the server in good order if it runs, and starts it again on the same data and under the same URL.
+// Restart shuts the server down if it runs, and starts it again with the same data and URL.
 func (c *Cluster) Restart() error {
 	if err := c.end(syscall.SIGINT); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c *Cluster) Restart() error {
 	return c.start()
 }
 
-// create makes the data directory.
+// create creates the data directory.
 func (c *Cluster) create() error {
 	socket := filepath.Join(c.dir, socketName)
 	if len(socket) > maxSocketPath {
@@ -124,7 +124,7 @@ func (c *Cluster) create() error {
 	return nil
 }
 
-// start starts the server on existing data and returns when it answers.
+// start starts the server on existing data and returns when it responds.
 func (c *Cluster) start() (err error) {
 	log, err := os.OpenFile(c.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -155,10 +155,10 @@ func (c *Cluster) start() (err error) {
 	return c.awaitReady(s)
 }
 
-// watchdog becomes postgres and leaves a guard behind that holds the reading end of a pipe. The guard hears a line when
-// the server has ended in good order; it hears the end of the pipe when the process that started the server is gone, and
-// then ends the server and removes its directory. The parent-death signal of Linux would not do: it is bound to the
-// thread, not the process, that started the child.
+// watchdog becomes postgres and leaves a guard process behind that reads from a pipe. The guard reads a line when the
+// server was shut down; it reads the end of the pipe when the process that started the server is gone, and then ends
+// the server and removes its directory. Linux's parent-death signal would not work: it is bound to the thread, not the
+// process, that started the child.
 const watchdog = `
 directory=$1
 shift
@@ -176,7 +176,7 @@ shift
 exec "$@" 3<&-
 `
 
-// arguments returns what /bin/sh needs to run the server under its watchdog.
+// arguments returns the arguments of /bin/sh that run the server under its watchdog.
 func (c *Cluster) arguments() []string {
 	args := []string{"-c", watchdog, "sh", c.dir, c.programs.postgres, "-D", c.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories=" + c.dir}
 	for _, setting := range c.settings {
@@ -185,7 +185,7 @@ func (c *Cluster) arguments() []string {
 	return args
 }
 
-// awaitReady returns when the server accepts connections, or says why it never did.
+// awaitReady returns when the server accepts connections, or returns the reason why it does not.
 func (c *Cluster) awaitReady(s *server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -204,7 +204,7 @@ func (c *Cluster) awaitReady(s *server) error {
 	}
 }
 
-// end sends the signal, waits for the process and dismisses the watchdog. Without a running server it does nothing.
+// end sends the signal, waits for the process and ends the watchdog. If the server does not run, it does nothing.
 func (c *Cluster) end(signal syscall.Signal) error {
 	s := c.server
 	if s == nil {
@@ -225,7 +225,7 @@ func (c *Cluster) end(signal syscall.Signal) error {
 	return errors.Join(late, err, s.tether.Close())
 }
 
-// lastWords returns the end of the server's log, for an error message.
+// logTail returns the end of the server's log, for an error message.
 func (c *Cluster) logTail() []byte {
 	const most = 4096
 	text, err := os.ReadFile(c.log())
@@ -239,15 +239,16 @@ func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 func (c *Cluster) log() string { return filepath.Join(c.dir, "log") }
 
-// environment is what the server's programs see: none of the caller's PG… variables, which would change their defaults.
+// environment returns the environment of the server's programs, without the caller's PG… variables, which would change
+// their defaults.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }
 
-// programs are the paths of the two programs a cluster needs.
+// programs holds the paths of the two programs that a cluster needs.
 type programs struct{ initdb, postgres string }
 
-// findPrograms looks in PATH first, and then where Debian keeps the programs of each major version, the highest first.
+// findPrograms looks in PATH first, and then in Debian's directories for each major version, the highest first.
 func findPrograms() (programs, error) {
 	var dirs []string
 	if found, err := exec.LookPath("postgres"); err == nil {
@@ -267,7 +268,7 @@ func findPrograms() (programs, error) {
 	return programs{}, fmt.Errorf("the programs initdb and postgres are neither in PATH nor under /usr/lib/postgresql (scripts/setup installs them; %s=sqlite leaves PostgreSQL out): %w", EnvEngines, fs.ErrNotExist)
 }
 
-// majorVersion reads 15 from /usr/lib/postgresql/15/bin; what is no number counts as the oldest.
+// majorVersion returns 15 for /usr/lib/postgresql/15/bin. A directory without a number counts as the oldest version.
 func majorVersion(dir string) int {
 	n, err := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
 	if err != nil {

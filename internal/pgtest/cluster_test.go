@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Run(m))
 }
 
-// TestCluster holds what needs PostgreSQL, so that it is left out as one where only SQLite is wanted.
+// TestCluster contains the tests that need PostgreSQL, so that they can be left out together.
 func TestCluster(t *testing.T) {
 	if !pgtest.Enabled() {
 		return
@@ -127,7 +127,7 @@ func testRestart(t *testing.T) {
 	}
 }
 
-// testOrphan kills, with SIGKILL, a process that has a cluster, and waits for server and directory to disappear.
+// testOrphan kills a process that has a cluster, with SIGKILL, and waits for the server and its directory to disappear.
 func testOrphan(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -165,7 +165,7 @@ func testOrphan(t *testing.T) {
 	}
 }
 
-// waitToBeKilled starts a cluster, prints its address and waits for ever.
+// waitToBeKilled starts a cluster, prints its address and waits until it is killed.
 func waitToBeKilled(dir string) int {
 	c, err := pgtest.Start(dir)
 	if err != nil {
@@ -260,7 +260,7 @@ func start(t *testing.T, dir string, settings ...string) *pgtest.Cluster {
 	return c
 }
 
-// shared returns a directory that is short enough for a socket and in which every account may make and remove files.
+// shared returns a directory that is short enough for a socket and in which every account may create and remove files.
 func shared(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "t-") //nolint:usetesting // t.TempDir is too long, and closed to other accounts
@@ -287,7 +287,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// closeConn closes a connection that may be broken already.
+// closeConn closes a connection that may already be broken.
 func closeConn(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	if err := conn.Close(context.WithoutCancel(t.Context())); err != nil {

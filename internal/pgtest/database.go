@@ -12,17 +12,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// dropWithin bounds the removal of a database.
+// dropTimeout bounds the removal of a database.
 const dropTimeout = 30 * time.Second
 
-// NewDatabase makes an empty database and returns its address, for pgx, and the function that removes it. Connections
-// that are still open then are broken off.
+// NewDatabase creates an empty database. It returns its address, for pgx, and a function that removes it and breaks its
+// open connections.
 func (c *Cluster) NewDatabase(ctx context.Context) (address string, drop func() error, err error) {
 	return newDatabase(ctx, c.URL(), "")
 }
 
-// newDatabase makes a database with a random name in the cluster that admin is a database of: an empty one, or a copy of
-// the one that template names, to which nobody is connected.
+// newDatabase creates a database with a random name in the cluster of the database admin: an empty one, or a copy of
+// the database template, which must have no connections.
 func newDatabase(ctx context.Context, admin, template string) (address string, drop func() error, err error) {
 	parsed, err := url.Parse(admin)
 	if err != nil {
@@ -42,7 +42,7 @@ func newDatabase(ctx context.Context, admin, template string) (address string, d
 	}
 	parsed.Path = "/" + name
 	return parsed.String(), func() error {
-		// The context of the test that asked for the database has ended by the time it is removed.
+		// The context of the test that asked for the database has ended when it is removed.
 		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 		defer cancel()
 		if err := execute(ctx, admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
@@ -52,7 +52,7 @@ func newDatabase(ctx context.Context, admin, template string) (address string, d
 	}, nil
 }
 
-// execute runs one statement over a connection of its own.
+// execute runs one statement on its own connection.
 func execute(ctx context.Context, address, statement string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Proxy stands between a program and its database, and is the network that fails between them. It is safe for concurrent
-// use.
+// Proxy is a proxy between a program and its database that simulates a failing network. It is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	url      string
@@ -22,7 +21,7 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	relays map[*relay]struct{}
-	flow   chan struct{} // closed while bytes pass
+	flow   chan struct{} // closed while bytes may pass
 	lose   func() bool
 	closed bool
 }
@@ -30,11 +29,11 @@ type Proxy struct {
 // relay is one connection through the proxy.
 type relay struct {
 	client, server net.Conn
-	ended          chan struct{} // closed when the relay has
+	ended          chan struct{} // closed when the relay has ended
 	end            sync.Once
 }
 
-// NewProxy makes a proxy for the database at address, and ends it with the test.
+// NewProxy starts a proxy for the database at address. It ends with the test.
 func NewProxy(t testing.TB, address string) *Proxy {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
@@ -69,7 +68,7 @@ func NewProxy(t testing.TB, address string) *Proxy {
 // URL returns the address of the database through the proxy.
 func (p *Proxy) URL() string { return p.url }
 
-// Stall lets no byte pass any more, in either direction, until [Proxy.Resume]. Connections stay, and new ones are taken.
+// Stall stops all bytes in both directions until [Proxy.Resume]. Connections stay open, and new ones are accepted.
 func (p *Proxy) Stall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +82,7 @@ func (p *Proxy) Resume() {
 	close(p.flow)
 }
 
-// Cut breaks every connection, wherever it stands.
+// Cut breaks every connection, whatever its state.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +91,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// LoseCommits asks lose at every commit that the database has made. True breaks the connection before its answer gets
-// through. Nil ends that.
+// LoseCommits calls lose at every commit of the database. If it returns true, the connection breaks before the response
+// passes. A nil function ends that.
 func (p *Proxy) LoseCommits(lose func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +123,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// loses tells whether an answer of the database is to be lost: one that says that it has committed.
+// loses reports whether a response of the database must be lost, which requires that it acknowledges a commit.
 func (p *Proxy) loses(answer []byte) bool {
 	if !bytes.Contains(answer, []byte("COMMIT\x00")) { // the tag of a command that is complete
 		return false
@@ -135,7 +134,7 @@ func (p *Proxy) loses(answer []byte) bool {
 	return lose != nil && lose()
 }
 
-// pass copies one direction of a connection until either side ends, or until what it read is to be lost.
+// pass copies one direction of a connection until either side ends, or until a response must be lost.
 func (p *Proxy) pass(r *relay, to, from net.Conn, loses func([]byte) bool) {
 	defer func() {
 		r.close()
@@ -166,7 +165,7 @@ func (p *Proxy) pass(r *relay, to, from net.Conn, loses func([]byte) bool) {
 	}
 }
 
-// close ends a relay. What a peer that has gone says to it is of no interest.
+// close ends a relay. Errors of a peer that has disconnected do not matter.
 func (r *relay) close() {
 	r.end.Do(func() {
 		close(r.ended)

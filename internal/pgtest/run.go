@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// EnvPostgres names the environment variable with the address of a running cluster's administration database. The
-	// role there must be allowed to create databases.
+	// EnvPostgres is the environment variable with the address of a running cluster's administration database. Its role
+	// must be allowed to create databases.
 	EnvPostgres = "QUITTANCE_TEST_POSTGRES"
-	// EnvEngines names the environment variable that chooses the database engines tests run on, "sqlite", "postgres" or
+	// EnvEngines is the environment variable that chooses the database engines of the tests: "sqlite", "postgres" or
 	// "sqlite,postgres"; unset means both.
 	EnvEngines = "QUITTANCE_TEST_ENGINES"
 )
 
-// Enabled tells whether tests on PostgreSQL are wanted. A caller leaves it out of its list of engines when not.
+// Enabled reports whether to run tests on PostgreSQL.
 func Enabled() bool {
 	engines := os.Getenv(EnvEngines)
 	return engines == "" || slices.Contains(strings.Split(engines, ","), "postgres")
 }
 
-// Run runs the tests of a package with a cluster for [URL] and returns the exit code, for TestMain. The cluster is the
-// one that [EnvPostgres] names; else, if PostgreSQL is wanted, one is started before the tests and ended after them.
-// It is passed on in that variable, so that the worker processes of a fuzz test find it too.
+// Run runs the tests of a package with a cluster for [URL] and returns the exit code, for TestMain. It uses the cluster
+// of [EnvPostgres], or, if tests on PostgreSQL are enabled, starts one for the duration of the tests. It sets that
+// variable, so that the worker processes of a fuzz test use the same cluster.
 func Run(m *testing.M) int {
 	if !Enabled() || os.Getenv(EnvPostgres) != "" {
 		return m.Run()
@@ -49,20 +49,20 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// StartShared starts a cluster for many tests at once: it has room for their connections and leaves out the flushing to
-// disk, which only the crash of a whole machine would show. Commits survive [Cluster.Kill] all the same.
+// StartShared starts a cluster for many concurrent tests: it allows their connections and does not flush to disk, which
+// would only matter in a crash of the whole machine. Commits still survive [Cluster.Kill].
 func StartShared() (*Cluster, error) {
 	return Start("", "fsync=off", "full_page_writes=off", "max_connections=300")
 }
 
-// URL makes an empty database for one test, removes it when the test ends, and returns its address for pgx. The test's
-// package calls [Run] in its TestMain.
+// URL creates an empty database for one test, removes it when the test ends, and returns its address for pgx. The
+// test's package calls [Run] in its TestMain.
 func URL(t testing.TB) string {
 	t.Helper()
 	return database(t, "")
 }
 
-// Copy is [URL] for a copy of a database that URL has made and that nobody is connected to.
+// Copy is [URL] for a copy of a database that URL created and that has no connections.
 func Copy(t testing.TB, address string) string {
 	t.Helper()
 	parsed, err := url.Parse(address)

@@ -13,7 +13,7 @@ import (
 	"quittance/internal/sandbox"
 )
 
-// eventually waits until done, for as long as a person would.
+// eventually waits until done returns true, for a limited time.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
@@ -23,7 +23,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// submitted submits a new invoice to a recipient and returns its identifier and the status of the answer.
+// submitted submits a new invoice to a recipient and returns its identifier and the status of the response.
 func submitted(t *testing.T, base, token, number, recipient string) (id string, status int) {
 	t.Helper()
 	today := time.Now().UTC()
@@ -41,9 +41,9 @@ func submitted(t *testing.T, base, token, number, recipient string) (id string, 
 	return id, call(t, base, token, http.MethodPost, "/api/v1/client/invoices/"+id+"/submit", struct{}{}, nil)
 }
 
-// TestWhatIsMildHealsByItself plays everything that the default level of chaos does: whatever goes wrong, the states are
-// in the end those of the provider's ledger, and nothing was sent twice.
-func TestWhatIsMildHealsByItself(t *testing.T) {
+// TestLowChaosHeals plays every misbehaviour of the default level of chaos: whatever goes wrong, the states finally
+// match the provider's ledger, and nothing was sent twice.
+func TestLowChaosHeals(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) {
 		c.Empty, c.Pace, c.Service.PurchaseInterval = true, 50*time.Millisecond, 20*time.Millisecond
@@ -59,7 +59,7 @@ func TestWhatIsMildHealsByItself(t *testing.T) {
 			rule.Misbehaviour, rule.Times = way.Name, 1
 			recipient := "sandbox-reversed"
 			if slices.Contains([]fakeprovider.Misbehaviour{fakeprovider.Stale, fakeprovider.Repeated, fakeprovider.Reformatted}, way.Name) {
-				rule.Times, recipient = 2, "sandbox-slow-receiver" // time for something old to be said
+				rule.Times, recipient = 2, "sandbox-slow-receiver" // so that an old report can be repeated
 			}
 			number := fmt.Sprintf("INV-%d", played)
 			played++
@@ -82,8 +82,8 @@ func TestWhatIsMildHealsByItself(t *testing.T) {
 	}
 }
 
-// learnt submits an invoice and waits until there is nothing left to learn: then it has the states that the provider's
-// ledger ends with, and was sent once.
+// learnt submits an invoice and waits until nothing more can change: then it has the final states of the provider's
+// ledger, and was sent once.
 func learnt(t *testing.T, s *sandbox.Sandbox, token, number, recipient string) (status int) {
 	t.Helper()
 	id, status := submitted(t, s.Info.BaseURL, token, number, recipient)
@@ -112,9 +112,9 @@ func learnt(t *testing.T, s *sandbox.Sandbox, token, number, recipient string) (
 	return status
 }
 
-// TestWhatWasSaidWronglyIsUndone: reports on other documents, old ones, doubled ones and ones that contradict the last
-// leave nothing behind.
-func TestWhatWasSaidWronglyIsUndone(t *testing.T) {
+// TestFalseReportsHaveNoEffect: reports on other documents, old reports, repeated ones and contradictory ones change
+// nothing in the end.
+func TestFalseReportsHaveNoEffect(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Empty, c.Pace = true, time.Second })
 	token, _ := login(t, s.Info, s.Info.Password)
@@ -134,7 +134,7 @@ func TestWhatWasSaidWronglyIsUndone(t *testing.T) {
 	}
 }
 
-// fetched adds a purchase document to the provider and waits until the service has it, as it is.
+// fetched adds a purchase document to the provider and waits until the service has it, unchanged.
 func fetched(t *testing.T, s *sandbox.Sandbox, token, id string) {
 	t.Helper()
 	added, err := s.Provider.AddPurchase(fakeprovider.Purchase{ID: id, DocumentType: "380"}, []byte("<Invoice>"+id+"</Invoice>"))
@@ -150,8 +150,9 @@ func fetched(t *testing.T, s *sandbox.Sandbox, token, id string) {
 	})
 }
 
-// TestSeedingKnowsNoChaos: a sandbox that is to misbehave badly holds exactly what it should, and then misbehaves.
-func TestSeedingKnowsNoChaos(t *testing.T) {
+// TestSeedingWithoutChaos: a sandbox with a high level of chaos has the specified content, and misbehaves only
+// afterwards.
+func TestSeedingWithoutChaos(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Chaos, c.ChaosSeed = fakeprovider.ChaosHigh, 7 })
 	token, _ := login(t, s.Info, s.Info.Password)

@@ -11,22 +11,23 @@ import (
 	"quittance/internal/webhook"
 )
 
-// ResetResult is what a reset has made.
+// ResetResult is the result of a reset.
 type ResetResult struct {
 	Account store.ID
 	// Drafts, CreditNotes, Incoming and Subscriptions count the synthetic data.
 	Drafts, CreditNotes, Incoming, Subscriptions int
-	// Pending counts the deliveries that are still on their way; a running server makes them.
+	// Pending counts the pending deliveries; a running server makes them.
 	Pending int
 }
 
 // ErrAccountNotUnique reports that a reset without an account cannot choose one.
 var ErrAccountNotUnique = errors.New("specify --account ID: the database does not contain exactly one account")
 
-// Reset gives an account a fresh tenant with synthetic data and freezes the old one. It works beside a running server,
-// which delivers the events; account is nil when there is only one. patience is how long to wait for the deliveries.
-func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string, now time.Time, patience time.Duration) (ResetResult, error) {
-	// What the server may deliver to is the server's policy; here only the form of the destination is looked at.
+// Reset gives an account a fresh tenant with synthetic data and freezes the old one. It works while a server is
+// running, which delivers the events. account may be nil when there is only one. timeout is how long to wait for the
+// deliveries.
+func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string, now time.Time, timeout time.Duration) (ResetResult, error) {
+	// The server's policy decides where it may deliver to; this checks only the form of the destination.
 	anywhere := webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
 	if _, err := anywhere.ParseDestination(receiver); err != nil {
 		return ResetResult{}, fmt.Errorf("--receiver: %w", err)
@@ -48,7 +49,7 @@ func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string
 	if err := Seed(ctx, tenant, receiver, now, func(string) {}); err != nil {
 		return ResetResult{}, err
 	}
-	if err := awaitDeliveries(ctx, tenant, patience); err != nil {
+	if err := awaitDeliveries(ctx, tenant, timeout); err != nil {
 		return ResetResult{}, err
 	}
 	pending, err := tenant.PendingDeliveries(ctx)

@@ -36,19 +36,19 @@ import (
 	"quittance/internal/store"
 )
 
-// Config is what a sandbox is made from.
+// Config configures a sandbox.
 type Config struct {
-	// Service is the configuration of the service; Start fills in environment, keys and the receiver's address, and the
-	// database when it is empty.
+	// Service is the configuration of the service. Start sets environment, keys and the receiver's address, and the
+	// database if it is empty.
 	Service service.Config
-	// ProviderListen is the address of the provider sandbox; port 0 takes a free one, or the one of the last start.
+	// ProviderListen is the address of the provider sandbox; port 0 is the port of the last start, or else a free one.
 	ProviderListen string
 	// Data is the data directory; "" makes a temporary one that is removed at the end.
 	Data string
 	// Empty leaves a fresh sandbox without synthetic data.
 	Empty bool
-	// Chaos is how often the provider misbehaves by chance: off, low or high; off when empty. ChaosSeed seeds the chance:
-	// the same calls go wrong in the same way. Synthetic data are made without chaos.
+	// Chaos is how often the provider misbehaves at random: off, low or high; off when empty. ChaosSeed seeds the
+	// random numbers: the same calls go wrong in the same way. Synthetic data is made without chaos.
 	Chaos     string
 	ChaosSeed uint64
 	// Pace scales the provider's clock; see [fakeprovider.Options].
@@ -58,7 +58,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Info is what a newcomer has to know of a running sandbox.
+// Info is what users need to know about a running sandbox.
 type Info struct {
 	BaseURL            string `json:"base_url"`
 	ConsoleURL         string `json:"console_url"`
@@ -69,7 +69,7 @@ type Info struct {
 	AccountID          string `json:"account_id"`
 	Company            string `json:"company"`
 	Email              string `json:"email"`
-	// Password is shown by the first start alone.
+	// Password is set by the first start only.
 	Password string `json:"password"`
 	DataDir  string `json:"data_dir"`
 	PID      int    `json:"pid"`
@@ -77,23 +77,23 @@ type Info struct {
 
 // Sandbox is a started sandbox.
 type Sandbox struct {
-	// Info tells where it is and how to log in.
+	// Info says where the sandbox is and how to log in.
 	Info Info
 	// Receiver is its webhook receiver.
 	Receiver *fakeprovider.Receiver
-	// Provider is its provider.
+	// Provider is its provider sandbox.
 	Provider *fakeprovider.Server
 
 	config    Config
 	layout    Layout
 	temporary bool
-	seed      bool // synthetic data is to be made
+	seed      bool // synthetic data must still be made
 	service   *service.Service
 	servers   []*http.Server
 	listeners []net.Listener
 }
 
-// Start opens every part and, in a fresh data directory, makes the account. Nothing is served before [Sandbox.Run].
+// Start opens every part and, in a fresh data directory, creates the account. Nothing is served before [Sandbox.Run].
 func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 	if config.Now == nil {
 		config.Now = time.Now
@@ -142,7 +142,8 @@ func Start(ctx context.Context, config Config) (_ *Sandbox, err error) {
 	return s, nil
 }
 
-// directory makes the data directory, or closes one that is there to others. Its path is absolute from here on.
+// prepareDirectory creates the data directory, or removes the access of others to an existing one. It makes the path
+// absolute.
 func (s *Sandbox) prepareDirectory() error {
 	if s.config.Data == "" {
 		made, err := os.MkdirTemp("", "quittance-sandbox-")
@@ -164,7 +165,7 @@ func (s *Sandbox) prepareDirectory() error {
 		return err
 	}
 	if len(inside) > 0 && !slices.ContainsFunc(inside, func(e os.DirEntry) bool { return e.Name() == filepath.Base(s.layout.state()) }) {
-		return nil // what is in it is not only ours: its files are private each by itself
+		return nil // it contains other files too, so only our own files are private
 	}
 	tightened, err := secret.MakePrivate(path)
 	if tightened {
@@ -173,7 +174,7 @@ func (s *Sandbox) prepareDirectory() error {
 	return err
 }
 
-// firstState makes what a fresh sandbox has to itself.
+// firstState returns the state of a fresh sandbox.
 func (s *Sandbox) firstState() (*state, error) {
 	credential, err := secret.NewPassword(rand.Reader)
 	if err != nil {
@@ -235,22 +236,22 @@ func (s *Sandbox) open(ctx context.Context, saved *state) (err error) {
 	return nil
 }
 
-// kept is the address to listen on: the one that is asked for, the one of the last start when none is or any port will
-// do, and otherwise the usual one.
-func chooseAddress(asked, saved, usual string) string {
-	_, port, err := net.SplitHostPort(asked)
-	if saved != "" && (asked == "" || err == nil && port == "0") {
+// chooseAddress returns the address to listen on: the requested one; the one of the last start, if none or any port was
+// requested; or else the default.
+func chooseAddress(requested, saved, defaultAddress string) string {
+	_, port, err := net.SplitHostPort(requested)
+	if saved != "" && (requested == "" || err == nil && port == "0") {
 		return saved
 	}
-	return cmp.Or(asked, usual)
+	return cmp.Or(requested, defaultAddress)
 }
 
-// trustAlso returns pool, or the system's authorities, with one more.
+// trustAlso returns pool, or the system's authorities if it is nil, with one more authority.
 func trustAlso(pool *x509.CertPool, path string) (*x509.CertPool, error) {
 	if pool == nil {
 		system, err := x509.SystemCertPool()
 		if err != nil {
-			system = x509.NewCertPool() // a machine without authorities reaches the receiver all the same
+			system = x509.NewCertPool() // a machine without authorities still reaches the receiver
 		}
 		pool = system
 	}
@@ -263,7 +264,7 @@ func trustAlso(pool *x509.CertPool, path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// serve listens for a part; it answers from Run on.
+// serve listens for a part, which responds once Run serves it.
 func (s *Sandbox) serve(ctx context.Context, address string, handler http.Handler, certificate *tls.Certificate) error {
 	var listening net.ListenConfig
 	listener, err := listening.Listen(ctx, "tcp", address)
@@ -279,8 +280,8 @@ func (s *Sandbox) serve(ctx context.Context, address string, handler http.Handle
 	return nil
 }
 
-// makeAccount makes the account of a fresh sandbox, with a profile and an active connection to its provider. It
-// returns the password, which nothing keeps.
+// makeAccount creates the account of a fresh sandbox, with a profile and an active connection to its provider. It
+// returns the password, which is not stored anywhere.
 func (s *Sandbox) makeAccount(ctx context.Context, saved *state) (password string, err error) {
 	text, err := secret.NewPassword(rand.Reader)
 	if err != nil {
@@ -310,7 +311,7 @@ func (s *Sandbox) makeAccount(ctx context.Context, saved *state) (password strin
 	return text.Reveal(), nil
 }
 
-// syntheticProfile is a seller that does not exist.
+// syntheticProfile returns a fictitious seller.
 func syntheticProfile(company string) api.Profile {
 	return api.Profile{LegalName: &company, Street: new("1 Example Street"), City: new("Dubai"), Subdivision: new("DXB"), Country: new("AE"),
 		EndpointScheme: new("0235"), EndpointID: new("1000000000"), TaxRegistrationNumber: new("100000000000003"),
@@ -329,7 +330,7 @@ func (s *Sandbox) describe(saved *state) {
 // DB returns the sandbox's store.
 func (s *Sandbox) DB() *store.DB { return s.service.DB() }
 
-// Run serves until ctx ends. ready is called once everything answers.
+// Run serves until ctx ends. It calls ready once everything responds.
 func (s *Sandbox) Run(ctx context.Context, ready func(Info) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -359,7 +360,7 @@ func (s *Sandbox) Run(ctx context.Context, ready func(Info) error) error {
 		stop()
 	}
 	serviceDone.Wait()
-	// The service's own work ends first: its provider and its receiver still answer until then.
+	// The service ends first, while its provider and its receiver still respond.
 	for _, server := range s.servers {
 		if err := server.Close(); err != nil {
 			s.config.Log.DebugContext(ctx, "closing", "error", err)
@@ -375,7 +376,7 @@ func (s *Sandbox) Run(ctx context.Context, ready func(Info) error) error {
 	return err
 }
 
-// announce waits until the API answers, then tells ready.
+// announce waits until the API responds, then calls ready.
 func (s *Sandbox) announce(ctx context.Context, ready func(Info) error) error {
 	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	for {
@@ -401,7 +402,8 @@ func (s *Sandbox) announce(ctx context.Context, ready func(Info) error) error {
 	}
 }
 
-// makeSeed makes the synthetic data of a fresh sandbox, once everything answers: its events are really delivered.
+// makeSeed makes the synthetic data of a fresh sandbox once everything responds, because its events are really
+// delivered.
 func (s *Sandbox) makeSeed(ctx context.Context) error {
 	if !s.seed {
 		return nil
@@ -423,10 +425,10 @@ func (s *Sandbox) makeSeed(ctx context.Context) error {
 	return s.Provider.SetChaos(cmp.Or(s.config.Chaos, fakeprovider.ChaosOff), s.config.ChaosSeed)
 }
 
-// seedPatience is how long a start waits for the deliveries of its synthetic events.
+// seedTimeout is how long a start waits for the deliveries of its synthetic events.
 const seedTimeout = 15 * time.Second
 
-// close gives back what is open.
+// close releases everything that is open.
 func (s *Sandbox) close() error {
 	var errs []error
 	for _, listener := range slices.Backward(s.listeners) {
@@ -446,5 +448,5 @@ func (s *Sandbox) close() error {
 	return errors.Join(errs...)
 }
 
-// WriteReadyFile writes a sandbox's information to a private file, in one step.
+// WriteReadyFile writes a sandbox's information atomically to a private file.
 func WriteReadyFile(path string, info Info) error { return writeJSON(path, info) }

@@ -22,7 +22,7 @@ import (
 	"quittance/internal/store"
 )
 
-// run starts a sandbox on a data directory and returns it with the way to end it.
+// run starts a sandbox on a data directory and returns it with a function that ends it.
 func run(t *testing.T, data string, edits ...func(*sandbox.Config)) (*sandbox.Sandbox, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -99,7 +99,7 @@ func login(t *testing.T, info sandbox.Info, password string) (token string, stat
 	return out.Data.Token, status
 }
 
-// contents is what a fresh sandbox holds (specification, part 1).
+// contents is the content of a fresh sandbox (specification, part 1).
 func wantSeeded(t *testing.T, s *sandbox.Sandbox, token string) {
 	t.Helper()
 	base := s.Info.BaseURL
@@ -149,8 +149,8 @@ func wantSeeded(t *testing.T, s *sandbox.Sandbox, token string) {
 	}
 }
 
-// TestFreshSandbox: it holds exactly what it should, its events were really delivered and verify, nothing was submitted,
-// and the files that hold secrets are private.
+// TestFreshSandbox: a fresh sandbox has the specified content, its events are really delivered and verify, nothing was
+// submitted, and the files that contain secrets are private.
 func TestFreshSandbox(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir())
@@ -191,7 +191,7 @@ func TestFreshSandbox(t *testing.T) {
 }
 
 // TestRestartKeeps: a second start on the data directory seeds nothing, keeps addresses and credentials, and shows no
-// password; the first one still logs in.
+// password; the first password still works.
 func TestRestartKeeps(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -215,7 +215,8 @@ func TestRestartKeeps(t *testing.T) {
 	wantSeeded(t, second, token)
 }
 
-// TestResetBesideARunningServer: the account starts anew, its old token is dead, its old rows are gone from sight.
+// TestResetBesideARunningServer: after a reset the account has new data, its old token is invalid, and its old rows are
+// not visible.
 func TestResetBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir())

@@ -15,7 +15,7 @@ import (
 	"quittance/internal/webhook"
 )
 
-// What a sandbox holds after a reset (specification, part 1).
+// The content of a sandbox after a reset (specification, part 1).
 const (
 	seededDrafts        = 25
 	seededCreditNotes   = 10
@@ -23,9 +23,9 @@ const (
 	seededSubscriptions = 2
 )
 
-// Seed fills a fresh tenant with synthetic data: drafts, credit-note drafts linked to them, webhook subscriptions to the
-// receiver, and incoming e-invoices, whose events are then really delivered. No regulated submission is made. trust is
-// told the signing secrets of the subscriptions, which nothing else shows.
+// Seed fills a fresh tenant with synthetic data: drafts, credit-note drafts linked to them, webhook subscriptions to
+// the receiver, and incoming e-invoices, whose events are really delivered. It submits nothing. It calls trust with the
+// signing secrets of the subscriptions, which are not shown anywhere else.
 func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.Time, trust func(secret string)) error {
 	for n := range seededSubscriptions {
 		key, err := webhook.NewSecret(rand.Reader)
@@ -78,7 +78,7 @@ func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.In
 	return err
 }
 
-// syntheticDraft is the n-th draft, from 0: a company that does not exist buys something ordinary.
+// syntheticDraft returns the n-th draft, from 0: a fictitious company buys something ordinary.
 func syntheticDraft(n int, now time.Time) *api.Draft {
 	buyers := [...]string{"Palm Trading LLC", "Dune Logistics FZE", "Creek Hardware LLC", "Oasis Catering LLC", "Falcon Printing LLC"}
 	goods := [...]struct{ code, name, unit string }{{"SYN-CONS", "Consulting", "HUR"}, {"SYN-PAPER", "Paper, A4", "H87"}, {"SYN-FRT", "Freight", "E48"}}
@@ -96,10 +96,10 @@ func syntheticDraft(n int, now time.Time) *api.Draft {
 	}
 }
 
-// cents writes a number of hundredths as a decimal.
+// cents formats a number of hundredths as a decimal.
 func cents(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 
-// syntheticIncoming are the purchase documents: five, the first of them with a second revision.
+// syntheticIncoming returns the purchase documents: five, the first of which has a second revision.
 func syntheticIncoming(now time.Time) ([]store.NewIncoming, error) {
 	var out []store.NewIncoming
 	for n := range seededIncoming {
@@ -113,7 +113,7 @@ func syntheticIncoming(now time.Time) ([]store.NewIncoming, error) {
 	return append(out, revised), err
 }
 
-// incomingDocument is a revision of the n-th purchase document, with metadata as the provider protocol gives it.
+// incomingDocument returns a revision of the n-th purchase document, with metadata as in the provider protocol.
 func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error) {
 	id, number := fmt.Sprintf("SYN-IN-%03d", n+1), fmt.Sprintf("SUP-%03d", n+1)
 	total := api.MustDecimal(cents(52500 * (n + revision)))
@@ -131,10 +131,10 @@ func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error)
 		MediaType: "application/xml", Metadata: metadata, Body: []byte(body), Retained: true}, nil
 }
 
-// settle waits until the tenant's deliveries have ended or patience is used up; what is still on its way then goes on
-// by itself.
-func awaitDeliveries(ctx context.Context, tenant *store.Tenant, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// awaitDeliveries waits until the tenant's deliveries have ended, or for the time-out; pending deliveries then
+// continue.
+func awaitDeliveries(ctx context.Context, tenant *store.Tenant, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		pending, err := tenant.PendingDeliveries(ctx)

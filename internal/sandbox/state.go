@@ -17,14 +17,14 @@ type Layout string
 // KeyFile is the file of the keys that seal secrets in the database.
 func (l Layout) KeyFile() string { return filepath.Join(string(l), "key.json") }
 
-// DefaultDatabase is the embedded database, for a sandbox that was given no other.
+// DefaultDatabase is the embedded database, which a sandbox uses unless another one is specified.
 func (l Layout) DefaultDatabase() string { return "sqlite:" + filepath.Join(string(l), "quittance.db") }
 
 func (l Layout) provider() string { return filepath.Join(string(l), "provider") }
 func (l Layout) state() string    { return filepath.Join(string(l), "sandbox.json") }
 
-// state is what a sandbox remembers between two starts. It holds the provider's credential, which the provider side
-// has to know; the file is private to its owner.
+// state is what a sandbox keeps between two starts. It contains the provider's credential, which the provider needs;
+// the file is private to its owner.
 type state struct {
 	Database           string `json:"database"`
 	Listen             string `json:"listen"`
@@ -48,7 +48,7 @@ func (l Layout) Database() (string, error) {
 	return saved.Database, nil
 }
 
-// load returns the remembered state, nil for a fresh directory.
+// load returns the saved state, nil for a fresh directory.
 func (l Layout) load() (*state, error) {
 	text, err := os.ReadFile(l.state())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,16 +64,16 @@ func (l Layout) load() (*state, error) {
 	return &saved, nil
 }
 
-// save writes the state in one step.
+// save writes the state atomically.
 func (l Layout) save(s state) error { return writeJSON(l.state(), s) }
 
-// writeJSON writes a private JSON file that a reader sees wholly or not at all.
+// writeJSON writes a private JSON file atomically.
 func writeJSON(path string, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	// A fresh file that nobody else knows the name of, so that neither a link nor a mode of an older one counts.
+	// A new file with an unpredictable name, so that neither links nor the mode of an older file matter.
 	staged, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -89,7 +89,8 @@ func writeJSON(path string, value any) error {
 	return nil
 }
 
-// Keys reads the directory's keys, or makes them in a fresh directory. In one that has been in use others would open nothing.
+// Keys reads the directory's keys, or makes them in a fresh directory. In a directory that has been used, new keys
+// could not open anything.
 func (l Layout) Keys() (*secret.Keyring, error) {
 	keys, err := secret.ReadKeyFile(l.KeyFile())
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// TestReadyFile: it is a fresh private file, whatever somebody else has put in its place or beside it.
+// TestReadyFile: the ready file is a new private file, whatever somebody else put at its path or next to it.
 func TestReadyFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestReadyFile(t *testing.T) {
 	}
 }
 
-// TestDataDirectory: its path is absolute in what a sandbox says of itself, and others get no access to it.
+// TestDataDirectory: a sandbox reports the absolute path of its data directory, and others have no access to it.
 func TestDataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -1,11 +1,11 @@
-// Command pgcluster runs another command with a private PostgreSQL cluster, and ends the cluster after it:
+// Command pgcluster runs another command with a private PostgreSQL cluster, which ends with the command:
 //
 //	pgcluster -- go test ./...
 //
-// With -durable before the dashes the server flushes its commits to the disk, as in production; without it does not, which
-// is faster and serves tests as well. The command finds the cluster's address in QUITTANCE_TEST_POSTGRES, so that the test processes of all packages share
-// one server. When the variable is set already, the command just runs. The exit code is the command's own. Start
-// reading at run.
+// With -durable before the dashes the server flushes its commits to disk, as in production. Without it, it does not,
+// which is faster and sufficient for tests. The command finds the cluster's address in QUITTANCE_TEST_POSTGRES, so that
+// the test processes of all packages share one server. If that variable is already set, pgcluster only runs the
+// command. The exit code is that of the command. Start reading at run.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// Exit codes of pgcluster's own, as a shell uses them.
+// Exit codes of pgcluster itself, as in a shell.
 const (
 	exitFailure = 1
 	exitUsage   = 2
@@ -38,8 +38,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs the command in args, with or without "-durable" and "--" before it, and returns the exit code. When ctx ends, the command
-// gets SIGTERM and then stopGrace to end.
+// run runs the command in args, which may begin with "-durable" and "--", and returns the exit code. When ctx ends, the
+// command gets SIGTERM and then stopGrace to end.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	start := pgtest.StartShared
 	if len(args) > 0 && args[0] == "-durable" {

@@ -10,7 +10,7 @@ import (
 	"quittance/internal/pgtest"
 )
 
-// TestRun holds what needs PostgreSQL, so that it is left out as one where only SQLite is wanted.
+// TestRun contains the tests that need PostgreSQL, so that they can be left out together.
 func TestRun(t *testing.T) {
 	if !pgtest.Enabled() {
 		return
