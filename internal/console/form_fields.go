@@ -22,8 +22,8 @@ func controls(fields map[string]*formField, names ...string) ([]*formField, erro
 	return out, nil
 }
 
-// fieldName returns the label of a form's field by its key.
-func (c catalogue) fieldName(key string) string { return c.textOr("field."+key, key) }
+// keyLabel returns the label of a form's field by its key.
+func (c catalogue) keyLabel(key string) string { return c.textOr("field."+key, key) }
 
 // ruleName returns the name by which people can look up a rule: its official identifier, or the API's name for it.
 func ruleName(f api.Fault) string { return cmp.Or(f.RuleID, f.Rule) }

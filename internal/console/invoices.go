@@ -135,6 +135,7 @@ func outcomeOf(i store.Invoice) string {
 	return string(i.Submission.Outcome)
 }
 
+// deref returns the text, or "" for nil.
 func deref(text *string) string {
 	if text == nil {
 		return ""

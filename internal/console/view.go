@@ -9,7 +9,7 @@ import (
 	"quittance/api"
 )
 
-// viewFuncs returns the functions of the templates.
+// viewFuncs returns the functions of the templates. The functions t, tn and tOr return messages.
 func viewFuncs(messages catalogue, assets *assetFiles) template.FuncMap {
 	return template.FuncMap{
 		"t":       messages.text,
@@ -29,23 +29,18 @@ func viewFuncs(messages catalogue, assets *assetFiles) template.FuncMap {
 		"delivery":       messages.delivery,
 		"notifications":  messages.notifications,
 		"controls":       controls,
-		"fieldName":      messages.fieldName,
+		"keyLabel":       messages.keyLabel,
 		"moveButtons":    messages.moveButtons,
 		"suggestedCodes": suggestedCodes,
 		"dimension":      func(name string) string { return messages.textOr("state."+name, name) },
-		"text": func(s *string) string {
-			if s == nil {
-				return ""
-			}
-			return *s
-		},
-		"field":        fieldID,
-		"fieldAddress": fieldAddress,
-		"label":        messages.field,
-		"unit":         unitName,
-		"rule":         ruleName,
-		"itemDetails":  itemDetails,
-		"inc":          func(n int) int { return n + 1 },
+		"text":           deref,
+		"fieldID":        fieldID,
+		"fieldAddress":   fieldAddress,
+		"fieldLabel":     messages.fieldLabel,
+		"unit":           unitName,
+		"rule":           ruleName,
+		"itemDetails":    itemDetails,
+		"inc":            func(n int) int { return n + 1 },
 	}
 }
 
@@ -126,9 +121,9 @@ func fieldID(path string) string {
 	return string(id)
 }
 
-// field returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and seller.city is a
+// fieldLabel returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and seller.city is a
 // field of the company's profile.
-func (c catalogue) field(path string) (string, error) {
+func (c catalogue) fieldLabel(path string) (string, error) {
 	item, name, nested := strings.Cut(path, "].")
 	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
 		return c.text("field.line", strconv.Itoa(line+1), c.textOr("field."+name, name))
