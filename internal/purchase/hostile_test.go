@@ -11,7 +11,7 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// shown writes the values of a revision that come from the metadata.
+// shown formats the values of a revision that come from the metadata.
 func shown(r api.IncomingRevision) string {
 	out := []string{}
 	for _, value := range []*string{r.DocumentType, r.InvoiceNumber, r.SupplierName, r.SupplierNetworkID, r.IssueDate, r.DueDate, r.Currency} {
@@ -30,8 +30,8 @@ func shown(r api.IncomingRevision) string {
 	return strings.Join(out, "|")
 }
 
-// hostile are entries as no provider should list them, with what is shown of each. Whether an entry has an identifier
-// or not, it is retained.
+// hostile lists entries that no provider should send, with what is shown of each. Every entry is retained, with or without
+// an identifier.
 var hostile = []struct{ name, id, entry, shown string }{
 	{"ordinary", "ok", `{"id":"ok","document_type":"credit_note","invoice_number":"N 1","supplier_name":"Söhne","supplier_network_id":"0235:1","issue_date":"2026-02-28","due_date":"2024-02-29","currency":"JPY","total_amount":100.00,"received_at":"2026-03-01T09:00:00.1234567+04:00"}`,
 		"credit_note|N 1|Söhne|0235:1|2026-02-28|2024-02-29|JPY|100.00|2026-03-01T05:00:00.123456Z"},
@@ -70,8 +70,8 @@ var hostile = []struct{ name, id, entry, shown string }{
 	{"an array", "sha256:" + hashed(`[[[1]]]`), `[[[1]]]`, "unreadable|-|-|-|-|-|-"},
 }
 
-// TestHostileMetadata: whatever an entry says, it is retained, on both engines, and none stops the others. A value that
-// cannot be used is null; an entry that cannot be read is unreadable. Asked again, it is nothing new.
+// TestHostileMetadata: every entry is retained on both engines, and none stops the others. An unusable value is null, and an
+// unreadable entry is retained as unreadable. The same entry in a later run is not a new revision.
 func TestHostileMetadata(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		var list []string
@@ -81,8 +81,8 @@ func TestHostileMetadata(t *testing.T) {
 		s := newStranger(t)
 		s.page = func(w http.ResponseWriter, _ string, _ int) { send(w, pageOf("end", false, list...)) }
 		b := newBench(t, engine, s.URL)
-		for turn := 1; b.cursor(t) != "end"; turn++ { // one of them announces other bytes than it has: it is asked for again
-			if b.turn(t); turn > 5 {
+		for run := 1; b.cursor(t) != "end"; run++ { // one of them announces other bytes than it has: it is asked for again
+			if b.syncRun(t); run > 5 {
 				t.Fatal("the page is never given up")
 			}
 		}
@@ -109,15 +109,15 @@ func TestHostileMetadata(t *testing.T) {
 		if path := got["../../documents"]; path.SHA256 != hashed("document ../../documents") {
 			t.Error("an id walked up the path")
 		}
-		b.turn(t)
+		b.syncRun(t)
 		if again := b.kinds(t); again[api.EventIncomingReceived] != len(hostile) || again[api.EventIncomingRevised] != 0 {
 			t.Errorf("asked again, there are the events %v", again)
 		}
 	})
 }
 
-// TestLargeDocument: of what is larger than 10 MiB the metadata and digest are kept; of what is larger than can be read,
-// the metadata. A smaller one is kept whole, on both engines.
+// TestLargeDocument: of a document larger than 10 MiB, the metadata and the digest are kept; of one that is too large to
+// read, only the metadata. A smaller document is kept completely, on both engines.
 func TestLargeDocument(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		sizes := map[string]int{"small": 10 << 20, "large": 10<<20 + 1, "endless": 64<<20 + 1}
@@ -125,7 +125,7 @@ func TestLargeDocument(t *testing.T) {
 		s.page = onePage(entry("small"), entry("large"), entry("endless"))
 		s.document = func(w http.ResponseWriter, id string, _ int) { send(w, strings.Repeat("x", sizes[id])) }
 		b := newBench(t, engine, s.URL)
-		b.turn(t)
+		b.syncRun(t)
 		got := b.retained(t)
 		for id, size := range sizes {
 			i, sum := got[id], hashed(entry(id))
@@ -142,8 +142,8 @@ func TestLargeDocument(t *testing.T) {
 	})
 }
 
-// TestEcho: a document, or an entry, that echoes our credential is withheld and says nothing; its neighbours are shown.
-// An echo in the frame of the list touches no entry.
+// TestEcho: a document or an entry that echoes our credential is withheld, and the others are shown. An echo in the list
+// outside its entries affects none of them.
 func TestEcho(t *testing.T) {
 	s := newStranger(t)
 	s.page = func(w http.ResponseWriter, _ string, _ int) {
@@ -158,7 +158,7 @@ func TestEcho(t *testing.T) {
 		send(w, "document "+id)
 	}
 	b := newBench(t, storetest.SQLite, s.URL)
-	b.turn(t)
+	b.syncRun(t)
 	got := b.retained(t)
 	if len(got) != 4 {
 		t.Fatalf("retained %+v", got)

@@ -27,7 +27,7 @@ func hashed(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// newSandbox is the real provider sandbox over HTTP.
+// newSandbox returns the fake provider over HTTP.
 func newSandbox(t *testing.T) (*fakeprovider.Server, string) {
 	t.Helper()
 	p, err := fakeprovider.New(fakeprovider.Options{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now})
@@ -48,8 +48,8 @@ func add(t *testing.T, p *fakeprovider.Server, id, document string) {
 	must(t, err)
 }
 
-// TestSync is the promise: everything the provider has is retained, once, in one turn; what changes is a revision; and
-// the next turn is an interval away.
+// TestSync: everything that the provider has is retained once, in one run. A change is a revision. The next run is one
+// interval later.
 func TestSync(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		p, address := newSandbox(t)
@@ -58,8 +58,8 @@ func TestSync(t *testing.T) {
 			add(t, p, fmt.Sprintf("p-%d", n), fmt.Sprintf("<invoice>%d</invoice>", n))
 		}
 		b := newBench(t, engine, address)
-		if wait := b.turn(t); wait != interval {
-			t.Errorf("the next turn is %s away", wait)
+		if wait := b.syncRun(t); wait != interval {
+			t.Errorf("the next run is %s away", wait)
 		}
 		got := b.retained(t)
 		if len(got) != documents || b.kinds(t)[api.EventIncomingReceived] != documents {
@@ -72,14 +72,14 @@ func TestSync(t *testing.T) {
 			t.Errorf("retained as %+v", one)
 		}
 		b.made()
-		b.turn(t)
+		b.syncRun(t)
 		if calls := b.made(); len(calls) != 1 {
 			t.Errorf("with nothing new the calls are %v", calls)
 		}
 		add(t, p, "p-7", "<invoice>seven</invoice>")
 		add(t, p, "p-8", "<invoice>8</invoice>") // the same bytes
 		add(t, p, "new", "")
-		b.turn(t)
+		b.syncRun(t)
 		got = b.retained(t)
 		if got["p-7"].Revision != 2 || got["p-7"].SHA256 != hashed("<invoice>seven</invoice>") || got["p-8"].Revision != 1 || got["new"].SHA256 != hashed("") || !got["new"].Evidence.DocumentRetained {
 			t.Errorf("afterwards %+v, %+v, %+v", got["p-7"], got["p-8"], got["new"])
@@ -95,7 +95,7 @@ func TestWork(t *testing.T) {
 	p, address := newSandbox(t)
 	add(t, p, "p-1", "<a/>")
 	b := newBench(t, storetest.SQLite, address)
-	b.turn(t)
+	b.syncRun(t)
 	ctx := t.Context()
 	work, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -104,7 +104,7 @@ func TestWork(t *testing.T) {
 	running.Go(func() {
 		queue.Run(work, b.DB, b.service.Work(), queue.Options{Workers: 2, SlowWorkers: 1, MaxPerCompany: 1, MaxPerQueue: 1, MaxPerSlowQueue: 1, SlowAfter: time.Hour, PollInterval: time.Hour, Now: b.Clock.Now, Log: slog.New(slog.DiscardHandler)})
 	})
-	for len(b.made()) == 0 { // the turn that is due
+	for len(b.made()) == 0 { // the run that is due
 		wait(t)
 	}
 	add(t, p, "p-2", "<b/>")
@@ -117,22 +117,22 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestNotAllowed: a connection that may not be used in this environment is not asked for anything.
+// TestNotAllowed: a connection that may not be used in this environment is not called.
 func TestNotAllowed(t *testing.T) {
 	_, address := newSandbox(t)
 	b := newBench(t, storetest.SQLite, address)
 	b.service.Environment = "production"
-	if next := b.turn(t); next != interval || len(b.made()) != 0 {
-		t.Errorf("the next turn is %s away, after %v", next, b.made())
+	if next := b.syncRun(t); next != interval || len(b.made()) != 0 {
+		t.Errorf("the next run is %s away, after %v", next, b.made())
 	}
 	b.service.Environment = "sandbox"
-	b.turn(t)
+	b.syncRun(t)
 	if len(b.made()) != 1 {
 		t.Error("nothing is asked although it is allowed")
 	}
 }
 
-// TestNoAdapter: a connection that cannot be spoken over is tried again, less and less often.
+// TestNoAdapter: a connection that cannot be used is tried again, at growing intervals.
 func TestNoAdapter(t *testing.T) {
 	_, address := newSandbox(t)
 	b := newBench(t, storetest.SQLite, address)
@@ -140,13 +140,13 @@ func TestNoAdapter(t *testing.T) {
 	b.service.Adapter = func(store.Connection) (provider.Adapter, error) { return nil, errors.New("no key") }
 	var waits []string
 	for range 7 {
-		waits = append(waits, b.turn(t).String())
+		waits = append(waits, b.syncRun(t).String())
 	}
 	if got, want := strings.Join(waits, " "), "1m0s 2m0s 4m0s 8m0s 15m0s 15m0s 15m0s"; got != want {
 		t.Errorf("waits %s, want %s", got, want)
 	}
 	b.service.Adapter = working
-	if next := b.turn(t); next != interval {
-		t.Errorf("after a good turn the next is %s away", next)
+	if next := b.syncRun(t); next != interval {
+		t.Errorf("after a good run the next is %s away", next)
 	}
 }

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }
 
-// onCluster runs the tests of this package beside a PostgreSQL cluster, if one is wanted.
+// onCluster runs the tests of this package with a PostgreSQL cluster, if the tests use one.
 type onCluster struct{ m *testing.M }
 
 func (c onCluster) Run() int { return pgtest.Run(c.m) }
@@ -93,7 +93,7 @@ func (b *bench) config(t *testing.T, adapter provider.Adapter) purchase.Config {
 		}}
 }
 
-// made returns the calls since the last time.
+// made returns the calls since its last call.
 func (b *bench) made() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +102,7 @@ func (b *bench) made() []string {
 	return calls
 }
 
-// claim claims the sync, which has to be due.
+// claim claims the sync, which must be due.
 func (b *bench) claim(t *testing.T) store.SyncClaim {
 	t.Helper()
 	source := b.service.Work()
@@ -119,8 +119,8 @@ func (b *bench) claim(t *testing.T) store.SyncClaim {
 	return claims[0]
 }
 
-// turn takes the turn that is due, and moves the clock to the next one. It returns how long that is away.
-func (b *bench) turn(t *testing.T) time.Duration {
+// syncRun makes the run that is due, and advances the clock to the next one. It returns the time between them.
+func (b *bench) syncRun(t *testing.T) time.Duration {
 	t.Helper()
 	must(t, b.service.Sync(t.Context(), b.claim(t)))
 	scan, err := b.DuePurchaseQueues(t.Context(), store.ScanCursor{})
@@ -133,7 +133,7 @@ func (b *bench) turn(t *testing.T) time.Duration {
 	return wait
 }
 
-// cursor is where the sync stands.
+// cursor returns the cursor of the sync.
 func (b *bench) cursor(t *testing.T) string {
 	t.Helper()
 	claim := b.claim(t)
@@ -174,7 +174,7 @@ func (b *bench) kinds(t *testing.T) map[api.EventKind]int {
 	return out
 }
 
-// stranger is a provider that answers as a test tells it to.
+// stranger is a provider whose responses the test chooses.
 type stranger struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -192,7 +192,7 @@ func newStranger(t *testing.T) *stranger {
 	return s
 }
 
-// ServeHTTP answers with page or document.
+// ServeHTTP responds with page or document.
 func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked[r.URL.Path]++
@@ -220,7 +220,7 @@ func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	document(w, id, n)
 }
 
-// count is how often the document of id was asked for.
+// count returns how often the document of id was requested.
 func (s *stranger) count(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func send(w http.ResponseWriter, body string) {
 	_, _ = w.Write([]byte(body)) // the caller may hang up
 }
 
-// onePage lists entries, each as JSON, on one page behind the beginning.
+// onePage lists entries, each as JSON, on one page after the beginning.
 func onePage(entries ...string) func(http.ResponseWriter, string, int) {
 	return func(w http.ResponseWriter, cursor string, _ int) {
 		if cursor != "" {
@@ -251,7 +251,7 @@ func pageOf(next string, more bool, entries ...string) string {
 	return fmt.Sprintf(`{"purchases":[%s],"next_cursor":%s,"has_more":%v}`, strings.Join(entries, ","), cursor, more)
 }
 
-// entry is the metadata of an ordinary document.
+// entry returns the metadata of an ordinary document.
 func entry(id string) string {
 	return fmt.Sprintf(`{"id":%q,"document_type":"invoice","invoice_number":"N-%[1]s"}`, id)
 }
@@ -263,7 +263,7 @@ func entries(n int) (out []string) {
 	return out
 }
 
-// wait lets others work for a moment; the test's own time-out bounds it.
+// wait lets other goroutines run for a moment. The time-out of the test limits it.
 func wait(t *testing.T) {
 	t.Helper()
 	select {

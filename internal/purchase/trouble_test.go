@@ -13,7 +13,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// failing answers the documents in status with that status, as often as times says, and all others with bytes.
+// failing responds to requests for the documents in status with that status, times times for each, and to all others with
+// bytes.
 func failing(status map[string]int, times int) func(http.ResponseWriter, string, int) {
 	return func(w http.ResponseWriter, id string, n int) {
 		switch code := status[id]; {
@@ -27,8 +28,8 @@ func failing(status map[string]int, times int) func(http.ResponseWriter, string,
 	}
 }
 
-// TestBadDocuments: documents that cannot be fetched are tried again for five turns while all others of their page are
-// there at once; then they are retained as unreadable, and the cursor moves. Nobody else is fetched twice.
+// TestBadDocuments: documents that cannot be fetched are tried for five runs, while all others of their page are retained at
+// once. Then they are retained as unreadable, and the cursor moves. No other document is fetched twice.
 func TestBadDocuments(t *testing.T) {
 	bad := map[string]int{"d001": 503, "d002": -1, "d004": 403, "d005": 425, "d007": 302, "d008": 500}
 	s := newStranger(t)
@@ -42,18 +43,18 @@ func TestBadDocuments(t *testing.T) {
 	s.document = failing(bad, 1000)
 	b := newBench(t, storetest.SQLite, s.URL)
 	var waits []string
-	for turn := 1; turn <= 4; turn++ {
-		waits = append(waits, b.turn(t).String())
+	for run := 1; run <= 4; run++ {
+		waits = append(waits, b.syncRun(t).String())
 		got := b.retained(t)
 		if len(got) != 10-len(bad) || b.cursor(t) != "" {
-			t.Fatalf("after turn %d there are %d, and the cursor is %q", turn, len(got), b.cursor(t))
+			t.Fatalf("after run %d there are %d, and the cursor is %q", run, len(got), b.cursor(t))
 		}
 	}
 	if got := strings.Join(waits, " "); got != "1m0s 2m0s 4m0s 8m0s" {
 		t.Errorf("waits %s", got)
 	}
-	if next := b.turn(t); next != interval || b.cursor(t) != "c-2" {
-		t.Errorf("after five turns the next is %s away, and the cursor is %q", next, b.cursor(t))
+	if next := b.syncRun(t); next != interval || b.cursor(t) != "c-2" {
+		t.Errorf("after five runs the next is %s away, and the cursor is %q", next, b.cursor(t))
 	}
 	got := b.retained(t)
 	for id, status := range bad {
@@ -72,20 +73,21 @@ func TestBadDocuments(t *testing.T) {
 	}
 }
 
-// TestRecovery: a document that comes after all is retained with its bytes, and the count begins anew.
+// TestRecovery: a document that can be fetched after failures is retained with its bytes, and the count of failures starts
+// again.
 func TestRecovery(t *testing.T) {
 	s := newStranger(t)
 	s.page = onePage(entries(6)...)
 	s.document = failing(map[string]int{"d001": 503, "d005": 500}, 4)
 	b := newBench(t, storetest.SQLite, s.URL)
 	for range 4 {
-		b.turn(t)
+		b.syncRun(t)
 	}
 	if got := b.retained(t); len(got) != 4 {
 		t.Fatalf("%d are retained while two fail", len(got))
 	}
-	if next := b.turn(t); next != interval || b.cursor(t) != "end" {
-		t.Errorf("the next turn is %s away, and the cursor is %q", next, b.cursor(t))
+	if next := b.syncRun(t); next != interval || b.cursor(t) != "end" {
+		t.Errorf("the next run is %s away, and the cursor is %q", next, b.cursor(t))
 	}
 	got := b.retained(t)
 	if len(got) != 6 || got["d001"].SHA256 != hashed("document d001") || got["d005"].SHA256 != hashed("document d005") || *got["d005"].DocumentType != "invoice" {
@@ -96,33 +98,34 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestOutage: while not one document of a page can be had, none is given up: that is the provider's trouble, and it ends.
+// TestOutage: while no document of a page can be fetched, none is given up, because the provider is failing, and it
+// recovers.
 func TestOutage(t *testing.T) {
 	s := newStranger(t)
 	s.page = onePage(entries(3)...)
 	s.document = failing(map[string]int{"d000": 503, "d001": 500, "d002": 502}, 12)
 	b := newBench(t, storetest.SQLite, s.URL)
-	for turn := 1; turn <= 12; turn++ {
-		if b.turn(t); len(b.retained(t)) != 0 || b.cursor(t) != "" {
-			t.Fatalf("after turn %d something is retained", turn)
+	for run := 1; run <= 12; run++ {
+		if b.syncRun(t); len(b.retained(t)) != 0 || b.cursor(t) != "" {
+			t.Fatalf("after run %d something is retained", run)
 		}
 	}
-	b.turn(t)
+	b.syncRun(t)
 	got := b.retained(t)
 	if len(got) != 3 || *got["d001"].DocumentType != "invoice" || !got["d001"].Evidence.DocumentRetained || b.cursor(t) != "end" {
 		t.Errorf("after the outage %+v", got)
 	}
 }
 
-// TestFinalRefusal: what the provider says it will not give is unreadable at once, and its neighbours are not.
-func TestFinalRefusal(t *testing.T) {
+// TestPermanentRefusal: a document that the provider refuses permanently is unreadable at once, and the others are not.
+func TestPermanentRefusal(t *testing.T) {
 	final := map[string]int{"d001": 400, "d002": 404, "d003": 406, "d005": 410, "d006": 414, "d007": 422, "d008": 451}
 	s := newStranger(t)
 	s.page = onePage(entries(10)...)
 	s.document = failing(final, 1000)
 	b := newBench(t, storetest.SQLite, s.URL)
-	if next := b.turn(t); next != interval || b.cursor(t) != "end" {
-		t.Errorf("the next turn is %s away, and the cursor is %q", next, b.cursor(t))
+	if next := b.syncRun(t); next != interval || b.cursor(t) != "end" {
+		t.Errorf("the next run is %s away, and the cursor is %q", next, b.cursor(t))
 	}
 	got := b.retained(t)
 	for id, i := range got {
@@ -135,8 +138,8 @@ func TestFinalRefusal(t *testing.T) {
 	}
 }
 
-// TestRateLimit: a provider that hands out a few documents a minute loses none of them, is asked for none twice, and is
-// left alone as long as it says.
+// TestRateLimit: if a provider sends only a few documents a minute, none is lost, none is requested twice, and its
+// Retry-After is respected.
 func TestRateLimit(t *testing.T) {
 	s := newStranger(t)
 	s.page = onePage(entries(30)...)
@@ -150,17 +153,17 @@ func TestRateLimit(t *testing.T) {
 		send(w, "document "+id)
 	}
 	b := newBench(t, storetest.SQLite, s.URL)
-	for turn := 1; len(b.retained(t)) < 30; turn++ {
+	for run := 1; len(b.retained(t)) < 30; run++ {
 		budget.Store(4)
-		next := b.turn(t)
-		if got := len(b.retained(t)); got != min(30, 4*turn) {
-			t.Fatalf("turn %d has brought the number to %d", turn, got)
+		next := b.syncRun(t)
+		if got := len(b.retained(t)); got != min(30, 4*run) {
+			t.Fatalf("run %d has brought the number to %d", run, got)
 		}
 		if len(b.retained(t)) < 30 && next != 30*time.Minute {
-			t.Errorf("the next turn is %s away", next)
+			t.Errorf("the next run is %s away", next)
 		}
 		if asked := len(b.made()); asked > 10 {
-			t.Errorf("%d calls in a turn that was told to wait", asked)
+			t.Errorf("%d calls in a run within Retry-After", asked)
 		}
 	}
 	for id, i := range b.retained(t) {
@@ -173,25 +176,25 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestAlwaysLimited: a provider that never hands out a document does not stop its list for ever.
+// TestAlwaysLimited: a provider that never sends a document does not block its list forever.
 func TestAlwaysLimited(t *testing.T) {
 	s := newStranger(t)
 	s.page = onePage(entries(6)...)
 	s.document = func(w http.ResponseWriter, _ string, _ int) { w.WriteHeader(http.StatusTooManyRequests) }
 	b := newBench(t, storetest.SQLite, s.URL)
-	turns := 0
+	runs := 0
 	for b.cursor(t) != "end" {
-		if b.turn(t); turns > 20 {
-			t.Fatalf("after %d turns there are %d", turns, len(b.retained(t)))
+		if b.syncRun(t); runs > 20 {
+			t.Fatalf("after %d runs there are %d", runs, len(b.retained(t)))
 		}
-		turns++
+		runs++
 	}
 	if got := b.retained(t); len(got) != 6 || *got["d005"].DocumentType != api.DocumentUnreadable {
-		t.Errorf("after %d turns there are %+v", turns, got)
+		t.Errorf("after %d runs there are %+v", runs, got)
 	}
 }
 
-// TestNoPage: a page that does not come changes nothing, and the next turn is as far away as the provider wants.
+// TestNoPage: a failed request for a page changes nothing, and the next run respects the provider's Retry-After.
 func TestNoPage(t *testing.T) {
 	s := newStranger(t)
 	good := onePage(entry("d"))
@@ -204,7 +207,7 @@ func TestNoPage(t *testing.T) {
 		good(w, cursor, limit)
 	}
 	b := newBench(t, storetest.SQLite, s.URL)
-	b.turn(t)
+	b.syncRun(t)
 	for name, try := range map[string]struct {
 		answer func(w http.ResponseWriter)
 		next   time.Duration
@@ -224,22 +227,22 @@ func TestNoPage(t *testing.T) {
 		"echoed cursor": {func(w http.ResponseWriter) { send(w, pageOf(credential, true, entry("a"))) }, interval},
 	} {
 		bad.Store(&try.answer)
-		if next := b.turn(t); next != try.next || b.cursor(t) != "end" || len(b.retained(t)) != 1 {
-			t.Errorf("%s: the next turn is %s away, the cursor %q", name, next, b.cursor(t))
+		if next := b.syncRun(t); next != try.next || b.cursor(t) != "end" || len(b.retained(t)) != 1 {
+			t.Errorf("%s: the next run is %s away, the cursor %q", name, next, b.cursor(t))
 		}
 		bad.Store(nil)
-		if next := b.turn(t); next != interval {
-			t.Errorf("%s: after a good page the next turn is %s away", name, next)
+		if next := b.syncRun(t); next != interval {
+			t.Errorf("%s: after a good page the next run is %s away", name, next)
 		}
 	}
 }
 
-// TestCursors: a provider whose pages never end keeps no worker for ever, and everything on them is retained.
+// TestCursors: a provider whose pages never end does not occupy a worker forever, and everything on its pages is retained.
 func TestCursors(t *testing.T) {
 	long := strings.Repeat("ü", 1025)
 	for name, try := range map[string]struct {
 		next   func(cursor string) string
-		pages  int // in the first turn
+		pages  int // in the first run
 		wait   time.Duration
 		cursor string // after it
 	}{
@@ -260,7 +263,7 @@ func TestCursors(t *testing.T) {
 				send(w, pageOf(try.next(cursor), true, fmt.Sprintf(`{"id":%q}`, hashed(cursor)[:8])))
 			}
 			b := newBench(t, engine, s.URL)
-			next := b.turn(t)
+			next := b.syncRun(t)
 			pages := 0
 			for _, call := range b.made() {
 				if strings.HasPrefix(call, "purchases ") {
@@ -268,7 +271,7 @@ func TestCursors(t *testing.T) {
 				}
 			}
 			if pages != try.pages || next != try.wait || b.cursor(t) != try.cursor {
-				t.Errorf("%s on %s: %d pages, the next turn %s away, the cursor %.20q", name, engine, pages, next, b.cursor(t))
+				t.Errorf("%s on %s: %d pages, the next run %s away, the cursor %.20q", name, engine, pages, next, b.cursor(t))
 			}
 			if len(b.retained(t)) == 0 {
 				t.Errorf("%s on %s: nothing is retained", name, engine)
@@ -277,7 +280,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestLargePage: when entries are too large for a page of many, fewer are asked for.
+// TestLargePage: if entries are too large for a full page, fewer are requested.
 func TestLargePage(t *testing.T) {
 	s := newStranger(t)
 	all := make([]string, 7)
@@ -290,13 +293,14 @@ func TestLargePage(t *testing.T) {
 		send(w, pageOf(strings.Repeat(".", to), to < len(all), all[at:to]...))
 	}
 	b := newBench(t, storetest.SQLite, s.URL)
-	b.turn(t)
+	b.syncRun(t)
 	if got := b.retained(t); len(got) != len(all) || *got["d6"].DocumentType != "invoice" {
 		t.Errorf("%d are retained", len(got))
 	}
 }
 
-// TestTakenOver: who loses the claim under way writes nothing more, and the other begins where the last commit was.
+// TestTakenOver: a worker that loses its claim during a run writes nothing more, and the other one continues from the last
+// commit.
 func TestTakenOver(t *testing.T) {
 	s := newStranger(t)
 	s.page = func(w http.ResponseWriter, cursor string, _ int) {
@@ -325,15 +329,15 @@ func TestTakenOver(t *testing.T) {
 	if b.cursor(t) != "c" {
 		t.Errorf("it goes on at %q", b.cursor(t))
 	}
-	b.turn(t)
+	b.syncRun(t)
 	if got := b.retained(t); len(got) != 3 {
 		t.Errorf("afterwards %+v", got)
 	}
 }
 
-// TestOtherBytes: bytes that are not those the provider announces are retained as they came, and are not the end of it:
-// the right ones are asked for in five more turns, and are a new revision when they come.
-func TestOtherBytes(t *testing.T) {
+// TestDigestMismatch: bytes that do not match the announced digest are retained as received. The document is requested again
+// in up to five more runs, and the right bytes are a new revision.
+func TestDigestMismatch(t *testing.T) {
 	const excuse = "<html>Please come back later.</html>"
 	announced := func(id, text string) string {
 		return strings.Replace(entry(id), "{", fmt.Sprintf(`{"sha256":%q,`, hashed(text)), 1)
@@ -351,18 +355,18 @@ func TestOtherBytes(t *testing.T) {
 		}
 	}
 	b := newBench(t, storetest.SQLite, s.URL)
-	turns := 0
-	for b.cursor(t) != "end" && turns < 20 {
-		b.turn(t)
-		turns++
+	runs := 0
+	for b.cursor(t) != "end" && runs < 20 {
+		b.syncRun(t)
+		runs++
 		late := b.retained(t)["late"]
-		if want, revision := map[bool]string{true: "the bill", false: excuse}[turns >= 3], map[bool]int{true: 2, false: 1}[turns >= 3]; late.SHA256 != hashed(want) || late.Revision != revision {
-			t.Fatalf("after turn %d the late one is %+v", turns, late)
+		if want, revision := map[bool]string{true: "the bill", false: excuse}[runs >= 3], map[bool]int{true: 2, false: 1}[runs >= 3]; late.SHA256 != hashed(want) || late.Revision != revision {
+			t.Fatalf("after run %d the late one is %+v", runs, late)
 		}
 	}
 	never := b.retained(t)["never"]
-	if turns != 7 || s.count("never") != 7 || s.count("late") != 3 || s.count("plain") != 1 {
-		t.Errorf("%d turns; asked %d, %d and %d times", turns, s.count("never"), s.count("late"), s.count("plain"))
+	if runs != 7 || s.count("never") != 7 || s.count("late") != 3 || s.count("plain") != 1 {
+		t.Errorf("%d runs; asked %d, %d and %d times", runs, s.count("never"), s.count("late"), s.count("plain"))
 	}
 	if never.SHA256 != hashed(excuse) || never.Revision != 1 || never.Evidence.ClaimedSHA256 == nil || *never.Evidence.ClaimedSHA256 != hashed("another bill") {
 		t.Errorf("given up as %+v", never)

@@ -11,8 +11,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestAdaptersAreBounded: the adapters that were used last are kept, so many; a changed connection gets a new one in the place of
-// the old.
+// TestAdaptersAreBounded: a limited number of adapters is kept, the most recently used ones, and a changed connection gets a
+// new adapter in place of the old one.
 func TestAdaptersAreBounded(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite)
 	made := 0
@@ -48,8 +48,8 @@ func TestAdaptersAreBounded(t *testing.T) {
 	}
 }
 
-// TestKeptAdapterOfChangedConnection: an adapter that is kept is not used for a connection that somebody has changed in the
-// database, whether the change shows in the time of the last change or not.
+// TestKeptAdapterOfChangedConnection: a kept adapter is not used for a connection that was altered in the database, even if
+// its time of change was not.
 func TestKeptAdapterOfChangedConnection(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite)
 	adapters := NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter, error) {

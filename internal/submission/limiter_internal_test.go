@@ -13,7 +13,7 @@ import (
 
 func company(n int) store.ID { return store.ID{15: byte(n), 14: byte(n >> 8), 0: 1} }
 
-// fill takes every place a company can have, and returns how to leave them.
+// fill acquires every call that a company can have, and returns the functions that release them.
 func fill(t *testing.T, l *callLimiter, of store.ID) (leave []func()) {
 	t.Helper()
 	for {
@@ -28,9 +28,9 @@ func fill(t *testing.T, l *callLimiter, of store.ID) (leave []func()) {
 	}
 }
 
-// TestLinesAreShared: a company alone has enough calls for a thousand submissions a second; when the providers of forty
-// hang, another company has some; and a place that is left goes to who waits.
-func TestLinesAreShared(t *testing.T) {
+// TestCallsAreShared: a company alone has enough calls for a thousand submissions a second. If the providers of forty
+// companies hang, another company still gets calls. A released call goes to a waiter.
+func TestCallsAreShared(t *testing.T) {
 	l := newCallLimiter()
 	first := fill(t, l, company(1))
 	if len(first) < 64 || len(first) > maxCallsOfCompany {
@@ -40,15 +40,15 @@ func TestLinesAreShared(t *testing.T) {
 		fill(t, l, company(n))
 	}
 	if more := fill(t, l, company(41)); len(more) == 0 {
-		t.Errorf("no call for another company beside %d that hang", 40)
+		t.Errorf("no call for another company while the providers of %d hang", 40)
 	}
-	entered := make(chan error, 1)
+	acquired := make(chan error, 1)
 	go func() {
 		release, err := l.acquire(t.Context(), company(40), time.Hour)
 		if err == nil {
 			defer release()
 		}
-		entered <- err
+		acquired <- err
 	}()
 	for l.waitingSlots.InUse() == 0 {
 		time.Sleep(time.Millisecond)
@@ -56,28 +56,28 @@ func TestLinesAreShared(t *testing.T) {
 	for _, release := range first {
 		release()
 	}
-	if err := <-entered; err != nil {
-		t.Errorf("no place for who waited: %v", err)
+	if err := <-acquired; err != nil {
+		t.Errorf("no call for the waiter: %v", err)
 	}
 	for l.waitingSlots.InUse() != 0 {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// TestWaitingEnds: who waits in vain is refused when its time is over or its client has gone, and leaves nothing behind; so many
-// wait and no more.
+// TestWaitingEnds: a waiter is refused when its time is over or its context is cancelled, and leaves nothing behind. The
+// number of waiters is limited.
 func TestWaitingEnds(t *testing.T) {
 	l := newCallLimiter()
 	held := fill(t, l, company(1))
 	if _, err := l.acquire(t.Context(), company(1), time.Nanosecond); !errors.Is(err, ErrBusy) {
 		t.Errorf("error %v, want ErrBusy", err)
 	}
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, maxWaiting)
 	waiting := 0
 	for ; l.waitingSlots.InUse() < maxWaitingOfCompany; waiting++ {
 		go func() {
-			_, err := l.acquire(gone, company(1), time.Hour)
+			_, err := l.acquire(cancelled, company(1), time.Hour)
 			ended <- err
 		}()
 		for l.waitingSlots.InUse() != waiting+1 {
@@ -85,25 +85,25 @@ func TestWaitingEnds(t *testing.T) {
 		}
 	}
 	if _, err := l.acquire(t.Context(), company(1), time.Hour); !errors.Is(err, ErrBusy) {
-		t.Errorf("error %v of one more than may wait, want ErrBusy", err)
+		t.Errorf("error %v for one waiter too many, want ErrBusy", err)
 	}
 	cancel()
 	for range waiting {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v, want the client's", err)
+			t.Errorf("error %v, want the context's", err)
 		}
 	}
 	for _, release := range held {
 		release()
 	}
 	if l.calls.InUse() != 0 || l.waitingSlots.InUse() != 0 || len(l.waiting) != 0 {
-		t.Errorf("%d calls and %d waiting are left", l.calls.InUse(), l.waitingSlots.InUse())
+		t.Errorf("%d calls and %d waiting slots are in use", l.calls.InUse(), l.waitingSlots.InUse())
 	}
 }
 
-// TestLinesAreLeft: whoever comes, waits, gives up or leaves in whatever order, no more are inside than may be, and at the end
-// nobody is.
-func TestLinesAreLeft(t *testing.T) {
+// TestAllCallsAreReleased: for any sequence of acquiring, waiting, giving up and releasing, the limit holds, and at the end
+// no call or waiting slot is in use.
+func TestAllCallsAreReleased(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newCallLimiter()
 		var inside []func()
@@ -120,13 +120,13 @@ func TestLinesAreLeft(t *testing.T) {
 			inside = append(inside[:at], inside[at+1:]...)
 		}
 		if l.calls.InUse() != len(inside) || len(inside) > maxCalls {
-			t.Fatalf("%d calls for %d inside", l.calls.InUse(), len(inside))
+			t.Fatalf("%d calls in use, want %d", l.calls.InUse(), len(inside))
 		}
 		for _, release := range inside {
 			release()
 		}
 		if l.calls.InUse() != 0 || l.waitingSlots.InUse() != 0 {
-			t.Fatal("somebody is left")
+			t.Fatal("calls or waiting slots are still in use")
 		}
 	})
 }

@@ -22,7 +22,7 @@ var (
 	polling = Polling{First: time.Second, Max: time.Hour}
 )
 
-// open is a submission whose call is under way.
+// open is a submission whose call is in progress.
 func open() store.Submission {
 	return store.Submission{ID: store.ID{1}, Invoice: store.ID{2}, Outcome: api.OutcomeInProgress, AttemptedAt: began, SentAt: began, Current: true}
 }
@@ -58,7 +58,7 @@ type testingT interface {
 	Fatal(args ...any)
 }
 
-// reported is a provider's document with states.
+// reported is the response with a report on a submission.
 func reported(s store.Submission, status string, sequence int64, states map[string]any) provider.Response {
 	body, err := json.Marshal(map[string]any{"reference": s.ID.String(), "provider_reference": "P-1", "status": status, "sequence": sequence,
 		"reported_at": "2026-03-01T09:00:00Z", "states": states})
@@ -72,9 +72,10 @@ func word(value string, terminal bool) map[string]any {
 	return map[string]any{"value": value, "terminal": terminal}
 }
 
-// TestWhatASubmitAnswerMeans: only what certainly was not taken is a draft again, only the provider's own status rejects,
-// and everything unclear is unknown: no status of HTTP makes an outcome or a state.
-func TestWhatASubmitAnswerMeans(t *testing.T) {
+// TestOutcomeOfSubmitResponse: only a document that the provider certainly did not receive is a draft again, only the
+// provider's own status rejects it, and after any ambiguous response the outcome is unknown. No HTTP status makes an outcome
+// or a state.
+func TestOutcomeOfSubmitResponse(t *testing.T) {
 	s := open()
 	other := open()
 	other.ID = store.ID{9}
@@ -86,23 +87,23 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 		response provider.Response
 		want     api.Outcome
 	}{
-		"accepted":                   {reported(s, "accepted", 1, states), api.OutcomeAcknowledged},
-		"processing":                 {reported(s, "processing", 1, nil), api.OutcomeAcknowledged},
-		"rejected":                   {reported(s, "rejected", 1, states), api.OutcomeRejected},
-		"a status of another world":  {reported(s, "perhaps", 1, states), api.OutcomeUnknown},
-		"a report on another one":    {reported(other, "accepted", 1, states), api.OutcomeUnknown},
-		"garbage with 200":           {provider.Response{Kind: provider.Answered, HTTPStatus: 200, Body: []byte("<html>accepted")}, api.OutcomeUnknown},
-		"nothing with 200":           {provider.Response{Kind: provider.Answered, HTTPStatus: 200}, api.OutcomeUnknown},
-		"certainly not sent":         {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, store.OutcomeNotSent},
-		"refused before reading":     {provider.Response{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")}, store.OutcomeNotSent},
-		"time-out":                   {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, api.OutcomeUnknown},
-		"500":                        {unclear(500, "{}"), api.OutcomeUnknown},
-		"422":                        {unclear(422, "{}"), api.OutcomeUnknown},
-		"404 unknown reference":      {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}, api.OutcomeUnknown},
-		"a rejection in a 500":       {unclear(500, string(reported(s, "rejected", 1, states).Body)), api.OutcomeUnknown},
-		"an acceptance in a 409":     {unclear(409, string(reported(s, "accepted", 1, states).Body)), api.OutcomeUnknown},
-		"a redirect":                 {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 302, ErrorClass: provider.ClassRedirect}, api.OutcomeUnknown},
-		"an answer that is too long": {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge, Truncated: true}, api.OutcomeUnknown},
+		"accepted":                     {reported(s, "accepted", 1, states), api.OutcomeAcknowledged},
+		"processing":                   {reported(s, "processing", 1, nil), api.OutcomeAcknowledged},
+		"rejected":                     {reported(s, "rejected", 1, states), api.OutcomeRejected},
+		"a status of another world":    {reported(s, "perhaps", 1, states), api.OutcomeUnknown},
+		"a report on another one":      {reported(other, "accepted", 1, states), api.OutcomeUnknown},
+		"garbage with 200":             {provider.Response{Kind: provider.Answered, HTTPStatus: 200, Body: []byte("<html>accepted")}, api.OutcomeUnknown},
+		"nothing with 200":             {provider.Response{Kind: provider.Answered, HTTPStatus: 200}, api.OutcomeUnknown},
+		"certainly not sent":           {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, store.OutcomeNotSent},
+		"refused before reading":       {provider.Response{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")}, store.OutcomeNotSent},
+		"time-out":                     {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, api.OutcomeUnknown},
+		"500":                          {unclear(500, "{}"), api.OutcomeUnknown},
+		"422":                          {unclear(422, "{}"), api.OutcomeUnknown},
+		"404 unknown reference":        {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}, api.OutcomeUnknown},
+		"a rejection in a 500":         {unclear(500, string(reported(s, "rejected", 1, states).Body)), api.OutcomeUnknown},
+		"an acceptance in a 409":       {unclear(409, string(reported(s, "accepted", 1, states).Body)), api.OutcomeUnknown},
+		"a redirect":                   {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 302, ErrorClass: provider.ClassRedirect}, api.OutcomeUnknown},
+		"a response that is too large": {provider.Response{Kind: provider.Ambiguous, HTTPStatus: 200, ErrorClass: provider.ClassTooLarge, Truncated: true}, api.OutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after, d := decideAndApply(t, s, callSubmit, c.response, true, began.Add(time.Second))
@@ -111,10 +112,10 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 			}
 			known := c.want == api.OutcomeAcknowledged || c.want == api.OutcomeRejected
 			if !known && (len(d.Events) > 0 || len(d.WriteStates) > 0 || after.States != invoice.States{}) {
-				t.Errorf("an answer that is no report made %v and %v", d.Events, d.WriteStates)
+				t.Errorf("a response without a report made the events %v and the states %v", d.Events, d.WriteStates)
 			}
 			if (d.Evidence != nil) != (c.response.HTTPStatus != 0) {
-				t.Errorf("evidence %v of an answer with status %d", d.Evidence, c.response.HTTPStatus)
+				t.Errorf("evidence %v of a response with status %d", d.Evidence, c.response.HTTPStatus)
 			}
 			if (d.DueAt == nil) != (c.want == store.OutcomeNotSent) {
 				t.Errorf("asked again at %v", d.DueAt)
@@ -123,8 +124,8 @@ func TestWhatASubmitAnswerMeans(t *testing.T) {
 	}
 }
 
-// TestLateAnswers: an answer whose lease is lost is kept and may tell more, and takes nothing back.
-func TestLateAnswers(t *testing.T) {
+// TestLateResponses: a response whose lease is lost is kept and may add information, but takes nothing back.
+func TestLateResponses(t *testing.T) {
 	s := open()
 	after, _ := decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.NotSent}, false, began)
 	if after.Outcome == store.OutcomeNotSent {
@@ -142,8 +143,8 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// TestRejectionIsFinal: what the provider says after its rejection is kept and shown, but the customer may have corrected
-// the invoice since.
+// TestRejectionIsFinal: what the provider reports after its rejection is kept and shown, but does not change the outcome,
+// because the customer may have corrected the invoice.
 func TestRejectionIsFinal(t *testing.T) {
 	s, _ := decideAndApply(t, open(), callSubmit, reported(open(), "rejected", 1, nil), true, began)
 	s, d := decideAndApply(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"tax_authority_state": word("accepted", true)}), true, began)
@@ -152,9 +153,9 @@ func TestRejectionIsFinal(t *testing.T) {
 	}
 }
 
-// TestEveryWordIsToldOnce walks a document through its states: evidence for every new answer and none for a repeated one,
-// the events in their order, the terminal event once for ever.
-func TestEveryWordIsToldOnce(t *testing.T) {
+// TestEveryChangeHasOneEvent: a document goes through its states with evidence for every new response and none for a
+// repeated one, with its events in order, and with a single terminal event.
+func TestEveryChangeHasOneEvent(t *testing.T) {
 	updated, changed, terminal := api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal
 	all := func(last string, final bool) map[string]any {
 		return map[string]any{"submission_state": word("accepted_by_provider", true), "provider_invoice_state": word("accepted", true),
@@ -186,8 +187,8 @@ func TestEveryWordIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestResendRule: sent again only when the provider has twice, a minute apart and later than twice the call's time-out,
-// said that it has no such document, and only where references are idempotent or an administrator says so.
+// TestResendRule: a document is sent again only if the provider has said twice that it has no such document, a minute apart
+// and later than two call time-outs after the send, and only if references are idempotent or an administrator orders it.
 func TestResendRule(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
 	idempotent := provider.Profile{Idempotent: true}
@@ -199,7 +200,7 @@ func TestResendRule(t *testing.T) {
 	}{{21 * time.Second, 0}, {39 * time.Second, 0}, {40 * time.Second, 1}, {70 * time.Second, 1}, {99 * time.Second, 1}, {100 * time.Second, 2}} {
 		s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(step.after))
 		if s.MissingCount != step.count || s.Outcome != api.OutcomeUnknown {
-			t.Errorf("step %d: heard %d times, outcome %s", n, s.MissingCount, s.Outcome)
+			t.Errorf("step %d: %d responses counted, outcome %s", n, s.MissingCount, s.Outcome)
 		}
 		if mayResend(s, idempotent) != (step.count == 2) {
 			t.Errorf("step %d: may be sent again", n)
@@ -218,8 +219,8 @@ func TestResendRule(t *testing.T) {
 	}
 }
 
-// TestRefusedResend: a repeat that was refused unread, or never left, needs no new reason: the provider's two answers
-// still stand, and so does an administrator's decision. The decision is no answer of the provider.
+// TestRefusedResend: after a resend that was refused unread or never sent, the reason for it remains valid: the provider's
+// two responses, or an administrator's order. The order does not count as a response of the provider.
 func TestRefusedResend(t *testing.T) {
 	idempotent := provider.Profile{Idempotent: true}
 	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
@@ -227,15 +228,15 @@ func TestRefusedResend(t *testing.T) {
 		ordered.Outcome, ordered.SentAt, ordered.ResendUnderWay = api.OutcomeUnknown, began.Add(time.Hour), true
 		refused, d := decideAndApply(t, ordered, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
 		if !d.ResendOrdered || refused.MissingCount != 0 || refused.MissingSince != nil || refused.DueAt == nil {
-			t.Errorf("%v: after a repeat that an administrator ordered, decision stands: %v, missing %d times", kind, d.ResendOrdered, refused.MissingCount)
+			t.Errorf("%v: after a resend that an administrator ordered, the order is valid: %v, missing %d times", kind, d.ResendOrdered, refused.MissingCount)
 		}
 		missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 		refused.ResendOrdered, refused.ResendUnderWay = false, false // what a crash leaves of the decision
 		if once, _ := decideAndApply(t, refused, callStatus, missing, true, began.Add(2*time.Hour)); once.MissingCount != 1 || mayResend(once, idempotent) {
-			t.Errorf("%v: one answer of the provider is taken for %d", kind, once.MissingCount)
+			t.Errorf("%v: one response of the provider counts as %d", kind, once.MissingCount)
 		}
 		if taken, d := decideAndApply(t, ordered, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, began.Add(time.Hour)); d.ResendOrdered || mayResend(taken, idempotent) {
-			t.Errorf("%v: the decision stands after a repeat that may have been taken", kind)
+			t.Errorf("%v: the order is still valid after a resend that the provider may have received", kind)
 		}
 	}
 	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
@@ -243,7 +244,7 @@ func TestRefusedResend(t *testing.T) {
 		s.Outcome, s.SentAt = api.OutcomeUnknown, began.Add(time.Hour)
 		s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: kind}, true, began.Add(time.Hour))
 		if s.Outcome != api.OutcomeUnknown || !mayResend(s, provider.Profile{Idempotent: true}) || s.DueAt == nil {
-			t.Errorf("%v: outcome %s, heard %d times", kind, s.Outcome, s.MissingCount)
+			t.Errorf("%v: outcome %s, %d responses counted", kind, s.Outcome, s.MissingCount)
 		}
 		lost := open()
 		lost.Outcome = api.OutcomeUnknown
@@ -253,9 +254,9 @@ func TestRefusedResend(t *testing.T) {
 	}
 }
 
-// TestAWordThatEchoesIsNotKept: a report that carries our credential as a word or a reference is sealed evidence, and
-// nothing is read from it; one that carries it elsewhere is read.
-func TestAWordThatEchoesIsNotKept(t *testing.T) {
+// TestReportThatEchoesCredential: a report with our credential in a state value or a reference is sealed evidence, and
+// nothing is read from it. A report with the credential elsewhere is read.
+func TestReportThatEchoesCredential(t *testing.T) {
 	const credential = "canary-credential"
 	profile := provider.Profile{Vocabulary: provider.ProtocolVocabulary(), EchoesCredential: func(text string) bool { return strings.Contains(text, credential) }}
 	for name, c := range map[string]struct {
@@ -271,46 +272,47 @@ func TestAWordThatEchoesIsNotKept(t *testing.T) {
 	}
 }
 
-// TestResendIsAskedForWhenItCounts: the two answers are asked for as soon as they count, not when a doubled wait ends.
-func TestResendIsAskedForWhenItCounts(t *testing.T) {
+// TestMissingIsConfirmedEarly: the two responses that prove that a document is missing are requested as soon as they count,
+// not only after a doubled wait.
+func TestMissingIsConfirmedEarly(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
-	questions := 0
-	for s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now); s.MissingCount < 2; questions++ {
+	lookUps := 0
+	for s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now); s.MissingCount < 2; lookUps++ {
 		now = *s.DueAt
 		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
 	}
-	if took := now.Sub(began); took > 2*timeout+minMissingGap+5*time.Second || questions > 12 {
-		t.Errorf("it took %v and %d questions", took, questions)
+	if took := now.Sub(began); took > 2*timeout+minMissingGap+5*time.Second || lookUps > 12 {
+		t.Errorf("it took %v and %d look-ups", took, lookUps)
 	}
 }
 
-// TestUnknownKeepsItsPace: a provider that says that it has no such document is asked again no later than the pace says, so
-// that a document which appears late is soon known, and no oftener once nothing more can be learnt by asking sooner.
-func TestUnknownKeepsItsPace(t *testing.T) {
+// TestMissingKeepsPollInterval: a provider that has no such document is asked again no later than usual, so that a late
+// document is found soon, and no more often once further responses prove nothing more.
+func TestMissingKeepsPollInterval(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
 	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now)
-	pace := time.Second
+	longest := time.Second
 	for range 20 {
 		asked := *s.DueAt
-		if wait := asked.Sub(now); wait > pace || wait < time.Second {
-			t.Errorf("%v after the document was sent it is looked up after %v, the pace is %v", now.Sub(began), wait, pace)
+		if wait := asked.Sub(now); wait > longest || wait < time.Second {
+			t.Errorf("%v after the send it is looked up after %v, want at most %v", now.Sub(began), wait, longest)
 		}
 		if asked.Sub(began) >= 2*time.Second && now.Sub(began) < 2*time.Second && asked.Sub(began) > 5*time.Second {
 			t.Errorf("a document that appears after two seconds is found after %v", asked.Sub(began))
 		}
 		now = asked
 		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
-		pace = min(2*pace, time.Hour)
+		longest = min(2*longest, time.Hour)
 	}
 	if last := s.DueAt.Sub(now); last != time.Hour {
-		t.Errorf("after %d answers that prove nothing more it is looked up every %v", 20, last)
+		t.Errorf("after %d responses that prove nothing more it is looked up every %v", 20, last)
 	}
 }
 
-// TestPolling: after a change at once, then doubling to an hour, daily when old, never given up, and never against the
-// provider's wish.
+// TestPolling: the provider is asked soon after a change, then at doubling intervals up to an hour, daily for old
+// submissions, without end, and never before its Retry-After.
 func TestPolling(t *testing.T) {
 	s, _ := decideAndApply(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began)
 	now := began
@@ -336,13 +338,13 @@ func TestPolling(t *testing.T) {
 	}
 	s, _ = decideAndApply(t, s, callStatus, provider.Response{Kind: provider.Refused, HTTPStatus: 429, RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
 	if got := s.DueAt.Sub(began.Add(time.Minute)); got < 30*time.Minute {
-		t.Errorf("against the provider's wish it is asked again after %v", got)
+		t.Errorf("asked again after %v, before Retry-After", got)
 	}
 }
 
-// TestNoAnswerMakesAState: whatever comes, only a readable report on this very submission changes a state, and no
-// dimension changes that it does not mention.
-func TestNoAnswerMakesAState(t *testing.T) {
+// TestOnlyReportsChangeStates: for any responses, only a readable report on this submission changes a state, and only in the
+// dimensions that it mentions.
+func TestOnlyReportsChangeStates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, now := open(), began
 		for range rapid.IntRange(1, 12).Draw(t, "answers") {
@@ -369,10 +371,10 @@ func TestNoAnswerMakesAState(t *testing.T) {
 				}
 			}
 			if !readable && len(d.Events) > 0 {
-				t.Fatalf("%v told %v", response.Kind, d.Events)
+				t.Fatalf("%v caused the events %v", response.Kind, d.Events)
 			}
 			if before.TerminalAt != nil && slices.Contains(d.Events, api.EventTerminal) {
-				t.Fatal("told terminal twice")
+				t.Fatal("two terminal events")
 			}
 			if s.Outcome == store.OutcomeNotSent {
 				return // a draft again
@@ -381,8 +383,8 @@ func TestNoAnswerMakesAState(t *testing.T) {
 	})
 }
 
-// TestContradiction: what an administrator has rejected stays so whatever the provider says, its words are recorded as always,
-// and only a report that it has the document contradicts the decision, once.
+// TestContradiction: an administrator's rejection stays whatever the provider reports. The reports are recorded as usual,
+// and a report that the provider has the document contradicts the decision once.
 func TestContradiction(t *testing.T) {
 	resolved := open()
 	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected, &store.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}
@@ -404,6 +406,6 @@ func TestContradiction(t *testing.T) {
 		t.Errorf("no such document: %s, %v", s.Outcome, d.Contradicts)
 	}
 	if _, d := decideAndApply(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began); d.Contradicts {
-		t.Error("an ordinary answer contradicts")
+		t.Error("an ordinary response contradicts")
 	}
 }

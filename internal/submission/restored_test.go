@@ -26,7 +26,7 @@ import (
 
 const credential = "provider-credential"
 
-// party is the provider sandbox over real HTTP, and how often each reference was posted to it.
+// party is the fake provider over real HTTP. It counts how often each reference was posted.
 type party struct {
 	*fakeprovider.Server
 	url  string
@@ -63,7 +63,7 @@ func (p *party) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Server.ServeHTTP(w, r)
 }
 
-// posts returns how often each reference was posted since the last time.
+// posts returns how often each reference was posted since the last call of posts.
 func (p *party) posts() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *party) posts() map[string]int {
 	return posted
 }
 
-// accepted returns how many documents with an invoice number the provider has accepted for good.
+// accepted returns the number of documents with an invoice number that the provider has accepted.
 func (p *party) accepted(number string) (count int) {
 	for _, d := range p.Ledger().Documents() {
 		if d.InvoiceNumber == number && d.Report(time.Now()).Status == invoice.Accepted {
@@ -82,7 +82,7 @@ func (p *party) accepted(number string) (count int) {
 	return count
 }
 
-// house is a service on a database, and the company whose invoices it submits.
+// house is a service on a database, with the company whose invoices it submits.
 type house struct {
 	*store.DB
 	party   *party
@@ -100,7 +100,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// open opens the database at an address; it is closed by the caller.
+// open opens the database at an address. The caller closes it.
 func open(t *testing.T, p *party, address string, keys *secret.Keyring) *house {
 	t.Helper()
 	return openWith(t, p, address, store.Options{Keys: keys})
@@ -120,7 +120,7 @@ func openWith(t *testing.T, p *party, address string, options store.Options) *ho
 		Observe: func(string, string, time.Duration) {}})}
 }
 
-// newHouse makes an empty database with a company whose connection leads to the party.
+// newHouse returns an empty database with a company whose connection leads to the party.
 func newHouse(t *testing.T, engine string, p *party) *house {
 	t.Helper()
 	keys, err := secret.Generate()
@@ -142,7 +142,7 @@ func newHouse(t *testing.T, engine string, p *party) *house {
 	return h
 }
 
-// backup closes the house, copies its database, and returns the house opened again and the address of the copy.
+// backup copies the database of the house. It returns the house, opened again if necessary, and the address of the copy.
 func (h *house) backup(t *testing.T) (again *house, copied string) {
 	t.Helper()
 	if h.Engine() == storetest.SQLite {
@@ -155,7 +155,7 @@ func (h *house) backup(t *testing.T) (again *house, copied string) {
 	return h.at(t, h.address), copied
 }
 
-// at opens the company's house on another database.
+// at opens the house of the same company on another database.
 func (h *house) at(t *testing.T, address string) *house {
 	t.Helper()
 	again := open(t, h.party, address, h.keys)
@@ -165,7 +165,7 @@ func (h *house) at(t *testing.T, address string) *house {
 	return again
 }
 
-// draftFor is a complete draft; to is its recipient, which may choose a scenario.
+// draftFor returns a complete draft. Its recipient, to, may choose a scenario.
 func draftFor(number, to string) *api.Draft {
 	dec := func(text string) *api.Decimal {
 		d, err := api.ParseDecimal(text)
@@ -188,7 +188,7 @@ func (h *house) draft(t *testing.T, number, to string) store.ID {
 	return created.ID
 }
 
-// patch makes the recipient an ordinary one.
+// patch changes the recipient to an ordinary one.
 func (h *house) patch(t *testing.T, id store.ID) {
 	t.Helper()
 	_, err := h.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func(current []byte) (api.Draft, error) {
@@ -215,7 +215,7 @@ func (h *house) submit(t *testing.T, id store.ID, want api.Outcome) {
 	}
 }
 
-// settle reconciles until the outcome of an invoice is known and, unless it is rejected, all its states are final.
+// settle reconciles until the outcome of an invoice is known and, unless it is rejected, all its states are terminal.
 func (h *house) settle(t *testing.T, id store.ID) store.Invoice {
 	t.Helper()
 	work := h.service.Work()
@@ -239,7 +239,7 @@ func (h *house) settle(t *testing.T, id store.ID) store.Invoice {
 	return store.Invoice{}
 }
 
-// wantTruth compares what is known of an invoice with what the provider says under its reference.
+// wantTruth compares an invoice with what the provider reports under its reference.
 func (h *house) wantTruth(t *testing.T, found store.Invoice) {
 	t.Helper()
 	s := found.Submission
@@ -257,7 +257,7 @@ func (h *house) wantTruth(t *testing.T, found store.Invoice) {
 	}
 }
 
-// story is what a company did before the disaster, and the backups that were made on the way.
+// story is what a company did before the disaster, with the backups that were made meanwhile.
 type story struct {
 	*house
 	plain, dropped, rejected, edited, untouched store.ID
@@ -271,9 +271,9 @@ func (s *story) invoices() [5]store.ID {
 	return [...]store.ID{s.plain, s.dropped, s.rejected, s.edited, s.untouched}
 }
 
-// newStory submits a plain invoice, one whose answer is lost, one that is rejected, corrected and submitted anew, and one
-// that is refused unread, edited and submitted anew, so that its first reference is never used; another one stays a draft.
-// A backup is made before, between and after.
+// newStory submits a plain invoice, one whose response is lost, one that is rejected, corrected and submitted again, and one
+// that is refused unread, edited and submitted again, so that its first reference is never used. Another invoice stays a
+// draft. newStory makes backups before, between and after these steps.
 func newStory(t *testing.T, engine string) *story {
 	t.Helper()
 	s := &story{house: newHouse(t, engine, newParty(t))}
@@ -314,9 +314,9 @@ func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
 	}
 }
 
-// TestRestoredReconcilesBeforeItSubmits: whatever the moment of the backup, after a restore the company submits everything
-// again, corrects what it is told was rejected, and every invoice ends as the provider has it: no document is posted that
-// the provider has, and none is there twice.
+// TestRestoredReconcilesBeforeItSubmits: after a restore of any of the backups, the company submits every invoice again and
+// corrects those that were rejected. Every invoice ends as the provider has it: no document is posted that the provider
+// already has, and the provider has no document twice.
 func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
@@ -349,7 +349,7 @@ func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 	})
 }
 
-// again submits an invoice as its company does that does not know what became of it, correcting it when it is rejected.
+// again submits an invoice like a company that does not know its state, and corrects it if it is rejected.
 func (h *house) again(t *testing.T, id store.ID) {
 	t.Helper()
 	for range 3 {
@@ -366,8 +366,8 @@ func (h *house) again(t *testing.T, id store.ID) {
 	t.Errorf("%s is never accepted", id)
 }
 
-// TestRestoredWhileTheProviderIsDown: while it cannot be asked, nothing is sent and nothing can be edited: the outcome is
-// unknown until it can.
+// TestRestoredWhileTheProviderIsDown: after a restore, while the provider cannot be asked, nothing is sent and nothing can
+// be edited. The outcome is unknown.
 func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
@@ -391,9 +391,9 @@ func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 	})
 }
 
-// TestRestoredWithoutAWord: where nobody says that the database was restored, the references alone keep a document that is
-// posted once more from being there twice.
-func TestRestoredWithoutAWord(t *testing.T) {
+// TestRestoredWithoutMark: even if nobody marks a restored database as restored, the deterministic references prevent a
+// second copy of a document that is posted again.
+func TestRestoredWithoutMark(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
 		h := s.at(t, s.backups[0])
@@ -409,8 +409,8 @@ func TestRestoredWithoutAWord(t *testing.T) {
 	})
 }
 
-// TestTooLateToSend: a process that stood still between its intent and its call, for longer than its lease, sends nothing:
-// others may have been told meanwhile that the document is missing.
+// TestTooLateToSend: a process that was suspended between its intent and its call for longer than its lease sends nothing,
+// because another worker may have learnt meanwhile that the document is missing.
 func TestTooLateToSend(t *testing.T) {
 	t.Parallel()
 	first := newHouse(t, storetest.SQLite, newParty(t))

@@ -8,13 +8,13 @@ import (
 	"quittance/internal/provider"
 )
 
-// TestTrouble: which answers count against the connection. One about the document alone does not, and neither does the
-// word that there is no such document.
-func TestTrouble(t *testing.T) {
+// TestFailureReason: which responses count as a failure of the connection. One that is about the document alone does not,
+// and neither does one that there is no such document.
+func TestFailureReason(t *testing.T) {
 	status := func(kind provider.Kind, status int) provider.Response {
 		return provider.Response{Kind: kind, HTTPStatus: status, Body: []byte("{}")}
 	}
-	for want, answers := range map[string][]provider.Response{
+	for want, responses := range map[string][]provider.Response{
 		"": {reported(open(), "accepted", 1, nil), status(provider.UnknownReference, 404), status(provider.Ambiguous, 422), status(provider.Ambiguous, 409),
 			status(provider.Ambiguous, 400), status(provider.Ambiguous, 413)},
 		"timeout":      {{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, {Kind: provider.NotSent, ErrorClass: provider.ClassTimeout}},
@@ -27,18 +27,18 @@ func TestTrouble(t *testing.T) {
 		"unreadable":   {status(provider.Answered, 200), status(provider.Ambiguous, 404), reported(open(), "odd", 1, nil)},
 		"unusable":     {{Kind: provider.NotSent}},
 	} {
-		for _, response := range answers {
+		for _, response := range responses {
 			_, d := decideAndApply(t, open(), callStatus, response, true, began)
 			if d.FailureReason != want || d.RetryAfter != response.RetryAfter {
-				t.Errorf("%v %d %s: trouble %q, want %q", response.Kind, response.HTTPStatus, response.ErrorClass, d.FailureReason, want)
+				t.Errorf("%v %d %s: failure reason %q, want %q", response.Kind, response.HTTPStatus, response.ErrorClass, d.FailureReason, want)
 			}
 		}
 	}
 }
 
-// TestAfterTrouble: a submission that was asked about every hour is asked about within a minute after an answer that says
-// nothing, and the waits double no further; real answers go on to an hour.
-func TestAfterTrouble(t *testing.T) {
+// TestPollingAfterFailure: a submission that was polled every hour is polled within a minute after a failed call, and no
+// less often while calls fail. After that, the interval doubles again up to an hour.
+func TestPollingAfterFailure(t *testing.T) {
 	s, now := open(), began
 	s, _ = decideAndApply(t, s, callSubmit, reported(s, "accepted", 1, nil), true, now)
 	s.PollWait = time.Hour
@@ -52,17 +52,17 @@ func TestAfterTrouble(t *testing.T) {
 	}
 	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 1, nil), true, now)
 	if got := s.DueAt.Sub(now); got != 2*time.Minute {
-		t.Errorf("after an answer asked again after %v", got)
+		t.Errorf("after a report, asked again after %v", got)
 	}
 	down.RetryAfter = 20 * time.Minute
 	s, _ = decideAndApply(t, s, callStatus, down, true, now)
 	if got := s.DueAt.Sub(now); got != 20*time.Minute {
-		t.Errorf("against the provider's wish asked again after %v", got)
+		t.Errorf("asked again after %v, before Retry-After", got)
 	}
 }
 
-// TestMissingAndAskedToWait: the provider's wish counts also where an early answer could count towards a resend.
-func TestMissingAndAskedToWait(t *testing.T) {
+// TestMissingRespectsRetryAfter: Retry-After applies even if an earlier response could count towards a resend.
+func TestMissingRespectsRetryAfter(t *testing.T) {
 	s := open()
 	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, true, began)
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), RetryAfter: 30 * time.Minute}
@@ -72,8 +72,8 @@ func TestMissingAndAskedToWait(t *testing.T) {
 	}
 }
 
-// TestResendFollowsALookUp: a repeat follows a look-up that has just said that there is no such document, never one that got
-// no answer; an administrator's decision holds against a provider that cannot say, but not against one that is not there.
+// TestResendFollowsALookUp: a resend follows a look-up that has just said that there is no such document, never one without
+// a response. An administrator's order also holds for a provider that cannot say, but not for one that is down.
 func TestResendFollowsALookUp(t *testing.T) {
 	proven := open()
 	proven.Outcome, proven.MissingCount = api.OutcomeUnknown, missingCountForResend
@@ -99,53 +99,53 @@ func TestResendFollowsALookUp(t *testing.T) {
 	}
 }
 
-// TestAProcessThatStoodStill: what was heard of a missing document before it was handed over does not count, however long
-// after the intent that was, and whoever has the lease by then.
-func TestAProcessThatStoodStill(t *testing.T) {
+// TestSuspendedProcess: responses from before a document was sent do not count towards a resend, however long after its
+// intent it was sent, and whether or not the sender still has the lease.
+func TestSuspendedProcess(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	for _, leased := range []bool{true, false} {
 		s, now := open(), began.Add(20*time.Minute)
 		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
 		if s.MissingCount != 1 {
-			t.Fatalf("heard %d times", s.MissingCount)
+			t.Fatalf("%d responses counted", s.MissingCount)
 		}
 		s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500, Duration: time.Second}, leased, now.Add(time.Second))
 		if s.MissingCount != 0 || !s.SentAt.Equal(now) {
-			t.Errorf("leased %v: heard %d times, sent at %v", leased, s.MissingCount, s.SentAt)
+			t.Errorf("leased %v: %d responses counted, sent at %v", leased, s.MissingCount, s.SentAt)
 		}
 		if s, _ = decideAndApply(t, s, callStatus, missing, true, now.Add(2*timeout-1)); s.MissingCount != 0 {
-			t.Errorf("leased %v: an answer of %v after it was sent counts", leased, 2*timeout-1)
+			t.Errorf("leased %v: a response %v after the send counts", leased, 2*timeout-1)
 		}
 		if s, _ = decideAndApply(t, s, callStatus, missing, true, now.Add(2*timeout)); s.MissingCount != 1 {
-			t.Errorf("leased %v: an answer of %v after it was sent does not count", leased, 2*timeout)
+			t.Errorf("leased %v: a response %v after the send does not count", leased, 2*timeout)
 		}
 	}
 }
 
-// TestAnAnswerIsAsOldAsItsQuestion: that the provider did not have a document counts from when it was asked, and not from when a
-// process that stood still recorded it.
-func TestAnAnswerIsAsOldAsItsQuestion(t *testing.T) {
+// TestResponseIsAsOldAsItsCall: a response that there is no such document counts from the beginning of its call, not from
+// the time when a suspended process recorded it.
+func TestResponseIsAsOldAsItsCall(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), Duration: 20 * time.Minute}
 	s, _ := decideAndApply(t, open(), callSubmit, provider.Response{Kind: provider.Ambiguous, Duration: timeout}, true, began.Add(timeout))
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(timeout+missing.Duration))
 	if s.MissingCount != 0 {
-		t.Error("a question of before the document could have arrived counts")
+		t.Error("a look-up from before the document could have arrived counts")
 	}
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Hour))
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Hour+59*time.Second))
 	if s.MissingCount != 1 {
-		t.Errorf("two questions 59 s apart count %d times", s.MissingCount)
+		t.Errorf("two look-ups 59 s apart count %d times", s.MissingCount)
 	}
 }
 
-// TestQueryFirst: before anything is sent, the word that there is no such document keeps the lease for the sending, and
-// every other answer that is no report leaves the outcome unknown.
+// TestQueryFirst: before anything is sent, a response that there is no such document keeps the lease for the submit call.
+// After every other response without a report the outcome is unknown.
 func TestQueryFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		response provider.Response
 		leased   bool
 		want     api.Outcome
-		hold     bool
+		keep     bool
 	}{
 		"no such document": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, true, api.OutcomeInProgress, true},
 		"lease lost":       {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, false, api.OutcomeUnknown, false},
@@ -155,8 +155,8 @@ func TestQueryFirst(t *testing.T) {
 	} {
 		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: polling, sendFollows: true}
 		d, err := r.decide(open(), c.leased, began)
-		if err != nil || d.Outcome != c.want || d.KeepLease != c.hold {
-			t.Errorf("%s: outcome %s, held %v, %v", name, d.Outcome, d.KeepLease, err)
+		if err != nil || d.Outcome != c.want || d.KeepLease != c.keep {
+			t.Errorf("%s: outcome %s, lease kept %v, %v", name, d.Outcome, d.KeepLease, err)
 		}
 	}
 }
