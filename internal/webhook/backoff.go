@@ -2,26 +2,26 @@ package webhook
 
 import "time"
 
-// MaxWait is the longest time between two attempts, whatever the schedule, the jitter or the destination says
-// (contract, section 9).
+// MaxWait is the longest time between two attempts, whatever the schedule, the jitter and the destination demand (contract,
+// section 9).
 const MaxWait = 6 * time.Hour
 
-// Backoff is the schedule of the attempts of one delivery: at once, then First × 3ⁿ, at most [MaxWait] apart. It is
-// bounded, as the specification wants it (part 6.5, rule 4).
+// Backoff is the schedule of the attempts of one delivery: the first one at once, and the others after First × 3ⁿ, at most
+// [MaxWait] apart. The number of attempts is bounded (specification, part 6.5, rule 4).
 type Backoff struct {
 	// First is the wait after the first attempt.
 	First time.Duration
-	// Attempts is the number of attempts in all, the first included.
+	// Attempts is the number of attempts including the first.
 	Attempts int
 }
 
 // DefaultBackoff is the schedule of contract, section 9: 12 attempts in about a day.
 func DefaultBackoff() Backoff { return Backoff{First: 5 * time.Second, Attempts: 12} }
 
-// Next says how long to wait after attempt attempts were made, and whether there is another attempt at all. The wait
-// is between 0 (before the first attempt) and [MaxWait]. The schedule's wait is multiplied by 0.8 to 1.2 as jitter goes from
-// 0 to 1, so that deliveries that failed together do not come back together. retryAfter, what the destination asked for, can
-// lengthen the wait and never shortens it.
+// Next returns how long to wait after the given number of attempts, and whether there is another attempt. The wait is between 0
+// (before the first attempt) and [MaxWait]. jitter, from 0 to 1, scales the scheduled wait by 0.8 to 1.2, so that deliveries that
+// failed together are not retried together. retryAfter is the wait that the destination asked for; it can lengthen the wait and
+// never shortens it.
 func (b Backoff) Next(attempt int, retryAfter time.Duration, jitter float64) (wait time.Duration, again bool) {
 	if attempt >= b.Attempts {
 		return 0, false

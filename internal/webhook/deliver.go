@@ -11,16 +11,16 @@ import (
 	"quittance/internal/store"
 )
 
-// leaseMargin is how much longer than an attempt a delivery stays leased: time to record what came of it.
+// leaseMargin is how much longer the lease of a delivery is than its attempt: the time to record the result.
 const leaseMargin = 20 * time.Second
 
-// Deliverer tells subscriptions of events. It is safe for concurrent use.
+// Deliverer delivers events to subscriptions. It is safe for concurrent use.
 type Deliverer struct {
 	DB     *store.DB
 	Sender *Sender
-	// Backoff is when a failed attempt is followed by another.
+	// Backoff is the schedule of retries.
 	Backoff Backoff
-	// Timeout is how long an attempt of Sender lasts at most.
+	// Timeout is the longest duration of an attempt of Sender.
 	Timeout time.Duration
 	// Jitter returns a number from 0 to below 1.
 	Jitter func() float64
@@ -28,28 +28,28 @@ type Deliverer struct {
 	Now func() time.Time
 	// Log receives a wide line for every attempt.
 	Log *slog.Logger
-	// Observe is told of every attempt, for metrics: its verdict, how long it took, and how long after the event it
-	// ended.
+	// Observe is called after every attempt, for metrics, with its verdict, its duration, and the time from the event to the end
+	// of the attempt.
 	Observe func(verdict Verdict, duration, age time.Duration)
 }
 
-// Work is the delivery of due events, a lane a subscription.
+// Work returns the source of due deliveries, with a queue for each subscription.
 func (d *Deliverer) Work() queue.Source[store.Delivery] {
 	return queue.Source[store.Delivery]{
 		Name: "deliver",
 		Kind: store.WorkDeliveries,
 		Scan: d.DB.DueDeliveryQueues,
-		Claim: func(ctx context.Context, lane store.Queue, limit int) ([]store.Delivery, error) {
-			return lane.ClaimDeliveries(ctx, limit, d.Timeout+leaseMargin)
+		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.Delivery, error) {
+			return q.ClaimDeliveries(ctx, limit, d.Timeout+leaseMargin)
 		},
 		Do: d.deliver,
 	}
 }
 
-// deliver makes one attempt and records what came of it.
+// deliver makes one attempt and records its result.
 func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.Result {
 	if delivery.Abandoned {
-		return d.charge(ctx, delivery)
+		return d.recordAbandoned(ctx, delivery)
 	}
 	timestamp := FormatTimestamp(delivery.OccurredAt)
 	started := d.Now()
@@ -57,14 +57,14 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 	result := d.Sender.Send(ctx, Request{URL: delivery.URL, Event: delivery.Kind, EventID: delivery.Event.String(), Timestamp: timestamp,
 		Signature: Signature([]byte(delivery.Secret.Reveal()), timestamp, delivery.Body), Body: delivery.Body})
 	d.DB.Checkpoint(store.After, "webhook attempt")
-	// Some servers answer a failure with all they know. What shows the signing secret is not for the history.
+	// Some servers reveal request data in error responses. A response with the signing secret is not recorded.
 	withheld := secret.NewEcho(delivery.Secret)(result.Answer, len(result.Answer) == MaxAnswer)
 	if withheld {
 		result.Answer = nil
 	}
-	settlement := d.settle(delivery, result)
+	update := d.update(delivery, result)
 	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
-		ErrorClass: result.ErrorClass, Answer: result.Answer}, settlement)
+		ErrorClass: result.ErrorClass, Answer: result.Answer}, update)
 	if errors.Is(err, store.ErrLeaseLost) {
 		d.Log.WarnContext(ctx, "delivery was claimed again before its attempt was recorded", "delivery", delivery.ID)
 		err = nil
@@ -76,7 +76,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 	}
 	line := []any{"tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription, "delivery", delivery.ID,
 		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts + 1, "verdict", string(result.Verdict),
-		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(settlement.State), "error", err}
+		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(update.State), "error", err}
 	if withheld {
 		line = append(line, "withheld", true)
 	}
@@ -84,23 +84,22 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 	return queue.Result{Latency: result.Duration, Responded: result.HTTPStatus != 0}
 }
 
-// charge records an attempt that was never settled, because its worker panicked or its process ended, as one without an
-// answer: it counts, and the next one waits like after any other failure. Whoever brings the process down is tried as often as
-// anybody else.
-func (d *Deliverer) charge(ctx context.Context, delivery store.Delivery) queue.Result {
+// recordAbandoned records an attempt whose worker panicked, or whose process ended, as an attempt without a response. It counts
+// like any other failure, so that a destination that crashes the process gets as many attempts as any other.
+func (d *Deliverer) recordAbandoned(ctx context.Context, delivery store.Delivery) queue.Result {
 	result := Result{Verdict: Retry, ErrorClass: ClassAbandoned}
-	settlement := d.settle(delivery, result)
-	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, settlement)
+	update := d.update(delivery, result)
+	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, update)
 	if errors.Is(err, store.ErrLeaseLost) {
-		err = nil // asked for again since
+		err = nil // another worker has claimed it since
 	}
 	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription,
-		"delivery", delivery.ID, "event", delivery.Event, "attempt", delivery.Attempts+1, "state", string(settlement.State), "error", err)
+		"delivery", delivery.ID, "event", delivery.Event, "attempt", delivery.Attempts+1, "state", string(update.State), "error", err)
 	return queue.Result{}
 }
 
-// settle says what an attempt makes of its delivery.
-func (d *Deliverer) settle(delivery store.Delivery, result Result) store.DeliveryUpdate {
+// update returns the change of a delivery after an attempt.
+func (d *Deliverer) update(delivery store.Delivery, result Result) store.DeliveryUpdate {
 	switch result.Verdict {
 	case Delivered:
 		return store.DeliveryUpdate{State: store.DeliveryDelivered}

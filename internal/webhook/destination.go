@@ -15,21 +15,21 @@ import (
 // MaxURL is the largest length of a destination, in characters (contract, section 9).
 const MaxURL = 2048
 
-// ErrUnsafeDestination says that deliveries may not go somewhere. It is one error with one text for every cause, so
-// that a caller learns nothing about the network behind the service (contract, section 2).
+// ErrUnsafeDestination means that a destination is not allowed. Every cause has the same error text, so that a caller learns
+// nothing about the network behind the service (contract, section 2).
 var ErrUnsafeDestination = errors.New("not an https URL of a public host without user info, query or fragment")
 
-// Policy says where deliveries may go. The zero value is the policy of production: public addresses and the system's
-// certificate authorities. DenyCIDRs narrows it; the other fields widen it and exist for the environments local and sandbox.
+// Policy defines which destinations are allowed. The zero value is the policy of production: public addresses and the system's
+// certificate authorities. DenyCIDRs restricts it; the other fields extend it and exist for the environments local and sandbox.
 type Policy struct {
-	// DenyCIDRs holds ranges that are refused although they are public, whatever else allows them: the operator's own
-	// networks, and the prefix of a NAT64 of its own (RFC 6052), behind which every IPv4 address can be reached.
+	// DenyCIDRs holds ranges that are never allowed: the operator's own public networks, and the prefix of the operator's own
+	// NAT64 (RFC 6052), through which every IPv4 address can be reached.
 	DenyCIDRs []netip.Prefix
-	// AllowCIDRs holds ranges that are allowed although they are not public. Names such as localhost stay refused.
+	// AllowCIDRs holds ranges that are allowed although they are not public. Names such as localhost are still rejected.
 	AllowCIDRs []netip.Prefix
 	// AllowAddrs holds single addresses with their port that are allowed although they are not public.
 	AllowAddrs []netip.AddrPort
-	// RootCAs holds the certificate authorities that a destination's certificate must lead to; nil means the system's.
+	// RootCAs holds the certificate authorities that are trusted for destinations; nil means those of the system.
 	RootCAs *x509.CertPool
 }
 
@@ -47,7 +47,7 @@ func (d Destination) String() string { return d.raw }
 // ParseDestination checks a destination as a customer gives it (specification, part 8; contract, section 9): an
 // absolute https URL of at most [MaxURL] characters of RFC 3986, with a host name of two labels or more or a literal
 // address that p permits, a port from 1 to 65535 or none, and no user info, query or fragment, not even empty ones.
-// Special-use names and every spelling of an address but the canonical one are refused. It asks no resolver. The only
+// Special-use names and all spellings of an address but the canonical one are rejected. It uses no resolver. The only
 // error is [ErrUnsafeDestination].
 func (p Policy) ParseDestination(raw string) (Destination, error) {
 	const scheme = "https://"
@@ -62,7 +62,7 @@ func (p Policy) ParseDestination(raw string) (Destination, error) {
 	d := Destination{raw: raw, host: host, port: port}
 	switch addr, err := netip.ParseAddr(host); {
 	case err == nil:
-		// Another spelling of the same address is refused, because other readers of the URL may read another address.
+		// Reject other spellings of the same address, because other parsers of the URL may read another address.
 		if addr.String() != host || !p.permits(netip.AddrPortFrom(addr, port)) {
 			return Destination{}, ErrUnsafeDestination
 		}
@@ -73,8 +73,8 @@ func (p Policy) ParseDestination(raw string) (Destination, error) {
 	return d, nil
 }
 
-// CheckDestination is [Policy.ParseDestination] for a destination that a customer has just given: it says which rules of form
-// it breaks, with a [*DestinationError], and refuses ports that are known by another protocol.
+// CheckDestination is [Policy.ParseDestination] for a new destination: a [*DestinationError] names the rules of form that it
+// breaks, and well-known ports of other protocols are rejected.
 func (p Policy) CheckDestination(raw string) (Destination, error) {
 	if err := checkForm(raw); err != nil {
 		return Destination{}, err
@@ -82,8 +82,8 @@ func (p Policy) CheckDestination(raw string) (Destination, error) {
 	return p.ParseDestination(raw)
 }
 
-// splitAuthority takes host[:port] apart. The host comes back in lower case and without brackets; brackets hold an
-// IPv6 address and nothing else does.
+// splitAuthority splits host[:port]. The host is returned in lower case and without brackets. Brackets must contain an IPv6
+// address, and an IPv6 address must be in brackets.
 func splitAuthority(authority string) (host string, port uint16, ok bool) {
 	var rest string
 	if inner, bracketed := strings.CutPrefix(authority, "["); bracketed {
@@ -110,9 +110,8 @@ func splitAuthority(authority string) (host string, port uint16, ok bool) {
 	return host, uint16(number), true
 }
 
-// isPath tells whether path consists of the characters that RFC 3986, section 3.3, allows in a path. Everything else,
-// such as a query, a fragment, white space, a backslash or a letter beyond ASCII, is read differently by different
-// readers of a URL.
+// isPath reports whether path consists of the characters that RFC 3986, section 3.3, allows in a path. Parsers disagree about
+// other characters, such as those of a query or fragment, white space, backslashes and non-ASCII letters.
 func isPath(path string) bool {
 	for i := 0; i < len(path); i++ {
 		switch c := path[i]; {
@@ -126,7 +125,7 @@ func isPath(path string) bool {
 	return true
 }
 
-// isPublicName tells whether host, in lower case, is a host name (RFC 1123, section 2.1) that can be public: two
+// isPublicName reports whether host, in lower case, is a host name (RFC 1123, section 2.1) that can be public: two
 // labels or more, the last of them alphabetic, so that no resolver takes it for an address, and outside the special
 // domains of private networks.
 func isPublicName(host string) bool {
@@ -149,8 +148,8 @@ func isPublicName(host string) bool {
 	return true
 }
 
-// isLabel tells whether label is letters, digits and inner hyphens, at most 63, and, where it is the ASCII form of
-// an international label, that it is the one and only form of it (RFC 5891, section 4).
+// isLabel reports whether label consists of at most 63 letters, digits and inner hyphens. The ASCII form of an international
+// label must be its canonical form (RFC 5891, section 4).
 func isLabel(label string) bool {
 	if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 		return false
@@ -175,8 +174,8 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isHex(c byte) bool    { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// permits tells whether a connection to target is allowed: the address is public, or p names it. A zone and the IPv6
-// forms of an IPv4 address that could hide in a wide range (mapped, ISATAP) are refused whatever p names.
+// permits reports whether a connection to target is allowed: the address is public, or p lists it. Addresses with a zone, and
+// IPv6 forms of an IPv4 address that could hide in a wide range (mapped, ISATAP), are never allowed.
 func (p Policy) permits(target netip.AddrPort) bool {
 	addr := target.Addr()
 	switch {
@@ -190,7 +189,7 @@ func (p Policy) permits(target netip.AddrPort) bool {
 	return publicOnly.SafeAddr(addr) == nil
 }
 
-// publicOnly refuses every range of the IANA special-purpose registries, and with them all other IPv6 forms that embed
+// publicOnly rejects every range of the IANA special-purpose registries, and with them all other IPv6 forms that embed
 // an IPv4 address (mapped, compatible, translated, NAT64, 6to4, Teredo). 168.63.129.16 is in no registry, but on one
 // large cloud it is the metadata service of the machine.
 //
@@ -198,8 +197,8 @@ func (p Policy) permits(target netip.AddrPort) bool {
 var publicOnly = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork(),
 	ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32")))
 
-// isISATAP tells whether addr holds an IPv4 address in its interface identifier (RFC 5214, section 6.1), which may
-// stand under any public prefix.
+// isISATAP reports whether the interface identifier of addr contains an IPv4 address (RFC 5214, section 6.1), which is possible
+// with any public prefix.
 func isISATAP(addr netip.Addr) bool {
 	b := addr.As16()
 	return addr.Is6() && b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe

@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// maxResponseHeader bounds the status line and header of an answer, informational answers included, in bytes.
+	// maxResponseHeader limits the status line and header of a response, including informational responses, in bytes.
 	maxResponseHeader = 64 << 10
-	// maxTargets is the number of addresses of one name that a connection is tried to.
+	// maxTargets is how many addresses of one name are tried.
 	maxTargets = 4
-	// idleTimeout is how long a connection is kept for the next delivery.
+	// idleTimeout is how long an idle connection is kept for the next delivery.
 	idleTimeout = 30 * time.Second
-	// maxSessions is how many hosts' TLS sessions are kept, the last ones, to make the next handshake a cheap one.
+	// maxSessions is how many TLS sessions are cached. Resuming one makes the next handshake with a host cheaper.
 	maxSessions = 1024
 )
 
-// Resolver finds the addresses of a host name, given without a trailing dot. *net.Resolver is one.
+// Resolver looks up the addresses of a host name without a trailing dot. *net.Resolver implements it.
 type Resolver interface {
 	// LookupNetIP returns all addresses of host; network is "ip".
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// absoluteResolver asks for exactly the given name. Without the dot the system's resolver would try its search list, and
-// a name inside the operator's own network could answer for a customer's.
+// absoluteResolver looks up exactly the given name. Without the trailing dot the system's resolver would try its search list, and
+// a name in the operator's own network could match instead of the customer's.
 type absoluteResolver struct{ Resolver }
 
 func (r absoluteResolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
@@ -49,7 +49,8 @@ type stageError struct {
 func (e *stageError) Error() string { return e.class + ": " + e.err.Error() }
 func (e *stageError) Unwrap() error { return e.err }
 
-// egress is the only way out: no proxy, no redirect, and only to addresses that were checked for this very attempt.
+// egress makes all requests to destinations: without proxies and redirects, and only to addresses that were checked for this
+// attempt.
 type egress struct {
 	policy    Policy
 	resolver  Resolver
@@ -66,7 +67,7 @@ func newEgress(c Config) *egress {
 	}
 	e.transport = &http.Transport{
 		DialTLSContext:         e.dialTLS,
-		DisableCompression:     true, // an answer is kept as it came, and cannot blow up
+		DisableCompression:     true, // the response is recorded as it was sent, and cannot expand
 		MaxIdleConns:           c.MaxIdle,
 		MaxIdleConnsPerHost:    c.MaxIdlePerDestination,
 		IdleConnTimeout:        idleTimeout,
@@ -77,8 +78,8 @@ func newEgress(c Config) *egress {
 	return e
 }
 
-// post resolves and checks the destination, then sends one POST over a new connection or one that was kept from an
-// earlier delivery to the same name at the same addresses. The request is written at most once. Errors are
+// post resolves and checks the destination, and then sends one POST over a new connection or an idle one of an earlier delivery
+// to the same name at the same addresses. The request is written at most once. Errors are
 // [ErrUnsafeDestination], a *stageError, or the transport's own.
 func (e *egress) post(ctx context.Context, d Destination, header http.Header, body []byte) (*http.Response, error) {
 	targets, err := e.resolve(ctx, d)
@@ -95,8 +96,8 @@ func (e *egress) post(ctx context.Context, d Destination, header http.Header, bo
 	return e.transport.RoundTrip(request)
 }
 
-// resolve returns the addresses that the destination may be reached at, each once and in a fixed order. One that is
-// not allowed condemns them all: a name that answers with public and private addresses is an attack or a mistake.
+// resolve returns the addresses of the destination, sorted and without duplicates. If any address is not allowed, the whole
+// destination is rejected: a name with public and private addresses is an attack or a mistake.
 func (e *egress) resolve(ctx context.Context, d Destination) ([]netip.AddrPort, error) {
 	addrs := d.fixed
 	if addrs == nil {
@@ -111,7 +112,7 @@ func (e *egress) resolve(ctx context.Context, d Destination) ([]netip.AddrPort, 
 	}
 	targets := make([]netip.AddrPort, 0, len(addrs))
 	for _, addr := range addrs {
-		// net.Resolver hands out IPv4 addresses in their mapped form; the connection is an IPv4 one.
+		// net.Resolver returns IPv4 addresses in their mapped form; the connection uses IPv4.
 		target := netip.AddrPortFrom(addr.Unmap(), d.port)
 		if !e.policy.permits(target) {
 			return nil, ErrUnsafeDestination
@@ -123,9 +124,9 @@ func (e *egress) resolve(ctx context.Context, d Destination) ([]netip.AddrPort, 
 	return targets[:min(len(targets), maxTargets)], nil
 }
 
-// poolKey names a destination and its checked addresses in place of the URL's host: "[host,address,address]:port".
-// The transport keeps idle connections under this key, so that one is used again only while the name still resolves
-// to the same addresses, and dials what stands in it, so that nothing is resolved twice.
+// poolKey encodes a destination and its checked addresses as the host of a URL: "[host,address,address]:port". The transport
+// keeps idle connections under this key, so that it reuses one only while the name resolves to the same addresses. It also dials
+// the addresses of the key, so that no name is resolved twice.
 func poolKey(host string, targets []netip.AddrPort) string {
 	var key strings.Builder
 	key.WriteString("[" + host)
@@ -136,7 +137,7 @@ func poolKey(host string, targets []netip.AddrPort) string {
 	return key.String()
 }
 
-// parsePoolKey takes a poolKey apart.
+// parsePoolKey parses the result of poolKey.
 func parsePoolKey(key string) (host string, targets []netip.AddrPort, err error) {
 	names, port, err := net.SplitHostPort(key)
 	if err != nil {
@@ -153,13 +154,13 @@ func parsePoolKey(key string) (host string, targets []netip.AddrPort, err error)
 	return parts[0], targets, nil
 }
 
-// dialTLS connects to an address of the key and proves that the host of the key is there.
+// dialTLS connects to an address of the key and verifies the certificate of its host.
 func (e *egress) dialTLS(ctx context.Context, network, key string) (net.Conn, error) {
 	host, targets, err := parsePoolKey(key)
 	if err != nil {
 		return nil, err
 	}
-	// The transport lets a dial outlive the request that began it, so it needs a limit of its own.
+	// The transport lets a dial outlive its request, so the dial needs a time-out of its own.
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	raw, err := e.connect(ctx, network, targets)
@@ -171,7 +172,7 @@ func (e *egress) dialTLS(ctx context.Context, network, key string) (net.Conn, er
 		ServerName: host,
 		RootCAs:    e.policy.RootCAs,
 		NextProtos: []string{"http/1.1"},
-		// A resumed session is one of this host, whose certificate was verified and has not expired since.
+		// A resumed session is of this host, whose certificate was verified and has not expired since.
 		ClientSessionCache: e.sessions,
 	})
 	if err := conn.HandshakeContext(ctx); err != nil {
@@ -180,8 +181,8 @@ func (e *egress) dialTLS(ctx context.Context, network, key string) (net.Conn, er
 	return conn, nil
 }
 
-// connect tries the targets in turn. Each has an equal share of the time, so that a dead one does not use up what
-// the next one needs.
+// connect tries the targets in turn. Each has an equal share of the time, so that an address that does not respond leaves time
+// for the next.
 func (e *egress) connect(ctx context.Context, network string, targets []netip.AddrPort) (net.Conn, error) {
 	var failures []error
 	for _, target := range targets {
@@ -196,8 +197,8 @@ func (e *egress) connect(ctx context.Context, network string, targets []netip.Ad
 	return nil, &stageError{ClassConnect, errors.Join(failures...)}
 }
 
-// control is the last look before a socket connects: whatever the steps before it did, no connection goes to an
-// address that the policy does not permit.
+// control is the last check before a socket connects: no connection goes to an address that the policy does not permit, whatever
+// the earlier steps did.
 func (e *egress) control(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil || !e.policy.permits(target) {

@@ -9,9 +9,8 @@ import (
 	"quittance/api"
 )
 
-// DestinationError refuses a destination for its form alone: what the customer wrote, and nothing that depends on an
-// address or a resolver, so it may say exactly which rules are broken (specification, part 8; contract, section 2). It is
-// an [ErrUnsafeDestination].
+// DestinationError means that the text of a destination breaks rules of form. These do not depend on an address or a resolver, so
+// the error may name them (specification, part 8; contract, section 2). It is an [ErrUnsafeDestination].
 type DestinationError struct {
 	// Faults are the broken rules, at least one: scheme, user_info, query, fragment, port, max_length.
 	Faults []api.Fault
@@ -28,8 +27,8 @@ func (e *DestinationError) Error() string {
 // Unwrap returns [ErrUnsafeDestination].
 func (e *DestinationError) Unwrap() error { return ErrUnsafeDestination }
 
-// checkForm returns a [*DestinationError] that names every rule of form that raw breaks, nil when it breaks none. That a
-// destination has the right form does not make it a safe one.
+// checkForm returns a [*DestinationError] with every rule of form that raw breaks, or nil if it breaks none. A destination with
+// the right form may still be unsafe.
 func checkForm(raw string) error {
 	var faults []api.Fault
 	add := func(broken bool, rule, message string) {
@@ -59,13 +58,13 @@ func checkForm(raw string) error {
 	return &DestinationError{Faults: faults}
 }
 
-// isPort tells whether the port behind the host in hostPort, if there is one, may be a destination's.
+// isPort reports whether hostPort has no port or one that a destination may have.
 func isPort(hostPort string) bool {
 	host := hostPort
 	if end := strings.LastIndexByte(hostPort, ']'); end >= 0 {
-		host = hostPort[end+1:] // the colons inside of brackets are an IPv6 address's
+		host = hostPort[end+1:] // the colons in brackets belong to an IPv6 address
 	} else if strings.Count(hostPort, ":") > 1 {
-		return true // an address without brackets: its colons lead to no port
+		return true // an address without brackets has no port
 	}
 	_, text, found := strings.Cut(host, ":")
 	if !found {
@@ -75,15 +74,15 @@ func isPort(hostPort string) bool {
 	return err == nil && text[0] != '0' && !slices.Contains(blockedPorts[:], uint16(port)) && !slices.Contains(databasePorts[:], uint16(port))
 }
 
-// blockedPorts are the ports that browsers refuse, because a server of another protocol that listens there could be made to
-// take a request for something else (WHATWG Fetch, section 2.9, "port blocking").
+// blockedPorts are the ports that browsers block, because a server of another protocol could misinterpret an HTTP request (WHATWG
+// Fetch, section 2.9, "port blocking").
 var blockedPorts = [...]uint16{ //nolint:gochecknoglobals // a constant list
 	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135,
 	137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720,
 	1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 }
 
-// databasePorts are the well-known ports of databases, caches and message brokers that speak no HTTP and often ask for no
+// databasePorts are the well-known ports of databases, caches and message brokers that do not speak HTTP and often need no
 // password inside a network: SQL Server (1433, 1434), Oracle (1521), MQTT (1883, 8883), ZooKeeper (2181), Firebird (3050), MySQL
 // (3306, 33060), SAP HANA (30015), PostgreSQL (5432, 6432 for PgBouncer), AMQP (5671, 5672), Redis (6379, 16379, 26379),
 // Cassandra (7000, 9042), Neo4j (7687), Kafka (9092), Memcached (11211) and MongoDB (27017 to 27019).

@@ -10,9 +10,9 @@ import (
 	"quittance/internal/store"
 )
 
-// Subscribe makes a subscription as a company asked for it, with a signing secret of its own, which is returned here and
-// never again. The form of the request has been checked. [ErrUnsafeDestination] says that it may not lead where it does,
-// [store.ErrLimit] that the company has enough of them.
+// Subscribe creates a subscription with a new signing secret, which it returns and which is never shown again. The caller has
+// checked the form of the request. The error is [ErrUnsafeDestination] if the destination is not allowed, and [store.ErrLimit]
+// if the company has too many subscriptions.
 func (p Policy) Subscribe(ctx context.Context, tenant *store.Tenant, random io.Reader, request api.SubscriptionRequest) (created store.Subscription, key string, err error) {
 	destination, err := p.CheckDestination(*request.URL)
 	if err != nil {
