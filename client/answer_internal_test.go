@@ -23,7 +23,7 @@ func FuzzAnswer(f *testing.F) {
 		if wait < 0 {
 			t.Fatalf("Retry-After %q is %s", after, wait)
 		}
-		a := answer{operation: "GET /", status: status, retryAfter: wait, body: []byte(body)}
+		a := response{operation: "GET /", status: status, retryAfter: wait, body: []byte(body)}
 		err := a.check()
 		if err == nil {
 			if status < 200 || status > 299 {

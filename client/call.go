@@ -17,31 +17,31 @@ import (
 	"quittance/api"
 )
 
-// The waits between the attempts of one call: the first, doubled each time up to the last, each spread by the jitter.
+// The waits between the attempts of one call: retryFirst, doubled after each attempt up to retryMax, with jitter.
 const (
 	retryFirst = 200 * time.Millisecond
 	retryMax   = 5 * time.Second
 )
 
-// What is wrong with an answer that is not what the contract promises.
+// The errors of a response that breaks the contract.
 var (
-	// ErrUnreadable: the answer is not one of this API: no JSON, no data, a redirect, the page of a proxy. After a 2xx
-	// the operation has probably had its effect.
-	ErrUnreadable = errors.New("the answer is not one of this API")
-	// ErrTooLarge: the answer has more than [MaxResponse] bytes. Ask for fewer entries per page.
-	ErrTooLarge = errors.New("the answer is too large")
+	// ErrUnreadable: the response is not one of this API: it is not JSON, has no data, is a redirect, or the page of a proxy.
+	// After a 2xx status the operation has probably had its effect.
+	ErrUnreadable = errors.New("the response is not one of this API")
+	// ErrTooLarge: the response has more than [MaxResponse] bytes. Ask for fewer entries per page.
+	ErrTooLarge = errors.New("the response is too large")
 )
 
-// ResponseError is an answer that is not a success, or cannot be read. What the service said is behind it: errors.As
-// finds the [api.Error], and errors.Is finds [ErrUnreadable] or [ErrTooLarge] when there is none.
+// ResponseError is a response that is not a success or cannot be decoded. It wraps the [api.Error] of the service for errors.As,
+// or [ErrUnreadable] or [ErrTooLarge] if there is none.
 type ResponseError struct {
-	// Status is the HTTP status. It is a 2xx when the answer was a success that cannot be read.
+	// Status is the HTTP status. It is a 2xx if the response is a success that cannot be decoded.
 	Status int
-	// RequestID is the X-Request-Id of the answer: quote it to support. Empty when the answer had none.
+	// RequestID is the X-Request-Id of the response, for support requests. It is empty if the response has none.
 	RequestID string
-	// Err is what the service said, nil when the answer is not one of this API.
+	// Err is the error of the service, or nil if the response is not one of this API.
 	Err *api.Error
-	// RetryAfter is how long the service asks to be left alone, 0 when it does not say.
+	// RetryAfter is how long the service asks the client to wait, 0 if it does not say.
 	RetryAfter time.Duration
 
 	operation string // method and path
@@ -66,18 +66,18 @@ func (e *ResponseError) Unwrap() error {
 	return e.cause
 }
 
-// says tells whether err is the service's refusal with this code.
-func says(err error, code api.Code) bool {
-	said, ok := errors.AsType[*api.Error](err)
-	return ok && said.Code == code
+// hasCode reports whether err wraps an error of the service with this code.
+func hasCode(err error, code api.Code) bool {
+	apiErr, ok := errors.AsType[*api.Error](err)
+	return ok && apiErr.Code == code
 }
 
 // CallOption changes one call.
 type CallOption func(*request)
 
-// IdempotencyKey makes the call under your own key, of 1 to 255 visible ASCII characters, instead of a random one. A
-// call with the same key and the same content within 24 hours is answered as the first one was, and has no further
-// effect: use it when your program itself may stop and begin again (contract, section 1).
+// IdempotencyKey makes the call with your own key, of 1 to 255 visible ASCII characters, instead of a random one. A call with the
+// same key and the same content within 24 hours gets the response of the first one and has no further effect. Use it if your
+// program may stop and repeat the call after a restart (contract, section 1).
 func IdempotencyKey(key string) CallOption {
 	return func(r *request) { r.key, r.keyed = key, true }
 }
@@ -87,44 +87,43 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         any // nil for none
-	// repeatable says that sending it twice has the effect of sending it once, once that it takes no Idempotency-Key to
-	// make it so.
-	repeatable, once bool
-	// key is the Idempotency-Key. What is neither gets one, and is repeatable under it: the caller's, which keyed tells,
-	// or a random one.
+	// repeatable means that sending the request twice has the effect of sending it once. withoutKey means that it is not
+	// repeatable, and that the operation takes no Idempotency-Key.
+	repeatable, withoutKey bool
+	// key is the Idempotency-Key. A request that is neither repeatable nor withoutKey gets one, and is repeatable with it: that
+	// of the caller if keyed, or a random one.
 	key   string
 	keyed bool
-	// public says that it needs no token.
+	// public requests need no token.
 	public bool
 
-	encoded []byte // the body, the same bytes in every attempt, because the key's fingerprint covers them
+	encoded []byte // the body: the same bytes in every attempt, because the fingerprint of the key covers them
 }
 
-// get is the request that reads a path.
+// get returns the request that reads a path.
 func get(path string, query url.Values) request {
 	return request{method: http.MethodGet, path: path, query: query, repeatable: true}
 }
 
-// post is the request that makes or changes something, under an Idempotency-Key. A nil body is none.
+// post returns a request with an Idempotency-Key that creates or changes something. A nil body means none.
 func post(path string, body any) request {
 	return request{method: http.MethodPost, path: path, body: body}
 }
 
-// one makes a call whose answer is one thing.
-func one[T any](ctx context.Context, c *Client, r request, options ...CallOption) (T, error) {
+// callOne makes a call that returns a single value.
+func callOne[T any](ctx context.Context, c *Client, r request, options ...CallOption) (T, error) {
 	data, _, err := call[T, struct{}](ctx, c, r, options...)
 	return data, err
 }
 
-// list makes a call whose answer is a page of a list.
-func list[T any](ctx context.Context, c *Client, r request) (out api.List[T], err error) {
+// callList makes a call that returns a page of a list.
+func callList[T any](ctx context.Context, c *Client, r request) (out api.List[T], err error) {
 	out.Data, out.Pagination, err = call[[]T, api.Pagination](ctx, c, r)
 	return out, err
 }
 
-// call makes a call and returns what is in the envelope of its answer. Every operation is one line on top of it.
-// Fields that this version does not know are no fault; an answer without data is one, since it would pass for an empty
-// invoice.
+// call makes a call and returns the content of the envelope of its response. It ignores fields that this version does not know.
+// A response without data is an error, because it would look like an empty invoice.
 func call[Content, Position any](ctx context.Context, c *Client, r request, options ...CallOption) (data Content, at Position, err error) {
 	for _, option := range options {
 		option(&r)
@@ -149,14 +148,14 @@ func call[Content, Position any](ctx context.Context, c *Client, r request, opti
 	return *envelope.Data, envelope.Pagination, nil
 }
 
-// prepare encodes the body and sees to the key, once for all attempts.
+// prepare encodes the body and sets the key for all attempts.
 func (c *Client) prepare(r *request) (err error) {
 	if r.body != nil {
 		if r.encoded, err = json.Marshal(r.body); err != nil {
 			return fmt.Errorf("encode the body: %w", err)
 		}
 	}
-	if r.repeatable || r.once {
+	if r.repeatable || r.withoutKey {
 		return nil
 	}
 	if !r.keyed {
@@ -164,46 +163,46 @@ func (c *Client) prepare(r *request) (err error) {
 		c.random.Lock()
 		defer c.random.Unlock()
 		if _, err := io.ReadFull(c.reader, random[:]); err != nil {
-			return fmt.Errorf("make an Idempotency-Key: %w", err)
+			return fmt.Errorf("generate an Idempotency-Key: %w", err)
 		}
 		r.key = hex.EncodeToString(random[:])
 	}
 	invisible := func(r rune) bool { return r <= ' ' || r > '~' }
 	if r.key == "" || len(r.key) > 255 || strings.ContainsFunc(r.key, invisible) {
-		return errors.New("an Idempotency-Key has 1 to 255 visible ASCII characters")
+		return errors.New("an Idempotency-Key must have 1 to 255 visible ASCII characters")
 	}
 	r.repeatable = true
 	return nil
 }
 
-// send makes the attempts of a call with a session, and once more with a new session when the token is refused. That
-// is safe for every operation: the service looks at the token before anything else.
-func (c *Client) send(ctx context.Context, r *request) (answer, error) {
+// send makes the attempts of a call with a session, and again with a new session if the token is rejected. That is safe for every
+// operation, because the service checks the token first.
+func (c *Client) send(ctx context.Context, r *request) (response, error) {
 	if r.public {
 		return c.attempts(ctx, r, nil)
 	}
 	s, err := c.session(ctx, nil)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	a, err := c.attempts(ctx, r, s)
-	if !says(err, api.CodeUnauthenticated) {
+	if !hasCode(err, api.CodeUnauthenticated) {
 		return a, err
 	}
 	if s, err = c.session(ctx, s); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	return c.attempts(ctx, r, s)
 }
 
-// attempts sends a request until it succeeds, fails for good, or was sent often enough.
-func (c *Client) attempts(ctx context.Context, r *request, s *session) (answer, error) {
+// attempts sends a request until it succeeds, fails permanently, or has been sent maxAttempts times.
+func (c *Client) attempts(ctx context.Context, r *request, s *session) (response, error) {
 	for n := 1; ; n++ {
-		a, err := c.exchange(ctx, r, s)
+		a, err := c.roundTrip(ctx, r, s)
 		if err == nil || ctx.Err() != nil || n == c.maxAttempts {
 			return a, err
 		}
-		wait, again := c.next(r, n, err)
+		wait, again := c.retryDelay(r, n, err)
 		if !again {
 			return a, err
 		}
@@ -213,30 +212,30 @@ func (c *Client) attempts(ctx context.Context, r *request, s *session) (answer, 
 	}
 }
 
-// next decides after attempt n has failed whether there is another, and when.
-func (c *Client) next(r *request, n int, err error) (wait time.Duration, again bool) {
+// retryDelay decides whether another attempt follows failed attempt n, and how long to wait for it.
+func (c *Client) retryDelay(r *request, n int, err error) (wait time.Duration, again bool) {
 	wait = c.jittered(min(retryFirst<<min(n-1, 10), retryMax))
-	refusal, answered := errors.AsType[*ResponseError](err)
-	if !answered {
-		return wait, r.repeatable // the connection failed: nobody knows how far the request came
+	failed, responded := errors.AsType[*ResponseError](err)
+	if !responded {
+		return wait, r.repeatable // the connection failed, and the request may have arrived
 	}
-	switch refusal.Status {
+	switch failed.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return max(wait, refusal.RetryAfter), r.repeatable && refusal.RetryAfter <= MaxRetryAfter
+		return max(wait, failed.RetryAfter), r.repeatable && failed.RetryAfter <= MaxRetryAfter
 	default:
 		return 0, false
 	}
 }
 
-// exchange sends a request once. The error is a [ResponseError] when there was an answer.
-func (c *Client) exchange(ctx context.Context, r *request, s *session) (answer, error) {
+// roundTrip sends a request once. The error is a [ResponseError] if there was a response.
+func (c *Client) roundTrip(ctx context.Context, r *request, s *session) (response, error) {
 	target := c.base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}
 	request, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.encoded))
 	if err != nil {
-		return answer{}, fmt.Errorf("client: %w", err)
+		return response{}, fmt.Errorf("client: %w", err)
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("Content-Type", "application/json")
@@ -247,21 +246,21 @@ func (c *Client) exchange(ctx context.Context, r *request, s *session) (answer, 
 	if s != nil {
 		request.Header.Set("Authorization", "Bearer "+s.token())
 	}
-	response, err := c.http.Do(request)
+	got, err := c.http.Do(request)
 	if err != nil {
-		return answer{}, fmt.Errorf("client: %w", err)
+		return response{}, fmt.Errorf("client: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // what matters of it has been read
-	a := answer{operation: r.method + " " + r.path, status: response.StatusCode, requestID: response.Header.Get(api.HeaderRequestID),
-		retryAfter: api.ParseRetryAfter(response.Header.Get("Retry-After"), c.now(), math.MaxInt64)}
-	if a.body, err = io.ReadAll(io.LimitReader(response.Body, MaxResponse+1)); err != nil {
-		return answer{}, fmt.Errorf("client: %s: read the answer: %w", a.operation, err)
+	defer func() { _ = got.Body.Close() }() // the body has been read
+	a := response{operation: r.method + " " + r.path, status: got.StatusCode, requestID: got.Header.Get(api.HeaderRequestID),
+		retryAfter: api.ParseRetryAfter(got.Header.Get("Retry-After"), c.now(), math.MaxInt64)}
+	if a.body, err = io.ReadAll(io.LimitReader(got.Body, MaxResponse+1)); err != nil {
+		return response{}, fmt.Errorf("client: %s: read the response: %w", a.operation, err)
 	}
 	return a, a.check()
 }
 
-// answer is what came back for one attempt.
-type answer struct {
+// response is the response to one attempt.
+type response struct {
 	operation  string
 	status     int
 	requestID  string
@@ -269,8 +268,8 @@ type answer struct {
 	body       []byte
 }
 
-// check returns nil when the answer is a success whose body can be looked at.
-func (a answer) check() error {
+// check returns nil if the response is a success whose body can be decoded.
+func (a response) check() error {
 	switch {
 	case len(a.body) > MaxResponse:
 		return a.failure(ErrTooLarge)
@@ -291,6 +290,6 @@ func (a answer) check() error {
 	return failure
 }
 
-func (a answer) failure(cause error) *ResponseError {
+func (a response) failure(cause error) *ResponseError {
 	return &ResponseError{Status: a.status, RequestID: a.requestID, RetryAfter: a.retryAfter, operation: a.operation, cause: cause}
 }

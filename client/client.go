@@ -1,5 +1,5 @@
-// Package client is the Go SDK of Quittance. It logs in by itself, repeats what is safe to repeat, and returns what the
-// service said: its answers and its errors are the types of package api.
+// Package client is the Go SDK of Quittance. It logs in automatically, retries calls that are safe to retry, and returns the
+// results and errors of the service as the types of package api.
 //
 //	quittance, err := client.New(client.Config{
 //		BaseURL:  "https://quittance.example.com",
@@ -20,7 +20,7 @@
 //			NetUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("5")}},
 //	}, client.IdempotencyKey("order-4711"))
 //	if err != nil {
-//		return err // to errors.As an *api.Error, and a *client.ResponseError with the request id
+//		return err // errors.As finds an *api.Error, and a *client.ResponseError with the request id
 //	}
 //	invoice, err := quittance.SubmitAndWait(ctx, draft.ID, nil)
 //	if err != nil {
@@ -30,12 +30,12 @@
 //		fmt.Println("the receiver says", *s)
 //	}
 //
-// Its invariant: a call has its effect at most once, whatever happens on the way. Only what the service promises to
-// recognise is sent again: reads, logins, submissions, and changes under an Idempotency-Key. Attempts and waits are
-// bounded and end with the context. The password and the token go to the base URL and nowhere else: redirects are not
-// followed, and this package puts neither into an error nor shows it to fmt.
+// Its invariant: a call has its effect at most once, whatever fails. The client retries only calls whose repetition the service
+// recognises: reads, logins, submissions, and changes with an Idempotency-Key. Attempts and waits are bounded and end with the
+// context. The password and the token are sent to the base URL only: redirects are not followed, and this package puts neither
+// into an error nor into the output of fmt.
 //
-// Start reading at [New] and [Client.SubmitAndWait]; call.go is the way of every request, and an operation is one line in
+// Start reading at [New] and [Client.SubmitAndWait]. Every request goes through call.go, and each operation is one line in
 // operations.go.
 package client
 
@@ -54,24 +54,23 @@ import (
 )
 
 const (
-	// DefaultMaxAttempts is how often a call that is safe to repeat is sent, unless [Config] says otherwise.
+	// DefaultMaxAttempts is how often a call that is safe to repeat is sent by default.
 	DefaultMaxAttempts = 4
-	// DefaultTimeout bounds one attempt, its answer included. A submission waits for the provider inside its call, for
-	// 20 s by default (contract, section 11), so a shorter one would break it off.
+	// DefaultTimeout is the time-out of one attempt, including its response. A submission waits for the provider during its call,
+	// for 20 s by default (contract, section 11), so a much shorter time-out would interrupt it.
 	DefaultTimeout = 60 * time.Second
-	// MaxRetryAfter is the longest Retry-After that a call waits for. When the service asks for more, the call fails at
-	// once, and [ResponseError] tells how long to stay away.
+	// MaxRetryAfter is the longest Retry-After that a call waits for. If the service asks for more, the call fails at once, and
+	// [ResponseError] has the time to wait.
 	MaxRetryAfter = time.Minute
-	// MaxResponse is the largest answer that is read, in bytes. A purchase document has at most 10 MiB (contract, section
-	// 11), in base64 a third more.
+	// MaxResponse is the largest response that the client reads, in bytes. A purchase document has at most 10 MiB (contract,
+	// section 11), and a third more in base64.
 	MaxResponse = 16 << 20
 )
 
-// Config says where the service is and who calls. BaseURL, Email and Password are required; the zero value of everything
-// else is fine.
+// Config configures a [Client]. BaseURL, Email and Password are required; the zero values of the other fields mean the defaults.
 type Config struct {
-	// BaseURL is the address of the service without /api: http or https, a path prefix if need be, no user info, query
-	// or fragment. Password and token travel as they are, so anything but this machine wants https.
+	// BaseURL is the address of the service without /api: http or https, with an optional path prefix and without user info, query
+	// or fragment. It should be https unless the service is on the same machine, because http sends the password unencrypted.
 	BaseURL string
 	// Email and Password log in. They are sent on the first call, and again when a token has expired or was revoked.
 	Email, Password string
@@ -80,20 +79,20 @@ type Config struct {
 	HTTPClient *http.Client
 	// UserAgent is the User-Agent header; "quittance-go" when empty.
 	UserAgent string
-	// MaxAttempts is how often a call is sent at most, the first time included; 1 means never again. 0 means
-	// [DefaultMaxAttempts].
+	// MaxAttempts is the maximum number of attempts of a call; 1 disables retries, and 0 means [DefaultMaxAttempts].
 	MaxAttempts int
 	// Now is the clock that a Retry-After date is compared with; nil means [time.Now].
 	Now func() time.Time
-	// Sleep waits for a duration, or until the context ends, whose error it then returns; nil means a timer.
+	// Sleep waits for a duration, or until the context ends, and returns its error then; nil means a timer.
 	Sleep func(context.Context, time.Duration) error
-	// Jitter returns a number from 0 to 1, 1 excluded, that spreads the waits of many clients; nil means a random one.
+	// Jitter returns a number from 0 up to but not including 1, which spreads the retries of many clients; nil means random
+	// numbers.
 	Jitter func() float64
-	// Random is what Idempotency-Keys are made from, 16 bytes each; nil means [crypto/rand.Reader].
+	// Random is the source of Idempotency-Keys, 16 bytes each; nil means [crypto/rand.Reader].
 	Random io.Reader
 }
 
-// Format writes the configuration without its password, whatever the verb.
+// Format writes the configuration without its password for every verb.
 func (c Config) Format(f fmt.State, _ rune) {
 	// fmt keeps the error of its own writer; Format has nowhere to return it.
 	fmt.Fprintf(f, "client.Config{BaseURL: %q, Email: %q, Password: [redacted]}", c.BaseURL, c.Email)
@@ -123,13 +122,13 @@ type Client struct {
 	pending  *login   // nil when nobody is logging in
 }
 
-// New returns a client. It sends nothing: the first call logs in. It fails when something required is missing or the
-// base URL has not the form that [Config] describes.
+// New returns a client. It sends nothing: the first call logs in. It returns an error if a required field is missing or the base
+// URL does not have the form that [Config] describes.
 func New(config Config) (*Client, error) {
 	base, err := url.Parse(config.BaseURL)
-	// The text of a URL that cannot be read may hold a password: it is not repeated.
+	// The error omits the URL, because an invalid URL may contain a password.
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || strings.ContainsAny(config.BaseURL, "?#") {
-		return nil, errors.New("client: the base URL has to be http or https with a host, without user info, query and fragment")
+		return nil, errors.New("client: the base URL must be http or https with a host and without user info, query and fragment")
 	}
 	if config.Email == "" || config.Password == "" {
 		return nil, errors.New("client: e-mail address and password are required")
@@ -145,7 +144,7 @@ func New(config Config) (*Client, error) {
 		given = &http.Client{Timeout: DefaultTimeout}
 	}
 	c.http = &http.Client{Transport: given.Transport, Jar: given.Jar, Timeout: given.Timeout,
-		// Following one would hand the token, or the password of a login, to wherever it points.
+		// Following a redirect would send the token, or the password of a login, to another address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if c.userAgent == "" {
 		c.userAgent = "quittance-go"
@@ -157,7 +156,7 @@ func New(config Config) (*Client, error) {
 		c.now = time.Now
 	}
 	if c.sleep == nil {
-		c.sleep = pause
+		c.sleep = sleepTimer
 	}
 	if c.jitter == nil {
 		c.jitter = mathrand.Float64
@@ -168,8 +167,8 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
+// sleepTimer waits for d, or until ctx ends.
+func sleepTimer(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -180,8 +179,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// jittered spreads a wait over half of it to one and a half, so that clients that failed together do not come back
-// together.
+// jittered scales a wait by 0.5 to 1.5, so that clients that failed together do not retry together.
 func (c *Client) jittered(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (0.5 + c.jitter()))
 }

@@ -16,11 +16,11 @@ const (
 	webhooksPath = "/api/v1/webhooks"
 )
 
-// ErrSecretLost says that a webhook subscription exists, but the one answer that held its signing secret did not arrive.
-// Deactivate the subscription that comes with the error, and create another under another key.
-var ErrSecretLost = errors.New("client: the subscription's signing secret was in an answer that got lost")
+// ErrSecretLost means that a webhook subscription exists, but the only response with its signing secret did not arrive. Deactivate
+// the subscription that is returned with the error, and create another one with another key.
+var ErrSecretLost = errors.New("client: the response with the signing secret of the subscription was lost")
 
-// path is a path whose last segments are variable, and escaped.
+// path appends escaped segments to a path.
 func path(fixed string, segments ...string) string {
 	for _, segment := range segments {
 		fixed += "/" + url.PathEscape(segment)
@@ -44,117 +44,117 @@ func deliveryPath(id string) string { return path(webhooksPath+"/deliveries", id
 
 // Account returns the company that the user belongs to, its profile and its provider connection.
 func (c *Client) Account(ctx context.Context) (api.Account, error) {
-	return one[api.Account](ctx, c, get(clientPath+"/account", nil))
+	return callOne[api.Account](ctx, c, get(clientPath+"/account", nil))
 }
 
-// CreateInvoice stores a draft. Nothing is sent to the provider. It is made under an Idempotency-Key, a random one
-// unless you pass your own, so that it creates one invoice however often it has to be sent.
+// CreateInvoice stores a draft. Nothing is sent to the provider. The call has an Idempotency-Key, a random one
+// unless you pass your own, so that it creates one invoice even if it is sent several times.
 func (c *Client) CreateInvoice(ctx context.Context, draft api.Draft, options ...CallOption) (api.Invoice, error) {
-	return one[api.Invoice](ctx, c, post(clientPath+"/invoices", draft), options...)
+	return callOne[api.Invoice](ctx, c, post(clientPath+"/invoices", draft), options...)
 }
 
-// Preflight tells what would be said of a draft, and stores nothing.
+// Preflight checks a draft as [Client.CreateInvoice] does and stores nothing.
 func (c *Client) Preflight(ctx context.Context, draft api.Draft) (api.Preflight, error) {
-	return one[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight", body: draft, repeatable: true})
+	return callOne[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight", body: draft, repeatable: true})
 }
 
-// Invoices returns one page of the invoices, newest first unless the query says otherwise, each without its items.
+// Invoices returns one page of the invoices, newest first unless the query has another order, each without its items.
 func (c *Client) Invoices(ctx context.Context, query InvoiceQuery) (api.List[api.InvoiceSummary], error) {
-	return list[api.InvoiceSummary](ctx, c, get(clientPath+"/invoices", query.values()))
+	return callList[api.InvoiceSummary](ctx, c, get(clientPath+"/invoices", query.values()))
 }
 
-// Invoice returns an invoice as it stands.
+// Invoice returns the current state of an invoice.
 func (c *Client) Invoice(ctx context.Context, id string) (api.Invoice, error) {
-	return one[api.Invoice](ctx, c, get(invoicePath(id), nil))
+	return callOne[api.Invoice](ctx, c, get(invoicePath(id), nil))
 }
 
 // PatchInvoice changes a draft, or an invoice that the provider has rejected, which is then a draft again. The patch is a
-// JSON merge patch (RFC 7396): nil takes a field away, items are replaced as a whole (contract, section 4).
+// JSON merge patch (RFC 7396): nil removes a field, and items are replaced as a whole (contract, section 4).
 func (c *Client) PatchInvoice(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.Invoice, error) {
-	return one[api.Invoice](ctx, c, request{method: http.MethodPatch, path: invoicePath(id), body: patch}, options...)
+	return callOne[api.Invoice](ctx, c, request{method: http.MethodPatch, path: invoicePath(id), body: patch}, options...)
 }
 
-// DeleteInvoice deletes a draft for good. A draft that was deleted by an earlier call is not found: so is one of which the
-// answer got lost and the call was repeated.
+// DeleteInvoice deletes a draft permanently. The error has the code not_found if the draft is already deleted, which can be the
+// effect of an earlier attempt of the same call whose response was lost.
 func (c *Client) DeleteInvoice(ctx context.Context, id string) (api.Deleted, error) {
-	return one[api.Deleted](ctx, c, request{method: http.MethodDelete, path: invoicePath(id), repeatable: true})
+	return callOne[api.Deleted](ctx, c, request{method: http.MethodDelete, path: invoicePath(id), repeatable: true})
 }
 
-// Submit submits a complete draft, once: repeating the call returns what is recorded. What came of it is in the
-// invoice's Submission.Outcome. [api.OutcomeUnknown], and [api.OutcomeInProgress], are no errors: the service does not
-// know yet whether the provider has the document, and goes on asking (specification, part 4; contract, section 5).
+// Submit submits a complete draft once; a repeated call returns the recorded result. The result is Submission.Outcome of the
+// invoice. [api.OutcomeUnknown] and [api.OutcomeInProgress] are not errors: the service does not know yet whether the provider has
+// the document, and keeps asking (specification, part 4; contract, section 5).
 //
-// When an attempt broke off and the service is still at it, the next one is refused with submission_in_progress: read
-// the invoice, or use [Client.SubmitAndWait].
+// If an attempt is interrupted while the service is still submitting, the next one fails with submission_in_progress: read the
+// invoice, or use [Client.SubmitAndWait].
 func (c *Client) Submit(ctx context.Context, id string) (api.Invoice, error) {
-	return one[api.Invoice](ctx, c, request{method: http.MethodPost, path: invoicePath(id, "submit"), repeatable: true})
+	return callOne[api.Invoice](ctx, c, request{method: http.MethodPost, path: invoicePath(id, "submit"), repeatable: true})
 }
 
-// Submissions returns one page of every submission an invoice has had.
+// Submissions returns one page of all submissions of an invoice.
 func (c *Client) Submissions(ctx context.Context, invoiceID string, page Paging) (api.List[api.SubmissionRecord], error) {
-	return list[api.SubmissionRecord](ctx, c, get(invoicePath(invoiceID, "submissions"), page.values(nil)))
+	return callList[api.SubmissionRecord](ctx, c, get(invoicePath(invoiceID, "submissions"), page.values(nil)))
 }
 
-// Evidence returns one page of what the provider returned about an invoice.
+// Evidence returns one page of the provider responses about an invoice.
 func (c *Client) Evidence(ctx context.Context, invoiceID string, page Paging) (api.List[api.Evidence], error) {
-	return list[api.Evidence](ctx, c, get(invoicePath(invoiceID, "evidence"), page.values(nil)))
+	return callList[api.Evidence](ctx, c, get(invoicePath(invoiceID, "evidence"), page.values(nil)))
 }
 
 // EvidenceBody returns the bytes of one entry of the evidence.
 func (c *Client) EvidenceBody(ctx context.Context, evidenceID string) (api.RetainedBody, error) {
-	return one[api.RetainedBody](ctx, c, get(path(clientPath+"/evidence", evidenceID), nil))
+	return callOne[api.RetainedBody](ctx, c, get(path(clientPath+"/evidence", evidenceID), nil))
 }
 
 // CreateCreditNote stores a credit note for an invoice. Credit notes are not submitted (specification, part 2.6).
 func (c *Client) CreateCreditNote(ctx context.Context, note api.CreditNoteRequest, options ...CallOption) (api.CreditNote, error) {
-	return one[api.CreditNote](ctx, c, post(clientPath+"/credit-notes", note), options...)
+	return callOne[api.CreditNote](ctx, c, post(clientPath+"/credit-notes", note), options...)
 }
 
 // CreditNotes returns one page of the credit notes, newest first, the void ones included, each without its items.
 func (c *Client) CreditNotes(ctx context.Context, query CreditNoteQuery) (api.List[api.CreditNoteSummary], error) {
-	return list[api.CreditNoteSummary](ctx, c, get(clientPath+"/credit-notes", query.values()))
+	return callList[api.CreditNoteSummary](ctx, c, get(clientPath+"/credit-notes", query.values()))
 }
 
 // CreditNote returns a credit note.
 func (c *Client) CreditNote(ctx context.Context, id string) (api.CreditNote, error) {
-	return one[api.CreditNote](ctx, c, get(creditNotePath(id), nil))
+	return callOne[api.CreditNote](ctx, c, get(creditNotePath(id), nil))
 }
 
 // PatchCreditNote changes the issue_date, reason and reason_code of a credit note. The patch is a JSON merge patch (RFC
-// 7396): nil takes reason_code away (contract, section 7).
+// 7396): nil removes reason_code (contract, section 7).
 func (c *Client) PatchCreditNote(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.CreditNote, error) {
-	return one[api.CreditNote](ctx, c, request{method: http.MethodPatch, path: creditNotePath(id), body: patch}, options...)
+	return callOne[api.CreditNote](ctx, c, request{method: http.MethodPatch, path: creditNotePath(id), body: patch}, options...)
 }
 
-// VoidCreditNote frees the amount of a credit note for another one.
+// VoidCreditNote voids a credit note, so that another one can credit its amount.
 func (c *Client) VoidCreditNote(ctx context.Context, id string, options ...CallOption) (api.CreditNote, error) {
-	return one[api.CreditNote](ctx, c, post(creditNotePath(id)+"/void", nil), options...)
+	return callOne[api.CreditNote](ctx, c, post(creditNotePath(id)+"/void", nil), options...)
 }
 
 // IncomingInvoices returns one page of the incoming e-invoices, each in its latest revision, newest first.
 func (c *Client) IncomingInvoices(ctx context.Context, page Paging) (api.List[api.IncomingInvoice], error) {
-	return list[api.IncomingInvoice](ctx, c, get(clientPath+"/incoming-invoices", page.values(nil)))
+	return callList[api.IncomingInvoice](ctx, c, get(clientPath+"/incoming-invoices", page.values(nil)))
 }
 
 // IncomingInvoice returns an incoming e-invoice in its latest revision.
 func (c *Client) IncomingInvoice(ctx context.Context, id string) (api.IncomingInvoice, error) {
-	return one[api.IncomingInvoice](ctx, c, get(incomingPath(id), nil))
+	return callOne[api.IncomingInvoice](ctx, c, get(incomingPath(id), nil))
 }
 
 // IncomingRevisions returns one page of the revisions of an incoming e-invoice, oldest first.
 func (c *Client) IncomingRevisions(ctx context.Context, id string, page Paging) (api.List[api.IncomingRevision], error) {
-	return list[api.IncomingRevision](ctx, c, get(incomingPath(id, "revisions"), page.values(nil)))
+	return callList[api.IncomingRevision](ctx, c, get(incomingPath(id, "revisions"), page.values(nil)))
 }
 
 // IncomingDocument returns the document of a revision, from 1.
 func (c *Client) IncomingDocument(ctx context.Context, id string, revision int) (api.RetainedBody, error) {
-	return one[api.RetainedBody](ctx, c, get(incomingPath(id, "revisions", strconv.Itoa(revision), "document"), nil))
+	return callOne[api.RetainedBody](ctx, c, get(incomingPath(id, "revisions", strconv.Itoa(revision), "document"), nil))
 }
 
-// CreateSubscription subscribes an HTTPS destination to webhooks. The signing secret is in this answer only: keep it.
-// The error is [ErrSecretLost], with the subscription, when an earlier attempt or call under the same key had created it.
+// CreateSubscription subscribes an HTTPS destination to webhooks. Only this response has the signing secret: store it.
+// If an earlier attempt or call with the same key has created the subscription, it is returned with [ErrSecretLost].
 func (c *Client) CreateSubscription(ctx context.Context, subscription api.SubscriptionRequest, options ...CallOption) (api.NewSubscription, error) {
-	created, err := one[api.NewSubscription](ctx, c, post(webhooksPath+"/subscriptions", subscription), options...)
+	created, err := callOne[api.NewSubscription](ctx, c, post(webhooksPath+"/subscriptions", subscription), options...)
 	if err == nil && created.Secret == "" {
 		err = ErrSecretLost
 	}
@@ -163,37 +163,37 @@ func (c *Client) CreateSubscription(ctx context.Context, subscription api.Subscr
 
 // Subscriptions returns one page of the webhook subscriptions, newest first, the deactivated ones included.
 func (c *Client) Subscriptions(ctx context.Context, page Paging) (api.List[api.Subscription], error) {
-	return list[api.Subscription](ctx, c, get(webhooksPath+"/subscriptions", page.values(nil)))
+	return callList[api.Subscription](ctx, c, get(webhooksPath+"/subscriptions", page.values(nil)))
 }
 
 // Subscription returns a webhook subscription, without its secret.
 func (c *Client) Subscription(ctx context.Context, id string) (api.Subscription, error) {
-	return one[api.Subscription](ctx, c, get(subscriptionPath(id), nil))
+	return callOne[api.Subscription](ctx, c, get(subscriptionPath(id), nil))
 }
 
-// DeactivateSubscription ends a webhook subscription for good. Its history stays.
+// DeactivateSubscription permanently deactivates a webhook subscription. Its history is kept.
 func (c *Client) DeactivateSubscription(ctx context.Context, id string, options ...CallOption) (api.Subscription, error) {
-	return one[api.Subscription](ctx, c, post(subscriptionPath(id)+"/deactivate", nil), options...)
+	return callOne[api.Subscription](ctx, c, post(subscriptionPath(id)+"/deactivate", nil), options...)
 }
 
 // Deliveries returns one page of the webhook deliveries, newest first.
 func (c *Client) Deliveries(ctx context.Context, query DeliveryQuery) (api.List[api.Delivery], error) {
-	return list[api.Delivery](ctx, c, get(webhooksPath+"/deliveries", query.values()))
+	return callList[api.Delivery](ctx, c, get(webhooksPath+"/deliveries", query.values()))
 }
 
 // Delivery returns a webhook delivery with every attempt.
 func (c *Client) Delivery(ctx context.Context, id string) (api.DeliveryDetail, error) {
-	return one[api.DeliveryDetail](ctx, c, get(deliveryPath(id), nil))
+	return callOne[api.DeliveryDetail](ctx, c, get(deliveryPath(id), nil))
 }
 
-// Redeliver makes the service deliver again: the same event under the same UUID, with the same bytes.
+// Redeliver starts a delivery again, with the same event UUID and the same bytes.
 func (c *Client) Redeliver(ctx context.Context, id string, options ...CallOption) (api.DeliveryDetail, error) {
-	return one[api.DeliveryDetail](ctx, c, post(deliveryPath(id)+"/redeliver", nil), options...)
+	return callOne[api.DeliveryDetail](ctx, c, post(deliveryPath(id)+"/redeliver", nil), options...)
 }
 
-// Events returns up to limit events, oldest first, that come after a cursor: "" for the beginning, then each time the
-// NextCursor of the answer before. No event is skipped, however late it was recorded. limit is from 1 to 100; 0 leaves it
-// to the service. For the payloads see [api.Event].
+// Events returns up to limit events after a cursor, oldest first. The cursor is "" for the beginning, and then the NextCursor of
+// the previous result. No event is skipped, however late it was recorded. limit is from 1 to 100; 0 means the default of the
+// service. For the payloads see [api.Event].
 func (c *Client) Events(ctx context.Context, after string, limit int) (feed api.Feed[api.Event[json.RawMessage]], err error) {
 	query := Paging{}.values(map[string]string{"after": after})
 	if limit != 0 {

@@ -11,66 +11,66 @@ import (
 	"quittance/api"
 )
 
-// The pages of a list that is read to its end.
+// The page sizes of [Client.AllInvoices].
 const (
-	maxPerPage     = 100 // what the service gives at most (contract, section 4)
+	maxPerPage     = 100 // the limit of the service (contract, section 4)
 	defaultPerPage = 50
 )
 
-// Paging chooses a page of a list.
+// Paging selects a page of a list.
 type Paging struct {
-	// Page is the number of the page, from 1, which 0 means too.
+	// Page is the number of the page, from 1; 0 also means the first page.
 	Page int
-	// PerPage is the number of entries on a page, from 1 to 100; 0 leaves it to the service.
+	// PerPage is the number of entries on a page, from 1 to 100; 0 means the default of the service.
 	PerPage int
 }
 
-// InvoiceQuery chooses invoices of a list. What is empty or nil chooses them all.
+// InvoiceQuery selects invoices of a list. Fields that are empty or nil do not restrict it.
 type InvoiceQuery struct {
 	Paging
 	// InvoiceNumber is the exact number.
 	InvoiceNumber string
-	// Submitted chooses submitted invoices, or drafts.
+	// Submitted selects submitted invoices, or drafts.
 	Submitted *bool
-	// The states are the provider's own words, exactly.
+	// The states are exact values of the provider.
 	SubmissionState, ProviderInvoiceState, TaxAuthorityState, ReceiverState string
-	// ExternalID is your own system's key, exactly.
+	// ExternalID is the exact key of your own system.
 	ExternalID string
-	// RecipientName is text that the recipient's name holds, whatever the case of its letters.
+	// RecipientName is a part of the recipient's name, ignoring case.
 	RecipientName string
 	// IssueDateFrom and IssueDateTo bound the issue date, both inclusive: YYYY-MM-DD.
 	IssueDateFrom, IssueDateTo string
-	// UpdatedSince chooses invoices that changed then or later; zero chooses them all.
+	// UpdatedSince selects invoices that changed at this time or later.
 	UpdatedSince time.Time
-	// Attention chooses invoices that need a person, or the others: an outcome unknown for over ten minutes, a rejected submission, or
-	// a word that the provider calls negative.
+	// Attention selects invoices that need a person, or the others: those whose outcome has been unknown for over ten minutes, that
+	// were rejected, or that have a state that the provider calls negative.
 	Attention *bool
-	// Sort is created_at, issue_date, total_amount or recipient_name, with a hyphen before it for descending; newest first when
-	// it is empty.
+	// Sort is created_at, issue_date, total_amount or recipient_name, with a hyphen before it for descending order. If it is
+	// empty, the newest invoices come first.
 	Sort string
 }
 
-// CreditNoteQuery chooses credit notes of a list. What is empty chooses them all.
+// CreditNoteQuery selects credit notes of a list. Fields that are empty do not restrict it.
 type CreditNoteQuery struct {
 	Paging
 	// InvoiceID is the invoice that is credited.
 	InvoiceID string
 }
 
-// DeliveryQuery chooses webhook deliveries of a list. What is empty chooses them all.
+// DeliveryQuery selects webhook deliveries of a list. Fields that are empty do not restrict it.
 type DeliveryQuery struct {
 	Paging
-	// SubscriptionID is the subscription that is told.
+	// SubscriptionID is the identifier of the subscription.
 	SubscriptionID string
 	// EventID is the UUID of the event.
 	EventID string
 	// Event is the kind of the event.
 	Event api.EventKind
-	// State is where the delivery stands.
+	// State is the state of the delivery.
 	State api.DeliveryState
 }
 
-// values are the query parameters of a page and of filters by name, of which the empty ones are left out.
+// values returns the query parameters of a page and of filters by name. Empty filters are omitted.
 func (p Paging) values(filters map[string]string) url.Values {
 	values := url.Values{}
 	if p.Page != 0 {
@@ -99,7 +99,7 @@ func (q InvoiceQuery) values() url.Values {
 		"tax_authority_state": q.TaxAuthorityState, "receiver_state": q.ReceiverState})
 }
 
-// flag is an optional flag as a query parameter, "" for nil.
+// flag formats an optional flag as a query parameter, "" for nil.
 func flag(on *bool) string {
 	if on == nil {
 		return ""
@@ -116,11 +116,12 @@ func (q DeliveryQuery) values() url.Values {
 		"event": string(q.Event), "state": string(q.State)})
 }
 
-// AllInvoices reads all pages, each when it is needed, newest first; query.Page does not matter. An invoice comes once,
-// even when new ones push it onto the next page meanwhile; some of those may come too. After an error nothing more comes.
+// AllInvoices iterates over all invoices that match the query, and reads each page when it is needed. It ignores query.Page. It
+// yields each invoice once, even if new invoices move it to the next page meanwhile, and may also yield the new ones. It stops
+// after an error.
 //
-// Beware of changing what the query filters by while you read: an invoice that leaves the list pulls another one over
-// the edge of a page, where it is missed. Collect the identifiers first.
+// Do not change properties that the query filters by during the iteration: if an invoice leaves the list, another one moves to the
+// previous page and is missed. Collect the identifiers first.
 func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[api.InvoiceSummary, error] {
 	return all(query.PerPage, func(i *api.InvoiceSummary) string { return i.ID },
 		func(page Paging) (api.List[api.InvoiceSummary], error) {
@@ -130,25 +131,26 @@ func (c *Client) AllInvoices(ctx context.Context, query InvoiceQuery) iter.Seq2[
 		})
 }
 
-// all reads the pages of a list. A page that is too large to read is asked for in halves: one entry always fits.
+// all iterates over the pages of a list. If a page is too large to read, it continues with half the page size; one entry always
+// fits.
 func all[T any](perPage int, id func(*T) string, fetch func(Paging) (api.List[T], error)) iter.Seq2[T, error] {
 	if perPage == 0 {
 		perPage = defaultPerPage
 	}
 	return func(yield func(T, error) bool) {
-		page, perPage := 1, min(perPage, maxPerPage) // its own, because a sequence can be read twice
+		page, perPage := 1, min(perPage, maxPerPage) // local variables, because a sequence can be iterated twice
 		seen := map[string]bool{}
 		for {
 			list, err := fetch(Paging{Page: page, PerPage: perPage})
 			if errors.Is(err, ErrTooLarge) && perPage > 1 {
 				first := (page - 1) * perPage
 				perPage /= 2
-				page = first/perPage + 1 // the smaller page that first is on; what stands before it there was seen
+				page = first/perPage + 1 // the smaller page with entry first; the entries before it have been seen
 				continue
 			}
 			if err != nil {
-				var none T
-				yield(none, err)
+				var zero T
+				yield(zero, err)
 				return
 			}
 			for n := range list.Data {

@@ -9,26 +9,26 @@ import (
 	"quittance/api"
 )
 
-// session is one login. It is compared by its address: a call that was refused with one session asks for another.
+// session is one login. Sessions are compared by address: a call whose session was rejected asks for another one.
 type session struct{ token hidden }
 
-// login is a login on its way, which every call that needs one waits for.
+// login is a login in progress. Every call that needs a session waits for it.
 type login struct {
 	done chan struct{} // closed when the fields below are set
 	err  error
-	// abandoned says that the context of the call that logged in has ended, which says nothing about the credentials.
+	// abandoned means that the context of the call that logged in has ended, so that err says nothing about the credentials.
 	abandoned bool
 }
 
-// Login logs in now, and the calls that follow use the new token. There is no need to: the first call logs in, and so
-// does one whose token is no longer good. Wrong credentials are an [api.Error] with code invalid_credentials, a
-// suspended account is account_suspended (specification, part 5).
+// Login logs in now, and later calls use the new token. Calling it is optional: the first call logs in, and so does a call whose
+// token is no longer valid. The error wraps an [api.Error] with the code invalid_credentials for wrong credentials, and
+// account_suspended for a suspended account (specification, part 5).
 func (c *Client) Login(ctx context.Context) (api.Login, error) {
 	_, answer, err := c.login(ctx)
 	return answer, err
 }
 
-// Logout revokes the token. It does nothing when there is none; the next call logs in again.
+// Logout revokes the token, if there is one. The next call logs in again.
 func (c *Client) Logout(ctx context.Context) error {
 	c.sessions.Lock()
 	s := c.current
@@ -37,8 +37,8 @@ func (c *Client) Logout(ctx context.Context) error {
 		return nil
 	}
 	r := request{method: http.MethodPost, path: clientPath + "/auth/logout", repeatable: true}
-	// A token that is refused is what was wanted. This is the one call that must not log in again.
-	if _, err := c.attempts(ctx, &r, s); err != nil && !says(err, api.CodeUnauthenticated) {
+	// A rejected token is as good as a revoked one. This is the only call that must not log in again.
+	if _, err := c.attempts(ctx, &r, s); err != nil && !hasCode(err, api.CodeUnauthenticated) {
 		return err
 	}
 	c.sessions.Lock()
@@ -49,11 +49,11 @@ func (c *Client) Logout(ctx context.Context) error {
 	return nil
 }
 
-// ChangePassword changes the password to one of 15 to 256 characters, and the client uses it from then on. Every other
-// token of the user is revoked. It is sent once only, because a second time the old password is wrong: after an error
-// that is no [ResponseError] either of the two may be the right one (contract, section 3).
+// ChangePassword changes the password to one of 15 to 256 characters, which the client uses from then on. All other tokens of the
+// user are revoked. The call is never retried, because the old password is wrong the second time: after an error that is not a
+// [ResponseError], either password may be the current one (contract, section 3).
 func (c *Client) ChangePassword(ctx context.Context, password string) error {
-	_, err := one[api.PasswordChanged](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/password", once: true,
+	_, err := callOne[api.PasswordChanged](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/password", withoutKey: true,
 		body: api.PasswordRequest{CurrentPassword: new(c.currentPassword()), NewPassword: &password}})
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func (c *Client) currentPassword() string {
 }
 
 func (c *Client) login(ctx context.Context) (*session, api.Login, error) {
-	answer, err := one[api.Login](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/login", public: true,
-		repeatable: true, // a second token is all that a repeated login leaves behind
+	answer, err := callOne[api.Login](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/login", public: true,
+		repeatable: true, // a repeated login only leaves a second token behind
 		body:       api.LoginRequest{Email: &c.email, Password: new(c.currentPassword())}})
 	if err != nil {
 		return nil, api.Login{}, err
@@ -87,12 +87,12 @@ func (c *Client) login(ctx context.Context) (*session, api.Login, error) {
 	return s, answer, nil
 }
 
-// session returns a session that is not the refused one, nil for any. Of the calls that need a login at the same time
-// one logs in, and all share the outcome: a wrong password is tried once, not once per goroutine, because the service
-// counts failures. When the one gives up because its own context ended, another takes over.
-func (c *Client) session(ctx context.Context, refused *session) (*session, error) {
+// session returns a session other than the rejected one, which may be nil. Of several concurrent calls that need a login, one logs
+// in and all share the result: a wrong password is tried once, not once per goroutine, because the service counts failures. If the
+// context of that call ends, another call takes over.
+func (c *Client) session(ctx context.Context, rejected *session) (*session, error) {
 	for {
-		found, pending, lead := c.join(refused)
+		found, pending, lead := c.join(rejected)
 		if found != nil {
 			return found, nil
 		}
@@ -110,24 +110,24 @@ func (c *Client) session(ctx context.Context, refused *session) (*session, error
 	}
 }
 
-// join returns the current session when it is another than the refused one. Otherwise it returns the login to wait
-// for, or a new one that the caller has to lead.
-func (c *Client) join(refused *session) (found *session, pending *login, lead bool) {
+// join returns the current session unless it is the rejected one. Otherwise it returns the login to wait for, or a new login that
+// the caller must lead.
+func (c *Client) join(rejected *session) (found *session, pending *login, lead bool) {
 	c.sessions.Lock()
 	defer c.sessions.Unlock()
-	if c.current != nil && c.current != refused {
+	if c.current != nil && c.current != rejected {
 		return c.current, nil, false
 	}
 	if c.pending != nil {
 		return nil, c.pending, false
 	}
-	c.pending = &login{done: make(chan struct{}), err: errors.New("client: the login broke off"), abandoned: true}
+	c.pending = &login{done: make(chan struct{}), err: errors.New("client: the login was interrupted"), abandoned: true}
 	return nil, c.pending, true
 }
 
-// lead logs in and tells those who wait.
+// lead logs in and notifies the waiting calls.
 func (c *Client) lead(ctx context.Context, pending *login) (*session, error) {
-	defer func() { // deferred, so that a transport that panics leaves nobody waiting
+	defer func() { // deferred, so that no call waits forever if the transport panics
 		c.sessions.Lock()
 		c.pending = nil
 		c.sessions.Unlock()

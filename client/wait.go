@@ -9,37 +9,36 @@ import (
 	"quittance/api"
 )
 
-// The waits between two looks at a submitted invoice: the first, doubled each time up to the last.
+// The intervals between reads of a submitted invoice: pollFirst, doubled each time up to pollMax.
 const (
 	pollFirst = 500 * time.Millisecond
 	pollMax   = 30 * time.Second
 )
 
-// ErrDraftAgain says that an invoice that was waited for is a draft: the provider certainly did not take it, or
-// somebody has changed it after a rejection. Submitting it again is a decision of yours.
+// ErrDraftAgain means that the submitted invoice is a draft: the provider certainly did not accept it, or somebody has changed it
+// after a rejection. It is your decision whether to submit it again.
 var ErrDraftAgain = errors.New("client: the invoice is a draft again")
 
-// SubmitAndWait submits an invoice and reads it, less and less often and at last every half minute or so, until the
-// provider has reported all four states. With until, that is what decides instead, on every answer; the waiting also
-// ends when nothing more is to come, because the provider has rejected the document or the service asks it no more.
-// So look at the invoice for what you wanted.
+// SubmitAndWait submits an invoice and polls it, at growing intervals of up to about half a minute, until the provider has reported
+// all four states, or until the function until returns true if it is not nil. It also returns when no more changes can come,
+// because the provider has rejected the document or the service no longer asks. So check the returned invoice.
 //
-// An unknown outcome is waited out. The invoice is submitted once and not again: should it turn out that the provider
-// did not take it, the error is [ErrDraftAgain]. A state may never be reported, so give ctx a deadline. With an error
-// comes the invoice as it was last seen, the zero value when it was not.
+// SubmitAndWait waits while the outcome is unknown. It submits the invoice once: if it turns out that the provider did not accept
+// it, the error is [ErrDraftAgain]. A state may never be reported, so give ctx a deadline. With an error SubmitAndWait returns the
+// invoice as it was last read, or the zero value.
 func (c *Client) SubmitAndWait(ctx context.Context, id string, until func(api.Invoice) bool) (api.Invoice, error) {
 	if until == nil {
 		until = allReported
 	}
 	seen, err := c.Submit(ctx, id)
-	underWay := says(err, api.CodeSubmissionInProgress)
-	if err != nil && !underWay {
+	inProgress := hasCode(err, api.CodeSubmissionInProgress)
+	if err != nil && !inProgress {
 		return api.Invoice{}, err
 	}
 	for wait := pollFirst; ; wait = min(2*wait, pollMax) {
 		switch {
-		case underWay: // by another call: there is no answer to look at yet
-			underWay = false
+		case inProgress: // by another call: there is no invoice to check yet
+			inProgress = false
 		case !seen.Submitted:
 			return seen, ErrDraftAgain
 		case until(seen) || settled(seen):
@@ -56,13 +55,13 @@ func (c *Client) SubmitAndWait(ctx context.Context, id string, until func(api.In
 	}
 }
 
-// allReported tells whether the provider has reported every dimension, whatever it said.
+// allReported reports whether the provider has reported a state in every dimension.
 func allReported(i api.Invoice) bool {
 	return i.SubmissionState != nil && i.ProviderInvoiceState != nil && i.TaxAuthorityState != nil && i.ReceiverState != nil
 }
 
-// settled tells whether an invoice will not change by itself any more: it was rejected, and then the provider reports
-// nothing more on the other dimensions, or the service has nothing left to ask.
+// settled reports whether an invoice can no longer change by itself: it was rejected, after which the provider reports no other
+// states, or the service no longer asks the provider.
 func settled(i api.Invoice) bool {
 	s := i.Submission
 	return s != nil && (s.Outcome.Rejected() || s.Outcome != api.OutcomeInProgress && s.NextCheckAt == nil)

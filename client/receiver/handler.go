@@ -11,13 +11,13 @@ import (
 // MaxBody is the largest callback body that [Handler] reads, in bytes.
 const MaxBody = 1 << 20
 
-// Handler returns an endpoint for callbacks: mount it at the subscription's URL. It verifies with v and hands each
-// event to accept, which should do no more than store or queue it, since an attempt lasts at most 10 seconds
+// Handler returns an HTTP handler for callbacks: register it for the path of the subscription's URL. It verifies each callback with
+// v and passes the event to accept, which should only store or queue it, because an attempt lasts at most 10 seconds
 // (specification, part 6.5, rules 1 and 2).
 //
-// It answers 204 when accept returns nil and 500 when accept fails, so that the delivery is retried. What does not
-// verify is answered 401, or 500 when v has no secret, because that is the receiver's own fault and a retry can fix
-// it. A body over [MaxBody] is 413, one that breaks off 400, a method other than POST 405. Answers carry no text.
+// The response is 204 if accept returns nil, and 500 if accept fails, so that the delivery is retried. It is 401 if the callback
+// cannot be verified, but 500 if v has no secret, because a retry can succeed after the receiver's configuration is fixed. It is 413
+// for a body over [MaxBody], 400 for an incomplete body, and 405 for another method than POST. Responses have no body.
 func Handler(v Verifier, accept func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -39,7 +39,7 @@ func Handler(v Verifier, accept func(context.Context, Event) error) http.Handler
 	})
 }
 
-// handle returns the status of the answer.
+// handle returns the status of the response.
 func handle(ctx context.Context, v Verifier, header http.Header, body []byte, accept func(context.Context, Event) error) int {
 	event, err := v.Verify(header, body)
 	switch {
@@ -54,16 +54,15 @@ func handle(ctx context.Context, v Verifier, header http.Header, body []byte, ac
 	return http.StatusNoContent
 }
 
-// ErrInFlight is what [Once] returns for an event that is being accepted at this moment.
-var ErrInFlight = errors.New("receiver: the event is being accepted already")
+// ErrInFlight is returned by the function of [Once] for an event that is still being accepted.
+var ErrInFlight = errors.New("receiver: the event is already being accepted")
 
-// Once wraps accept so that an event that was accepted is not accepted again: retries carry the UUID of the first
-// attempt. It remembers the last capacity accepted UUIDs (at least 1) in memory. An event that accept refused is not
-// remembered, and comes again with its retry. A duplicate that arrives while the first is still being accepted gets
-// [ErrInFlight]: to confirm it would lose the event if the first one failed.
+// Once wraps accept so that each event is accepted once: retries have the UUID of the first attempt. It keeps the last capacity
+// accepted UUIDs (at least 1) in memory. An event for which accept returned an error is accepted again with its retry. A duplicate
+// that arrives while the first is still being accepted gets [ErrInFlight]: confirming it would lose the event if the first failed.
 //
-// Memory ends with the process and is not shared between several. Where a duplicate would do harm, let accept insert
-// the UUID into your database under a unique key, in the transaction that processes the event.
+// The memory is lost with the process and not shared between processes. If a duplicate would do harm, accept should insert the
+// UUID into your database with a unique key, in the transaction that processes the event.
 func Once(capacity int, accept func(context.Context, Event) error) func(context.Context, Event) error {
 	o := &once{accept: accept, known: make(map[string]bool), ring: make([]string, max(capacity, 1))}
 	return o.handle
@@ -92,7 +91,7 @@ func (o *once) handle(ctx context.Context, event Event) error {
 		return ErrInFlight
 	}
 	done := false
-	defer func() { o.finish(event.ID, done) }() // also when accept panics
+	defer func() { o.finish(event.ID, done) }() // also if accept panics
 	if err := o.accept(ctx, event); err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func (o *once) handle(ctx context.Context, event Event) error {
 	return nil
 }
 
-// finish remembers an accepted event in place of the oldest one, and forgets one that was not accepted.
+// finish records an accepted event in place of the oldest one, and removes an event that was not accepted.
 func (o *once) finish(id string, accepted bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

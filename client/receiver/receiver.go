@@ -1,11 +1,10 @@
-// Package receiver verifies the webhook callbacks of Quittance in a customer's own service. It imports nothing but the
-// wire contract and the standard library.
+// Package receiver verifies the webhook callbacks of Quittance in a customer's own service. It imports only the wire contract and
+// the standard library.
 //
-// Its invariant: an [Event] comes out of [Verifier.Verify] only when the raw bytes of the body and the timestamp carry a
-// signature under one of the subscription's secrets, the timestamp is within the tolerance, and the headers that are
-// not signed say what the signed body says.
+// Its invariant: [Verifier.Verify] returns an [Event] only if the raw body and the timestamp have a valid signature with one of the
+// subscription's secrets, the timestamp is within the tolerance, and the unsigned headers agree with the signed body.
 //
-// Start reading at [Verifier.Verify]; [Handler] puts it behind an HTTP endpoint and [Once] drops duplicates.
+// Start reading at [Verifier.Verify]. [Handler] is an HTTP handler that uses it, and [Once] drops duplicates.
 package receiver
 
 import (
@@ -24,34 +23,34 @@ import (
 const (
 	// DefaultTolerance is the greatest age of an event. A delivery is retried for about a day and can be redelivered
 	// later, always with the event's own timestamp and signature, so a window of minutes, as other services have it,
-	// would refuse honest retries. Replays inside the window are harmless to a receiver that drops duplicates by UUID.
+	// would reject genuine retries. Replays within the window are harmless to a receiver that drops duplicates by UUID.
 	DefaultTolerance = 7 * 24 * time.Hour
-	// MaxAhead is how far the timestamp may lie in the future, for clocks that disagree.
+	// MaxAhead is how far the timestamp may be in the future, because clocks differ.
 	MaxAhead = 5 * time.Minute
 )
 
-// What is wrong with a callback. Every error of [Verifier.Verify] is one of these to errors.Is.
+// The errors of [Verifier.Verify], for errors.Is.
 var (
-	// ErrNoSecret: the verifier has no secret, or an empty one. It is a fault of the receiver's own configuration.
+	// ErrNoSecret: the verifier has no secret, or an empty one. The receiver's own configuration is wrong.
 	ErrNoSecret = errors.New("receiver: no signing secret, or an empty one")
-	// ErrSignature: the signature is missing or is not the one of timestamp and body under any secret.
+	// ErrSignature: the signature is missing, or does not match the timestamp and the body with any secret.
 	ErrSignature = errors.New("receiver: the signature does not match")
-	// ErrTimestamp: the signed timestamp is not RFC 3339, too old, or too far ahead.
+	// ErrTimestamp: the signed timestamp is not RFC 3339, too old, or too far in the future.
 	ErrTimestamp = errors.New("receiver: the timestamp is outside the tolerance")
-	// ErrBody: the signed body is not an envelope of the version this library knows.
+	// ErrBody: the signed body is not an envelope of the schema version that this library supports.
 	ErrBody = errors.New("receiver: the body is not an event envelope")
-	// ErrMismatch: the header names another event than the signed body.
-	ErrMismatch = errors.New("receiver: header and body name different events")
+	// ErrMismatch: the headers name another event than the signed body.
+	ErrMismatch = errors.New("receiver: headers and body name different events")
 )
 
 // Event is a verified callback. Its payload is left as JSON: unmarshal it into [api.SubmissionPayload] when
 // ResourceType is [api.ResourceSubmission], and into [api.IncomingPayload] when it is [api.ResourceIncomingInvoice].
 type Event = api.Event[json.RawMessage]
 
-// Verifier checks callbacks. It is safe for concurrent use as long as nobody changes it.
+// Verifier verifies callbacks. It is safe for concurrent use while its fields do not change.
 type Verifier struct {
 	// Secrets holds the subscription's signing secret, and during a rotation those of the old and the new
-	// subscription. A callback is good under any of them.
+	// subscription. A callback may be signed with any of them.
 	Secrets []string
 	// Tolerance is the greatest age of an event; 0 means [DefaultTolerance].
 	Tolerance time.Duration
@@ -69,12 +68,12 @@ func Signature(key []byte, timestamp string, body []byte) string {
 	return "v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify returns the event of a callback whose header and raw body these are. The body must be the bytes as they came:
-// JSON that was read and written again has another signature.
+// Verify verifies a callback and returns its event. The body must be the bytes that were received: JSON that was decoded and
+// encoded again has another signature.
 //
-// The signature is compared in constant time before anything else is looked at. What is not signed, the event and
-// delivery headers, must agree with the body. The error is one of ErrNoSecret, [ErrSignature], [ErrTimestamp],
-// [ErrBody] and [ErrMismatch]; on all but the first the specification wants the answer 401 (part 6.3).
+// The signature is compared in constant time before anything else is checked. The event and delivery headers, which are not signed,
+// must agree with the body. The error is one of [ErrNoSecret], [ErrSignature], [ErrTimestamp], [ErrBody] and [ErrMismatch]. For all
+// but the first the specification requires the response 401 (part 6.3).
 func (v Verifier) Verify(header http.Header, body []byte) (Event, error) {
 	timestamp := header.Get(api.HeaderTimestamp)
 	if err := v.checkSignature(header.Get(api.HeaderSignature), timestamp, body); err != nil {
@@ -96,7 +95,7 @@ func (v Verifier) Verify(header http.Header, body []byte) (Event, error) {
 	return event, nil
 }
 
-// checkSignature tries every secret, always all of them, so that the time does not tell which one matched.
+// checkSignature always tries every secret, so that the time does not reveal which one matched.
 func (v Verifier) checkSignature(signature, timestamp string, body []byte) error {
 	if len(v.Secrets) == 0 {
 		return ErrNoSecret
@@ -104,7 +103,7 @@ func (v Verifier) checkSignature(signature, timestamp string, body []byte) error
 	good := false
 	for _, secret := range v.Secrets {
 		if secret == "" {
-			return ErrNoSecret // anyone could sign with it
+			return ErrNoSecret // anybody could sign with it
 		}
 		want := Signature([]byte(secret), timestamp, body)
 		good = hmac.Equal([]byte(signature), []byte(want)) || good

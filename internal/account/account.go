@@ -1,9 +1,9 @@
-// Package account is who may use the service: login, bearer tokens, sessions, passwords and their limits.
+// Package account authenticates users: login, bearer tokens, sessions, passwords and their limits.
 //
-// Its invariants: every limit is spent before a password is hashed, atomically and shared by all replicas, and what a right
-// password needs not count is given back; hashes are computed by turns; an unknown e-mail address and a wrong password
-// differ in nothing, time included; a token is kept only as its digest; a suspended account gets no token (specification,
-// part 5; contract, section 3).
+// Its invariants: every limit is charged atomically, for all replicas, before a password is hashed, and a correct password is
+// refunded what it need not pay; holders take turns to have passwords hashed; an unknown e-mail address and a wrong password are
+// indistinguishable, also by their time; a token is stored only as its digest; a suspended account gets no token
+// (specification, part 5; contract, section 3).
 //
 // Start reading at [Service.Login].
 package account
@@ -20,15 +20,15 @@ import (
 	"quittance/internal/store"
 )
 
-// ErrInvalidCredentials says that there is no such user or that the password is wrong; which of both is not told.
+// ErrInvalidCredentials means that there is no such user or that the password is wrong. It does not say which.
 var ErrInvalidCredentials = errors.New("invalid credentials")
 
-// LimitedError says that a limit is exceeded.
+// LimitedError means that a limit is exceeded.
 type LimitedError struct{ Limit Limit }
 
 func (e *LimitedError) Error() string { return "too many calls" }
 
-// limitOf is the limit that an error names, the zero Limit when it names none.
+// limitOf returns the limit of a LimitedError, or the zero Limit for any other error.
 func limitOf(err error) Limit {
 	if limited, ok := errors.AsType[*LimitedError](err); ok {
 		return limited.Limit
@@ -36,9 +36,9 @@ func limitOf(err error) Limit {
 	return Limit{}
 }
 
-// Limit is how a caller stands with the limit that is nearest to its end.
+// Limit is the state of a limit for a caller.
 type Limit struct {
-	// Max is how many are allowed in a window, Remaining how many of them are left, from 0.
+	// Max is the number of calls in a window; Remaining is how many of them are left, from 0.
 	Max, Remaining int64
 	// Reset is how long until the window ends.
 	Reset time.Duration
@@ -51,7 +51,7 @@ type Service struct {
 	Now    func() time.Time
 	// TokenTTL is how long a token lives.
 	TokenTTL time.Duration
-	// LoginRate is how many logins a minute one source may try for one e-mail address; 0 switches every login limit off.
+	// LoginRate is how many logins a minute one source may try for one e-mail address; 0 disables every login limit.
 	LoginRate int64
 	// Hasher hashes passwords.
 	Hasher *Hasher
@@ -65,19 +65,18 @@ type Login struct {
 	Account store.Account
 }
 
-// NormalizeEmail is the form in which e-mail addresses are stored and compared: without surrounding white space, in
+// NormalizeEmail returns the form in which e-mail addresses are stored and compared: without surrounding white space and in
 // lower case.
 func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// Login checks a password and makes a bearer token. from is the caller's address. It returns the limit in any case, and
-// [*LimitedError], [ErrInvalidCredentials], [ErrBusy] or [store.ErrSuspended] (with the right password only).
+// Login checks a password and creates a bearer token. from is the address of the client. It returns the limit in any case. The
+// error is [*LimitedError], [ErrInvalidCredentials], [ErrBusy], or [store.ErrSuspended] if the password is correct.
 func (s *Service) Login(ctx context.Context, from, email, password string) (Login, Limit, error) {
 	return s.login(ctx, from, email, password, secret.NewToken, secret.Digest)
 }
 
-// StartSession is [Service.Login] for a browser: under the same limits, with the same answers, and what it makes is the
-// secret of a session, which is no bearer token. It ends when tokens do: at logout, a change of the password, a
-// suspension, a reset, or after TokenTTL.
+// StartSession is [Service.Login] for a browser, with the same limits and errors. It creates the secret of a session, which is not
+// a bearer token. A session ends when tokens do: at logout, a change of the password, a suspension, a reset, or after TokenTTL.
 func (s *Service) StartSession(ctx context.Context, from, email, password string) (Login, Limit, error) {
 	return s.login(ctx, from, email, password, secret.NewSession, secret.SessionDigest)
 }
@@ -93,39 +92,39 @@ func (s *Service) login(ctx context.Context, from, email, password string, draw 
 		return Login{}, a.limit, errors.Join(fmt.Errorf("make a token: %w", err), a.cancel(ctx))
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	user, account, err := a.enter(ctx, password, digest(token), expires)
+	user, account, err := a.authenticate(ctx, password, digest(token), expires)
 	switch {
 	case errors.Is(err, ErrInvalidCredentials):
 		return Login{}, a.limit, err
-	case errors.Is(err, store.ErrSuspended): // only the right password learns this
-		return Login{}, a.limit, errors.Join(err, a.notFailed(ctx))
+	case errors.Is(err, store.ErrSuspended): // only a caller with the correct password gets this error
+		return Login{}, a.limit, errors.Join(err, a.refundFailure(ctx))
 	case err != nil:
 		return Login{}, a.limit, errors.Join(err, a.cancel(ctx))
 	}
-	if err := a.strengthen(ctx, user, password); err != nil {
+	if err := a.rehash(ctx, user, password); err != nil {
 		return Login{}, a.limit, err
 	}
-	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit, a.notFailed(ctx, a.trust())
+	return Login{Token: token, Expires: expires, User: user, Account: account}, a.limit, a.refundFailure(ctx, a.trustedSource())
 }
 
-// looks is how often a password is compared at one attempt: a second time only where the hash was made anew, or changed,
-// between the comparison and its use.
-const looks = 2
+// maxComparisons is how often an attempt compares a password: a second time only if the hash has changed between the comparison
+// and its use.
+const maxComparisons = 2
 
-// enter compares the password and makes the token. It returns [ErrInvalidCredentials], [store.ErrSuspended], or why the
-// password could not be compared.
-func (a *attempt) enter(ctx context.Context, password string, digest [32]byte, expires time.Time) (store.User, store.Account, error) {
-	for range looks {
+// authenticate compares the password and creates the token. The error is [ErrInvalidCredentials], [store.ErrSuspended], or the
+// reason why the password could not be compared.
+func (a *attempt) authenticate(ctx context.Context, password string, digest [32]byte, expires time.Time) (store.User, store.Account, error) {
+	for range maxComparisons {
 		user, err := a.DB.UserByEmail(ctx, a.email)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return store.User{}, store.Account{}, err
 		}
-		// Without a user the same work is done on a hash that no password has, so that time tells nothing.
+		// Without a user the hasher does the same work for a decoy, so that the time reveals nothing.
 		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, password)
 		if err != nil {
 			return store.User{}, store.Account{}, err
 		}
-		if !right || user.DisabledAt != nil { // who is disabled is told nothing, and takes no longer than anybody else
+		if !right || user.DisabledAt != nil { // a disabled user gets the same error in the same time
 			break
 		}
 		account, err := a.DB.CreateToken(ctx, user, digest, expires)
@@ -136,9 +135,9 @@ func (a *attempt) enter(ctx context.Context, password string, digest [32]byte, e
 	return store.User{}, store.Account{}, ErrInvalidCredentials
 }
 
-// strengthen makes the hash of a right password anew where it costs less than is configured. When there is no turn for
-// that, the next login does it.
-func (a *attempt) strengthen(ctx context.Context, user store.User, password string) error {
+// rehash replaces the hash of a correct password if it has a lower cost than is configured. If the hasher is busy, a later login
+// does it.
+func (a *attempt) rehash(ctx context.Context, user store.User, password string) error {
 	if !a.Hasher.Outdated(user.PasswordHash) {
 		return nil
 	}
@@ -152,5 +151,5 @@ func (a *attempt) strengthen(ctx context.Context, user store.User, password stri
 	if err := a.DB.Rehash(ctx, user, hash); !errors.Is(err, store.ErrPasswordChanged) {
 		return err
 	}
-	return nil // it has another password, or another login was quicker
+	return nil // the password was changed, or another login has replaced the hash
 }

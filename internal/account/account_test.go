@@ -99,7 +99,7 @@ func TestEqualAnswers(t *testing.T) {
 	// A hash that cannot be read shows that it is looked at: for an unknown address that is the decoy.
 	s.Hasher.decoy = "unreadable"
 	_, _, err := s.Login(ctx, home, "nobody@example.com", password)
-	wantErr(t, err, errForm)
+	wantErr(t, err, errHashFormat)
 }
 
 // TestSuspended: only who knows the password learns that the account is suspended.

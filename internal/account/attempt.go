@@ -18,31 +18,32 @@ const (
 	failureRate   = 100 // failures an hour for one e-mail address
 	failureWindow = time.Hour
 	loginWindow   = time.Minute
-	trusted       = 30 * 24 * time.Hour // a source that succeeded for an e-mail address is exempt from its failure limit
+	trustDuration = 30 * 24 * time.Hour // a source of a successful login is exempt from the failure limit of its e-mail address
 )
 
-// attempt is one use of a password, at a login or a change, whose limits are spent. Everything that compares a password
-// begins with one, asks for every limit, and ends it: what is not given back counts.
+// attempt is one use of a password, at a login or a change of the password. Every comparison of a password begins with an attempt,
+// which charges all limits. A charge counts unless it is refunded.
 type attempt struct {
 	*Service
 	from  source.Source
 	email string
-	// limit is how the caller stands with the limit of its source and e-mail address.
+	// limit is the state of the limit for the source and the e-mail address.
 	limit Limit
 	spent []store.LimitUsage
-	// failure is the place of the failure limit in spent; from len(spent) for a source that is exempt.
+	// failure is the index of the failure limit in spent; it is len(spent) for an exempt source.
 	failure int
 	turn    Turn
 }
 
-// begin spends every limit of an attempt before anything else is done for it, or none of them: [*LimitedError].
+// begin charges every limit of an attempt before any other work. If one is exceeded, it charges none and returns a
+// [*LimitedError].
 func (s *Service) begin(ctx context.Context, from, email string) (*attempt, error) {
 	a := &attempt{Service: s, from: source.Parse(from), email: email}
 	if s.LoginRate == 0 {
 		a.turn = Turn{Holder: "source " + a.from.Wide().String()}
 		return a, nil
 	}
-	known, _, err := s.DB.LimitUsage(ctx, a.trust().Key)
+	known, _, err := s.DB.LimitUsage(ctx, a.trustedSource().Key)
 	if err != nil {
 		return nil, err
 	}
@@ -60,27 +61,27 @@ func (s *Service) begin(ctx context.Context, from, email string) (*attempt, erro
 	}
 	a.spent, err = s.DB.AcquireLimits(ctx, uses...)
 	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
-		limit := s.standing(uses[exhausted.Index].Max, exhausted.Usage)
-		limit.Remaining = 0 // also where a replica with a higher limit has counted
+		limit := s.limitStatus(uses[exhausted.Index].Max, exhausted.Usage)
+		limit.Remaining = 0 // even if a replica with a higher limit has counted more
 		return nil, &LimitedError{Limit: limit}
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.limit = s.standing(s.LoginRate, a.spent[0])
+	a.limit = s.limitStatus(s.LoginRate, a.spent[0])
 	return a, nil
 }
 
-func (s *Service) standing(most int64, spent store.LimitUsage) Limit {
+func (s *Service) limitStatus(most int64, spent store.LimitUsage) Limit {
 	return Limit{Max: most, Remaining: most - spent.Used, Reset: max(0, spent.WindowEnd.Sub(s.Now()))}
 }
 
-// trust is the limit that remembers where somebody has logged in from.
-func (a *attempt) trust() store.LimitUse {
-	return store.LimitUse{Key: limitKey("trusted", a.from.String(), a.email), Window: trusted}
+// trustedSource returns the counter that records that the user has logged in from this source.
+func (a *attempt) trustedSource() store.LimitUse {
+	return store.LimitUse{Key: limitKey("trusted", a.from.String(), a.email), Window: trustDuration}
 }
 
-// cancel gives everything back: no password was compared, or a right one was and it was no login.
+// cancel refunds all charges: no password was compared, or a correct password was not used for a login.
 func (a *attempt) cancel(ctx context.Context) error {
 	if len(a.spent) == 0 {
 		return nil
@@ -89,15 +90,15 @@ func (a *attempt) cancel(ctx context.Context) error {
 	return a.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent)
 }
 
-// notFailed gives the failure back: the password was right. A login counts as one all the same.
-func (a *attempt) notFailed(ctx context.Context, remember ...store.LimitUse) error {
+// refundFailure refunds the charge for a failure, because the password was correct. The charge for a login remains.
+func (a *attempt) refundFailure(ctx context.Context, remember ...store.LimitUse) error {
 	if a.LoginRate == 0 || a.failure == len(a.spent) && len(remember) == 0 {
 		return nil
 	}
 	return a.DB.ReleaseLimits(context.WithoutCancel(ctx), a.spent[a.failure:], remember...)
 }
 
-// limitKey names a limit by a digest, so that no address stands in the database in clear.
+// limitKey returns a digest that names a limit, so that the database contains no addresses in clear text.
 func limitKey(parts ...string) [32]byte {
 	hash := sha256.New()
 	for _, part := range parts {

@@ -158,7 +158,7 @@ func TestGivenBack(t *testing.T) {
 	}
 	newSession(t, s, db)
 	want(1, 0)
-	db.Clock.Advance(trusted + time.Minute) // the source is known no longer: failures count again
+	db.Clock.Advance(trustDuration + time.Minute) // the source is known no longer: failures count again
 	_, _, err := s.Login(ctx, home, email, "wrong")
 	wantErr(t, err, ErrInvalidCredentials)
 	want(1, 1)
@@ -236,14 +236,14 @@ func TestOneCompanysBurst(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, func() bool { return busy.Load() == burst-mostWaiting-2 }) // all have come: two are hashed, the others wait
+	eventually(t, func() bool { return busy.Load() == burst-maxWaiting-2 }) // all have come: two are hashed, the others wait
 	all.Go(func() {
 		_, _, err := s.Login(t.Context(), "192.0.2.7", "other@example.com", password)
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	eventually(t, func() bool { return s.Hasher.turns.waitingNow() == mostWaiting+1 })
+	eventually(t, func() bool { return s.Hasher.turns.waitingCount() == maxWaiting+1 })
 	close(queued)
 	all.Wait()
 	if n := compared.Load(); n < 1 || n > 5 {

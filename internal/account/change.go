@@ -9,23 +9,23 @@ import (
 	"quittance/internal/store"
 )
 
-// common are passwords that many people choose, 15 characters and more, in lower case, one a line.
+// common lists passwords that many people choose, of 15 characters or more, in lower case, one per line.
 //
 //go:embed common.txt
 var common string
 
-// The refusals of a new password.
+// The errors of a change of the password.
 var (
 	ErrWrongPassword  = errors.New("the current password is wrong")
-	ErrCommonPassword = errors.New("the password is a common one")
-	ErrSamePassword   = errors.New("the password is the old one")
+	ErrCommonPassword = errors.New("the new password is a common one")
+	ErrSamePassword   = errors.New("the new password is the current one")
 )
 
-// ChangePassword replaces the password of a session's user and revokes the user's other tokens. It is an attempt under
-// every limit of a login, and a wrong current password counts as a failed one, so that a stolen token is no way to guess
-// it. The caller has checked the length of the new one. It returns the limit in any case, and [*LimitedError],
-// [ErrWrongPassword], [ErrCommonPassword], [ErrSamePassword], [ErrBusy], or [store.ErrSessionEnded] when the session was
-// revoked meanwhile, for instance by an operator's reset, which a change never undoes.
+// ChangePassword replaces the password of a session's user and revokes the user's other tokens. The limits of logins apply, and a
+// wrong current password counts as a failed login, so that a stolen token does not help to guess the password. The caller has
+// checked the length of the new password. ChangePassword returns the limit in any case. The error is [*LimitedError],
+// [ErrWrongPassword], [ErrCommonPassword], [ErrSamePassword], [ErrBusy], or [store.ErrSessionEnded] if the session was revoked
+// meanwhile, for instance by an operator's reset, which a change never undoes.
 func (s *Service) ChangePassword(ctx context.Context, session store.Session, from, current, chosen string) (Limit, error) {
 	user, err := s.DB.User(ctx, session)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Service) ChangePassword(ctx context.Context, session store.Session, fro
 	err = a.change(ctx, session, user, current, chosen)
 	switch {
 	case err == nil:
-		a.limit.Remaining++ // given back with the change
+		a.limit.Remaining++ // refunded in the transaction of the change
 	case !errors.Is(err, ErrWrongPassword):
 		err = errors.Join(err, a.cancel(ctx))
 	}
@@ -48,7 +48,7 @@ func (s *Service) ChangePassword(ctx context.Context, session store.Session, fro
 
 // change compares the current password and stores the new one.
 func (a *attempt) change(ctx context.Context, session store.Session, user store.User, current, chosen string) error {
-	for range looks {
+	for range maxComparisons {
 		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, current)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (a *attempt) change(ctx context.Context, session store.Session, user store.
 	return ErrWrongPassword
 }
 
-// Common tells whether a password is on the list of common ones, whatever its case, or one character over and over.
+// Common reports whether a password, ignoring case, is on the list of common passwords or repeats a single character.
 func Common(password string) bool {
 	folded := strings.ToLower(password)
 	for line := range strings.Lines(common) {

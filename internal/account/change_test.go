@@ -131,7 +131,7 @@ func TestRehashAtLogin(t *testing.T) {
 		t.Error("a wrong password changed the hash")
 	}
 	newSession(t, s, db)
-	read, err := readHash(hash())
+	read, err := parseHash(hash())
 	must(t, err)
 	if read.Cost != risen {
 		t.Errorf("after the login the hash costs %v, want %v", read.Cost, risen)
@@ -163,7 +163,7 @@ func TestRehashWaits(t *testing.T) {
 	session := newSession(t, s, db)
 	s.Hasher = NewHasher(1, Cost{Memory: 20 * 1024, Passes: 2, Lanes: 1})
 	at(s.Hasher, 1, func() { s.Hasher.turns.free = -1 }) // after this one nobody gets a turn
-	s.Hasher.turns.most = 0
+	s.Hasher.turns.max = 0
 	_, _, err := s.Login(t.Context(), home, email, password)
 	must(t, err)
 	user, err := db.User(t.Context(), session)

@@ -23,7 +23,7 @@ func TestHasher(t *testing.T) {
 			t.Errorf("%q matches: %v, error %v", given, right, err)
 		}
 	}
-	read, err := readHash(hash)
+	read, err := parseHash(hash)
 	must(t, err)
 	if len(read.salt) != saltLength || len(read.key) != keyLength || read.String() != hash || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("hash %q of a salt of %d and a key of %d bytes", hash, len(read.salt), len(read.key))
@@ -134,13 +134,13 @@ func TestEqualWork(t *testing.T) {
 // TestHasherWithdraws: who hangs up while waiting is told so, and takes no turn.
 func TestHasherWithdraws(t *testing.T) {
 	h := NewHasher(1, DefaultCost())
-	leave, err := h.turns.take(t.Context(), Turn{})
+	release, err := h.turns.acquire(t.Context(), Turn{})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = h.Hash(ctx, Turn{}, password)
 	wantErr(t, err, context.Canceled)
-	leave()
+	release()
 	_, err = h.Hash(t.Context(), Turn{}, password)
 	must(t, err)
 }

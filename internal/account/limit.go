@@ -25,12 +25,13 @@ type window struct {
 	used int64
 }
 
-// NewCallLimiter returns a limiter of so many calls a minute, 0 for no limit.
-func NewCallLimiter(most int64, now func() time.Time) *CallLimiter {
-	return &CallLimiter{max: most, now: now, windows: map[[32]byte]window{}}
+// NewCallLimiter returns a limiter with the given number of calls a minute; 0 means no limit.
+func NewCallLimiter(limit int64, now func() time.Time) *CallLimiter {
+	return &CallLimiter{max: limit, now: now, windows: map[[32]byte]window{}}
 }
 
-// Spend counts a call of the one whose digest is given, and tells how it stands: [*LimitedError] when there are none left.
+// Spend counts a call with the token or session of the given digest and returns the state of its limit. The error is a
+// [*LimitedError] if no calls are left.
 func (l *CallLimiter) Spend(token [32]byte) (Limit, error) {
 	if l.max == 0 {
 		return Limit{}, nil
@@ -52,7 +53,7 @@ func (l *CallLimiter) Spend(token [32]byte) (Limit, error) {
 	return limit, nil
 }
 
-// sweep forgets ended windows once a minute, so that the map stays as small as the number of live tokens.
+// sweep removes ended windows once a minute, so that the map is no larger than the number of tokens in use.
 func (l *CallLimiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < callWindow {
 		return

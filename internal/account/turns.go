@@ -8,97 +8,97 @@ import (
 	"time"
 )
 
-// ErrBusy says that too many passwords wait to be hashed already, or that one has waited too long. The caller may try
-// again in a few seconds.
-var ErrBusy = errors.New("too many passwords wait to be hashed")
+// ErrBusy means that too many passwords wait to be hashed, or that one has waited too long. The caller may retry after a few
+// seconds.
+var ErrBusy = errors.New("too many passwords are waiting to be hashed")
 
-// Turn is for whom a password is hashed: a few are at a time, and the others take turns.
+// Turn says for whom a password is hashed. A few passwords are hashed at a time, and waiting holders take turns.
 type Turn struct {
-	// Holder is who shares one queue: a company, or a source of logins.
+	// Holder names the queue: that of a company, or of a source of logins.
 	Holder string
-	// Known tells that the holder has a session, or has logged in from this source lately. However many strangers wait,
-	// every second turn is for one who is known.
+	// Known means that the holder has a session, or has recently logged in from this source. However many unknown holders wait,
+	// every second turn is for a known one.
 	Known bool
 }
 
-// The bounds of waiting: the queue is worked off within the longest wait, even where a hash takes some 100 ms.
+// The limits of the queue. The hasher works through a full queue within maxWait, even if a hash takes about 100 ms.
 const (
-	mostWaiting = 128
-	longestWait = 5 * time.Second
+	maxWaiting = 128
+	maxWait    = 5 * time.Second
 )
 
-// turns hands out a few places. Its invariants: strangers and those who are known get places in turn, and within each of
-// both every holder in turn, whatever else waits for that holder; at most so many wait, and when that many do, whoever
-// waits last of the holder with the most gives way to somebody of a holder with fewer. It is safe for concurrent use.
+// turns hands out a few slots. Its invariants: unknown and known holders get slots alternately, and within each group the holders
+// take turns, however many wait for each of them. The number of waiters is limited: if the queue is full, the last waiter of the
+// holder with the most waiters is displaced by a waiter of a holder with fewer. It is safe for concurrent use.
 type turns struct {
-	most int
+	max  int
 	wait time.Duration
 
 	mu   sync.Mutex
 	free int
-	// queues are those of strangers and of the known; last is whose turn it was.
+	// queues are those of unknown and of known holders; last is the index of the queue that was served last.
 	queues [2]queue
 	last   int
 }
 
-// queue is who waits, by holder, each holder's in the order they came.
+// queue holds the waiters of each holder in the order of their arrival.
 type queue struct {
 	waiting map[string][]*waiter
-	// holders are those for whom somebody waits, in the order of their next turns.
+	// holders are those with waiters, in the order of their next turns.
 	holders []string
 	size    int
 }
 
-// waiter waits for answer to be closed: given tells that it has got a place, otherwise it had to give way.
+// waiter waits until done is closed; acquired is true if it got a slot and false if it was displaced.
 type waiter struct {
-	answer chan struct{}
-	given  bool
+	done     chan struct{}
+	acquired bool
 }
 
-func newTurns(places, most int, wait time.Duration) *turns {
-	t := &turns{free: places, most: most, wait: wait}
+func newTurns(slots, limit int, wait time.Duration) *turns {
+	t := &turns{free: slots, max: limit, wait: wait}
 	for n := range t.queues {
 		t.queues[n].waiting = map[string][]*waiter{}
 	}
 	return t
 }
 
-// take waits for a place, and returns how to leave it.
-func (t *turns) take(ctx context.Context, turn Turn) (leave func(), err error) {
-	w, q := t.enter(turn)
+// acquire waits for a slot and returns the function that releases it.
+func (t *turns) acquire(ctx context.Context, turn Turn) (release func(), err error) {
+	w, q := t.enqueue(turn)
 	if w == nil {
 		return nil, ErrBusy
 	}
 	timed, cancel := context.WithTimeoutCause(ctx, t.wait, ErrBusy)
 	defer cancel()
 	select {
-	case <-w.answer:
+	case <-w.done:
 	case <-timed.Done():
 		if t.withdraw(q, turn.Holder, w) {
 			return nil, context.Cause(timed)
 		}
 	}
-	if !w.given {
+	if !w.acquired {
 		return nil, ErrBusy
 	}
-	return t.leave, nil
+	return t.release, nil
 }
 
-// enter takes a place, or one in a queue. It returns nil where there is neither.
-func (t *turns) enter(turn Turn) (*waiter, *queue) {
+// enqueue takes a free slot or joins a queue. It returns nil if the queue is full.
+func (t *turns) enqueue(turn Turn) (*waiter, *queue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w := &waiter{answer: make(chan struct{})}
+	w := &waiter{done: make(chan struct{})}
 	q := &t.queues[0]
 	if turn.Known {
 		q = &t.queues[1]
 	}
 	switch {
-	case t.free > 0: // so nobody waits
+	case t.free > 0: // then no waiter is queued
 		t.free--
-		w.give(true)
+		w.notify(true)
 		return w, q
-	case q.size >= t.most && !q.displace(len(q.waiting[turn.Holder])):
+	case q.size >= t.max && !q.displace(len(q.waiting[turn.Holder])):
 		return nil, nil
 	}
 	if len(q.waiting[turn.Holder]) == 0 {
@@ -109,13 +109,13 @@ func (t *turns) enter(turn Turn) (*waiter, *queue) {
 	return w, q
 }
 
-// give answers whoever waits.
-func (w *waiter) give(place bool) {
-	w.given = place
-	close(w.answer)
+// notify wakes the waiter.
+func (w *waiter) notify(acquired bool) {
+	w.acquired = acquired
+	close(w.done)
 }
 
-// displace has the last one of the holder with the most give way, if that leaves it no fewer than a holder of own will have.
+// displace removes the last waiter of the holder with the most waiters, unless that holder would then have fewer than own.
 func (q *queue) displace(own int) bool {
 	longest := ""
 	for _, holder := range q.holders {
@@ -123,41 +123,41 @@ func (q *queue) displace(own int) bool {
 			longest = holder
 		}
 	}
-	line := q.waiting[longest]
-	if len(line) <= own+1 {
+	waiters := q.waiting[longest]
+	if len(waiters) <= own+1 {
 		return false
 	}
-	last := line[len(line)-1]
-	q.remove(longest, len(line)-1)
-	last.give(false)
+	last := waiters[len(waiters)-1]
+	q.remove(longest, len(waiters)-1)
+	last.notify(false)
 	return true
 }
 
-// remove takes somebody out of a holder's line.
+// remove removes the nth waiter of a holder.
 func (q *queue) remove(holder string, n int) {
 	q.size--
-	line := slices.Delete(q.waiting[holder], n, n+1)
-	if len(line) > 0 {
-		q.waiting[holder] = line
+	waiters := slices.Delete(q.waiting[holder], n, n+1)
+	if len(waiters) > 0 {
+		q.waiting[holder] = waiters
 		return
 	}
 	delete(q.waiting, holder)
 	q.holders = slices.DeleteFunc(q.holders, func(other string) bool { return other == holder })
 }
 
-// next takes out whoever's turn it is; nil when nobody waits.
+// next removes and returns the waiter whose turn it is, or nil if the queue is empty.
 func (q *queue) next() *waiter {
 	if q.size == 0 {
 		return nil
 	}
 	holder := q.holders[0]
 	first := q.waiting[holder][0]
-	q.holders = append(q.holders[1:], holder) // the holder's next turn comes after everybody else's
+	q.holders = append(q.holders[1:], holder) // the next turn of this holder comes after those of all others
 	q.remove(holder, 0)
 	return first
 }
 
-// withdraw takes out one who does not want to wait any longer; false when it has its answer.
+// withdraw removes a waiter that stops waiting; it returns false if the waiter has been notified.
 func (t *turns) withdraw(q *queue, holder string, w *waiter) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,22 +169,22 @@ func (t *turns) withdraw(q *queue, holder string, w *waiter) bool {
 	return true
 }
 
-// leave gives a place to whoever's turn it is.
-func (t *turns) leave() {
+// release passes a slot on to the next waiter.
+func (t *turns) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for range t.queues {
 		t.last = (t.last + 1) % len(t.queues)
 		if w := t.queues[t.last].next(); w != nil {
-			w.give(true)
+			w.notify(true)
 			return
 		}
 	}
 	t.free++
 }
 
-// waitingNow is how many wait.
-func (t *turns) waitingNow() int {
+// waitingCount returns the number of waiters.
+func (t *turns) waitingCount() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.queues[0].size + t.queues[1].size

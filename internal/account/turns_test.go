@@ -26,7 +26,7 @@ func newCrowd(places, most int) *crowd {
 // come has somebody wait, who leaves again as soon as it has got a place. It returns once it waits or has its answer.
 func (c *crowd) come(turn Turn) {
 	c.waiting.Go(func() {
-		leave, err := c.take(context.Background(), turn)
+		release, err := c.acquire(context.Background(), turn)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err != nil {
@@ -34,14 +34,14 @@ func (c *crowd) come(turn Turn) {
 			return
 		}
 		c.order = append(c.order, turn.Holder)
-		leave()
+		release()
 	})
 	synctest.Wait()
 }
 
 // wait has everybody get a place.
-func (c *crowd) wait(leave func()) {
-	leave()
+func (c *crowd) wait(release func()) {
+	release()
 	c.waiting.Wait()
 }
 
@@ -58,14 +58,14 @@ func (c *crowd) place(t *testing.T, holder string) int {
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(1, 128)
-		leave, err := c.take(t.Context(), Turn{})
+		release, err := c.acquire(t.Context(), Turn{})
 		must(t, err)
 		for range 100 {
 			c.come(Turn{Holder: "busy"})
 		}
 		c.come(Turn{Holder: "another"})
 		c.come(Turn{Holder: "third"})
-		c.wait(leave)
+		c.wait(release)
 		if n := c.place(t, "another"); n > 1 {
 			t.Errorf("another waited for %d hashes", n)
 		}
@@ -82,7 +82,7 @@ func TestTurns(t *testing.T) {
 func TestKnownTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(1, 128)
-		leave, err := c.take(t.Context(), Turn{})
+		release, err := c.acquire(t.Context(), Turn{})
 		must(t, err)
 		for n := range 200 { // more than may wait
 			c.come(Turn{Holder: fmt.Sprint("stranger ", n)})
@@ -90,7 +90,7 @@ func TestKnownTurns(t *testing.T) {
 		for n := range 5 {
 			c.come(Turn{Holder: fmt.Sprint("known ", n), Known: true})
 		}
-		c.wait(leave)
+		c.wait(release)
 		for n := range 5 {
 			if got := c.place(t, fmt.Sprint("known ", n)); got > 2*n+1 {
 				t.Errorf("known %d waited for %d hashes", n, got)
@@ -107,7 +107,7 @@ func TestKnownTurns(t *testing.T) {
 func TestFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(1, 10)
-		leave, err := c.take(t.Context(), Turn{})
+		release, err := c.acquire(t.Context(), Turn{})
 		must(t, err)
 		for range 15 {
 			c.come(Turn{Holder: "busy"})
@@ -118,10 +118,10 @@ func TestFullQueue(t *testing.T) {
 		for range 8 {
 			c.come(Turn{Holder: "another"})
 		}
-		if got := c.waitingNow(); got != 10 {
+		if got := c.waitingCount(); got != 10 {
 			t.Errorf("%d wait, want 10", got)
 		}
-		c.wait(leave)
+		c.wait(release)
 		if c.refused["busy"] != 10 || c.refused["another"] != 3 {
 			t.Errorf("refused are %v: each of two holders should have half", c.refused)
 		}
@@ -131,19 +131,19 @@ func TestFullQueue(t *testing.T) {
 // TestLongestWait: who has waited too long is told so, and takes no turn from those who still wait.
 func TestLongestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTurns(1, 10, longestWait)
-		leave, err := c.take(t.Context(), Turn{})
+		c := newTurns(1, 10, maxWait)
+		release, err := c.acquire(t.Context(), Turn{})
 		must(t, err)
 		began := time.Now()
-		_, err = c.take(t.Context(), Turn{Holder: "late"})
+		_, err = c.acquire(t.Context(), Turn{Holder: "late"})
 		wantErr(t, err, ErrBusy)
-		if waited := time.Since(began); waited != longestWait || c.waitingNow() != 0 {
-			t.Errorf("it waited %v; %d wait", waited, c.waitingNow())
+		if waited := time.Since(began); waited != maxWait || c.waitingCount() != 0 {
+			t.Errorf("it waited %v; %d wait", waited, c.waitingCount())
 		}
-		leave()
-		leave, err = c.take(t.Context(), Turn{})
+		release()
+		release, err = c.acquire(t.Context(), Turn{})
 		must(t, err)
-		leave()
+		release()
 	})
 }
 
@@ -160,7 +160,7 @@ func TestTurnsUnderLoad(t *testing.T) {
 				time.AfterFunc(time.Duration(n)*time.Microsecond, cancel)
 			}
 			defer cancel()
-			leave, err := c.take(ctx, Turn{Holder: fmt.Sprint(n % 5), Known: n%2 == 0})
+			release, err := c.acquire(ctx, Turn{Holder: fmt.Sprint(n % 5), Known: n%2 == 0})
 			if err != nil {
 				return
 			}
@@ -172,11 +172,11 @@ func TestTurnsUnderLoad(t *testing.T) {
 			mu.Lock()
 			inside--
 			mu.Unlock()
-			leave()
+			release()
 		})
 	}
 	all.Wait()
-	if most > 3 || c.free != 3 || c.waitingNow() != 0 {
-		t.Errorf("%d were inside at once; %d places are free, %d wait", most, c.free, c.waitingNow())
+	if most > 3 || c.free != 3 || c.waitingCount() != 0 {
+		t.Errorf("%d were inside at once; %d places are free, %d wait", most, c.free, c.waitingCount())
 	}
 }
