@@ -77,7 +77,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	})
 	shake := func(from string) {
 		running.Go(func() {
-			dialer := &tls.Dialer{NetDialer: &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}, Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // it is about the server
+			dialer := &tls.Dialer{NetDialer: &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}, Config: &tls.Config{InsecureSkipVerify: true}}
 			conn, err := dialer.DialContext(context.Background(), "tcp", plain.Addr().String())
 			if err != nil {
 				t.Errorf("from %s: %v", from, err)
