@@ -38,7 +38,7 @@ var wantBench = map[string]struct {
 	"deliveries": {[]string{"deliveries_per_second", "receipts_per_second", "cpu_per_1000_deliveries_seconds", "memory_peak_bytes", "database_bytes_per_event", "duplicates"}, nil,
 		[]string{"bare_sender_calls_per_second", "share_of_bare_sender_calls_per_second"}, map[string]float64{"history_bytes_per_event": 100, "memory_idle_bytes": 1 << 20}},
 	"latency": {[]string{"events_per_second", "late_starts"}, []string{"event_from_transaction_to_receipt", "submit_from_schedule"},
-		[]string{"bare_sender_calls_per_second"}, map[string]float64{"events": 20}}, // 10 submissions of two events at least
+		[]string{"bare_sender_calls_per_second"}, map[string]float64{"events": 20}}, // 10 submissions of at least two events
 	"fairness": {[]string{"p99_ratio", "p50_ratio"}, []string{"event_to_receipt_alone", "event_to_receipt_beside_the_hanging_destination"},
 		[]string{"bare_disk_syncs_per_second"}, map[string]float64{"events_alone": 20, "events_beside_the_hanging_destination": 20, "hanging_calls_at_a_time": 1}},
 	"lists":  {[]string{"first_page_p50_seconds", "last_page_p50_seconds", "last_to_first_ratio"}, []string{"first_page_from_send", "last_page_from_send"}, []string{"bare_http_calls_per_second"}, nil},
@@ -67,7 +67,7 @@ func TestBenchAll(t *testing.T) {
 // TestBenchOnPostgres: on PostgreSQL the CPU time of the database server is measured in addition to that of the server.
 func TestBenchOnPostgres(t *testing.T) {
 	if !pgtest.Enabled() {
-		return // left out on purpose: see pgtest.EnvEngines
+		return // PostgreSQL is disabled: see pgtest.EnvEngines
 	}
 	t.Parallel()
 	for _, measurement := range measurements() {

@@ -15,7 +15,7 @@ func TestBenchSoak(t *testing.T) {
 // TestBenchSoakOnPostgres is [TestBenchSoak] on PostgreSQL.
 func TestBenchSoakOnPostgres(t *testing.T) {
 	if !pgtest.Enabled() {
-		return // left out on purpose: see pgtest.EnvEngines
+		return // PostgreSQL is disabled: see pgtest.EnvEngines
 	}
 	t.Parallel()
 	checkSoak(t, "postgres", benchRecords(t, append(soakArgs(), "--database", pgtest.URL(t))...))
@@ -48,7 +48,7 @@ func checkSoak(t *testing.T, engine string, records []benchRecord) {
 			t.Errorf("%s is %v", name, value)
 		}
 	}
-	// Twelve submissions of each company, of which each makes two events at least.
+	// Each company makes twelve submissions, each of which makes at least two events.
 	for _, name := range []string{"events_healthy", "events_hanging", "events_redirecting", "events_flapping"} {
 		if value := figure(name); value < 24 {
 			t.Errorf("%s is %v", name, value)
@@ -69,7 +69,8 @@ func checkSoak(t *testing.T, engine string, records []benchRecord) {
 	checkSamples(t, record)
 }
 
-// checkSamples wants each sample to say what the server used then; the log of a PostgreSQL server is not the company's own.
+// checkSamples expects each sample to say what the server used. The log of a PostgreSQL server is not measured, because
+// it is not the company's own.
 func checkSamples(t *testing.T, record benchRecord) {
 	t.Helper()
 	if len(record.Samples) != 4 {

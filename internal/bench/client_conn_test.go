@@ -24,7 +24,7 @@ func parse(t *testing.T, address string) *url.URL {
 	return base
 }
 
-// The client reads what Go's server writes, in all its forms, and keeps its connection as long as the server does.
+// The client reads every form of response that Go's server sends, and keeps its connection as long as the server does.
 func TestWireReadsAnswers(t *testing.T) {
 	long := strings.Repeat("0123456789", 100_000)
 	var connections atomic.Int64
@@ -94,7 +94,7 @@ func TestWireReadsAnswers(t *testing.T) {
 	}
 }
 
-// What is no answer ends the exchange, not the client.
+// A malformed response ends the exchange, not the client.
 func TestWireRefusesWhatIsNoAnswer(t *testing.T) {
 	for _, answer := range []string{
 		"", "HTTP/1.1 2", "HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.1 two OK\r\nContent-Length: 0\r\n\r\n", "SSH-2.0-OpenSSH_9.2 and more\r\n",
@@ -115,7 +115,8 @@ func TestWireRefusesWhatIsNoAnswer(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			// A client that refuses what it is still being sent resets the connection: how this end sees that is no matter.
+			// A client that rejects what it is still receiving resets the connection. The error that this end sees does
+			// not matter.
 			_, _ = io.WriteString(conn, answer)
 			_ = conn.(*net.TCPConn).CloseWrite()
 			_, _ = io.Copy(io.Discard, conn) // until the client ends it

@@ -38,7 +38,7 @@ func TestQuantilesAreExactToThreeDigits(t *testing.T) {
 	})
 }
 
-// Every number of microseconds is in exactly one bucket, whose bounds say so.
+// Every number of microseconds is in exactly one bucket, within the bucket's bounds.
 func TestBucketsFollowEachOther(t *testing.T) {
 	next := int64(0)
 	for n := range NewHistogram().counts {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// stalling is a server that answers one call at a time, each in a millisecond, and that stands still once.
+// stalling is a server that answers one call at a time, each in a millisecond, and that stalls once.
 type stalling struct {
-	free  chan struct{} // holds a word while nobody is being answered; a mutex would stop the clock of the test
+	free  chan struct{} // has an element while no call is being answered; a mutex would stop the clock of the test
 	stall int64         // the call that takes a second; none when below 0
 }
 
@@ -31,9 +31,9 @@ func (s *stalling) call(_ context.Context, _ int, n int64) error {
 	return nil
 }
 
-// An open loop shows what a server that stands still for a second does to everybody who would have called meanwhile,
-// although few of the clients are free to call: the latencies count from when the calls were due. A closed loop shows one
-// slow call.
+// An open loop shows the effect of a server that stalls for a second on all calls that were due in that second,
+// although few of the clients are free to call: the latencies count from when the calls were due. A closed loop shows
+// one slow call.
 func TestOpenLoopOmitsNothing(t *testing.T) {
 	run := func(rate float64) (*Histogram, outcome) {
 		var h *Histogram
@@ -89,7 +89,7 @@ func TestLoadEnds(t *testing.T) {
 	}
 }
 
-// What fails is counted by its reason and is in no latency; the end of the context is no failure.
+// Failures are counted by reason and are not part of the latency; the end of the context is not a failure.
 func TestLoadCountsFailures(t *testing.T) {
 	l := load{clients: 2, count: 10, now: time.Now, latency: NewHistogram(), done: new(atomic.Int64)}
 	result := l.run(t.Context(), func(_ context.Context, _ int, n int64) error {

@@ -20,7 +20,7 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// On Linux a process is told what it uses; elsewhere it is told that nobody knows.
+// On Linux the usage of a process is known; elsewhere the error says that it is not.
 func TestUsage(t *testing.T) {
 	used, err := usageOf(os.Getpid())
 	family, failed := processTreeCPU(os.Getpid())

@@ -17,7 +17,7 @@ import (
 
 const benchSecret = "whsec_bench"
 
-// listening is a receiver that ends with the test, and a client that trusts it.
+// listening returns a receiver that ends with the test, and a client that trusts it.
 func listening(t *testing.T) (*webhookServer, *http.Client) {
 	t.Helper()
 	h, err := startWebhookServer(t.Context(), ReceiverConfig{}, t.TempDir(), time.Now)
@@ -47,7 +47,7 @@ func deliver(ctx context.Context, client *http.Client, url, key string, s sample
 	return response.StatusCode, response.Body.Close()
 }
 
-// Each event counts once, what does not verify counts apart, and each inbox has its own.
+// Each event counts once, in its own inbox. Events whose signature is wrong are counted separately.
 func TestReceiverCounts(t *testing.T) {
 	h, client := listening(t)
 	in, other := h.addInbox("one"), h.addInbox("two")
@@ -87,7 +87,7 @@ func TestReceiverCounts(t *testing.T) {
 	}
 }
 
-// A hanging inbox takes callbacks and answers none, until its caller has gone.
+// A hanging inbox accepts callbacks and answers none until the caller disconnects.
 func TestReceiverHangs(t *testing.T) {
 	h, client := listening(t)
 	in := h.addInbox("one")
@@ -118,7 +118,7 @@ func TestReceiverHangs(t *testing.T) {
 	}
 }
 
-// The bare limits are rates of calls that all succeed.
+// The limits of the machine are rates of calls that all succeed.
 func TestBareLimits(t *testing.T) {
 	c := Config{Command: "limits", LimitDuration: time.Second, Now: time.Now, Dir: t.TempDir()}
 	r, err := Limits(t.Context(), c, 2)

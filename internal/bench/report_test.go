@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sampleReport is a report with one of everything.
+// sampleReport is a report that uses every field.
 func sampleReport() Report {
 	c := Config{Command: "example", Version: "test", Now: func() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }}
 	r := c.report()
@@ -31,7 +31,7 @@ func sampleReport() Report {
 	return r
 }
 
-// The forms of a report are what programs and people rely on.
+// Programs and users rely on the forms of a report.
 func TestReportForms(t *testing.T) {
 	r := sampleReport()
 	text, err := json.MarshalIndent(r, "", "  ")
@@ -63,7 +63,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// A report of failures is one of failure.
+// A report with failures returns an error.
 func TestReportErr(t *testing.T) {
 	r := sampleReport()
 	if err := r.Err(); err == nil || err.Error() != "quittance-bench example: 1 events never arrived; 2 times HTTP 503" {
@@ -75,7 +75,7 @@ func TestReportErr(t *testing.T) {
 	}
 }
 
-// A number that there is not is null in JSON, whatever became of the division.
+// A number that does not exist is null in JSON, even after a division.
 func TestFiguresWithoutNumber(t *testing.T) {
 	var zero float64
 	text, err := json.Marshal(Figures{{Name: "a", Value: zero / zero}, {Name: "b", Value: 1 / zero}, {Name: "c", NotMeasured: "why"}, {Name: "d", Value: 1}})

@@ -11,7 +11,7 @@ import (
 	"quittance/internal/store"
 )
 
-// What an inbox has is compared with what a feed has, both ways.
+// The events of an inbox and of a feed are compared in both directions.
 func TestInboxIsComparedWithTheFeed(t *testing.T) {
 	in := &inbox{seen: map[store.ID]bool{{1}: true, {2}: true, {9}: true}}
 	missing, extra := in.compare(map[store.ID]time.Time{{1}: {}, {2}: {}, {3}: {}, {4}: {}})
@@ -23,7 +23,7 @@ func TestInboxIsComparedWithTheFeed(t *testing.T) {
 	}
 }
 
-// An event needs a delivery exactly when a subscription was active as it occurred.
+// An event needs a delivery exactly if a subscription was active when it occurred.
 func TestListened(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 3, 1, 9, minute, 0, 0, time.UTC) }
 	subscriptions := []api.Subscription{{CreatedAt: at(30)}, {CreatedAt: at(10), DeactivatedAt: new(at(20))}}
@@ -37,7 +37,7 @@ func TestListened(t *testing.T) {
 	}
 }
 
-// The first quarter is compared with the last by medians; what was not measured is not compared.
+// The first quarter is compared with the last by medians; values that were not measured are not compared.
 func TestQuartersAreCompared(t *testing.T) {
 	var samples []Figures
 	for n := range 8 {
@@ -70,7 +70,7 @@ func TestQuartersAreCompared(t *testing.T) {
 	}
 }
 
-// A sum of histograms says what one histogram of everything would.
+// A sum of histograms equals one histogram of all durations.
 func TestHistogramsAdd(t *testing.T) {
 	a, b, both := NewHistogram(), NewHistogram(), NewHistogram()
 	for n := range 100 {
@@ -88,7 +88,7 @@ func TestHistogramsAdd(t *testing.T) {
 	}
 }
 
-// An inbox that answers otherwise takes no event, whether it answers with a status or breaks the connection.
+// An inbox with an override accepts no event, whether the override responds with a status or breaks the connection.
 func TestReceiverAnswersOtherwise(t *testing.T) {
 	h, client := listening(t)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestChaosKeepsItsChance holds each level to its share of the calls of each kind, and to all of its ways.
-func TestChaosKeepsItsChance(t *testing.T) {
+// TestChaosRates: each level affects its share of the calls of each kind, in all of its ways.
+func TestChaosRates(t *testing.T) {
 	if _, err := newChaos("some", 1); err == nil {
 		t.Error("an unknown level is taken")
 	}
@@ -43,7 +43,7 @@ func TestChaosKeepsItsChance(t *testing.T) {
 	}
 }
 
-// TestChaosIsAFunctionOfItsSeed: the same calls go wrong in the same way, in whatever order they come.
+// TestChaosIsAFunctionOfItsSeed: the same calls go wrong in the same way, in any order.
 func TestChaosIsAFunctionOfItsSeed(t *testing.T) {
 	run := func(seed uint64, backwards bool) []Misbehaviour {
 		chance, err := newChaos(ChaosHigh, seed)
@@ -67,8 +67,8 @@ func TestChaosIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// TestLowChaosIsMild: nothing that lasts, and of a submission only what the provider has taken, so that the next look-up
-// tells.
+// TestLowChaosIsMild: at the level low nothing lasts, and a submission only goes wrong after the provider accepted it,
+// so that the next look-up resolves it.
 func TestLowChaosIsMild(t *testing.T) {
 	for _, way := range Misbehaviours() {
 		if way.low&^way.high != 0 || way.high&^way.on != 0 {

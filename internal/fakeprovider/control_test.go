@@ -12,7 +12,7 @@ import (
 	"quittance/internal/fakeprovider"
 )
 
-// overview is what the control knows of misbehaviour.
+// overview is the state of all misbehaviours as the control reports it.
 type overview struct {
 	Chaos struct {
 		Level string
@@ -22,7 +22,7 @@ type overview struct {
 	Forced        []fakeprovider.Rule
 }
 
-// control calls the control and wants an overview.
+// control calls the control and decodes its overview.
 func (s *running) control(method, path, body string, want int) overview {
 	s.t.Helper()
 	response, text := s.call(method, path, body)
@@ -32,8 +32,8 @@ func (s *running) control(method, path, body string, want int) overview {
 	return decode[overview](s.t, text)
 }
 
-// TestTheControlMakesCallsGoWrong: the rules hold for the calls they name, as often as they say, and can be forgotten.
-func TestTheControlMakesCallsGoWrong(t *testing.T) {
+// TestRules: the rules apply to the calls they name, as often as they say, and can be removed.
+func TestRules(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	for _, reference := range []string{"ref-1", "ref-2"} {
 		s.submit(reference, http.StatusOK, nil)
@@ -63,13 +63,13 @@ func TestTheControlMakesCallsGoWrong(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.status("ref-1")
-	// What the control itself is asked never goes wrong.
+	// Calls of the control itself never go wrong.
 	s.control("POST", "/control/misbehave", `{"misbehaviour":"drop_before","times":1}`, 201)
 	s.control("GET", "/control/misbehaviours", "", 200)
 }
 
-// TestForcedGoesBeforeMagic, and the rule that was made first goes first.
-func TestForcedGoesBeforeMagic(t *testing.T) {
+// TestRulePrecedence: rules take precedence over magic recipients, and older rules over newer ones.
+func TestRulePrecedence(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	for _, wrong := range []fakeprovider.Misbehaviour{fakeprovider.TooMany, fakeprovider.RefuseAfter} {
 		s.force(wrong)
@@ -85,8 +85,8 @@ func TestForcedGoesBeforeMagic(t *testing.T) {
 	}
 }
 
-// TestTheControlCountsByReference: every submission that came, and the one that was accepted.
-func TestTheControlCountsByReference(t *testing.T) {
+// TestReferenceCounts: the control counts every submission of a reference, and the accepted ones.
+func TestReferenceCounts(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	s.force(fakeprovider.DropBefore)
 	s.force(fakeprovider.TooMany)
@@ -143,7 +143,8 @@ func TestTheControlRefusesNonsense(t *testing.T) {
 	}
 }
 
-// busy submits documents to a provider sandbox in chaos, asks for each some times, and tells how each call ended.
+// busy submits documents to a provider sandbox in chaos, looks each up several times, and returns the result of each
+// call.
 func busy(t *testing.T, seed uint64, run string) (ends []string, happened map[fakeprovider.Misbehaviour]int) {
 	t.Helper()
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) {
@@ -169,12 +170,12 @@ func busy(t *testing.T, seed uint64, run string) (ends []string, happened map[fa
 	return ends, s.MisbehaviourCounts()
 }
 
-// TestAChaoticRunCanBeRepeated: with other references, as in life, the same calls go wrong in the same way.
+// TestAChaoticRunCanBeRepeated: the same calls go wrong in the same way, even with other references.
 func TestAChaoticRunCanBeRepeated(t *testing.T) {
 	ends, happened := busy(t, 42, "first")
 	again, _ := busy(t, 42, "second")
 	for n := range ends {
-		// Where redirect_to_service leads is another port in every run.
+		// The target of redirect_to_service has another port in every run.
 		a, b := ends[n], again[n]
 		if a != b && !(strings.Contains(a, "http://127") && strings.Contains(b, "http://127")) {
 			t.Errorf("call %d: %s, then %s", n, a, b)
@@ -193,7 +194,8 @@ func TestAChaoticRunCanBeRepeated(t *testing.T) {
 	}
 }
 
-// TestChaosLeavesMagicRecipientsAlone, and begins and ends when the control says so.
+// TestChaosLeavesMagicRecipientsAlone: chaos does not affect magic recipients, and begins and ends when the control
+// says so.
 func TestChaosLeavesMagicRecipientsAlone(t *testing.T) {
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = time.Millisecond })
 	got := s.control("POST", "/control/chaos", `{"level":"high","seed":9}`, 200)
@@ -215,7 +217,7 @@ func TestChaosLeavesMagicRecipientsAlone(t *testing.T) {
 		t.Errorf("%v", s.MisbehaviourCounts())
 	}
 	for range 60 {
-		_, _, _ = s.try("GET", "/v1/purchases", "") // it may well be dropped
+		_, _, _ = s.try("GET", "/v1/purchases", "") // it may be dropped
 	}
 	before := sum()
 	if before < 8 || before > 35 {

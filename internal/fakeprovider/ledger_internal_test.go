@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestALedgerThatCannotWriteTakesNothingMore: after a failed write or fsync nobody knows what is on disk.
-func TestALedgerThatCannotWriteTakesNothingMore(t *testing.T) {
+// TestNoWritesAfterAnError: the ledger refuses everything after a failed write or fsync, because the content of the
+// file is unknown.
+func TestNoWritesAfterAnError(t *testing.T) {
 	ledger, err := OpenLedger(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -30,8 +31,8 @@ func TestALedgerThatCannotWriteTakesNothingMore(t *testing.T) {
 	}
 }
 
-// TestABatchKeepsItsPromisesWithinItself: requests that share one fsync see one another.
-func TestABatchKeepsItsPromisesWithinItself(t *testing.T) {
+// TestDuplicatesWithinABatch: requests that share one fsync see one another.
+func TestDuplicatesWithinABatch(t *testing.T) {
 	ledger, err := OpenLedger(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 	"quittance/internal/secret"
 )
 
-// open opens a ledger that is closed with the test, unless the test closes it.
+// open opens a ledger and closes it with the test, unless the test closes it.
 func open(t *testing.T, dir string) *fakeprovider.Ledger {
 	t.Helper()
 	ledger, err := fakeprovider.OpenLedger(dir)
@@ -38,7 +38,7 @@ func open(t *testing.T, dir string) *fakeprovider.Ledger {
 	return ledger
 }
 
-// accept takes a document with a body of its own.
+// accept accepts a document with its own body.
 func accept(t *testing.T, ledger *fakeprovider.Ledger, reference string) fakeprovider.LedgerDocument {
 	t.Helper()
 	doc, err := ledger.Accept(fakeprovider.LedgerDocument{
@@ -51,7 +51,7 @@ func accept(t *testing.T, ledger *fakeprovider.Ledger, reference string) fakepro
 	return doc
 }
 
-// file is the ledger's file in a directory.
+// file returns the ledger's file in a directory.
 func file(dir string) string { return filepath.Join(dir, "provider-ledger.jsonl") }
 
 func TestAReopenedLedgerIsTheSame(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAReopenedLedgerIsTheSame(t *testing.T) {
 	}
 }
 
-// TestATornTailIsRemoved cuts the file at every byte of its last line: that line was never answered for.
+// TestATornTailIsRemoved cuts the file at every byte of its last line, whose request was not answered.
 func TestATornTailIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	ledger := open(t, dir)
@@ -148,8 +148,8 @@ func TestACorruptLedgerIsRefused(t *testing.T) {
 	}
 }
 
-// TestASecondAcceptanceWouldShow: the count of acceptances is read from the file, not assumed.
-func TestASecondAcceptanceWouldShow(t *testing.T) {
+// TestAcceptancesAreCounted: the count of acceptances is read from the file, so that a second one would show.
+func TestAcceptancesAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	line := `{"kind":"document","document":{"reference":"a","sha256":"x"},"body":"{}"}` + "\n"
 	if err := os.WriteFile(file(dir), []byte(line+line), 0o600); err != nil {
@@ -196,11 +196,11 @@ func TestRacingWritersAllGetDurableAnswers(t *testing.T) {
 	}
 }
 
-// killDir makes the test below the victim instead of the killer.
+// killDir is the variable that makes the test below run as the process to kill.
 const killDir = "QUITTANCE_TEST_PROVIDER_DIR"
 
-// TestNothingAnsweredIsLostByKill runs a provider sandbox in another process, ends it with SIGKILL amid submissions,
-// and compares what it had answered with what its ledger has.
+// TestNothingAnsweredIsLostByKill runs a provider sandbox in another process, kills it with SIGKILL during submissions,
+// and compares its responses with its ledger.
 func TestNothingAnsweredIsLostByKill(t *testing.T) {
 	if dir := os.Getenv(killDir); dir != "" {
 		serveUntilKilled(t, dir)
@@ -230,7 +230,7 @@ func TestNothingAnsweredIsLostByKill(t *testing.T) {
 	}
 }
 
-// serveUntilKilled is the other process: its clock stands still, so that a report is that of the acceptance.
+// serveUntilKilled is the other process. Its clock does not move, so that a report is that of the acceptance.
 func serveUntilKilled(t *testing.T, dir string) {
 	clock := &handClock{}
 	server, err := fakeprovider.New(fakeprovider.Options{Dir: dir, Credential: secret.New(credential), Clock: clock.now})
@@ -238,13 +238,13 @@ func serveUntilKilled(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	fmt.Println("listening on", httptest.NewServer(server).URL)
-	// The parent holds standard input: it ends with the parent.
+	// Standard input is a pipe from the parent, so that this process ends with it.
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// startVictim starts the other process and returns its address and how to kill it.
+// startVictim starts the other process and returns its address and a function that kills it.
 func startVictim(t *testing.T, dir string) (url string, kill func()) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNothingAnsweredIsLostByKill$")
@@ -276,7 +276,7 @@ func startVictim(t *testing.T, dir string) (url string, kill func()) {
 	})
 }
 
-// submitUntilDead submits from several sides, kills after some answers, and returns the answers.
+// submitUntilDead submits concurrently, kills the process after some responses, and returns the responses.
 func submitUntilDead(t *testing.T, url string, round, enough int, kill func()) map[string]fakeprovider.Report {
 	t.Helper()
 	answered := map[string]fakeprovider.Report{}
@@ -304,7 +304,7 @@ func submitUntilDead(t *testing.T, url string, round, enough int, kill func()) m
 	return answered
 }
 
-// submitTo submits a document; it is not ok when no whole answer came.
+// submitTo submits a document; ok is false without a complete response.
 func submitTo(t *testing.T, url, reference string) (report fakeprovider.Report, ok bool) {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/documents", strings.NewReader(document(t, reference, nil)))
 	if err != nil {

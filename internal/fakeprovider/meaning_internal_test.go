@@ -7,9 +7,9 @@ import (
 	"quittance/api"
 )
 
-// TestWordsHaveTheirMeaning: of every word on every course the provider sandbox says what it means, and says nothing of the one
-// that nobody is to know. A word that ends a course means something other than that it waits.
-func TestWordsHaveTheirMeaning(t *testing.T) {
+// TestValuesHaveMeanings: the provider sandbox publishes the meaning of every value of every course, except for the
+// unknown one. The last value of a course does not mean that the document is waiting.
+func TestValuesHaveMeanings(t *testing.T) {
 	words := 0
 	for _, scenario := range courseScenarios() {
 		outline := defaultCourse()

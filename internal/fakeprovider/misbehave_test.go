@@ -21,12 +21,12 @@ import (
 	"quittance/internal/secret"
 )
 
-// heard is what the real adapter has to make of a call.
-type heard struct {
+// adapterResult is the result that the real adapter must return for a call.
+type adapterResult struct {
 	kind   provider.Kind
 	status int
 	class  provider.ErrorClass
-	// body says what the body of an answered document call is: a report on it, a foreign report, or no report.
+	// body is the kind of body of a document call: a report on it, a foreign report, or no report.
 	body string
 }
 
@@ -36,13 +36,13 @@ const (
 	noReport = "no report"
 )
 
-// hostility is what one misbehaviour does.
+// hostility is the expected effect of one misbehaviour.
 type hostility struct {
-	calls  string // the calls it is played on: s(ubmission), l(ook-up), p(urchases), d(ocument of a purchase)
-	taken  bool   // the document of the submission is in the ledger
-	all    heard  // what the adapter makes of every call,
-	except map[rune]heard
-	// wire tells whether the first answer to a submission, or to a look-up when there is none, is as it should be.
+	calls  string        // the affected calls: s(ubmission), l(ook-up), p(urchases), d(ocument of a purchase)
+	taken  bool          // the document of the submission is in the ledger
+	all    adapterResult // the adapter's result of every call,
+	except map[rune]adapterResult
+	// wire reports whether the first response to a submission, or to a look-up if there is none, is as expected.
 	wire func(r *http.Response, body string, err error) bool
 }
 
@@ -54,7 +54,7 @@ func status(code int, header, value string) func(*http.Response, string, error) 
 
 func dropped(r *http.Response, _ string, err error) bool { return r == nil && err != nil }
 
-// says wants a JSON report that check agrees with.
+// says expects a JSON report for which check returns true.
 func says(check func(fakeprovider.Report) bool) func(*http.Response, string, error) bool {
 	return func(r *http.Response, body string, err error) bool {
 		var report fakeprovider.Report
@@ -65,51 +65,51 @@ func says(check func(fakeprovider.Report) bool) func(*http.Response, string, err
 func whole(r fakeprovider.Report) bool { return r.Reference == "ref-1" && r.Status == "accepted" }
 
 var (
-	refused    = heard{kind: provider.Refused, status: 429}
-	redirected = heard{kind: provider.Ambiguous, status: 307, class: provider.ClassRedirect}
-	broken     = heard{kind: provider.Ambiguous, class: provider.ClassProtocol}
-	reported   = heard{kind: provider.Answered, status: 200, body: aReport}
-	unreadable = heard{kind: provider.Answered, status: 200, body: noReport}
-	noPage     = heard{kind: provider.Ambiguous, status: 200, class: provider.ClassProtocol}
+	refused    = adapterResult{kind: provider.Refused, status: 429}
+	redirected = adapterResult{kind: provider.Ambiguous, status: 307, class: provider.ClassRedirect}
+	broken     = adapterResult{kind: provider.Ambiguous, class: provider.ClassProtocol}
+	reported   = adapterResult{kind: provider.Answered, status: 200, body: aReport}
+	unreadable = adapterResult{kind: provider.Answered, status: 200, body: noReport}
+	noPage     = adapterResult{kind: provider.Ambiguous, status: 200, class: provider.ClassProtocol}
 	basicEcho  = base64.StdEncoding.EncodeToString([]byte("Bearer " + credential))
 )
 
-// hostilities says of every misbehaviour what is on the wire, what is in the ledger, and what the adapter hears.
+// hostilities are the expected effects of every misbehaviour: the response, the ledger, and the adapter's result.
 var hostilities = map[fakeprovider.Misbehaviour]hostility{
 	fakeprovider.TooMany:           {calls: "slpd", all: refused, wire: status(429, "Retry-After", "1")},
 	fakeprovider.TooManyAlways:     {calls: "slpd", all: refused, wire: status(429, "Retry-After", "99999999999999999999999")},
-	fakeprovider.UnavailableBefore: {calls: "slpd", all: heard{status: 503}, wire: status(503, "Retry-After", "1")},
+	fakeprovider.UnavailableBefore: {calls: "slpd", all: adapterResult{status: 503}, wire: status(503, "Retry-After", "1")},
 	fakeprovider.DropBefore:        {calls: "slpd", all: broken, wire: dropped},
 	fakeprovider.Redirect:          {calls: "slpd", all: redirected, wire: status(307, "Location", "https://elsewhere.invalid/v1/documents")},
 	fakeprovider.RedirectToService: {calls: "slpd", all: redirected, wire: status(307, "Location", "http://127.0.0.1:1/v1/documents")},
 	fakeprovider.DropAfter:         {calls: "slpd", taken: true, all: broken, wire: dropped},
-	fakeprovider.UnavailableAfter:  {calls: "slpd", taken: true, all: heard{status: 503}, wire: status(503, "Retry-After", "1")},
-	fakeprovider.RefuseAfter:       {calls: "s", taken: true, all: heard{status: 422}, wire: status(422, "", "")},
+	fakeprovider.UnavailableAfter:  {calls: "slpd", taken: true, all: adapterResult{status: 503}, wire: status(503, "Retry-After", "1")},
+	fakeprovider.RefuseAfter:       {calls: "s", taken: true, all: adapterResult{status: 422}, wire: status(422, "", "")},
 	fakeprovider.Arriving: {calls: "sl", taken: true, all: broken, wire: dropped,
-		except: map[rune]heard{'l': {kind: provider.UnknownReference, status: 404}}},
-	fakeprovider.Silence: {calls: "slpd", taken: true, all: heard{class: provider.ClassTimeout}, wire: says(whole)},
-	fakeprovider.Drip:    {calls: "slpd", taken: true, all: heard{status: 200, class: provider.ClassTimeout}, wire: says(whole)},
+		except: map[rune]adapterResult{'l': {kind: provider.UnknownReference, status: 404}}},
+	fakeprovider.Silence: {calls: "slpd", taken: true, all: adapterResult{class: provider.ClassTimeout}, wire: says(whole)},
+	fakeprovider.Drip:    {calls: "slpd", taken: true, all: adapterResult{status: 200, class: provider.ClassTimeout}, wire: says(whole)},
 	fakeprovider.HeaderBomb: {calls: "slpd", taken: true, all: broken, wire: func(r *http.Response, body string, err error) bool {
 		return says(whole)(r, body, err) && len(r.Header.Values("X-Padding")) == 1024
 	}},
-	fakeprovider.Huge: {calls: "slpd", taken: true, all: heard{status: 200, class: provider.ClassTooLarge},
-		except: map[rune]heard{'d': {kind: provider.Answered, status: 200, class: provider.ClassTooLarge}},
+	fakeprovider.Huge: {calls: "slpd", taken: true, all: adapterResult{status: 200, class: provider.ClassTooLarge},
+		except: map[rune]adapterResult{'d': {kind: provider.Answered, status: 200, class: provider.ClassTooLarge}},
 		wire: func(r *http.Response, body string, err error) bool {
 			return err == nil && r.StatusCode == 200 && len(body) == maxTried && strings.HasPrefix(body, `{"reference":"ref-1",`) && strings.HasSuffix(body, "xxx")
 		}},
-	fakeprovider.Garbage: {calls: "slpd", taken: true, all: unreadable, except: map[rune]heard{'p': noPage, 'd': {kind: provider.Answered, status: 200}},
+	fakeprovider.Garbage: {calls: "slpd", taken: true, all: unreadable, except: map[rune]adapterResult{'p': noPage, 'd': {kind: provider.Answered, status: 200}},
 		wire: func(r *http.Response, body string, err error) bool {
 			return err == nil && r.StatusCode == 200 && !json.Valid([]byte(body))
 		}},
-	fakeprovider.Truncated: {calls: "slpd", taken: true, all: heard{status: 200, class: provider.ClassProtocol},
+	fakeprovider.Truncated: {calls: "slpd", taken: true, all: adapterResult{status: 200, class: provider.ClassProtocol},
 		wire: func(r *http.Response, body string, err error) bool {
 			return err != nil && r != nil && strings.HasPrefix(body, `{"reference":"ref-1"`) && !strings.HasSuffix(body, "}")
 		}},
-	fakeprovider.WrongTypes: {calls: "slp", taken: true, all: unreadable, except: map[rune]heard{'p': noPage},
+	fakeprovider.WrongTypes: {calls: "slp", taken: true, all: unreadable, except: map[rune]adapterResult{'p': noPage},
 		wire: func(r *http.Response, body string, err error) bool {
 			return err == nil && r.StatusCode == 200 && strings.Contains(body, `"status":1`)
 		}},
-	fakeprovider.Echo: {calls: "slpd", taken: true, all: reported, except: map[rune]heard{'d': {kind: provider.Answered, status: 200}},
+	fakeprovider.Echo: {calls: "slpd", taken: true, all: reported, except: map[rune]adapterResult{'d': {kind: provider.Answered, status: 200}},
 		wire: status(200, "X-Debug-Authorization", "Bearer "+credential)},
 	fakeprovider.EchoBody: {calls: "slp", taken: true, all: reported, wire: func(r *http.Response, body string, err error) bool {
 		return says(whole)(r, body, err) && strings.Contains(body, credential)
@@ -117,7 +117,7 @@ var hostilities = map[fakeprovider.Misbehaviour]hostility{
 	fakeprovider.EchoBase64: {calls: "slp", taken: true, all: reported, wire: func(r *http.Response, body string, err error) bool {
 		return says(whole)(r, body, err) && strings.Contains(body, basicEcho)
 	}},
-	fakeprovider.Foreign: {calls: "sl", taken: true, all: heard{kind: provider.Answered, status: 200, body: aForeign},
+	fakeprovider.Foreign: {calls: "sl", taken: true, all: adapterResult{kind: provider.Answered, status: 200, body: aForeign},
 		wire: says(func(r fakeprovider.Report) bool {
 			return r.Status == "rejected" && strings.Count(finals(r), "rejected!") == 4
 		})},
@@ -137,7 +137,7 @@ var hostilities = map[fakeprovider.Misbehaviour]hostility{
 	fakeprovider.MissingDimension: {calls: "s", taken: true, all: reported, wire: says(whole)},
 }
 
-// adapterTo is the real adapter to a provider sandbox.
+// adapterTo returns the real adapter to a provider sandbox.
 func adapterTo(t *testing.T, url string, timeout time.Duration) *provider.HTTP {
 	t.Helper()
 	h, err := provider.NewHTTP(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: timeout, Clock: time.Now})
@@ -148,8 +148,8 @@ func adapterTo(t *testing.T, url string, timeout time.Duration) *provider.HTTP {
 	return h
 }
 
-// hostileTo starts a provider sandbox that has told of ref-1 at two moments, unless the call is its submission, and has a
-// purchase. It moves on by 5 s then, so that there is something new to tell.
+// hostileTo starts a provider sandbox that has a purchase and has reported on ref-1 twice, unless the call is its
+// submission. Then it advances by 5 s, so that there is something new to report.
 func hostileTo(t *testing.T, call rune, silence time.Duration) *running {
 	t.Helper()
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = silence })
@@ -175,9 +175,8 @@ func (s *running) force(wrong fakeprovider.Misbehaviour) {
 	}
 }
 
-// TestEveryMisbehaviourOnTheWire holds each to its description: what is on the wire, what is in the ledger, and that the
-// counter tells of it.
-func TestEveryMisbehaviourOnTheWire(t *testing.T) {
+// TestEveryMisbehaviour compares each misbehaviour with its description: the response, the ledger, and the counter.
+func TestEveryMisbehaviour(t *testing.T) {
 	for _, way := range fakeprovider.Misbehaviours() {
 		t.Run(string(way.Name), func(t *testing.T) {
 			t.Parallel()
@@ -214,9 +213,9 @@ func TestEveryMisbehaviourOnTheWire(t *testing.T) {
 	}
 }
 
-// TestTheAdapterHearsNoMoreThanWasSaid plays every misbehaviour on every call of the real adapter (contract, section 5),
-// and goes on as if nothing had happened.
-func TestTheAdapterHearsNoMoreThanWasSaid(t *testing.T) {
+// TestAdapterResults plays every misbehaviour on every call of the real adapter (contract, section 5), and then checks
+// that later calls work.
+func TestAdapterResults(t *testing.T) {
 	for name, c := range hostilities {
 		for _, call := range "slpd" {
 			t.Run(fmt.Sprintf("%s/%c", name, call), func(t *testing.T) {
@@ -249,7 +248,7 @@ func TestTheAdapterHearsNoMoreThanWasSaid(t *testing.T) {
 					t.Errorf("happened: %v", s.MisbehaviourCounts())
 				}
 				again := play(t, adapterTo(t, s.url, 20*time.Second), call)
-				checkHeard(t, again, heard{kind: provider.Answered, status: again.HTTPStatus, body: aReport}, call)
+				checkHeard(t, again, adapterResult{kind: provider.Answered, status: again.HTTPStatus, body: aReport}, call)
 				if docs := s.Ledger().Documents(); call == 's' && (len(docs) != 1 || docs[0].Accepted != 1 || s.Posts("ref-1") != 2) {
 					t.Errorf("%d posts, %+v", s.Posts("ref-1"), docs)
 				}
@@ -274,9 +273,9 @@ func play(t *testing.T, h *provider.HTTP, call rune) provider.Response {
 	}
 }
 
-func checkHeard(t *testing.T, answer provider.Response, want heard, call rune) {
+func checkHeard(t *testing.T, answer provider.Response, want adapterResult, call rune) {
 	t.Helper()
-	got := heard{kind: answer.Kind, status: answer.HTTPStatus, class: answer.ErrorClass, body: want.body}
+	got := adapterResult{kind: answer.Kind, status: answer.HTTPStatus, class: answer.ErrorClass, body: want.body}
 	if got != want {
 		t.Errorf("want %+v, got %+v", want, got)
 	}
@@ -317,8 +316,8 @@ func TestEveryWrongTypeIsUnreadable(t *testing.T) {
 	}
 }
 
-// TestReportsThatComeTwice compares bytes and sequences: what is said again is not what is said anew.
-func TestReportsThatComeTwice(t *testing.T) {
+// TestRepeatedReports compares bytes and sequences of repeated and reformatted reports with those of the original.
+func TestRepeatedReports(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	submitted := s.submit("ref-1", http.StatusOK, nil)
 	s.clock.advance(1200 * time.Millisecond)
@@ -342,8 +341,8 @@ func TestReportsThatComeTwice(t *testing.T) {
 	}
 }
 
-// TestAHugeAnswerEndsAsADocument reads all of it, and keeps none: 300 MiB of one JSON object.
-func TestAHugeAnswerEndsAsADocument(t *testing.T) {
+// TestAHugeResponseIsOneDocument reads 300 MiB of one JSON object without keeping them.
+func TestAHugeResponseIsOneDocument(t *testing.T) {
 	s := hostileTo(t, 'l', time.Minute)
 	s.force(fakeprovider.Huge)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/documents/ref-1", http.NoBody)
@@ -366,8 +365,9 @@ func TestAHugeAnswerEndsAsADocument(t *testing.T) {
 	}
 }
 
-// TestAHugeAnswerIsNotRead counts at the server what the adapter lets it send: socket buffers aside, no more than is kept.
-func TestAHugeAnswerIsNotRead(t *testing.T) {
+// TestAHugeResponseIsNotRead counts the bytes that the server can send to the adapter: except for socket buffers, no
+// more than the adapter keeps.
+func TestAHugeResponseIsNotRead(t *testing.T) {
 	s := hostileTo(t, 's', time.Minute)
 	var sent atomic.Int64
 	done := make(chan struct{})
@@ -387,7 +387,7 @@ func TestAHugeAnswerIsNotRead(t *testing.T) {
 	}
 }
 
-// countingWriter counts the bytes that left.
+// countingWriter counts the bytes that were sent.
 type countingWriter struct {
 	http.ResponseWriter
 	sent *atomic.Int64
@@ -399,7 +399,7 @@ func (c countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestARedirectToTheServiceReachesNothing: the credential never arrives where the redirect leads.
+// TestARedirectToTheServiceReachesNothing: the credential never arrives at the target of the redirect.
 func TestARedirectToTheServiceReachesNothing(t *testing.T) {
 	var reached atomic.Int64
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -413,8 +413,8 @@ func TestARedirectToTheServiceReachesNothing(t *testing.T) {
 	}
 }
 
-// TestADrippingAnswerComesInPieces reads the pieces as they come, and the whole in the end.
-func TestADrippingAnswerComesInPieces(t *testing.T) {
+// TestADrippingResponseComesInParts reads the parts as they arrive, and finally the complete response.
+func TestADrippingResponseComesInParts(t *testing.T) {
 	s := hostileTo(t, 'l', 50*time.Millisecond)
 	s.force(fakeprovider.Drip)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/documents/ref-1", http.NoBody)

@@ -20,7 +20,7 @@ import (
 	"quittance/internal/provider/providertest"
 )
 
-// finals writes the states of a report as "submission=word,...", with a ! behind a terminal word.
+// finals formats the states of a report as "submission=value,...", with a ! after a terminal value.
 func finals(report fakeprovider.Report) string {
 	var out []string
 	for d, state := range report.States {
@@ -39,7 +39,7 @@ func TestScenariosEndAsDescribed(t *testing.T) {
 	without := func(part string) string {
 		return strings.Trim(strings.ReplaceAll(strings.Replace(all, part, "", 1), ",,", ","), ",")
 	}
-	want := map[string]string{ // how it ends, and after how many paces at most
+	want := map[string]string{ // the final states
 		"sandbox-accepted":                "accepted " + all,
 		"sandbox-rejected-validation":     "rejected submission=rejected_by_provider!",
 		"sandbox-rejected-authority":      "accepted " + strings.Replace(all, "tax_authority=accepted", "tax_authority=rejected", 1),
@@ -92,7 +92,7 @@ func TestScenariosEndAsDescribed(t *testing.T) {
 	}
 }
 
-// first is the status of the first answer of a scenario.
+// first returns the status of the first response of a scenario.
 func first(id string) int {
 	if strings.HasPrefix(id, "sandbox-processing") {
 		return http.StatusAccepted
@@ -177,8 +177,8 @@ func TestPaceScalesThePlan(t *testing.T) {
 	}
 }
 
-// mishaps are the scenarios in which the first answers go wrong: how many of them, what the adapter makes of each, and
-// whether the document is accepted by it.
+// mishaps are the scenarios in which the first responses go wrong: how many of them, the adapter's result of each, and
+// whether the document is accepted.
 var mishaps = map[string]struct {
 	times    int
 	accepted bool
@@ -213,7 +213,7 @@ var mishaps = map[string]struct {
 	}},
 }
 
-// questioned are the scenarios in which every second look-up goes wrong, and nothing else does.
+// questioned are the scenarios in which only every second look-up goes wrong.
 var questioned = map[string]fakeprovider.Misbehaviour{
 	"sandbox-stale":         fakeprovider.Stale,
 	"sandbox-repeated":      fakeprovider.Repeated,
@@ -274,7 +274,7 @@ func TestMishapsGoWrongAsDescribedAndThenEndWell(t *testing.T) {
 	}
 }
 
-// TestEverySecondLookUpGoesWrong asks often enough, and in the end hears the truth.
+// TestEverySecondLookUpGoesWrong looks a document up repeatedly, and finally gets the right report.
 func TestEverySecondLookUpGoesWrong(t *testing.T) {
 	for id, wrong := range questioned {
 		t.Run(id, func(t *testing.T) {
@@ -300,7 +300,7 @@ func TestEverySecondLookUpGoesWrong(t *testing.T) {
 	}
 }
 
-// TestADocumentThatIsStillArriving is there all the time, and does not become two.
+// TestADocumentThatIsStillArriving: such a document exists all the time, and a repeated submission makes no second one.
 func TestADocumentThatIsStillArriving(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir, nil)

@@ -24,7 +24,7 @@ import (
 
 const credential = "psb_0123456789abcdef0123456789abcdef"
 
-// handClock is a clock that a test moves.
+// handClock is a clock that only the test moves.
 type handClock struct{ elapsed atomic.Int64 }
 
 func (c *handClock) now() time.Time {
@@ -63,7 +63,7 @@ func start(t *testing.T, dir string, edit func(*fakeprovider.Options)) *running 
 	return &running{Server: server, t: t, url: listener.URL, clock: clock}
 }
 
-// call makes a request with the credential, and any changes to it.
+// call makes a request with the credential, changed by edits.
 func (s *running) call(method, path, body string, edits ...func(*http.Request)) (*http.Response, string) {
 	s.t.Helper()
 	response, text, err := s.try(method, path, body, edits...)
@@ -73,10 +73,11 @@ func (s *running) call(method, path, body string, edits ...func(*http.Request)) 
 	return response, text
 }
 
-// maxTried is how much of an answer a test reads at most.
+// maxTried is the maximum number of bytes of a response that a test reads.
 const maxTried = 1 << 20
 
-// try is call that may fail: without an answer, or in the middle of one. It reads the first [maxTried] bytes.
+// try is call for requests that may fail: without a response, or in the middle of one. It reads the first [maxTried]
+// bytes.
 func (s *running) try(method, path, body string, edits ...func(*http.Request)) (*http.Response, string, error) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -99,7 +100,7 @@ func (s *running) try(method, path, body string, edits ...func(*http.Request)) (
 	return response, string(text), err
 }
 
-// submit sends a document whose invoice is changed by edit, and wants a status.
+// submit sends a document whose invoice is changed by edit, and expects a status.
 func (s *running) submit(reference string, want int, edit func(map[string]any)) fakeprovider.Report {
 	s.t.Helper()
 	response, text := s.call("POST", "/v1/documents", document(s.t, reference, edit))
@@ -109,7 +110,7 @@ func (s *running) submit(reference string, want int, edit func(map[string]any)) 
 	return decode[fakeprovider.Report](s.t, text)
 }
 
-// status asks for a document.
+// status looks a document up.
 func (s *running) status(reference string) fakeprovider.Report {
 	s.t.Helper()
 	response, text := s.call("GET", "/v1/documents/"+reference, "")
@@ -119,7 +120,7 @@ func (s *running) status(reference string) fakeprovider.Report {
 	return decode[fakeprovider.Report](s.t, text)
 }
 
-// document is a submission whose invoice is changed by edit.
+// document returns a submission whose invoice is changed by edit.
 func document(t *testing.T, reference string, edit func(map[string]any)) string {
 	t.Helper()
 	whole := decode[map[string]any](t, string(providertest.Document(reference).Body))
@@ -133,7 +134,7 @@ func document(t *testing.T, reference string, edit func(map[string]any)) string 
 	return string(text)
 }
 
-// recipient changes the recipient of an invoice: it chooses a scenario.
+// recipient changes the recipient of an invoice, which chooses a scenario.
 func recipient(id string) func(map[string]any) {
 	return func(invoice map[string]any) { invoice["recipient_network_id"] = id }
 }
@@ -147,7 +148,7 @@ func decode[T any](t *testing.T, text string) T {
 	return out
 }
 
-// wantError wants the error envelope and nothing else.
+// wantError expects the error envelope and nothing else.
 func wantError(t *testing.T, response *http.Response, text string, status int, code string) {
 	t.Helper()
 	envelope := decode[map[string]map[string]string](t, text)
@@ -157,7 +158,7 @@ func wantError(t *testing.T, response *http.Response, text string, status int, c
 	}
 }
 
-// TestTheHTTPAdapterConforms holds the adapter and the provider sandbox to one another.
+// TestTheHTTPAdapterConforms tests the adapter and the provider sandbox against each other.
 func TestTheHTTPAdapterConforms(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) (provider.Adapter, providertest.Control) {
 		var refuse atomic.Int64
@@ -419,7 +420,7 @@ func TestOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// A provider far away takes its time for every call of the protocol; the control is here.
+// Latency delays every call of the protocol, but not the control.
 func TestLatency(t *testing.T) {
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Latency = 50 * time.Millisecond })
 	began := time.Now()
