@@ -25,8 +25,8 @@ const (
 
 // updateCircuit updates the circuit breaker after a response. failures is the count when the transaction began, so that a
 // usable response of a healthy connection writes nothing. It sets s.heldUntil to the time of the next probe.
-func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
-	account, id := c.Tenant.account, c.Submission.Connection
+func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submission, failures int64, d Decision) error {
+	account, id := l.Tenant.account, l.Submission.Connection
 	if d.FailureReason == "" {
 		if failures == 0 {
 			return nil
@@ -46,7 +46,7 @@ func (c SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 	now := tx.now()
 	// Only the failure that opens the circuit and failed probes set the time of the next probe: a customer who keeps
 	// submitting to a provider that is down must not postpone it.
-	if failures >= openCircuitAfter && (!retry.Valid || c.isProbe) {
+	if failures >= openCircuitAfter && (!retry.Valid || l.isProbe) {
 		next := min(max(2*time.Duration(wait)*time.Microsecond, minProbeInterval), maxProbeInterval)
 		wait = next.Microseconds()
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}
