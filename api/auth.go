@@ -14,7 +14,7 @@ type Login struct {
 	ExpiresAt time.Time    `json:"expires_at" doc:"When the token expires; log in again then."`
 	User      LoginUser    `json:"user"`
 	Account   LoginAccount `json:"account"`
-	// PasswordChangeRequired is told, and nothing is refused for it here: the console asks for a new password first.
+	// PasswordChangeRequired is informational: the API accepts the token, but the console asks for a new password first.
 	PasswordChangeRequired bool `json:"password_change_required" doc:"Whether an administrator gave this password and the user has not changed it yet. The token works all the same; change the password with POST /api/v1/client/auth/password." example:"false"`
 }
 
@@ -30,7 +30,7 @@ type LoginAccount struct {
 	Status      string `json:"status" doc:"active; a suspended account is refused at login." example:"active"`
 }
 
-// Profile is what an invoice says about its seller; every field is optional.
+// Profile is the seller data of invoices. Every field is optional.
 type Profile struct {
 	LegalName                  *string `json:"legal_name" maxLength:"256" doc:"Seller name (BT-27)."`
 	Street                     *string `json:"street" maxLength:"256" doc:"Seller address line 1 (BT-35)."`
@@ -76,8 +76,8 @@ type Account struct {
 	Quotas      Quotas      `json:"quotas" doc:"What the company may keep, and how much of it is used."`
 }
 
-// Quotas are what a company may keep. Beyond one of them a call that would add to it is refused with limit_reached, whose details
-// name the quota; nothing that is stored is lost, and everything else goes on.
+// Quotas are the storage limits of a company. A call that would exceed one fails with limit_reached, whose details name the quota.
+// Stored data is kept, and other calls work.
 type Quotas struct {
 	StoredBytes          Quota `json:"stored_bytes" doc:"Bytes of invoices, credit notes, retained answers and documents, events, and answers kept for idempotency keys."`
 	Drafts               Quota `json:"drafts" doc:"Invoices that were not submitted."`
@@ -86,17 +86,17 @@ type Quotas struct {
 	SubscriptionsCreated Quota `json:"subscriptions_created" doc:"Webhook subscriptions that were ever created, the deactivated ones included."`
 }
 
-// Quota is one limit and what is used of it.
+// Quota is a limit and how much of it is used.
 type Quota struct {
 	Limit *int64 `json:"limit" doc:"How much there may be; null when there is no limit." example:"200000"`
 	Used  int64  `json:"used" doc:"How much there is." example:"12"`
 }
 
-// Connection is what a company may know of its provider connection.
+// Connection is the part of a provider connection that its company may see.
 type Connection struct {
 	Kind        string `json:"kind" enum:"http,simulator" doc:"How the provider is spoken to."`
 	Environment string `json:"environment" enum:"sandbox,production" doc:"What the provider is."`
 	State       string `json:"state" enum:"pending,active,disabled" doc:"State of the connection."`
-	// FailingSince is about the calls for submissions alone.
+	// FailingSince covers the calls for submissions only.
 	FailingSince *time.Time `json:"failing_since" doc:"Since when no call about a submission has got a usable answer from the provider; null when the last one has."`
 }

@@ -1,6 +1,6 @@
 package api
 
-// Code is the stable code of an error answer.
+// Code is the stable code of an error response.
 type Code string
 
 // The error codes of the API. The server's table maps each to its HTTP status.

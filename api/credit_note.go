@@ -13,34 +13,34 @@ type CreditNoteRequest struct {
 	Items            []CreditItemRequest `json:"items" nullable:"true" minItems:"1" maxItems:"1000" doc:"What a partial credit note takes; absent when kind is full."`
 }
 
-// CreditItemRequest says what a partial credit note takes of one invoice line: exactly one of Quantity and NetAmount.
+// CreditItemRequest is the part of one invoice line that a partial credit note credits: exactly one of Quantity and NetAmount.
 type CreditItemRequest struct {
 	Position  *int     `json:"position" required:"true" minimum:"0" doc:"Place of the line in the items of the invoice, from 0." example:"0"`
 	Quantity  *Decimal `json:"quantity" doc:"Credited quantity, not 0, with the sign of the line's; its net amount is computed with the price of the line." example:"2"`
 	NetAmount *Decimal `json:"net_amount" doc:"Credited amount without tax, not 0, with the sign of the line's, within the currency's minor unit."`
 }
 
-// CreditNoteChange is what can be changed of a credit note that was never submitted. It is the target of a merge patch:
-// what a patch does not name stays, and null takes ReasonCode away.
+// CreditNoteChange has the fields of a credit note that can be changed. It is the target of a merge patch: fields that a patch does
+// not name are unchanged, and null removes ReasonCode.
 type CreditNoteChange struct {
 	IssueDate  *string `json:"issue_date" required:"true" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-15"`
 	Reason     *string `json:"reason" required:"true" minLength:"1" maxLength:"1024" text:"multi" doc:"Why the invoice is credited (BT-22); may hold TAB, LF and CR." example:"Two hours were not worked."`
 	ReasonCode *string `json:"reason_code" maxLength:"64" doc:"Coded reason, where the document format has a list of them." example:"DL8.61.1.C"`
 }
 
-// CreditKind says how much of an invoice a credit note takes.
+// CreditKind is whether a credit note credits an invoice in full or in part.
 type CreditKind string
 
 // The kinds of credit notes.
 const (
-	// CreditFull takes every line and the total of the invoice, and leaves nothing for another credit note.
+	// CreditFull credits every line and the total of the invoice, so that no other credit note is possible.
 	CreditFull CreditKind = "full"
-	// CreditPartial takes part of some lines.
+	// CreditPartial credits parts of some lines.
 	CreditPartial CreditKind = "partial"
 )
 
-// CreditNote is a credit note as returned: an internal draft linked to an invoice (specification, part 2.6). It is live,
-// which means that it counts against the invoice, until it is voided.
+// CreditNote is a credit note as returned: an internal draft linked to an invoice (specification, part 2.6). It counts
+// against the invoice until it is voided.
 type CreditNote struct {
 	ID               string           `json:"id" format:"uuid" doc:"Identifier."`
 	InvoiceID        string           `json:"invoice_id" format:"uuid" doc:"Identifier of the invoice that is credited."`
@@ -58,7 +58,7 @@ type CreditNote struct {
 	UpdatedAt        time.Time        `json:"updated_at" doc:"When it last changed (UTC)."`
 }
 
-// CreditNoteItem is what a credit note takes of one invoice line. Name, unit, category and rate are the line's.
+// CreditNoteItem is the credited part of one invoice line. Name, unit, category and rate are those of the line.
 type CreditNoteItem struct {
 	Position    int      `json:"position" minimum:"0" doc:"Place of the line in the items of the invoice, from 0."`
 	Name        string   `json:"name" doc:"Item name (BT-153)." example:"Consulting"`

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// CreditNoteSummary is a credit note as a list shows it: without its items. Everything else stands as in [CreditNote].
+// CreditNoteSummary is a credit note as a list shows it: without its items. The other fields are those of [CreditNote].
 type CreditNoteSummary struct {
 	ID               string     `json:"id" format:"uuid" doc:"Identifier."`
 	InvoiceID        string     `json:"invoice_id" format:"uuid" doc:"Identifier of the invoice that is credited."`

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// The bounds of a [Decimal].
+// The limits of a [Decimal].
 const (
-	// MaxDigits is the largest number of significant digits, those after the point included.
+	// MaxDigits is the maximum number of significant digits, including those after the point.
 	MaxDigits = 18
-	// MaxScale is the largest number of digits after the point.
+	// MaxScale is the maximum number of digits after the point.
 	MaxScale = 6
 )
 
 // Decimal is an exact decimal number: at most [MaxDigits] digits, at most [MaxScale] of them after the point. It is
-// written as a JSON number and read from one, or from a string that holds the text of one, because not every language
-// can write 10.00 as a number. It is never read through a float, and it keeps its scale: 10.00 stays 10.00. The zero
-// value is not a number; make one with [ParseDecimal].
+// encoded as a JSON number and decoded from a number or from a string with the text of a number, because not every language can
+// write 10.00 as a number. It is never converted to a float and keeps its scale: 10.00 stays 10.00. The zero value is not a
+// number; use [ParseDecimal].
 type Decimal struct{ text string }
 
-// ErrNotDecimal says that a text is not a JSON number, ErrDecimalRange that it has too many digits.
+// ErrNotDecimal means that a text is not a JSON number, and ErrDecimalRange that it has too many digits.
 var (
 	ErrNotDecimal   = errors.New("not a decimal number")
 	ErrDecimalRange = fmt.Errorf("more than %d digits, or more than %d after the point", MaxDigits, MaxScale)
 )
 
-// ParseDecimal reads a JSON number (RFC 8259, section 6). An exponent is accepted and written out: 1e2 is 100. It
+// ParseDecimal parses a JSON number (RFC 8259, section 6). It converts an exponent to plain notation: 1e2 is 100. It
 // returns [ErrNotDecimal] or [ErrDecimalRange].
 func ParseDecimal(text string) (Decimal, error) {
 	mantissa, exponent, err := splitNumber(text)
@@ -111,7 +111,7 @@ func splitNumber(text string) (mantissa string, exponent int, err error) {
 	return mantissa, sign * n, nil
 }
 
-// shift moves the decimal point by n places to the right, or to the left when n is negative.
+// shift moves the decimal point by n digits to the right, or to the left if n is negative.
 func shift(whole, fraction string, n int) (string, string) {
 	for ; n > 0; n-- {
 		next := "0"
@@ -130,7 +130,7 @@ func shift(whole, fraction string, n int) (string, string) {
 	return whole, fraction
 }
 
-// MustDecimal is [ParseDecimal] for constants; it panics on a fault.
+// MustDecimal is [ParseDecimal] for constants; it panics on an error.
 func MustDecimal(text string) Decimal {
 	d, err := ParseDecimal(text)
 	if err != nil {
@@ -139,13 +139,13 @@ func MustDecimal(text string) Decimal {
 	return d
 }
 
-// String returns the number in plain notation with its scale kept; the zero value gives "".
+// String returns the number in plain notation with its scale; it returns "" for the zero value.
 func (d Decimal) String() string { return d.text }
 
-// IsZero tells whether d is the zero value (not the number zero).
+// IsZero reports whether d is the zero value, which means absent. It is false for the number zero.
 func (d Decimal) IsZero() bool { return d.text == "" }
 
-// Negative tells whether d is below zero.
+// Negative reports whether d is below zero.
 func (d Decimal) Negative() bool { return strings.HasPrefix(d.text, "-") }
 
 // MarshalJSON writes the number; the zero value is null.
@@ -156,7 +156,7 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 	return []byte(d.text), nil
 }
 
-// UnmarshalJSON reads a JSON number, or a JSON string that holds one; null leaves the zero value.
+// UnmarshalJSON reads a JSON number, or a JSON string with one; null becomes the zero value.
 func (d *Decimal) UnmarshalJSON(text []byte) error {
 	number := string(text)
 	if number == "null" {

@@ -1,6 +1,6 @@
 package api
 
-// Data is the envelope of every successful answer.
+// Data is the envelope of every successful response.
 type Data[T any] struct {
 	// Data is the content.
 	Data T `json:"data"`
@@ -10,7 +10,7 @@ type Data[T any] struct {
 type List[T any] struct {
 	// Data holds the entries of this page, newest first; an empty list is [].
 	Data []T `json:"data" nullable:"false"`
-	// Pagination says where this page stands.
+	// Pagination describes the position of this page.
 	Pagination Pagination `json:"pagination"`
 }
 
@@ -24,9 +24,9 @@ type Pagination struct {
 	LastPage int `json:"last_page" minimum:"1" doc:"Number of the last page; an empty list has 1."`
 	// HasMore is true while CurrentPage is before LastPage.
 	HasMore bool `json:"has_more" doc:"True while there are pages behind this one."`
-	// Total is the number of entries in the whole list; of a list that is Truncated, among those that were looked through.
+	// Total is the number of entries in the whole list, or among the examined candidates if the list is Truncated.
 	Total int `json:"total" minimum:"0" doc:"Entries in the whole list; of a truncated list, among those that were looked through."`
-	// Truncated is true when a list had more candidates than it looks through, 20,000.
+	// Truncated is true if a list has more candidates than the 20,000 that are examined.
 	Truncated bool `json:"truncated,omitempty,omitzero" doc:"True, and there only then, when a filtered or sorted list has more candidates than the 20,000 that it looks through: narrow the filter."`
 }
 
@@ -34,32 +34,32 @@ type Pagination struct {
 type Feed[T any] struct {
 	// Data holds the next entries, oldest first; an empty list is [].
 	Data []T `json:"data" nullable:"false"`
-	// Pagination holds the cursor to go on from.
+	// Pagination holds the cursor to continue from.
 	Pagination Cursor `json:"pagination"`
 }
 
 // Cursor is the position in a feed.
 type Cursor struct {
-	// NextCursor is what to send as "after" next time; it never skips an entry that commits later.
+	// NextCursor is the value of the parameter "after" of the next call. It never skips an entry that commits later.
 	NextCursor string `json:"next_cursor" doc:"Send it as after= to go on. No entry ever appears behind a cursor that was given out."`
-	// HasMore is true when another entry was waiting already.
+	// HasMore is true if another entry is available.
 	HasMore bool `json:"has_more" doc:"True when more entries are waiting already."`
 }
 
 // ErrorBody is the envelope of every failure (specification, part 7).
 type ErrorBody struct {
-	// Error says what went wrong.
+	// Error describes the failure.
 	Error Error `json:"error"`
 }
 
-// Error is what a failed call says. It implements the error interface, so that the Go client returns it as it came.
+// Error describes a failed call. It implements the error interface, so that the Go client can return it unchanged.
 type Error struct {
 	// Code is one of the Code constants: stable, for programs.
 	Code Code `json:"code" doc:"Stable code for programs."`
 	// Message is one English sentence for people; it may change.
 	Message string `json:"message" doc:"One English sentence for people; may change."`
 	// Details holds the faults of a payload by JSON path, or facts such as invoice_id, or the line and the column of a
-	// malformed body; {} when there is nothing to add.
+	// malformed body; {} if there are none.
 	Details map[string]any `json:"details" nullable:"false" doc:"On validation failures: JSON field path to a list of faults. Otherwise facts, or {}."`
 }
 
@@ -68,15 +68,15 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // Fault is one broken rule of one field of a payload.
 type Fault struct {
-	// Rule is this API's word for the rule: required, type, max_length, country_unknown, …
+	// Rule is this API's name of the rule: required, type, max_length, country_unknown, …
 	Rule string `json:"rule" doc:"This API's word for the rule that is broken: required, type, max_length, country_unknown …" example:"base_quantity_not_positive"`
 	// RuleID is the official identifier of a business rule, where there is one.
 	RuleID string `json:"rule_id,omitempty" doc:"Official identifier of the business rule; absent where there is none." example:"BR-CL-14"`
-	// Message says in English what the rule wants.
+	// Message says in English what the rule requires.
 	Message string `json:"message" doc:"What the rule wants."`
 }
 
-// Faults maps a JSON field path such as items[2].vat_rate to what is wrong there.
+// Faults maps a JSON field path such as items[2].vat_rate to its faults.
 type Faults map[string][]Fault
 
 // Add appends a fault at path.
@@ -89,10 +89,10 @@ func (f Faults) AddOfficial(path, rule, ruleID, message string) {
 	f[path] = append(f[path], Fault{Rule: rule, RuleID: ruleID, Message: message})
 }
 
-// Has tells whether a fault was reported at path.
+// Has reports whether there is a fault at path.
 func (f Faults) Has(path string) bool { return len(f[path]) > 0 }
 
-// With adds the faults at paths that have none yet, and returns f: what is wrong with a field already says enough of it.
+// With adds the faults at paths that have none yet and returns f. A field that already has faults gets no more.
 func (f Faults) With(more Faults) Faults {
 	for path, list := range more {
 		if !f.Has(path) {

@@ -31,7 +31,7 @@ type IncomingRevision struct {
 	Evidence          RetentionEvidence `json:"evidence" doc:"How the revision was retained."`
 }
 
-// RetentionEvidence tells how a revision was retained. The digests of an incoming e-invoice's revisions are a chain:
+// RetentionEvidence describes how a revision was retained. The digests of an incoming e-invoice's revisions are a chain:
 // each covers the one before.
 type RetentionEvidence struct {
 	RetainedAt       time.Time `json:"retained_at" doc:"When it was retained (UTC)."`

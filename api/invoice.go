@@ -96,7 +96,7 @@ type StateDetail struct {
 	EvidenceID string    `json:"evidence_id" format:"uuid" doc:"The retained answer that it was read from."`
 }
 
-// Meaning is what a provider says one of its words means.
+// Meaning is the meaning that a provider publishes for a state value.
 type Meaning string
 
 // The meanings.
@@ -109,7 +109,7 @@ const (
 // Meanings lists every meaning.
 var Meanings = [...]Meaning{MeaningPositive, MeaningNegative, MeaningWaiting} //nolint:gochecknoglobals // a constant list
 
-// Submission is what the service itself knows about sending an invoice.
+// Submission is the service's own record of sending an invoice.
 type Submission struct {
 	ID                string      `json:"id" format:"uuid" doc:"The permanent reference the provider knows the document by."`
 	Outcome           Outcome     `json:"outcome" enum:"in_progress,acknowledged,rejected,resolved_rejected,unknown" doc:"Our own knowledge of the call; no fifth state. rejected is the provider's own decision; resolved_rejected is that of an administrator of this service about an unknown outcome."`
@@ -120,17 +120,17 @@ type Submission struct {
 	Resolved          *Resolution `json:"resolved" doc:"What an administrator of this service has decided about an unknown outcome; null when nothing had to be decided."`
 }
 
-// Resolution is what an administrator of the service has decided about a submission of unknown outcome.
+// Resolution is the decision of an administrator of the service about a submission with an unknown outcome.
 type Resolution struct {
 	By       string    `json:"by" doc:"The administrator."`
 	At       time.Time `json:"at" doc:"When it was decided (UTC)."`
 	Decision string    `json:"decision" enum:"resend,reject" doc:"resend: sent again under its reference. reject: counted as rejected, so that the invoice can be corrected and submitted anew."`
 	Reason   string    `json:"reason" doc:"Why, in the administrator's words."`
-	// ContradictedAt tells of two documents where there should be one.
+	// ContradictedAt means that there may be two documents for one invoice.
 	ContradictedAt *time.Time `json:"contradicted_at" doc:"When the provider reported the document after it had been resolved by rejecting it; null when it has not. Two documents may then have been accepted for one invoice."`
 }
 
-// Outcome is what the service knows about its own call to the provider. It is not a state of the invoice.
+// Outcome is the result of the service's own call to the provider. It is not a state of the invoice.
 type Outcome string
 
 // The outcomes of a submission.
@@ -139,11 +139,11 @@ const (
 	OutcomeAcknowledged Outcome = "acknowledged"
 	OutcomeRejected     Outcome = "rejected"
 	OutcomeUnknown      Outcome = "unknown"
-	// OutcomeResolvedRejected is an administrator's decision about an unknown outcome, never the provider's.
+	// OutcomeResolvedRejected is an administrator's decision about an unknown outcome, not one of the provider.
 	OutcomeResolvedRejected Outcome = "resolved_rejected"
 )
 
-// Rejected tells whether the invoice may be corrected and submitted anew: the provider has rejected the document, or an
+// Rejected reports whether the invoice may be corrected and submitted again: the provider has rejected the document, or an
 // administrator has decided that it counts as rejected.
 func (o Outcome) Rejected() bool { return o == OutcomeRejected || o == OutcomeResolvedRejected }
 
@@ -153,7 +153,7 @@ type Deleted struct {
 	Deleted bool   `json:"deleted" doc:"Always true. It is gone for good."`
 }
 
-// Preflight is what would be said of a draft; nothing is stored.
+// Preflight is the result of checking a draft that is not stored.
 type Preflight struct {
 	Complete bool     `json:"complete" doc:"True when nothing is missing for submission."`
 	Missing  []string `json:"missing" nullable:"false" doc:"JSON paths that submission still needs."`
@@ -161,14 +161,14 @@ type Preflight struct {
 	Computed Computed `json:"computed" doc:"Totals by the server's own rules: lines rounded to the minor unit, tax rounded per category and rate."`
 }
 
-// Computed are the totals of a draft; each is null when the draft does not allow to compute it.
+// Computed are the totals of a draft. Each is null if it cannot be computed from the draft.
 type Computed struct {
 	Net   *Amount `json:"net" doc:"Sum of the lines."`
 	Tax   *Amount `json:"tax" doc:"Sum of the tax per category and rate."`
 	Total *Amount `json:"total" doc:"Net and tax."`
 }
 
-// Amount is a computed amount: an exact JSON number that may have more digits than a [Decimal] that is sent.
+// Amount is a computed amount: an exact JSON number, which may have more digits than a [Decimal].
 type Amount string
 
 // MarshalJSON writes the number.
@@ -189,7 +189,7 @@ type SubmissionRecord struct {
 	Details StateDetails `json:"states" doc:"What is known of each of the four states beside its word."`
 }
 
-// Evidence is one answer of the provider, as it is retained. The list of an invoice's evidence is append-only.
+// Evidence is one retained response of the provider. The list of an invoice's evidence is append-only.
 type Evidence struct {
 	ID           string            `json:"id" format:"uuid" doc:"Identifier."`
 	SubmissionID string            `json:"submission_id" format:"uuid" doc:"The submission it is about."`
@@ -206,8 +206,8 @@ type Evidence struct {
 	Digest       string            `json:"digest" doc:"Digest of this entry, which covers everything here and the entry before."`
 }
 
-// RetainedBody is a body as the provider sent it: a purchase document, or an answer kept as evidence. It is data, never
-// to be rendered as a page.
+// RetainedBody is a body exactly as the provider sent it: a purchase document, or a response that was retained as evidence. Treat
+// it as data and never render it as a page.
 type RetainedBody struct {
 	MediaType  string  `json:"media_type" doc:"Content-Type as it was sent; empty when unknown." example:"application/xml"`
 	SHA256     string  `json:"sha256" doc:"Lowercase hex SHA-256 of the bytes." example:"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`

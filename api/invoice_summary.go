@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// InvoiceSummary is an invoice as a list shows it: without its items, and with the first [MaxSummaryPaths] paths of what is
-// missing and advised. Everything else stands as in [Invoice].
+// InvoiceSummary is an invoice as a list shows it: without its items, and with only the first [MaxSummaryPaths] paths of
+// Missing and Warnings. The other fields are those of [Invoice].
 type InvoiceSummary struct {
 	ID                  string      `json:"id" doc:"Identifier." format:"uuid"`
 	InvoiceNumber       *string     `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
@@ -45,5 +45,5 @@ type InvoiceSummary struct {
 	UpdatedAt time.Time    `json:"updated_at" doc:"When the draft or what is known about it last changed (UTC)."`
 }
 
-// MaxSummaryPaths is how many paths of what is missing, and of advice, an [InvoiceSummary] carries.
+// MaxSummaryPaths is the maximum number of paths of Missing, and of Warnings, in an [InvoiceSummary].
 const MaxSummaryPaths = 20

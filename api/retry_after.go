@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// ParseRetryAfter reads a Retry-After header: whole seconds, or a date that now is compared with (RFC 9110, section
-// 10.2.3). The wait is from 0 to most, however far away the header says; most is positive. A date that has passed, an empty
-// value and one that is neither ask for no wait.
-func ParseRetryAfter(value string, now time.Time, most time.Duration) time.Duration {
+// ParseRetryAfter parses a Retry-After header: whole seconds, or a date that is compared with now (RFC 9110, section 10.2.3). The
+// result is from 0 to limit, which must be positive. It is 0 for a date in the past and for an empty or invalid value.
+func ParseRetryAfter(value string, now time.Time, limit time.Duration) time.Duration {
 	if value != "" && strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || seconds > int64(most/time.Second) {
-			return most // err: more digits than a number holds
+		if err != nil || seconds > int64(limit/time.Second) {
+			return limit // err: too many digits for an int64
 		}
 		return time.Duration(seconds) * time.Second
 	}
@@ -22,5 +21,5 @@ func ParseRetryAfter(value string, now time.Time, most time.Duration) time.Durat
 	if err != nil {
 		return 0
 	}
-	return min(max(at.Sub(now), 0), most)
+	return min(max(at.Sub(now), 0), limit)
 }

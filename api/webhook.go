@@ -21,7 +21,7 @@ type Subscription struct {
 	DeactivationReason *string    `json:"deactivation_reason" doc:"requested, redirect or unsafe_address." example:"redirect"`
 }
 
-// NewSubscription is the answer to the creation of a subscription, the only one that holds the signing secret.
+// NewSubscription is the response to the creation of a subscription, and the only one with the signing secret.
 type NewSubscription struct {
 	Subscription
 	Secret string `json:"secret,omitempty" doc:"Signing secret, shown in this answer only. The HMAC key is all its ASCII bytes, whsec_ included."`
@@ -103,7 +103,7 @@ type Delivery struct {
 	UpdatedAt      time.Time     `json:"updated_at" doc:"When it last changed (UTC)."`
 }
 
-// DeliveryState is where a delivery stands.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
 // The states of a delivery.

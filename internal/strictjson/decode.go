@@ -7,27 +7,26 @@ import (
 	"quittance/api"
 )
 
-// MaxUnknown is the number of unknown fields that are listed; the rest of them is one fault of the body. The number of all
-// other faults is bounded by the type, because every list has its maxItems.
+// MaxUnknown is the maximum number of unknown fields that are listed; the rest are reported as one fault of the body. The type
+// bounds the number of all other faults, because every list has maxItems.
 const MaxUnknown = 500
 
-// Decode reads a value into a T and reports everything that is wrong with it, by path. A fault of the body as a whole has
-// the path "body". A field that is absent, null or at fault has its zero value. The faults are empty when the value
-// keeps every rule, and never nil.
+// Decode decodes a value into a T and reports all its faults by path. A fault of the body as a whole has the path "body". A field
+// that is absent, null or invalid has its zero value. The faults are never nil, and empty if the value is valid.
 func (dec *Decoder[T]) Decode(v Value) (T, api.Faults) {
 	d := &decoding{faults: api.Faults{}}
 	out := decodeInto[T](d, dec.plan, v)
 	return out, d.faults
 }
 
-// Patch applies a JSON merge patch (RFC 7396) to the JSON text of a T and decodes the result, as [Decoder.Decode] does. In
-// addition it reports unknown members that the patch sets to null, which [Merge] leaves no trace of. The error is
-// [ErrMalformed] when the target is not JSON, which is no fault of the patch.
+// Patch applies a JSON merge patch (RFC 7396) to the JSON text of a T and decodes the result, as [Decoder.Decode] does. It
+// also reports unknown members that the patch sets to null, which do not appear in the result of [Merge]. The error is
+// [ErrMalformed] if the target is not JSON, which is not a fault of the patch.
 func (dec *Decoder[T]) Patch(target []byte, patch Value) (T, api.Faults, error) {
 	merged, err := Merge(target, patch)
 	if err != nil {
-		var none T
-		return none, nil, err
+		var zero T
+		return zero, nil, err
 	}
 	d := &decoding{faults: api.Faults{}}
 	d.unknownNulls(dec.plan, patch)
@@ -35,7 +34,7 @@ func (dec *Decoder[T]) Patch(target []byte, patch Value) (T, api.Faults, error) 
 	return out, d.faults, nil
 }
 
-// decodeInto reads the body.
+// decodeInto decodes the body.
 func decodeInto[T any](d *decoding, p *plan, v Value) T {
 	var out T
 	if v.Kind() != '{' {
@@ -46,9 +45,9 @@ func decodeInto[T any](d *decoding, p *plan, v Value) T {
 	return out
 }
 
-// decoding is one body on its way into a type.
+// decoding is the state of decoding one body.
 type decoding struct {
-	path    []byte // of the value that is being read
+	path    []byte // of the current value
 	faults  api.Faults
 	count   int // of the faults
 	unknown int // of the unknown fields
@@ -60,10 +59,10 @@ func (d *decoding) add(path, rule, message string) {
 	d.faults.Add(path, rule, message)
 }
 
-// fault reports a fault of the value that is being read.
+// fault reports a fault of the current value.
 func (d *decoding) fault(rule, message string) { d.add(string(d.path), rule, message) }
 
-// unknownField reports a member that no field has the name of.
+// unknownField reports a member that matches no field.
 func (d *decoding) unknownField(name []byte) {
 	switch d.unknown++; {
 	case d.unknown <= MaxUnknown:
@@ -73,7 +72,7 @@ func (d *decoding) unknownField(name []byte) {
 	}
 }
 
-// read is the reader of objects. The object is kept when fields of it are broken; these are empty then.
+// read is the reader of objects. It keeps an object with invalid fields, which then have their zero values.
 func (p *plan) read(d *decoding, v Value, into reflect.Value) bool {
 	if v.Kind() != '{' {
 		d.fault(ruleType, "must be an object")
@@ -105,7 +104,7 @@ func (p *plan) read(d *decoding, v Value, into reflect.Value) bool {
 	return true
 }
 
-// pointerReader reads what a pointer of type *t points to.
+// pointerReader returns the reader of a pointer to t.
 func pointerReader(t reflect.Type, read reader) reader {
 	return func(d *decoding, v Value, into reflect.Value) bool {
 		p := reflect.New(t)

@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MalformedError says where a body ceases to be the one JSON text that the contract wants. It does not say why: the parser's
-// own words do not belong into an answer. It is an [ErrMalformed].
+// MalformedError is the position where a body ceases to be the single JSON text that the contract requires. It does not give the
+// reason, because messages of the parser must not appear in responses. It is an [ErrMalformed].
 type MalformedError struct {
-	// Line and Column are from 1; the column counts characters.
+	// Line and Column count from 1; Column counts characters.
 	Line, Column int
 }
 
@@ -24,15 +24,15 @@ func (e *MalformedError) Error() string {
 // Unwrap returns [ErrMalformed].
 func (e *MalformedError) Unwrap() error { return ErrMalformed }
 
-// malformedAt returns the error of a byte offset into a body.
+// malformedAt returns the error for a byte offset in a body.
 func malformedAt(body []byte, offset int) *MalformedError {
 	before := body[:min(max(offset, 0), len(body))]
 	lineStart := bytes.LastIndexByte(before, '\n') + 1
 	return &MalformedError{Line: 1 + bytes.Count(before, []byte{'\n'}), Column: 1 + utf8.RuneCount(before[lineStart:])}
 }
 
-// offence returns the byte offset at which body ceases to be one JSON text. body is known not to be one.
-func offence(body []byte) int {
+// syntaxErrorOffset returns the byte offset at which body, which is not a single JSON text, ceases to be one.
+func syntaxErrorOffset(body []byte) int {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(body))
 	for {
 		_, err := decoder.ReadToken()

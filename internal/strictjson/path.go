@@ -13,9 +13,9 @@ const bodyPath = "body"
 // maxKey is the longest part of an unknown member's name that a path shows, in code points.
 const maxKey = 64
 
-// appendMember appends the path of a member to the path of its object. A name of letters, digits, _ and - stands as it
-// is. Any other is a stranger's text, so it is quoted in brackets with everything but printable ASCII escaped, and
-// cut to [maxKey] code points: items[0]["no such\nkey"].
+// appendMember appends the path of a member to the path of its object. A name of letters, digits, _ and - is used as it
+// is. Any other name is arbitrary text of the caller: it is quoted in brackets, with everything but printable ASCII escaped, and cut
+// to [maxKey] code points: items[0]["no such\nkey"].
 func appendMember(path, name []byte) []byte {
 	if plain(name) {
 		if len(path) > 0 {
@@ -37,7 +37,7 @@ func appendMember(path, name []byte) []byte {
 	return append(path, ']')
 }
 
-// plain tells whether a name may stand in a path as it is.
+// plain reports whether a name needs no quotes in a path.
 func plain(name []byte) bool {
 	if len(name) == 0 || len(name) > maxKey {
 		return false
@@ -63,7 +63,7 @@ func appendName(text, name []byte) []byte {
 	if text[len(text)-1] != '{' {
 		text = append(text, ',')
 	}
-	// A name that the parser has accepted is valid UTF-8, so that it can always be quoted.
+	// AppendQuote cannot fail: the parser has checked that the name is valid UTF-8.
 	text, _ = jsontext.AppendQuote(text, name)
 	return append(text, ':')
 }

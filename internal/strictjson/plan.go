@@ -15,12 +15,12 @@ import (
 // Decoder reads values into T. It is immutable and safe for concurrent use.
 type Decoder[T any] struct{ plan *plan }
 
-// For returns the decoder of a struct type; make it once, at start-up. It panics when T cannot be read: a field type
-// that has no form here, a tag that is not understood, a rule that would be published but not enforced, or a list
-// without maxItems, whose work would not be bounded.
+// For returns the decoder of a struct type; call it once, at start-up. It panics if T is not supported: if it has a field of an
+// unsupported type, an invalid tag, a rule that would be published but not enforced, or a list without maxItems, which would not
+// bound the work.
 //
 // Fields are strings, [api.Decimal], bool, int, structs, pointers to these, and lists of them without pointers. Embedded
-// structs are flattened; unexported fields and json:"-" are left alone. These tags are rules:
+// structs are flattened; unexported fields and those with json:"-" are ignored. These tags are rules:
 //
 //	required:"true"              required: present, not null, not blank (empty or white space only)
 //	minLength, maxLength         min_length, max_length: in code points
@@ -42,39 +42,38 @@ func For[T any]() *Decoder[T] {
 	return &Decoder[T]{plan: p}
 }
 
-// plan says how an object is read into a struct type.
+// plan describes how an object is decoded into a struct type.
 type plan struct {
 	fields []field
 	byName map[string]int
 }
 
-// field says how one member is read.
+// field describes how one member is decoded.
 type field struct {
 	name     string
 	index    []int
 	required bool
 	read     reader
-	object   *plan // of a member that is an object itself
+	object   *plan // of a member that is an object
 }
 
-// reader reads a value into a settable place of its type, and reports faults at the path where the decoding stands. On
-// false it has left the place as it was. It may leave the path longer than it found it.
+// reader decodes a value into a settable reflect.Value of its type, and reports faults at the path of the decoding. If it returns
+// false, it has not changed the destination. It may return with a longer path than it was called with.
 type reader func(d *decoding, v Value, into reflect.Value) bool
 
-// maxFields is the number of bits in which a decoding notes the members it has met.
+// maxFields is the number of bits in which a decoding records the members that are present.
 const maxFields = 64
 
-// compile makes the plan of a struct type. above holds the types around it, because a type that holds itself cannot have
-// one.
-func compile(t reflect.Type, above []reflect.Type) (*plan, error) {
+// compile returns the plan of a struct type. enclosing holds the types that contain it, because recursive types are not supported.
+func compile(t reflect.Type, enclosing []reflect.Type) (*plan, error) {
 	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return nil, errors.New("is not a plain struct")
 	}
-	if slices.Contains(above, t) {
-		return nil, errors.New("holds itself")
+	if slices.Contains(enclosing, t) {
+		return nil, errors.New("contains itself")
 	}
 	p := &plan{byName: map[string]int{}}
-	if err := p.add(t, nil, append(above, t)); err != nil {
+	if err := p.add(t, nil, append(enclosing, t)); err != nil {
 		return nil, err
 	}
 	if len(p.fields) > maxFields {
@@ -84,7 +83,7 @@ func compile(t reflect.Type, above []reflect.Type) (*plan, error) {
 }
 
 // add adds the fields of t, which is reached through the indices before.
-func (p *plan) add(t reflect.Type, before []int, above []reflect.Type) error {
+func (p *plan) add(t reflect.Type, before []int, enclosing []reflect.Type) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		index := append(slices.Clone(before), i)
@@ -93,7 +92,7 @@ func (p *plan) add(t reflect.Type, before []int, above []reflect.Type) error {
 		case name == "-" || !f.Anonymous && !f.IsExported():
 			continue
 		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
-			if err := p.add(f.Type, index, above); err != nil {
+			if err := p.add(f.Type, index, enclosing); err != nil {
 				return fmt.Errorf("%s: %w", f.Name, err)
 			}
 			continue
@@ -103,7 +102,7 @@ func (p *plan) add(t reflect.Type, before []int, above []reflect.Type) error {
 		if _, taken := p.byName[name]; taken {
 			return fmt.Errorf("two fields are named %s", name)
 		}
-		compiled, err := compileField(f, above)
+		compiled, err := compileField(f, enclosing)
 		if err != nil {
 			return fmt.Errorf("field %s: %w", f.Name, err)
 		}
@@ -114,8 +113,8 @@ func (p *plan) add(t reflect.Type, before []int, above []reflect.Type) error {
 	return nil
 }
 
-// compileField makes the reader of a struct field from its type and tags.
-func compileField(f reflect.StructField, above []reflect.Type) (field, error) {
+// compileField returns the reader of a struct field for its type and tags.
+func compileField(f reflect.StructField, enclosing []reflect.Type) (field, error) {
 	tags := tagReader{tag: f.Tag}
 	out := field{required: tags.flag("required")}
 	t := f.Type
@@ -124,9 +123,9 @@ func compileField(f reflect.StructField, above []reflect.Type) (field, error) {
 	}
 	var err error
 	if t.Kind() == reflect.Slice {
-		out.read, err = compileList(t, &tags, above)
+		out.read, err = compileList(t, &tags, enclosing)
 	} else {
-		out.read, out.object, err = compileSingle(t, &tags, out.required, above)
+		out.read, out.object, err = compileSingle(t, &tags, out.required, enclosing)
 	}
 	if err = errors.Join(err, tags.finish()); err != nil {
 		return field{}, err
@@ -138,7 +137,7 @@ func compileField(f reflect.StructField, above []reflect.Type) (field, error) {
 }
 
 // compileSingle makes the reader of everything that is no list.
-func compileSingle(t reflect.Type, tags *tagReader, required bool, above []reflect.Type) (reader, *plan, error) {
+func compileSingle(t reflect.Type, tags *tagReader, required bool, enclosing []reflect.Type) (reader, *plan, error) {
 	switch {
 	case t == reflect.TypeFor[api.Decimal]():
 		return decimalRule{bounds: tags.bounds()}.read, nil, nil
@@ -151,7 +150,7 @@ func compileSingle(t reflect.Type, tags *tagReader, required bool, above []refle
 	case t.Kind() == reflect.Int:
 		return intRule{bounds: tags.bounds()}.read, nil, nil
 	case t.Kind() == reflect.Struct:
-		p, err := compile(t, above)
+		p, err := compile(t, enclosing)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%v %w", t, err)
 		}
@@ -161,9 +160,9 @@ func compileSingle(t reflect.Type, tags *tagReader, required bool, above []refle
 }
 
 // compileList makes the reader of a list.
-func compileList(t reflect.Type, tags *tagReader, above []reflect.Type) (reader, error) {
+func compileList(t reflect.Type, tags *tagReader, enclosing []reflect.Type) (reader, error) {
 	rule := newListRule(t, tags)
-	if rule.most < 0 {
+	if rule.max < 0 {
 		return nil, errors.New("a list needs maxItems")
 	}
 	// Of the rules of the elements only enum can stand on the list, as in the published schema.
@@ -171,8 +170,8 @@ func compileList(t reflect.Type, tags *tagReader, above []reflect.Type) (reader,
 	if t.Elem().Kind() == reflect.String {
 		inner.tag = tags.take("enum")
 	}
-	element, object, err := compileSingle(t.Elem(), &inner, false, above)
-	rule.element, rule.keepBroken = element, object != nil
+	element, object, err := compileSingle(t.Elem(), &inner, false, enclosing)
+	rule.element, rule.keepInvalid = element, object != nil
 	return rule.read, errors.Join(err, inner.err)
 }
 
@@ -257,5 +256,5 @@ func (r *tagReader) bounds() bounds {
 		}
 		return d
 	}
-	return bounds{least: one("minimum"), above: one("exclusiveMinimum"), most: one("maximum")}
+	return bounds{min: one("minimum"), above: one("exclusiveMinimum"), max: one("maximum")}
 }

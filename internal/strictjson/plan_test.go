@@ -47,7 +47,7 @@ func TestForRefusesWhatItCouldNotEnforce(t *testing.T) {
 				A custom `json:"a"`
 			}]()
 		}, "plain struct"},
-		"recursion":      {func() { strictjson.For[recursive]() }, "holds itself"},
+		"recursion":      {func() { strictjson.For[recursive]() }, "contains itself"},
 		"no json name":   {func() { strictjson.For[struct{ A string }]() }, "no json name"},
 		"one name twice": {func() { strictjson.For[twice]() }, "two fields are named flat"},
 		"a map": {func() {

@@ -15,7 +15,7 @@ import (
 	"quittance/api"
 )
 
-// The names of the rules, as they stand in answers.
+// The names of the rules in responses.
 const (
 	ruleRequired  = "required"
 	ruleType      = "type"
@@ -37,7 +37,7 @@ const (
 // textRule holds the rules of a string.
 type textRule struct {
 	required      bool
-	least, most   int // in code points; negative when there is no bound
+	min, max      int // in code points; negative for no limit
 	pattern       *regexp.Regexp
 	patternMeans  string
 	choices       []string
@@ -48,7 +48,7 @@ type textRule struct {
 
 // newTextRule reads the rules of a string from its tags.
 func newTextRule(tags *tagReader) *textRule {
-	rule := &textRule{least: tags.count("minLength"), most: tags.count("maxLength")}
+	rule := &textRule{min: tags.count("minLength"), max: tags.count("maxLength")}
 	rule.patternMeans = tags.text("patternDescription")
 	if pattern := tags.text("pattern"); pattern != "" {
 		var err error
@@ -107,11 +107,11 @@ func (rule *textRule) read(d *decoding, v Value, into reflect.Value) bool {
 func (rule *textRule) check(d *decoding, text string) bool {
 	before := d.count
 	length := utf8.RuneCountInString(text)
-	if length < rule.least {
-		d.fault(ruleMinLength, "must have at least "+quantity(rule.least, "character", "characters"))
+	if length < rule.min {
+		d.fault(ruleMinLength, "must have at least "+quantity(rule.min, "character", "characters"))
 	}
-	if rule.most >= 0 && length > rule.most {
-		d.fault(ruleMaxLength, "must have at most "+quantity(rule.most, "character", "characters"))
+	if rule.max >= 0 && length > rule.max {
+		d.fault(ruleMaxLength, "must have at most "+quantity(rule.max, "character", "characters"))
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return isControl(r) && !rule.allowed(r) }) {
 		d.fault(ruleControl, rule.allowedNotice)
@@ -128,10 +128,10 @@ func (rule *textRule) check(d *decoding, text string) bool {
 	return d.count == before
 }
 
-// isControl tells whether r is a control character: C0, DEL or C1. Bidirectional marks are none.
+// isControl reports whether r is a control character: C0, DEL or C1. Bidirectional marks are not control characters.
 func isControl(r rune) bool { return r < ' ' || 0x7f <= r && r <= 0x9f }
 
-// isDate tells whether text is a date YYYY-MM-DD of the proleptic Gregorian calendar in the years 0001 to 9999.
+// isDate reports whether text is a date YYYY-MM-DD of the proleptic Gregorian calendar in the years 0001 to 9999.
 func isDate(text string) bool {
 	if len(text) != len(time.DateOnly) {
 		return false
@@ -140,21 +140,21 @@ func isDate(text string) bool {
 	return err == nil && date.Year() > 0
 }
 
-// bounds are the bounds of a number, least and most inclusive and above exclusive; the zero Decimal is no bound.
-type bounds struct{ least, above, most api.Decimal }
+// bounds are the limits of a number: min and max are inclusive, above is exclusive. The zero Decimal means no limit.
+type bounds struct{ min, above, max api.Decimal }
 
 // check reports a number outside the bounds.
 func (b bounds) check(d *decoding, number api.Decimal) bool {
-	if !b.least.IsZero() && compare(number, b.least) < 0 {
-		d.fault(ruleMinimum, "must be at least "+b.least.String())
+	if !b.min.IsZero() && compare(number, b.min) < 0 {
+		d.fault(ruleMinimum, "must be at least "+b.min.String())
 		return false
 	}
 	if !b.above.IsZero() && compare(number, b.above) <= 0 {
 		d.fault(ruleAbove, "must be above "+b.above.String())
 		return false
 	}
-	if !b.most.IsZero() && compare(number, b.most) > 0 {
-		d.fault(ruleMaximum, "must be at most "+b.most.String())
+	if !b.max.IsZero() && compare(number, b.max) > 0 {
+		d.fault(ruleMaximum, "must be at most "+b.max.String())
 		return false
 	}
 	return true
@@ -184,8 +184,8 @@ func compareDigits(a, b string) int {
 // decimalRule holds the rules of a decimal.
 type decimalRule struct{ bounds bounds }
 
-// read is the reader of decimals: of numbers, and of strings that hold the text of one. It reads that text, so that
-// nothing passes through a float.
+// read is the reader of decimals: of numbers, and of strings with the text of a number. It parses the text, so that no value is
+// converted to a float.
 func (rule decimalRule) read(d *decoding, v Value, into reflect.Value) bool {
 	text := string(v.Raw())
 	if v.Kind() == '"' {
@@ -203,7 +203,7 @@ func (rule decimalRule) read(d *decoding, v Value, into reflect.Value) bool {
 	if !rule.bounds.check(d, number) {
 		return false
 	}
-	// Through the pointer, because reflect.ValueOf would allocate a copy.
+	// Assign through the pointer, because reflect.ValueOf would allocate a copy.
 	*into.Addr().Interface().(*api.Decimal) = number
 	return true
 }
@@ -249,20 +249,20 @@ func readBool(d *decoding, v Value, into reflect.Value) bool {
 
 // listRule holds the rules of a list.
 type listRule struct {
-	list        reflect.Type
-	least, most int
-	element     reader
-	// keepBroken keeps the list when one of its elements is broken: elements that are objects keep their place, with the
-	// broken fields empty, so that later checks find the others under their right paths.
-	keepBroken bool
+	list     reflect.Type
+	min, max int
+	element  reader
+	// keepInvalid keeps a list with invalid elements. Elements that are objects keep their index, with zero values for invalid
+	// fields, so that later checks report the others with the correct paths.
+	keepInvalid bool
 }
 
 // newListRule reads the rules of a list from its tags.
 func newListRule(list reflect.Type, tags *tagReader) *listRule {
-	return &listRule{list: list, least: tags.count("minItems"), most: tags.count("maxItems")}
+	return &listRule{list: list, min: tags.count("minItems"), max: tags.count("maxItems")}
 }
 
-// read is the reader of lists. Elements of a list that is too long are not looked at.
+// read is the reader of lists. It does not decode the elements of a list that is too long.
 func (rule *listRule) read(d *decoding, v Value, into reflect.Value) bool {
 	if v.Kind() != '[' {
 		d.fault(ruleType, "must be an array")
@@ -270,29 +270,29 @@ func (rule *listRule) read(d *decoding, v Value, into reflect.Value) bool {
 	}
 	count := 0
 	for range v.Elements() {
-		if count++; count > rule.most {
-			d.fault(ruleMaxItems, "must have at most "+quantity(rule.most, "entry", "entries"))
+		if count++; count > rule.max {
+			d.fault(ruleMaxItems, "must have at most "+quantity(rule.max, "entry", "entries"))
 			return false
 		}
 	}
-	if count < rule.least {
-		d.fault(ruleMinItems, "must have at least "+quantity(rule.least, "entry", "entries"))
+	if count < rule.min {
+		d.fault(ruleMinItems, "must have at least "+quantity(rule.min, "entry", "entries"))
 		return false
 	}
-	list, whole, i, base := reflect.MakeSlice(rule.list, count, count), true, 0, len(d.path)
+	list, valid, i, base := reflect.MakeSlice(rule.list, count, count), true, 0, len(d.path)
 	for element := range v.Elements() {
 		d.path = appendElement(d.path[:base], i)
-		whole = rule.element(d, element, list.Index(i)) && whole
+		valid = rule.element(d, element, list.Index(i)) && valid
 		i++
 	}
-	if !whole && !rule.keepBroken {
+	if !valid && !rule.keepInvalid {
 		return false
 	}
 	into.Set(list)
 	return true
 }
 
-// quantity writes a number with its noun.
+// quantity formats a number with its noun.
 func quantity(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

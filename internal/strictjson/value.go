@@ -11,7 +11,7 @@ import (
 // MaxDepth is the deepest nesting of a body: an array or object at the top is depth 1 (contract, section 1).
 const MaxDepth = 32
 
-// ErrMalformed says that a body is not one JSON text as the contract wants it; [MalformedError] says where.
+// ErrMalformed means that a body is not a single JSON text as the contract requires; [MalformedError] has the position.
 var ErrMalformed = errors.New("strictjson: malformed JSON")
 
 // Value is a part of a body that [Parse] has accepted: valid JSON text without white space around it. It is read in
@@ -22,27 +22,27 @@ type Value struct{ text []byte }
 // anything after the text, a byte order mark, invalid UTF-8, an unpaired surrogate escape, two members of one name
 // (compared without their escapes), and nesting deeper than [MaxDepth].
 func Parse(body []byte) (Value, error) {
-	// Depth first: it needs no memory, and a body of brackets is refused before the parser descends into it.
+	// Check the depth first: it needs no memory and rejects deep nesting before the parser recurses into it.
 	if deep := tooDeep(body); deep >= 0 {
 		return Value{}, malformedAt(body, deep)
 	}
 	if !jsontext.Value(body).IsValid() {
-		return Value{}, malformedAt(body, offence(body))
+		return Value{}, malformedAt(body, syntaxErrorOffset(body))
 	}
 	return Value{text: bytes.Trim(body, " \t\r\n")}, nil
 }
 
-// tooDeep returns the offset of the first array or object that is nested deeper than MaxDepth, -1 when there is none. Any
-// answer is right for what is not JSON.
+// tooDeep returns the offset of the first array or object that is nested deeper than MaxDepth, -1 if there is none. The
+// result is arbitrary for a body that is not JSON.
 func tooDeep(body []byte) int {
 	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= MaxDepth {
-		return -1 // as most bodies: counting is many times faster than the walk
+		return -1 // true for most bodies; counting is many times faster than the loop below
 	}
 	depth, quoted := 0, false
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case c == '\\' && quoted:
-			i++ // whatever follows is escaped
+			i++ // skip the escaped character
 		case c == '"':
 			quoted = !quoted
 		case quoted:
@@ -106,7 +106,7 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// The functions below walk over text that the parser has found valid. They look for ends only and check nothing.
+// The functions below scan text that the parser has accepted. They only find the ends of tokens and validate nothing.
 
 // next returns the position at or after i of the next token, past white space, commas and colons.
 func next(text []byte, i int) int {
@@ -138,7 +138,7 @@ func endOfValue(text []byte, i int) int {
 	case '{', '[':
 		return endOfContainer(text, i)
 	}
-	for { // it stands in an array or object, so that something follows
+	for { // the value is in an array or object, so another token follows
 		switch text[i] {
 		case ',', ']', '}', ' ', '\t', '\r', '\n':
 			return i
@@ -171,7 +171,7 @@ func unquote(text []byte) []byte {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}
-	// The parser has accepted this string, so that there is no error left to report.
+	// AppendUnquote cannot fail: the parser has accepted this string.
 	out, _ := jsontext.AppendUnquote(nil, text)
 	return out
 }
