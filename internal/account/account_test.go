@@ -53,7 +53,7 @@ func limited(err error) bool {
 	return errors.As(err, &limit)
 }
 
-// TestLogin: the right password brings a token that speaks for the account until it expires, and is kept as its digest.
+// TestLogin: the correct password returns a token that authenticates the account until it expires. Only its digest is stored.
 func TestLogin(t *testing.T) {
 	s, db, account := newService(t)
 	login, limit, err := s.Login(t.Context(), home, "  OWNER@example.com ", password)
@@ -166,7 +166,7 @@ func wantUsed(t *testing.T, db *storetest.Store, want int64, parts ...string) {
 	}
 }
 
-// TestSourceLimit: one source tries at most a hundred logins a minute, whatever the e-mail addresses.
+// TestSourceLimit: one source can try at most a hundred logins a minute, for all e-mail addresses together.
 func TestSourceLimit(t *testing.T) {
 	s, db, _ := newService(t)
 	spendLogins(t, db.DB, sourceRate, loginWindow, "source", home)
@@ -178,7 +178,7 @@ func TestSourceLimit(t *testing.T) {
 	must(t, err)
 }
 
-// TestFailureLimit: after too many failures for an address strangers wait an hour. A source that has succeeded for it
+// TestFailureLimit: after too many failures for an e-mail address, unknown sources wait an hour. A source with a successful login
 // within thirty days does not, so that nobody can lock the owner out.
 func TestFailureLimit(t *testing.T) {
 	s, db, _ := newService(t)

@@ -157,7 +157,7 @@ func TestRehashAtLogin(t *testing.T) {
 	}
 }
 
-// TestRehashWaits: a login is not refused because there is no turn to make its hash anew.
+// TestRehashWaits: a login does not fail if the hasher is too busy to replace its hash.
 func TestRehashWaits(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)

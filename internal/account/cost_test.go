@@ -33,7 +33,7 @@ func TestHasher(t *testing.T) {
 	}
 }
 
-// TestOtherParameters: a hash is computed with the parameters it carries, whatever the hasher's own are.
+// TestOtherParameters: a hash is verified with its own parameters, whatever the configured cost is.
 func TestOtherParameters(t *testing.T) {
 	for _, known := range []string{
 		// These were computed with Argon2id of the Python package cryptography 48.0.0, for a salt of sixteen times 's'.
@@ -53,8 +53,8 @@ func TestOtherParameters(t *testing.T) {
 	}
 }
 
-// TestHostileHash: a stored hash that asks for more than is allowed, or that is none, is refused before anything is
-// computed for it.
+// TestHostileHash: a stored hash with too high a cost, or with an invalid format, is rejected before any hash is
+// computed.
 func TestHostileHash(t *testing.T) {
 	h := NewHasher(1, DefaultCost())
 	h.derive = func(c Cost, _ string, _ []byte, _ uint32) []byte {
@@ -83,7 +83,7 @@ func TestHostileHash(t *testing.T) {
 	}
 }
 
-// TestCost: costs are read as they stand in hashes, and one that is too low or too high is refused.
+// TestCost: a cost is parsed from the text that hashes contain, and a cost that is too low or too high is rejected.
 func TestCost(t *testing.T) {
 	for text, fine := range map[string]bool{
 		DefaultCost().String(): true, "m=47104,t=1,p=1": true, "m=12288,t=3,p=1": true, "m=9216,t=4,p=1": true, "m=7168,t=5,p=1": true, "m=65536,t=3,p=4": true, "m=262144,t=4,p=16": true,
@@ -131,7 +131,7 @@ func TestEqualWork(t *testing.T) {
 	}
 }
 
-// TestHasherWithdraws: who hangs up while waiting is told so, and takes no turn.
+// TestHasherWithdraws: a caller whose context ends while it waits gets an error, and uses no slot.
 func TestHasherWithdraws(t *testing.T) {
 	h := NewHasher(1, DefaultCost())
 	release, err := h.turns.acquire(t.Context(), Turn{})

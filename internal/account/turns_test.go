@@ -54,7 +54,7 @@ func (c *crowd) place(t *testing.T, holder string) int {
 	return n
 }
 
-// TestTurns: however much waits for one holder, whoever comes for another waits for one hash of that holder at most.
+// TestTurns: however many passwords of one holder wait, another holder waits for one hash of that holder at most.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(1, 128)
@@ -78,7 +78,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestKnownTurns: however many strangers wait, each with a source of its own, every second turn is for one who is known.
+// TestKnownTurns: however many unknown holders wait, each with a source of its own, every second turn is for a known holder.
 func TestKnownTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(1, 128)
@@ -102,8 +102,8 @@ func TestKnownTurns(t *testing.T) {
 	})
 }
 
-// TestFullQueue: when as many wait as may, the last of whoever has most gives way to somebody of another holder, and the
-// holder with most is refused itself.
+// TestFullQueue: if the queue is full, a new holder displaces the last waiter of the holder with the most waiters, and that holder
+// gets ErrBusy.
 func TestFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(1, 10)
@@ -128,7 +128,7 @@ func TestFullQueue(t *testing.T) {
 	})
 }
 
-// TestLongestWait: who has waited too long is told so, and takes no turn from those who still wait.
+// TestLongestWait: a waiter that has waited too long gets ErrBusy, and takes no turn from those who still wait.
 func TestLongestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTurns(1, 10, maxWait)
@@ -147,7 +147,7 @@ func TestLongestWait(t *testing.T) {
 	})
 }
 
-// TestTurnsUnderLoad: whatever comes and goes at once, no more than the places are taken, and all are free in the end.
+// TestTurnsUnderLoad: with many concurrent waiters, no more than the available slots are in use, and all are free in the end.
 func TestTurnsUnderLoad(t *testing.T) {
 	c := newTurns(3, 20, time.Millisecond)
 	var mu sync.Mutex

@@ -18,13 +18,13 @@ import (
 	"quittance/internal/service"
 )
 
-// few has so little room that a company may have eight requests inside when nobody else has any.
+// few returns a configuration so small that a company may have eight active requests if no other company has any.
 func few(c *service.Config) {
 	c.MaxRequests, c.ProviderTimeout, c.PollFirst = 40, time.Minute, time.Hour
 }
 
-// TestRoomIsShared: what is beyond a company's share of the requests inside is refused at once, with 503, Retry-After and the
-// envelope. Others are answered meanwhile, and so is who asks whether the process is well. Afterwards there is room again.
+// TestRoomIsShared: requests beyond a company's share of the slots fail at once with 503, Retry-After and the envelope. Other
+// companies and the health checks get responses meanwhile. Afterwards there are free slots again.
 func TestRoomIsShared(t *testing.T) {
 	onFirst(t, few, func(t *testing.T, s *system) {
 		provider := newMoody(t)
@@ -75,7 +75,8 @@ func TestRoomIsShared(t *testing.T) {
 	})
 }
 
-// TestSlowClientsTakeNoRoom: who begins a request and sends its body slowly keeps nobody out, known or not.
+// TestSlowClientsTakeNoRoom: a client that begins a request and sends its body slowly blocks no other client, whether its
+// credential is known or not.
 func TestSlowClientsTakeNoRoom(t *testing.T) {
 	onFirst(t, few, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -149,8 +150,8 @@ func answersOn(conn net.Conn) bool {
 	return err == nil && response.StatusCode == http.StatusOK && response.Body.Close() == nil
 }
 
-// TestSlowUsersTakeNoPlace: who is logged in and sends a form slowly, or does not read a page, has no place meanwhile: the
-// same company gets its pages while more of them stand than it may have places, and so does another.
+// TestSlowUsersTakeNoPlace: a user who is logged in and sends a form slowly, or does not read a page, holds no slot meanwhile.
+// The same company and others get pages while there are more such requests than the company may have slots.
 func TestSlowUsersTakeNoPlace(t *testing.T) {
 	const more = 4 // than the two places a company gets
 	for name, slow := range map[string]struct {

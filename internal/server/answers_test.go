@@ -14,7 +14,7 @@ import (
 	"quittance/internal/server"
 )
 
-// TestRequestID: a caller's own identifier is kept when it is fit for a log line, and replaced otherwise, on every answer.
+// TestRequestID: every response has a request id: that of the caller if it is fit for a log line, and otherwise a new one.
 func TestRequestID(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		kept := []string{"a", "0", ".", "-", "_", "..", "A-b_c.9", strings.Repeat("x", 128), "019f0000-0000-7000-8000-000000000000"}

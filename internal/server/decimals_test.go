@@ -10,8 +10,8 @@ import (
 	"quittance/api"
 )
 
-// TestNumbersKeepTheirText: a decimal is answered as the number it was given as, digit for digit, scale included, by every
-// way of reading it, and is sent to the provider so.
+// TestNumbersKeepTheirText: every way of reading an invoice returns a decimal as it was sent, digit for digit, including its scale,
+// and the provider gets it in the same form.
 func TestNumbersKeepTheirText(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)

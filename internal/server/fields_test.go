@@ -120,7 +120,7 @@ func fieldFaults() []fault {
 	return append(faults, decimalFaults("total_amount", true, true)...)
 }
 
-// TestFields: every rule of every field is told with the exact path and the name of the rule, and nothing else is.
+// TestFields: every broken rule of every field is reported with the exact path and the name of the rule, and nothing else is.
 func TestFields(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)

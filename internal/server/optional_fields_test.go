@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TestOptionalFields: what a draft says beyond what a submission needs is answered as it was given, by every way of reading
-// it, and goes to the provider, decimals as numbers with their scale. A change that does not name it leaves it alone, and null
-// takes it away.
+// TestOptionalFields: every way of reading a draft returns its optional fields as they were sent, and
+// the provider gets them, decimals as numbers with their scale. A patch that does not name a field leaves it unchanged, and null
+// removes it.
 func TestOptionalFields(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)

@@ -82,7 +82,7 @@ func TestABodyAtThePaceArrives(t *testing.T) {
 	}
 }
 
-// The pace is one of bodies and answers: work may take as long as it takes, and is not told that its client has gone.
+// The pace applies to bodies and responses only: a handler may take longer, and its context is not canceled.
 func TestWorkHasNoPace(t *testing.T) {
 	const grace = 50 * time.Millisecond
 	address, _ := paced(t, pace{grace: grace, rate: 1 << 20}, route{method: http.MethodPost, path: "/work", public: true, operation: operation{
@@ -105,7 +105,7 @@ func TestWorkHasNoPace(t *testing.T) {
 	}
 }
 
-// A client that does not take its answer loses it.
+// A client that does not read its response loses the connection.
 func TestASlowReaderEnds(t *testing.T) {
 	large := strings.Repeat("x", 64<<20)
 	address, ended := paced(t, pace{grace: 50 * time.Millisecond, rate: 1 << 30}, route{method: http.MethodGet, path: "/large", public: true, operation: operation{
@@ -121,7 +121,7 @@ func TestASlowReaderEnds(t *testing.T) {
 	}
 }
 
-// What reads or deletes has no body: one that comes all the same is not waited for, and ends the connection.
+// Requests that read or delete have no body: the server does not wait for one that is sent nevertheless, and closes the connection.
 func TestUnwantedBodiesAreLeft(t *testing.T) {
 	address, ended := paced(t, defaultPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: withoutBody(func(*call, context.Context) (int, any, error) {
 		return http.StatusOK, map[string]any{}, nil

@@ -16,7 +16,7 @@ import (
 	"quittance/api"
 )
 
-// documentation stands for the site: it answers with the path, and 404 below /docs/none.
+// documentation is a handler in place of the site: it responds with the path, and with 404 below /docs/none.
 func documentation(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(r.URL.Path, "/docs/none") {
@@ -25,8 +25,8 @@ func documentation(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, r.URL.Path)
 }
 
-// The documentation answers GET and HEAD of its paths; everything else stays with the API, its envelope and its order of
-// refusals. Each request has its id and its line in the log.
+// The documentation responds to GET and HEAD of its paths. All other requests go to the API, with its envelope and its order of
+// errors. Each request has an id and a line in the log.
 func TestDocumentationIsServed(t *testing.T) {
 	var log strings.Builder
 	running, _ := troubled(t, &log)
@@ -81,7 +81,7 @@ func TestDocumentationIsServed(t *testing.T) {
 	}
 }
 
-// The guide lists every code of the error catalogue with its status, and none besides.
+// The guide lists exactly the codes of the error catalogue, with their statuses.
 func TestTheGuideListsTheErrorCatalogue(t *testing.T) {
 	text, err := fs.ReadFile(quittance.Documents(), "docs/guide.md")
 	if err != nil {
@@ -103,7 +103,7 @@ func TestTheGuideListsTheErrorCatalogue(t *testing.T) {
 	}
 }
 
-// TestRootLeadsToTheDocumentation: somebody who opens the printed address finds the guides.
+// TestRootLeadsToTheDocumentation: a person who opens the address of the server without a console is redirected to the guides.
 func TestRootLeadsToTheDocumentation(t *testing.T) {
 	s, err := New(Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Docs: http.NotFoundHandler(), MaxBody: 1 << 20,
 		Observe: func(string, string, int, time.Duration) {}})

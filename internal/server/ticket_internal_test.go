@@ -20,8 +20,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestBodiesTakeRoomAsTheyArrive: a body of any length, announced rightly or not, is read whole; its room is as large as what
-// came of it and given back; and a body for which there is no room is refused in the midst of it.
+// TestBodiesTakeRoomAsTheyArrive: a body of any length is read to its end, whether it was announced correctly or not. The memory that
+// is reserved for it is proportional to what has arrived, and is released. If there is no memory left, reading fails in the middle.
 func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 	company := store.ID{1}
 	a := roomy(t)
@@ -65,14 +65,14 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 	}
 }
 
-// roomy is an admission with room for little.
+// roomy returns an admission with small limits.
 func roomy(t *testing.T) *admission {
 	t.Helper()
 	return newAdmission(&Config{MaxRequests: 8, MaxBody: 1 << 20, AnonymousRate: 10, Now: time.Now}, connlimit.Config{Total: 64, PerSource: 4})
 }
 
-// TestCallersDoNotWaitForStrangers: however many strangers are worked on, whoever presents a credential that was accepted
-// here is served, and whoever asks whether the process is well.
+// TestCallersDoNotWaitForStrangers: however many anonymous requests are active, the server serves callers whose credential was
+// accepted before, and health checks.
 func TestCallersDoNotWaitForStrangers(t *testing.T) {
 	running, db := troubled(t, io.Discard)
 	s, ok := running.Config.Handler.(*Server)
@@ -133,7 +133,7 @@ func TestCallersDoNotWaitForStrangers(t *testing.T) {
 	}
 }
 
-// TestCredentialCache: the memory of the cache is bounded, and what is asked for again is not forgotten first.
+// TestCredentialCache: the size of the cache is bounded, and credentials in use are not evicted.
 func TestCredentialCache(t *testing.T) {
 	c := newCredentialCache()
 	digest := func(n int) (d [32]byte) {
@@ -160,7 +160,7 @@ func TestCredentialCache(t *testing.T) {
 	}
 }
 
-// TestAnonymousLimiter: counts end with their minute, are bounded in number, and what is given back is not counted.
+// TestAnonymousLimiter: counts end with their minute, the number of counts is bounded, and refunded requests do not count.
 func TestAnonymousLimiter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := newAnonymousLimiter(3, func() time.Time { return now })

@@ -24,10 +24,10 @@ import (
 	"quittance/internal/submission"
 )
 
-// inside stands for what only the log may be told.
+// inside is a text that may appear only in the log.
 const inside = "pgx: SQLSTATE 42P01 in internal/store/secret.go: canary"
 
-// troubled is a server on a real store with further routes, whose log is kept.
+// troubled starts a server on a real store with additional routes, which writes its log to log.
 func troubled(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *storetest.Store) {
 	t.Helper()
 	db := storetest.Open(t, storetest.Engines()[0])
@@ -44,7 +44,7 @@ func troubled(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *st
 	return running, db
 }
 
-// TestTrouble: what goes wrong inside is told with its code and a request id, which the log has with the cause.
+// TestTrouble: an internal error is reported with its code and a request id. The log has the request id and the cause.
 func TestTrouble(t *testing.T) {
 	fails := func(err error) func(context.Context, *call) (int, any, error) {
 		return func(context.Context, *call) (int, any, error) { return 0, nil, err }
@@ -99,7 +99,7 @@ func TestTrouble(t *testing.T) {
 			t.Errorf("a token of which nothing is known was refused as the caller's fault: %v", err)
 		}
 		if response := get(t, running.URL+"/healthz"); response.status != http.StatusOK {
-			t.Errorf("healthStatus answered %d", response.status)
+			t.Errorf("the health check answered %d", response.status)
 		}
 	})
 }

@@ -166,7 +166,7 @@ func (w *world) common(t *testing.T, route server.Route, op *operation) []row {
 	return rows
 }
 
-// queryRows: a query that cannot be read is refused, and so is a parameter that the route does not have.
+// queryRows: a query that cannot be parsed is rejected, and so is a parameter that the route does not have.
 func queryRows(route server.Route) []row {
 	queries := map[string]string{"?no_such=1": "no_such", "?%70age_=1": "page_", "?a=%zz": "a", "?%": "%", "?a=%00": "a", "?a=%ff": "a", "?a;b": "a;b", "?=": "query",
 		"?&&x": "x", "?page[]=1": "page[]", "?" + strings.Repeat("a", 100) + "=1": strings.Repeat("a", 64) + "…"}
