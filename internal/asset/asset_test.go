@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// get asks for a file with one header.
+// get requests a file with one header.
 func get(t *testing.T, f File, status int, name, value string) *http.Response {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
@@ -21,8 +21,8 @@ func get(t *testing.T, f File, status int, name, value string) *http.Response {
 	return recorder.Result()
 }
 
-// TestServe: whoever takes gzip gets the kept bytes, anybody else the text; both carry the same weak tag, and whoever has
-// it gets nothing, unless what is served is a failure.
+// TestServe: clients that accept gzip get the compressed bytes, and others the text. Both have the same weak tag. A client
+// that has the file gets 304, unless the status is an error.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("p { color: red }\n", 100)
@@ -38,7 +38,7 @@ func TestServe(t *testing.T) {
 		}
 		if packed := response.Header.Get("Content-Encoding") == "gzip"; packed {
 			if response.Header.Get("Content-Length") != strconv.Itoa(len(body)) || len(body) >= len(text) {
-				t.Errorf("%q: %d bytes, said to be %s", accept, len(body), response.Header.Get("Content-Length"))
+				t.Errorf("%q: %d bytes, Content-Length %s", accept, len(body), response.Header.Get("Content-Length"))
 			}
 			reader, err := gzip.NewReader(bytes.NewReader(body))
 			if err != nil {
@@ -60,11 +60,11 @@ func TestServe(t *testing.T) {
 		}
 	}
 	if got := get(t, f, http.StatusNotFound, "If-None-Match", tag); got.StatusCode != http.StatusNotFound {
-		t.Errorf("a failure that the caller has: %d", got.StatusCode)
+		t.Errorf("an error with a matching tag: %d", got.StatusCode)
 	}
 }
 
-// TestPath: other bytes stand at another path.
+// TestPath: other bytes have another path.
 func TestPath(t *testing.T) {
 	t.Parallel()
 	one, err := Pack([]byte("one"), "text/plain")
@@ -83,7 +83,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestAcceptsGzip: a coding is taken unless its weight is nothing.
+// TestAcceptsGzip: a coding is accepted unless its weight is 0.
 func TestAcceptsGzip(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]bool{"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.0": false, "gzip;q=0.001": true,

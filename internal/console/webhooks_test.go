@@ -354,7 +354,7 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.fill("#description", "Bookkeeping")
 		b.click("form.stack button")
 		b.until(`document.querySelector("#secret") && location.pathname !== "/webhooks/new"`)
-		b.inspect("subscribed")
+		b.inspect("new-subscription")
 		key := b.text("#secret")
 		b.copySecret(key)
 		b.do(chromedp.Reload())
