@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestWrongProgramsDoNotCompile type-checks small programs against the package. The first shows that the rest fail
-// for their own sake; each of the others infers or makes up a state, and the compiler refuses it.
+// TestWrongProgramsDoNotCompile: small programs that infer or invent a state do not compile. The first program, which is
+// right, shows that the others fail for that reason.
 func TestWrongProgramsDoNotCompile(t *testing.T) {
 	tests := []struct {
 		name, body, want string // an empty want compiles
@@ -73,7 +73,7 @@ func TestWrongProgramsDoNotCompile(t *testing.T) {
 	}
 }
 
-// compiled asks the go command for the compiled form of this package and of all it imports.
+// compiled returns the export data of this package and its imports from the go command.
 func compiled(t *testing.T) importer.Lookup {
 	t.Helper()
 	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".").Output()

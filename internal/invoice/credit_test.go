@@ -13,7 +13,7 @@ import (
 	"quittance/api"
 )
 
-// creditable is an invoice of two lines and a discount line: 1000.00 + 50.00 − 100.00 net, 5 % tax on all but the second.
+// creditable is an invoice with two lines and a discount line: 1000.00 + 50.00 − 100.00 net, 5 % tax on all but the second.
 func creditable() *api.Draft {
 	return &api.Draft{Currency: new("AED"), TotalAmount: dec("995.00"), Items: []api.Item{
 		{Name: new("Consulting"), UnitCode: new("HUR"), Quantity: dec("10"), NetUnitPrice: dec("100.00"), VATCategory: new("S"), VATRate: dec("5")},
@@ -22,7 +22,7 @@ func creditable() *api.Draft {
 	}}
 }
 
-// full and partial are requests as the JSON border lets them pass.
+// full and partial return requests as package strictjson accepts them.
 func full() *api.CreditNoteRequest { return &api.CreditNoteRequest{Kind: new(api.CreditFull)} }
 
 func partial(items ...api.CreditItemRequest) *api.CreditNoteRequest {
@@ -37,7 +37,7 @@ func byAmount(position int, amount string) api.CreditItemRequest {
 	return api.CreditItemRequest{Position: &position, NetAmount: dec(amount)}
 }
 
-// credit makes a credit that is to be accepted.
+// credit makes a credit that must be accepted.
 func credit(t *testing.T, d *api.Draft, live []Credit, request *api.CreditNoteRequest) Credit {
 	t.Helper()
 	made, faults := NewCredit(d, live, request)
@@ -47,7 +47,7 @@ func credit(t *testing.T, d *api.Draft, live []Credit, request *api.CreditNoteRe
 	return made
 }
 
-// nets shows the items of a credit as position:quantity=net, and its total.
+// nets formats the items of a credit as position:quantity=net, and its total.
 func nets(c Credit) string {
 	var out []string
 	for _, item := range c.Items {
@@ -63,7 +63,7 @@ func nets(c Credit) string {
 	return strings.Join(append(out, string(c.Total)), " ")
 }
 
-// broken shows faults as path:rule, in the order of the paths.
+// broken formats faults as path:rule, in the order of the paths.
 func broken(faults api.Faults) string {
 	var out []string
 	for path, list := range faults {
@@ -169,7 +169,7 @@ func TestNewCreditRefused(t *testing.T) {
 	}
 }
 
-// TestCreditMessages: a refusal says what is left.
+// TestCreditMessages: the message of a refused credit says what is left.
 func TestCreditMessages(t *testing.T) {
 	d := creditable()
 	live := []Credit{credit(t, d, nil, partial(byQuantity(0, "8.5")))}
@@ -188,7 +188,7 @@ func TestCreditMessages(t *testing.T) {
 	}
 }
 
-// TestCreditItem: an item names its line, and stands on the wire as exact numbers.
+// TestCreditItem: an item describes its line, and is encoded with exact numbers.
 func TestCreditItem(t *testing.T) {
 	made := credit(t, creditable(), nil, partial(byQuantity(0, "2.50"), byAmount(1, "1")))
 	got, err := json.Marshal(made.Items)
@@ -199,9 +199,9 @@ func TestCreditItem(t *testing.T) {
 	}
 }
 
-// TestCreditsStayWithin: whatever is credited and voided in whatever order, the live credits of an invoice never exceed
-// a line or the invoice; a credit is refused only when it would, by a computation with rational numbers; and once
-// everything is void, the whole invoice can be credited again.
+// TestCreditsStayWithin: for any sequence of credits and voids, the live credits of an invoice never exceed a line or the
+// invoice. A credit is refused only if it would exceed them, as computed with rational numbers. Once everything is void, the
+// whole invoice can be credited again.
 func TestCreditsStayWithin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, scale := randomCreditable(t)
@@ -237,7 +237,7 @@ func TestCreditsStayWithin(t *testing.T) {
 	})
 }
 
-// small generates decimals of few digits, so that sums meet their bounds often.
+// small generates decimals with few digits, so that sums often meet their limits.
 func small(t *rapid.T, label string, least, most int64, scale int) *api.Decimal {
 	n := rapid.Int64Range(least, most).Draw(t, label)
 	return dec(big.NewRat(n, pow10(scale).Int64()).FloatString(scale))
@@ -293,7 +293,7 @@ func randomPartial(t *rapid.T, d *api.Draft) *api.CreditNoteRequest {
 	return request
 }
 
-// creditModel says by another way than the code what may be credited of an invoice.
+// creditModel determines what may be credited of an invoice, independently of the code.
 type creditModel struct {
 	draft *api.Draft
 	scale int
@@ -310,7 +310,7 @@ func ratOf(text string) *big.Rat {
 // round rounds half away from zero to the minor unit.
 func (m creditModel) round(x *big.Rat) *big.Rat { return ratOf(x.FloatString(m.scale)) }
 
-// net is the net amount of a quantity of a line.
+// net returns the net amount of a quantity of a line.
 func (m creditModel) net(position int, quantity *api.Decimal) *big.Rat {
 	item := &m.draft.Items[position]
 	net := new(big.Rat).Mul(ratOf(quantity.String()), ratOf(item.NetUnitPrice.String()))
@@ -320,7 +320,7 @@ func (m creditModel) net(position int, quantity *api.Decimal) *big.Rat {
 	return m.round(net)
 }
 
-// inside tells whether a sum lies between 0 and its bound.
+// inside tells whether a sum lies between 0 and its limit.
 func inside(sum, bound *big.Rat) bool {
 	return sum.Sign()*bound.Sign() >= 0 && new(big.Rat).Abs(sum).Cmp(new(big.Rat).Abs(bound)) <= 0
 }
@@ -343,7 +343,7 @@ func (m creditModel) taken(live []Credit, position int) (total, net, quantity *b
 	return total, net, quantity
 }
 
-// check holds the live credits against their bounds.
+// check compares the live credits with their limits.
 func (m creditModel) check(t *rapid.T, live []Credit) {
 	for position := range m.draft.Items {
 		total, net, quantity := m.taken(live, position)
@@ -357,7 +357,7 @@ func (m creditModel) check(t *rapid.T, live []Credit) {
 	}
 }
 
-// total is what a request takes in all, and whether it may.
+// total returns the total of a request, and whether it is allowed.
 func (m creditModel) total(live []Credit, request *api.CreditNoteRequest) (total *big.Rat, fits bool) {
 	if *request.Kind == api.CreditFull {
 		return ratOf(m.draft.TotalAmount.String()), len(live) == 0

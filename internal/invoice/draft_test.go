@@ -8,13 +8,13 @@ import (
 	"quittance/api"
 )
 
-// dec makes an optional decimal.
+// dec returns an optional decimal.
 func dec(text string) *api.Decimal {
 	d := api.MustDecimal(text)
 	return &d
 }
 
-// completeDraft is a draft without faults, gaps or warnings: two lines, 1000.00 net, 50.00 tax.
+// completeDraft returns a draft without faults, missing fields or warnings: two lines, 1000.00 net, 50.00 tax.
 func completeDraft() *api.Draft {
 	return &api.Draft{
 		InvoiceNumber: new("INV-1"), RecipientName: new("Palm Trading LLC"), RecipientNetworkID: new("1234567890"),
@@ -31,7 +31,7 @@ func completeDraft() *api.Draft {
 	}
 }
 
-// completeProfile is a profile without gaps for a seller in the United Arab Emirates.
+// completeProfile returns a profile without missing fields for a seller in the United Arab Emirates.
 func completeProfile() *api.Profile {
 	return &api.Profile{
 		LegalName: new("Quay LLC"), Street: new("1 Quay"), City: new("Abu Dhabi"), Subdivision: new("AUH"), Country: new("AE"),
@@ -139,8 +139,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsConsidered clears one field after another by reflection, so that a field added to the contract is
-// either needed or stated here as optional.
+// TestEveryFieldIsConsidered: every field of a draft is either required or listed here as optional, so that no new field is
+// forgotten.
 func TestEveryFieldIsConsidered(t *testing.T) {
 	optional := []string{"BuyerSubdivision", "IssueTime", "ItemCode", "Description", "BaseQuantity", "GrossUnitPrice", "DiscountAmount",
 		"ExternalID", "Note", "BuyerTaxID", "BuyerLegalID", "BuyerLegalIDScheme", "BuyerReference", "OrderReference", "ContractReference", "TaxExchangeRate", "TransactionFlags",

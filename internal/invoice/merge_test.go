@@ -11,7 +11,7 @@ import (
 	"quittance/api"
 )
 
-// testVocabulary is the vocabulary of the provider protocol (contract, section 6), with a table for one dimension.
+// testVocabulary returns the vocabulary of the provider protocol (contract, section 6), with a table for one dimension.
 func testVocabulary() Vocabulary {
 	return Vocabulary{
 		Reference: "/reference", ProviderReference: "/provider_reference",
@@ -26,13 +26,13 @@ func testVocabulary() Vocabulary {
 	}
 }
 
-// fataler is what a test and a property have in common.
+// fataler is the part of testing.T and rapid.T that these tests use.
 type fataler interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// reportOf reads a report with these words through a real body: tests have no other way to a new state either.
+// reportOf reads a report with these states from a real body, because there is no other way to make a new state.
 func reportOf(t fataler, sequence int64, words map[Dimension]StoredState) Report {
 	t.Helper()
 	states := map[Dimension]any{}
@@ -50,8 +50,8 @@ func reportOf(t fataler, sequence int64, words map[Dimension]StoredState) Report
 	return report
 }
 
-// wordsOf is the contrary of [RestoreStates].
-func wordsOf(s States) map[Dimension]StoredState {
+// storedStates is the reverse of [RestoreStates].
+func storedStates(s States) map[Dimension]StoredState {
 	words := map[Dimension]StoredState{}
 	for _, d := range Dimensions {
 		if word, terminal, reported := s.Get(d); reported {
@@ -64,7 +64,7 @@ func wordsOf(s States) map[Dimension]StoredState {
 	return words
 }
 
-// subset picks the dimensions whose bit is set.
+// subset returns the dimensions whose bit is set.
 func subset(bits int, word func(Dimension) StoredState) map[Dimension]StoredState {
 	words := map[Dimension]StoredState{}
 	for i, d := range Dimensions {
@@ -75,9 +75,9 @@ func subset(bits int, word func(Dimension) StoredState) map[Dimension]StoredStat
 	return words
 }
 
-// TestMeaningGoesWithItsWord: a meaning that changes is kept without an event, and a word that is reported without one has
-// none, whatever the word before it meant.
-func TestMeaningGoesWithItsWord(t *testing.T) {
+// TestMeaningBelongsToValue: a changed meaning is kept without an event. A value that is reported without a meaning has
+// none, whatever the meaning of the value before.
+func TestMeaningBelongsToValue(t *testing.T) {
 	before := RestoreStates(map[Dimension]StoredState{DimensionReceiver: {Value: "sent", Meaning: api.MeaningWaiting}})
 	for _, tt := range []struct {
 		news    StoredState
@@ -92,8 +92,8 @@ func TestMeaningGoesWithItsWord(t *testing.T) {
 	}
 }
 
-// TestMergeTouchesOnlyWhatIsReported holds the first promise of the specification, part 2.5: for each of the 16
-// subsets of reported dimensions, over each of the 16 sets of dimensions known before, what is not reported stays.
+// TestMergeTouchesOnlyWhatIsReported: for each of the 16 subsets of reported dimensions, over each of the 16 subsets of
+// known dimensions, a dimension that is not reported stays as it is (specification, part 2.5).
 func TestMergeTouchesOnlyWhatIsReported(t *testing.T) {
 	for prior := range 16 {
 		for reported := range 16 {
@@ -104,7 +104,7 @@ func TestMergeTouchesOnlyWhatIsReported(t *testing.T) {
 				maps.Copy(want, news)
 
 				after, change := RestoreStates(before).Merge(reportOf(t, 1, news), 0)
-				if got := wordsOf(after); !maps.Equal(got, want) {
+				if got := storedStates(after); !maps.Equal(got, want) {
 					t.Errorf("states %v, want %v", got, want)
 				}
 				var changed []Dimension
@@ -158,8 +158,7 @@ func TestMergeChange(t *testing.T) {
 	}
 }
 
-// TestMergeHistory replays any history of reports and compares with the plain rule: the last word that is not stale
-// stands, dimension by dimension.
+// TestMergeHistory: after any sequence of reports, each dimension has the last value that was not stale.
 func TestMergeHistory(t *testing.T) {
 	words := rapid.Custom(func(t *rapid.T) map[Dimension]StoredState {
 		word := rapid.SampledFrom([]string{"accepted", "pending", "ß", "rejected"})
@@ -182,7 +181,7 @@ func TestMergeHistory(t *testing.T) {
 				maps.Copy(want, news)
 				last = sequence
 			}
-			if got := wordsOf(after); !maps.Equal(got, want) {
+			if got := storedStates(after); !maps.Equal(got, want) {
 				t.Fatalf("states %v, want %v", got, want)
 			}
 			for _, d := range Dimensions {
@@ -195,8 +194,8 @@ func TestMergeHistory(t *testing.T) {
 			}
 			states = after
 		}
-		if restored := RestoreStates(wordsOf(states)); restored != states {
-			t.Fatalf("restored %v, want %v", wordsOf(restored), wordsOf(states))
+		if restored := RestoreStates(storedStates(states)); restored != states {
+			t.Fatalf("restored %v, want %v", storedStates(restored), storedStates(states))
 		}
 	})
 }
@@ -227,7 +226,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestWireNames: the JSON fields of the API are the names of the dimensions, each at its own state.
+// TestWireNames: the JSON fields of the API are the names of the dimensions, each with its own state.
 func TestWireNames(t *testing.T) {
 	s := RestoreStates(subset(15, func(d Dimension) StoredState { return StoredState{Value: "word of " + string(d)} }))
 	text, err := json.Marshal(s.Wire())

@@ -13,7 +13,7 @@ import (
 	"quittance/api"
 )
 
-// picture is an image of a size; a noisy one does not shrink.
+// picture returns an image of the given size; a noisy one cannot be compressed.
 func picture(width, height int, noisy bool) *image.Gray {
 	m := image.NewGray(image.Rect(0, 0, width, height))
 	if noisy {
@@ -43,7 +43,7 @@ func jpegOf(t *testing.T, m image.Image) []byte {
 	return out.Bytes()
 }
 
-// TestProfileFaults: a currency is one, and a logo is a bounded image and nothing that could be anything else.
+// TestProfileFaults: a currency must be a known one, and a logo must be an image of limited size and nothing else.
 func TestProfileFaults(t *testing.T) {
 	small := pngOf(t, picture(40, 20, true))
 	data := func(kind string, raw []byte) *string {
@@ -86,7 +86,7 @@ func TestProfileFaults(t *testing.T) {
 	}
 }
 
-// bomb is a small file that claims to be a picture of 50,000 by 50,000 pixels.
+// bomb returns a small file that claims to be an image of 50,000 by 50,000 pixels.
 func bomb(t *testing.T) []byte {
 	t.Helper()
 	raw := pngOf(t, picture(50_000, 1, false))

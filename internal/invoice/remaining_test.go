@@ -8,7 +8,7 @@ import (
 	"quittance/api"
 )
 
-// TestRemain: what is left of each line and of the whole is what the next credit note is held to.
+// TestRemain: what is left of each line and of the invoice is the limit of the next credit note.
 func TestRemain(t *testing.T) {
 	d := creditable()
 	fresh := Remain(d, nil)
@@ -34,7 +34,7 @@ func TestRemain(t *testing.T) {
 	}
 }
 
-// TestRemainIsTheBound: a credit of all that is left of a line is accepted, and of any more refused.
+// TestRemainIsTheBound: a credit of everything that is left of a line is accepted, and a larger one is refused.
 func TestRemainIsTheBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := &api.Draft{Currency: new("AED"), TotalAmount: dec("100000.00"), Items: []api.Item{{Name: new("x"), Quantity: dec("10"), NetUnitPrice: dec("12.34"), VATCategory: new("O")}}}
@@ -56,7 +56,8 @@ func TestRemainIsTheBound(t *testing.T) {
 	})
 }
 
-// TestRequestCredit: a form without kind or items is all there is to say; other faults are told with the invoice's own.
+// TestRequestCredit: for a request with a fault in kind or items, only the faults of its form are returned. Other faults are
+// returned with those of the credit.
 func TestRequestCredit(t *testing.T) {
 	d := creditable()
 	for path, want := range map[string]int{"kind": 1, "items": 1, "items[0].position": 1, "reason": 2} {

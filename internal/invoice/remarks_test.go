@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadRemarks: what a provider says to people is read as it is said, within bounds; what is of another form says
-// nothing, and spoils nothing that is of the right one.
+// TestReadRemarks: the provider's messages for people are read verbatim, within limits. A part with another form is ignored
+// and does not affect the others.
 func TestReadRemarks(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ي", maxRemark+5)

@@ -46,8 +46,7 @@ func TestReadReport(t *testing.T) {
 	}
 }
 
-// TestNothingIsInferred: a report about nothing but the document leaves all four dimensions unreported, whatever its
-// status says.
+// TestNothingIsInferred: a report on the document alone leaves all four dimensions unreported, for any status.
 func TestNothingIsInferred(t *testing.T) {
 	for _, status := range []string{"accepted", "processing", "rejected"} {
 		for _, states := range []string{``, `, "states": null`, `, "states": {}`, `, "states": {"receiver_state": null, "submission_state": {}}`} {
@@ -65,7 +64,7 @@ func TestReadReportParts(t *testing.T) {
 	ok := func(*testing.T, Report) {}
 	receiver := func(want StoredState) func(*testing.T, Report) {
 		return func(t *testing.T, r Report) {
-			if got := wordsOf(r.States); !maps.Equal(got, map[Dimension]StoredState{DimensionReceiver: want}) {
+			if got := storedStates(r.States); !maps.Equal(got, map[Dimension]StoredState{DimensionReceiver: want}) {
 				t.Errorf("states %v, want receiver %+v", got, want)
 			}
 		}
@@ -172,7 +171,8 @@ func TestReadReportParts(t *testing.T) {
 	}
 }
 
-// TestErrorsQuoteNothing: a provider's answer may echo our credential, and errors end in logs.
+// TestErrorsQuoteNothing: errors contain nothing of the provider's response, which may echo our credential, because errors
+// are logged.
 func TestErrorsQuoteNothing(t *testing.T) {
 	const secret = "s3cr3t"
 	for _, body := range []string{
@@ -186,7 +186,7 @@ func TestErrorsQuoteNothing(t *testing.T) {
 	}
 }
 
-// TestFind holds the pointers to RFC 6901, section 5, with null standing for absent.
+// TestFind: find follows the examples of RFC 6901, section 5, and treats null as absent.
 func TestFind(t *testing.T) {
 	const document = `{"foo":["bar",{"baz":[10,[20]]}],"":0,"a/b":1,"m~n":8," ":7,"null":null,"k\"l":6,"~1":5}`
 	tests := []struct {
@@ -224,8 +224,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestMeanings: what a word means is what the report says of it, and otherwise what the adapter's table says. A meaning that
-// is not in the list is none, whatever its form, and is no reason not to read the report; no word means anything by itself.
+// TestMeanings: a value means what the report says, and otherwise what the adapter's table says. A meaning that is not in
+// the list counts as absent, in any form, and the report is still read. No value has a meaning by itself.
 func TestMeanings(t *testing.T) {
 	for _, tt := range []struct {
 		state string // of the receiver, whose words the table knows
@@ -264,7 +264,7 @@ func TestUndeclaredParts(t *testing.T) {
 	}
 }
 
-// stringsIn collects every text of a JSON value, by another decoder than the code's.
+// stringsIn collects every text of a JSON value, with another decoder than the code's.
 func stringsIn(value any) []string {
 	var found []string
 	switch v := value.(type) {
@@ -282,7 +282,7 @@ func stringsIn(value any) []string {
 	return found
 }
 
-// FuzzReadReport: no body makes it panic, and every word it returns stands in the body as a text.
+// FuzzReadReport: no body causes a panic, and every returned value occurs in the body as a text.
 func FuzzReadReport(f *testing.F) {
 	for _, seed := range []string{
 		wholeReport, `{}`, `null`, `[`, `"accepted"`, `{"reference":"r","status":"rejected"}`,
@@ -309,7 +309,7 @@ func FuzzReadReport(f *testing.F) {
 			t.Fatalf("read what is no JSON: %v", err)
 		}
 		texts := stringsIn(document)
-		for d, word := range wordsOf(report.States) {
+		for d, word := range storedStates(report.States) {
 			if !slices.Contains(texts, word.Value) {
 				t.Fatalf("%s %q does not stand in the body", d, word.Value)
 			}

@@ -11,7 +11,7 @@ import (
 	"quittance/api"
 )
 
-// show writes totals as net/tax/total, - for what was not computed.
+// show formats totals as net/tax/total, with - for a total that was not computed.
 func show(t Totals) string {
 	one := func(a *Amount) string {
 		if a == nil {
@@ -94,7 +94,7 @@ func TestTotalsJSON(t *testing.T) {
 	}
 }
 
-// decimals generates every decimal the wire can carry, from 0 up when not signed.
+// decimals generates every decimal that the API accepts, from 0 up if not signed.
 func decimals(signed bool) *rapid.Generator[api.Decimal] {
 	return rapid.Custom(func(t *rapid.T) api.Decimal {
 		scale := rapid.IntRange(0, api.MaxScale).Draw(t, "scale")
@@ -113,7 +113,7 @@ func decimals(signed bool) *rapid.Generator[api.Decimal] {
 	})
 }
 
-// oracle computes the totals with rational numbers, by another way than the code: floor of |x| + 1/2.
+// oracle computes the totals with rational numbers, independently of the code: floor of |x| + 1/2.
 func oracle(d *api.Draft, scale int) (net, tax, total string) {
 	rat := func(d *api.Decimal) *big.Rat {
 		r, _ := new(big.Rat).SetString(d.String())

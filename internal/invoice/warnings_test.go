@@ -8,7 +8,8 @@ import (
 	"quittance/api"
 )
 
-// TestWarnings: each edit of a draft that is beyond advice brings exactly one warning, under its path and rule, in our own words and with the official identifier.
+// TestWarnings: each edit of a complete draft causes exactly one warning, with its path, our own rule name and the official
+// identifier.
 func TestWarnings(t *testing.T) {
 	type edit = func(*api.Draft, *api.Profile)
 	tests := []struct {
@@ -121,8 +122,8 @@ func TestEmptyProfile(t *testing.T) {
 	}
 }
 
-// TestRulesAreOurOwnWords: what names a rule in the API is no network's name and no rule set's identifier.
-func TestRulesAreOurOwnWords(t *testing.T) {
+// TestRuleNamesAreOurOwn: no rule name in the API is the name of a network or the identifier of a rule set.
+func TestRuleNamesAreOurOwn(t *testing.T) {
 	d, p := completeDraft(), &api.Profile{Country: new("XX"), EndpointScheme: new("1"), Subdivision: new("X")}
 	d.BuyerEndpointScheme, d.BuyerCountry, d.PaymentMeansCode, d.TotalAmount, d.DueDate = new("0037"), new("ZZ"), new("0"), dec("1"), new("2020-01-01")
 	d.Items[0].UnitCode, d.Items[0].VATCategory, d.Items[0].TaxExemptionCode, d.Items[0].DiscountAmount = new("PCS"), new("X"), new("X"), dec("1")
@@ -143,7 +144,7 @@ func TestRulesAreOurOwnWords(t *testing.T) {
 	}
 }
 
-// TestTotalOfManyItems: the tolerance grows with the items.
+// TestTotalOfManyItems: the tolerance grows with the number of items.
 func TestTotalOfManyItems(t *testing.T) {
 	d := completeDraft()
 	d.Currency, d.Items = new("JPY"), nil

@@ -21,7 +21,7 @@ import (
 // unresolvable has a label that is too long for a name: no resolver has to be asked, and no network is needed.
 const unresolvable = "https://xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.invalid"
 
-// raw is a server of bare connections: the other side of HTTP at its worst.
+// raw is a server of bare connections, which can violate HTTP in any way.
 type raw struct {
 	listener net.Listener
 	conns    atomic.Int64
@@ -63,14 +63,14 @@ func rawServe(t *testing.T, handle func(n int64, conn net.Conn)) *raw {
 
 func (r *raw) url() string { return "http://" + r.listener.Addr().String() }
 
-// contextOf ends with a channel.
+// contextOf returns a context that ends when a channel is closed.
 func contextOf(ended <-chan struct{}) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-ended; cancel() }()
 	return ctx
 }
 
-// counted counts what the other side has sent.
+// counted counts what the client has sent.
 type counted struct {
 	net.Conn
 	bytes *atomic.Int64
@@ -82,7 +82,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readRequest reads one whole request.
+// readRequest reads one complete request.
 func readRequest(conn net.Conn) error {
 	request, err := http.ReadRequest(bufio.NewReader(conn))
 	if err != nil {
@@ -92,7 +92,7 @@ func readRequest(conn net.Conn) error {
 	return err
 }
 
-// afterRequest answers every connection's first request with text, and then does what last says.
+// afterRequest responds to the first request of every connection with text, and then calls last.
 func afterRequest(text string, last func(net.Conn)) func(int64, net.Conn) {
 	return func(_ int64, conn net.Conn) {
 		if readRequest(conn) != nil {
@@ -106,10 +106,10 @@ func afterRequest(text string, last func(net.Conn)) func(int64, net.Conn) {
 	}
 }
 
-// hang waits until the other side or the test ends the connection.
+// hang waits until the client or the test ends the connection.
 func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// flood sends for as long as the other side reads.
+// flood sends as long as the client reads.
 func flood(text string, most int) func(net.Conn) {
 	return func(conn net.Conn) {
 		for range most/len(text) + 1 {
@@ -120,7 +120,7 @@ func flood(text string, most int) func(net.Conn) {
 	}
 }
 
-// trickle sends a byte now and then.
+// trickle sends a byte from time to time.
 func trickle(conn net.Conn) {
 	for {
 		if _, err := io.WriteString(conn, " "); err != nil {
@@ -130,7 +130,7 @@ func trickle(conn net.Conn) {
 	}
 }
 
-// reset ends a connection with RST instead of FIN.
+// reset closes a connection with RST instead of FIN.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*counted).Conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -223,7 +223,8 @@ func TestNothingIsSentWhenNoConnectionIsMade(t *testing.T) {
 	}
 }
 
-// TestACallThatWaitsForAConnectionIsNotSent holds the bound on connections, and that waiting sends nothing.
+// TestACallThatWaitsForAConnectionIsNotSent: the number of connections is limited, and a call that waits for one sends
+// nothing.
 func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
 	arrived := make(chan struct{})
 	server := rawServe(t, func(_ int64, conn net.Conn) {
@@ -248,8 +249,8 @@ func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
 	}
 }
 
-// TestADeadReusedConnectionNeverSendsASubmissionTwice is the trap of net/http: it sends a request with an
-// Idempotency-Key again when a connection from its pool turns out to be dead.
+// TestADeadReusedConnectionNeverSendsASubmissionTwice: net/http sends a request with an Idempotency-Key again if a pooled
+// connection turns out to be dead; the adapter prevents that.
 func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
 	for name, end := range map[string]func(net.Conn){"closed": func(net.Conn) {}, "reset": reset} {
 		for _, received := range []bool{true, false} {
@@ -283,7 +284,8 @@ func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatDiedIdleCostsNothing restarts the provider between two calls.
+// TestAConnectionThatDiedIdleCostsNothing: a call after a restart of the provider succeeds, although its pooled connection
+// is dead.
 func TestAConnectionThatDiedIdleCostsNothing(t *testing.T) {
 	idle := make(chan net.Conn, 1)
 	server := rawServe(t, func(n int64, conn net.Conn) {
@@ -311,8 +313,8 @@ func TestAConnectionThatDiedIdleCostsNothing(t *testing.T) {
 	}
 }
 
-// TestNotSentIsTrueUnderRacingCancellation gives calls up at every moment and compares what the adapter claims with
-// what the provider has seen.
+// TestNotSentIsTrueUnderRacingCancellation: for calls that are cancelled at any moment, the adapter never claims NotSent for
+// a call that the provider has seen.
 func TestNotSentIsTrueUnderRacingCancellation(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]bool{}

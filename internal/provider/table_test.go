@@ -9,15 +9,15 @@ import (
 	"quittance/internal/provider"
 )
 
-// TestPublishedTables: retained answers are read again with the table that they were read with, so a table that was
-// published never changes. One that has to gets a new name, and the old one stays.
+// TestPublishedTables: a published table never changes, because retained responses are read again with the table that they
+// were read with. A changed table gets a new name, and the old one stays.
 func TestPublishedTables(t *testing.T) {
 	for name, want := range map[string]string{
 		"http/1": "3957718080825b50", "http/2": "983ddf886e3f0b1a", "simulator/1": "7350a377b7dec710", "simulator/2": "1c6da8b19a0e2bc7",
 	} {
 		table, published := provider.PublishedVocabulary(name)
 		if !published || table.Name != name {
-			t.Errorf("there is no table %s: %q", name, table.Name)
+			t.Errorf("no table %s: %q", name, table.Name)
 		}
 		text, err := json.Marshal(table)
 		if err != nil {
@@ -28,6 +28,6 @@ func TestPublishedTables(t *testing.T) {
 		}
 	}
 	if _, published := provider.PublishedVocabulary("http/0"); published {
-		t.Error("there is a table http/0")
+		t.Error("an unpublished table http/0")
 	}
 }

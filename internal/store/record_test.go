@@ -15,8 +15,8 @@ import (
 	"quittance/internal/store"
 )
 
-// chained computes the digest of an entry of evidence from the description of the chain alone: SHA-256 over the label,
-// the digest before, and the fields, each preceded by its length in eight bytes.
+// chained computes the digest of an evidence entry from the description of the chain alone: SHA-256 over the label, the
+// previous digest, and the fields, each preceded by its length in eight bytes.
 func chained(t *testing.T, e store.Evidence) [32]byte {
 	t.Helper()
 	var text bytes.Buffer
@@ -52,7 +52,8 @@ func chained(t *testing.T, e store.Evidence) [32]byte {
 	return sha256.Sum256(text.Bytes())
 }
 
-// TestEvidenceChain: every entry's digest covers it and the entry before; the head stands with the submission.
+// TestEvidenceChain: the digest of every entry covers the entry and the previous one, and the submission holds the digest of
+// the last one.
 func TestEvidenceChain(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -109,8 +110,8 @@ func TestEvidenceChain(t *testing.T) {
 	})
 }
 
-// TestStates: each dimension has its own row, which names the evidence it was read from; what was never reported has
-// none, and another dimension's word changes nothing.
+// TestStates: each dimension has its own row, which refers to its evidence. A dimension that was never reported has no row,
+// and the value of another dimension changes nothing.
 func TestStates(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -145,7 +146,7 @@ func TestStates(t *testing.T) {
 	})
 }
 
-// TestRecorded: what Record returns is what is kept.
+// TestRecorded: Record returns what is stored.
 func TestRecorded(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
@@ -181,7 +182,8 @@ func TestRecorded(t *testing.T) {
 	})
 }
 
-// TestLostLease: an answer that comes after the lease has passed to somebody else is kept, and the schedule is not.
+// TestLostLease: a response that arrives after the lease has passed to another worker is kept, but does not change the
+// schedule.
 func TestLostLease(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		late := f.submit(t, "INV-1")
@@ -214,8 +216,8 @@ func TestLostLease(t *testing.T) {
 	})
 }
 
-// TestHold: the lease is kept for the caller's next step, or handed back with the answer.
-func TestHold(t *testing.T) {
+// TestKeepLease: the lease is kept for the caller's next step, or released with the response.
+func TestKeepLease(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
 		for _, want := range []bool{true, true, false} {
@@ -232,7 +234,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestFailedRecord: what fails, at whatever step, or panics, leaves nothing behind, and the store goes on.
+// TestFailedRecord: a transaction that fails at any step, or panics, leaves nothing behind, and the store continues to work.
 func TestFailedRecord(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -279,8 +281,9 @@ func TestFailedRecord(t *testing.T) {
 	})
 }
 
-// TestSubmittedIsWhatAReaderFinds: the invoice that a submission is answered with is, to the last field that is shown, the one
-// that is found afterwards: with and without a change, in trouble and out of it, and when it was submitted before.
+// TestSubmittedIsWhatAReaderFinds: the invoice that a submission returns equals the invoice that is read afterwards in every
+// field that is shown: with and without a change, with an open and a closed circuit breaker, and for an invoice that was
+// submitted before.
 func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

@@ -18,7 +18,7 @@ func asAdministrator(ctx context.Context) context.Context {
 	return store.WithActor(ctx, store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine})
 }
 
-// unknown is a submission whose outcome is not known.
+// unknown returns a submission with an unknown outcome.
 func (f *fixture) unknown(t *testing.T, number string) store.SubmissionLease {
 	t.Helper()
 	call := f.submit(t, number)
@@ -26,7 +26,7 @@ func (f *fixture) unknown(t *testing.T, number string) store.SubmissionLease {
 	return call
 }
 
-// audited returns the entries of an act, with an actor each.
+// audited returns the audit entries of an act, which must each have an actor.
 func (f *fixture) audited(t *testing.T, act string) []store.AuditEntry {
 	t.Helper()
 	entries, err := f.Audit(t.Context(), store.AuditFilter{Act: act, Limit: 100})
@@ -34,8 +34,8 @@ func (f *fixture) audited(t *testing.T, act string) []store.AuditEntry {
 	return entries
 }
 
-// TestResolve: an administrator decides only about what is unknown, with a reason; the decision stands in the submission
-// and in the audit log; and a rejection of ours is never the provider's.
+// TestResolve: an administrator can resolve only an unknown outcome, with a reason. The decision is recorded in the
+// submission and in the audit log, and an administrator's rejection is never shown as the provider's.
 func TestResolve(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := asAdministrator(t.Context())
@@ -80,7 +80,7 @@ func TestResolve(t *testing.T) {
 	})
 }
 
-// TestOutcomeFilters: the list tells our rejections from the provider's.
+// TestOutcomeFilters: the list distinguishes administrators' rejections from the provider's.
 func TestOutcomeFilters(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ours := f.unknown(t, "INV-OURS").Submission
@@ -101,8 +101,8 @@ func TestOutcomeFilters(t *testing.T) {
 	})
 }
 
-// TestContradiction: the provider has a document after all that was resolved by rejecting it. That is recorded once, in the
-// submission and in the audit log, the words are recorded as always, and no second document of the invoice goes out.
+// TestContradiction: if the provider has a document that was resolved by rejecting it, that is recorded once, in the
+// submission and in the audit log. The states are recorded as usual, and no second document of the invoice is sent.
 func TestContradiction(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.unknown(t, "INV-1")

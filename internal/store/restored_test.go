@@ -13,8 +13,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestReferences: the reference of a submission is a function of its invoice and of how many there were before: the same in
-// a database that was restored. It is a UUIDv7 with the time of the invoice, and no two invoices or companies share one.
+// TestReferences: the reference of a submission is a function of its invoice and of the number of earlier submissions, also
+// in a restored database. It is a UUIDv7 with the time of the invoice, and is unique across invoices and companies.
 func TestReferences(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		seen := map[store.ID]bool{}
@@ -37,8 +37,8 @@ func TestReferences(t *testing.T) {
 	})
 }
 
-// TestRestored: after a restore every open submission is due, what was proven before counts no more, tokens are revoked,
-// and what exists now is looked up before it is sent; what is created afterwards is not.
+// TestRestored: after a restore every open submission is due, earlier proofs no longer count, tokens are revoked, and the
+// documents of existing invoices are looked up before they are sent. Those of new invoices are not.
 func TestRestored(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -80,9 +80,9 @@ func TestRestored(t *testing.T) {
 	})
 }
 
-// TestAdopt: the submission that the provider knows under a later reference takes the place of the one that was begun; what
-// it is, is asked for. The next one of the invoice comes after it.
-func TestAdopt(t *testing.T) {
+// TestAdoptLater: the submission that the provider knows under a later reference replaces the one that was begun, and is
+// looked up. The next submission of the invoice comes after it.
+func TestAdoptLater(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		created := f.create(t, "INV-1")

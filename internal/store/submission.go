@@ -88,9 +88,9 @@ func (s *Submission) resend() int64 {
 // MaybeSent tells whether the provider may have received the submission.
 func (s *Submission) MaybeSent() bool { return s.Outcome != OutcomeNotSent }
 
-// submissionColumns are a submission and what belongs to it: a line for each dimension of which the provider has said
-// something (no word holds a control character; see [restoreStates]), and until when its connection is held. The document, the largest part by far,
-// is read by [Tenant.document] where it is sent.
+// submissionColumns returns the columns of a submission: those of its row except the document, which is by far the largest and is
+// read by [Tenant.document]; its states as one text, with a line for each reported dimension (see [restoreStates]; a state value
+// contains no control character, so no newline); and when its connection is probed next.
 func (e *engine) submissionColumns() string {
 	return `tenant_id, account_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,

@@ -14,7 +14,7 @@ import (
 	"quittance/internal/store"
 )
 
-// TestBeginSubmission: the intent is committed whole, under a permanent reference, before anybody speaks to the provider.
+// TestBeginSubmission: the whole intent is committed, under a permanent reference, before the provider is called.
 func TestBeginSubmission(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -53,7 +53,7 @@ func TestBeginSubmission(t *testing.T) {
 	})
 }
 
-// shown writes the exported fields of a submission; pointers as what they point at.
+// shown formats the exported fields of a submission, with pointers as what they point to.
 func shown(s store.Submission) string {
 	var out strings.Builder
 	value := reflect.ValueOf(s)
@@ -71,8 +71,8 @@ func shown(s store.Submission) string {
 	return out.String()
 }
 
-// TestRefusals meets every refusal in the stated order: an invoice with everything wrong is told the first thing, and
-// each thing put right leads to the next. A refusal leaves nothing behind.
+// TestRefusals: the errors have the stated order. An invoice with every problem gets the first error, and each problem that
+// is fixed leads to the next one. A refused submission leaves nothing behind.
 func TestRefusals(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -156,7 +156,7 @@ func wantDuplicate(t *testing.T, err error, invoice store.ID) {
 	}
 }
 
-// TestRenderFails: what cannot be rendered is not submitted.
+// TestRenderFails: a draft that cannot be rendered is not submitted.
 func TestRenderFails(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		created, broken := f.create(t, "INV-1"), errors.New("broken")
@@ -171,7 +171,7 @@ func TestRenderFails(t *testing.T) {
 	})
 }
 
-// TestOneSubmission: of many who submit one invoice at the same time exactly one begins.
+// TestOneSubmission: of many simultaneous submissions of one invoice, exactly one begins.
 func TestOneSubmission(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		created := f.create(t, "INV-1")
@@ -193,8 +193,8 @@ func TestOneSubmission(t *testing.T) {
 	})
 }
 
-// TestOneNumber: of many invoices of one number submitted at the same time exactly one begins, and the others are told
-// which.
+// TestOneNumber: of many invoices with one number that are submitted simultaneously, exactly one begins, and the errors of
+// the others name it.
 func TestOneNumber(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const contenders = 50
@@ -224,8 +224,8 @@ func TestOneNumber(t *testing.T) {
 	})
 }
 
-// TestNotSent: of what was certainly not sent the invoice is a draft again, its number is free, and the next try goes
-// under the same reference.
+// TestNotSent: an invoice that the provider certainly did not receive is a draft again, its number is free, and the next try
+// uses the same reference.
 func TestNotSent(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -281,8 +281,8 @@ func TestRejectedNumber(t *testing.T) {
 	})
 }
 
-// TestOrderedResend: an administrator's decision is used up by the repeat, is remembered until the repeat has an answer, and
-// stands again when that answer says that nothing was taken.
+// TestOrderedResend: an administrator's order is used up by the resend, is kept until the resend has a recorded response,
+// and is valid again if that response says that the provider did not receive the document.
 func TestOrderedResend(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -314,8 +314,8 @@ func TestOrderedResend(t *testing.T) {
 	})
 }
 
-// TestBeginResend: only the holder of the lease, and only of an unknown outcome, commits the intent to send again. What
-// was heard before counts from anew.
+// TestBeginResend: only the holder of the lease can commit the intent to send again, and only while the outcome is unknown.
+// Earlier responses that the document is missing no longer count.
 func TestBeginResend(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
