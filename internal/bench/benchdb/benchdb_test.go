@@ -83,7 +83,7 @@ func (f *fixture) rows(t *testing.T, query string, args ...any) (out []map[strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // Err says more
+	defer rows.Close()
 	columns, err := rows.Columns()
 	if err != nil {
 		t.Fatal(err)
