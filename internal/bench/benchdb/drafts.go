@@ -73,7 +73,7 @@ func (db *DB) copyDraft(ctx context.Context, tenant, original store.ID, prefix s
 	// variant, as the digit a, and ends with the position. The number of a copy is its position minus $6.
 	copies := `with recursive n(i) as (select cast($3 as bigint) union all select i + 1 from n where i < $4)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
-		select o.tenant_id, `+db.copiedID()+`, n.i, $7 || (n.i - $6), replace(o.document, $8, $9 || (n.i - $6) || '"'), o.version, o.created_at, o.updated_at, o.summarized
+		select o.tenant_id, ` + db.copiedID() + `, n.i, $7 || (n.i - $6), replace(o.document, $8, $9 || (n.i - $6) || '"'), o.version, o.created_at, o.updated_at, o.summarized
 		from n, invoices o where o.tenant_id = $1 and o.id = $2`
 	if _, err := tx.ExecContext(ctx, copies,
 		tenant, original, first, last, hex.EncodeToString(original[:8])+"a", first-1-int64(done), prefix, numberField(prefix+"1"), openNumberField(prefix)); err != nil {
