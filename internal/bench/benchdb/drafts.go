@@ -71,6 +71,7 @@ func (db *DB) copyDraft(ctx context.Context, tenant, original store.ID, prefix s
 	first := last - int64(count) + 1
 	// An identifier has the time and the version of the original in its first half. The second half begins with the
 	// variant, as the digit a, and ends with the position. The number of a copy is its position minus $6.
+	//nolint:gosec // the expression is one of two constants
 	copies := `with recursive n(i) as (select cast($3 as bigint) union all select i + 1 from n where i < $4)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
 		select o.tenant_id, ` + db.copiedID() + `, n.i, $7 || (n.i - $6), replace(o.document, $8, $9 || (n.i - $6) || '"'), o.version, o.created_at, o.updated_at, o.summarized
