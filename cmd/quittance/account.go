@@ -145,11 +145,7 @@ func (c accountListCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		var records [][]field
-		for _, a := range accounts {
-			records = append(records, accountRecord(a))
-		}
-		return c.printAll(env, accountRecord(store.Account{}), records)
+		return printRows(env, c.admin, accounts, accountRecord)
 	})
 }
 

@@ -171,6 +171,44 @@ func (a admin) printAll(env environment, header []field, records [][]field) erro
 	return printTable(env, header, records)
 }
 
+// printRows prints what a list command found, with the fields that record makes of each row.
+func printRows[T any](env environment, a admin, rows []T, record func(T) []field) error {
+	records := make([][]field, len(rows))
+	for n, row := range rows {
+		records[n] = record(row)
+	}
+	var none T
+	return a.printAll(env, record(none), records)
+}
+
+// listing has the flags of the commands that list rows of all accounts.
+type listing struct {
+	admin
+	Account string `placeholder:"ID" help:"Show only this account."`
+	Limit   int    `default:"100" help:"Maximum number of rows, latest first."`
+}
+
+// errLimit reports an invalid --limit.
+var errLimit = errors.New("--limit must be at least 1")
+
+// listRows prints what find returns for the account of the flags, or for all accounts.
+func listRows[T any](env environment, l listing, find func(db *store.DB, account *store.ID) ([]T, error), record func(T) []field) error {
+	account, err := optionalID(l.Account)
+	if err != nil {
+		return err
+	}
+	if l.Limit < 1 {
+		return errLimit
+	}
+	return l.with(env, func(db *store.DB) error {
+		found, err := find(db, account)
+		if err != nil {
+			return err
+		}
+		return printRows(env, l.admin, found, record)
+	})
+}
+
 // printTable prints records as a table with a header line, and a dash for each missing or empty field. The fields of
 // header name the columns when there are no records.
 func printTable(env environment, header []field, records [][]field) error {

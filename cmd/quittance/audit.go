@@ -58,11 +58,7 @@ func (c auditListCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		records := make([][]field, len(entries))
-		for n, entry := range entries {
-			records[n] = auditRecord(entry)
-		}
-		return c.printAll(env, auditRecord(store.AuditEntry{}), records)
+		return printRows(env, c.admin, entries, auditRecord)
 	})
 }
 

@@ -18,10 +18,8 @@ func (deliveryCmd) Help() string {
 }
 
 type deliveryListCmd struct {
-	admin
-	State   choice `choices:"pending,delivered,failed,blocked" placeholder:"STATE" help:"Show only this state: pending, delivered, failed or blocked."`
-	Account string `placeholder:"ID" help:"Show only this account."`
-	Limit   int    `default:"100" help:"Maximum number of deliveries, latest first."`
+	listing
+	State choice `choices:"pending,delivered,failed,blocked" placeholder:"STATE" help:"Show only this state: pending, delivered, failed or blocked."`
 }
 
 // Help is shown by --help.
@@ -32,24 +30,9 @@ func (deliveryListCmd) Help() string {
 
 // Run lists deliveries.
 func (c deliveryListCmd) Run(env environment) error {
-	account, err := optionalID(c.Account)
-	if err != nil {
-		return err
-	}
-	if c.Limit < 1 {
-		return errLimit
-	}
-	return c.with(env, func(db *store.DB) error {
-		found, err := db.AllDeliveries(env.ctx, account, api.DeliveryState(c.State), c.Limit)
-		if err != nil {
-			return err
-		}
-		records := make([][]field, len(found))
-		for n, d := range found {
-			records[n] = deliveryRecord(d)
-		}
-		return c.printAll(env, deliveryRecord(store.AccountDelivery{}), records)
-	})
+	return listRows(env, c.listing, func(db *store.DB, account *store.ID) ([]store.AccountDelivery, error) {
+		return db.AllDeliveries(env.ctx, account, api.DeliveryState(c.State), c.Limit)
+	}, deliveryRecord)
 }
 
 func deliveryRecord(d store.AccountDelivery) []field {

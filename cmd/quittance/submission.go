@@ -8,9 +8,6 @@ import (
 	"quittance/internal/store"
 )
 
-// errLimit reports an invalid --limit.
-var errLimit = errors.New("--limit must be at least 1")
-
 type submissionCmd struct {
 	List    submissionListCmd    `cmd:"" help:"List submissions, for example those with an unknown outcome."`
 	Resolve submissionResolveCmd `cmd:"" help:"Resolve a submission with an unknown outcome."`
@@ -23,10 +20,8 @@ func (submissionCmd) Help() string {
 }
 
 type submissionListCmd struct {
-	admin
+	listing
 	Outcome choice `choices:"in_progress,acknowledged,rejected,resolved_rejected,unknown" placeholder:"OUTCOME" help:"Show only this outcome: in_progress, acknowledged, rejected, resolved_rejected or unknown."`
-	Account string `placeholder:"ID" help:"Show only this account."`
-	Limit   int    `default:"100" help:"Maximum number of submissions, latest first."`
 }
 
 // Help is shown by --help.
@@ -37,24 +32,9 @@ func (submissionListCmd) Help() string {
 
 // Run lists submissions.
 func (c submissionListCmd) Run(env environment) error {
-	account, err := optionalID(c.Account)
-	if err != nil {
-		return err
-	}
-	if c.Limit < 1 {
-		return errLimit
-	}
-	return c.with(env, func(db *store.DB) error {
-		found, err := db.AllSubmissions(env.ctx, account, api.Outcome(c.Outcome), c.Limit)
-		if err != nil {
-			return err
-		}
-		records := make([][]field, len(found))
-		for n, s := range found {
-			records[n] = submissionRecord(s)
-		}
-		return c.printAll(env, submissionRecord(store.AccountSubmission{}), records)
-	})
+	return listRows(env, c.listing, func(db *store.DB, account *store.ID) ([]store.AccountSubmission, error) {
+		return db.AllSubmissions(env.ctx, account, api.Outcome(c.Outcome), c.Limit)
+	}, submissionRecord)
 }
 
 func submissionRecord(s store.AccountSubmission) []field {
