@@ -9,7 +9,7 @@ import (
 	"quittance/internal/secret"
 )
 
-// chain computes the digest of an entry of a chain: SHA-256 (FIPS 180-4) over the entry's fields, each preceded by its
+// digester computes the digest of an entry of a chain: SHA-256 (FIPS 180-4) over the entry's fields, each preceded by its
 // length in eight bytes, so that no two entries have the same encoding. The first field names the kind of chain.
 type digester struct{ hash hash.Hash }
 
@@ -30,7 +30,7 @@ func (c digester) number(n int64) {
 	c.field(binary.BigEndian.AppendUint64(nil, uint64(n))) //nolint:gosec // the bits are hashed
 }
 
-// optional keeps what is absent apart from what is empty.
+// optional distinguishes a missing text from an empty one.
 func (c digester) optional(text *string) {
 	if text == nil {
 		c.number(0)
@@ -40,7 +40,7 @@ func (c digester) optional(text *string) {
 	c.field([]byte(*text))
 }
 
-// optionalNumber keeps what is absent apart from 0.
+// optionalNumber distinguishes a missing number from 0.
 func (c digester) optionalNumber(n *int64) {
 	c.number(flag(n != nil))
 	if n != nil {
@@ -50,7 +50,7 @@ func (c digester) optionalNumber(n *int64) {
 
 func (c digester) sum() [32]byte { return [32]byte(c.hash.Sum(nil)) }
 
-// end is where a chain ends, or how far it has been verified.
+// chainEnd is the position at which a chain ends, or up to which it has been verified.
 type chainEnd struct {
 	count int64
 	head  [32]byte // digest of the last entry, zero when there is none
@@ -64,15 +64,15 @@ func incomingSealBinding(tenant, id ID) secret.Binding {
 	return secret.Binding{Tenant: tenant[:], Table: "incoming", Column: "seal", Row: id[:]}
 }
 
-// link is what an entry says of its place in a chain.
+// chainLink is what an entry records about its position in a chain.
 type chainLink struct {
 	ordinal          int64
 	previous, digest [32]byte
-	// fault says what is wrong with the entry in itself, "" when nothing is.
+	// fault describes what is wrong with the entry itself; "" means nothing.
 	fault string
 }
 
-// take moves e to the next entry of a chain that is to end at want. It says what is wrong there, "" when nothing is.
+// advance moves e to the next entry of a chain that should end at want. It returns what is wrong with the entry, or "".
 func (e *chainEnd) advance(next chainLink, want chainEnd) string {
 	switch place := e.count + 1; {
 	case place > want.count:
@@ -90,7 +90,7 @@ func (e *chainEnd) advance(next chainLink, want chainEnd) string {
 	return ""
 }
 
-// short says what is wrong when no entry comes after e any more, "" when nothing is.
+// missing returns what is wrong if no entry follows e, or "" if e is the expected end.
 func (e chainEnd) missing(want chainEnd) string {
 	if e.count < want.count {
 		return fmt.Sprintf("it is missing: %d entries were retained", want.count)
@@ -98,7 +98,7 @@ func (e chainEnd) missing(want chainEnd) string {
 	return ""
 }
 
-// fixed reads a stored digest.
+// parseDigest reads a stored digest.
 func parseDigest(into *[32]byte, from []byte) error {
 	if len(from) != len(into) {
 		return fmt.Errorf("a stored digest has %d bytes", len(from))
@@ -107,7 +107,7 @@ func parseDigest(into *[32]byte, from []byte) error {
 	return nil
 }
 
-// yes reads a stored flag.
+// parseFlag reads a stored flag, 0 or 1.
 func parseFlag(stored int64) (bool, error) {
 	if stored != 0 && stored != 1 {
 		return false, fmt.Errorf("a stored flag is %d", stored)

@@ -44,11 +44,11 @@ type Evidence struct {
 	Digest   [32]byte
 
 	stateValues string // the JSON of StateValues, which the digest covers
-	events      []byte // digests of the events that it gave rise to, 32 bytes each
+	events      []byte // digests of the events that it caused, 32 bytes each
 	early       bool   // it was retained before Report and events were
 }
 
-// chain computes the digest of an entry.
+// computeDigest computes the digest of the entry.
 func (e *Evidence) computeDigest() [32]byte {
 	kind := "quittance/evidence/v2"
 	if e.early {

@@ -122,8 +122,7 @@ var errNotFinished = errors.New("the write did not finish")
 // in a transaction of its own.
 var errRunIndividually = errors.New("the transaction of the group was rolled back")
 
-// finish wakes the goroutine of the write. It may be called again.
-
+// finish wakes the goroutine that waits for the write. Only the first call has an effect.
 func (p *pendingWrite) finish() {
 	if !p.finished {
 		p.finished = true

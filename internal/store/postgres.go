@@ -25,21 +25,21 @@ import (
 // replicas on one server.
 const postgresConns = 24
 
-// postgresLists is how many of these connections lists and searches have at most.
+// postgresLists is the maximum number of these connections that lists and searches use.
 const postgresLists = 8
 
-// draftShards is how many groups of drafts commit beside each other: a company whose counter is held for long keeps those
-// waiting whose drafts come to the same one.
+// draftShards is the number of groups in which drafts are committed at the same time. A company whose counter is locked for
+// long delays only the drafts of its own group.
 const draftShards = 4
 
-// sharedFacts are the facts that are committed together: the drafts of a company, which all wait for the counter in its row,
-// and the ends of deliveries, which come in thousands and lock nothing that others hold for long. The more of them share a
-// statement and a commit, the less each costs.
+// batchedOperations returns the operations whose waiting writes share a statement and a commit: drafts, because all drafts of a
+// company wait for the counter in its row, and results of deliveries, because they come by the thousand and lock no row that
+// others hold for long.
 func batchedOperations() map[string]shards {
 	return map[string]shards{opCreateInvoice: newShards(draftShards), opRecordAttempt: newShards(1)}
 }
 
-// postgresRows is a table of which each parameter is a column.
+// postgresValuesTable returns a table expression with one array parameter for each column.
 func postgresValuesTable(types ...string) string {
 	columns := make([]string, len(types))
 	for n, name := range types {
@@ -123,7 +123,7 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	}, nil
 }
 
-// olderSessions tells whether sessions of a version that knows no bound secrets are open.
+// hasOlderSessions reports whether a version that does not know bound secrets has open sessions.
 func hasOlderSessions(ctx context.Context, pool *pgxpool.Pool) (older bool, err error) {
 	err = pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1",
 		olderApplicationName).Scan(&older)
@@ -209,7 +209,7 @@ func postgresConstraint(err error) string {
 	return ""
 }
 
-// postgresRetry: serialization_failure and deadlock_detected. Nothing of the transaction has happened.
+// postgresIsRetryable reports whether err is a serialization_failure or deadlock_detected: the transaction had no effect.
 func postgresIsRetryable(err error) bool {
 	code := postgresCode(err)
 	return code == "40001" || code == "40P01"

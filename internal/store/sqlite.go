@@ -110,12 +110,13 @@ func makeFilesPrivate(ctx context.Context, path string, log *slog.Logger) {
 		case err != nil:
 			log.WarnContext(ctx, "others have access to a file of the database", "file", name, "error", err)
 		case tightened:
-			log.WarnContext(ctx, "others had access to a file of the database: its mode is stricter now", "file", name)
+			log.WarnContext(ctx, "other users had access to a database file: removed their permissions", "file", name)
 		}
 	}
 }
 
-// sqliteRow is a row of parameters: writes that are committed together run one by one, in savepoints.
+// sqliteValuesTable returns a table expression with one row of parameters: on SQLite, writes that are committed together run
+// one after another, each in its own savepoint.
 func sqliteValuesTable(types ...string) string {
 	columns := make([]string, len(types))
 	for n := range types {
