@@ -33,8 +33,7 @@ import (
 // # How a batch is committed
 //
 // A batch of one write runs in a transaction of its own. For more, processBatch first tries commitTogether, which runs all
-// writes in one transaction. In a group with savepoints (SQLite) each
-// write runs in a savepoint. In a group without savepoints (PostgreSQL) one call of runBatch executes all of them with shared
+// writes in one transaction. In a group with savepoints (SQLite) each write runs in a savepoint. In a group without savepoints (PostgreSQL) one call of runBatch executes all of them with shared
 // statements. What happens on a failure:
 //
 //   - The closure of one write fails or panics, with savepoints: its savepoint is rolled back and its error or panic is kept for
@@ -246,7 +245,7 @@ func (db *DB) processBatch(g *group, batch []*pendingWrite) {
 		if !errors.Is(err, errRunIndividually) && !db.isRetryable(err) {
 			for _, p := range batch {
 				if err != nil {
-					p.err = err // even if it failed by itself: the reason may be a row that another write of the batch wrote
+					p.err = err // also in place of its own error, which may come from a row that is rolled back now
 				}
 				p.finish()
 			}
@@ -291,8 +290,8 @@ func (db *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrit
 		if committed {
 			return
 		}
-		if rollback := begun.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && !errors.Is(err, errRunIndividually) {
-			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
+		if rollbackErr := begun.Rollback(); rollbackErr != nil && !errors.Is(rollbackErr, sql.ErrTxDone) && !errors.Is(err, errRunIndividually) {
+			err = errors.Join(err, fmt.Errorf("rollback: %w", rollbackErr))
 		}
 	}()
 	if err := db.runWrites(ctx, g, begun, batch); err != nil {
@@ -304,7 +303,8 @@ func (db *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrit
 		}
 	}
 	if err := begun.Commit(); errors.Is(err, pgx.ErrTxCommitRollback) {
-		return fmt.Errorf("%w: %w", errRunIndividually, err) // one write ignored the failure of a statement: only that one has to fail
+		// A write ignored a failed statement. Run each alone, so that only that write fails.
+		return fmt.Errorf("%w: %w", errRunIndividually, err)
 	} else if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}

@@ -28,7 +28,7 @@ type Decision struct {
 	MissingCount int
 	// ResendOrdered says that an administrator's order to send again is still valid. It is ignored if the lease is lost.
 	ResendOrdered bool
-	// SentAt is when the document was last sent; zero if that has not changed.
+	// SentAt is when the document was last sent.
 	SentAt time.Time
 	// States are the merged states. WriteStates lists the dimensions whose rows change; each row refers to the new evidence.
 	States      invoice.States
@@ -55,7 +55,8 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 	t := l.Tenant
 	var after Submission
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
-		// Every transaction locks the invoice first, so that two transactions cannot deadlock. The same statement reads the
+		// Every transaction that changes more of a submission than its lease locks the invoice first, so that two of them cannot
+		// deadlock. The same statement reads the
 		// connection's failures: usually there are none, and nothing has to be written.
 		var version, updated, failures int64
 		if err := tx.QueryRowContext(ctx, `select version, updated_at, (select failures from connections where account_id = $3 and id = $4)

@@ -20,9 +20,9 @@ import (
 // transaction.
 //
 // There are two kinds. A connTx (SQLite) runs each statement when it is called. A pipelinedTx (PostgreSQL) keeps deferred
-// statements in a batch and sends that before the next other statement, or together with the commit. The error of a deferred
-// statement therefore appears in a later call: as the error of that call, or, if PostgreSQL merely refuses a statement of a
-// transaction that has failed, through RootError.
+// statements in a batch and sends that before the next statement that is not deferred, or together with the commit. The error of
+// a deferred statement therefore appears in a later call. If that call fails only because the transaction has already failed,
+// RootError returns the original error.
 type transaction interface {
 	querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -113,11 +113,12 @@ func (t *connTx) Rollback() error {
 	if err == nil {
 		return closeConn(t.Conn)
 	}
-	discarded := t.Raw(func(any) error { return driver.ErrBadConn })
-	if errors.Is(discarded, driver.ErrBadConn) {
-		discarded = nil
+	// database/sql closes a connection whose Raw function returns ErrBadConn instead of putting it back into the pool.
+	discardErr := t.Raw(func(any) error { return driver.ErrBadConn })
+	if errors.Is(discardErr, driver.ErrBadConn) {
+		discardErr = nil
 	}
-	return errors.Join(err, discarded, closeConn(t.Conn))
+	return errors.Join(err, discardErr, closeConn(t.Conn))
 }
 
 // closeConn returns a connection to its pool, unless it is closed already.
@@ -129,7 +130,7 @@ func closeConn(conn *sql.Conn) error {
 }
 
 // pipelinedTx is a PostgreSQL transaction that saves round trips: it sends deferred statements in one batch, before the next
-// other statement or together with the commit.
+// statement that is not deferred or together with the commit.
 //
 // Once a flush has failed, flushErr stays set and nothing more is flushed; PostgreSQL refuses all further statements of the
 // transaction, and its commit is a rollback.

@@ -28,8 +28,8 @@ const (
 type providerResponse struct {
 	provider.Response
 	call string // callSubmit or callStatus
-	// began is when the call began, by the store's clock. A response describes the provider no later than that, however long
-	// the process was suspended before it could record the response.
+	// began is when the call began, by the store's clock. The response is treated as the provider's state at that time, because
+	// the process may have been suspended before it could record the response.
 	began   time.Time
 	profile provider.Profile
 	// connectionAltered says that no call was made, because the connection's row was altered by another program.
@@ -43,7 +43,7 @@ type providerResponse struct {
 	sendFollows bool
 }
 
-// decide returns what the response changes. It is a pure function of the response and the submission as it is, locked.
+// decide returns what the response changes. It is a pure function of the response and the current, locked submission.
 func (r providerResponse) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
 	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, Reference: s.Reference, Sequence: s.Sequence, MissingSince: s.MissingSince,
 		MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
@@ -57,7 +57,8 @@ func (r providerResponse) decide(s store.Submission, leased bool, now time.Time)
 	if readable {
 		change = r.mergeReport(&d, s, report)
 		if d.Evidence == nil && reportChanged(d, s) {
-			// The same bytes say more than before, because the adapter reads more of them now. What changes needs evidence.
+			// After an upgrade the adapter may read more from an identical body. A changed state must refer to evidence, so the
+			// body is stored again.
 			d.Evidence = r.newEvidence(report, true)
 		}
 	} else if !r.provedAbsent(s, leased) {
@@ -69,7 +70,7 @@ func (r providerResponse) decide(s store.Submission, leased bool, now time.Time)
 	case r.sendFollows:
 		d.KeepLease = r.provedAbsent(s, leased)
 	case r.resendFollows:
-		s.Outcome, s.MissingCount = d.Outcome, d.MissingCount
+		s.Outcome, s.MissingCount = d.Outcome, d.MissingCount // what allowsResend reads of the decision
 		d.KeepLease = r.allowsResend(s)
 	}
 	return d, nil
@@ -173,8 +174,8 @@ func equal[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// decideWithoutReport handles responses that carry no usable report. Such a response can prove only two things: that nothing was
-// sent, or that the provider has no such document.
+// decideWithoutReport handles responses that carry no usable report. Such a response can prove only three things: that nothing
+// was sent, that the provider refused the call unread, or that it has no such document.
 func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, leased bool) {
 	first := s.Outcome == api.OutcomeInProgress
 	switch {
@@ -186,7 +187,8 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 	if r.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && (r.Kind == provider.NotSent || r.Kind == provider.Refused) {
 		// The provider did not receive the document this time either. The reason for the resend is still valid, whether it was an
 		// administrator's order or the provider's own responses.
-		if d.ResendOrdered = s.ResendUnderWay; !s.ResendUnderWay {
+		d.ResendOrdered = s.ResendUnderWay
+		if !s.ResendUnderWay {
 			d.MissingSince, d.MissingCount = &r.began, missingCountForResend
 		}
 		return
@@ -196,8 +198,8 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 		d.MissingSince, d.MissingCount = nil, 0
 		return
 	}
-	arrived := s.SentAt.Add(2 * r.timeout) // before it the document may still be on its way
-	if r.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || r.began.Before(arrived) {
+	arrivedBy := s.SentAt.Add(2 * r.timeout) // until then the document may still be on its way
+	if r.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || r.began.Before(arrivedBy) {
 		return
 	}
 	switch {
@@ -215,8 +217,8 @@ func mayResend(s store.Submission, p provider.Profile) bool {
 }
 
 // allowsResend tells whether a submission, as it is after this response, is sent again now. The rules must allow it, and the
-// provider must have just said that it has no such document. If an administrator has ordered the resend, any other response
-// will do that shows a working provider.
+// provider must have just said that it has no such document. If an administrator has ordered the resend, any response from
+// a working provider is enough.
 func (r providerResponse) allowsResend(s store.Submission) bool {
 	confirmed := r.Kind == provider.UnknownReference
 	if s.ResendOrdered {

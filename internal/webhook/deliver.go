@@ -26,9 +26,9 @@ type Deliverer struct {
 	Jitter func() float64
 	// Now is the clock.
 	Now func() time.Time
-	// Log receives a wide line for every attempt.
+	// Log receives one line with all fields for every attempt.
 	Log *slog.Logger
-	// Observe is called after every attempt, for metrics, with its verdict, its duration, and the time from the event to the end
+	// Observe is called after every attempt that this process made, for metrics, with its verdict, its duration, and the time from the event to the end
 	// of the attempt.
 	Observe func(verdict Verdict, duration, age time.Duration)
 }
