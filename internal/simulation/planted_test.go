@@ -70,11 +70,11 @@ func bugs() []bug {
 			old: `	var after Submission
 `, new: `	var after Submission
 	var told []api.EventKind
-`, more: []edit{{`		if err := t.commitDecision(ctx, tx, &s, decision, leased); err != nil {`,
+`, more: []edit{{`		if err := t.writeDecision(ctx, tx, &s, decision, leased); err != nil {`,
 				`		if PLANTED {
 			told, decision.Events = decision.Events, nil
 		}
-		if err := t.commitDecision(ctx, tx, &s, decision, leased); err != nil {`}, {`	return after, err
+		if err := t.writeDecision(ctx, tx, &s, decision, leased); err != nil {`}, {`	return after, err
 }
 
 // lockInvoice`, `	if err == nil && PLANTED {

@@ -259,7 +259,7 @@ func (v *verification) exportInvoice(ctx context.Context, id ID, out *export) er
 func exportedSubmission(s *provenSubmission) exportSubmission {
 	out := exportSubmission{ID: s.ID, Number: s.Number, ConnectionKind: s.kind, Document: string(s.document), Outcome: s.Outcome,
 		AttemptedAt: s.AttemptedAt, SentAt: s.SentAt, LastCheckedAt: s.LastCheckedAt, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256,
-		TerminalAt: s.TerminalAt, ProviderReference: s.Reference, Sequence: s.Sequence, States: map[string]exportState{}, Count: s.Evidence, Head: s.end().head}
+		TerminalAt: s.TerminalAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: map[string]exportState{}, Count: s.Evidence, Head: s.end().head}
 	if r := s.Resolved; r != nil {
 		out.Resolved = &exportResolution{By: r.By, At: r.At, Decision: r.Decision, Reason: r.Reason, ContradictedAt: r.ContradictedAt}
 	}

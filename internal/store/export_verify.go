@@ -117,7 +117,7 @@ func (x *exportSubmission) submission() *provenSubmission {
 	if x.Resolved != nil {
 		s.Resolved = &Resolution{Decision: x.Resolved.Decision, Reason: x.Resolved.Reason, By: x.Resolved.By, At: x.Resolved.At, ContradictedAt: x.Resolved.ContradictedAt}
 	}
-	s.ID, s.Number, s.Outcome, s.Reference, s.Sequence = x.ID, x.Number, x.Outcome, x.ProviderReference, x.Sequence
+	s.ID, s.Number, s.Outcome, s.ProviderReference, s.Sequence = x.ID, x.Number, x.Outcome, x.ProviderReference, x.Sequence
 	s.LastCheckedAt, s.LastStatus, s.LastSHA256, s.TerminalAt = x.LastCheckedAt, x.LastStatus, x.LastSHA256, x.TerminalAt
 	words := map[invoice.Dimension]invoice.StoredState{}
 	s.origins = map[invoice.Dimension]origin{}

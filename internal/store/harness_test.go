@@ -265,7 +265,7 @@ func told(s store.Submission, now time.Time, report words, kinds ...api.EventKin
 	}
 	return store.Decision{
 		Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body, StateValues: carried},
-		Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Reference: new("P-1"), Sequence: &sequence,
+		Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: new("P-1"), Sequence: &sequence,
 		States: invoice.RestoreStates(merged), WriteStates: write, PollWait: time.Second, DueAt: new(now.Add(time.Second)), Events: kinds,
 	}
 }
@@ -287,7 +287,7 @@ func decide(t *testing.T, call store.SubmissionLease, decision func(s store.Subm
 
 // outcome is the decision that only changes the outcome, without an answer.
 func outcome(s store.Submission, outcome api.Outcome) store.Decision {
-	return store.Decision{Outcome: outcome, Reference: s.Reference, Sequence: s.Sequence, States: s.States}
+	return store.Decision{Outcome: outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States}
 }
 
 func (f *fixture) deliveryQueue(t *testing.T, subscription store.ID) (store.Queue, bool) {

@@ -20,12 +20,12 @@ type Decision struct {
 	Answered   bool
 	LastStatus int
 	LastSHA256 [32]byte
-	// Outcome, Reference, Sequence, MissingSince and MissingCount replace those of the submission.
-	Outcome      api.Outcome
-	Reference    *string
-	Sequence     *int64
-	MissingSince *time.Time
-	MissingCount int
+	// Outcome, ProviderReference, Sequence, MissingSince and MissingCount replace those of the submission.
+	Outcome           api.Outcome
+	ProviderReference *string
+	Sequence          *int64
+	MissingSince      *time.Time
+	MissingCount      int
 	// ResendOrdered says that an administrator's order to send again is still valid. It is ignored if the lease is lost.
 	ResendOrdered bool
 	// SentAt is when the document was last sent.
@@ -76,7 +76,7 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 		if err := l.updateCircuit(ctx, tx, &s, failures, decision); err != nil {
 			return err
 		}
-		if err := t.commitDecision(ctx, tx, &s, decision, leased); err != nil {
+		if err := t.writeDecision(ctx, tx, &s, decision, leased); err != nil {
 			return err
 		}
 		after = s
@@ -91,10 +91,10 @@ func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, id).Scan(&version)
 }
 
-// commitDecision writes a decision and updates s.
-func (t *Tenant) commitDecision(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
+// writeDecision writes a decision and updates s.
+func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
 	now := tx.now()
-	next, err := t.continueSubmission(ctx, tx, s)
+	next, err := t.verifySeal(ctx, tx, s)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (t *Tenant) commitDecision(ctx context.Context, tx *tx, s *Submission, d De
 		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
 		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
 		evidence_seal = $18, sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, storedOutcome(s.Outcome), s.Reference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
+		t.id, s.ID, storedOutcome(s.Outcome), s.ProviderReference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
 		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
 		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt), s.sealed, micros(s.SentAt), s.resend()); err != nil {
 		return err
@@ -165,7 +165,7 @@ var errNoEvidence = errors.New("a state or an event without evidence")
 
 // applyDecision updates s with a decision.
 func (s *Submission) applyDecision(d Decision, now time.Time, leased bool) {
-	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
+	s.Outcome, s.ProviderReference, s.Sequence, s.States = d.Outcome, d.ProviderReference, d.Sequence, d.States
 	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
 	if !d.SentAt.IsZero() {
 		s.SentAt = d.SentAt

@@ -162,7 +162,7 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("returned\n%s\nkept\n%s", shown(after), shown(kept))
 		}
 		if kept.LastCheckedAt == nil || !kept.LastCheckedAt.Equal(at) || kept.TerminalAt == nil || !kept.TerminalAt.Equal(at) || kept.PollWait != time.Second ||
-			*kept.Reference != "P-1" || *kept.Sequence != 1 || kept.Evidence != 1 || kept.LastStatus != 200 || kept.LastSHA256 != [32]byte{9} || !kept.States.AllTerminal() {
+			*kept.ProviderReference != "P-1" || *kept.Sequence != 1 || kept.Evidence != 1 || kept.LastStatus != 200 || kept.LastSHA256 != [32]byte{9} || !kept.States.AllTerminal() {
 			t.Errorf("kept %s", shown(kept))
 		}
 		// A repeated answer moves the time of the last check, and nothing that customers see as a change.

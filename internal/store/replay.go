@@ -115,7 +115,7 @@ func (r *replayed) differs(s *Submission, found bool) (field, what string) {
 		return "outcome", "it does not follow from the retained answers"
 	case (s.Resolved == nil) != (r.Resolved == nil) || s.Resolved != nil && !equalInstants(s.Resolved.ContradictedAt, r.Resolved.ContradictedAt):
 		return "resolved", "it does not follow from the retained answers that the provider has contradicted it"
-	case !equal(s.Reference, r.Reference):
+	case !equal(s.ProviderReference, r.ProviderReference):
 		return "provider_reference", "it does not follow from the retained answers"
 	case !equal(s.Sequence, r.Sequence):
 		return "sequence", "it does not follow from the retained answers"

@@ -31,7 +31,7 @@ func readAs(d store.Decision) store.Decision {
 	for _, dimension := range invoice.Dimensions {
 		words[dimension] = d.States.Stored(dimension)
 	}
-	text, err := json.Marshal(decided{d.Outcome, d.Reference, d.Sequence, words, d.WriteStates, d.Events})
+	text, err := json.Marshal(decided{d.Outcome, d.ProviderReference, d.Sequence, words, d.WriteStates, d.Events})
 	if err != nil {
 		panic(err) // plain values
 	}
@@ -56,7 +56,7 @@ func replay() store.Replay {
 				return store.Step{}, fmt.Errorf("it cannot be read: %w", err)
 			}
 			step := store.Step{After: before, Write: d.Write, Events: d.Events}
-			step.After.Outcome, step.After.Reference, step.After.Sequence, step.After.States = d.Outcome, d.Reference, d.Sequence, invoice.RestoreStates(d.Words)
+			step.After.Outcome, step.After.ProviderReference, step.After.Sequence, step.After.States = d.Outcome, d.Reference, d.Sequence, invoice.RestoreStates(d.Words)
 			for _, kind := range d.Events {
 				if kind == api.EventTerminal {
 					step.After.TerminalAt = &e.ReceivedAt

@@ -129,8 +129,8 @@ func (t *Tenant) recordContradiction(ctx context.Context, tx *tx, s *Submission,
 		return err
 	}
 	details := map[string]string{"invoice": s.Invoice.String(), "number": s.Number, "resolved_by": resolved.By, "resolved_at": resolved.At.Format(time.RFC3339Nano)}
-	if s.Reference != nil {
-		details["provider_reference"] = *s.Reference
+	if s.ProviderReference != nil {
+		details["provider_reference"] = *s.ProviderReference
 	}
 	return tx.audit(ctx, Act{Name: "submission.contradicted", Account: t.account, SubjectType: "submission", Subject: s.ID.String(), Details: details})
 }

@@ -18,29 +18,29 @@ const OutcomeNotSent api.Outcome = "not_sent"
 
 // Submission is one regulated submission of an invoice: what this service knows about it, and what the provider has reported.
 type Submission struct {
-	ID             ID
-	Invoice        ID
-	Connection     ID
-	Ordinal        int64
-	Current        bool
-	Number         string
-	Outcome        api.Outcome
-	AttemptedAt    time.Time
-	SentAt         time.Time // when it was last sent; the same as AttemptedAt unless it was sent again
-	ResendOrdered  bool      // an administrator has ordered a resend
-	ResendUnderWay bool      // the ordered resend has begun, and its response is not recorded yet
-	Reference      *string   // the provider's own identifier
-	Sequence       *int64    // the highest provider sequence merged into States
-	LastCheckedAt  *time.Time
-	LastStatus     int      // HTTP status of the previous response, 0 before the first
-	LastSHA256     [32]byte // digest of the previous response
-	PollWait       time.Duration
-	MissingSince   *time.Time // when the provider first said that it has no such document
-	MissingCount   int        // how many responses in a row have said so
-	TerminalAt     *time.Time
-	Evidence       int64      // number of evidence entries
-	DueAt          *time.Time // when it is due, or its lease ends
-	NextCheckAt    *time.Time // when the provider is asked next, as decided after the last response; a claim does not change it
+	ID                ID
+	Invoice           ID
+	Connection        ID
+	Ordinal           int64
+	Current           bool
+	Number            string
+	Outcome           api.Outcome
+	AttemptedAt       time.Time
+	SentAt            time.Time // when it was last sent; the same as AttemptedAt unless it was sent again
+	ResendOrdered     bool      // an administrator has ordered a resend
+	ResendUnderWay    bool      // the ordered resend has begun, and its response is not recorded yet
+	ProviderReference *string   // the provider's own identifier
+	Sequence          *int64    // the highest provider sequence merged into States
+	LastCheckedAt     *time.Time
+	LastStatus        int      // HTTP status of the previous response, 0 before the first
+	LastSHA256        [32]byte // digest of the previous response
+	PollWait          time.Duration
+	MissingSince      *time.Time // when the provider first said that it has no such document
+	MissingCount      int        // how many responses in a row have said so
+	TerminalAt        *time.Time
+	Evidence          int64      // number of evidence entries
+	DueAt             *time.Time // when it is due, or its lease ends
+	NextCheckAt       *time.Time // when the provider is asked next, as decided after the last response; a claim does not change it
 	// Resolved is what an administrator has decided while the outcome was unknown; nil without a decision.
 	Resolved *Resolution
 	States   invoice.States
@@ -123,7 +123,7 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 		return Submission{}, fmt.Errorf("stored states of submission %s: %w", s.ID, err)
 	}
 	s.SentAt, s.ResendOrdered, s.ResendUnderWay = instant(sent), resend == resendOrdered, resend == resendUnderWay
-	s.Reference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
+	s.ProviderReference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
 	if sequence.Valid {
 		s.Sequence = &sequence.V
 	}
@@ -400,7 +400,7 @@ func (t *Tenant) nextSubmission(ctx context.Context, tx *tx, invoiceID ID, p sub
 	if err != nil {
 		return s, nil, err
 	}
-	found, err := t.continueSubmission(ctx, tx, current)
+	found, err := t.verifySeal(ctx, tx, current)
 	return *current, &found, err
 }
 

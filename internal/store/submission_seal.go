@@ -22,7 +22,7 @@ func (s *Submission) row() [32]byte {
 	}
 	hash.field([]byte(s.Number))
 	hash.field([]byte(s.Outcome))
-	hash.optional(s.Reference)
+	hash.optional(s.ProviderReference)
 	hash.optionalNumber(s.Sequence)
 	for _, at := range []*int64{microsPointer(s.LastCheckedAt), microsPointer(s.MissingSince), microsPointer(s.TerminalAt), numberOrNil(s.begunAt)} {
 		hash.optionalNumber(at)
@@ -71,15 +71,15 @@ func (s *Submission) end() chainEnd {
 // asRead is what the seal of a submission covers, as the row was read.
 func (s *Submission) asRead() seal { return seal{chainEnd: s.end(), row: s.row()} }
 
-// continueSubmission checks the seal of a submission against its row as it was read, and returns what the next one says.
-func (t *Tenant) continueSubmission(ctx context.Context, q querier, s *Submission) (seal, error) {
+// verifySeal checks the seal of a submission against its row as it was read, and returns what the next one says.
+func (t *Tenant) verifySeal(ctx context.Context, q querier, s *Submission) (seal, error) {
 	return continueSeal(t.db.keys, s.sealed, submissionSealBinding(t.id, s.ID), s.was, func() ([32]byte, error) {
 		document, err := t.document(ctx, q, s.ID)
 		return sha256.Sum256(document), err
 	})
 }
 
-// sealAs seals a submission as it is now, after next was made of what it was.
+// sealAs seals the current row of a submission. next carries the history over from the previous seal; see [Tenant.verifySeal].
 func (t *Tenant) sealAs(s *Submission, next seal) error {
 	s.was = s.asRead()
 	next.chainEnd, next.row = s.was.chainEnd, s.was.row
@@ -91,7 +91,7 @@ func (t *Tenant) sealAs(s *Submission, next seal) error {
 // saveSubmission writes what of a submission changes without an answer of the provider, and seals it. The invoice is locked,
 // and s was read since.
 func (t *Tenant) saveSubmission(ctx context.Context, tx *tx, s *Submission) error {
-	next, err := t.continueSubmission(ctx, tx, s)
+	next, err := t.verifySeal(ctx, tx, s)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func TestLostCommit(t *testing.T) {
 	subscription := f.subscribe(t, api.EventSubmissionUpdated, api.EventTerminal).ID
 	answer := func(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
 		if !leased && s.Evidence > 0 { // as the submission package has it: the same bytes again are nothing new
-			return store.Decision{Outcome: s.Outcome, Reference: s.Reference, Sequence: s.Sequence, States: s.States, Answered: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
+			return store.Decision{Outcome: s.Outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States, Answered: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
 		}
 		return told(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventTerminal), nil
 	}

@@ -62,7 +62,7 @@ func (s Submission) Wire() api.Submission {
 	if next != nil && s.heldUntil != nil && s.heldUntil.After(*next) {
 		next = s.heldUntil
 	}
-	return api.Submission{ID: s.ID.String(), Outcome: s.Outcome, AttemptedAt: s.AttemptedAt, ProviderReference: s.Reference,
+	return api.Submission{ID: s.ID.String(), Outcome: s.Outcome, AttemptedAt: s.AttemptedAt, ProviderReference: s.ProviderReference,
 		LastCheckedAt: s.LastCheckedAt, NextCheckAt: next, Resolved: s.Resolved.wire()}
 }
 

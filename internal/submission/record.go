@@ -45,7 +45,7 @@ type providerResponse struct {
 
 // decide returns what the response changes. It is a pure function of the response and the current, locked submission.
 func (r providerResponse) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
-	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, Reference: s.Reference, Sequence: s.Sequence, MissingSince: s.MissingSince,
+	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence, MissingSince: s.MissingSince,
 		MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
 	if r.call == callSubmit && r.Kind != provider.NotSent {
 		s.SentAt = later(s.SentAt, r.began) // the process may have been suspended between the intent and the call
@@ -150,7 +150,7 @@ func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, rep
 	}
 	d.States, d.Sequence = merged, &report.Sequence
 	if report.ProviderReference != "" {
-		d.Reference = &report.ProviderReference
+		d.ProviderReference = &report.ProviderReference
 	}
 	d.MissingSince, d.MissingCount = nil, 0
 	// A rejection, by the provider or by an administrator, stays: the customer may have corrected the invoice since.
@@ -166,7 +166,7 @@ func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, rep
 
 // reportChanged tells whether a report has changed anything about a submission.
 func reportChanged(d store.Decision, s store.Submission) bool {
-	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !equal(d.Reference, s.Reference) || !equal(d.Sequence, s.Sequence)
+	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !equal(d.ProviderReference, s.ProviderReference) || !equal(d.Sequence, s.Sequence)
 }
 
 // equal compares what two pointers point to.

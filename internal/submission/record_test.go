@@ -35,7 +35,7 @@ func decideAndApply(t testingT, s store.Submission, call string, response provid
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Outcome, s.Reference, s.Sequence, s.States = d.Outcome, d.Reference, d.Sequence, d.States
+	s.Outcome, s.ProviderReference, s.Sequence, s.States = d.Outcome, d.ProviderReference, d.Sequence, d.States
 	s.MissingSince, s.MissingCount, s.SentAt = d.MissingSince, d.MissingCount, d.SentAt
 	if d.Answered {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256

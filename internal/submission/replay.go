@@ -27,10 +27,10 @@ func Replay(kind string, before store.Submission, e store.Evidence, body []byte,
 	if err != nil || !read {
 		return store.Step{After: before}, err
 	}
-	d := store.Decision{Outcome: before.Outcome, Reference: before.Reference, Sequence: before.Sequence, States: before.States}
+	d := store.Decision{Outcome: before.Outcome, ProviderReference: before.ProviderReference, Sequence: before.Sequence, States: before.States}
 	providerResponse{call: e.Call}.mergeReport(&d, before, report)
 	after := before
-	after.Outcome, after.Reference, after.Sequence, after.States = d.Outcome, d.Reference, d.Sequence, d.States
+	after.Outcome, after.ProviderReference, after.Sequence, after.States = d.Outcome, d.ProviderReference, d.Sequence, d.States
 	if d.Contradicts {
 		after.Resolved = new(*before.Resolved)
 		after.Resolved.ContradictedAt = &e.ReceivedAt
