@@ -45,8 +45,8 @@ func TestAdministrationRequiresVerifiedServer(t *testing.T) {
 	run("", unverified, "account", "list")
 	add := []string{"connection", "add", "--account", "01890a5d-ac96-774b-bcce-b302099a8057", "--base-url", "https://gateway.example", "--credential-file", "credential", "--environment"}
 	run(refused, unverified, append(add, "production")...)
-	run("there is no account", unverified, append(add, "sandbox")...)
-	run("there is no account", verified, append(add, "production")...)
+	run("no account has this identifier", unverified, append(add, "sandbox")...)
+	run("no account has this identifier", verified, append(add, "production")...)
 
 	conn, err := pgx.Connect(t.Context(), verified)
 	if err == nil {
