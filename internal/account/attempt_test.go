@@ -217,13 +217,23 @@ func TestOneCompanysBurst(t *testing.T) {
 	must(t, err)
 	const burst = 400
 	var hashes, compared atomic.Int64
-	queued := make(chan struct{})
+	queued, hashed := make(chan struct{}), make(chan struct{})
+	waiting, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	const few = 5
 	s.Hasher.derive = func(c Cost, given string, salt []byte, length uint32) []byte {
 		<-queued
 		n := hashes.Add(1)
 		if given == password {
 			compared.Store(n)
+			close(hashed)
 			return derive(c, given, salt, length)
+		}
+		if n > few { // by now the other company has its turn, even if its goroutine has not run yet
+			select {
+			case <-hashed:
+			case <-waiting.Done():
+			}
 		}
 		return make([]byte, length)
 	}
@@ -246,7 +256,7 @@ func TestOneCompanysBurst(t *testing.T) {
 	eventually(t, func() bool { return s.Hasher.turns.waitingCount() == maxWaiting+1 })
 	close(queued)
 	all.Wait()
-	if n := compared.Load(); n < 1 || n > 5 {
+	if n := compared.Load(); n < 1 || n > few+2 {
 		t.Errorf("the other company's password was hash %d of %d", n, hashes.Load())
 	}
 	if account.ID != session.Account.ID {
