@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// engine holds everything that differs between the two databases. Statements are written once for both, and no other file asks
-// which of them it runs on.
+// engine holds everything that differs between the two databases. Statements are written once for both. Only opening a
+// database and backing it up ask which of them it is.
 type engine struct {
 	name string
 	// countSettingsTables is a query that counts the tables named settings, to recognize databases of this service.

@@ -133,7 +133,7 @@ func (r providerResponse) newEvidence(report invoice.Report, readable bool) *sto
 		Report: retained}
 }
 
-// mergeReport merges a readable report into the submission. It is the only place where evidence becomes state.
+// mergeReport merges a readable report into the submission. Of what decide calls, it alone changes states.
 func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, report invoice.Report) invoice.Change {
 	var last int64
 	if s.Sequence != nil {
