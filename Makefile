@@ -5,6 +5,8 @@ BIN := $(CURDIR)/.bin
 # The linter carries staticcheck 0.8.2 and gosec 2.29.0, so they are not installed a second time.
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
+# The packages of the product and of the SDK, which is a module of its own.
+PACKAGES := ./... quittance/sdk/go/...
 # The time for each fuzz target.
 FUZZTIME ?= 20s
 GOVULNCHECK_VERSION := v1.8.0
@@ -20,14 +22,15 @@ KILLS ?= 300
 check: lint vulncheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (gofmt -w): $$unformatted"; exit 1; }
 	go mod tidy -diff
-	go vet ./...
-	QUITTANCE_TEST_ENGINES=sqlite go test -short ./...
+	cd sdk/go && go mod tidy -diff
+	go vet $(PACKAGES)
+	QUITTANCE_TEST_ENGINES=sqlite go test -short $(PACKAGES)
 
 # Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	CGO_ENABLED=1 $(BIN)/pgcluster -- go test -race -timeout 30m ./...
+	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -timeout 30m $(PACKAGES)
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
@@ -36,6 +39,7 @@ verify: soak planted crash replicas evidence canaries ratios soak-kills fuzz
 # Only the linter.
 lint: $(GOLANGCI)
 	$(GOLANGCI) run ./...
+	cd sdk/go && $(GOLANGCI) run --config ../../.golangci.yml ./...
 	$(GOLANGCI) run --build-tags checkpoints ./cmd/quittance
 	$(GOLANGCI) run --build-tags planted ./internal/simulation
 
@@ -99,7 +103,7 @@ build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(RELEASE)" -o bin/ ./cmd/quittance ./cmd/quittance-bench
 
 bench:
-	QUITTANCE_TEST_ENGINES=sqlite go test -run '^$$' -bench . -benchmem ./...
+	QUITTANCE_TEST_ENGINES=sqlite go test -run '^$$' -bench . -benchmem $(PACKAGES)
 
 # The measurements of docs/benchmarks.md, on both engines, as JSON lines. Needs an hour of an idle machine and some gigabytes.
 # make bench-tables DRAFTS=100000 for a smaller list.

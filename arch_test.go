@@ -29,6 +29,7 @@ import (
 
 const (
 	modulePath   = "quittance"
+	sdkPath      = modulePath + "/sdk/go" // a module of its own, at the same place in the tree
 	tableFile    = "ARCHITECTURE.md"
 	tableHeading = "## Who may import whom"
 	// Sizes, in lines.
@@ -151,7 +152,7 @@ type sourceFile struct {
 // loadModule parses every file of every package, those for other systems included.
 func loadModule(t *testing.T) *module {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...", sdkPath+"/...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

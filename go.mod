@@ -18,6 +18,7 @@ require (
 	golang.org/x/sync v0.24.0
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
+	quittance/sdk/go v0.0.0
 )
 
 require (
@@ -53,3 +54,6 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
+
+// The SDK is a module of its own, so that its users need nothing else. It is always the one of this tree.
+replace quittance/sdk/go => ./sdk/go

@@ -27,8 +27,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // abused is a server with a customer whose calls must continue to work while strangers misbehave.

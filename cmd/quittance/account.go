@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/sdk/go/api"
 )
 
 type accountCmd struct {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // unaudited lists the commands that leave no entry in the audit log, with the reason.

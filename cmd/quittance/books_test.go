@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"slices"
 
-	"quittance/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // books holds what the parties know about one company at the end of a test that killed processes: the service's list

@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 type deliveryCmd struct {

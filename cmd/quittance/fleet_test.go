@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // fleetCredential is the credential that the servers present to the provider.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // tale is what happens at a site while one of its processes is killed. Each tale ends with an audit.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 type submissionCmd struct {

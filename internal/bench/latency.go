@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // LatencyOptions are the options of [EventLatency].

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"quittance/api"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // ListsOptions are the options of [Lists].

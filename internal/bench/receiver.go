@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/api"
-	"quittance/client/receiver"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client/receiver"
 )
 
 // Limits of what the receiver keeps.

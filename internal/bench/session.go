@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"strings"
 
-	"quittance/api"
 	"quittance/internal/secret"
+	"quittance/sdk/go/api"
 )
 
 // The paths of the API.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // SoakOptions are the options of [Soak].

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // SubmissionsOptions are the options of [Submissions].

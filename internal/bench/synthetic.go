@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // syntheticProfile returns a fictitious seller.

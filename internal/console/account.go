@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func accountRoutes() []route {

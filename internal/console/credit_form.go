@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/sdk/go/api"
 )
 
 // creditForm holds the input in the form of a credit note. A line is selected by entering a quantity or an amount.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestCreditNotes: a credit note credits lines by quantity or amount and shows what remains. It rejects larger amounts with

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"slices"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func creditRoutes() []route {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // deliveryPage is the view model of one delivery. All of it is live.

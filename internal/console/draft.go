@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func draftRoutes() []route {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/strictjson"
+	"quittance/sdk/go/api"
 )
 
 // fieldKind is the kind of input that a field takes.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // TestFieldTables: the form has every field of the API's draft and lines, with the same kind and the same required fields.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // draftPage is the view model of a draft's form.

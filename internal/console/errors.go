@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/fairlimit"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // problem is an error with a page of its own. Its texts are error.KEY.title and error.KEY.text in the messages, where KEY

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // controls returns the named fields of a form, in this order.

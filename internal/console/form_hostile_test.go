@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // TestHostileForms: whatever a draft contains, its forms, its print view and its credit notes have the same elements as

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // controls returns the fields of a page's forms, as a browser would send them without a button.

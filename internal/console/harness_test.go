@@ -16,13 +16,13 @@ import (
 
 	"golang.org/x/net/html"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/pgtest"
 	"quittance/internal/sandbox"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/net/html"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestInvoiceHistoryIsPaged: the page of an invoice and its live part show the newest hundred answers and link to older

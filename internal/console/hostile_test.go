@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/net/html"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // hostile lists texts that try to break pages: markup, attributes, addresses, templates, bidirectional text, and texts that

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestHostileWebhooks: whatever a subscription's description, a receiver's response or a purchase document contains, the

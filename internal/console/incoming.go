@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func incomingRoutes() []route {

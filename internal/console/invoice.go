@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/sdk/go/api"
 )
 
 // invoicePage is the view model of one invoice. All of it is live.

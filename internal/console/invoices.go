@@ -7,9 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func invoiceRoutes() []route {

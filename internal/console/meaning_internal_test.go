@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // TestColourIsThePublishedMeaning: only the published meaning of a value gives it a colour. A value that reads like good or

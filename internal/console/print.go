@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // printPage is the view model of an invoice on paper: the stored data and the state that the provider has reported, with

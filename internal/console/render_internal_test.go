@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // testTemplates returns the templates of the console.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/api"
 	"quittance/internal/asset"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // request is one HTTP request and the state of its answer.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestContradictedInvoice: the page of an invoice shows who decided to count it as rejected, and why. It warns when the

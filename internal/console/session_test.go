@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/net/html"
 
-	"quittance/api"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 const strong = "a long enough new password"

@@ -3,9 +3,9 @@ package console
 import (
 	"strconv"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // stateView is one dimension of a submission's state.

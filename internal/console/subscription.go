@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // subscriptionPage is the view model of one subscription. All of it is live.

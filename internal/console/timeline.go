@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // maxMoments is the number of columns of a time line: the submission and the newest changes.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 var began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func undeliveredRoutes() []route {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestUndelivered: one page lists the undelivered deliveries of all subscriptions, and selected ones can be sent again.

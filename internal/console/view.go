@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // viewFuncs returns the functions of the templates. The functions t, tn and tOr return messages.

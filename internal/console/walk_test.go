@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // inChromium skips the browser tests in short mode.

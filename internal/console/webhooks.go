@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/webhook"
+	"quittance/sdk/go/api"
 )
 
 func webhookRoutes() []route {

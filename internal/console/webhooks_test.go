@@ -15,12 +15,12 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"quittance/api"
-	"quittance/client/receiver"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client/receiver"
 )
 
 // listener is a company's own system. It returns a configured response and records deliveries.

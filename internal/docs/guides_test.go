@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"quittance"
-	"quittance/api"
-	"quittance/client/receiver"
 	"quittance/internal/fakeprovider"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client/receiver"
 )
 
 // read returns the text of a document.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // Ledger is the provider sandbox's durable memory: an append-only file of JSON lines. A request is not answered before

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // TestValuesHaveMeanings: the provider sandbox publishes the meaning of every value of every course, except for the

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 const (

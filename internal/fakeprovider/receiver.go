@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"quittance/api"
-	"quittance/client/receiver"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client/receiver"
 )
 
 // The bounds of the receiver.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // Plan is everything that will happen to a document, in the order of time. It is made when the document is accepted and

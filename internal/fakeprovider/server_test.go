@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
 	"quittance/internal/secret"
+	"quittance/sdk/go/api"
 )
 
 const credential = "psb_0123456789abcdef0123456789abcdef"

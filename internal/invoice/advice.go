@@ -1,6 +1,6 @@
 package invoice
 
-import "quittance/api"
+import "quittance/sdk/go/api"
 
 // SellerPath is the prefix of those paths in [Warnings] that are about the company's profile.
 const SellerPath = "seller."

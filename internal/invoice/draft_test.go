@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // dec returns an optional decimal.

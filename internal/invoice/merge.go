@@ -3,7 +3,7 @@ package invoice
 import (
 	"slices"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // Change says what merging a report has changed. The zero value means that nothing has changed.

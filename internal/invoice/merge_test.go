@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // testVocabulary returns the vocabulary of the provider protocol (contract, section 6), with a table for one dimension.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // maxText is the maximum length of a state value or a reference, in code points.

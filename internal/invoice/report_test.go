@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 const wholeReport = `{

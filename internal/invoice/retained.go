@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // retainedReport is the form in which a report is retained with the body that it was read from.

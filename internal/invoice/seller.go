@@ -1,6 +1,6 @@
 package invoice
 
-import "quittance/api"
+import "quittance/sdk/go/api"
 
 // emiratiScheme is the electronic address scheme of UAE tax identification numbers.
 const emiratiScheme = "0235"

@@ -1,6 +1,6 @@
 package invoice
 
-import "quittance/api"
+import "quittance/sdk/go/api"
 
 // Dimension names one of the four independent state dimensions by its JSON field (specification, part 2.5).
 type Dimension string

@@ -12,7 +12,7 @@ import (
 	"net/http/httptrace"
 	"strings"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // callSpec describes one request of the protocol.

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/providertest"
+	"quittance/sdk/go/api"
 )
 
 // handClock is a clock that a test moves.

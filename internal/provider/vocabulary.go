@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // ProtocolVocabulary returns the vocabulary of the provider protocol's reports (contract, section 6). Each state in a report says

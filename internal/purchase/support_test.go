@@ -14,13 +14,13 @@ import (
 
 	"go.uber.org/goleak"
 
-	"quittance/api"
 	"quittance/internal/pgtest"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(onCluster{m}) }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // failing responds to requests for the documents in status with that status, times times for each, and to all others with

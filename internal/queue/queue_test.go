@@ -12,11 +12,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"quittance/api"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

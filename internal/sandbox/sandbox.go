@@ -28,12 +28,12 @@ import (
 	"sync"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // Config configures a sandbox.

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // run starts a sandbox on a data directory and returns it with a function that ends it.

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
+	"quittance/sdk/go/api"
 )
 
 // The content of a sandbox after a reset (specification, part 1).

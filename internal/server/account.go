@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[api.Login], error) {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/service"
+	"quittance/sdk/go/api"
 )
 
 // few returns a configuration so small that a company may have eight active requests if no other company has any.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/server"
+	"quittance/sdk/go/api"
 )
 
 // TestRequestID: every response has a request id: that of the caller if it is fit for a log line, and otherwise a new one.

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/service"
+	"quittance/sdk/go/api"
 )
 
 const passwordAPI = "/api/v1/client/auth/password"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/server"
+	"quittance/sdk/go/api"
 )
 
 // malformed bodies are no JSON text as the contract wants it (contract, section 1).

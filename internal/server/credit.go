@@ -8,10 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/sdk/go/api"
 )
 
 func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest, faults api.Faults) (int, api.Data[api.CreditNote], error) {

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/service"
+	"quittance/sdk/go/api"
 )
 
 // part is a partial credit note of an invoice.

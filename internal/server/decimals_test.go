@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // TestNumbersKeepTheirText: every way of reading an invoice returns a decimal as it was sent, digit for digit, including its scale,

@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/api"
 	"quittance/internal/fairlimit"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/sdk/go/api"
 )
 
 // call is one request to the API.

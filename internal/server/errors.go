@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/fairlimit"
 	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
+	"quittance/sdk/go/api"
 )
 
 // errorCatalogue is the error catalogue (specification, part 7; contract, section 2): the HTTP status and the

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // Route is what the external tests know about a route: what the API document says about it.

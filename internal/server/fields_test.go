@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // fault is one value of one field, and the rules it breaks; no rules means that it is taken.

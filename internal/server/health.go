@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // healthStatus is the response of the health checks.

@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
 	"quittance/internal/source"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // ServeHTTP answers one request and writes its line into the log.

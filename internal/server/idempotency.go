@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // The headers of an idempotent call (IETF draft-ietf-httpapi-idempotency-key-header).

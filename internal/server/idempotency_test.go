@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestKeyedCallsHoldNobodyUp: while a write of another company does not end, calls with an idempotency key that keep nothing are

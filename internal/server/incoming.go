@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvoice], error) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/fakeprovider"
+	"quittance/sdk/go/api"
 )
 
 const (

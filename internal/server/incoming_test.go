@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // controlPurchase gives the provider sandbox a purchase document over its own HTTP, as a person at the sandbox does.

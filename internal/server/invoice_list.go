@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // invoiceQuery are the query parameters of the list of invoices, in addition to those for paging.

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/sdk/go/api"
 )
 
 func (c *call) createInvoice(ctx context.Context, draft api.Draft, faults api.Faults) (int, api.Data[api.Invoice], error) {

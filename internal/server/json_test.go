@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
 	"quittance/internal/server"
+	"quittance/sdk/go/api"
 )
 
 // complete is a draft with every field. Nothing is missing and nothing is advised.

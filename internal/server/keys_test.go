@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/server"
+	"quittance/sdk/go/api"
 )
 
 // keyRows: an Idempotency-Key makes a repeat safe (contract, section 1).

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/service"
+	"quittance/sdk/go/api"
 )
 
 // hostileHeads are requests that net/http refuses before the handler is asked, and the status it gives each.

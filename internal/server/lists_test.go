@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // wantSummary fails the test unless row is what a list shows of something that is answered as whole: everything but its items,

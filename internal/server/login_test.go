@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/service"
+	"quittance/sdk/go/api"
 )
 
 // login tries to log in from behind proxies.

@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // openAPIDocument generates the OpenAPI 3.1 document from the route table and the types of package api.

@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
 	"quittance/internal/server"
+	"quittance/sdk/go/api"
 )
 
 // readDocument reads the API document; a keyword that the types here do not know is a failure.

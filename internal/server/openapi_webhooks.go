@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // eventTexts describes each event (specification, part 6.1).

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/service"
+	"quittance/sdk/go/api"
 )
 
 // operation is what the walk has to know of an operation beside its route: how to make it succeed, and what goes right

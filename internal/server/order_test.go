@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // TestOrderOfRefusal: of two faults the one that stands earlier in contract, section 1, is told: unknown route 404, 405,

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // moody is a provider that takes every document and goes on processing it for ever, and that hangs when it is told to.

@@ -1,6 +1,6 @@
 package server
 
-import "quittance/api"
+import "quittance/sdk/go/api"
 
 // The bounds of a page (contract, section 4).
 const (

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"quittance"
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // documentation is a handler in place of the site: it responds with the path, and with 404 below /docs/none.

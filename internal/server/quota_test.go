@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestQuotas: a company sees what it may keep and what it uses; a call beyond a quota is refused with the quota's name, and everything

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // The limit of a list page in bytes (contract, section 1). Pages by number have rows of bounded length, and a hundred of them stay

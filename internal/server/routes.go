@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/router"
+	"quittance/sdk/go/api"
 )
 
 // route is one operation of the API.

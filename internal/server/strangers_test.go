@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/service"
+	"quittance/sdk/go/api"
 )
 
 // strangers are requests of which none comes with an accepted credential.

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/pgtest"
 	"quittance/internal/sandbox"
@@ -22,6 +21,7 @@ import (
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // onEngines runs a test against a system on each engine, on the first one alone with -short.

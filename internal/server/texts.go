@@ -1,6 +1,6 @@
 package server
 
-import "quittance/api"
+import "quittance/sdk/go/api"
 
 // The paragraphs of the API document.
 const (

@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
+	"quittance/sdk/go/api"
 )
 
 // inside is a text that may appear only in the log.

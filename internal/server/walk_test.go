@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/server"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestWalk walks every operation through everything that can happen to it, over real HTTP. The route table says what

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 const deliveries = "/api/v1/webhooks/deliveries"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func (c *call) createSubscription(ctx context.Context, body api.SubscriptionRequest) (int, api.Data[api.NewSubscription], error) {

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/account"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // fixture is the start of every run: a database with two companies. It is made once, outside the bubbles.

@@ -11,7 +11,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // The states of an account (specification, part 3).

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 func digest(n byte) [32]byte { return [32]byte{31: n} }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // anchored anchors the store behind the entries of a file and returns the file.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // administrate does one of every act of an administrator that this package knows, and returns their names in order; that of

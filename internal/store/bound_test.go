@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // boundSetting records that the keys of a database are known; it stands here for what somebody may remove.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // unusableResponse is the decision after a call without a usable response: the outcome is unknown, and the submission is due

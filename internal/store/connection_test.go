@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestConnections: one connection of an account is active; another has to wait until that is disabled.

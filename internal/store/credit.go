@@ -10,8 +10,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // NewCreditNote is a credit note that is to be stored.

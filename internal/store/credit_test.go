@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // creditBy builds a credit note as the server does; a refusal is an error that names the faults.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestDeactivatedByManyAtOnce: attempts under way at once that all find out that the destination redirects are all recorded, and

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // fillDecoy gives the decoy a row of every kind, with what the tests use too: numbers from INV-1, the same subscription

@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // anyVersion takes an invoice in any version.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
+	"quittance/sdk/go/api"
 )
 
 // The states of a delivery (contract, section 9).

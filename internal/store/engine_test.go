@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestServe: one process alone serves a SQLite database; what only opens it works beside. PostgreSQL has replicas.

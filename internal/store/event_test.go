@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestEventBody: the body is the envelope of the specification, part 6.4, its payload the states as they are kept.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // fields is the input of a digest, made as docs/operations.md describes it, by somebody who has the file and that page

@@ -9,8 +9,8 @@ import (
 	"errors"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // exportFormat names the form of an exported file.

@@ -13,12 +13,12 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
-	"quittance/api"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/invoice"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // DeliveryRecord is the history of telling one subscription of one event.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestDeliveryHistory: deliveries are listed newest first and narrowed by each filter; one shows every attempt; asked

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // once creates a draft under an idempotency key, and answers with its identifier.

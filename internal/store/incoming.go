@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // NewIncoming is a purchase document as it came from the provider, to be retained. The caller has checked the form of

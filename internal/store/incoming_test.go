@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // incoming is a document as a provider sends it, with the given bytes.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestOneInstant: what a transaction writes bears one time, although the clock goes back whenever it is looked at: an event is never

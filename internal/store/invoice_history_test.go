@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestInvoiceHistory: pages of the evidence go from the newest to the oldest and together are all of it, each oldest first;

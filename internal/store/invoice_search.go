@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"strings"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // statement is SQL that grows with its arguments; the first is the tenant.

@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestCreateInvoice: a draft is given back as it came: every decimal with its scale, and absent what was absent.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // InvoiceFilter filters and sorts a list of invoices. Nil and empty fields, and absent dimensions, have no effect.

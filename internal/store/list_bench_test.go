@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // envBenchDrafts overrides the sizes of BenchmarkListPage, for instance "1000,10000000".

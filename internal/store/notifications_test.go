@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestTold: the deliveries of a submission's events are counted by state, its events come oldest first with their

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // AccountSubmission is a submission, and whose it is.

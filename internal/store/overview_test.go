@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestAllSubmissions: an administrator finds the submissions of unknown outcome without knowing whose they are.

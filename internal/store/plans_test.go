@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // plan returns the steps of SQLite's plan for a statement.

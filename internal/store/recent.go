@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // DeliveryDepth is how many deliveries of one subscription are looked through, newest first, when they are counted and

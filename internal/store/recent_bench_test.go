@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // BenchmarkSubscription reads what the page of a subscription shows, for companies with few and with many deliveries,

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestRecentDeliveries: the newest deliveries of a subscription come in their order, narrowed by state, counted by state,

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // Decision is what one provider response changes. Package submission makes it, because it alone turns evidence into states. This

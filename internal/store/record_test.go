@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // chained computes the digest of an evidence entry from the description of the chain alone: SHA-256 over the label, the

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // Replay reads again what is retained, as it was read when it came. The packages that turn answers into states, and

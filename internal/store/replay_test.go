@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/sdk/go/api"
 )
 
 // decided is what a decision of these tests concludes from an answer. It stands where the reading of a report stands, so that

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // ErrProduction says that an operation for the environments local and sandbox was tried on a production database.

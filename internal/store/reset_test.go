@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestReset: the account gets a fresh tenant; of the old one nothing can be reached or sent any more, and nothing of it

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // ErrOutcomeKnown says that the outcome of a submission is known, so there is nothing to resolve.

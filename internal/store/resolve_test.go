@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 const because = "the provider said so by telephone"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // MaxLaterReferences is the number of later references that are looked up before the document of an invoice is sent that was

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestReferences: the reference of a submission is a function of its invoice and of the number of earlier submissions, also

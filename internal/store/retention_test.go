@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // TestRetentionInBatches: more old history than one transaction removes goes with one call, of every company, and what is younger

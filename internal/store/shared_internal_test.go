@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
+	"quittance/sdk/go/api"
 )
 
 // tenantNamed is the tenant of a new account.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // origin is where a word comes from: the retained answer, and when that was.

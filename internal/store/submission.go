@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // OutcomeNotSent is the outcome of a submission that the provider certainly did not receive. Its invoice is a draft again, and

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestBeginSubmission: the whole intent is committed, under a permanent reference, before the provider is called.

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
+	"quittance/sdk/go/api"
 )
 
 // MaxSubscriptions is how many active webhook subscriptions a company may have (contract, section 9).

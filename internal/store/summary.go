@@ -12,8 +12,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // InvoiceRow is an invoice as a list reads it: its Draft has no Items.

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/provider"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/sdk/go/api"
 )
 
 // proven are the tables that hold evidence or what follows from it, with the columns that a verification does not look at,

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 // behindProxy is a company whose store reaches its database through a proxy.

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // newestUndelivered is the derived table of the $2 newest deliveries of a company that failed or were blocked. They have an

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestUndeliveredDeliveries: failed and blocked deliveries of all subscriptions are listed newest first, in pages, filtered and

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // toldEvent is an event as it stands in the database.

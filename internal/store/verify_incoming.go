@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // incoming verifies one incoming e-invoice.

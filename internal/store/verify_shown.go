@@ -8,7 +8,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // shownInvoice is what the API shows of an invoice by itself and in lists, as it stands in invoices and invoice_summaries.

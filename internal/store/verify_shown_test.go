@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // TestShownInvoiceIsProven: what an invoice and its row of the lists show is what was sent, as long as the invoice has a

@@ -6,8 +6,8 @@ import (
 	"database/sql"
 	"errors"
 
-	"quittance/api"
 	"quittance/internal/secret"
+	"quittance/sdk/go/api"
 )
 
 const (

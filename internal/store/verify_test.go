@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // tampering is something done to one chain of three entries past the service, with $1 for the tenant, $2 for the chain

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // Wire is the invoice as the API and the pages show it. profile is the seller's, for the advice that depends on it.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
 	"quittance/internal/strictjson"
+	"quittance/sdk/go/api"
 )
 
 // sample has every kind of field and every rule.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // Decoder reads values into T. It is immutable and safe for concurrent use.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/strictjson"
+	"quittance/sdk/go/api"
 )
 
 // TestRequestTypesOfTheContractCanBeRead makes the decoders that the server makes at its start.

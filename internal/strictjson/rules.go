@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // The names of the rules in responses.

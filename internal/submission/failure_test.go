@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/provider"
+	"quittance/sdk/go/api"
 )
 
 // TestFailureReason: which responses count as a failure of the connection. One that is about the document alone does not,

@@ -3,9 +3,9 @@ package submission
 import (
 	"time"
 
-	"quittance/api"
 	"quittance/internal/provider"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // Polling sets when the provider is asked again: First after a change, then twice as long each time up to Max, and daily once a

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // The calls that are about one submission, as evidence names them.

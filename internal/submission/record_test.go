@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 const timeout = 20 * time.Second

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"slices"
 
-	"quittance/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // The ways in which a retained response contradicts what is recorded about it.

@@ -3,9 +3,9 @@ package submission
 import (
 	"context"
 
-	"quittance/api"
 	"quittance/internal/provider"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // maxQueryFirstCalls is the largest number of calls of [Service.queryBeforeSend]: the look-up of the submission's own

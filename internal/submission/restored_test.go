@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"quittance/api"
 	"quittance/internal/fakeprovider"
 	"quittance/internal/invoice"
 	"quittance/internal/pgtest"
@@ -22,6 +21,7 @@ import (
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/submission"
+	"quittance/sdk/go/api"
 )
 
 const credential = "provider-credential"

@@ -41,9 +41,9 @@ import (
 	"log/slog"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/provider"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // ErrNotSubmitted says that the provider certainly did not receive the document, or refused it unread. The invoice is a

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/queue"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
+	"quittance/sdk/go/api"
 )
 
 // TestPanickingAttempt: attempts that panic count: each is followed by the wait that any other failure is followed by, and after the

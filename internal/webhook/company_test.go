@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/internal/webhook"
+	"quittance/sdk/go/api"
 )
 
 func must(t testing.TB, err error) {

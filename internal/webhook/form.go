@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // DestinationError means that the text of a destination breaks rules of form. These do not depend on an address or a resolver, so

@@ -15,7 +15,7 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // Limits of one attempt.

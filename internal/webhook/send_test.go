@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/client/receiver"
 	"quittance/internal/webhook"
+	"quittance/sdk/go/client/receiver"
 )
 
 // What leaves is what was stored: the bytes, the four headers of specification, part 6.2, and nothing that was not meant.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
 	"quittance/internal/webhook"
+	"quittance/sdk/go/api"
 )
 
 // short is an attempt's time for destinations that use it up; ample is never used up.

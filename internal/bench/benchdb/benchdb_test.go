@@ -15,11 +15,11 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 	_ "modernc.org/sqlite"             // the driver sqlite
 
-	"quittance/api"
 	"quittance/internal/bench/benchdb"
 	"quittance/internal/pgtest"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/sdk/go/api"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/api"
 	"quittance/internal/store"
+	"quittance/sdk/go/api"
 )
 
 // batch is the largest number of drafts that are copied in one transaction.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"quittance/client"
+	"quittance/sdk/go/client"
 )
 
 // New validates the configuration and sends nothing.

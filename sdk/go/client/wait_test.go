@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 // invoice is an invoice as it is answered after a submission.

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 // A credit note for a whole invoice.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 func TestARefusalIsReturnedAsItCame(t *testing.T) {

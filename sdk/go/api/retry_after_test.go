@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 func TestParseRetryAfter(t *testing.T) {

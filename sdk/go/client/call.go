@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // The waits between the attempts of one call: retryFirst, doubled after each attempt up to retryMax, with jitter.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"quittance/api"
-	"quittance/client/receiver"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client/receiver"
 )
 
 // post hands a callback to handler and returns the status of the answer.

@@ -3,16 +3,15 @@ package receiver_test
 import (
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"quittance/api"
-	"quittance/client/receiver"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client/receiver"
 )
 
 const (
@@ -191,15 +190,16 @@ func TestVerifyAcceptsAnySecretOfARotation(t *testing.T) {
 
 // Only exactly the signed bytes are accepted.
 func TestVerifyRefusesEveryChangedByte(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 0))
 		fields := [][]byte{[]byte(body), []byte(timestamp), []byte(signature)}
-		changed := fields[rapid.IntRange(0, len(fields)-1).Draw(t, "field")]
-		changed[rapid.IntRange(0, len(changed)-1).Draw(t, "at")] ^= rapid.ByteRange(1, 255).Draw(t, "bits")
+		changed := fields[random.IntN(len(fields))]
+		changed[random.IntN(len(changed))] ^= byte(1 + random.IntN(255))
 		h := headers("X-Webhook-Timestamp", string(fields[1]), "X-Webhook-Signature", string(fields[2]))
 		if _, err := verifier().Verify(h, fields[0]); !errors.Is(err, receiver.ErrSignature) {
 			t.Fatalf("error %v", err)
 		}
-	})
+	}
 }
 
 // FuzzVerify: nothing is accepted without the secret, and nothing with it breaks the promises about what is accepted.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 // A destination is subscribed to one kind of event. The response has the signing secret, which is never shown again.

@@ -17,7 +17,7 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 // An incomplete draft is stored, and the response names the fields that submission requires.

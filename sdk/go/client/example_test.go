@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 // replay starts a server that responds to each path with a text, in place of Quittance.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // The intervals between reads of a submitted invoice: pollFirst, doubled each time up to pollMax.

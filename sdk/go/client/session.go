@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // session is one login. Sessions are compared by address: a call whose session was rejected asks for another one.

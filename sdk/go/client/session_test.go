@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 // invoiceList is an invoice list, newest first.

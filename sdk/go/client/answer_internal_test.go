@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // Whatever comes back, it is a success, a refusal with a code, or said to be unreadable.

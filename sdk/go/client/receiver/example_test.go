@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"quittance/api"
-	"quittance/client/receiver"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client/receiver"
 )
 
 // A service that receives callbacks, queues each event once, and works through the queue later.

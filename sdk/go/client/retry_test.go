@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/api"
-	"quittance/client"
+	"quittance/sdk/go/api"
+	"quittance/sdk/go/client"
 )
 
 // operations are one call of every kind: a read, a creation, a submission.

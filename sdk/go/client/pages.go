@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/api"
+	"quittance/sdk/go/api"
 )
 
 // The page sizes of [Client.AllInvoices].

@@ -1,0 +1,3 @@
+module quittance/sdk/go
+
+go 1.26.0
