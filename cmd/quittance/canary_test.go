@@ -151,7 +151,7 @@ func (s *canaryStory) newKeys() {
 func (s *canaryStory) run(stdin string, args ...string) (output []byte, err error) {
 	command := exec.CommandContext(s.t.Context(), "quittance", append([]string{"--log-level", "debug"}, args...)...)
 	command.Dir, command.Stdin = s.dir, strings.NewReader(stdin)
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
+	command.Env = bareEnvironment(s.dir)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	output, err = command.Output()

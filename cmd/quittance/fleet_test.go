@@ -34,6 +34,7 @@ var fleetFlags = []string{"--environment", "sandbox", "--key-file", "key.json", 
 
 // fleet is several servers on one database, with the other parties, which run in this process and outlive the servers.
 type fleet struct {
+	program  string
 	dir      string
 	database string
 	flags    []string
@@ -46,10 +47,10 @@ type fleet struct {
 	tenant   *store.Tenant
 }
 
-// newFleet creates the account, its connection, and everything but the servers.
-func newFleet(t *testing.T, database string, flags ...string) *fleet {
+// newFleet creates the account, its connection, and a first server, all with the given program.
+func newFleet(t *testing.T, program, database string, flags ...string) *fleet {
 	t.Helper()
-	f := &fleet{dir: t.TempDir(), database: database, world: &world{running: map[string]*process{}}}
+	f := &fleet{program: program, dir: t.TempDir(), database: database, world: &world{running: map[string]*process{}}}
 	receiver, server, authority, err := startReceiver(f.dir, func() int { return http.StatusOK })
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func at0(t *testing.T, record []byte, pointer string) string {
 // command runs a command to completion and returns its output.
 func (f *fleet) command(t *testing.T, stdin string, args ...string) []byte {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "quittance", args...)
+	command := exec.CommandContext(t.Context(), f.program, args...)
 	command.Dir, command.Stdin, command.Env = f.dir, strings.NewReader(stdin), bareEnvironment(f.dir)
 	var problem bytes.Buffer
 	command.Stderr = &problem
@@ -112,7 +113,7 @@ var listening = regexp.MustCompile(`listen=(\S+)`)
 
 // launch starts a server with a new name, without waiting for it.
 func (f *fleet) launch(name string, flags ...string) (*process, error) {
-	p, err := start(f.dir, name, slices.Concat([]string{"serve"}, f.flags, flags)...)
+	p, err := startCommand(f.dir, name, exec.Command(f.program, slices.Concat([]string{"serve"}, f.flags, flags)...))
 	if err == nil {
 		f.world.running[name] = p
 	}

@@ -14,6 +14,10 @@ import (
 // atOnce is how many tests run in parallel: they spend most of their time waiting for servers.
 const atOnce = "6"
 
+// raceOptions is the environment variable with the options of the race detector. By default a program sleeps for a second
+// before it exits, and the tests run hundreds of commands.
+const raceOptions = "GORACE"
+
 // withPostgres runs the tests beside a PostgreSQL cluster, if one is required.
 type withPostgres struct{ m *testing.M }
 
@@ -24,6 +28,10 @@ func (w withPostgres) Run() int { return pgtest.Run(w.m) }
 // detector if enabled.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if err := os.Setenv(raceOptions, "atexit_sleep_ms=0 "+os.Getenv(raceOptions)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

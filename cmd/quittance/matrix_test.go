@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -127,7 +126,7 @@ func (p point) kills(row int, engine string) []string {
 // be complete.
 func TestKilledAtEveryCheckpoint(t *testing.T) {
 	t.Parallel()
-	program := buildWithCheckpoints(t)
+	program := buildProduct(t, "-tags", "checkpoints")
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -262,17 +261,6 @@ func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
 	}
 }
 
-// buildWithCheckpoints builds a command that kills itself as its environment variables specify.
-func buildWithCheckpoints(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "quittance")
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "checkpoints", "-o", program, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return program
-}
-
 // TestReleasedBinaryHasNoCheckpoints checks that only a binary with the tag obeys the checkpoint variables: nothing in a
 // release can kill it.
 func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
@@ -293,7 +281,7 @@ func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 // nothing.
 func TestInvalidKillAt(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newOriginal(t, buildWithCheckpoints(t), storetest.SQLite), nil, victim{})
+	s := newSite(t, newOriginal(t, buildProduct(t, "-tags", "checkpoints"), storetest.SQLite), nil, victim{})
 	for _, at := range []string{"during create account", "before", "before ", "before create account#0", "before create account#x"} {
 		s.victim = victim{command: "account list", at: at}
 		if _, _, err := s.attempt(t, "", "account", "list"); err == nil || !strings.Contains(err.Error(), "QUITTANCE_KILL_AT") || s.fired {

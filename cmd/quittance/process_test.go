@@ -8,8 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -45,6 +48,18 @@ func start(dir, name string, args ...string) (*process, error) {
 	return startCommand(dir, name, exec.Command("quittance", args...))
 }
 
+// buildProduct builds the product as users run it, without the race detector, for tests of its memory and its speed, and
+// returns the path of the binary.
+func buildProduct(t *testing.T, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "quittance")
+	build := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"build", "-o", program}, flags, []string{"."})...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
+}
+
 // startCommand is start for another program, or with additional environment variables.
 func startCommand(dir, name string, command *exec.Cmd) (*process, error) {
 	p := &process{command: command, output: dir + "/" + name + ".out", log: dir + "/" + name + ".log", ended: make(chan struct{})}
@@ -70,7 +85,7 @@ func startCommand(dir, name string, command *exec.Cmd) (*process, error) {
 
 // bareEnvironment returns the minimal environment of a program, without any settings of this machine.
 func bareEnvironment(dir string) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir(), raceOptions + "=" + os.Getenv(raceOptions)}
 }
 
 // errEnded reports that a process ended while the test waited for it.

@@ -75,8 +75,10 @@ func (t *tail) Write(text []byte) (int, error) {
 // one of a tenth of that with as many lines, keep the process below maxReading. Each page must be complete or ask to
 // come again, and all pages and calls of another company must succeed meanwhile.
 func TestConsoleReadingFitsInMemory(t *testing.T) {
+	t.Parallel()
 	onDatabases(t, func(t *testing.T, database string) {
-		f := newFleet(t, database)
+		t.Parallel()
+		f := newFleet(t, buildProduct(t), database)
 		first := f.address(t, f.world.running["first"])
 		var large, long api.Data[api.Invoice]
 		f.must(t, http.MethodPost, first+"/api/v1/client/invoices", largeDraft(1), &large)

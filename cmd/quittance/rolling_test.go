@@ -34,7 +34,7 @@ func TestRollingRestart(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	f := newFleet(t, pgtest.URL(t), "--shutdown-delay", drainFor.String())
+	f := newFleet(t, "quittance", pgtest.URL(t), "--shutdown-delay", drainFor.String())
 	first, err := f.world.running["first"].says(listening)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func TestRotationOverMachines(t *testing.T) {
 		return // one process serves a file
 	}
 	t.Parallel()
-	f := newFleet(t, pgtest.URL(t))
+	f := newFleet(t, "quittance", pgtest.URL(t))
 	first, err := f.world.running["first"].says(listening)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func (f *fleet) distribute(t *testing.T) {
 
 // try runs a command and returns its output, and its error output as an error.
 func (f *fleet) try(name string, args ...string) ([]byte, error) {
-	command := exec.Command("quittance", append([]string{name}, args...)...)
+	command := exec.Command(f.program, append([]string{name}, args...)...)
 	command.Dir, command.Env = f.dir, bareEnvironment(f.dir)
 	var problem strings.Builder
 	command.Stderr = &problem

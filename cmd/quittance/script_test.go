@@ -104,6 +104,7 @@ func runScripts(t *testing.T, dir string, prepare func(*testscript.Env) error) {
 		Setup: func(env *testscript.Env) error {
 			w := &world{dir: env.WorkDir, running: map[string]*process{}}
 			env.Values[worldKey{}] = w
+			env.Setenv(raceOptions, os.Getenv(raceOptions))
 			env.Defer(func() {
 				// Do not use the script's Fatal, because that would hide the script's own error.
 				if err := w.close(); err != nil {

@@ -138,7 +138,7 @@ const troubledClients = 8
 
 func newStricken(t *testing.T, database string) *stricken {
 	t.Helper()
-	s := &stricken{fleet: newFleet(t, database, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, answers: map[int]int{}}
+	s := &stricken{fleet: newFleet(t, "quittance", database, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, answers: map[int]int{}}
 	first := s.world.running["first"]
 	s.base = s.address(t, first)
 	metrics, err := first.says(regexp.MustCompile(`metrics=(\S+)`))

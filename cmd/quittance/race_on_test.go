@@ -1,7 +1,0 @@
-//go:build race
-
-package main
-
-// memoryFactor is the factor by which a process may exceed the usual memory limit: the race detector uses additional
-// memory.
-const memoryFactor = 3
