@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -86,7 +87,7 @@ func (req *request) answerAccount(status int, fault string) error {
 	p := accountPage{Account: req.session.Account, User: user, Profile: profileFields(req.profile()), Quotas: quotaRows(quotas), Fault: fault}
 	for _, connection := range connections {
 		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
-			p.Connection = new(connection.Wire())
+			p.Connection = new(view.Connection(connection))
 		}
 	}
 	title, err := req.pages.messages.text("account.title")

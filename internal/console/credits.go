@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -152,7 +153,7 @@ func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error)
 	}
 	rows := make([]creditRow, len(notes))
 	for n, note := range notes {
-		rows[n] = creditRow{CreditNote: note.Wire(), InvoiceNumber: numbers[note.Invoice]}
+		rows[n] = creditRow{CreditNote: view.CreditNote(note.CreditNote), InvoiceNumber: numbers[note.Invoice]}
 	}
 	return rows, nil
 }
@@ -185,7 +186,7 @@ func (req *request) creditPage() (creditPage, store.Invoice, error) {
 	if err != nil {
 		return creditPage{}, store.Invoice{}, err
 	}
-	p := creditPage{creditRow: creditRow{CreditNote: found.Wire(), InvoiceNumber: deref(credited.Draft.InvoiceNumber)}, Left: grouped(string(remaining.Total))}
+	p := creditPage{creditRow: creditRow{CreditNote: view.CreditNote(found), InvoiceNumber: deref(credited.Draft.InvoiceNumber)}, Left: grouped(string(remaining.Total))}
 	for _, item := range p.Items {
 		line := creditedLine{CreditNoteItem: item, Unit: unitName(item.UnitCode)}
 		if item.NetAmount != nil {

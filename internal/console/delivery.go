@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -94,19 +95,19 @@ func (req *request) answerDelivery(status int, found store.DeliveryRecord, flash
 // deliveryPage reads everything that belongs to a delivery.
 func (req *request) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
 	ctx, tenant := req.r.Context(), req.session.Tenant
-	p := deliveryPage{Delivery: found.Wire()}
+	shown := view.DeliveryDetail(found)
+	p := deliveryPage{Delivery: shown.Delivery}
 	subscription, err := tenant.Subscription(ctx, found.Subscription)
 	if err != nil {
 		return p, err
 	}
-	p.Subscription = subscription.Wire()
+	p.Subscription = view.Subscription(subscription)
 	event, err := tenant.Event(ctx, found.Event)
 	if err != nil {
 		return p, err
 	}
 	p.OccurredAt, p.Size = event.OccurredAt, len(event.Body)
-	attempts := found.WireDetail().Attempts
-	for n, attempt := range slices.Backward(attempts) {
+	for n, attempt := range slices.Backward(shown.Attempts) {
 		row := attemptRow{Attempt: attempt, Ordinal: n + 1}
 		row.Arrived = row.HTTPStatus != nil && *row.HTTPStatus >= 200 && *row.HTTPStatus <= 299
 		if row.Took, err = duration(req.pages.messages, found.History[n].Duration); err != nil {

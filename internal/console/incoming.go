@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -91,7 +92,7 @@ func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, erro
 	}
 	rows := make([]incomingRow, len(invoices))
 	for n, i := range invoices {
-		rows[n] = incomingRow{IncomingInvoice: i.Wire(), Webhooks: summaries[i.ID]}
+		rows[n] = incomingRow{IncomingInvoice: view.IncomingInvoice(i), Webhooks: summaries[i.ID]}
 		if i.TotalAmount != nil {
 			rows[n].Total = grouped(i.TotalAmount.String())
 		}
@@ -164,7 +165,7 @@ func (req *request) showIncoming() error {
 // incomingInvoicePage reads everything that belongs to an incoming e-invoice.
 func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
 	ctx, tenant := req.r.Context(), req.session.Tenant
-	p := incomingInvoicePage{IncomingInvoice: found.Wire()}
+	p := incomingInvoicePage{IncomingInvoice: view.IncomingInvoice(found)}
 	latest := int(found.Revision.Revision)
 	// Read the last two pages of the revisions: together they have at least maxRevisions, if there are as many.
 	var revisions []store.Revision
@@ -177,7 +178,7 @@ func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePa
 		revisions = append(revisions, read.Revisions...)
 	}
 	for n := len(revisions) - 1; n >= 0 && len(p.Revisions) < maxRevisions; n-- {
-		row := revisionRow{IncomingRevision: revisions[n].Wire(), First: revisions[n].Revision == 1, Known: n > 0}
+		row := revisionRow{IncomingRevision: view.IncomingRevision(revisions[n]), First: revisions[n].Revision == 1, Known: n > 0}
 		if size := revisions[n].Size; size != nil {
 			row.Size = grouped(strconv.FormatInt(*size, 10))
 		}

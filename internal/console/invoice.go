@@ -15,6 +15,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/submission"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -195,7 +196,7 @@ func (req *request) announcement(p invoicePage) (string, error) {
 // invoicePage reads everything that belongs to an invoice, with one query for each kind of record.
 func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
 	tenant := req.session.Tenant
-	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: found.Wire(req.profile()), Details: invoiceDetails(&found.Draft), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
+	p := invoicePage{ID: found.ID.String(), Version: found.Version, Invoice: view.Invoice(found, req.profile()), Details: invoiceDetails(&found.Draft), Outcome: outcomeOf(found), Totals: invoice.Compute(&found.Draft),
 		Means: codeLists["payment-means"].name(deref(found.Draft.PaymentMeansCode))}
 	p.Correctable = found.Submission != nil && found.Submission.Correctable()
 	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {
@@ -206,7 +207,7 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 		return p, err
 	}
 	for _, n := range credits.CreditNotes {
-		p.Credits = append(p.Credits, creditRow{CreditNote: n.Wire()})
+		p.Credits = append(p.Credits, creditRow{CreditNote: view.CreditNote(n.CreditNote)})
 	}
 	evidence, err := req.showHistory(ctx, &p, found)
 	if err != nil {
@@ -249,7 +250,7 @@ func (req *request) showHistory(ctx context.Context, p *invoicePage, found store
 	}
 	p.History.Total = max(submissions.Total, evidence.Total)
 	for _, s := range submissions.Submissions {
-		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: s.WireRecord(), States: stateViews(s.States), id: s.ID})
+		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: view.SubmissionRecord(s), States: stateViews(s.States), id: s.ID})
 	}
 	return evidence.Evidence, req.showEvidence(ctx, p, found.Submission, evidence.Evidence)
 }
@@ -269,7 +270,7 @@ func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *s
 		return err
 	}
 	for _, e := range evidence {
-		row := evidenceRow{Evidence: e.Wire(), States: stateViewsOf(e.StateValues), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
+		row := evidenceRow{Evidence: view.Evidence(e), States: stateViewsOf(e.StateValues), Remarks: invoice.ReadRemarks(bodies[e.ID]), Earlier: current == nil || e.Submission != current.ID}
 		if !row.Earlier && p.History.Page == 1 {
 			p.Remarks = slices.DeleteFunc(slices.Clone(row.Remarks), func(r invoice.Remark) bool { return r.Code == invoice.Discovery })
 		}
@@ -302,7 +303,7 @@ func (req *request) eventRows(events []store.EventWithDeliveries) ([]eventRow, e
 	for _, e := range slices.Backward(events) {
 		row := eventRow{ID: e.ID.String(), Kind: e.Kind, OccurredAt: e.OccurredAt}
 		for _, d := range e.Deliveries {
-			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: d.Wire(), URL: known[d.Subscription].URL, Description: deref(known[d.Subscription].Description)})
+			row.Deliveries = append(row.Deliveries, deliveryRow{Delivery: view.Delivery(d), URL: known[d.Subscription].URL, Description: deref(known[d.Subscription].Description)})
 		}
 		rows = append(rows, row)
 	}

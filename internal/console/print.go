@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"quittance/internal/invoice"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -35,7 +36,7 @@ func (req *request) printInvoice() error {
 		return err
 	}
 	checked := checkedForm{draft: found.Draft}
-	p := printPage{ID: found.ID.String(), Invoice: found.Wire(req.profile()), Seller: *req.profile(), Totals: invoice.Compute(&found.Draft), Outcome: outcomeOf(found),
+	p := printPage{ID: found.ID.String(), Invoice: view.Invoice(found, req.profile()), Seller: *req.profile(), Totals: invoice.Compute(&found.Draft), Outcome: outcomeOf(found),
 		States: stateViews(found.States()), Means: codeLists["payment-means"].name(deref(found.Draft.PaymentMeansCode)), At: req.Now()}
 	for n, item := range found.Draft.Items {
 		p.Lines = append(p.Lines, printLine{Item: item, Net: checked.lineNet(n), Unit: unitName(item.UnitCode)})
@@ -58,5 +59,5 @@ func (req *request) printCredit() error {
 		return err
 	}
 	return req.page(http.StatusOK, "print_credit", pageData{Title: page.CreditNoteNumber, Section: "credits",
-		Body: printCreditPage{creditPage: page, Invoice: credited.Wire(req.profile()), Seller: *req.profile(), At: req.Now()}})
+		Body: printCreditPage{creditPage: page, Invoice: view.Invoice(credited, req.profile()), Seller: *req.profile(), At: req.Now()}})
 }

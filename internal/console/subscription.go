@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -57,7 +58,7 @@ func (req *request) showSubscription() error {
 	if err != nil {
 		return err
 	}
-	p := subscriptionPage{Subscription: found.Wire(), Paging: req.paging()}
+	p := subscriptionPage{Subscription: view.Subscription(found), Paging: req.paging()}
 	if state := api.DeliveryState(req.r.URL.Query().Get("state")); slices.Contains(deliveryStates, state) {
 		p.Chosen = state
 	}
@@ -122,7 +123,7 @@ func (req *request) deliveryListRows(deliveries []store.DeliveryRecord) ([]deliv
 	}
 	rows := make([]deliveryListRow, len(deliveries))
 	for n, d := range deliveries {
-		rows[n].Delivery = d.Wire()
+		rows[n].Delivery = view.Delivery(d)
 		if rows[n].Subject, err = subjectOf(events[d.Event]); err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/internal/view"
 	"quittance/internal/webhook"
 	"quittance/sdk/go/api"
 )
@@ -106,7 +107,7 @@ func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subs
 	}
 	rows := make([]subscriptionRow, len(subscriptions))
 	for n, s := range subscriptions {
-		row := subscriptionRow{Subscription: s.Wire()}
+		row := subscriptionRow{Subscription: view.Subscription(s)}
 		states := recent[s.ID]
 		for _, state := range slices.Backward(states) {
 			row.Strip = append(row.Strip, stripTick{State: state, X: 4 * len(row.Strip)})
@@ -254,7 +255,7 @@ func (req *request) subscribeOnce(request api.SubscriptionRequest) (made newSubs
 	reply, replayed, err := req.session.Tenant.Idempotent(req.r.Context(), "console form "+hex.EncodeToString(sum[:]), sum, formTTL,
 		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
 			created, key, err := req.Destinations.Subscribe(ctx, tenant, req.Random, request)
-			made = newSubscriptionPage{Subscription: created.Wire(), Secret: key}
+			made = newSubscriptionPage{Subscription: view.Subscription(created), Secret: key}
 			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
 		})
 	if replayed {

@@ -20,6 +20,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -151,7 +152,7 @@ func (b *bench) retained(t *testing.T) map[string]api.IncomingInvoice {
 		found, err := b.tenant.IncomingInvoices(t.Context(), page, 100)
 		must(t, err)
 		for _, i := range found.Invoices {
-			out[i.ProviderDocumentID] = i.Wire()
+			out[i.ProviderDocumentID] = view.IncomingInvoice(i)
 		}
 		if page*100 >= found.Total {
 			if len(out) != found.Total {

@@ -9,6 +9,7 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -86,7 +87,7 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 	}
 	for _, connection := range connections {
 		if connection.State == store.ConnectionActive { // at most one is active
-			out.Data.Connection = new(connection.Wire())
+			out.Data.Connection = new(view.Connection(connection))
 		}
 	}
 	quotas, err := c.session.Tenant.Quotas(ctx, c.session.User)

@@ -11,6 +11,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -61,9 +62,7 @@ func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNot
 		}
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	for _, n := range found.CreditNotes {
-		out.Data = append(out.Data, n.WireSummary())
-	}
+	out.Data = present(found.CreditNotes, view.CreditNoteSummary)
 	return http.StatusOK, out, nil
 }
 
@@ -101,7 +100,7 @@ func (c *call) creditNote(ctx context.Context, do func(*store.Tenant, context.Co
 // creditNoteData returns the response for a credit note and sets its entity tag.
 func (c *call) creditNoteData(n store.CreditNote) api.Data[api.CreditNote] {
 	c.header.Set("ETag", entityTag(n.Version))
-	return api.Data[api.CreditNote]{Data: n.Wire()}
+	return api.Data[api.CreditNote]{Data: view.CreditNote(n)}
 }
 
 // creditNoteDecoder applies merge patches to the fields of a credit note that can be changed.

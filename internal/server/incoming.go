@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -21,9 +22,7 @@ func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvo
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	for _, i := range found.Invoices {
-		out.Data = append(out.Data, i.Wire())
-	}
+	out.Data = present(found.Invoices, view.IncomingInvoice)
 	return http.StatusOK, out, nil
 }
 
@@ -37,7 +36,7 @@ func (c *call) readIncoming(ctx context.Context) (int, api.Data[api.IncomingInvo
 	if err != nil {
 		return 0, out, err
 	}
-	out.Data = found.Wire()
+	out.Data = view.IncomingInvoice(found)
 	return http.StatusOK, out, nil
 }
 
@@ -56,9 +55,7 @@ func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRev
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	for _, r := range found.Revisions {
-		out.Data = append(out.Data, r.Wire())
-	}
+	out.Data = present(found.Revisions, view.IncomingRevision)
 	return http.StatusOK, out, nil
 }
 

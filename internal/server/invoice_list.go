@@ -10,6 +10,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -42,7 +43,7 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSumma
 	out.Pagination = pagination(page, perPage, found.Total)
 	out.Pagination.Truncated = found.Truncated
 	for n := range found.Invoices {
-		out.Data = append(out.Data, found.Invoices[n].WireSummary(&c.session.Account.Profile))
+		out.Data = append(out.Data, view.InvoiceSummary(found.Invoices[n], &c.session.Account.Profile))
 	}
 	return http.StatusOK, out, nil
 }

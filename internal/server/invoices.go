@@ -11,6 +11,7 @@ import (
 	"quittance/internal/invoice"
 	"quittance/internal/store"
 	"quittance/internal/strictjson"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -64,7 +65,7 @@ func checkDraft(draft *api.Draft, faults api.Faults) error {
 // invoice returns the response for an invoice and sets its entity tag.
 func (c *call) invoice(i store.Invoice) api.Data[api.Invoice] {
 	c.header.Set("ETag", entityTag(i.Version))
-	return api.Data[api.Invoice]{Data: i.Wire(&c.session.Account.Profile)}
+	return api.Data[api.Invoice]{Data: view.Invoice(i, &c.session.Account.Profile)}
 }
 
 // entityTag returns the entity tag of a version.
@@ -188,9 +189,7 @@ func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.Submissio
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	for _, s := range found.Submissions {
-		out.Data = append(out.Data, s.WireRecord())
-	}
+	out.Data = present(found.Submissions, view.SubmissionRecord)
 	return http.StatusOK, out, nil
 }
 
@@ -205,9 +204,7 @@ func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], e
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	for _, e := range found.Evidence {
-		out.Data = append(out.Data, e.Wire())
-	}
+	out.Data = present(found.Evidence, view.Evidence)
 	return http.StatusOK, out, nil
 }
 

@@ -24,3 +24,12 @@ func pagination(page, perPage, total int) api.Pagination {
 	last := max(1, (total+perPage-1)/perPage)
 	return api.Pagination{CurrentPage: page, PerPage: perPage, LastPage: last, HasMore: page < last, Total: total}
 }
+
+// present returns the facts of a page as the API shows them.
+func present[F, S any](facts []F, as func(F) S) []S {
+	var out []S
+	for _, fact := range facts {
+		out = append(out, as(fact))
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -18,7 +19,7 @@ func (c *call) createSubscription(ctx context.Context, body api.SubscriptionRequ
 		if err != nil {
 			return 0, api.Data[api.NewSubscription]{}, err
 		}
-		return http.StatusCreated, api.Data[api.NewSubscription]{Data: api.NewSubscription{Subscription: created.Wire(), Secret: key}}, nil
+		return http.StatusCreated, api.Data[api.NewSubscription]{Data: api.NewSubscription{Subscription: view.Subscription(created), Secret: key}}, nil
 	})
 }
 
@@ -33,9 +34,7 @@ func (c *call) listSubscriptions(ctx context.Context) (int, api.List[api.Subscri
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	for _, s := range found.Subscriptions {
-		out.Data = append(out.Data, s.Wire())
-	}
+	out.Data = present(found.Subscriptions, view.Subscription)
 	return http.StatusOK, out, nil
 }
 
@@ -58,7 +57,7 @@ func (c *call) subscription(ctx context.Context, do func(*store.Tenant, context.
 		if err != nil {
 			return 0, api.Data[api.Subscription]{}, err
 		}
-		return http.StatusOK, api.Data[api.Subscription]{Data: s.Wire()}, nil
+		return http.StatusOK, api.Data[api.Subscription]{Data: view.Subscription(s)}, nil
 	})
 }
 
@@ -80,9 +79,7 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
 	out.Pagination.Truncated = found.Truncated
-	for _, d := range found.Deliveries {
-		out.Data = append(out.Data, d.Wire())
-	}
+	out.Data = present(found.Deliveries, view.Delivery)
 	return http.StatusOK, out, nil
 }
 
@@ -132,7 +129,7 @@ func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Cont
 		if err != nil {
 			return 0, api.Data[api.DeliveryDetail]{}, err
 		}
-		return http.StatusOK, api.Data[api.DeliveryDetail]{Data: d.WireDetail()}, nil
+		return http.StatusOK, api.Data[api.DeliveryDetail]{Data: view.DeliveryDetail(d)}, nil
 	})
 }
 

@@ -31,7 +31,7 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		if failures == 0 {
 			return nil
 		}
-		s.heldUntil = nil
+		s.HeldUntil = nil
 		tx.notify(WorkSubmissions) // everything due may be polled again
 		return tx.ExecDeferred(ctx, `update connections set failures = 0, failing_since = null, trouble = null, retry_at = null, retry_wait = 0
 			where account_id = $1 and id = $2`, account, id)
@@ -51,7 +51,7 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		wait = next.Microseconds()
 		retry = sql.Null[int64]{V: micros(now.Add(max(next, d.RetryAfter))), Valid: true}
 	}
-	s.heldUntil = instantOrNil(retry)
+	s.HeldUntil = instantOrNil(retry)
 	return tx.ExecDeferred(ctx, `update connections set failures = $3, failing_since = coalesce(failing_since, $4), trouble = $5, retry_at = $6, retry_wait = $7
 		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.FailureReason, retry, wait)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -53,12 +54,12 @@ func TestCircuitBreaker(t *testing.T) {
 			t.Fatalf("after four: %+v", c)
 		}
 		decide(t, f.submit(t, "INV-5"), usableResponse)
-		if c := f.readConnection(t); c.Failures != 0 || c.FailingSince != nil || c.FailureReason != "" || c.Wire().FailingSince != nil {
+		if c := f.readConnection(t); c.Failures != 0 || c.FailingSince != nil || c.FailureReason != "" || view.Connection(c).FailingSince != nil {
 			t.Fatalf("after a usable response: %+v", c)
 		}
 		since = f.Clock.Advance(time.Minute)
 		f.failCalls(t, "INV-6", "INV-7", "INV-8", "INV-9", "INV-10")
-		if c := f.readConnection(t); c.Failures != 5 || !c.FailingSince.Equal(since) || !c.Wire().FailingSince.Equal(since) {
+		if c := f.readConnection(t); c.Failures != 5 || !c.FailingSince.Equal(since) || !view.Connection(c).FailingSince.Equal(since) {
 			t.Fatalf("after five: %+v", c)
 		}
 		for n, step := range []struct{ wait, asked time.Duration }{{time.Second, 0}, {2 * time.Second, 0}, {4 * time.Second, 0}, {8 * time.Second, 0},
@@ -97,7 +98,7 @@ func (f *fixture) wantNext(t *testing.T, want time.Time) {
 	page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
 	must(t, err)
 	for _, invoice := range page.Invoices {
-		if at := invoice.Submission.Wire().NextCheckAt; at == nil || !at.Equal(want) {
+		if at := view.Submission(*invoice.Submission).NextCheckAt; at == nil || !at.Equal(want) {
 			t.Fatalf("the next check of %s is at %v, want %v", invoice.Submission.Number, at, want)
 		}
 	}

@@ -306,18 +306,3 @@ func (t *Tenant) lockedCreditNote(ctx context.Context, tx *tx, id ID) (CreditNot
 	}
 	return t.creditNote(ctx, tx, id) // only under the lock is it known as it stands
 }
-
-// Wire is the credit note as the API and the pages show it.
-func (n CreditNote) Wire() api.CreditNote {
-	return api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
-		ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, Currency: n.Currency, TotalAmount: n.Credit.Total, Items: n.Credit.Items,
-		VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
-}
-
-// WireSummary is the credit note as lists of the API show it.
-func (r CreditNoteRow) WireSummary() api.CreditNoteSummary {
-	n := r.Wire()
-	return api.CreditNoteSummary{ID: n.ID, InvoiceID: n.InvoiceID, CreditNoteNumber: n.CreditNoteNumber, IssueDate: n.IssueDate, Reason: n.Reason,
-		ReasonCode: n.ReasonCode, Kind: n.Kind, Currency: n.Currency, TotalAmount: n.TotalAmount, ItemCount: r.Items, Submitted: n.Submitted,
-		VoidedAt: n.VoidedAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
-}

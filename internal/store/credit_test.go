@@ -11,6 +11,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -165,7 +166,7 @@ func TestCreditNote(t *testing.T) {
 		if !reflect.DeepEqual(kept, want) {
 			t.Errorf("kept %+v, want %+v", kept, want)
 		}
-		wire := kept.Wire()
+		wire := view.CreditNote(kept)
 		if wire.ID != made.ID.String() || wire.InvoiceID != credited.ID.String() || wire.Submitted || wire.VoidedAt != nil || !wire.UpdatedAt.Equal(kept.CreatedAt) {
 			t.Errorf("shown as %+v", wire)
 		}
@@ -224,7 +225,7 @@ func TestVoidCreditNote(t *testing.T) {
 		f.wantExceeded(t, id, "kind", byQuantity(0, "1"))
 		f.wantExceeded(t, id, "kind")
 		voided := f.voidCredit(t, first.ID)
-		if want := f.Clock.Now(); voided.VoidedAt == nil || !voided.VoidedAt.Equal(want) || !voided.Wire().UpdatedAt.Equal(want) || !voided.CreatedAt.Equal(first.CreatedAt) {
+		if want := f.Clock.Now(); voided.VoidedAt == nil || !voided.VoidedAt.Equal(want) || !view.CreditNote(voided).UpdatedAt.Equal(want) || !voided.CreatedAt.Equal(first.CreatedAt) {
 			t.Errorf("voided as %+v", voided)
 		}
 		again := f.voidCredit(t, first.ID)

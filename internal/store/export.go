@@ -264,8 +264,8 @@ func exportedSubmission(s *provenSubmission) exportSubmission {
 		out.Resolved = &exportResolution{By: r.By, At: r.At, Decision: r.Decision, Reason: r.Reason, ContradictedAt: r.ContradictedAt}
 	}
 	for _, d := range invoice.Dimensions {
-		if word, from := s.States.Stored(d), s.origins[d]; word.Value != "" {
-			out.States[string(d)] = exportState{Value: word.Value, Final: word.Terminal, Meaning: word.Meaning, ReportedAt: from.reportedAt, EvidenceID: from.evidence}
+		if word, from := s.States.Stored(d), s.Origins[d]; word.Value != "" {
+			out.States[string(d)] = exportState{Value: word.Value, Final: word.Terminal, Meaning: word.Meaning, ReportedAt: from.ReportedAt, EvidenceID: from.Evidence}
 		}
 	}
 	return out

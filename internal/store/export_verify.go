@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
 )
 
 // The ways in which a file as a whole is not what ExportEvidence writes.
@@ -115,16 +116,16 @@ func (x *exportSubmission) verify(replay Replay, out *VerifiedExport) error {
 func (x *exportSubmission) submission() *provenSubmission {
 	s := &provenSubmission{document: []byte(x.Document), kind: x.ConnectionKind}
 	if x.Resolved != nil {
-		s.Resolved = &Resolution{Decision: x.Resolved.Decision, Reason: x.Resolved.Reason, By: x.Resolved.By, At: x.Resolved.At, ContradictedAt: x.Resolved.ContradictedAt}
+		s.Resolved = new(api.Resolution(*x.Resolved))
 	}
 	s.ID, s.Number, s.Outcome, s.ProviderReference, s.Sequence = x.ID, x.Number, x.Outcome, x.ProviderReference, x.Sequence
 	s.LastCheckedAt, s.LastStatus, s.LastSHA256, s.TerminalAt = x.LastCheckedAt, x.LastStatus, x.LastSHA256, x.TerminalAt
 	words := map[invoice.Dimension]invoice.StoredState{}
-	s.origins = map[invoice.Dimension]origin{}
+	s.Origins = map[invoice.Dimension]Origin{}
 	for name, state := range x.States {
 		d := invoice.Dimension(name)
 		words[d] = invoice.StoredState{Value: state.Value, Terminal: state.Final, Meaning: state.Meaning}
-		s.origins[d] = origin{evidence: state.EvidenceID, reportedAt: state.ReportedAt}
+		s.Origins[d] = Origin{Evidence: state.EvidenceID, ReportedAt: state.ReportedAt}
 	}
 	s.States = invoice.RestoreStates(words)
 	return s

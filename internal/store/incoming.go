@@ -230,23 +230,6 @@ func (t *Tenant) RevisionDocument(ctx context.Context, id ID, revision int64) (R
 	return out, err
 }
 
-// Wire is the incoming e-invoice as the API shows it.
-func (i Incoming) Wire() api.IncomingInvoice {
-	return api.IncomingInvoice{ID: i.ID.String(), ProviderDocumentID: i.ProviderDocumentID, IncomingRevision: i.Revision.Wire()}
-}
-
-// Wire is the revision as the API shows it.
-func (r Revision) Wire() api.IncomingRevision {
-	return api.IncomingRevision{
-		Revision: int(r.Revision), DocumentType: r.DocumentType, InvoiceNumber: r.InvoiceNumber, SupplierName: r.SupplierName,
-		SupplierNetworkID: r.SupplierNetworkID, IssueDate: r.IssueDate, DueDate: r.DueDate, Currency: r.Currency,
-		TotalAmount: r.TotalAmount, ReceivedAt: r.ReceivedAt, SHA256: hex.EncodeToString(r.SHA256[:]),
-		Evidence: api.RetentionEvidence{RetainedAt: r.RetainedAt, MediaType: r.MediaType, Size: r.Size, DocumentRetained: r.Retained,
-			Withheld: r.Withheld, MetadataSHA256: hex.EncodeToString(r.MetadataSHA256[:]), ClaimedSHA256: r.ClaimedSHA256,
-			Previous: hex.EncodeToString(r.Previous[:]), Digest: hex.EncodeToString(r.Digest[:])},
-	}
-}
-
 // digests returns the digest that a document goes by and that of its metadata.
 func (n *NewIncoming) digests() (document, metadata [32]byte) {
 	metadata = sha256.Sum256(n.Metadata)

@@ -13,6 +13,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -165,14 +166,14 @@ func TestRevisionChain(t *testing.T) {
 		if n := f.number(t, `select count(*) from incoming where tenant_id = $1 and head = $2`, f.tenant.Key(), previous[:]); n != 1 {
 			t.Error("the head is not the digest of the last revision")
 		}
-		wire, want := page.Revisions[0].Wire(), incoming("a", "A")
+		wire, want := view.IncomingRevision(page.Revisions[0]), incoming("a", "A")
 		if *wire.DocumentType != "invoice" || *wire.InvoiceNumber != "SUP-a" || *wire.SupplierName != "Söhne & Co" || *wire.SupplierNetworkID != "1234567890" ||
 			*wire.IssueDate != "2026-02-27" || *wire.DueDate != "2026-03-27" || *wire.Currency != "AED" || wire.TotalAmount.String() != "1050.00" ||
 			!wire.ReceivedAt.Equal(*want.ReceivedAt) || wire.SHA256 != hashed("A") || wire.Evidence.MetadataSHA256 != hashed(string(want.Metadata)) ||
 			wire.Evidence.MediaType != "application/xml" || *wire.Evidence.Size != 1 || !wire.Evidence.DocumentRetained || *wire.Evidence.ClaimedSHA256 != hashed("A") {
 			t.Errorf("the first revision is shown as %+v", wire)
 		}
-		if got := page.Revisions[1].Wire(); *got.DocumentType != "unreadable" || got.SHA256 != hashed(string(bare.Metadata)) || got.Evidence.Size != nil ||
+		if got := view.IncomingRevision(page.Revisions[1]); *got.DocumentType != "unreadable" || got.SHA256 != hashed(string(bare.Metadata)) || got.Evidence.Size != nil ||
 			got.Evidence.DocumentRetained || got.InvoiceNumber != nil || got.TotalAmount != nil || got.ReceivedAt != nil {
 			t.Errorf("the second revision is shown as %+v", got)
 		}

@@ -186,9 +186,9 @@ func (s *Submission) applyDecision(d Decision, now time.Time, leased bool) {
 // writeStates writes the rows of the dimensions that changed, and updates their origins in s.
 func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decision, evidence ID, now time.Time) error {
 	var rows [][]any
-	origins := maps.Clone(s.origins)
+	origins := maps.Clone(s.Origins)
 	if origins == nil {
-		origins = map[invoice.Dimension]origin{}
+		origins = map[invoice.Dimension]Origin{}
 	}
 	for _, dimension := range d.WriteStates {
 		state := d.States.Stored(dimension)
@@ -200,9 +200,9 @@ func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decis
 			meaning = string(state.Meaning)
 		}
 		rows = append(rows, []any{t.id, s.ID, dimension, state.Value, flag(state.Terminal), meaning, evidence, micros(now)})
-		origins[dimension] = origin{evidence: evidence, reportedAt: now}
+		origins[dimension] = Origin{Evidence: evidence, ReportedAt: now}
 	}
-	s.origins = origins
+	s.Origins = origins
 	return tx.insert(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, meaning, evidence_id, changed_at) values`, rows,
 		` on conflict (tenant_id, submission_id, dimension) do update set word = excluded.word, terminal = excluded.terminal,
 			meaning = excluded.meaning, evidence_id = excluded.evidence_id, changed_at = excluded.changed_at`)

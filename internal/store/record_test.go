@@ -12,6 +12,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -291,9 +292,9 @@ func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 			t.Helper()
 			found, err := f.tenant.Invoice(ctx, got.ID)
 			must(t, err)
-			want, err := json.Marshal(found.Wire(&f.account.Profile))
+			want, err := json.Marshal(view.Invoice(found, &f.account.Profile))
 			must(t, err)
-			if text, err := json.Marshal(got.Wire(&f.account.Profile)); err != nil || !bytes.Equal(text, want) || got.Version != found.Version {
+			if text, err := json.Marshal(view.Invoice(got, &f.account.Profile)); err != nil || !bytes.Equal(text, want) || got.Version != found.Version {
 				t.Errorf("%s: version %d, want %d\ngot  %s\nwant %s (%v)", what, got.Version, found.Version, text, want, err)
 			}
 		}

@@ -41,7 +41,7 @@ func (e *Evidence) Early() bool { return e.early }
 type replayed struct {
 	Submission
 	// pending is what an administrator has decided after the answers so far; nil when nothing.
-	pending *Resolution
+	pending *api.Resolution
 	// unread tells that something could not be read again, so that nothing is to be compared.
 	unread bool
 	// loose are the dimensions whose answer is of before all of a transaction had one instant, and "" when that of TerminalAt
@@ -50,12 +50,12 @@ type replayed struct {
 }
 
 func newReplayed(s *Submission) replayed {
-	var pending *Resolution
+	var pending *api.Resolution
 	if s.Resolved != nil {
 		pending = new(*s.Resolved)
 		pending.ContradictedAt = nil
 	}
-	return replayed{pending: pending, loose: map[invoice.Dimension]bool{}, Submission: Submission{ID: s.ID, Invoice: s.Invoice, Number: s.Number, Outcome: api.OutcomeInProgress, origins: map[invoice.Dimension]origin{}}}
+	return replayed{pending: pending, loose: map[invoice.Dimension]bool{}, Submission: Submission{ID: s.ID, Invoice: s.Invoice, Number: s.Number, Outcome: api.OutcomeInProgress, Origins: map[invoice.Dimension]Origin{}}}
 }
 
 // resolve takes an administrator's decision that was made before now.
@@ -84,11 +84,11 @@ func (r *replayed) take(replay Replay, kind string, e *Evidence, body []byte, at
 	case err != nil:
 		return nil, err.Error()
 	}
-	origins := r.origins
+	origins := r.Origins
 	r.Submission = step.After
-	r.origins = origins
+	r.Origins = origins
 	for _, dimension := range step.Write {
-		r.origins[dimension], r.loose[dimension] = origin{evidence: e.ID, reportedAt: e.ReceivedAt}, e.early
+		r.Origins[dimension], r.loose[dimension] = Origin{Evidence: e.ID, ReportedAt: e.ReceivedAt}, e.early
 	}
 	if slices.Contains(step.Events, api.EventTerminal) {
 		r.loose[""] = e.early
@@ -135,8 +135,8 @@ func (r *replayed) statesDiffer(s *Submission) (field, what string) {
 		if s.States.Stored(dimension) != r.States.Stored(dimension) {
 			return string(dimension), "the word, or what is said of it, does not follow from the retained answers"
 		}
-		kept, follows := s.origins[dimension], r.origins[dimension]
-		if kept.evidence != follows.evidence || !r.sameInstant(dimension, kept.reportedAt, follows.reportedAt) {
+		kept, follows := s.Origins[dimension], r.Origins[dimension]
+		if kept.Evidence != follows.Evidence || !r.sameInstant(dimension, kept.ReportedAt, follows.ReportedAt) {
 			return string(dimension), "the answer that it names is not the one that it follows from"
 		}
 	}

@@ -20,20 +20,6 @@ const (
 	DecisionReject = "reject"
 )
 
-// Resolution is an administrator's decision about a submission with an unknown outcome.
-type Resolution struct {
-	// Decision is [DecisionResend] or [DecisionReject].
-	Decision string
-	// Reason is the administrator's reason.
-	Reason string
-	// By is the name of the administrator, and At is when the decision was made.
-	By string
-	At time.Time
-	// ContradictedAt is when the provider nevertheless reported a document that had been resolved by rejecting it; nil until
-	// then.
-	ContradictedAt *time.Time
-}
-
 // ResolveSubmission records the decision of the actor of ctx about a submission with an unknown outcome, and the reason for it.
 // Reconciliation continues in any case. ResolveSubmission returns [ErrOutcomeKnown] if there is nothing to resolve.
 func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
@@ -61,7 +47,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 			return ErrOutcomeKnown
 		}
 		now := tx.now()
-		s.Resolved = &Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
+		s.Resolved = &api.Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
 		s.DueAt, s.NextCheckAt = &now, &now // look it up once more immediately, for either decision
 		if decision == DecisionResend {
 			s.ResendOrdered = true
@@ -114,7 +100,7 @@ func (r *resolution) restore(s *Submission) {
 	if !r.at.Valid {
 		return
 	}
-	s.Resolved = &Resolution{Decision: r.decision.V, Reason: r.reason.V, By: r.by.V, At: instant(r.at.V), ContradictedAt: instantOrNil(r.contradicted)}
+	s.Resolved = &api.Resolution{Decision: r.decision.V, Reason: r.reason.V, By: r.by.V, At: instant(r.at.V), ContradictedAt: instantOrNil(r.contradicted)}
 	if s.Outcome == api.OutcomeRejected && r.decision.V == DecisionReject {
 		s.Outcome = api.OutcomeResolvedRejected
 	}

@@ -9,6 +9,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -64,7 +65,7 @@ func TestResolve(t *testing.T) {
 		if stored.Outcome != api.OutcomeResolvedRejected || r == nil || r.By != "ada@desk" || r.Reason != because+" twice" || r.Decision != store.DecisionReject || !r.At.Equal(f.Now()) || r.ContradictedAt != nil {
 			t.Errorf("outcome %s, resolved %+v", stored.Outcome, r)
 		}
-		if wire := stored.Wire(); wire.Outcome != "resolved_rejected" || wire.Resolved == nil || wire.Resolved.By != "ada@desk" || wire.Resolved.Reason != r.Reason {
+		if wire := view.Submission(stored); wire.Outcome != "resolved_rejected" || wire.Resolved == nil || wire.Resolved.By != "ada@desk" || wire.Resolved.Reason != r.Reason {
 			t.Errorf("the API shows %+v", wire)
 		}
 		entries := f.audited(t, "submission.resolve")

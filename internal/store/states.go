@@ -13,19 +13,19 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// origin is where a word comes from: the retained answer, and when that was.
-type origin struct {
-	evidence   ID
-	reportedAt time.Time
+// Origin is where a state value was read: the retained response, and when it was received.
+type Origin struct {
+	Evidence   ID
+	ReportedAt time.Time
 }
 
 // restoreStates reads the states in the form of submissionColumns: dimension, terminal, meaning, time, evidence and word.
-func restoreStates(text string) (invoice.States, map[invoice.Dimension]origin, error) {
+func restoreStates(text string) (invoice.States, map[invoice.Dimension]Origin, error) {
 	if text == "" {
 		return invoice.States{}, nil, nil
 	}
 	words := make(map[invoice.Dimension]invoice.StoredState, len(invoice.Dimensions))
-	origins := make(map[invoice.Dimension]origin, len(invoice.Dimensions))
+	origins := make(map[invoice.Dimension]Origin, len(invoice.Dimensions))
 	for line := range strings.SplitSeq(text, "\n") {
 		parts := strings.SplitN(line, " ", 6)
 		if len(parts) < 6 {
@@ -35,11 +35,11 @@ func restoreStates(text string) (invoice.States, map[invoice.Dimension]origin, e
 		if err != nil {
 			return invoice.States{}, nil, err
 		}
-		from := origin{reportedAt: instant(at)}
-		if len(parts[4]) != hex.EncodedLen(len(from.evidence)) || parts[1] != "0" && parts[1] != "1" {
+		from := Origin{ReportedAt: instant(at)}
+		if len(parts[4]) != hex.EncodedLen(len(from.Evidence)) || parts[1] != "0" && parts[1] != "1" {
 			return invoice.States{}, nil, errors.New("no flag, or no identifier")
 		}
-		if _, err := hex.Decode(from.evidence[:], []byte(parts[4])); err != nil {
+		if _, err := hex.Decode(from.Evidence[:], []byte(parts[4])); err != nil {
 			return invoice.States{}, nil, err
 		}
 		dimension := invoice.Dimension(parts[0])

@@ -42,17 +42,16 @@ type Submission struct {
 	DueAt             *time.Time // when it is due, or its lease ends
 	NextCheckAt       *time.Time // when the provider is asked next, as decided after the last response; a claim does not change it
 	// Resolved is what an administrator has decided while the outcome was unknown; nil without a decision.
-	Resolved *Resolution
+	Resolved *api.Resolution
 	States   invoice.States
-
-	// origins are the origins of the state values, by dimension.
-	origins map[invoice.Dimension]origin
+	// Origins says where each state value was read, by dimension.
+	Origins map[invoice.Dimension]Origin
+	// HeldUntil is when the connection is probed next while its circuit breaker is open; nil while it is closed.
+	HeldUntil *time.Time
 
 	tenant ID
 	lease  int64
 	head   []byte
-	// heldUntil is when the connection is probed next while its circuit breaker is open; nil while it is closed.
-	heldUntil *time.Time
 	// version and updatedAt are those of the invoice after [SubmissionLease.Record]; zero elsewhere.
 	version   int64
 	updatedAt time.Time
@@ -119,7 +118,7 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	}
 	s.Current, s.AttemptedAt = current == 1, instant(attempted)
 	var err error
-	if s.States, s.origins, err = restoreStates(states.V); err != nil {
+	if s.States, s.Origins, err = restoreStates(states.V); err != nil {
 		return Submission{}, fmt.Errorf("stored states of submission %s: %w", s.ID, err)
 	}
 	s.SentAt, s.ResendOrdered, s.ResendUnderWay = instant(sent), resend == resendOrdered, resend == resendUnderWay
@@ -130,7 +129,7 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	copy(s.LastSHA256[:], sum)
 	s.LastCheckedAt, s.MissingSince = instantOrNil(checked), instantOrNil(missing)
 	s.TerminalAt, s.DueAt, s.NextCheckAt = instantOrNil(terminal), instantOrNil(due), instantOrNil(next)
-	s.heldUntil = instantOrNil(retry)
+	s.HeldUntil = instantOrNil(retry)
 	s.was = s.asRead()
 	return s, nil
 }

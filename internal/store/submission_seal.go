@@ -37,12 +37,12 @@ func (s *Submission) row() [32]byte {
 		hash.optional(textOrNil(text))
 	}
 	for _, dimension := range invoice.Dimensions {
-		word, from := s.States.Stored(dimension), s.origins[dimension]
+		word, from := s.States.Stored(dimension), s.Origins[dimension]
 		hash.field([]byte(word.Value))
 		hash.number(flag(word.Terminal))
 		hash.field([]byte(word.Meaning))
-		hash.field(from.evidence[:])
-		hash.number(micros(from.reportedAt))
+		hash.field(from.Evidence[:])
+		hash.number(micros(from.ReportedAt))
 	}
 	return hash.sum()
 }

@@ -212,8 +212,8 @@ func (c *submissionCheck) conclude(sealed seal, form sealForm, at chainEnd) (fie
 		return field, what
 	}
 	reported := 0
-	for _, from := range c.s.origins {
-		if !from.evidence.IsZero() {
+	for _, from := range c.s.Origins {
+		if !from.Evidence.IsZero() {
 			reported++
 		}
 	}

@@ -387,7 +387,7 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 // and a report that the provider has the document contradicts the decision once.
 func TestContradiction(t *testing.T) {
 	resolved := open()
-	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected, &store.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}
+	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected, &api.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}
 	states := map[string]any{"receiver_state": word("accepted", true)}
 	for status, contradicts := range map[string]bool{"accepted": true, "processing": true, "rejected": false} {
 		s, d := decideAndApply(t, resolved, callStatus, reported(resolved, status, 1, states), true, began)
