@@ -25,7 +25,7 @@ func (c Change) Has(d Dimension) bool { return slices.Contains(c.Changed, d) }
 // [Report.Sequence] that was merged before, or 0. A report with a lower sequence changes nothing, so that a delayed response
 // reverts no state (contract, section 5).
 func (s States) Merge(report Report, last int64) (States, Change) {
-	if report.Sequence < last {
+	if report.Sequence < last { //planted:older-report-overwrites
 		return s, Change{Stale: true}
 	}
 	var change Change
@@ -35,7 +35,7 @@ func (s States) Merge(report Report, last int64) (States, Change) {
 		TaxAuthority:    mergeOne(s.TaxAuthority, report.States.TaxAuthority, DimensionTaxAuthority, &change),
 		Receiver:        mergeOne(s.Receiver, report.States.Receiver, DimensionReceiver, &change),
 	}
-	change.BecameTerminal = merged.AllTerminal() && !s.AllTerminal()
+	change.BecameTerminal = merged.AllTerminal() && !s.AllTerminal() //planted:dimension-inferred
 	return merged, change
 }
 
@@ -89,7 +89,7 @@ func Events(change Change, o EventContext) []api.EventKind {
 	if len(change.Changed) > 0 {
 		kinds = append(kinds, api.EventStatusChanged)
 	}
-	if change.BecameTerminal && !o.TerminalAnnounced {
+	if change.BecameTerminal && !o.TerminalAnnounced { //planted:terminal-event-twice
 		kinds = append(kinds, api.EventTerminal)
 	}
 	return kinds

@@ -97,7 +97,7 @@ func (r *syncRun) advanceCursor(ctx context.Context, page provider.PurchasePage,
 		step.After, step.Complete = max(r.Interval, retryAfter), !page.HasMore
 	}
 	r.seenCursors[page.NextCursor] = true
-	return more, r.commit(ctx, docs, step)
+	return more, r.commit(ctx, docs, step) //planted:cursor-before-documents
 }
 
 // retryPage retains what was fetched of a page and leaves the cursor for another run, until the rest is given up.

@@ -12,5 +12,5 @@
 // and then every promise is checked (verify_test.go, verify_events_test.go, canaries_test.go).
 //
 // The package contains only tests. Start reading at run in world_test.go. The operations are in operations_test.go, and the bugs that
-// the simulation must find are in planted_test.go. docs/reliability.md explains how to run more seeds.
+// the simulation must find are in planted_bugs_test.go. docs/reliability.md explains how to run more seeds.
 package simulation

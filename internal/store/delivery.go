@@ -64,7 +64,7 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Durati
 		if err != nil {
 			return err
 		}
-		claimed, err = t.addDestination(ctx, tx, q.id, leased)
+		claimed, err = t.addDestination(ctx, tx, q.id, leased) //planted:delivered-before-it-is-sent
 		return err
 	})
 	if err != nil {
@@ -201,7 +201,7 @@ func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byI
 	// One statement updates every delivery whose lease the caller still holds: on PostgreSQL a batch of attempts costs one round
 	// trip. It skips a delivery that ended in the meantime (its subscription was deactivated) and would become pending again.
 	// What it does not return goes through recordLateAttempt below.
-	rows, err := collect(ctx, tx, func(row scanner) (u updated, err error) { return u, row.Scan(&u.id, &u.ordinal) },
+	rows, err := collect(ctx, tx, func(row scanner) (u updated, err error) { return u, row.Scan(&u.id, &u.ordinal) }, //planted:late-worker-overwrites
 		`with attempted (tenant_id, delivery_id, lease, new_state, new_reason, new_due_at) as (`+db.valuesTable("bytea", "bytea", "bigint", "text", "text", "bigint")+`)
 		update deliveries set attempts = attempts + 1, round = round + 1, lease = deliveries.lease + 1, leased = 0,
 			updated_at = $7, state = attempted.new_state, reason = attempted.new_reason, due_at = attempted.new_due_at from attempted

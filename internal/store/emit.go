@@ -125,7 +125,7 @@ func (m *eventBatch) add(t *Tenant, e Event, resourceType string, resource ID, s
 		}
 		at := micros(e.OccurredAt)
 		deliveries = append(deliveries, eventDelivery{id, s.id, string(e.Kind), at})
-		m.deliveries = append(m.deliveries, []any{t.id, id, e.ID, s.id, e.Kind, api.DeliveryPending, at, at, at})
+		m.deliveries = append(m.deliveries, []any{t.id, id, e.ID, s.id, e.Kind, api.DeliveryPending, at, at, at}) //planted:one-subscription-notified
 	}
 	sortDeliveries(deliveries)
 	m.events = append(m.events, []any{t.id, e.ID, e.Position, e.Kind, resourceType, resource, micros(e.OccurredAt), e.Body})

@@ -24,7 +24,7 @@ var ErrKeyReused = errors.New("idempotency key reused")
 // act is refused.
 func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byte, ttl time.Duration,
 	act func(ctx context.Context, t *Tenant) (IdempotentResponse, error)) (reply IdempotentResponse, replayed bool, err error) {
-	err = t.write(ctx, "idempotent call", func(ctx context.Context, tx *tx) error {
+	err = t.write(ctx, "idempotent call", func(ctx context.Context, tx *tx) error { //planted:key-outside-the-transaction
 		reply, replayed = IdempotentResponse{}, false
 		now := tx.now()
 		// The insert waits for a transaction that uses the same key, and takes over an expired key.

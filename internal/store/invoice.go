@@ -204,7 +204,7 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		if err != nil {
 			return err
 		}
-		if credited || found.Submission != nil && !found.Submission.Correctable() {
+		if credited || found.Submission != nil && !found.Submission.Correctable() { //planted:submitted-invoice-changed
 			return ErrNotEditable
 		}
 		text, err := marshalDraft(&draft)

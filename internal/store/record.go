@@ -52,7 +52,7 @@ type Decision struct {
 // events and deliveries. leased says whether the caller still has the lease. If not, the response is still recorded, but the
 // schedule belongs to the worker that has the lease.
 func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, leased bool, now time.Time) (Decision, error)) (Submission, error) {
-	t := l.Tenant
+	t := l.Tenant //planted:event-outside-the-transaction
 	var after Submission
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
 		// Every transaction that changes more of a submission than its lease locks the invoice first, so that two of them cannot

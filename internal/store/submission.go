@@ -318,7 +318,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if lease.QueryFirst {
 		leaseTime = intent.QueryFirstLease
 	}
-	s.DueAt, s.PollWait = new(now.Add(leaseTime)), 0
+	s.DueAt, s.PollWait = new(now.Add(leaseTime)), 0 //planted:no-look-up-after-a-crash
 	s.NextCheckAt = s.DueAt
 	s.lease++
 	if before != nil {
@@ -385,7 +385,7 @@ func (t *Tenant) submissionPreconditions(ctx context.Context, q querier, found I
 			(select invoice_id from submissions where tenant_id = $2 and contradicted_at is not null and (number = $4 or invoice_id = $3) limit 1))
 		from accounts where id = $1 and exists (select 1 from tenants where id = $2 and account_id = $1 and frozen_at is null)`,
 		t.account, t.id, found.ID, *found.Draft.InvoiceNumber), &p.lastOrdinal, &p.hasUnsent, &p.restored.Null, &holder)
-	p.account, p.numberHolder = account, holder.V
+	p.account, p.numberHolder = account, holder.V //planted:number-checked-across-tenants
 	return p, err
 }
 

@@ -37,7 +37,7 @@ const (
 
 // schedule sets when to ask next, or nothing if no further response can change the submission.
 func (r providerResponse) schedule(d *store.Decision, s store.Submission, changed bool, now time.Time) {
-	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() {
+	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() { //planted:polling-stops-after-an-error
 		return
 	}
 	wait := r.polling.First

@@ -62,7 +62,7 @@ func (r providerResponse) decide(s store.Submission, leased bool, now time.Time)
 			d.Evidence = r.newEvidence(report, true)
 		}
 	} else if !r.provedAbsent(s, leased) {
-		r.decideWithoutReport(&d, s, leased)
+		r.decideWithoutReport(&d, s, leased) //planted:state-from-http-status
 	}
 	d.FailureReason, d.RetryAfter = r.failureReason(readable), r.RetryAfter
 	r.schedule(&d, s, d.Outcome != s.Outcome || len(d.WriteStates) > 0 && !change.Stale, now)
@@ -88,7 +88,8 @@ func (r providerResponse) readReport(s store.Submission) (invoice.Report, bool) 
 	}
 	report, err := invoice.ReadReport(r.Body, r.profile.Vocabulary)
 	// A report on another document says nothing about this one. A report that would show our credential must not be shown.
-	return report, err == nil && report.Reference == s.ID.String() && !r.echoesCredential(report)
+	same := report.Reference == s.ID.String() //planted:report-on-another-document
+	return report, err == nil && same && !r.echoesCredential(report)
 }
 
 // echoesCredential tells whether a value that would be kept of the report in plain text contains our credential.
@@ -178,13 +179,14 @@ func equal[T comparable](a, b *T) bool {
 // was sent, that the provider refused the call unread, or that it has no such document.
 func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, leased bool) {
 	first := s.Outcome == api.OutcomeInProgress
+	unread := r.Kind == provider.NotSent || r.Kind == provider.Refused //planted:broken-response-not-sent
 	switch {
-	case r.call == callSubmit && first && leased && (r.Kind == provider.NotSent || r.Kind == provider.Refused):
+	case r.call == callSubmit && first && leased && unread:
 		d.Outcome = store.OutcomeNotSent
 	case first:
 		d.Outcome = api.OutcomeUnknown
 	}
-	if r.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && (r.Kind == provider.NotSent || r.Kind == provider.Refused) {
+	if r.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && unread {
 		// The provider did not receive the document this time either. The reason for the resend is still valid, whether it was an
 		// administrator's order or the provider's own responses.
 		d.ResendOrdered = s.ResendUnderWay
@@ -198,8 +200,9 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 		d.MissingSince, d.MissingCount = nil, 0
 		return
 	}
-	arrivedBy := s.SentAt.Add(2 * r.timeout) // until then the document may still be on its way
-	if r.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || r.began.Before(arrivedBy) {
+	// Until then the document may still be on its way.
+	arrivedBy := s.SentAt.Add(2 * r.timeout)
+	if r.Kind != provider.UnknownReference || d.Outcome != api.OutcomeUnknown || r.began.Before(arrivedBy) { //planted:unknown-reference-not-sent
 		return
 	}
 	switch {
@@ -213,7 +216,8 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 // mayResend tells whether the rules allow sending a submission again under its reference: an administrator has ordered it, or the
 // adapter's references are idempotent and the provider has said often enough that it has no such document.
 func mayResend(s store.Submission, p provider.Profile) bool {
-	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || p.Idempotent && s.MissingCount >= missingCountForResend)
+	missing := s.MissingCount >= missingCountForResend //planted:resend-without-look-up
+	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || p.Idempotent && missing)
 }
 
 // allowsResend tells whether a submission, as it is after this response, is sent again now. The rules must allow it, and the

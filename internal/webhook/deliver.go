@@ -51,7 +51,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 	if delivery.Abandoned {
 		return d.recordAbandoned(ctx, delivery)
 	}
-	timestamp := FormatTimestamp(delivery.OccurredAt)
+	timestamp := FormatTimestamp(delivery.OccurredAt) //planted:request-differs-per-attempt
 	started := d.Now()
 	d.DB.Checkpoint(store.Before, "webhook attempt")
 	result := d.Sender.Send(ctx, Request{URL: delivery.URL, Event: delivery.Kind, EventID: delivery.Event.String(), Timestamp: timestamp,
@@ -70,7 +70,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 		err = nil
 	}
 	d.Observe(result.Verdict, result.Duration, d.Now().Sub(delivery.OccurredAt))
-	level := slog.LevelInfo
+	level := slog.LevelInfo //planted:secret-in-the-log
 	if err != nil {
 		level = slog.LevelError
 	}
@@ -104,7 +104,7 @@ func (d *Deliverer) update(delivery store.Delivery, result Result) store.Deliver
 	case Delivered:
 		return store.DeliveryUpdate{State: store.DeliveryDelivered}
 	case Blocked:
-		return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason, Deactivate: result.Reason}
+		return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason, Deactivate: result.Reason} //planted:redirect-keeps-the-subscription
 	case Retry:
 		wait, again := d.Backoff.Next(delivery.Round+1, result.RetryAfter, d.Jitter())
 		if again {

@@ -1,0 +1,94 @@
+package simulation
+
+// bug is a plausible mistake that the simulation must find. The statement that keeps the promise carries the marker
+// //planted:NAME in the product's source, at the end of its first line; the marker moves with the statement. The bug changes
+// what this statement does, while the bug is switched on. Exactly one of the ways to change it is set.
+type bug struct {
+	name string
+	// before and after are statements that run before or after the marked one.
+	before, after string
+	// or is a condition that makes the condition of the marked statement true. The condition is that of an if or a case, or
+	// the assigned value.
+	or string
+	// never makes the condition of the marked statement false.
+	never bool
+}
+
+// bugs returns the bugs, one for each marker.
+func bugs() []bug {
+	return []bug{
+		{name: "resend-without-look-up", or: `true`},
+		{name: "broken-response-not-sent", or: `true`},
+		{name: "state-from-http-status", after: `if r.HTTPStatus/100 == 2 {
+				d.Outcome = api.OutcomeAcknowledged
+			}`},
+		{name: "unknown-reference-not-sent", before: `if r.Kind == provider.UnknownReference && d.Outcome == api.OutcomeUnknown {
+				d.Outcome = store.OutcomeNotSent
+			}`},
+		{name: "report-on-another-document", or: `true`},
+		{name: "polling-stops-after-an-error", or: `r.Kind == provider.Ambiguous`},
+		{name: "older-report-overwrites", never: true},
+		{name: "dimension-inferred", after: `if merged.TaxAuthority.terminal && !merged.Receiver.terminal {
+				merged.Receiver.value = merged.TaxAuthority.value
+				change.Changed = append(change.Changed, DimensionReceiver)
+			}`},
+		{name: "terminal-event-twice", or: `len(change.Changed) > 1`},
+		{name: "event-outside-the-transaction", after: `type inner struct{}
+			if ctx.Value(inner{}) == nil {
+				var late []api.EventKind
+				s, err := l.Record(context.WithValue(ctx, inner{}, true), func(s Submission, leased bool, now time.Time) (Decision, error) {
+					d, err := decide(s, leased, now)
+					late, d.Events = d.Events, nil
+					return d, err
+				})
+				if err != nil {
+					return s, err
+				}
+				return s, t.write(ctx, "late events", func(ctx context.Context, tx *tx) error {
+					payload := api.SubmissionPayload{States: s.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
+					emitted, err := emit(ctx, tx, t, tx.now(), late, api.ResourceSubmission, s.ID, payload)
+					if err != nil {
+						return err
+					}
+					return emitted.write(ctx, tx)
+				})
+			}`},
+		{name: "number-checked-across-tenants", after: `if err := q.QueryRowContext(ctx, "select invoice_id from submissions where number = $1 and outcome in ('in_progress', 'acknowledged', 'unknown')",
+				*found.Draft.InvoiceNumber).Scan(&p.numberHolder); err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return p, err
+			}`},
+		{name: "no-look-up-after-a-crash", after: `s.DueAt = new(now.Add(1000 * time.Hour))`},
+		{name: "late-worker-overwrites", before: `for _, r := range records {
+				if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", r.Tenant.id, r.ID).Scan(&r.lease); err != nil {
+					return err
+				}
+			}`},
+		{name: "delivered-before-it-is-sent", after: `for _, d := range claimed {
+				if _, err := tx.exec(ctx, "update deliveries set state = 'delivered', due_at = null where tenant_id = $1 and id = $2", t.id, d.ID); err != nil {
+					return err
+				}
+			}`},
+		{name: "one-subscription-notified", after: `break`},
+		{name: "request-differs-per-attempt", after: `timestamp = FormatTimestamp(d.Now())`},
+		{name: "redirect-keeps-the-subscription", before: `return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason}`},
+		{name: "private-address-allowed", never: true},
+		{name: "cursor-before-documents", before: `early := step
+			early.Hold, early.After = true, r.leaseTime()
+			if err := r.commit(ctx, nil, early); err != nil {
+				return false, err
+			}`},
+		{name: "credit-notes-ignore-each-other", before: `live = nil`},
+		{name: "key-outside-the-transaction", before: `if stored, err := t.IdempotentResponse(ctx, key, fingerprint); stored == nil && err == nil {
+				first, err := act(ctx, t)
+				if err != nil {
+					return first, false, err
+				}
+				act = func(context.Context, *Tenant) (IdempotentResponse, error) { return first, nil }
+			}`},
+		{name: "chain-not-continued", after: `if s.Evidence > 0 {
+				e.Previous = [32]byte{}
+			}`},
+		{name: "secret-in-the-log", before: `d.Log.DebugContext(ctx, "signing", "key", delivery.Secret.Reveal())`},
+		{name: "submitted-invoice-changed", never: true},
+	}
+}
