@@ -83,7 +83,7 @@ func (db *DB) ReadAnchors(ctx context.Context, file []byte) (Anchors, error) {
 	if err != nil {
 		return out, db.classify(err)
 	}
-	public, _ := record.key.Public().(ed25519.PublicKey)
+	public := record.publicKey()
 	if file[len(file)-1] != '\n' {
 		return out, ErrAnchorTorn
 	}
@@ -111,7 +111,7 @@ func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
 	if err != nil {
 		return nil, db.classify(err)
 	}
-	public, _ := record.key.Public().(ed25519.PublicKey)
+	public := record.publicKey()
 	entry := anchorEntry{Format: anchorFormat, Previous: after.sum, PublicKey: hexBytes(public), Tenants: []anchorTenant{}}
 	if entry.At, err = db.anchorMoment(ctx); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"quittance/internal/secret"
 )
 
-// ActorKind says what somebody who acts is.
+// ActorKind is the kind of an actor.
 type ActorKind string
 
 // The kinds of actors.
@@ -22,7 +22,7 @@ const (
 	ActorSystem        ActorKind = "system"
 )
 
-// The means by which an actor acts.
+// The means that an actor uses.
 const (
 	MeansCommandLine = "command line"
 	MeansAPI         = "API"
@@ -30,30 +30,29 @@ const (
 	MeansService     = "service"
 )
 
-// Actor is who acts, as the audit log names it. It travels in the context of the act: see [WithActor].
+// Actor is the author of an act, as the audit log names it. The context of the act carries it; see [WithActor].
 type Actor struct {
 	Kind ActorKind
-	// Name is the operating system's user and host for an administrator, the e-mail address of a user, the identifier of a
-	// key.
+	// Name is the operating system user and host of an administrator, the e-mail address of a user, or the identifier of a key.
 	Name string
 	// Means is one of the Means constants.
 	Means string
-	// Source is the network address that the act came from; empty for an act on this machine.
+	// Source is the network address of the caller; empty for an act on this machine.
 	Source string
-	// RequestID is the X-Request-Id of the call; empty when there was none.
+	// RequestID is the X-Request-Id of the request; empty if there was none.
 	RequestID string
-	// Reason is why, in the actor's own words; empty when none was given.
+	// Reason is the reason that the actor gave; may be empty.
 	Reason string
 }
 
 type actorKey struct{}
 
-// WithActor returns a context in which every write is the act of actor.
+// WithActor returns a context whose writes are acts of actor.
 func WithActor(ctx context.Context, actor Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
 
-// ActorOf returns the actor of a context, and the service itself when it names none.
+// ActorOf returns the actor of a context, or [SystemActor] if it has none.
 func ActorOf(ctx context.Context) Actor {
 	if actor, ok := ctx.Value(actorKey{}).(Actor); ok {
 		return actor
@@ -61,24 +60,24 @@ func ActorOf(ctx context.Context) Actor {
 	return SystemActor()
 }
 
-// SystemActor is the service itself, acting on nobody's behalf.
+// SystemActor returns the service itself as the actor.
 func SystemActor() Actor { return Actor{Kind: ActorSystem, Name: "quittance", Means: MeansService} }
 
-// Act is something that was done, for the audit log.
+// Act describes an act for the audit log.
 type Act struct {
-	// Name is what was done, such as account.suspend.
+	// Name is the name of the act, such as account.suspend.
 	Name string
-	// Account is whose account it was done to; zero when it belongs to none.
+	// Account is the account that it belongs to; zero if it belongs to none.
 	Account ID
-	// SubjectType and Subject name what it was done to, such as a connection and its identifier.
+	// SubjectType and Subject name the object of the act, such as a connection and its identifier.
 	SubjectType, Subject string
-	// Reason overrides that of the actor when it is not empty.
+	// Reason replaces the actor's reason unless it is empty.
 	Reason string
-	// Details are what else there is to know. They never hold a secret.
+	// Details has further information, but no secrets.
 	Details map[string]string
 }
 
-// AuditEntry is an act as it stands in the audit log.
+// AuditEntry is an entry of the audit log.
 type AuditEntry struct {
 	Actor
 	ID                   ID
@@ -86,20 +85,20 @@ type AuditEntry struct {
 	Act                  string
 	Account              *ID
 	SubjectType, Subject string
-	// Details is a JSON object of texts.
+	// Details is a JSON object with string values.
 	Details string
 
-	chain            ID    // the account, zero for what belongs to none
-	place            int64 // in its chain, from 1
+	chain            ID    // the account; zero for the chain of acts that belong to none
+	ordinal          int64 // position in its chain, from 1
 	previous, digest [32]byte
 }
 
-// sum is the digest of an entry: SHA-256 over its fields and the digest of the entry before it.
-func (e *AuditEntry) sum() [32]byte {
+// computeDigest computes the digest of the entry over its fields and the digest of the entry before it.
+func (e *AuditEntry) computeDigest() [32]byte {
 	c := newDigester("quittance/audit/v1")
 	c.field(e.previous[:])
 	c.field(e.chain[:])
-	c.number(e.place)
+	c.number(e.ordinal)
 	c.field(e.ID[:])
 	c.number(micros(e.At))
 	for _, text := range []string{string(e.Kind), e.Name, e.Means, e.Source, e.RequestID, e.Act, e.SubjectType, e.Subject, e.Reason, e.Details} {
@@ -114,8 +113,8 @@ func (e *AuditEntry) sum() [32]byte {
 	return c.sum()
 }
 
-// auditEnd is where a chain of the audit log ends. chains is how many chains there are beside the one of no account, which
-// alone counts them.
+// auditEnd is the end of a chain of the audit log. chains is the number of the accounts' chains; only the chain of no account counts
+// them.
 type auditEnd struct {
 	chainEnd
 	chains int64
@@ -146,8 +145,8 @@ func unsealAuditEnd(keys *sealer, sealed []byte, chain ID) (auditEnd, error) {
 	return e, nil
 }
 
-// audit appends an act of the transaction's actor to the audit log. What was tampered with neither refuses the act nor is
-// healed by it: the entry is appended, and the fault stays for a verification to find.
+// audit appends an act of the transaction's actor to the audit log. If the log was tampered with, audit appends the entry too, but
+// does not update the seal, so that a verification still finds the fault.
 func (t *tx) audit(ctx context.Context, act Act) error {
 	details, err := json.Marshal(act.Details)
 	if err != nil {
@@ -180,28 +179,28 @@ func (t *tx) appendAudit(ctx context.Context, e *AuditEntry) error {
 	if err != nil {
 		return err
 	}
-	e.place, e.previous = at.count+1, at.head
+	e.ordinal, e.previous = at.count+1, at.head
 	if !intact {
 		var last int64
 		if err := t.QueryRowContext(ctx, `select coalesce(max(ordinal), 0) from audit where chain = $1`, e.chain[:]).Scan(&last); err != nil {
 			return err
 		}
-		e.place = max(e.place, last+1)
+		e.ordinal = max(e.ordinal, last+1)
 	}
-	e.digest = e.sum()
+	e.digest = e.computeDigest()
 	var account any
 	if e.Account != nil {
 		account = *e.Account
 	}
 	if _, err := t.exec(ctx, `insert into audit (`+auditColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		e.chain[:], e.place, e.ID, micros(e.At), e.Kind, e.Name, e.Means, e.Source, e.RequestID, e.Act, account, e.SubjectType, e.Subject,
+		e.chain[:], e.ordinal, e.ID, micros(e.At), e.Kind, e.Name, e.Means, e.Source, e.RequestID, e.Act, account, e.SubjectType, e.Subject,
 		e.Reason, e.Details, e.previous[:], e.digest[:]); err != nil {
 		return err
 	}
 	if !intact {
 		return nil
 	}
-	return t.setAuditEnd(ctx, e.chain, auditEnd{chainEnd{e.place, e.digest}, at.chains})
+	return t.setAuditEnd(ctx, e.chain, auditEnd{chainEnd{e.ordinal, e.digest}, at.chains})
 }
 
 func (t *tx) setAuditEnd(ctx context.Context, chain ID, to auditEnd) error {
@@ -213,50 +212,51 @@ func (t *tx) setAuditEnd(ctx context.Context, chain ID, to auditEnd) error {
 	return err
 }
 
-// auditEnd locks and reads where a chain ends; a chain that is new begins here. intact is false when that was tampered
+// auditEnd locks and reads the end of a chain. It begins the chain if it does not exist. intact is false if the chain was tampered
 // with.
 func (t *tx) auditEnd(ctx context.Context, chain ID) (at auditEnd, intact bool, err error) {
 	begun, err := t.exec(ctx, `insert into audit_heads (chain, count, head, chains) values ($1, 0, $2, 0) on conflict (chain) do nothing`, chain[:], at.head[:])
 	if err != nil {
 		return at, false, err
 	}
-	heads, err := collect(ctx, t, scanAuditHead, `select h.chain, `+auditEndColumns+` from audit_heads h where h.chain = $1`+t.db.forUpdate, chain[:])
+	heads, err := collect(ctx, t, scanAuditHead, `select `+auditHeadColumns+` from audit_heads h where h.chain = $1`+t.db.forUpdate, chain[:])
 	if err != nil {
 		return at, false, err
 	}
-	stored := heads[0] // it was there, or has just been inserted
-	at = stored.auditEnd
+	head := heads[0] // the row was just inserted if it did not exist
 	var last int64
 	if err := t.QueryRowContext(ctx, `select coalesce(max(ordinal), 0) from audit where chain = $1`, chain[:]).Scan(&last); err != nil {
 		return at, false, err
 	}
-	if begun == 0 {
-		sealed, err := unsealAuditEnd(t.db.keys, stored.seal, chain)
-		return at, stored.readable && err == nil && sealed == at && last == at.count, nil
+	switch {
+	case begun == 0:
+		sealed, err := unsealAuditEnd(t.db.keys, head.seal, chain)
+		intact = head.readable && err == nil && sealed == head.auditEnd && last == head.count
+	case last == 0:
+		intact, err = t.beginAuditChain(ctx, chain)
 	}
-	if last > 0 {
-		return at, false, nil
-	}
-	intact, err = t.beginAuditChain(ctx, chain)
-	return at, intact, err
+	return head.auditEnd, intact, err
 }
 
-const auditEndColumns = `h.count, h.head, h.chains, h.seal`
-
-// storedAuditEnd is what the row of a chain says of its end.
-type storedAuditEnd struct {
+// auditHead is a row of audit_heads: the end of a chain, and its seal.
+type auditHead struct {
+	chain ID
 	auditEnd
-	seal []byte
+	seal     []byte
+	readable bool
 }
 
-func (s *storedAuditEnd) fields() []any {
-	return []any{&s.count, (*digestColumn)(&s.head), &s.chains, &s.seal}
+const auditHeadColumns = `h.chain, h.count, h.head, h.chains, h.seal`
+
+func (h *auditHead) fields() []any {
+	return []any{&h.chain, &h.count, (*digestColumn)(&h.head), &h.chains, &h.seal}
 }
 
-// scanAuditEnd reads auditEndColumns, after what is before them in the row.
-func scanAuditEnd(row scanner, before ...any) (out storedAuditEnd, err error) {
-	err = row.Scan(append(before, out.fields()...)...)
-	return out, err
+// scanAuditHead reads auditHeadColumns. A row that cannot be read is a fault of its chain only, so it sets readable to false instead
+// of failing.
+func scanAuditHead(row scanner) (h auditHead, err error) {
+	h.readable = row.Scan(h.fields()...) == nil
+	return h, nil
 }
 
 // digestColumn reads a digest from its column.
@@ -271,10 +271,10 @@ func (d *digestColumn) Scan(value any) error {
 	return parseDigest((*[32]byte)(d), raw)
 }
 
-// settingAuditBegun is when the audit log of a database began, in microseconds since 1970.
+// settingAuditBegun is the key of the time at which the audit log began, in microseconds since 1970.
 const settingAuditBegun = "audit_begun_at"
 
-// beginAuditChain counts a chain that is new. It is not intact when the audit log had begun before and is gone.
+// beginAuditChain counts a new chain. intact is false if the whole audit log was removed: then settingAuditBegun is set.
 func (t *tx) beginAuditChain(ctx context.Context, chain ID) (intact bool, err error) {
 	if chain.IsZero() {
 		begun, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingAuditBegun, strconv.FormatInt(micros(t.now()), 10))
@@ -282,7 +282,7 @@ func (t *tx) beginAuditChain(ctx context.Context, chain ID) (intact bool, err er
 	}
 	all, intact, err := t.auditEnd(ctx, ID{})
 	if err != nil || !intact {
-		return true, err // the fault is in the other chain, and stays there
+		return true, err // the fault is in the other chain
 	}
 	all.chains++
 	return true, t.setAuditEnd(ctx, ID{}, all)
@@ -295,17 +295,11 @@ func scanAudit(row scanner) (e AuditEntry, err error) {
 	return e, err
 }
 
-// scanAuditWithEnd reads auditEndColumns and auditColumns.
-func scanAuditWithEnd(row scanner) (e AuditEntry, at storedAuditEnd, err error) {
-	err = e.scan(row, at.fields()...)
-	return e, at, err
-}
-
-// scan reads auditColumns, after what is before them in the row.
+// scan reads auditColumns, which follow the columns that before receives.
 func (e *AuditEntry) scan(row scanner, before ...any) error {
 	var at int64
 	var account []byte
-	if err := row.Scan(append(before, &e.chain, &e.place, &e.ID, &at, &e.Kind, &e.Name, &e.Means, &e.Source, &e.RequestID, &e.Act, &account,
+	if err := row.Scan(append(before, &e.chain, &e.ordinal, &e.ID, &at, &e.Kind, &e.Name, &e.Means, &e.Source, &e.RequestID, &e.Act, &account,
 		&e.SubjectType, &e.Subject, &e.Reason, &e.Details, (*digestColumn)(&e.previous), (*digestColumn)(&e.digest))...); err != nil {
 		return err
 	}
@@ -317,25 +311,25 @@ func (e *AuditEntry) scan(row scanner, before ...any) error {
 	return e.Account.Scan(account)
 }
 
-// RecordAudit appends an act to the audit log that is no write of this database, such as an export. An act that is a
-// write records itself, in its own transaction.
+// RecordAudit appends an act to the audit log that does not write to the database, such as an export. Acts that do are recorded in
+// their own transactions.
 func (db *DB) RecordAudit(ctx context.Context, act Act) error {
 	return db.write(ctx, "record audit", func(ctx context.Context, t *tx) error { return t.audit(ctx, act) })
 }
 
-// AuditFilter says which entries of the audit log are wanted.
+// AuditFilter selects entries of the audit log.
 type AuditFilter struct {
-	// Account is whose; nil for all, those of no account included.
+	// Account selects one account; nil selects all entries, including those of no account.
 	Account *ID
 	// Since is the earliest time; zero for any.
 	Since time.Time
-	// Act is the name of the act, or its beginning up to a dot, such as account; empty for any.
+	// Act is the name of an act, or a prefix that ends before a dot, such as account; empty for any.
 	Act string
-	// Limit is how many entries at most, the latest; positive.
+	// Limit is the maximum number of entries, from 1; the latest ones are returned.
 	Limit int
 }
 
-// Audit returns entries of the audit log, oldest first.
+// Audit returns the selected entries of the audit log, oldest first.
 func (db *DB) Audit(ctx context.Context, filter AuditFilter) ([]AuditEntry, error) {
 	var args []any
 	next := func(value any) string {

@@ -7,16 +7,15 @@ import (
 	"fmt"
 )
 
-// kindAudit is the kind of an [EvidenceError] about the audit log; what it is about is an account, or zero for the chain of
-// what belongs to none.
+// kindAudit is the kind of an [EvidenceError] about the audit log. Its Of is an account, or zero for the chain of no account.
 const kindAudit = "audit"
 
-// verifyAudit recomputes every digest of the audit log and compares its chains with their seals. Acts may be audited
-// meanwhile: each chain is read by one statement.
+// verifyAudit recomputes every digest of the audit log and compares its chains with their seals. Entries may be added meanwhile,
+// because one statement reads each chain with its end.
 func (db *DB) verifyAudit(ctx context.Context, out *Verified) error {
 	ctx = withoutQueryDeadline(ctx)
-	// Ends are read before entries: entries never go, so a chain that had some then has them later.
-	heads, err := collect(ctx, db.reader, scanAuditHead, `select h.chain, `+auditEndColumns+` from audit_heads h order by h.chain`)
+	// The ends are read first: entries are never removed, so the entries of each end are still there when they are read.
+	heads, err := collect(ctx, db.reader, scanAuditHead, `select `+auditHeadColumns+` from audit_heads h order by h.chain`)
 	if err != nil {
 		return db.classify(err)
 	}
@@ -39,7 +38,7 @@ func (db *DB) verifyAudit(ctx context.Context, out *Verified) error {
 	return db.classify(db.verifyAuditChains(ctx, out))
 }
 
-// scanChain reads which chain an entry is of; zero when that makes no sense.
+// scanChain reads the identifier of a chain; zero if it is malformed.
 func scanChain(row scanner) (chain ID, err error) {
 	var raw []byte
 	err = row.Scan(&raw)
@@ -53,26 +52,10 @@ func (v *Verified) auditFault(chain ID, ordinal int64, what string) {
 	v.Faults = append(v.Faults, EvidenceError{Kind: kindAudit, Of: chain, Ordinal: ordinal, What: what})
 }
 
-// auditHead is the row of a chain.
-type auditHead struct {
-	chain ID
-	storedAuditEnd
-	readable bool
-}
-
-// scanAuditHead reads whatever stands there: what makes no sense is a fault of one chain, not the end of a verification.
-func scanAuditHead(row scanner) (auditHead, error) {
-	var out auditHead
-	end, err := scanAuditEnd(row, &out.chain)
-	out.storedAuditEnd, out.readable = end, err == nil
-	return out, nil
-}
-
-// verifyAuditChain walks one chain. Its first fault ends the walk.
+// verifyAuditChain verifies one chain up to its first fault.
 func (db *DB) verifyAuditChain(ctx context.Context, head auditHead, out *Verified) (err error) {
-	chain, stored := head.chain, head.storedAuditEnd
-	rows, err := db.reader.QueryContext(ctx, `select `+auditEndColumns+`, `+auditColumns+` from audit_heads h join audit using (chain)
-		where h.chain = $1 order by ordinal`, chain[:])
+	rows, err := db.reader.QueryContext(ctx, `select `+auditHeadColumns+`, `+auditColumns+` from audit_heads h join audit using (chain)
+		where h.chain = $1 order by ordinal`, head.chain[:])
 	if err != nil {
 		return err
 	}
@@ -80,16 +63,16 @@ func (db *DB) verifyAuditChain(ctx context.Context, head auditHead, out *Verifie
 	var at chainEnd
 	for rows.Next() {
 		var e AuditEntry
-		if e, stored, err = scanAuditWithEnd(rows); err != nil {
-			out.auditFault(chain, at.count+1, "it cannot be read")
-			return nil
+		if err := e.scan(rows, head.fields()...); err != nil {
+			out.auditFault(head.chain, at.count+1, whatUnreadable)
+			return nil //nolint:nilerr // an unreadable row is a fault of the log
 		}
-		next := chainLink{ordinal: e.place, previous: e.previous, digest: e.digest}
-		if e.sum() != e.digest {
-			next.fault = "it is not what was recorded: its digest differs"
+		next := chainLink{ordinal: e.ordinal, previous: e.previous, digest: e.digest}
+		if e.computeDigest() != e.digest {
+			next.flaw.what = "it is not what was recorded: its digest differs"
 		}
-		if what := at.advance(next, stored.chainEnd); what != "" {
-			out.auditFault(chain, at.count+1, what)
+		if f := at.advance(next, head.chainEnd); f.found() {
+			out.auditFault(head.chain, at.count+1, f.what)
 			return nil
 		}
 		out.AuditEntries++
@@ -97,22 +80,22 @@ func (db *DB) verifyAuditChain(ctx context.Context, head auditHead, out *Verifie
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	if what := at.missing(stored.chainEnd); what != "" {
-		out.auditFault(chain, at.count+1, what)
+	if f := at.missing(head.chainEnd); f.found() {
+		out.auditFault(head.chain, at.count+1, f.what)
 		return nil
 	}
-	switch sealed, err := unsealAuditEnd(db.keys, stored.seal, chain); {
-	case len(stored.seal) == 0:
-		out.auditFault(chain, 0, "its end has no seal")
+	switch sealed, err := unsealAuditEnd(db.keys, head.seal, head.chain); {
+	case len(head.seal) == 0:
+		out.auditFault(head.chain, 0, "its end has no seal")
 	case err != nil:
-		out.auditFault(chain, 0, "the seal of its end does not open")
-	case sealed != stored.auditEnd:
-		out.auditFault(chain, 0, "it does not end where the seal says")
+		out.auditFault(head.chain, 0, "the seal of its end does not open")
+	case sealed != head.auditEnd:
+		out.auditFault(head.chain, 0, "it does not end where the seal says")
 	}
 	return nil
 }
 
-// verifyAuditChains compares how many chains there are with how many were begun.
+// verifyAuditChains compares the number of chains with the number that were begun.
 func (db *DB) verifyAuditChains(ctx context.Context, out *Verified) error {
 	var seal []byte
 	var chains, begun int64

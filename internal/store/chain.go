@@ -64,38 +64,44 @@ func incomingSealBinding(tenant, id ID) secret.Binding {
 	return secret.Binding{Tenant: tenant[:], Table: "incoming", Column: "seal", Row: id[:]}
 }
 
+// flaw is something that is wrong: the field, or "" if it is not a single one, and a description. The zero flaw means that
+// nothing is wrong.
+type flaw struct{ field, what string }
+
+func (f flaw) found() bool { return f.what != "" }
+
 // chainLink is what an entry records about its position in a chain.
 type chainLink struct {
 	ordinal          int64
 	previous, digest [32]byte
-	// fault describes what is wrong with the entry itself; "" means nothing.
-	fault string
+	// flaw is what is wrong with the entry itself.
+	flaw flaw
 }
 
-// advance moves e to the next entry of a chain that should end at want. It returns what is wrong with the entry, or "".
-func (e *chainEnd) advance(next chainLink, want chainEnd) string {
-	switch place := e.count + 1; {
-	case place > want.count:
-		return fmt.Sprintf("it was never retained: the chain ended with entry %d", want.count)
-	case next.fault != "":
-		return next.fault
-	case next.ordinal != place:
-		return fmt.Sprintf("it is missing: entry %d stands in its place", next.ordinal)
+// advance moves e to the next entry of a chain that should end at want. It returns what is wrong with the entry.
+func (e *chainEnd) advance(next chainLink, want chainEnd) flaw {
+	switch position := e.count + 1; {
+	case position > want.count:
+		return flaw{what: fmt.Sprintf("it was never retained: the chain ended with entry %d", want.count)}
+	case next.flaw.found():
+		return next.flaw
+	case next.ordinal != position:
+		return flaw{what: fmt.Sprintf("it is missing: entry %d is in its place", next.ordinal)}
 	case next.previous != e.head:
-		return "it does not follow the entry before it"
-	case place == want.count && next.digest != want.head:
-		return "it is not the entry with which the chain ended"
+		return flaw{what: "it does not follow the entry before it"}
+	case position == want.count && next.digest != want.head:
+		return flaw{what: "it is not the entry with which the chain ended"}
 	}
 	e.count, e.head = e.count+1, next.digest
-	return ""
+	return flaw{}
 }
 
-// missing returns what is wrong if no entry follows e, or "" if e is the expected end.
-func (e chainEnd) missing(want chainEnd) string {
+// missing returns what is wrong if no entry follows e.
+func (e chainEnd) missing(want chainEnd) flaw {
 	if e.count < want.count {
-		return fmt.Sprintf("it is missing: %d entries were retained", want.count)
+		return flaw{what: fmt.Sprintf("it is missing: %d entries were retained", want.count)}
 	}
-	return ""
+	return flaw{}
 }
 
 // parseDigest reads a stored digest.

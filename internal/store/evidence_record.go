@@ -14,33 +14,38 @@ import (
 	"quittance/internal/secret"
 )
 
-// settingEvidence is the record that the evidence of a database is sealed: since when, and with which key what leaves the
-// database is signed. It is made once. A database whose evidence is older has none until [DB.SealEvidence].
+// settingEvidence identifies the record that the evidence of a database is sealed: the time since which it is, and the key that
+// signs exports and anchors. It is made once. A database with evidence from before seals has none until [DB.SealEvidence].
 func settingEvidence() ID { return ID{15: 1} }
 
-// settingRemoved is the time before which retention has removed events.
+// settingRemoved identifies the time before which retention has removed events.
 func settingRemoved() ID { return ID{15: 2} }
 
-// The faults of the record.
+// The errors of the record.
 var (
-	// ErrNotSealed says that the evidence of this database was never sealed: it is older than seals.
+	// ErrNotSealed says that the evidence of this database was never sealed, because it is older than seals.
 	ErrNotSealed = errors.New("the evidence of this database is not sealed")
-	// ErrRecordGone says that the evidence of this database was sealed and the record of that is gone: somebody has removed it.
+	// ErrRecordGone says that the evidence of this database was sealed, and that somebody has removed the record of it.
 	ErrRecordGone = errors.New("the evidence of this database is sealed, and the record of that was removed: the database was changed outside of quittance. Restore it from a backup")
 	errRecord     = errors.New("a sealed setting does not open")
 )
 
-// evidenceRecord is what settingEvidence holds.
+// evidenceRecord is the value of settingEvidence.
 type evidenceRecord struct {
 	since time.Time
 	key   ed25519.PrivateKey
+}
+
+func (r evidenceRecord) publicKey() ed25519.PublicKey {
+	return ed25519.PublicKey(r.key[ed25519.SeedSize:])
 }
 
 func settingBinding(id ID) secret.Binding {
 	return secret.Binding{Table: "sealed_settings", Column: "value", Row: id[:]}
 }
 
-// sealedSetting returns what is sealed in a setting; [sql.ErrNoRows] when there is none.
+// sealedSetting returns the plain value of a sealed setting. It returns [sql.ErrNoRows] if there is none, and errRecord if it does
+// not open.
 func (db *DB) sealedSetting(ctx context.Context, q querier, id ID) ([]byte, error) {
 	var sealed []byte
 	if err := q.QueryRowContext(ctx, `select value from sealed_settings where id = $1`, id).Scan(&sealed); err != nil {
@@ -53,7 +58,7 @@ func (db *DB) sealedSetting(ctx context.Context, q querier, id ID) ([]byte, erro
 	return plain, err
 }
 
-// evidenceRecord reads the record; [ErrNotSealed] when there is none.
+// evidenceRecord reads the record. It returns [ErrNotSealed] if there is none.
 func (db *DB) evidenceRecord(ctx context.Context, q querier) (evidenceRecord, error) {
 	plain, err := db.sealedSetting(ctx, q, settingEvidence())
 	switch {
@@ -85,7 +90,7 @@ func (t *tx) recordEvidence(ctx context.Context) error {
 	return err
 }
 
-// rememberEvidence notes in the records of the keys that the evidence of the database is sealed, once all secrets are bound.
+// rememberEvidence notes in the records of the keys that the evidence of the database is sealed, if all secrets are bound.
 func (db *DB) rememberEvidence(ctx context.Context) error {
 	if !db.keys.bound.Load() {
 		return nil // the next start does it
@@ -96,7 +101,7 @@ func (db *DB) rememberEvidence(ctx context.Context) error {
 	}
 	switch _, err := db.evidenceRecord(ctx, db.reader); {
 	case errors.Is(err, ErrNotSealed), errors.Is(err, errRecord):
-		return nil // nothing to remember
+		return nil
 	case err != nil:
 		return db.classify(err)
 	}
@@ -113,7 +118,7 @@ func (db *DB) rememberEvidence(ctx context.Context) error {
 	})
 }
 
-// remembersEvidence tells whether the records of the keys note that the evidence of the database is sealed.
+// remembersEvidence reports whether the records of the keys note that the evidence of the database is sealed.
 func (db *DB) remembersEvidence(ctx context.Context) (bool, error) {
 	keys, err := db.keys.current()
 	if err != nil {
@@ -127,7 +132,7 @@ func (db *DB) remembersEvidence(ctx context.Context) (bool, error) {
 	return form >= formEvidence, err
 }
 
-// beginEvidence makes the record of a database that has no evidence yet.
+// beginEvidence makes the record in a database without evidence.
 func (db *DB) beginEvidence(ctx context.Context) error {
 	if _, err := db.keys.current(); errors.Is(err, errNoKeys) {
 		return nil
@@ -141,7 +146,7 @@ func (db *DB) beginEvidence(ctx context.Context) error {
 		return db.rememberEvidence(ctx)
 	}
 	if known, err := db.remembersEvidence(ctx); err != nil || known {
-		return err // the record is gone: another one would sign with another key, as if nothing had happened
+		return err // if known, somebody removed the record: a new one would hide that
 	}
 	if err := db.write(ctx, "begin evidence", func(ctx context.Context, t *tx) error { return t.recordEvidence(ctx) }); err != nil {
 		return err
@@ -149,18 +154,17 @@ func (db *DB) beginEvidence(ctx context.Context) error {
 	return db.rememberEvidence(ctx)
 }
 
-// EvidenceKey returns the public key by which what leaves the database is verified, and since when evidence is sealed.
-// [ErrNotSealed] says that it is not.
+// EvidenceKey returns the public key that verifies exports and anchors, and the time since which evidence is sealed. It returns
+// [ErrNotSealed] if evidence is not sealed.
 func (db *DB) EvidenceKey(ctx context.Context) (key ed25519.PublicKey, since time.Time, err error) {
 	record, err := db.evidenceRecord(ctx, db.reader)
 	if err != nil {
 		return nil, since, db.classify(err)
 	}
-	public, _ := record.key.Public().(ed25519.PublicKey)
-	return public, record.since, nil
+	return record.publicKey(), record.since, nil
 }
 
-// eventsRemoved is the time before which events may have been removed, in microseconds since 1970; 0 when none were.
+// eventsRemoved returns the time before which events may have been removed, in microseconds since 1970; 0 if none were.
 func (db *DB) eventsRemoved(ctx context.Context, q querier) (int64, error) {
 	plain, err := db.sealedSetting(ctx, q, settingRemoved())
 	if errors.Is(err, sql.ErrNoRows) {
@@ -176,7 +180,7 @@ func (db *DB) eventsRemoved(ctx context.Context, q querier) (int64, error) {
 	return before, nil
 }
 
-// recordRemoval records that events of before a time, in microseconds since 1970, may be removed from now on.
+// recordRemoval records that events from before a time, in microseconds since 1970, may be removed from now on.
 func (db *DB) recordRemoval(ctx context.Context, before int64) error {
 	return db.write(ctx, "record removal", func(ctx context.Context, t *tx) error {
 		if recorded, err := db.eventsRemoved(ctx, t); err != nil && !errors.Is(err, errRecord) || recorded >= before {

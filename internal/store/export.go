@@ -13,17 +13,17 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// exportFormat names the form of an exported file.
+// exportFormat names the format of an exported file.
 const exportFormat = "quittance-evidence-v3"
 
-// export is everything retained about one invoice, or one incoming e-invoice, and what is shown of it, in a form that
-// verifies without the database. docs/operations.md says how.
+// export is everything that is retained and shown about one invoice, or one incoming e-invoice, in a form that can be verified
+// without the database; docs/operations.md describes how.
 type export struct {
 	Format      string             `json:"format"`
 	InvoiceID   *ID                `json:"invoice_id,omitempty"`
 	Submissions []exportSubmission `json:"submissions,omitempty"`
 	Incoming    *exportIncoming    `json:"incoming,omitempty"`
-	// PublicKey verifies Signature, which signs Digest: the SHA-256 of this file with zeros in the place of both.
+	// PublicKey verifies Signature, which signs Digest: the SHA-256 of this file with zeros in place of both.
 	PublicKey hexBytes  `json:"public_key"`
 	Digest    hexDigest `json:"digest"`
 	Signature hexBytes  `json:"signature"`
@@ -33,9 +33,9 @@ type exportSubmission struct {
 	ID             ID     `json:"id"`
 	Number         string `json:"invoice_number"`
 	ConnectionKind string `json:"connection_kind"`
-	// Found tells that it was sealed as it was found, in a database that is older than seals.
+	// Found reports that it was sealed by [DB.SealEvidence].
 	Found bool `json:"sealed_as_found"`
-	// Document is what was sent, to the byte.
+	// Document is the exact document that was sent.
 	Document          string                 `json:"document"`
 	Outcome           api.Outcome            `json:"outcome"`
 	AttemptedAt       time.Time              `json:"attempted_at"`
@@ -48,7 +48,7 @@ type exportSubmission struct {
 	Sequence          *int64                 `json:"sequence"`
 	Resolved          *exportResolution      `json:"resolved"`
 	States            map[string]exportState `json:"states"`
-	// Count and Head are the number of entries and the digest of the last, as they stand outside the chain.
+	// Count and Head are the number of entries and the digest of the last, from the row of the submission.
 	Count   int64         `json:"count"`
 	Head    hexDigest     `json:"head"`
 	Entries []exportEntry `json:"entries"`
@@ -81,9 +81,10 @@ type exportEntry struct {
 	SHA256     hexDigest `json:"sha256"`
 	Truncated  bool      `json:"truncated"`
 	Withheld   bool      `json:"withheld"`
-	// Words and Report are texts that the digest covers, JSON in a string, so that nobody who formats the file changes them.
+	// Words is the JSON of the state values, and Report that of the report. They are strings, because the digest covers their
+	// exact text, which a reformatted file would change.
 	Words string `json:"words"`
-	// Report is null, like Events, in an entry of before they were kept.
+	// Report and Events are null in an entry of a version that did not retain them.
 	Report   *string   `json:"report"`
 	Events   *hexBytes `json:"events"`
 	Previous hexDigest `json:"previous"`
@@ -119,12 +120,12 @@ type exportRevision struct {
 	MetadataSHA256    hexDigest    `json:"metadata_sha256"`
 	Retained          bool         `json:"retained"`
 	Withheld          bool         `json:"withheld"`
-	Events            *hexBytes    `json:"events"` // null in a revision of before it was kept
+	Events            *hexBytes    `json:"events"` // null in a revision of a version that did not retain it
 	Previous          hexDigest    `json:"previous"`
 	Digest            hexDigest    `json:"digest"`
 }
 
-// hexDigest is a digest that is lower-case hexadecimal in JSON.
+// hexDigest is a digest that JSON holds as lower-case hexadecimal digits.
 type hexDigest [32]byte
 
 // MarshalText returns the digits.
@@ -139,7 +140,7 @@ func (d *hexDigest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// hexBytes are bytes that are lower-case hexadecimal in JSON.
+// hexBytes are bytes that JSON holds as lower-case hexadecimal digits.
 type hexBytes []byte
 
 // MarshalText returns the digits.
@@ -152,10 +153,10 @@ func (b *hexBytes) UnmarshalText(text []byte) error {
 	return err
 }
 
-// text is the file.
+// text returns the file.
 func (x *export) text() ([]byte, error) { return json.MarshalIndent(x, "", "  ") }
 
-// digest is that of the file: see [export].PublicKey.
+// digest returns the digest of the file; see [export].PublicKey.
 func (x *export) digest() ([32]byte, error) {
 	plain := *x
 	plain.Digest, plain.Signature = hexDigest{}, make(hexBytes, ed25519.SignatureSize)
@@ -163,19 +164,20 @@ func (x *export) digest() ([32]byte, error) {
 	return sha256.Sum256(text), err
 }
 
-// signedText is what is signed of a file.
+// signedText returns the bytes that the signature of a file covers.
 func (x *export) signedText(digest [32]byte) []byte { return append([]byte(x.Format), digest[:]...) }
 
-// ExportEvidence returns everything retained about one invoice, or one incoming e-invoice, as JSON that is signed with the
-// key of [DB.EvidenceKey], and the digest of the file as [VerifyExport] gives it. It is verified before: an [EvidenceError]
-// says what is wrong, and nothing is signed then. Withheld bodies stay here: the digests stand for them.
+// ExportEvidence returns everything retained about one invoice, or one incoming e-invoice, as JSON that is signed with the key of
+// [DB.EvidenceKey], and the digest of the file; see [VerifyExport]. It verifies the evidence first, and returns an
+// [EvidenceError] instead of a file if the evidence was changed. Withheld bodies are left out; their digests are included.
 func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []byte, digest [32]byte, err error) {
-	incoming := false
+	subject, fill := "invoice", (*verification).exportInvoice
 	tenant, err := db.findTenant(ctx, func(t *Tenant) error {
 		_, err := t.Invoice(ctx, id)
 		if errors.Is(err, ErrNotFound) {
-			_, err = t.IncomingInvoice(ctx, id)
-			incoming = err == nil
+			if _, err = t.IncomingInvoice(ctx, id); err == nil {
+				subject, fill = "incoming_invoice", (*verification).exportIncoming
+			}
 		}
 		return err
 	})
@@ -186,17 +188,13 @@ func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []
 	if err != nil {
 		return nil, digest, db.classify(err)
 	}
-	public, _ := record.key.Public().(ed25519.PublicKey)
-	out := export{Format: exportFormat, PublicKey: hexBytes(public)}
+	out := export{Format: exportFormat, PublicKey: hexBytes(record.publicKey())}
 	err = tenant.read(func(q querier) error {
 		v := &verification{t: tenant, q: q, replay: replay}
 		if err := v.begin(ctx); err != nil {
 			return err
 		}
-		if incoming {
-			return v.exportIncoming(ctx, id, &out)
-		}
-		return v.exportInvoice(ctx, id, &out)
+		return fill(v, ctx, id, &out)
 	})
 	if err != nil {
 		return nil, digest, err
@@ -208,17 +206,13 @@ func (db *DB) ExportEvidence(ctx context.Context, id ID, replay Replay) (text []
 	if text, err = out.text(); err != nil {
 		return nil, digest, err
 	}
-	subject := "invoice"
-	if incoming {
-		subject = "incoming_invoice"
-	}
 	return text, digest, db.RecordAudit(ctx, Act{Name: "evidence.export", Account: tenant.account, SubjectType: subject, Subject: id.String(),
 		Details: map[string]string{"digest": hex.EncodeToString(digest[:])}})
 }
 
-// proven verifies one subject that is to be exported.
-func (v *verification) proven(ctx context.Context, id ID, check func(context.Context, ID) (*EvidenceError, error), seal string) error {
-	if err := v.settle(ctx, id, check, seal); err != nil {
+// verifyForExport verifies one row that will be exported.
+func (v *verification) verifyForExport(ctx context.Context, s subject, id ID) error {
+	if err := v.verifyOne(ctx, s, id); err != nil {
 		return err
 	}
 	if len(v.out.Faults) > 0 {
@@ -227,8 +221,8 @@ func (v *verification) proven(ctx context.Context, id ID, check func(context.Con
 	return nil
 }
 
-// exportInvoice adds the chains of all submissions of an invoice, each as far as its head says: what is appended
-// meanwhile belongs to the next export.
+// exportInvoice adds the chains of all submissions of an invoice, each up to the head that its row has: entries that are appended
+// meanwhile belong to the next export.
 func (v *verification) exportInvoice(ctx context.Context, id ID, out *export) error {
 	out.InvoiceID = &id
 	ids, err := collect(ctx, v.q, func(row scanner) (id ID, err error) { return id, row.Scan(&id) },
@@ -237,11 +231,11 @@ func (v *verification) exportInvoice(ctx context.Context, id ID, out *export) er
 		return err
 	}
 	for _, id := range ids {
-		if err := v.proven(ctx, id, v.submission, lastSubmissionSeal); err != nil {
+		if err := v.verifyForExport(ctx, submissionSubject(), id); err != nil {
 			return err
 		}
-		s, senseless, err := v.t.provenSubmission(ctx, v.q, id)
-		if err = errors.Join(senseless, err); err != nil {
+		s, malformed, err := v.t.provenSubmission(ctx, v.q, id)
+		if err = errors.Join(malformed, err); err != nil {
 			return err
 		}
 		part := exportedSubmission(&s)
@@ -285,9 +279,9 @@ func scanExportEntry(row scanner) (exportEntry, error) {
 	return out, err
 }
 
-// exportIncoming is the same for an incoming e-invoice.
+// exportIncoming adds the chain of an incoming e-invoice.
 func (v *verification) exportIncoming(ctx context.Context, id ID, out *export) error {
-	if err := v.proven(ctx, id, v.incoming, lastIncomingSeal); err != nil {
+	if err := v.verifyForExport(ctx, incomingSubject(), id); err != nil {
 		return err
 	}
 	part := exportIncoming{ID: id}

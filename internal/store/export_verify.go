@@ -11,31 +11,31 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// The ways in which a file as a whole is not what ExportEvidence writes.
+// The errors of a file as a whole.
 var (
 	errExport          = errors.New("not an export of evidence")
-	errExportForm      = errors.New("the file is not written as it was exported: something was added, left out or formatted anew")
-	errExportDigest    = errors.New("the file's digest is not that of what it says")
-	errExportSignature = errors.New("the signature is not one of the public key in the file")
-	// ErrExportKey says that a file is signed with another key than the expected one.
-	ErrExportKey = errors.New("the file is signed with another key than the expected one")
+	errExportForm      = errors.New("the file is not formatted as it was exported: something was added, left out or reformatted")
+	errExportDigest    = errors.New("the file's digest does not match its content")
+	errExportSignature = errors.New("the signature was not made with the public key in the file")
+	// ErrExportKey says that a file is not signed with the expected key.
+	ErrExportKey = errors.New("the file is not signed with the expected key")
 )
 
-// VerifiedExport is what an exported file proves.
+// VerifiedExport is the result of verifying an exported file.
 type VerifiedExport struct {
-	// Entries is how many entries are what was retained.
+	// Entries is the number of intact entries.
 	Entries int
-	// Digest is that of the file, PublicKey the one that has signed it.
+	// Digest is the digest of the file; PublicKey verifies its signature.
 	Digest    [32]byte
 	PublicKey ed25519.PublicKey
-	// Unread is how many submissions have a withheld answer of before readings were retained, so that what follows from their
-	// answers was not compared.
+	// Unread is the number of submissions whose states could not be compared with their responses, because one of these is
+	// withheld and was retained without its interpretation.
 	Unread int
 }
 
-// VerifyExport proves an exported file: every digest, the signature, and that what it shows follows from the answers in it.
-// It returns the first fault. The public key tells that it comes from the installation that is known to have that key;
-// expected is that key, or nil when the caller compares it.
+// VerifyExport verifies an exported file: every digest, the signature, and that what it shows follows from the responses in it. It
+// returns the first fault. The public key identifies the installation; expected is the key of the known installation, or nil if
+// the caller compares it.
 func VerifyExport(text []byte, replay Replay, expected ed25519.PublicKey) (VerifiedExport, error) {
 	var in export
 	var out VerifiedExport
@@ -56,7 +56,7 @@ func VerifyExport(text []byte, replay Replay, expected ed25519.PublicKey) (Verif
 	if err != nil || in.Digest != digest {
 		return out, errors.Join(errExportDigest, err)
 	}
-	// Unknown, repeated and misspelt names, and whatever else two readers could read in two ways.
+	// This excludes unknown, repeated and misspelt names, and everything else that two JSON parsers could read differently.
 	if again, err := in.text(); err != nil || !bytes.Equal(again, bytes.TrimRight(text, "\n")) {
 		return out, errors.Join(errExportForm, err)
 	}
@@ -70,12 +70,18 @@ func VerifyExport(text []byte, replay Replay, expected ed25519.PublicKey) (Verif
 	return out, nil
 }
 
-// exportFault is a fault in a file.
-func exportFault(kind string, of ID, ordinal int64, field, what string) error {
-	return EvidenceError{Kind: kind, Of: of, Ordinal: ordinal, Field: field, What: what}
+// exportedLinks verifies a chain of an exported file. link returns the link of an entry.
+func exportedLinks[E any](entries []E, begin [32]byte, want chainEnd, link func(*E) chainLink) (chainEnd, flaw) {
+	at := chainEnd{head: begin}
+	for n := range entries {
+		if f := at.advance(link(&entries[n]), want); f.found() {
+			return at, f
+		}
+	}
+	return at, at.missing(want)
 }
 
-// verify proves a submission of a file.
+// verify verifies a submission of a file.
 func (x *exportSubmission) verify(replay Replay, out *VerifiedExport) error {
 	s := x.submission()
 	check := &submissionCheck{replay: replay, s: s, expected: newReplayed(&s.Submission)}
@@ -83,36 +89,27 @@ func (x *exportSubmission) verify(replay Replay, out *VerifiedExport) error {
 	if len(x.Entries) > 0 && x.Entries[0].Report == nil {
 		begin = [32]byte{}
 	}
-	at, want := chainEnd{head: begin}, chainEnd{x.Count, x.Head}
-	for _, entry := range x.Entries {
-		e := entry.evidence(x.ID)
-		next := e.link(entry.Body, entry.Body != nil || !entry.Withheld)
-		if next.fault == "" {
-			if check.field, next.fault = check.reread(e, entry.Body, entry.Body != nil || !entry.Withheld); next.fault == "" {
-				check.field = ""
-			}
-		}
-		if what := at.advance(next, want); what != "" {
-			return exportFault(KindSubmission, x.ID, at.count+1, check.field, what)
-		}
-	}
-	if what := at.missing(want); what != "" {
-		return exportFault(KindSubmission, x.ID, at.count+1, "", what)
+	at, f := exportedLinks(x.Entries, begin, chainEnd{x.Count, x.Head}, func(entry *exportEntry) chainLink {
+		return check.link(entry.evidence(x.ID), entry.Body, entry.Body != nil || !entry.Withheld)
+	})
+	if f.found() {
+		return EvidenceError{Kind: KindSubmission, Of: x.ID, Ordinal: at.count + 1, Field: f.field, What: f.what}
 	}
 	out.Entries += int(at.count)
 	if check.expected.unread {
 		out.Unread++
 	}
-	if field, what := check.expected.differs(&s.Submission, x.Found); what != "" {
-		return exportFault(KindSubmission, x.ID, 0, field, what)
+	f = check.expected.differs(&s.Submission, x.Found)
+	if !f.found() && at.count == 0 && x.Head != (hexDigest{}) {
+		f = flaw{"head", whatHead}
 	}
-	if at.count == 0 && x.Head != (hexDigest{}) {
-		return exportFault(KindSubmission, x.ID, 0, "head", whatHead)
+	if f.found() {
+		return EvidenceError{Kind: KindSubmission, Of: x.ID, Field: f.field, What: f.what}
 	}
 	return nil
 }
 
-// submission is what a file says of a submission.
+// submission returns the submission in a file.
 func (x *exportSubmission) submission() *provenSubmission {
 	s := &provenSubmission{document: []byte(x.Document), kind: x.ConnectionKind}
 	if x.Resolved != nil {
@@ -131,7 +128,7 @@ func (x *exportSubmission) submission() *provenSubmission {
 	return s
 }
 
-// evidence is what a file says of an entry.
+// evidence returns the entry in a file.
 func (x exportEntry) evidence(submission ID) *Evidence {
 	e := &Evidence{ID: x.ID, Submission: submission, Ordinal: x.Ordinal, ReceivedAt: x.ReceivedAt, SHA256: x.SHA256, Previous: x.Previous, Digest: x.Digest, stateValues: x.Words}
 	e.NewEvidence = NewEvidence{Call: x.Call, HTTPStatus: x.HTTPStatus, MediaType: x.MediaType, Truncated: x.Truncated, Withheld: x.Withheld}
@@ -139,37 +136,26 @@ func (x exportEntry) evidence(submission ID) *Evidence {
 		e.Report, e.events = *x.Report, *x.Events
 	}
 	if err := json.Unmarshal([]byte(x.Words), &e.StateValues); err != nil {
-		e.StateValues = nil // what it was read as says otherwise, unless it has none
+		e.StateValues = nil // the replay detects this if the report has state values
 	}
 	return e
 }
 
-// verify proves an incoming e-invoice of a file.
+// verify verifies an incoming e-invoice of a file.
 func (x *exportIncoming) verify(replay Replay, out *VerifiedExport) error {
 	check := &incomingCheck{replay: replay}
-	var at chainEnd
-	want := chainEnd{x.Count, x.Head}
-	for n := range x.Revisions {
-		r := x.Revisions[n].revision(x)
-		atHand := x.Revisions[n].Body != nil || x.Revisions[n].Metadata != nil || !r.Withheld
-		next := r.link(x.Revisions[n].Body, x.Revisions[n].Metadata, atHand)
-		if next.fault == "" && atHand {
-			if check.field, next.fault = check.reread(&r, x.Revisions[n].Metadata); next.fault == "" {
-				check.field = ""
-			}
-		}
-		if what := at.advance(next, want); what != "" {
-			return exportFault(KindIncoming, x.ID, at.count+1, check.field, what)
-		}
-	}
-	if what := at.missing(want); what != "" {
-		return exportFault(KindIncoming, x.ID, at.count+1, "", what)
+	at, f := exportedLinks(x.Revisions, [32]byte{}, chainEnd{x.Count, x.Head}, func(revision *exportRevision) chainLink {
+		r := revision.revision(x)
+		return check.link(&r, revision.Body, revision.Metadata, revision.Body != nil || revision.Metadata != nil || !r.Withheld)
+	})
+	if f.found() {
+		return EvidenceError{Kind: KindIncoming, Of: x.ID, Ordinal: at.count + 1, Field: f.field, What: f.what}
 	}
 	out.Entries += int(at.count)
 	return nil
 }
 
-// revision is what a file says of a revision.
+// revision returns the revision in a file.
 func (x *exportRevision) revision(of *exportIncoming) Revision {
 	r := Revision{Incoming: of.ID, Revision: x.Revision, RetainedAt: x.RetainedAt, SHA256: x.SHA256, MetadataSHA256: x.MetadataSHA256,
 		Previous: x.Previous, Digest: x.Digest}

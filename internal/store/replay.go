@@ -9,11 +9,11 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// Replay reads again what is retained, as it was read when it came. The packages that turn answers into states, and
-// metadata into what is shown, provide it: this package compares what follows with what it keeps. Its functions are pure.
+// Replay interprets retained evidence again, as it was interpreted when it was received. The packages that interpret responses and
+// metadata provide its functions, which are pure; this package compares their results with what it has stored.
 type Replay struct {
-	// Answer takes one retained answer about a submission, of a connection of the given kind, and returns what is known
-	// after it. The body counts when atHand is true. [ErrNotAtHand] says that it would have been needed.
+	// Answer applies one retained response about a submission over a connection of the given kind. The body is available if
+	// atHand is true; [ErrNotAtHand] says that it would be needed.
 	Answer func(kind string, before Submission, e Evidence, body []byte, atHand bool) (Step, error)
 	// Purchase returns what is shown of the metadata of a purchase document.
 	Purchase func(metadata []byte) (NewIncoming, error)
@@ -21,31 +21,31 @@ type Replay struct {
 	Sent func(document []byte) (api.Draft, error)
 }
 
-// Step is what one retained answer has changed.
+// Step is the effect of one retained response.
 type Step struct {
 	// After is the submission after it: States, Outcome, Reference, Sequence and TerminalAt.
 	After Submission
-	// Write names the dimensions whose words it gave.
+	// Write names the dimensions whose state values it set.
 	Write []invoice.Dimension
-	// Events are the kinds of events that it gave rise to, in their order.
+	// Events are the kinds of the events that it caused, in their order.
 	Events []api.EventKind
 }
 
-// ErrNotAtHand says that an answer of before its reading was retained cannot be read again without its body.
-var ErrNotAtHand = errors.New("the answer is withheld")
+// ErrNotAtHand says that a response cannot be interpreted without its body, because it was retained without an interpretation.
+var ErrNotAtHand = errors.New("the response is withheld")
 
-// Early tells whether the answer was retained before its reading was retained with it.
+// Early reports whether the response was retained by a version that did not retain its interpretation.
 func (e *Evidence) Early() bool { return e.early }
 
-// replayed is what is known of a submission after some of its retained answers.
+// replayed is a submission as it follows from some of its retained responses.
 type replayed struct {
 	Submission
-	// pending is what an administrator has decided after the answers so far; nil when nothing.
+	// pending is an administrator's decision that is later than the responses so far, or nil.
 	pending *api.Resolution
-	// unread tells that something could not be read again, so that nothing is to be compared.
+	// unread reports that a response could not be interpreted again, so nothing can be compared.
 	unread bool
-	// loose are the dimensions whose answer is of before all of a transaction had one instant, and "" when that of TerminalAt
-	// is.
+	// loose has the dimensions whose response is from a version in which a transaction did not have a single time, and "" if that
+	// is true of TerminalAt.
 	loose map[invoice.Dimension]bool
 }
 
@@ -58,7 +58,7 @@ func newReplayed(s *Submission) replayed {
 	return replayed{pending: pending, loose: map[invoice.Dimension]bool{}, Submission: Submission{ID: s.ID, Invoice: s.Invoice, Number: s.Number, Outcome: api.OutcomeInProgress, Origins: map[invoice.Dimension]Origin{}}}
 }
 
-// resolve takes an administrator's decision that was made before now.
+// resolve applies an administrator's decision that is not later than now.
 func (r *replayed) resolve(now time.Time) {
 	if r.pending == nil || now.Before(r.pending.At) {
 		return
@@ -69,9 +69,9 @@ func (r *replayed) resolve(now time.Time) {
 	}
 }
 
-// take goes on to the next retained answer, and returns the kinds of the events that followed from it, and what is wrong with
-// it, "" when nothing is.
-func (r *replayed) take(replay Replay, kind string, e *Evidence, body []byte, atHand bool) (events []api.EventKind, what string) {
+// add applies the next retained response. It returns the kinds of the events that followed from it, and a description of what is
+// wrong with it, or "".
+func (r *replayed) add(replay Replay, kind string, e *Evidence, body []byte, atHand bool) (events []api.EventKind, what string) {
 	if r.unread {
 		return nil, ""
 	}
@@ -98,52 +98,53 @@ func (r *replayed) take(replay Replay, kind string, e *Evidence, body []byte, at
 	return step.Events, ""
 }
 
-// differs compares what follows from the retained answers with what is kept, and returns the field that differs and how; ""
-// when none does. found tells that the submission was sealed as it was found.
-func (r *replayed) differs(s *Submission, found bool) (field, what string) {
+// differs compares what follows from the retained responses with the stored submission. found reports that it was sealed by
+// [DB.SealEvidence].
+func (r *replayed) differs(s *Submission, found bool) flaw {
 	if r.unread {
-		return "", ""
+		return flaw{}
 	}
 	if r.pending != nil {
 		r.resolve(r.pending.At)
 	}
-	if field, what := r.statesDiffer(s); what != "" {
-		return field, what
+	if f := r.statesDiffer(s); f.found() {
+		return f
 	}
+	const whatForeign = "it does not follow from the retained answers"
 	switch {
 	case !r.allows(s.Outcome, found):
-		return "outcome", "it does not follow from the retained answers"
+		return flaw{"outcome", whatForeign}
 	case (s.Resolved == nil) != (r.Resolved == nil) || s.Resolved != nil && !equalInstants(s.Resolved.ContradictedAt, r.Resolved.ContradictedAt):
-		return "resolved", "it does not follow from the retained answers that the provider has contradicted it"
+		return flaw{"resolved", "it does not follow from the retained answers that the provider has contradicted it"}
 	case !equal(s.ProviderReference, r.ProviderReference):
-		return "provider_reference", "it does not follow from the retained answers"
+		return flaw{"provider_reference", whatForeign}
 	case !equal(s.Sequence, r.Sequence):
-		return "sequence", "it does not follow from the retained answers"
+		return flaw{"sequence", whatForeign}
 	case (s.TerminalAt == nil) != (r.TerminalAt == nil) || s.TerminalAt != nil && !r.sameInstant("", *s.TerminalAt, *r.TerminalAt):
-		return "terminal_at", "it does not follow from the retained answers"
+		return flaw{"terminal_at", whatForeign}
 	case s.LastStatus != r.LastStatus || s.LastSHA256 != r.LastSHA256:
-		return "last_sha256", "it is not that of the last retained answer"
+		return flaw{"last_sha256", "it is not that of the last retained answer"}
 	case (s.LastCheckedAt == nil) != (r.LastCheckedAt == nil) || s.LastCheckedAt != nil && s.LastCheckedAt.Before(*r.LastCheckedAt):
-		return "last_checked_at", "it is before the last retained answer"
+		return flaw{"last_checked_at", "it is before the last retained answer"}
 	}
-	return "", ""
+	return flaw{}
 }
 
-// statesDiffer is differs for the four states.
-func (r *replayed) statesDiffer(s *Submission) (field, what string) {
+// statesDiffer compares the states, and the responses that they name.
+func (r *replayed) statesDiffer(s *Submission) flaw {
 	for _, dimension := range invoice.Dimensions {
 		if s.States.Stored(dimension) != r.States.Stored(dimension) {
-			return string(dimension), "the word, or what is said of it, does not follow from the retained answers"
+			return flaw{string(dimension), "the word, or what is said of it, does not follow from the retained answers"}
 		}
 		kept, follows := s.Origins[dimension], r.Origins[dimension]
 		if kept.Evidence != follows.Evidence || !r.sameInstant(dimension, kept.ReportedAt, follows.ReportedAt) {
-			return string(dimension), "the answer that it names is not the one that it follows from"
+			return flaw{string(dimension), "the answer that it names is not the one that it follows from"}
 		}
 	}
-	return "", ""
+	return flaw{}
 }
 
-// sameInstant compares a time that is kept with that of the answer which it follows from.
+// sameInstant compares a stored time with that of the response that it follows from.
 func (r *replayed) sameInstant(of invoice.Dimension, kept, follows time.Time) bool {
 	if r.loose[of] {
 		return !kept.Before(follows) && kept.Before(follows.Add(writeTimeout))
@@ -151,9 +152,9 @@ func (r *replayed) sameInstant(of invoice.Dimension, kept, follows time.Time) bo
 	return kept.Equal(follows)
 }
 
-// allows tells whether an outcome may stand beside what the answers and an administrator's decision say. Of a submission
-// without a report it is known only that it is not acknowledged; one that was sealed as it was found may have been rejected by
-// an administrator when that was not recorded.
+// allows reports whether an outcome is consistent with the responses and an administrator's decision. A submission without a report
+// may have any outcome that is not an acknowledgement. One that was sealed as it was found may have been rejected by an
+// administrator of a version that did not record this.
 func (r *replayed) allows(outcome api.Outcome, found bool) bool {
 	switch {
 	case outcome == r.Outcome, found && outcome == api.OutcomeRejected:

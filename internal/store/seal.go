@@ -8,44 +8,42 @@ import (
 	"quittance/internal/secret"
 )
 
-// A chain of evidence proves what was retained. The row that it belongs to, where the chain ends, and what the service has
-// concluded from it stand outside of the chain, and so a seal covers them: one value, encrypted and authenticated with the
-// key file and bound to its row, that is made anew in every transaction that changes any of it. Nobody without the key file
-// can make one.
+// A chain of evidence shows that its entries were not changed. It does not cover its own end, its row, and the values that the
+// service has derived from it. A seal covers these: a value that is encrypted and authenticated with a key of the key file, bound
+// to the row, and replaced in every transaction that changes any of them. Nobody can make one without the key file.
 //
-// Whoever makes a seal anew first checks the one that stands there. A row that was altered behind the service's back is
-// not refused, because what a provider has answered must not be lost, but its new seal says for ever that it was.
+// The old seal is verified before it is replaced. If the row was changed outside of the service, the transaction continues, because
+// a provider's response must not be lost, but the new seal and all later ones have the mark sealAltered.
 
-// seal is what the seal of a chain covers.
+// seal is the content of the seal of a chain.
 type seal struct {
-	// end is where the chain ends.
 	chainEnd
-	// subject is the digest of what the chain is about, such as the document that was sent; zero where there is nothing.
+	// subject is the digest of the subject of the chain, such as the document that was sent; zero if there is none.
 	subject [32]byte
-	// row is the digest of the row that the chain belongs to, and of what follows from the chain.
+	// row is the digest of the row that the chain belongs to, and of the values that were derived from the chain.
 	row [32]byte
-	// history is what is known about earlier seals of the chain.
+	// history describes the earlier seals of the chain.
 	history sealHistory
 }
 
-// sealHistory is a set of facts about the earlier seals of a chain. A fact is never forgotten.
+// sealHistory is a set of marks that every later seal of the chain keeps.
 type sealHistory byte
 
 const (
-	// sealAltered says that row or chain were not what was sealed, or had no seal, when something was added.
+	// sealAltered says that the row or chain did not match its seal, or had none, when something was added.
 	sealAltered sealHistory = 1 << iota
-	// sealFound says that the chain was sealed as it was found; see [DB.SealEvidence].
+	// sealFound says that [DB.SealEvidence] sealed the chain as it was found.
 	sealFound
 )
 
-// sealVersion is the first byte of the text of a seal. A text of 40 bytes, which begins with a count, is of the form before.
+// sealVersion is the first byte of the plain text of a seal. A plain text of 40 bytes has the old form, which begins with a count.
 const (
 	sealVersion  = 2
 	sealLength   = 2 + 8 + 3*32
 	sealV1Length = 8 + 32
 )
 
-// seal seals s for a binding.
+// seal encrypts s for a binding.
 func (s seal) seal(keys *sealer, at secret.Binding) ([]byte, error) {
 	text := make([]byte, 0, sealLength)
 	text = append(text, sealVersion, byte(s.history))
@@ -55,18 +53,18 @@ func (s seal) seal(keys *sealer, at secret.Binding) ([]byte, error) {
 	return keys.Seal(append(text, s.row[:]...), at)
 }
 
-// sealForm says what stands in the column of a seal.
+// sealForm is the form of the value in the column of a seal.
 type sealForm int
 
 const (
-	sealNone   sealForm = iota // nothing
-	sealBroken                 // bytes that this installation did not make for this binding
-	sealEnd                    // a seal of the form before, which covers the end of the chain alone
-	sealWhole                  // a seal
+	sealNone   sealForm = iota // no value
+	sealBroken                 // a value that this installation did not make for this binding
+	sealEnd                    // a seal of the old form, which covers only the end of the chain
+	sealWhole                  // a complete seal
 )
 
-// openSeal opens what stands in the column of a seal. Of the form before it has the end alone. The error is one of the keys:
-// [secret.ErrUnknownKey] says that this process lacks the key, and nothing about the value.
+// openSeal opens the value in the column of a seal. For [sealEnd], the result has only the end of the chain. The error is a failure
+// of the keys; [secret.ErrUnknownKey] means that this process lacks the key, so the value may or may not be a seal.
 func openSeal(keys *sealer, sealed []byte, at secret.Binding) (seal, sealForm, error) {
 	if len(sealed) == 0 {
 		return seal{}, sealNone, nil
@@ -95,8 +93,8 @@ func openSeal(keys *sealer, sealed []byte, at secret.Binding) (seal, sealForm, e
 	return s, sealWhole, nil
 }
 
-// continueSeal checks the seal that stands in a row against the row as it was read, and returns what the next seal of the
-// row has to say: the same subject, and whether all was well. subject is asked for only when no seal tells it.
+// continueSeal compares the seal of a row with the row as it was read, and returns the content of the next seal: the same subject and
+// history, and the mark sealAltered if they differ. It calls subject only if there is no complete seal to take the subject from.
 func continueSeal(keys *sealer, sealed []byte, at secret.Binding, read seal, subject func() ([32]byte, error)) (seal, error) {
 	before, form, err := openSeal(keys, sealed, at)
 	if err != nil {

@@ -5,28 +5,27 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
-	"slices"
 	"strconv"
 )
 
-// ErrSealed says that the evidence of this database is sealed already.
-var ErrSealed = errors.New("the evidence of this database is sealed already")
+// ErrSealed says that the evidence of this database is already sealed.
+var ErrSealed = errors.New("the evidence of this database is already sealed")
 
-// SealedEvidence is what [DB.SealEvidence] has done.
+// SealedEvidence is the result of [DB.SealEvidence].
 type SealedEvidence struct {
-	// Sealed is how many submissions and incoming e-invoices were sealed as they were found.
+	// Sealed is the number of submissions and incoming e-invoices that were sealed.
 	Sealed int
-	// Faults are those that were not, and why: every verification finds them.
+	// Faults are the reasons why others were not; every verification finds them.
 	Faults []EvidenceError
 }
 
-// sealBatch is how many chains one transaction seals, so that none holds up the others for long.
+// sealBatch is how many chains one transaction seals, so that other writes do not wait long.
 const sealBatch = 20
 
-// SealEvidence seals the evidence of a database that is older than seals, once and for all: what is there and has whole
-// chains is taken for what was retained, and sealed. It records that it was done; from then on nothing is accepted that is
-// not sealed, and [ErrSealed] says so; [ErrRecordGone] when the record is there no more. It works beside running servers, all of them of this version, and can be run again
-// when it was interrupted.
+// SealEvidence seals the evidence of a database that is older than seals. It trusts every chain that is intact, and seals it as it
+// is found. Then it records that the database is sealed; from then on, evidence without a seal is a fault. SealEvidence returns
+// [ErrSealed] if the database is already sealed, and [ErrRecordGone] if somebody has removed the record. Servers of this version
+// may run meanwhile, and an interrupted run can be repeated.
 func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, error) {
 	var out SealedEvidence
 	switch _, err := db.evidenceRecord(ctx, db.reader); {
@@ -62,42 +61,20 @@ func (db *DB) SealEvidence(ctx context.Context, replay Replay) (SealedEvidence, 
 	return out, db.rememberEvidence(ctx)
 }
 
-// sealEvidence seals that of one tenant.
+// sealEvidence seals the evidence of one tenant.
 func (t *Tenant) sealEvidence(ctx context.Context, replay Replay, out *SealedEvidence) error {
 	var missing int64
-	for _, subjects := range []struct {
-		ids  string
-		seal func(v *verification, ctx context.Context, tx *tx, id ID) (sealed bool, err error)
-	}{
-		{`select id from submissions where tenant_id = $1 order by id`, (*verification).sealSubmission},
-		{`select id from incoming where tenant_id = $1 order by id`, (*verification).sealIncoming},
-	} {
-		ids, err := collect(ctx, t.db.reader, func(row scanner) (id ID, err error) { return id, row.Scan(&id) }, subjects.ids, t.id)
-		if err != nil {
-			return t.db.classify(err)
-		}
-		for some := range slices.Chunk(ids, sealBatch) {
-			var done SealedEvidence
-			var gone int64
-			err := t.db.write(ctx, "seal evidence", func(ctx context.Context, tx *tx) error {
-				done, gone = SealedEvidence{}, 0
-				v := &verification{t: t, q: tx, replay: replay, accept: true}
-				var err error
-				if v.removed, err = t.db.eventsRemoved(ctx, tx); err != nil {
-					return err
-				}
-				for _, id := range some {
-					v.missing, v.unnamed = 0, nil
-					sealed, err := subjects.seal(v, ctx, tx, id)
-					if err != nil {
-						return err
-					}
-					done.Sealed += int(flag(sealed))
-					gone += v.missing
-				}
-				done.Faults = v.out.Faults
-				return nil
-			})
+	for _, s := range subjects() {
+		for after := []byte{}; ; {
+			ids, err := collect(ctx, t.db.reader, func(row scanner) (id ID, err error) { return id, row.Scan(&id) }, s.page, t.id, after, sealBatch)
+			if err != nil {
+				return t.db.classify(err)
+			}
+			if len(ids) == 0 {
+				break
+			}
+			after = ids[len(ids)-1][:]
+			done, gone, err := t.sealSubjects(ctx, replay, s, ids)
 			if err != nil {
 				return err
 			}
@@ -107,8 +84,31 @@ func (t *Tenant) sealEvidence(ctx context.Context, replay Replay, out *SealedEvi
 	return t.sealEvents(ctx, missing)
 }
 
-// sealEvents seals the number of a tenant's events, and how many of them no chain names, because they were removed before.
-// missing are those that are named and were removed.
+// sealSubjects seals a batch in one transaction. missing is the number of events that the chains name and that were removed.
+func (t *Tenant) sealSubjects(ctx context.Context, replay Replay, s subject, ids []ID) (done SealedEvidence, missing int64, err error) {
+	err = t.db.write(ctx, "seal evidence", func(ctx context.Context, tx *tx) (err error) {
+		done, missing = SealedEvidence{}, 0
+		v := &verification{t: t, q: tx, replay: replay, accept: true}
+		if v.removed, err = t.db.eventsRemoved(ctx, tx); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			v.missing, v.unnamed = 0, nil
+			sealed, err := s.accept(v, ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			done.Sealed += int(flag(sealed))
+			missing += v.missing
+		}
+		done.Faults = v.out.Faults
+		return nil
+	})
+	return done, missing, err
+}
+
+// sealEvents seals the number of a tenant's events, and how many of them were removed and are not named by a chain. missing is the
+// number of those that are named and were removed.
 func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 	return t.db.write(ctx, "seal events", func(ctx context.Context, tx *tx) error {
 		var emitted, here int64
@@ -121,7 +121,7 @@ func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 		if emitted == 0 {
 			return nil
 		}
-		sealed, err := seal{chainEnd: chainEnd{count: emitted}, subject: countAs(emitted - here - missing), history: sealFound}.seal(t.db.keys, eventsSealBinding(t.id))
+		sealed, err := seal{chainEnd: chainEnd{count: emitted}, subject: formatCount(emitted - here - missing), history: sealFound}.seal(t.db.keys, eventsSealBinding(t.id))
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 	})
 }
 
-// sealSubmission seals a submission as it is found, unless something is wrong with it, or it is sealed as it is.
+// sealSubmission seals a submission as it is found, unless it has a fault or is already sealed.
 func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool, error) {
 	t := v.t
 	var invoiceID ID
@@ -146,10 +146,10 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 	}
 	if fault != nil {
 		v.out.Faults = append(v.out.Faults, *fault)
-		return false, nil //nolint:nilerr // the fault is one of the evidence, and kept
+		return false, nil //nolint:nilerr // a fault of the evidence is a result
 	}
-	s, senseless, err := t.provenSubmission(ctx, tx, id)
-	if err = errors.Join(senseless, err); err != nil {
+	s, malformed, err := t.provenSubmission(ctx, tx, id)
+	if err = errors.Join(malformed, err); err != nil {
 		return false, err
 	}
 	before, form, err := openSeal(t.db.keys, s.sealed, submissionSealBinding(t.id, id))
@@ -172,7 +172,7 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 	return err == nil, err
 }
 
-// sealIncoming is the same for an incoming e-invoice.
+// sealIncoming seals an incoming e-invoice as it is found, unless it has a fault or is already sealed.
 func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, error) {
 	t := v.t
 	var tenant ID
@@ -185,7 +185,7 @@ func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, e
 	}
 	if fault != nil {
 		v.out.Faults = append(v.out.Faults, *fault)
-		return false, nil //nolint:nilerr // the fault is one of the evidence, and kept
+		return false, nil //nolint:nilerr // a fault of the evidence is a result
 	}
 	i, err := scanIncomingRow(tx.QueryRowContext(ctx, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, t.id, id))
 	if err != nil {

@@ -9,29 +9,29 @@ import (
 	"fmt"
 )
 
-// EvidenceError is a place where retained evidence, or what the service shows of it, is not what was retained.
+// EvidenceError is a place where the retained evidence, or what the service shows of it, was changed.
 type EvidenceError struct {
-	// Tenant is whose it is; zero in an exported file, which does not say.
+	// Tenant is the owner; it is zero for an exported file, which does not name the owner.
 	Tenant ID
-	// Kind is what has the chain, one of the Kind constants.
+	// Kind is what has the fault, one of the Kind constants.
 	Kind string
-	// Of identifies the submission, or the incoming e-invoice.
+	// Of identifies the submission or the incoming e-invoice.
 	Of ID
-	// Ordinal is the first bad place in the chain, from 1; 0 when every entry is as it was and the fault is in what stands
-	// outside of them.
+	// Ordinal is the first bad position in the chain, from 1; 0 if all entries are intact and the fault is outside of them.
 	Ordinal int64
-	// Field is what of it is wrong, as the API or the database calls it; empty when it is the whole.
+	// Field is the bad field, named as in the API or the database; empty if the fault is not in a single field.
 	Field string
-	What  string
+	// What describes the fault.
+	What string
 }
 
-// The kinds of what is verified.
+// The kinds of verified things.
 const (
 	KindSubmission = "submission"
 	KindIncoming   = "incoming e-invoice"
-	// KindTenant is what belongs to a company as a whole, such as the number of its events; Of is the tenant.
+	// KindTenant is for what belongs to a company as a whole, such as the number of its events; Of is the tenant.
 	KindTenant = "tenant"
-	// KindDatabase is what belongs to no company; Of is zero.
+	// KindDatabase is for what belongs to no company; Of is zero.
 	KindDatabase = "database"
 )
 
@@ -57,14 +57,14 @@ func (f EvidenceError) Error() string {
 	return where + ": " + f.What
 }
 
-// Verified is what a verification has found.
+// Verified is the result of a verification.
 type Verified struct {
-	// Chains is how many submissions and incoming e-invoices were looked at, Entries how many of their entries are what
-	// was retained.
+	// Chains is the number of submissions and incoming e-invoices that were verified; Entries is the number of their intact
+	// entries.
 	Chains, Entries int
-	// AuditEntries is how many entries of the audit log are what was recorded.
+	// AuditEntries is the number of intact entries of the audit log.
 	AuditEntries int
-	// Faults has the first fault of every chain that has one, and those of what is no chain's.
+	// Faults has the first fault of each chain, and the faults outside of chains.
 	Faults []EvidenceError
 }
 
@@ -72,8 +72,12 @@ func (v *Verified) add(found Verified) {
 	v.Chains, v.Entries, v.Faults = v.Chains+found.Chains, v.Entries+found.Entries, append(v.Faults, found.Faults...)
 }
 
-// VerifyEvidence proves the evidence of every tenant; see [Tenant.VerifyEvidence]. It fails with the faults of the keys and
-// the database; what is wrong with the evidence is in what it returns.
+func (v *Verified) databaseFault(field, what string) {
+	v.Faults = append(v.Faults, EvidenceError{Kind: KindDatabase, Field: field, What: what})
+}
+
+// VerifyEvidence verifies the evidence of every tenant and the audit log; see [Tenant.VerifyEvidence]. The error is a failure of
+// the database or the keys; faults of the evidence are in the result.
 func (db *DB) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
 	return db.verifyThrough(withoutQueryDeadline(ctx), db.reader, replay)
 }
@@ -84,9 +88,9 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 		return out, db.classify(err)
 	}
 	tenants, err := collect(ctx, q, func(row scanner) (*Tenant, error) {
-		t, senseless := db.scanTenant(row)
-		if senseless != nil {
-			t = nil
+		t, err := db.scanTenant(row)
+		if err != nil {
+			return nil, nil //nolint:nilerr,nilnil // an unreadable row is a fault, reported below
 		}
 		return t, nil
 	}, `select id, account_id from tenants order by id`)
@@ -95,7 +99,7 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 	}
 	for _, t := range tenants {
 		if t == nil {
-			out.Faults = append(out.Faults, EvidenceError{Kind: KindDatabase, Field: "tenants", What: whatUnreadable})
+			out.databaseFault("tenants", whatUnreadable)
 			continue
 		}
 		found, err := t.verifyThrough(ctx, q, replay)
@@ -110,32 +114,27 @@ func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Veri
 	return out, db.classify(db.verifyStrays(ctx, q, &out))
 }
 
-// verifyRecord verifies that this database is one whose evidence is sealed.
+// verifyRecord verifies that the evidence of this database is sealed.
 func (db *DB) verifyRecord(ctx context.Context, q querier, out *Verified) error {
-	var strange int64
-	if err := q.QueryRowContext(ctx, `select count(*) from sealed_settings where id <> $1 and id <> $2`, settingEvidence(), settingRemoved()).Scan(&strange); err != nil {
+	var unknown int64
+	if err := q.QueryRowContext(ctx, `select count(*) from sealed_settings where id <> $1 and id <> $2`, settingEvidence(), settingRemoved()).Scan(&unknown); err != nil {
 		return err
 	}
-	if strange > 0 {
-		out.Faults = append(out.Faults, EvidenceError{Kind: KindDatabase, Field: "sealed_settings", What: "there is a setting that is none"})
+	if unknown > 0 {
+		out.databaseFault("sealed_settings", "there is an unknown setting")
 	}
-	_, err := db.evidenceRecord(ctx, q)
-	var what string
-	switch {
-	case err == nil:
-		return nil
+	switch _, err := db.evidenceRecord(ctx, q); {
 	case errors.Is(err, ErrNotSealed):
-		what = "the evidence of this database was never sealed, or the record of it is gone"
+		out.databaseFault("sealed_settings", "the evidence of this database was never sealed, or the record of it is gone")
 	case errors.Is(err, errRecord):
-		what = "the record of when it was sealed does not open"
+		out.databaseFault("sealed_settings", "the record of when it was sealed does not open")
 	default:
 		return err
 	}
-	out.Faults = append(out.Faults, EvidenceError{Kind: KindDatabase, Field: "sealed_settings", What: what})
 	return nil
 }
 
-// verifyStrays looks for rows of evidence that belong to no tenant.
+// verifyStrays finds rows of evidence that belong to no tenant.
 func (db *DB) verifyStrays(ctx context.Context, q querier, out *Verified) error {
 	for _, stray := range []struct{ table, count string }{
 		{"submissions", `select count(*) from submissions where tenant_id not in (select id from tenants)`},
@@ -151,15 +150,15 @@ func (db *DB) verifyStrays(ctx context.Context, q querier, out *Verified) error 
 			return err
 		}
 		if n > 0 {
-			out.Faults = append(out.Faults, EvidenceError{Kind: KindDatabase, Field: stray.table, What: fmt.Sprintf("%d rows belong to no tenant", n)})
+			out.databaseFault(stray.table, fmt.Sprintf("%d rows belong to no tenant", n))
 		}
 	}
 	return nil
 }
 
-// VerifyEvidence proves what is retained about a company's submissions and incoming e-invoices, and what the service shows
-// of it. It recomputes every digest, compares the chains and the rows they belong to with their seals, reads every
-// retained answer again, and compares what follows from them with the rows. Entries may be added meanwhile.
+// VerifyEvidence verifies the evidence about a company's submissions and incoming e-invoices, and what the service shows of it.
+// It recomputes every digest, compares the chains and their rows with the seals, interprets every retained response again, and
+// compares the results with the rows. Entries may be added meanwhile.
 func (t *Tenant) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
 	var out Verified
 	err := t.read(func(q querier) error {
@@ -175,32 +174,43 @@ func (t *Tenant) verifyThrough(ctx context.Context, q querier, replay Replay) (V
 	if err := v.begin(ctx); err != nil {
 		return v.out, err
 	}
-	for _, subjects := range []struct {
-		page  string
-		check func(context.Context, ID) (*EvidenceError, error)
-		last  string
-	}{
-		{`select id from submissions where tenant_id = $1 and id > $2 order by id limit $3`, v.submission,
-			lastSubmissionSeal},
-		{`select id from incoming where tenant_id = $1 and id > $2 order by id limit $3`, v.incoming,
-			lastIncomingSeal},
-	} {
-		if err := v.each(ctx, subjects.page, func(id ID) error { return v.settle(ctx, id, subjects.check, subjects.last) }); err != nil {
+	for _, s := range subjects() {
+		if err := v.verifyAll(ctx, s); err != nil {
 			return v.out, err
 		}
 	}
-	if err := v.lost(ctx); err != nil {
+	if err := v.findOrphans(ctx); err != nil {
 		return v.out, err
 	}
 	v.accountForEvents()
 	return v.out, nil
 }
 
-// What tells that a subject has changed while it was verified.
-const (
-	lastSubmissionSeal = `select evidence_seal from submissions where tenant_id = $1 and id = $2`
-	lastIncomingSeal   = `select seal from incoming where tenant_id = $1 and id = $2`
-)
+// subject is a kind of row that has a sealed chain.
+type subject struct {
+	page   string // selects at most $3 identifiers after $2
+	seal   string // selects the seal of the row $2, which changes with each addition
+	verify func(*verification, context.Context, ID) (*EvidenceError, error)
+	accept func(*verification, context.Context, *tx, ID) (sealed bool, err error)
+}
+
+func subjects() []subject { return []subject{submissionSubject(), incomingSubject()} }
+
+func submissionSubject() subject {
+	return subject{
+		page:   `select id from submissions where tenant_id = $1 and id > $2 order by id limit $3`,
+		seal:   `select evidence_seal from submissions where tenant_id = $1 and id = $2`,
+		verify: (*verification).submission, accept: (*verification).sealSubmission,
+	}
+}
+
+func incomingSubject() subject {
+	return subject{
+		page:   `select id from incoming where tenant_id = $1 and id > $2 order by id limit $3`,
+		seal:   `select seal from incoming where tenant_id = $1 and id = $2`,
+		verify: (*verification).incoming, accept: (*verification).sealIncoming,
+	}
+}
 
 // verification is a verification of one tenant.
 type verification struct {
@@ -209,48 +219,49 @@ type verification struct {
 	replay Replay
 	out    Verified
 
-	// emitted is how many events the tenant had when the verification began, by their sealed number; gone how many of
-	// them were gone when the evidence was first sealed; found how many of the rest the chains name.
+	// emitted is the sealed number of the tenant's events when the verification began; gone is how many of them were gone
+	// when the evidence was first sealed; found is how many of the others the chains name.
 	emitted, gone, found int64
 	counted              bool // emitted and gone are known
-	// removed is the time before which events may have been removed, in microseconds since 1970; 0 when none were.
+	// removed is the time before which events may have been removed, in microseconds since 1970; 0 if none were.
 	removed int64
-	// of the subject that is being verified
-	entries int64 // how many of its entries are good
-	// sealedAsFound tells that it was sealed as it was found.
-	sealedAsFound bool
-	listed        int64 // how many events of before the verification it names
-	missing       int64 // how many of these are not there any more
 
-	// accept is for what is sealed as it is found: that it has no seal, or one of before, is no fault then, and unnamed are the
-	// events that no entry names, as a row keeps them. What is sealed as a whole already has to match its seal all the same.
+	// The other fields are about the subject that is being verified.
+
+	entries       int64 // number of its intact entries
+	sealedAsFound bool  // it was sealed by [DB.SealEvidence]
+	listed        int64 // number of the events it names that were emitted before the verification began
+	missing       int64 // number of those that no longer exist
+
+	// accept is set by [DB.SealEvidence]: a missing or an old seal is then no fault, and unnamed gets the events that no entry
+	// names, in the form of the column earlier_events. A complete seal must match in any case.
 	accept bool
 	// accepting is accept for the subject that is being verified.
 	accepting bool
 	unnamed   []byte
 }
 
-// take decides what is accepted of a subject whose seal was opened: everything that a seal says is compared, and a seal that was
-// made of what had no whole seal, and says so, is one of before.
-func (v *verification) take(sealed seal, form sealForm) {
+// setSeal decides what is accepted of a subject with a given seal. A complete seal with the mark sealAltered may have been made
+// over a row without a complete seal, so [DB.SealEvidence] treats it like an old seal.
+func (v *verification) setSeal(sealed seal, form sealForm) {
 	v.sealedAsFound = sealed.history&sealFound != 0
 	v.accepting = v.accept && (form != sealWhole || sealed.history&sealAltered != 0)
 }
 
-// each calls do for every identifier that page selects, in their order. Whatever is no identifier is a fault.
-func (v *verification) each(ctx context.Context, page string, do func(ID) error) error {
+// verifyAll verifies all rows of a subject. A malformed identifier is a fault.
+func (v *verification) verifyAll(ctx context.Context, s subject) error {
 	const most = 500
 	for after := []byte{}; ; {
-		ids, err := collect(ctx, v.q, func(row scanner) (id []byte, err error) { return id, row.Scan(&id) }, page, v.t.id, after, most)
+		ids, err := collect(ctx, v.q, func(row scanner) (id []byte, err error) { return id, row.Scan(&id) }, s.page, v.t.id, after, most)
 		if err != nil {
 			return err
 		}
 		for _, raw := range ids {
 			if len(raw) != len(ID{}) {
-				v.fault(KindTenant, v.t.id, "id", "a row has an identifier that is none")
+				v.fault(KindTenant, v.t.id, "id", "a row has a malformed identifier")
 				continue
 			}
-			if err := do(ID(raw)); err != nil {
+			if err := v.verifyOne(ctx, s, ID(raw)); err != nil {
 				return err
 			}
 		}
@@ -261,21 +272,21 @@ func (v *verification) each(ctx context.Context, page string, do func(ID) error)
 	}
 }
 
-// settle verifies one subject. A fault that only comes of something that was added between two queries is none: it is
-// verified again then, until nothing has moved meanwhile.
-func (v *verification) settle(ctx context.Context, id ID, check func(context.Context, ID) (*EvidenceError, error), seal string) error {
+// verifyOne verifies one row. Something that was added between two queries can look like a fault, so verifyOne repeats a
+// verification with a fault until nothing has changed meanwhile.
+func (v *verification) verifyOne(ctx context.Context, s subject, id ID) error {
 	var fault *EvidenceError
 	var before []byte
 	for again := false; ; again = true {
 		v.entries, v.listed, v.missing, v.unnamed = 0, 0, 0, nil
 		var err error
-		if fault, err = check(ctx, id); err != nil {
+		if fault, err = s.verify(v, ctx, id); err != nil {
 			return err
 		}
 		if fault == nil {
 			break
 		}
-		now, err := v.mark(ctx, id, seal)
+		now, err := v.version(ctx, id, s.seal)
 		if err != nil {
 			return err
 		}
@@ -291,9 +302,9 @@ func (v *verification) settle(ctx context.Context, id ID, check func(context.Con
 	return nil
 }
 
-// mark is what moves whenever something is added to a subject, or more events may be removed: its seal, and the time before
-// which they may.
-func (v *verification) mark(ctx context.Context, id ID, seal string) ([]byte, error) {
+// version returns a value that changes whenever something is added to a row or more events may be removed: the seal of the row,
+// and the time before which events may be removed.
+func (v *verification) version(ctx context.Context, id ID, seal string) ([]byte, error) {
 	var now []byte
 	if err := v.q.QueryRowContext(ctx, seal, v.t.id, id).Scan(&now); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
@@ -307,15 +318,15 @@ func (v *verification) mark(ctx context.Context, id ID, seal string) ([]byte, er
 }
 
 func (v *verification) fault(kind string, of ID, field, what string) {
-	v.out.Faults = append(v.out.Faults, *v.at(kind, of, 0, field, what))
+	v.out.Faults = append(v.out.Faults, *v.at(kind, of, 0, flaw{field, what}))
 }
 
-// at is a fault.
-func (v *verification) at(kind string, of ID, ordinal int64, field, what string) *EvidenceError {
-	return &EvidenceError{Tenant: v.t.id, Kind: kind, Of: of, Ordinal: ordinal, Field: field, What: what}
+// at returns a fault of the tenant.
+func (v *verification) at(kind string, of ID, ordinal int64, f flaw) *EvidenceError {
+	return &EvidenceError{Tenant: v.t.id, Kind: kind, Of: of, Ordinal: ordinal, Field: f.field, What: f.what}
 }
 
-// begin reads what belongs to the tenant as a whole.
+// begin verifies the number of the tenant's events.
 func (v *verification) begin(ctx context.Context) error {
 	var events any
 	var sealed []byte
@@ -325,7 +336,7 @@ func (v *verification) begin(ctx context.Context) error {
 	}
 	count, readable := events.(int64)
 	found, form, err := openSeal(v.t.db.keys, sealed, eventsSealBinding(v.t.id))
-	if err := ownKeys(err); err != nil {
+	if err := ignoreUnknownKey(err); err != nil {
 		return err
 	}
 	switch {
@@ -334,7 +345,7 @@ func (v *verification) begin(ctx context.Context) error {
 	case form != sealWhole || found.history&sealAltered != 0 || !readable || found.count != count:
 		v.fault(KindTenant, v.t.id, "events", "the number of its events is not what was sealed")
 	default:
-		v.emitted, v.gone, v.counted = found.count, countIn(found.subject), true
+		v.emitted, v.gone, v.counted = found.count, parseCount(found.subject), true
 	}
 	v.removed, err = v.t.db.eventsRemoved(ctx, v.q)
 	if errors.Is(err, errRecord) {
@@ -344,7 +355,8 @@ func (v *verification) begin(ctx context.Context) error {
 	return err
 }
 
-// accountForEvents finds what was removed with everything that belongs to it: its events are missing in the number of all.
+// accountForEvents detects that a subject was removed with everything that belongs to it: its events are then missing from the
+// total.
 func (v *verification) accountForEvents() {
 	if v.counted && len(v.out.Faults) == 0 && v.found+v.gone != v.emitted {
 		v.fault(KindTenant, v.t.id, "events", fmt.Sprintf("%d events were emitted, and what is here has emitted %d: a submission or an incoming e-invoice was removed",
@@ -352,57 +364,55 @@ func (v *verification) accountForEvents() {
 	}
 }
 
-// lost looks for what belongs to a submission, an incoming e-invoice or an event that is not there.
-func (v *verification) lost(ctx context.Context) error {
-	for _, missing := range []struct{ kind, query string }{
-		{KindSubmission, `select submission_id from evidence where tenant_id = $1
+// findOrphans finds rows whose submission, incoming e-invoice or event does not exist.
+func (v *verification) findOrphans(ctx context.Context) error {
+	const whatGone = "it is gone: what belongs to it is still here"
+	for _, orphans := range []struct{ kind, what, query string }{
+		{KindSubmission, whatGone, `select submission_id from evidence where tenant_id = $1
 			union select submission_id from states where tenant_id = $1
 			union select resource_id from events where tenant_id = $1 and resource_type = 'submission'
 			except select id from submissions where tenant_id = $1 order by 1`},
-		{KindIncoming, `select incoming_id from revisions where tenant_id = $1
+		{KindIncoming, whatGone, `select incoming_id from revisions where tenant_id = $1
 			union select resource_id from events where tenant_id = $1 and resource_type = 'incoming_invoice'
 			except select id from incoming where tenant_id = $1 order by 1`},
-		{KindTenant, `select event_id from deliveries where tenant_id = $1 except select id from events where tenant_id = $1 order by 1`},
+		{KindTenant, "an event is gone: deliveries of it are still here",
+			`select event_id from deliveries where tenant_id = $1 except select id from events where tenant_id = $1 order by 1`},
 	} {
-		lost, err := collect(ctx, v.q, func(row scanner) (id []byte, err error) { return id, row.Scan(&id) }, missing.query, v.t.id)
+		owners, err := collect(ctx, v.q, func(row scanner) (id []byte, err error) { return id, row.Scan(&id) }, orphans.query, v.t.id)
 		if err != nil {
 			return err
 		}
-		for _, raw := range lost {
+		for _, raw := range owners {
 			var id ID
 			copy(id[:], raw)
-			what := "it is gone: what belongs to it is still here"
-			if missing.kind == KindTenant {
-				what = "an event is gone: deliveries of it are still here"
-			}
-			v.fault(missing.kind, id, "", what)
+			v.fault(orphans.kind, id, "", orphans.what)
 		}
 	}
-	var strange int64
-	if err := v.q.QueryRowContext(ctx, `select count(*) from events where tenant_id = $1 and resource_type not in ('submission', 'incoming_invoice')`, v.t.id).Scan(&strange); err != nil {
+	var unknown int64
+	if err := v.q.QueryRowContext(ctx, `select count(*) from events where tenant_id = $1 and resource_type not in ('submission', 'incoming_invoice')`, v.t.id).Scan(&unknown); err != nil {
 		return err
 	}
-	if strange > 0 {
-		v.fault(KindTenant, v.t.id, "events", "an event is about nothing that has events")
+	if unknown > 0 {
+		v.fault(KindTenant, v.t.id, "events", "an event is about an unknown type of resource")
 	}
 	return nil
 }
 
-// walk reads a chain, entry by entry, until something is wrong there; read reads one. It returns where it came to.
-func (v *verification) walk(ctx context.Context, query string, id ID, begin [32]byte, want chainEnd, read func(scanner, chainEnd) chainLink) (at chainEnd, what string, err error) {
+// walk reads the entries of a chain with read until one has a flaw. It returns the position that it reached.
+func (v *verification) walk(ctx context.Context, query string, id ID, begin [32]byte, want chainEnd, read func(scanner) chainLink) (at chainEnd, f flaw, err error) {
 	at.head = begin
 	rows, err := v.q.QueryContext(ctx, query, v.t.id, id)
 	if err != nil {
-		return at, "", err
+		return at, flaw{}, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		next := read(rows, at)
+		next := read(rows)
 		if err := errors.Join(rows.Err(), ctx.Err()); err != nil {
-			return at, "", err // it is not the row that cannot be read
+			return at, flaw{}, err // the query failed, not the scan of the row
 		}
-		if what := at.advance(next, want); what != "" {
-			return at, what, nil
+		if f := at.advance(next, want); f.found() {
+			return at, f, nil
 		}
 	}
 	return at, at.missing(want), rows.Err()

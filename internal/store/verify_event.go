@@ -5,25 +5,26 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"quittance/sdk/go/api"
 )
 
-// toldEvent is an event as it stands in the database.
-type toldEvent struct {
+// storedEvent is an event as the database holds it.
+type storedEvent struct {
 	Event
 	resourceType string
 	digest       [32]byte
 	named        bool // a chain names it
-	senseless    bool // what stands there is no event
+	malformed    bool // the row cannot be read
 }
 
-// eventsOf reads the events about one resource and computes their digests. What makes no sense is kept apart.
-func (t *Tenant) eventsOf(ctx context.Context, q querier, resource ID) ([]toldEvent, error) {
-	events, err := collect(ctx, q, func(row scanner) (toldEvent, error) {
-		var e toldEvent
+// eventsOf reads the events about one resource, including malformed rows, and computes their digests.
+func (t *Tenant) eventsOf(ctx context.Context, q querier, resource ID) ([]storedEvent, error) {
+	events, err := collect(ctx, q, func(row scanner) (storedEvent, error) {
+		var e storedEvent
 		var occurred int64
-		e.senseless = row.Scan(&e.ID, &e.Position, &e.Kind, &e.resourceType, &occurred, &e.Body) != nil
+		e.malformed = row.Scan(&e.ID, &e.Position, &e.Kind, &e.resourceType, &occurred, &e.Body) != nil
 		e.OccurredAt = instant(occurred)
 		return e, nil
 	}, `select id, position, kind, resource_type, occurred_at, body from events where tenant_id = $1 and resource_id = $2 order by position`, t.id, resource)
@@ -35,7 +36,7 @@ func (t *Tenant) eventsOf(ctx context.Context, q querier, resource ID) ([]toldEv
 		var event ID
 		var d eventDelivery
 		if row.Scan(&event, &d.id, &d.subscription, &d.kind, &d.created) != nil {
-			d = eventDelivery{kind: "senseless"} // it is none of those that the event had
+			d = eventDelivery{kind: "malformed"} // no delivery has this kind, so the digest of the event differs
 		}
 		deliveries[event] = append(deliveries[event], d)
 		return none, nil
@@ -52,30 +53,21 @@ func (t *Tenant) eventsOf(ctx context.Context, q querier, resource ID) ([]toldEv
 
 // eventCheck compares the events about one resource with those that its chain names.
 type eventCheck struct {
-	v      *verification
-	events []toldEvent
-	type_  string
-	of     ID
+	v            *verification
+	events       []storedEvent
+	resourceType string
 }
 
-// find returns the event with a digest, nil when there is none.
-func (c *eventCheck) find(digest []byte) *toldEvent {
-	for n := range c.events {
-		if e := &c.events[n]; !e.named && !e.senseless && bytes.Equal(e.digest[:], digest) {
-			return e
-		}
-	}
-	return nil
-}
-
-// name takes the next event that the chain names: it happened at the given time, in microseconds since 1970. It returns nil
-// for one that was removed for its age, and false when it is gone otherwise, or is not what it was.
-func (c *eventCheck) name(digest []byte, at int64) (e *toldEvent, ok bool) {
-	if e = c.find(digest); e == nil {
+// name finds the next event that the chain names, which occurred at the given time, in microseconds since 1970, and marks it as
+// named. ok is false if the event is gone or was changed. An event that retention removed gives nil and true.
+func (c *eventCheck) name(digest []byte, at int64) (e *storedEvent, ok bool) {
+	n := slices.IndexFunc(c.events, func(e storedEvent) bool { return !e.named && !e.malformed && bytes.Equal(e.digest[:], digest) })
+	if n < 0 {
 		c.v.listed++
 		c.v.missing++
 		return nil, at < c.v.removed
 	}
+	e = &c.events[n]
 	e.named = true
 	if !c.v.counted || e.Position <= c.v.emitted {
 		c.v.listed++
@@ -88,50 +80,42 @@ const (
 	whatEventForeign = "the events that it names are not those that follow from it"
 )
 
-// take compares the events that an entry of a chain names with those that follow from it: kinds in their order, at an
-// instant, with what they say. It returns what is wrong, "" when nothing is.
-func (c *eventCheck) take(digests []byte, kinds []api.EventKind, at int64, body func(e Event) ([]byte, error)) string {
+// verify compares the events that an entry of a chain names with those that follow from it: events of the given kinds, at a time
+// in microseconds since 1970, with the given bodies.
+func (c *eventCheck) verify(digests []byte, kinds []api.EventKind, at int64, body func(e Event) ([]byte, error)) flaw {
 	if len(digests) != sha256.Size*len(kinds) {
-		return whatEventForeign
+		return flaw{"events", whatEventForeign}
 	}
 	for n, kind := range kinds {
 		e, ok := c.name(digests[n*sha256.Size:(n+1)*sha256.Size], at)
 		if !ok {
-			return whatEventGone
+			return flaw{"events", whatEventGone}
 		}
 		if e == nil {
 			continue
 		}
 		text, err := body(e.Event)
-		if err != nil || e.Kind != kind || micros(e.OccurredAt) != at || e.resourceType != c.type_ || !bytes.Equal(text, e.Body) {
-			return whatEventForeign
+		if err != nil || e.Kind != kind || micros(e.OccurredAt) != at || e.resourceType != c.resourceType || !bytes.Equal(text, e.Body) {
+			return flaw{"events", whatEventForeign}
 		}
 	}
-	return ""
+	return flaw{}
 }
 
-// earlierEvent is how an event of before is kept: its time, then its digest.
+// earlierEvent is the size of an event in the column earlier_events: its time, then its digest.
 const earlierEvent = 8 + sha256.Size
 
-// earlier compares the events of before that a row names. It returns what is wrong, "" when nothing is.
-func (c *eventCheck) earlier(named []byte) string {
-	if len(named)%earlierEvent != 0 {
-		return whatEventForeign
+// conclude verifies the events in the column earlier_events, and that there are no other events that no entry names. If the
+// evidence is being accepted as it is, it collects those instead.
+func (c *eventCheck) conclude(earlier []byte) flaw {
+	if len(earlier)%earlierEvent != 0 {
+		return flaw{"events", whatEventForeign}
 	}
-	for ; len(named) > 0; named = named[earlierEvent:] {
+	for named := range slices.Chunk(earlier, earlierEvent) {
 		at := int64(binary.BigEndian.Uint64(named)) //nolint:gosec // it was written from an int64
-		if _, ok := c.name(named[8:earlierEvent], at); !ok {
-			return whatEventGone
+		if _, ok := c.name(named[8:], at); !ok {
+			return flaw{"events", whatEventGone}
 		}
-	}
-	return ""
-}
-
-// conclude compares what no entry names. It returns what is wrong, "" when nothing is. Where what is there is accepted, it
-// keeps the events that nothing names instead.
-func (c *eventCheck) conclude(earlier []byte) string {
-	if what := c.earlier(earlier); what != "" {
-		return what
 	}
 	for n := range c.events {
 		e := &c.events[n]
@@ -139,19 +123,19 @@ func (c *eventCheck) conclude(earlier []byte) string {
 			continue
 		}
 		if !c.v.accepting {
-			return "an event about it was never emitted, or is not what it was"
+			return flaw{"events", "an event about it was never emitted, or is not what it was"}
 		}
 		c.v.unnamed = binary.BigEndian.AppendUint64(c.v.unnamed, uint64(micros(e.OccurredAt))) //nolint:gosec // the bits are kept
 		c.v.unnamed = append(c.v.unnamed, e.digest[:]...)
 	}
-	return ""
+	return flaw{}
 }
 
-// countIn reads a count from the subject of a seal.
-func countIn(subject [32]byte) int64 { return int64(binary.BigEndian.Uint64(subject[:])) } //nolint:gosec // it was sealed from an int64
+// parseCount reads a count from the subject of a seal.
+func parseCount(subject [32]byte) int64 { return int64(binary.BigEndian.Uint64(subject[:])) } //nolint:gosec // it was sealed from an int64
 
-// countAs is the reverse of countIn.
-func countAs(n int64) (subject [32]byte) {
+// formatCount is the reverse of parseCount.
+func formatCount(n int64) (subject [32]byte) {
 	binary.BigEndian.PutUint64(subject[:], uint64(n)) //nolint:gosec // events count from 0
 	return subject
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,18 +11,18 @@ import (
 
 // incoming verifies one incoming e-invoice.
 func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, error) {
-	i, senseless, err := readOne(ctx, v.q, scanIncomingRow, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, v.t.id, id)
+	i, malformed, err := readOne(ctx, v.q, scanIncomingRow, `select `+incomingColumns+` from incoming where tenant_id = $1 and id = $2`, v.t.id, id)
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}
-	if senseless != nil {
-		return v.at(KindIncoming, id, 0, "", whatUnreadable), nil
+	if malformed != nil {
+		return v.at(KindIncoming, id, 0, flaw{what: whatUnreadable}), nil
 	}
 	sealed, form, err := openSeal(v.t.db.keys, i.sealed, incomingSealBinding(v.t.id, id))
-	if err := ownKeys(err); err != nil {
+	if err := ignoreUnknownKey(err); err != nil {
 		return nil, err
 	}
-	v.take(sealed, form)
+	v.setSeal(sealed, form)
 	row := i.asRead()
 	want := row.chainEnd
 	if form >= sealEnd {
@@ -31,77 +32,86 @@ func (v *verification) incoming(ctx context.Context, id ID) (*EvidenceError, err
 	if err != nil {
 		return nil, err
 	}
-	check := &incomingCheck{replay: v.replay, events: eventCheck{v: v, events: events, type_: api.ResourceIncomingInvoice, of: id}}
-	read := func(row scanner, _ chainEnd) chainLink { return check.read(v.t, row) }
-	at, what, err := v.walk(ctx, `select `+revisionColumns+`, `+withheldDocument+`, `+withheldMetadata+fromRevisions+`i.id = $2 order by r.revision`, id, [32]byte{}, want, read)
+	check := &incomingCheck{replay: v.replay, events: &eventCheck{v: v, events: events, resourceType: api.ResourceIncomingInvoice}}
+	read := func(row scanner) chainLink {
+		r, body, metadata, what := v.t.readRevision(row)
+		if what != "" {
+			return chainLink{flaw: flaw{what: what}}
+		}
+		return check.link(&r, body, metadata, true)
+	}
+	at, f, err := v.walk(ctx, `select `+revisionColumns+`, `+withheldDocument+`, `+withheldMetadata+fromRevisions+`i.id = $2 order by r.revision`, id, [32]byte{}, want, read)
 	if err != nil {
 		return nil, err
 	}
-	if v.entries = at.count; what != "" {
-		return v.at(KindIncoming, id, at.count+1, check.field, what), nil
+	if v.entries = at.count; f.found() {
+		return v.at(KindIncoming, id, at.count+1, f), nil
 	}
-	if field, what := check.conclude(&i, sealed, form, row, at); what != "" {
-		return v.at(KindIncoming, id, 0, field, what), nil
+	if f := check.conclude(&i, sealed, form, row, at); f.found() {
+		return v.at(KindIncoming, id, 0, f), nil
 	}
 	return nil, nil
 }
 
-// incomingCheck is what the verification of one incoming e-invoice knows while it goes along its chain.
+// incomingCheck is the state of the verification of one incoming e-invoice along its chain.
 type incomingCheck struct {
 	replay Replay
-	events eventCheck
+	events *eventCheck // nil for an exported file
 	last   Revision
-	field  string // of the fault of an entry
 }
 
-// read reads a revision with document and metadata, and reads the metadata again.
-func (c *incomingCheck) read(t *Tenant, row scanner) chainLink {
-	c.field = ""
-	r, body, metadata, fault := t.readRevision(row)
-	if fault != "" {
-		return chainLink{fault: fault}
-	}
-	out := r.link(body, metadata, true)
-	if out.fault == "" {
-		if c.field, out.fault = c.follow(&r, metadata); out.fault == "" {
-			c.field = ""
+// link verifies a revision: its digests, the fields that are shown of it, and its event. present reports that body and metadata
+// are available.
+func (c *incomingCheck) link(r *Revision, body, metadata []byte, present bool) chainLink {
+	out := chainLink{ordinal: r.Revision, previous: r.Previous, digest: r.Digest}
+	switch {
+	case present && sha256.Sum256(metadata) != r.MetadataSHA256:
+		out.flaw.what = "its metadata are not what was retained"
+	case present && r.Retained && sha256.Sum256(body) != r.SHA256:
+		out.flaw.what = "its document is not what was retained"
+	case present && !r.Retained && len(body) > 0:
+		out.flaw.what = "it has a document, and none was retained"
+	case !r.Intact():
+		out.flaw.what = "it is not what was retained"
+	default:
+		if c.last = *r; present {
+			out.flaw = c.shown(r, metadata)
+		}
+		if !out.flaw.found() && r.events != nil && c.events != nil {
+			out.flaw = c.event(r)
 		}
 	}
 	return out
 }
 
-// follow takes a revision whose digests are right: what is shown of it, and the event that it gave rise to.
-func (c *incomingCheck) follow(r *Revision, metadata []byte) (field, fault string) {
-	c.last = *r
-	if field, fault = c.reread(r, metadata); fault != "" || r.events == nil {
-		return field, fault
-	}
+// event verifies the event that a revision caused.
+func (c *incomingCheck) event(r *Revision) flaw {
 	kind := api.EventIncomingRevised
 	if r.Revision == 1 {
 		kind = api.EventIncomingReceived
 	}
-	return "events", c.events.take(r.events, []api.EventKind{kind}, micros(r.RetainedAt), func(e Event) ([]byte, error) {
+	return c.events.verify(r.events, []api.EventKind{kind}, micros(r.RetainedAt), func(e Event) ([]byte, error) {
 		return eventBody(e.ID, e.Kind, r.RetainedAt, api.ResourceIncomingInvoice, r.Incoming, r.payload())
 	})
 }
 
-// reread compares what is shown of a revision with its metadata.
-func (c *incomingCheck) reread(r *Revision, metadata []byte) (field, fault string) {
+// shown compares the fields that are shown of a revision with its metadata.
+func (c *incomingCheck) shown(r *Revision, metadata []byte) flaw {
 	read, err := c.replay.Purchase(metadata)
 	if err != nil {
-		return "metadata", err.Error()
+		return flaw{"metadata", err.Error()}
 	}
 	if field := r.shownBeyond(&read); field != "" {
-		return field, "it does not follow from the retained metadata"
+		return flaw{field, "it does not follow from the retained metadata"}
 	}
-	return "", ""
+	return flaw{}
 }
 
-// shownBeyond returns the field that a revision shows and that does not follow from what its metadata were read as; "" when
-// there is none. Of what is withheld less is shown.
+// shownBeyond returns the first field that a revision shows and that does not follow from read, its interpreted metadata; or "".
+// A withheld revision may show less.
 func (r *Revision) shownBeyond(read *NewIncoming) string {
 	less := r.Withheld
-	unreadable := r.DocumentType != nil && *r.DocumentType == api.DocumentUnreadable // also when the document was not to be had
+	unreadable := r.DocumentType != nil && *r.DocumentType == api.DocumentUnreadable // also if the document could not be fetched
 	for _, field := range []struct {
 		name string
 		same bool
@@ -125,41 +135,32 @@ func (r *Revision) shownBeyond(read *NewIncoming) string {
 	return ""
 }
 
-// shows tells whether what is shown is what was read, or nothing where less may be shown.
+// shows reports whether shown equals read, or is absent where less may be shown.
 func shows[T comparable](shown, read *T, less bool) bool {
 	return equal(shown, read) || less && shown == nil
 }
 
-// conclude compares what stands outside of the chain, which is whole and ends at end.
-func (c *incomingCheck) conclude(i *incomingRow, sealed seal, form sealForm, row seal, at chainEnd) (field, what string) {
-	if what := c.events.conclude(i.earlierEvents); what != "" {
-		return "events", what
+// conclude verifies what is outside of the chain, which is intact and ends at at.
+func (c *incomingCheck) conclude(i *incomingRow, sealed seal, form sealForm, row seal, at chainEnd) flaw {
+	if f := c.events.conclude(i.earlierEvents); f.found() {
+		return f
 	}
-	accept := c.events.v.accepting
-	if what := sealFault(sealed, form); what != "" && !accept {
-		return "seal", what
+	if what := sealFault(sealed, form); what != "" && !c.events.v.accepting {
+		return flaw{"seal", what}
 	}
 	switch {
 	case row.chainEnd != at || len(i.head) != sha256.Size:
-		return "head", whatHead
-	case c.last.SHA256 != fixedOr(i.sum):
-		return "sha256", "it is not that of the last revision"
+		return flaw{"head", whatHead}
+	case !bytes.Equal(i.sum, c.last.SHA256[:]):
+		return flaw{"sha256", "it is not that of the last revision"}
 	case form == sealWhole && (sealed.chainEnd != at || sealed.row != row.row):
-		return "", whatRow
+		return flaw{what: whatRow}
 	}
-	return "", ""
+	return flaw{}
 }
 
-// fixedOr reads a stored digest; zero for what is none.
-func fixedOr(stored []byte) (sum [32]byte) {
-	if len(stored) == len(sum) {
-		copy(sum[:], stored)
-	}
-	return sum
-}
-
-// readRevision reads a revision with its document and metadata. fault says why it cannot, "" when it can.
-func (t *Tenant) readRevision(row scanner) (r Revision, body, metadata []byte, fault string) {
+// readRevision reads a revision with its document and metadata. what describes why it cannot, or is "".
+func (t *Tenant) readRevision(row scanner) (r Revision, body, metadata []byte, what string) {
 	r, err := scanRevision(row, &body, &metadata)
 	if err != nil {
 		return r, nil, nil, whatUnreadable
@@ -173,20 +174,4 @@ func (t *Tenant) readRevision(row scanner) (r Revision, body, metadata []byte, f
 		}
 	}
 	return r, body, metadata, ""
-}
-
-// link recomputes the digests of a revision. body and metadata count when they are at hand.
-func (r *Revision) link(body, metadata []byte, atHand bool) chainLink {
-	out := chainLink{ordinal: r.Revision, previous: r.Previous, digest: r.Digest}
-	switch {
-	case atHand && sha256.Sum256(metadata) != r.MetadataSHA256:
-		out.fault = "its metadata are not what was retained"
-	case atHand && r.Retained && sha256.Sum256(body) != r.SHA256:
-		out.fault = "its document is not what was retained"
-	case atHand && !r.Retained && len(body) > 0:
-		out.fault = "it has a document, and none was retained"
-	case !r.Intact():
-		out.fault = "it is not what was retained"
-	}
-	return out
 }

@@ -13,22 +13,23 @@ import (
 const (
 	whatSealNone    = "it has no seal"
 	whatSealBroken  = "its seal does not open"
-	whatSealEnd     = "its seal is one of before, which covers the end of its chain alone"
+	whatSealEnd     = "its seal has the old form, which covers only the end of its chain"
 	whatSealAltered = "it was not what was sealed when something was added to it"
 	whatRow         = "its row is not what was sealed"
 	whatHead        = "the head in its row is not where its chain ends"
 	whatUnreadable  = "it cannot be read"
 )
 
-// ownKeys leaves out that a seal stands under a key which is not at hand: nobody can tell that it is one.
-func ownKeys(err error) error {
+// ignoreUnknownKey returns nil for [secret.ErrUnknownKey]: a seal that names an unknown key counts as broken, because anybody can
+// make one.
+func ignoreUnknownKey(err error) error {
 	if errors.Is(err, secret.ErrUnknownKey) {
 		return nil
 	}
 	return err
 }
 
-// sealFault says what is wrong with a seal, "" when nothing is.
+// sealFault describes what is wrong with a seal, or returns "".
 func sealFault(s seal, form sealForm) string {
 	switch {
 	case form == sealNone:
@@ -43,8 +44,8 @@ func sealFault(s seal, form sealForm) string {
 	return ""
 }
 
-// readOne scans the row of a query. What makes no sense in it is told apart from what keeps it from being read.
-func readOne[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (value T, senseless error, err error) {
+// readOne reads the row of a query. malformed is the error of scan; err is a failure of the query, or [sql.ErrNoRows].
+func readOne[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (value T, malformed error, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return value, nil, err
@@ -53,11 +54,11 @@ func readOne[T any](ctx context.Context, q querier, scan func(scanner) (T, error
 	if !rows.Next() {
 		return value, nil, errors.Join(rows.Err(), sql.ErrNoRows)
 	}
-	value, senseless = scan(rows)
-	return value, senseless, errors.Join(rows.Err(), ctx.Err())
+	value, malformed = scan(rows)
+	return value, malformed, errors.Join(rows.Err(), ctx.Err())
 }
 
-// provenSubmission is a submission with what is proven about it.
+// provenSubmission is a submission with the other values that a verification compares.
 type provenSubmission struct {
 	Submission
 	document []byte
@@ -73,7 +74,8 @@ func scanProven(row scanner) (provenSubmission, error) {
 	return p, err
 }
 
-func (t *Tenant) provenSubmission(ctx context.Context, q querier, id ID) (provenSubmission, error, error) {
+// provenSubmission reads a submission; see [readOne].
+func (t *Tenant) provenSubmission(ctx context.Context, q querier, id ID) (s provenSubmission, malformed, err error) {
 	return readOne(ctx, q, scanProven, `select `+t.db.submissionColumns()+`, document,
 		(select kind from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id),
 		(select count(*) from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id)
@@ -82,18 +84,18 @@ func (t *Tenant) provenSubmission(ctx context.Context, q querier, id ID) (proven
 
 // submission verifies one submission.
 func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, error) {
-	s, senseless, err := v.t.provenSubmission(ctx, v.q, id)
+	s, malformed, err := v.t.provenSubmission(ctx, v.q, id)
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}
-	if senseless != nil {
-		return v.at(KindSubmission, id, 0, "", whatUnreadable), nil
+	if malformed != nil {
+		return v.at(KindSubmission, id, 0, flaw{what: whatUnreadable}), nil
 	}
 	sealed, form, err := openSeal(v.t.db.keys, s.sealed, submissionSealBinding(v.t.id, id))
-	if err := ownKeys(err); err != nil {
+	if err := ignoreUnknownKey(err); err != nil {
 		return nil, err
 	}
-	v.take(sealed, form)
+	v.setSeal(sealed, form)
 	want := s.end()
 	if form >= sealEnd {
 		want = sealed.chainEnd
@@ -102,7 +104,8 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	if err != nil {
 		return nil, err
 	}
-	check := &submissionCheck{replay: v.replay, s: &s, expected: newReplayed(&s.Submission), events: eventCheck{v: v, events: events, type_: api.ResourceSubmission, of: id}}
+	check := &submissionCheck{replay: v.replay, s: &s, expected: newReplayed(&s.Submission),
+		events: &eventCheck{v: v, events: events, resourceType: api.ResourceSubmission}}
 	early, err := v.startsEarly(ctx, id)
 	if err != nil {
 		return nil, err
@@ -114,19 +117,25 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 		}
 		begin = documentLink(id, document)
 	}
-	read := func(row scanner, _ chainEnd) chainLink { return check.read(v.t, row) }
-	at, what, err := v.walk(ctx, `select `+evidenceColumns+`, `+withheldBody+` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`, id, begin, want, read)
+	read := func(row scanner) chainLink {
+		e, body, what := v.t.readEvidence(row)
+		if what != "" {
+			return chainLink{flaw: flaw{what: what}}
+		}
+		return check.link(&e, body, true)
+	}
+	at, f, err := v.walk(ctx, `select `+evidenceColumns+`, `+withheldBody+` from evidence where tenant_id = $1 and submission_id = $2 order by ordinal`, id, begin, want, read)
 	if err != nil {
 		return nil, err
 	}
-	if v.entries = at.count; what != "" {
-		return v.at(KindSubmission, id, at.count+1, check.field, what), nil
+	if v.entries = at.count; f.found() {
+		return v.at(KindSubmission, id, at.count+1, f), nil
 	}
 	if at.count == 0 {
 		at.head = [32]byte{} // a chain without entries has no head
 	}
-	if field, what := check.conclude(sealed, form, at); what != "" {
-		return v.at(KindSubmission, id, 0, field, what), nil
+	if f := check.conclude(sealed, form, at); f.found() {
+		return v.at(KindSubmission, id, 0, f), nil
 	}
 	if s.Current && s.MaybeSent() {
 		return v.shown(ctx, &s)
@@ -134,7 +143,8 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	return nil, nil
 }
 
-// ignoreMissing is for a row that was there a moment ago: what is left of it is found by itself.
+// ignoreMissing returns nil for [sql.ErrNoRows]: the row was removed meanwhile, and [verification.findOrphans] finds what is left
+// of it.
 func ignoreMissing(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -142,74 +152,68 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// startsEarly tells whether the chain of a submission began before chains began with the document.
+// startsEarly reports whether the chain of a submission is from a version whose chains did not begin with the document.
 func (v *verification) startsEarly(ctx context.Context, id ID) (bool, error) {
 	var early bool
 	err := v.q.QueryRowContext(ctx, `select report is null from evidence where tenant_id = $1 and submission_id = $2 order by ordinal limit 1`, v.t.id, id).Scan(&early)
 	return early, ignoreMissing(err)
 }
 
-// submissionCheck is what the verification of one submission knows while it goes along its chain.
+// submissionCheck is the state of the verification of one submission along its chain.
 type submissionCheck struct {
 	replay   Replay
 	s        *provenSubmission
 	expected replayed
-	events   eventCheck
-	field    string // of the fault of an entry
+	events   *eventCheck // nil for an exported file, which has only the digests of events
 }
 
-// read reads an entry with its body, and reads its answer again.
-func (c *submissionCheck) read(t *Tenant, row scanner) chainLink {
-	c.field = ""
-	e, body, fault := t.readEvidence(row)
-	if fault != "" {
-		return chainLink{fault: fault}
-	}
-	out := e.link(body, true)
-	if out.fault != "" {
-		return out
-	}
-	if c.field, out.fault = c.follow(&e, body, true); out.fault == "" {
-		c.field = ""
+// link verifies an entry: its digests, the interpretation of its response, and its events. present reports that body is available.
+func (c *submissionCheck) link(e *Evidence, body []byte, present bool) chainLink {
+	out := chainLink{ordinal: e.Ordinal, previous: e.Previous, digest: e.Digest}
+	switch {
+	case present && sha256.Sum256(body) != e.SHA256:
+		out.flaw.what = "its body is not what was retained"
+	case e.computeDigest() != e.Digest:
+		out.flaw.what = "it is not what was retained"
+	default:
+		out.flaw = c.follow(e, body, present)
 	}
 	return out
 }
 
-// follow takes an entry whose digests are right: what it was read as, and the events that it gave rise to.
-func (c *submissionCheck) follow(e *Evidence, body []byte, atHand bool) (field, fault string) {
-	kinds, what := c.expected.take(c.replay, c.s.kind, e, body, atHand)
-	if what != "" || e.early || c.expected.unread {
-		return "report", what
+// follow verifies the interpretation of an entry with correct digests, and the events that it caused.
+func (c *submissionCheck) follow(e *Evidence, body []byte, present bool) flaw {
+	kinds, what := c.expected.add(c.replay, c.s.kind, e, body, present)
+	switch {
+	case what != "":
+		return flaw{"report", what}
+	case e.early || c.expected.unread:
+		return flaw{}
+	case c.events == nil && len(e.events) != sha256.Size*len(kinds):
+		return flaw{"events", whatEventForeign}
+	case c.events == nil:
+		return flaw{}
 	}
 	payload := api.SubmissionPayload{States: c.expected.States.Wire(), InvoiceID: c.s.Invoice.String(), InvoiceNumber: c.s.Number}
-	return "events", c.events.take(e.events, kinds, micros(e.ReceivedAt), func(told Event) ([]byte, error) {
-		return eventBody(told.ID, told.Kind, e.ReceivedAt, api.ResourceSubmission, c.s.ID, payload)
+	return c.events.verify(e.events, kinds, micros(e.ReceivedAt), func(stored Event) ([]byte, error) {
+		return eventBody(stored.ID, stored.Kind, e.ReceivedAt, api.ResourceSubmission, c.s.ID, payload)
 	})
 }
 
-// reread is follow for an entry of a file, which has the digests of the events alone.
-func (c *submissionCheck) reread(e *Evidence, body []byte, atHand bool) (field, fault string) {
-	kinds, what := c.expected.take(c.replay, c.s.kind, e, body, atHand)
-	if what == "" && !e.early && !c.expected.unread && len(e.events) != sha256.Size*len(kinds) {
-		return "events", whatEventForeign
-	}
-	return "report", what
-}
-
-// conclude compares what stands outside of the chain, which is whole and ends at end.
-func (c *submissionCheck) conclude(sealed seal, form sealForm, at chainEnd) (field, what string) {
-	if what := c.events.conclude(c.s.earlierEvents); what != "" {
-		return "events", what
+// conclude verifies what is outside of the chain, which is intact and ends at at.
+func (c *submissionCheck) conclude(sealed seal, form sealForm, at chainEnd) flaw {
+	if f := c.events.conclude(c.s.earlierEvents); f.found() {
+		return f
 	}
 	accept := c.events.v.accepting
 	if form == sealWhole && sealed.subject != sha256.Sum256(c.s.document) {
-		return "document", "it is not what was sent"
+		return flaw{"document", "it is not what was sent"}
 	}
 	if c.s.account != c.events.v.t.account {
-		return "account_id", "it is not that of the tenant"
+		return flaw{"account_id", "it is not that of the tenant"}
 	}
-	if field, what := c.expected.differs(&c.s.Submission, sealed.history&sealFound != 0 || accept); what != "" {
-		return field, what
+	if f := c.expected.differs(&c.s.Submission, sealed.history&sealFound != 0 || accept); f.found() {
+		return f
 	}
 	reported := 0
 	for _, from := range c.s.Origins {
@@ -218,22 +222,22 @@ func (c *submissionCheck) conclude(sealed seal, form sealForm, at chainEnd) (fie
 		}
 	}
 	if c.s.states != int64(reported) {
-		return "states", "there is a state of no dimension"
+		return flaw{"states", "there is a state of an unknown dimension"}
 	}
 	if what := sealFault(sealed, form); what != "" && !accept {
-		return "evidence_seal", what
+		return flaw{"evidence_seal", what}
 	}
 	if c.s.end() != at || len(c.s.head) != sha256.Size && (at.count > 0 || len(c.s.head) > 0) {
-		return "evidence_head", whatHead
+		return flaw{"evidence_head", whatHead}
 	}
 	if form == sealWhole && (sealed.chainEnd != at || sealed.row != c.s.row()) {
-		return "", whatRow
+		return flaw{what: whatRow}
 	}
-	return "", ""
+	return flaw{}
 }
 
-// readEvidence reads an entry of a submission's chain with its body. fault says why it cannot, "" when it can.
-func (t *Tenant) readEvidence(row scanner) (e Evidence, body []byte, fault string) {
+// readEvidence reads an entry of a submission's chain with its body. what describes why it cannot, or is "".
+func (t *Tenant) readEvidence(row scanner) (e Evidence, body []byte, what string) {
 	e, err := scanEvidence(row, &body)
 	if err != nil {
 		return e, nil, whatUnreadable
@@ -244,16 +248,4 @@ func (t *Tenant) readEvidence(row scanner) (e Evidence, body []byte, fault strin
 		}
 	}
 	return e, body, ""
-}
-
-// link recomputes the digests of an entry. body counts when it is at hand.
-func (e *Evidence) link(body []byte, atHand bool) chainLink {
-	out := chainLink{ordinal: e.Ordinal, previous: e.Previous, digest: e.Digest}
-	switch {
-	case atHand && sha256.Sum256(body) != e.SHA256:
-		out.fault = "its body is not what was retained"
-	case e.computeDigest() != e.Digest:
-		out.fault = "it is not what was retained"
-	}
-	return out
 }
