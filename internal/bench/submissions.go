@@ -126,10 +126,10 @@ func (d *deployment) seedDrafts(ctx context.Context, of *company, count int) (pa
 			if err != nil {
 				return err
 			}
-			for _, draft := range found.Invoices {
+			for _, draft := range found.Entries {
 				paths = append(paths, invoicesPath+"/"+draft.ID.String())
 			}
-			if len(found.Invoices) == 0 {
+			if len(found.Entries) == 0 {
 				return fmt.Errorf("only %d of %d drafts exist", len(paths), count)
 			}
 		}

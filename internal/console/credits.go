@@ -112,7 +112,7 @@ func (req *request) listCredits() error {
 		return err
 	}
 	paging.Total = found.Total
-	rows, err := req.creditRows(found.CreditNotes)
+	rows, err := req.creditRows(found.Entries)
 	if err != nil {
 		return err
 	}

@@ -388,7 +388,7 @@ func TestFormsOfOthers(t *testing.T) {
 	v.send("/invoices/"+id+"/credit", url.Values{"credit_note_number": {"CN"}, "issue_date": {"2026-03-01"}, "reason": {"x"}, "kind": {"full"}}, "")
 	notes, err := s.tenant(t).CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 1)
 	must(t, err)
-	note := "/credit-notes/" + notes.CreditNotes[0].ID.String()
+	note := "/credit-notes/" + notes.Entries[0].ID.String()
 	other := s.visitor(t)
 	other.login("other@example.com", password)
 	for _, path := range []string{"/invoices/" + id, "/invoices/" + strings.Repeat("0", 32), "/invoices/x"} {
@@ -411,9 +411,9 @@ func TestFormsOfOthers(t *testing.T) {
 	if got := other.send(note+"/void", nil, ""); got.status != http.StatusNotFound {
 		t.Errorf("void: %d", got.status)
 	}
-	live, _, err := s.tenant(t).CreditedInvoice(t.Context(), notes.CreditNotes[0].Invoice)
+	live, _, err := s.tenant(t).CreditedInvoice(t.Context(), notes.Entries[0].Invoice)
 	must(t, err)
-	if live.ID != notes.CreditNotes[0].Invoice {
+	if live.ID != notes.Entries[0].Invoice {
 		t.Error("the draft is gone")
 	}
 }

@@ -58,7 +58,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	must(t, err)
 	out := map[string]string{}
 	for page, path := range map[string]string{"the subscriptions": "/webhooks?per=1", "a subscription": "/webhooks/" + id, "what is lost": "/webhooks/lost?per=1", "a delivery": "/webhooks/deliveries/" + delivery,
-		"the incoming": "/incoming?per=1", "an incoming": "/incoming/" + incoming.Invoices[0].ID.String()} {
+		"the incoming": "/incoming?per=1", "an incoming": "/incoming/" + incoming.Entries[0].ID.String()} {
 		got := v.get(path)
 		if got.status != http.StatusOK {
 			t.Errorf("%q: %s: %d", text, page, got.status)

@@ -58,7 +58,7 @@ func (req *request) listIncoming() error {
 		return err
 	}
 	paging.Total = found.Total
-	rows, err := req.incomingRows(found.Invoices)
+	rows, err := req.incomingRows(found.Entries)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePa
 		if err != nil {
 			return p, err
 		}
-		revisions = append(revisions, read.Revisions...)
+		revisions = append(revisions, read.Entries...)
 	}
 	for n := len(revisions) - 1; n >= 0 && len(p.Revisions) < maxRevisions; n-- {
 		row := revisionRow{IncomingRevision: view.IncomingRevision(revisions[n]), First: revisions[n].Revision == 1, Known: n > 0}

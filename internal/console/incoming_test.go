@@ -40,7 +40,7 @@ func TestIncoming(t *testing.T) {
 	path := map[string]string{}
 	found, err := s.tenant(t).IncomingInvoices(t.Context(), 1, 100)
 	must(t, err)
-	for _, i := range found.Invoices {
+	for _, i := range found.Entries {
 		path[i.ProviderDocumentID] = "/incoming/" + i.ID.String()
 	}
 	revised := v.get(path["doc-00"])

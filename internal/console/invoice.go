@@ -206,7 +206,7 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 	if err != nil {
 		return p, err
 	}
-	for _, n := range credits.CreditNotes {
+	for _, n := range credits.Entries {
 		p.Credits = append(p.Credits, creditRow{CreditNote: view.CreditNote(n.CreditNote)})
 	}
 	evidence, err := req.showHistory(ctx, &p, found)
@@ -249,10 +249,10 @@ func (req *request) showHistory(ctx context.Context, p *invoicePage, found store
 		return nil, err
 	}
 	p.History.Total = max(submissions.Total, evidence.Total)
-	for _, s := range submissions.Submissions {
+	for _, s := range submissions.Entries {
 		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: view.SubmissionRecord(s), States: stateViews(s.States), id: s.ID})
 	}
-	return evidence.Evidence, req.showEvidence(ctx, p, found.Submission, evidence.Evidence)
+	return evidence.Entries, req.showEvidence(ctx, p, found.Submission, evidence.Entries)
 }
 
 // maxRead is the number of answers whose bodies are searched for messages to people.

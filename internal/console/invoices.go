@@ -71,7 +71,7 @@ func (req *request) listInvoices() error {
 		return err
 	}
 	paging.Total = found.Total
-	rows, err := req.invoiceRows(found.Invoices)
+	rows, err := req.invoiceRows(found.Entries)
 	if err != nil {
 		return err
 	}

@@ -137,8 +137,8 @@ func (req *request) destinations() (map[store.ID]store.Subscription, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[store.ID]store.Subscription, len(found.Subscriptions))
-	for _, s := range found.Subscriptions {
+	out := make(map[store.ID]store.Subscription, len(found.Entries))
+	for _, s := range found.Entries {
 		out[s.ID] = s
 	}
 	return out, nil

@@ -107,7 +107,7 @@ func TestSearchCreditNotes(t *testing.T) {
 			v := s.inside(t)
 			notes, err := s.tenant(t).CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 100)
 			must(t, err)
-			note, of := notes.CreditNotes[0], notes.CreditNotes[0].Invoice.String()
+			note, of := notes.Entries[0], notes.Entries[0].Invoice.String()
 			if got := v.post("/credit-notes/" + note.ID.String() + "/void"); got.status != http.StatusSeeOther {
 				t.Fatalf("void: %d", got.status)
 			}

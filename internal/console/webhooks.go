@@ -72,7 +72,7 @@ func (req *request) listSubscriptions() error {
 		return err
 	}
 	paging.Total = found.Total
-	rows, err := req.subscriptionRows(found.Subscriptions)
+	rows, err := req.subscriptionRows(found.Entries)
 	if err != nil {
 		return err
 	}

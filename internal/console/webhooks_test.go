@@ -290,7 +290,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 	stranger := s.visitor(t)
 	stranger.login("other@example.com", strong)
 	for _, path := range []string{"/webhooks/" + id, "/webhooks/deliveries/" + delivery.ID.String(), "/webhooks/deliveries/" + delivery.ID.String() + "/body",
-		"/incoming/" + incoming.Invoices[0].ID.String(), "/incoming/" + incoming.Invoices[0].ID.String() + "/revisions/1/document"} {
+		"/incoming/" + incoming.Entries[0].ID.String(), "/incoming/" + incoming.Entries[0].ID.String() + "/revisions/1/document"} {
 		if got := stranger.get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}

@@ -62,7 +62,7 @@ func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNot
 		}
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	out.Data = present(found.CreditNotes, view.CreditNoteSummary)
+	out.Data = present(found.Entries, view.CreditNoteSummary)
 	return http.StatusOK, out, nil
 }
 

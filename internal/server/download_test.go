@@ -81,11 +81,11 @@ func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (emai
 		}
 	}
 	found, err := tenant.IncomingInvoices(t.Context(), 1, 100)
-	if err != nil || len(found.Invoices) != len(documents) {
-		t.Fatalf("%d of %d documents are retained: %v", len(found.Invoices), len(documents), err)
+	if err != nil || len(found.Entries) != len(documents) {
+		t.Fatalf("%d of %d documents are retained: %v", len(found.Entries), len(documents), err)
 	}
 	paths = map[string]string{}
-	for _, i := range found.Invoices {
+	for _, i := range found.Entries {
 		paths[i.ProviderDocumentID] = "/incoming/" + i.ID.String() + "/revisions/1/document"
 	}
 	return email, paths

@@ -22,7 +22,7 @@ func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvo
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	out.Data = present(found.Invoices, view.IncomingInvoice)
+	out.Data = present(found.Entries, view.IncomingInvoice)
 	return http.StatusOK, out, nil
 }
 
@@ -55,7 +55,7 @@ func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRev
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	out.Data = present(found.Revisions, view.IncomingRevision)
+	out.Data = present(found.Entries, view.IncomingRevision)
 	return http.StatusOK, out, nil
 }
 

@@ -42,8 +42,8 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSumma
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
 	out.Pagination.Truncated = found.Truncated
-	for n := range found.Invoices {
-		out.Data = append(out.Data, view.InvoiceSummary(found.Invoices[n], &c.session.Account.Profile))
+	for n := range found.Entries {
+		out.Data = append(out.Data, view.InvoiceSummary(found.Entries[n], &c.session.Account.Profile))
 	}
 	return http.StatusOK, out, nil
 }

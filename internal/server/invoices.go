@@ -189,7 +189,7 @@ func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.Submissio
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	out.Data = present(found.Submissions, view.SubmissionRecord)
+	out.Data = present(found.Entries, view.SubmissionRecord)
 	return http.StatusOK, out, nil
 }
 
@@ -204,7 +204,7 @@ func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], e
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	out.Data = present(found.Evidence, view.Evidence)
+	out.Data = present(found.Entries, view.Evidence)
 	return http.StatusOK, out, nil
 }
 

@@ -33,10 +33,10 @@ func TestRetainedBodiesArriveWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		list, err := tenant.IncomingInvoices(t.Context(), 1, 100)
-		if err != nil || len(list.Invoices) != len(documents) {
-			t.Fatalf("%d documents: %v", len(list.Invoices), err)
+		if err != nil || len(list.Entries) != len(documents) {
+			t.Fatalf("%d documents: %v", len(list.Entries), err)
 		}
-		for _, i := range list.Invoices {
+		for _, i := range list.Entries {
 			path := "/api/v1/client/incoming-invoices/" + i.ID.String() + "/revisions/1/document"
 			a := c.get(t, path)
 			a.want(t, http.StatusOK, "")

@@ -34,7 +34,7 @@ func (c *call) listSubscriptions(ctx context.Context) (int, api.List[api.Subscri
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
-	out.Data = present(found.Subscriptions, view.Subscription)
+	out.Data = present(found.Entries, view.Subscription)
 	return http.StatusOK, out, nil
 }
 
@@ -79,7 +79,7 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 	}
 	out.Pagination = pagination(page, perPage, found.Total)
 	out.Pagination.Truncated = found.Truncated
-	out.Data = present(found.Deliveries, view.Delivery)
+	out.Data = present(found.Entries, view.Delivery)
 	return http.StatusOK, out, nil
 }
 

@@ -52,7 +52,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 				}
 				page, err := f.tenant.Deliveries(ctx, store.DeliveryFilter{Subscription: s.ID}, 1, 100)
 				must(t, err)
-				for _, d := range page.Deliveries {
+				for _, d := range page.Entries {
 					if d.State == store.DeliveryPending || d.NextAt != nil || d.Reason == nil {
 						t.Fatalf("a reader sees %+v", d)
 					}

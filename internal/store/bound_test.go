@@ -99,11 +99,11 @@ func TestChangedDestinationGetsNothing(t *testing.T) {
 		}
 		page, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1, 10)
 		must(t, err)
-		if len(page.Deliveries) != 1 || page.Deliveries[0].State != store.DeliveryFailed || *page.Deliveries[0].Reason != "subscription_changed" {
-			t.Fatalf("deliveries %+v", page.Deliveries)
+		if len(page.Entries) != 1 || page.Entries[0].State != store.DeliveryFailed || *page.Entries[0].Reason != "subscription_changed" {
+			t.Fatalf("deliveries %+v", page.Entries)
 		}
 		f.exec(t, `update subscriptions set url = $2 where id = $1`, s.ID, s.URL)
-		_, err = f.tenant.Redeliver(t.Context(), page.Deliveries[0].ID)
+		_, err = f.tenant.Redeliver(t.Context(), page.Entries[0].ID)
 		must(t, err)
 		if claimed := f.claimDeliveries(t, s.ID, 10); len(claimed) != 1 || claimed[0].URL != s.URL {
 			t.Errorf("%d deliveries once the address is right again", len(claimed))

@@ -97,7 +97,7 @@ func (f *fixture) wantNext(t *testing.T, want time.Time) {
 	}
 	page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
 	must(t, err)
-	for _, invoice := range page.Invoices {
+	for _, invoice := range page.Entries {
 		if at := view.Submission(*invoice.Submission).NextCheckAt; at == nil || !at.Equal(want) {
 			t.Fatalf("the next check of %s is at %v, want %v", invoice.Submission.Number, at, want)
 		}

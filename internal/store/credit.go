@@ -200,7 +200,7 @@ type CreditNoteRow struct {
 
 // CreditNotePage is one page of a list of credit notes, newest first.
 type CreditNotePage struct {
-	CreditNotes []CreditNoteRow
+	Entries []CreditNoteRow
 	Total       int
 }
 
@@ -218,7 +218,7 @@ func (t *Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, numbe
 			return err
 		}
 		high, low := pageRange(out.Total, number, perPage)
-		out.CreditNotes, err = t.creditNotesWhere(ctx, q, `position <= $2 and position > $3 order by position desc`, high, low)
+		out.Entries, err = t.creditNotesWhere(ctx, q, `position <= $2 and position > $3 order by position desc`, high, low)
 		return err
 	})
 	return out, err
@@ -231,7 +231,7 @@ func (t *Tenant) creditNotesOf(ctx context.Context, q querier, invoiceID ID, num
 	if err != nil || !ok {
 		return out, err
 	}
-	out.CreditNotes, err = t.creditNotesWhere(ctx, q, `invoice_id = $2 order by position desc`+limit.clause, limit.args[1:]...)
+	out.Entries, err = t.creditNotesWhere(ctx, q, `invoice_id = $2 order by position desc`+limit.clause, limit.args[1:]...)
 	return out, err
 }
 

@@ -74,7 +74,7 @@ func (c company) live(t *testing.T, id store.ID) (total int) {
 	t.Helper()
 	page, err := c.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{Invoice: &id}, 1, 1000)
 	must(t, err)
-	for _, n := range page.CreditNotes {
+	for _, n := range page.Entries {
 		if n.VoidedAt == nil {
 			var whole, cents int
 			_, err := fmt.Sscanf(string(n.Credit.Total), "%d.%02d", &whole, &cents)
@@ -111,8 +111,8 @@ func TestConcurrentCreditNotes(t *testing.T) {
 		all, err := f.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 100)
 		must(t, err)
 		highest := f.number(t, `select max(position) from credit_notes where tenant_id = $1`, f.tenant.Key())
-		if all.Total != 10 || len(all.CreditNotes) != 10 || highest != 10 {
-			t.Errorf("%d credit notes listed of %d, the last at %d", len(all.CreditNotes), all.Total, highest)
+		if all.Total != 10 || len(all.Entries) != 10 || highest != 10 {
+			t.Errorf("%d credit notes listed of %d, the last at %d", len(all.Entries), all.Total, highest)
 		}
 	})
 }
@@ -287,10 +287,10 @@ func TestCreditNotePages(t *testing.T) {
 				for page := 1; page <= 1+len(want)/size; page++ {
 					found, err := f.tenant.CreditNotes(ctx, store.CreditNoteFilter{Invoice: filter}, page, size)
 					must(t, err)
-					if found.Total != len(want) || len(found.CreditNotes) > size {
-						t.Fatalf("filter %v, page %d of %d: %d credit notes of %d, want %d", filter, page, size, len(found.CreditNotes), found.Total, len(want))
+					if found.Total != len(want) || len(found.Entries) > size {
+						t.Fatalf("filter %v, page %d of %d: %d credit notes of %d, want %d", filter, page, size, len(found.Entries), found.Total, len(want))
 					}
-					for _, n := range found.CreditNotes {
+					for _, n := range found.Entries {
 						alone, err := f.tenant.CreditNote(ctx, n.ID)
 						must(t, err)
 						if n.Items != len(alone.Credit.Items) {
@@ -309,8 +309,8 @@ func TestCreditNotePages(t *testing.T) {
 				for _, page := range []int{2 + len(want)/size, math.MaxInt32, math.MaxInt} {
 					found, err := f.tenant.CreditNotes(ctx, store.CreditNoteFilter{Invoice: filter}, page, size)
 					must(t, err)
-					if len(found.CreditNotes) != 0 || found.Total != len(want) {
-						t.Errorf("filter %v, page %d: %d credit notes of %d", filter, page, len(found.CreditNotes), found.Total)
+					if len(found.Entries) != 0 || found.Total != len(want) {
+						t.Errorf("filter %v, page %d: %d credit notes of %d", filter, page, len(found.Entries), found.Total)
 					}
 				}
 			}
@@ -382,7 +382,7 @@ func TestCreditedInvoice(t *testing.T) {
 		id := f.create(t, "INV-1").ID
 		theirs, err := f.decoy.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 1)
 		must(t, err)
-		other := theirs.Invoices[0].ID
+		other := theirs.Entries[0].ID
 		f.credit(t, id, byQuantity(0, "3"))
 		f.voidCredit(t, f.credit(t, id, byQuantity(0, "2")).ID)
 		found, live, err := f.tenant.CreditedInvoice(t.Context(), id)
@@ -411,7 +411,7 @@ func TestListedBefore(t *testing.T) {
 		f.exec(t, `update credit_notes set item_count = null where tenant_id = $1 and id = $2`, f.tenant.Key(), note.ID)
 		found, err := f.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 10)
 		must(t, err)
-		if row := found.CreditNotes[0]; row.Items != 1 || row.Credit.Items != nil || row.Number != note.Number {
+		if row := found.Entries[0]; row.Items != 1 || row.Credit.Items != nil || row.Number != note.Number {
 			t.Errorf("listed as %+v", row)
 		}
 	})

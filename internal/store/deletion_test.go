@@ -44,8 +44,8 @@ func TestDeleteInvoice(t *testing.T) {
 			_, err := f.tenant.Invoice(ctx, id)
 			must(t, err)
 		}
-		if all, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 100); err != nil || all.Total != 5 || len(all.Invoices) != 5 {
-			t.Errorf("%d of %d listed, %v; want 5", len(all.Invoices), all.Total, err)
+		if all, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 100); err != nil || all.Total != 5 || len(all.Entries) != 5 {
+			t.Errorf("%d of %d listed, %v; want 5", len(all.Entries), all.Total, err)
 		}
 	})
 }
@@ -124,13 +124,13 @@ func listAll(t *testing.T, c company, filter store.InvoiceFilter, total, size in
 	for page := 1; ; page++ {
 		got, err := c.tenant.Invoices(t.Context(), filter, page, size)
 		must(t, err)
-		if want := min(size, total-len(listed)); got.Total != total || len(got.Invoices) != want {
-			t.Fatalf("page %d of %d: %d of %d, want %d of %d", page, size, len(got.Invoices), got.Total, want, total)
+		if want := min(size, total-len(listed)); got.Total != total || len(got.Entries) != want {
+			t.Fatalf("page %d of %d: %d of %d, want %d of %d", page, size, len(got.Entries), got.Total, want, total)
 		}
-		for _, i := range got.Invoices {
+		for _, i := range got.Entries {
 			listed = append(listed, i.ID)
 		}
-		if len(got.Invoices) < size {
+		if len(got.Entries) < size {
 			return listed
 		}
 	}
@@ -185,8 +185,8 @@ func TestDeletionBesideOthers(t *testing.T) {
 		}
 		all, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 100)
 		must(t, err)
-		if want := 20 - int(gone.Load()); all.Total != want || len(all.Invoices) != want {
-			t.Errorf("%d of %d listed, want %d", len(all.Invoices), all.Total, want)
+		if want := 20 - int(gone.Load()); all.Total != want || len(all.Entries) != want {
+			t.Errorf("%d of %d listed, want %d", len(all.Entries), all.Total, want)
 		}
 	})
 }

@@ -82,8 +82,8 @@ func TestCancelledWrite(t *testing.T) {
 		})
 		all, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
 		must(t, err)
-		if want := int(created.Load()) + 1; all.Total != want || len(all.Invoices) != want {
-			t.Errorf("%d invoices of %d, want %d", len(all.Invoices), all.Total, want)
+		if want := int(created.Load()) + 1; all.Total != want || len(all.Entries) != want {
+			t.Errorf("%d invoices of %d, want %d", len(all.Entries), all.Total, want)
 		}
 	})
 }

@@ -244,7 +244,7 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 	list, err := f.tenant.IncomingInvoices(t.Context(), 1, 1)
 	must(t, err)
 	var files [2][]byte
-	for n, id := range []store.ID{call.Submission.Invoice, list.Invoices[0].ID} {
+	for n, id := range []store.ID{call.Submission.Invoice, list.Entries[0].ID} {
 		text, digest, err := f.ExportEvidence(t.Context(), id, replay())
 		must(t, err)
 		verified, err := store.VerifyExport(text, replay(), nil)

@@ -34,7 +34,7 @@ type DeliveryFilter struct {
 
 // DeliveryPage is one page of a list of deliveries, newest first.
 type DeliveryPage struct {
-	Deliveries []DeliveryRecord
+	Entries []DeliveryRecord
 	// Total is how many there are among those that were looked through.
 	Total int
 	// Truncated tells that there were more than [SearchDepth] to look through.
@@ -87,7 +87,7 @@ func (t *Tenant) deliveries(ctx context.Context, q querier, filter DeliveryFilte
 	if err != nil || !ok {
 		return out, err
 	}
-	out.Deliveries, err = collect(ctx, q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1`+where+` order by id desc`+limit.clause, limit.args...)
+	out.Entries, err = collect(ctx, q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1`+where+` order by id desc`+limit.clause, limit.args...)
 	return out, err
 }
 

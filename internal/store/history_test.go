@@ -31,12 +31,12 @@ func TestDeliveryHistory(t *testing.T) {
 		} {
 			page, err := f.tenant.Deliveries(t.Context(), want.filter, 1, 100)
 			must(t, err)
-			if page.Total != want.total || len(page.Deliveries) != want.total {
-				t.Errorf("%s: %d deliveries, %d listed; want %d", name, page.Total, len(page.Deliveries), want.total)
+			if page.Total != want.total || len(page.Entries) != want.total {
+				t.Errorf("%s: %d deliveries, %d listed; want %d", name, page.Total, len(page.Entries), want.total)
 			}
 		}
 		past, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1<<40, 100)
-		if err != nil || past.Total != 4 || len(past.Deliveries) != 0 {
+		if err != nil || past.Total != 4 || len(past.Entries) != 0 {
 			t.Errorf("past the end: %+v, %v", past, err)
 		}
 
@@ -52,7 +52,7 @@ func TestDeliveryHistory(t *testing.T) {
 		f.deactivate(t, other)
 		page, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{Subscription: other.ID}, 1, 1)
 		must(t, err)
-		if _, err := f.tenant.Redeliver(t.Context(), page.Deliveries[0].ID); !errors.Is(err, store.ErrInactive) {
+		if _, err := f.tenant.Redeliver(t.Context(), page.Entries[0].ID); !errors.Is(err, store.ErrInactive) {
 			t.Errorf("of a deactivated subscription: %v", err)
 		}
 	})
@@ -126,12 +126,12 @@ func TestEveryDeliveryHasOneState(t *testing.T) {
 				filter.State = state
 				page, err := f.tenant.Deliveries(t.Context(), filter, 1, 100)
 				must(t, err)
-				for _, d := range page.Deliveries {
+				for _, d := range page.Entries {
 					found[d.ID]++
 				}
 			}
-			if len(all.Deliveries) == 0 || len(found) != len(all.Deliveries) {
-				t.Errorf("%s: %d deliveries, and %d have a state", name, len(all.Deliveries), len(found))
+			if len(all.Entries) == 0 || len(found) != len(all.Entries) {
+				t.Errorf("%s: %d deliveries, and %d have a state", name, len(all.Entries), len(found))
 			}
 			for id, times := range found {
 				if times != 1 {

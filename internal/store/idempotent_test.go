@@ -124,7 +124,7 @@ func wantDrafts(t *testing.T, f *fixture, want int) {
 	t.Helper()
 	page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
 	must(t, err)
-	if page.Total != want || len(page.Invoices) != want {
-		t.Errorf("%d drafts, %d listed; want %d", page.Total, len(page.Invoices), want)
+	if page.Total != want || len(page.Entries) != want {
+		t.Errorf("%d drafts, %d listed; want %d", page.Total, len(page.Entries), want)
 	}
 }

@@ -154,7 +154,7 @@ func scanIncoming(row scanner) (Incoming, error) {
 
 // IncomingPage is one page of a list of incoming e-invoices, newest first.
 type IncomingPage struct {
-	Invoices []Incoming
+	Entries []Incoming
 	Total    int
 }
 
@@ -168,7 +168,7 @@ func (t *Tenant) IncomingInvoices(ctx context.Context, page, perPage int) (Incom
 		}
 		high, low := pageRange(out.Total, page, perPage)
 		var err error
-		out.Invoices, err = collect(ctx, q, scanIncoming, `select `+revisionColumns+fromRevisions+
+		out.Entries, err = collect(ctx, q, scanIncoming, `select `+revisionColumns+fromRevisions+
 			`i.position <= $2 and i.position > $3 and r.revision = i.revision order by i.position desc`, t.id, high, low)
 		return err
 	})
@@ -192,7 +192,7 @@ func (t *Tenant) incoming(ctx context.Context, q querier, id ID) (Incoming, erro
 
 // RevisionPage is one page of the revisions of an incoming e-invoice, oldest first.
 type RevisionPage struct {
-	Revisions []Revision
+	Entries []Revision
 	Total     int
 }
 
@@ -208,7 +208,7 @@ func (t *Tenant) Revisions(ctx context.Context, id ID, page, perPage int) (Revis
 		if page-1 > out.Total/perPage { // the product below could overflow
 			return nil
 		}
-		out.Revisions, err = collect(ctx, q, func(row scanner) (Revision, error) { return scanRevision(row) }, `select `+revisionColumns+fromRevisions+
+		out.Entries, err = collect(ctx, q, func(row scanner) (Revision, error) { return scanRevision(row) }, `select `+revisionColumns+fromRevisions+
 			`i.id = $2 and r.revision > $3 and r.revision <= $4 order by r.revision`, t.id, id, int64(page-1)*int64(perPage), int64(page)*int64(perPage))
 		return err
 	})

@@ -122,19 +122,19 @@ func TestRetainPurchases(t *testing.T) {
 		}
 		list, err := f.tenant.IncomingInvoices(ctx, 1, 2)
 		must(t, err)
-		if list.Total != 3 || len(list.Invoices) != 2 || list.Invoices[0].ProviderDocumentID != "c" || list.Invoices[1].ProviderDocumentID != "b" {
+		if list.Total != 3 || len(list.Entries) != 2 || list.Entries[0].ProviderDocumentID != "c" || list.Entries[1].ProviderDocumentID != "b" {
 			t.Fatalf("list %+v", list)
 		}
 		last, err := f.tenant.IncomingInvoices(ctx, 2, 2)
 		must(t, err)
 		beyond, err := f.tenant.IncomingInvoices(ctx, int(^uint(0)>>1), 100)
 		must(t, err)
-		if len(last.Invoices) != 1 || last.Invoices[0].ProviderDocumentID != "a" || len(beyond.Invoices) != 0 || beyond.Total != 3 {
+		if len(last.Entries) != 1 || last.Entries[0].ProviderDocumentID != "a" || len(beyond.Entries) != 0 || beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", last, beyond)
 		}
-		b, err := f.tenant.IncomingInvoice(ctx, list.Invoices[1].ID)
+		b, err := f.tenant.IncomingInvoice(ctx, list.Entries[1].ID)
 		must(t, err)
-		if !reflect.DeepEqual(b, list.Invoices[1]) || b.Revision.Revision != 3 {
+		if !reflect.DeepEqual(b, list.Entries[1]) || b.Revision.Revision != 3 {
 			t.Errorf("read as %+v", b)
 		}
 	})
@@ -149,15 +149,15 @@ func TestRevisionChain(t *testing.T) {
 		retain(t, claim, onward("c"), incoming("a", "A"), bare, incoming("a", "A2"))
 		list, err := f.tenant.IncomingInvoices(ctx, 1, 10)
 		must(t, err)
-		id := list.Invoices[0].ID
+		id := list.Entries[0].ID
 		page, err := f.tenant.Revisions(ctx, id, 1, 10)
 		must(t, err)
-		if page.Total != 3 || len(page.Revisions) != 3 {
-			t.Fatalf("%d revisions of %d", len(page.Revisions), page.Total)
+		if page.Total != 3 || len(page.Entries) != 3 {
+			t.Fatalf("%d revisions of %d", len(page.Entries), page.Total)
 		}
 		var previous [32]byte
-		for n := range page.Revisions {
-			r := &page.Revisions[n]
+		for n := range page.Entries {
+			r := &page.Entries[n]
 			if r.Revision != int64(n+1) || r.Previous != previous || !r.Intact() || !r.RetainedAt.Equal(f.Clock.Now()) {
 				t.Errorf("revision %d is %+v", n+1, r)
 			}
@@ -166,14 +166,14 @@ func TestRevisionChain(t *testing.T) {
 		if n := f.number(t, `select count(*) from incoming where tenant_id = $1 and head = $2`, f.tenant.Key(), previous[:]); n != 1 {
 			t.Error("the head is not the digest of the last revision")
 		}
-		wire, want := view.IncomingRevision(page.Revisions[0]), incoming("a", "A")
+		wire, want := view.IncomingRevision(page.Entries[0]), incoming("a", "A")
 		if *wire.DocumentType != "invoice" || *wire.InvoiceNumber != "SUP-a" || *wire.SupplierName != "Söhne & Co" || *wire.SupplierNetworkID != "1234567890" ||
 			*wire.IssueDate != "2026-02-27" || *wire.DueDate != "2026-03-27" || *wire.Currency != "AED" || wire.TotalAmount.String() != "1050.00" ||
 			!wire.ReceivedAt.Equal(*want.ReceivedAt) || wire.SHA256 != hashed("A") || wire.Evidence.MetadataSHA256 != hashed(string(want.Metadata)) ||
 			wire.Evidence.MediaType != "application/xml" || *wire.Evidence.Size != 1 || !wire.Evidence.DocumentRetained || *wire.Evidence.ClaimedSHA256 != hashed("A") {
 			t.Errorf("the first revision is shown as %+v", wire)
 		}
-		if got := view.IncomingRevision(page.Revisions[1]); *got.DocumentType != "unreadable" || got.SHA256 != hashed(string(bare.Metadata)) || got.Evidence.Size != nil ||
+		if got := view.IncomingRevision(page.Entries[1]); *got.DocumentType != "unreadable" || got.SHA256 != hashed(string(bare.Metadata)) || got.Evidence.Size != nil ||
 			got.Evidence.DocumentRetained || got.InvoiceNumber != nil || got.TotalAmount != nil || got.ReceivedAt != nil {
 			t.Errorf("the second revision is shown as %+v", got)
 		}
@@ -181,7 +181,7 @@ func TestRevisionChain(t *testing.T) {
 		must(t, err)
 		beyond, err := f.tenant.Revisions(ctx, id, int(^uint(0)>>1), 100)
 		must(t, err)
-		if len(second.Revisions) != 1 || second.Revisions[0].Revision != 3 || len(beyond.Revisions) != 0 || beyond.Total != 3 {
+		if len(second.Entries) != 1 || second.Entries[0].Revision != 3 || len(beyond.Entries) != 0 || beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", second, beyond)
 		}
 		f.disarm(t)
@@ -203,7 +203,7 @@ func TestRevisionDocument(t *testing.T) {
 		retain(t, f.mustClaim(t), onward("c"), incoming("a", "\x00\xff<a/>"), incoming("a", ""), large)
 		list, err := f.tenant.IncomingInvoices(ctx, 1, 10)
 		must(t, err)
-		id := list.Invoices[0].ID
+		id := list.Entries[0].ID
 		for n, want := range []string{"\x00\xff<a/>", "", ""} {
 			r, err := f.tenant.RevisionDocument(ctx, id, int64(n+1))
 			must(t, err)
@@ -211,7 +211,7 @@ func TestRevisionDocument(t *testing.T) {
 				t.Errorf("revision %d has %q, retained %v", n+1, r.Body, r.Retained)
 			}
 		}
-		if latest := list.Invoices[0]; hex.EncodeToString(latest.SHA256[:]) != hashed("large") || *latest.Size != 11<<20 {
+		if latest := list.Entries[0]; hex.EncodeToString(latest.SHA256[:]) != hashed("large") || *latest.Size != 11<<20 {
 			t.Errorf("the large document is %+v", latest)
 		}
 		for _, n := range []int64{0, 4, -1} {
@@ -379,8 +379,8 @@ func TestSeedIncoming(t *testing.T) {
 		}
 		list, err := f.tenant.IncomingInvoices(t.Context(), 1, 10)
 		must(t, err)
-		if list.Total != 3 || len(list.Invoices) != 3 {
-			t.Errorf("%d of %d are listed", len(list.Invoices), list.Total)
+		if list.Total != 3 || len(list.Entries) != 3 {
+			t.Errorf("%d of %d are listed", len(list.Entries), list.Total)
 		}
 		if claim := f.mustClaim(t); claim.Cursor != "" {
 			t.Errorf("seeding has moved the cursor to %q", claim.Cursor)
@@ -405,14 +405,14 @@ func TestWithheldRevision(t *testing.T) {
 		}
 		list, err := f.tenant.IncomingInvoices(ctx, 1, 1)
 		must(t, err)
-		r, err := f.tenant.RevisionDocument(ctx, list.Invoices[0].ID, 1)
+		r, err := f.tenant.RevisionDocument(ctx, list.Entries[0].ID, 1)
 		must(t, err)
 		if len(r.Body) != 0 || !r.Withheld || !r.Intact() || hex.EncodeToString(r.SHA256[:]) != hashed(string(echo.Body)) {
 			t.Errorf("returned as %+v", r)
 		}
 		var sealed []byte
 		must(t, f.raw.QueryRowContext(ctx, `select metadata from revisions where tenant_id = $1`, f.tenant.Key()).Scan(&sealed))
-		tenant, row := f.tenant.Key(), append(list.Invoices[0].ID[:], 0, 0, 0, 0, 0, 0, 0, 1)
+		tenant, row := f.tenant.Key(), append(list.Entries[0].ID[:], 0, 0, 0, 0, 0, 0, 0, 1)
 		opened, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: tenant[:], Table: "revisions", Column: "metadata", Row: row})
 		must(t, err)
 		if string(opened) != string(echo.Metadata) {

@@ -7,7 +7,7 @@ import (
 
 // SubmissionPage is one page of the submissions of an invoice, newest first.
 type SubmissionPage struct {
-	Submissions []Submission
+	Entries []Submission
 	Total       int
 }
 
@@ -33,13 +33,13 @@ func (t *Tenant) submissionPage(ctx context.Context, q querier, invoiceID ID, nu
 	if err != nil || !ok {
 		return out, err
 	}
-	out.Submissions, err = collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+submitted+` order by ordinal desc`+limit.clause, limit.args...)
+	out.Entries, err = collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+submitted+` order by ordinal desc`+limit.clause, limit.args...)
 	return out, err
 }
 
 // EvidencePage is one page of the evidence of an invoice, oldest first.
 type EvidencePage struct {
-	Evidence []Evidence
+	Entries []Evidence
 	Total    int
 }
 
@@ -65,7 +65,7 @@ func (t *Tenant) evidencePage(ctx context.Context, q querier, invoiceID ID, orde
 	if err != nil || !ok {
 		return out, err
 	}
-	out.Evidence, err = collect(ctx, q, func(row scanner) (Evidence, error) { return scanEvidence(row) }, `select `+evidenceColumns+` from evidence
+	out.Entries, err = collect(ctx, q, func(row scanner) (Evidence, error) { return scanEvidence(row) }, `select `+evidenceColumns+` from evidence
 		where tenant_id = $1 and `+order+limit.clause, limit.args...)
 	return out, err
 }
@@ -84,7 +84,7 @@ func (t *Tenant) InvoiceHistory(ctx context.Context, id ID, number, perPage int)
 		if err == nil {
 			evidence, err = t.evidencePage(ctx, q, id, newestOfInvoice, number, perPage)
 		}
-		slices.Reverse(evidence.Evidence)
+		slices.Reverse(evidence.Entries)
 		return err
 	})
 	return submissions, evidence, err

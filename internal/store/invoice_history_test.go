@@ -27,11 +27,11 @@ func TestInvoiceHistory(t *testing.T) {
 			submissions, evidence, err := f.tenant.InvoiceHistory(t.Context(), id, number, 2)
 			must(t, err)
 			ordinals := []int64{}
-			for _, e := range evidence.Evidence {
+			for _, e := range evidence.Entries {
 				ordinals = append(ordinals, e.Ordinal)
 			}
-			if got := fmt.Sprint(ordinals); got != want || evidence.Total != 5 || submissions.Total != 1 || (len(submissions.Submissions) == 1) != (number == 1) {
-				t.Errorf("page %d is %s of %d, with %d submissions of %d", number, got, evidence.Total, len(submissions.Submissions), submissions.Total)
+			if got := fmt.Sprint(ordinals); got != want || evidence.Total != 5 || submissions.Total != 1 || (len(submissions.Entries) == 1) != (number == 1) {
+				t.Errorf("page %d is %s of %d, with %d submissions of %d", number, got, evidence.Total, len(submissions.Entries), submissions.Total)
 			}
 		}
 		if _, _, err := f.decoy.tenant.InvoiceHistory(t.Context(), id, 1, 2); !errors.Is(err, store.ErrNotFound) {

@@ -172,7 +172,7 @@ func (f *fixture) pagesOf(t *testing.T, filter store.InvoiceFilter, want int) []
 		if found.Total != want || found.Truncated {
 			t.Errorf("page %d of %+v: total %d, truncated %t; want %d", page, filter, found.Total, found.Truncated, want)
 		}
-		for _, i := range found.Invoices {
+		for _, i := range found.Entries {
 			out = append(out, i.ID)
 		}
 	}
@@ -193,7 +193,7 @@ func TestChangedSummary(t *testing.T) {
 		for _, filter := range []store.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")}, {IssuedFrom: "2027-01-01"}, {Search: "inv-9"}, {Number: new("INV-9")}} {
 			found, err := f.tenant.Invoices(t.Context(), filter, 1, 10)
 			must(t, err)
-			if len(found.Invoices) != 1 || found.Invoices[0].Items != 2 || *found.Invoices[0].Draft.RecipientName != "New Name" {
+			if len(found.Entries) != 1 || found.Entries[0].Items != 2 || *found.Entries[0].Draft.RecipientName != "New Name" {
 				t.Errorf("%+v finds %+v", filter, found)
 			}
 		}
@@ -218,7 +218,7 @@ func TestSummarize(t *testing.T) {
 		f.exec(t, `update invoices set document = replace(document, 'Dubai', 'Sharjah'), version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), changed.ID)
 		before, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
 		must(t, err)
-		if row := before.Invoices[1]; row.ID != stored.ID || row.Items != 1 || *row.Draft.InvoiceNumber != "INV-1" || row.Draft.Items != nil {
+		if row := before.Entries[1]; row.ID != stored.ID || row.Items != 1 || *row.Draft.InvoiceNumber != "INV-1" || row.Draft.Items != nil {
 			t.Errorf("without its summary it is listed as %+v", row)
 		}
 		f.DB = f.Again(t)
@@ -229,8 +229,8 @@ func TestSummarize(t *testing.T) {
 		}
 		after, err := tenant.Invoices(t.Context(), store.InvoiceFilter{Recipient: "söhne", Order: store.OrderIssueDate, Ascending: true}, 1, 10)
 		must(t, err)
-		if len(after.Invoices) != 2 || after.Invoices[0].ID != stored.ID || *after.Invoices[1].Draft.BuyerCity != "Sharjah" {
-			t.Errorf("afterwards %+v", after.Invoices)
+		if len(after.Entries) != 2 || after.Entries[0].ID != stored.ID || *after.Entries[1].Draft.BuyerCity != "Sharjah" {
+			t.Errorf("afterwards %+v", after.Entries)
 		}
 		if again, err := f.DB.Summarize(t.Context()); err != nil || again != 0 {
 			t.Errorf("summarized again: %d, %v", again, err)
@@ -265,15 +265,15 @@ func TestSearchDepth(t *testing.T) {
 		} {
 			found, err := f.tenant.Invoices(t.Context(), test.filter, test.page, 25)
 			must(t, err)
-			if found.Total != test.total || len(found.Invoices) != test.len || found.Truncated != test.truncated {
-				t.Errorf("%+v page %d: %d of %d, truncated %t; want %d of %d, %t", test.filter, test.page, len(found.Invoices), found.Total, found.Truncated,
+			if found.Total != test.total || len(found.Entries) != test.len || found.Truncated != test.truncated {
+				t.Errorf("%+v page %d: %d of %d, truncated %t; want %d of %d, %t", test.filter, test.page, len(found.Entries), found.Total, found.Truncated,
 					test.len, test.total, test.truncated)
 			}
 		}
 		first, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{Ascending: true}, 1, 1)
 		must(t, err)
-		if first.Invoices[0].ID != oldest.ID {
-			t.Errorf("the oldest is %s, want %s", first.Invoices[0].ID, oldest.ID)
+		if first.Entries[0].ID != oldest.ID {
+			t.Errorf("the oldest is %s, want %s", first.Entries[0].ID, oldest.ID)
 		}
 	})
 }

@@ -59,7 +59,7 @@ func (t *Tenant) searchInvoices(ctx context.Context, q querier, filter *InvoiceF
 			ids = append(ids, f.id.V)
 		}
 	}
-	out.Invoices, err = t.invoiceRowsByID(ctx, q, ids)
+	out.Entries, err = t.invoiceRowsByID(ctx, q, ids)
 	return out, err
 }
 

@@ -93,10 +93,10 @@ func TestInvoicePages(t *testing.T) {
 				for page := 1; page <= last; page++ {
 					got, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, page, size)
 					must(t, err)
-					if want := min(size, total-seen); got.Total != total || len(got.Invoices) != want {
-						t.Fatalf("page %d of %d: %d invoices of %d, want %d of %d", page, size, len(got.Invoices), got.Total, want, total)
+					if want := min(size, total-seen); got.Total != total || len(got.Entries) != want {
+						t.Fatalf("page %d of %d: %d invoices of %d, want %d of %d", page, size, len(got.Entries), got.Total, want, total)
 					}
-					for _, i := range got.Invoices {
+					for _, i := range got.Entries {
 						if i.ID != all[total-1-seen] {
 							t.Fatalf("page %d of %d: invoice %s at %d", page, size, i.ID, seen)
 						}
@@ -106,8 +106,8 @@ func TestInvoicePages(t *testing.T) {
 				for _, page := range []int{last + 1, last + 2, 1_000_000, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
 					got, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, page, size)
 					must(t, err)
-					if len(got.Invoices) != 0 || got.Total != total {
-						t.Errorf("page %d of %d: %d invoices of %d", page, size, len(got.Invoices), got.Total)
+					if len(got.Entries) != 0 || got.Total != total {
+						t.Errorf("page %d of %d: %d invoices of %d", page, size, len(got.Entries), got.Total)
 					}
 				}
 			}
@@ -127,7 +127,7 @@ func TestListedSubmissions(t *testing.T) {
 		listed, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
 		must(t, err)
 		var submitted []bool
-		for _, i := range listed.Invoices {
+		for _, i := range listed.Entries {
 			single, err := f.tenant.Invoice(ctx, i.ID)
 			must(t, err)
 			if i.Items != len(single.Draft.Items) || i.Draft.Items != nil {
@@ -142,7 +142,7 @@ func TestListedSubmissions(t *testing.T) {
 		if want := []bool{true, false, true, false}; !reflect.DeepEqual(submitted, want) {
 			t.Errorf("submitted %v, want %v", submitted, want)
 		}
-		if word, _, _ := listed.Invoices[2].States().Get("receiver_state"); word != "accepted" {
+		if word, _, _ := listed.Entries[2].States().Get("receiver_state"); word != "accepted" {
 			t.Errorf("the list shows the receiver's state as %q", word)
 		}
 	})
@@ -157,8 +157,8 @@ func TestConcurrentCreation(t *testing.T) {
 		})
 		all, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
 		must(t, err)
-		if highest := f.number(t, `select max(position) from invoices where tenant_id = $1`, f.tenant.Key()); len(all.Invoices) != 30 || all.Total != 30 || highest != 30 {
-			t.Errorf("%d invoices listed of %d, the last at %d", len(all.Invoices), all.Total, highest)
+		if highest := f.number(t, `select max(position) from invoices where tenant_id = $1`, f.tenant.Key()); len(all.Entries) != 30 || all.Total != 30 || highest != 30 {
+			t.Errorf("%d invoices listed of %d, the last at %d", len(all.Entries), all.Total, highest)
 		}
 	})
 }
@@ -198,7 +198,7 @@ func TestInvoiceSnapshot(t *testing.T) {
 				if err != nil {
 					return
 				}
-				for _, i := range []store.Invoice{read, listed.Invoices[0].Invoice} {
+				for _, i := range []store.Invoice{read, listed.Entries[0].Invoice} {
 					if i.Submission != nil && i.Submission.Number != *i.Draft.InvoiceNumber {
 						t.Errorf("%s is shown with the submission of %s", *i.Draft.InvoiceNumber, i.Submission.Number)
 					}

@@ -66,7 +66,7 @@ func (f *InvoiceFilter) narrows() bool {
 
 // InvoicePage is one page of a list of invoices.
 type InvoicePage struct {
-	Invoices []InvoiceRow
+	Entries []InvoiceRow
 	// Total is the length of the list; for a filtered or sorted list it counts only the candidates that were examined.
 	Total int
 	// Truncated reports that there were more candidates than [SearchDepth].
@@ -95,9 +95,9 @@ func (t *Tenant) Invoices(ctx context.Context, filter InvoiceFilter, page, perPa
 		if low, high, err = t.between(ctx, q, p, low, high); err != nil {
 			return err
 		}
-		out.Invoices, err = t.invoiceRows(ctx, q, `i.position <= $2 and i.position > $3 order by i.position desc`, high, low)
+		out.Entries, err = t.invoiceRows(ctx, q, `i.position <= $2 and i.position > $3 order by i.position desc`, high, low)
 		if filter.Ascending {
-			slices.Reverse(out.Invoices)
+			slices.Reverse(out.Entries)
 		}
 		return err
 	})

@@ -33,8 +33,8 @@ func BenchmarkListPage(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
 						found, err := tenant.Invoices(b.Context(), store.InvoiceFilter{}, page, 25)
-						if err != nil || len(found.Invoices) != 25 || found.Total != drafts {
-							b.Fatalf("%d invoices of %d: %v", len(found.Invoices), found.Total, err)
+						if err != nil || len(found.Entries) != 25 || found.Total != drafts {
+							b.Fatalf("%d invoices of %d: %v", len(found.Entries), found.Total, err)
 						}
 					}
 				})

@@ -152,7 +152,7 @@ func TestInvoiceSearch(t *testing.T) {
 			page, err := f.tenant.Invoices(ctx, test.filter, 1, 100)
 			must(t, err)
 			var got []string
-			for _, i := range page.Invoices {
+			for _, i := range page.Entries {
 				got = append(got, *i.Draft.InvoiceNumber)
 			}
 			if !slices.Equal(got, test.want) || page.Total != len(test.want) {

@@ -57,7 +57,7 @@ func TestDeliveryPlans(t *testing.T) {
 		statements := 0
 		for _, filter := range []store.DeliveryFilter{
 			{}, {State: store.DeliveryPending}, {State: store.DeliveryFailed}, {State: store.DeliveryBlocked}, {Kind: api.EventTerminal}, {Subscription: s.ID},
-			{Subscription: s.ID, State: store.DeliveryFailed, Kind: api.EventTerminal}, {Event: all.Deliveries[0].Event}, {Event: all.Deliveries[0].Event, Subscription: s.ID},
+			{Subscription: s.ID, State: store.DeliveryFailed, Kind: api.EventTerminal}, {Event: all.Entries[0].Event}, {Event: all.Entries[0].Event, Subscription: s.ID},
 		} {
 			must(t, store.WatchDeliveries(t.Context(), f.tenant, filter, 1, func(query string, args []any) {
 				statements++

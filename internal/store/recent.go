@@ -205,7 +205,7 @@ func (t *Tenant) SearchIncoming(ctx context.Context, text string, number, perPag
 		if err != nil || !ok {
 			return err
 		}
-		out.Invoices, err = collect(ctx, q, scanIncoming, `select `+revisionColumns+fromRevisions+matching+` order by i.position desc`+limit.clause, limit.args...)
+		out.Entries, err = collect(ctx, q, scanIncoming, `select `+revisionColumns+fromRevisions+matching+` order by i.position desc`+limit.clause, limit.args...)
 		return err
 	})
 	return out, err

@@ -71,7 +71,7 @@ func (f *fixture) decoyDelivery(t *testing.T) store.DeliveryRecord {
 	t.Helper()
 	page, err := f.decoy.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1, 1)
 	must(t, err)
-	return page.Deliveries[0]
+	return page.Entries[0]
 }
 
 // TestRecentAttempts: the attempts of one subscription since an instant, newest deliveries first; those of others are
@@ -157,15 +157,15 @@ func TestSearchIncoming(t *testing.T) {
 			page, err := f.tenant.SearchIncoming(ctx, text, 1, 10)
 			must(t, err)
 			got := ""
-			for _, i := range page.Invoices {
+			for _, i := range page.Entries {
 				got += i.ProviderDocumentID + " "
 			}
-			if got != want || page.Total != len(page.Invoices) {
+			if got != want || page.Total != len(page.Entries) {
 				t.Errorf("%q finds %q of %d, want %q", text, got, page.Total, want)
 			}
 		}
 		second, err := f.tenant.SearchIncoming(ctx, "l", 2, 1)
-		if err != nil || second.Total != 2 || len(second.Invoices) != 1 || second.Invoices[0].ProviderDocumentID != "odd_100%" {
+		if err != nil || second.Total != 2 || len(second.Entries) != 1 || second.Entries[0].ProviderDocumentID != "odd_100%" {
 			t.Errorf("the second page: %+v, %v", second, err)
 		}
 	})

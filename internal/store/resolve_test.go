@@ -95,8 +95,8 @@ func TestOutcomeFilters(t *testing.T) {
 		for wanted, number := range map[api.Outcome]string{api.OutcomeRejected: "INV-THEIRS", api.OutcomeResolvedRejected: "INV-OURS"} {
 			page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{Outcome: &wanted}, 1, 10)
 			must(t, err)
-			if len(page.Invoices) != 1 || *page.Invoices[0].Draft.InvoiceNumber != number || page.Invoices[0].Submission.Outcome != wanted {
-				t.Errorf("%s: %+v", wanted, page.Invoices)
+			if len(page.Entries) != 1 || *page.Entries[0].Draft.InvoiceNumber != number || page.Entries[0].Submission.Outcome != wanted {
+				t.Errorf("%s: %+v", wanted, page.Entries)
 			}
 		}
 	})

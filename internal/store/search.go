@@ -26,7 +26,7 @@ func (t *Tenant) SearchCreditNotes(ctx context.Context, search CreditNoteSearch,
 		if err != nil || !ok {
 			return err
 		}
-		out.CreditNotes, err = t.creditNotesWhere(ctx, q, where+` order by position desc`+limit.clause, limit.args[1:]...)
+		out.Entries, err = t.creditNotesWhere(ctx, q, where+` order by position desc`+limit.clause, limit.args[1:]...)
 		return err
 	})
 	return out, err

@@ -144,7 +144,7 @@ func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error 
 
 // SubscriptionPage is one page of a list of subscriptions, newest first.
 type SubscriptionPage struct {
-	Subscriptions []Subscription
+	Entries []Subscription
 	Total         int
 }
 
@@ -157,7 +157,7 @@ func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (Subscr
 		if err != nil || !ok {
 			return err
 		}
-		out.Subscriptions, err = collect(ctx, q, scanSubscription, `select `+subscriptionColumns+` from subscriptions
+		out.Entries, err = collect(ctx, q, scanSubscription, `select `+subscriptionColumns+` from subscriptions
 			where tenant_id = $1 order by id desc`+limit.clause, limit.args...)
 		return err
 	})

@@ -84,7 +84,7 @@ func TestLostCommit(t *testing.T) {
 	}
 
 	// An intent: it is in progress, a second submit sends nothing, and the lease brings it to the workers.
-	id := all.Invoices[0].ID
+	id := all.Entries[0].ID
 	lose("begin submission", func() error { _, _, err := f.tenant.BeginSubmission(ctx, id, intent()); return err })
 	_, _, err = f.tenant.BeginSubmission(ctx, id, intent())
 	wantErr(t, err, store.ErrSubmissionInProgress)

@@ -131,7 +131,7 @@ func TestSearchCreditNotes(t *testing.T) {
 			found, err := f.tenant.SearchCreditNotes(ctx, c.search, 1, 10)
 			must(t, err)
 			var got []store.ID
-			for _, n := range found.CreditNotes {
+			for _, n := range found.Entries {
 				got = append(got, n.ID)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(c.want) || found.Total != len(c.want) {
@@ -139,7 +139,7 @@ func TestSearchCreditNotes(t *testing.T) {
 			}
 		}
 		second2, err := f.tenant.SearchCreditNotes(ctx, store.CreditNoteSearch{Text: "INV-"}, 2, 1)
-		if err != nil || len(second2.CreditNotes) != 1 || second2.CreditNotes[0].ID != first.ID || second2.Total != 2 {
+		if err != nil || len(second2.Entries) != 1 || second2.Entries[0].ID != first.ID || second2.Total != 2 {
 			t.Errorf("the second page: %+v, %v", second2, err)
 		}
 	})

@@ -108,8 +108,8 @@ func TestUnmadeSummaryIsNotShown(t *testing.T) {
 		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1`, f.tenant.Key())
 		page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
 		must(t, err)
-		if len(page.Invoices) != 1 || *page.Invoices[0].Draft.BuyerCity != "Dubai" {
-			t.Errorf("listed as %+v", page.Invoices)
+		if len(page.Entries) != 1 || *page.Entries[0].Draft.BuyerCity != "Dubai" {
+			t.Errorf("listed as %+v", page.Entries)
 		}
 	})
 }

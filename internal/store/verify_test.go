@@ -296,7 +296,7 @@ func TestTamperedRevisionIsFound(t *testing.T) {
 			claim, _ = retain(t, claim, onward(name), incoming(name, "one"), incoming(name, "two"), incoming(name, "three"))
 			list, err := f.tenant.IncomingInvoices(t.Context(), 1, 1)
 			must(t, err)
-			return list.Invoices[0].ID
+			return list.Entries[0].ID
 		})
 	})
 }

@@ -71,7 +71,7 @@ func ended(t *testing.T, c *company, subscription store.ID) store.DeliveryRecord
 	t.Helper()
 	page, err := c.tenant.Deliveries(t.Context(), store.DeliveryFilter{Subscription: subscription}, 1, 1)
 	must(t, err)
-	found, err := c.tenant.Delivery(t.Context(), page.Deliveries[0].ID)
+	found, err := c.tenant.Delivery(t.Context(), page.Entries[0].ID)
 	must(t, err)
 	return found
 }

@@ -184,11 +184,11 @@ func (f *fixture) checkDrafts(t *testing.T, count int) {
 		t.Fatal(err)
 	}
 	page, err := tenant.Invoices(ctx, store.InvoiceFilter{}, 1, count+1)
-	if err != nil || page.Total != count+1 || len(page.Invoices) != count+1 {
-		t.Fatalf("%d invoices of %d, %v, want %d", len(page.Invoices), page.Total, err, count+1)
+	if err != nil || page.Total != count+1 || len(page.Entries) != count+1 {
+		t.Fatalf("%d invoices of %d, %v, want %d", len(page.Entries), page.Total, err, count+1)
 	}
 	seen := map[store.ID]bool{}
-	for n, found := range page.Invoices { // newest first
+	for n, found := range page.Entries { // newest first
 		want := "last"
 		if n > 0 {
 			want = "Fill-" + strconv.Itoa(count+1-n)
@@ -205,7 +205,7 @@ func (f *fixture) checkDrafts(t *testing.T, count int) {
 		t.Errorf("%d identifiers for %d drafts", len(seen), count+1)
 	}
 	searched, err := tenant.Invoices(ctx, store.InvoiceFilter{Search: "fill-7"}, 1, 25)
-	if err != nil || searched.Total != 1 || *searched.Invoices[0].Draft.InvoiceNumber != "Fill-7" {
+	if err != nil || searched.Total != 1 || *searched.Entries[0].Draft.InvoiceNumber != "Fill-7" {
 		t.Errorf("searched for: %+v, %v", searched, err)
 	}
 }
