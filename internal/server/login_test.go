@@ -71,20 +71,24 @@ func wantLimit(t *testing.T, a answer, remaining int) {
 // TestForwardedFor: behind a trusted proxy each caller has its own limit, and a caller that tells of others has not; without
 // one they are all the peer. Which address counts in every other case is in TestSource.
 func TestForwardedFor(t *testing.T) {
-	onFirst(t, func(c *service.Config) { walkConfig(c); c.LoginRate = 2 }, func(t *testing.T, s *system) {
-		c := s.company(t)
-		for _, from := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
-			s.login(t, c.email, "wrong", from).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
-		}
-		for n, from := range []string{"192.0.2.4, 198.51.100.1", "192.0.2.5,198.51.100.1", "192.0.2.6, 198.51.100.1"} {
-			wantLoginTaken(t, s.login(t, c.email, "wrong", from), n < 2)
-		}
+	t.Run("from a trusted proxy", func(t *testing.T) {
+		onFirst(t, func(c *service.Config) { walkConfig(c); c.LoginRate = 2 }, func(t *testing.T, s *system) {
+			c := s.company(t)
+			for _, from := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
+				s.login(t, c.email, "wrong", from).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
+			}
+			for n, from := range []string{"192.0.2.4, 198.51.100.1", "192.0.2.5,198.51.100.1", "192.0.2.6, 198.51.100.1"} {
+				wantLoginTaken(t, s.login(t, c.email, "wrong", from), n < 2)
+			}
+		})
 	})
-	onFirst(t, func(c *service.Config) { c.LoginRate = 2 }, func(t *testing.T, s *system) {
-		c := s.company(t)
-		for n, from := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
-			wantLoginTaken(t, s.login(t, c.email, "wrong", from), n < 2)
-		}
+	t.Run("from anybody else", func(t *testing.T) {
+		onFirst(t, func(c *service.Config) { c.LoginRate = 2 }, func(t *testing.T, s *system) {
+			c := s.company(t)
+			for n, from := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
+				wantLoginTaken(t, s.login(t, c.email, "wrong", from), n < 2)
+			}
+		})
 	})
 }
 

@@ -63,6 +63,10 @@ func TestQuotas(t *testing.T) {
 			t.Errorf("the quotas are %+v", used)
 		}
 	})
+}
+
+// TestNoQuotas checks that the account says so if no quotas are configured.
+func TestNoQuotas(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		a := s.company(t).get(t, "/api/v1/client/account")
 		a.want(t, http.StatusOK, "")

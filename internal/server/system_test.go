@@ -27,6 +27,7 @@ import (
 // onEngines runs a test against a system on each engine, on the first one alone with -short.
 func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
 	t.Helper()
+	t.Parallel()
 	engines := storetest.Engines()
 	if testing.Short() {
 		engines = engines[:1]
@@ -42,10 +43,8 @@ func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.
 // onFirst runs a test against a system on one engine: what it tests ends before the store.
 func onFirst(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
 	t.Helper()
-	t.Run("first", func(t *testing.T) {
-		t.Parallel()
-		test(t, start(t, storetest.Engines()[0], change))
-	})
+	t.Parallel()
+	test(t, start(t, storetest.Engines()[0], change))
 }
 
 // system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
