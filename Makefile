@@ -26,15 +26,17 @@ check: lint vulncheck
 	go vet $(PACKAGES)
 	QUITTANCE_TEST_ENGINES=sqlite go test -short $(PACKAGES)
 
-# The race detector, but not for the parts of SQLite that are C translated to Go: they take most of the time of the tests
-# that way, and guard their data with the locks that the race detector does follow.
-RACE := -race $(foreach package,sqlite/lib libc/... memory,-gcflags=modernc.org/$(package)=-race=false)
+# The race detector, but not for the hashing of passwords and for the parts of SQLite that are C translated to Go. They would
+# take most of the time of the tests, and the race detector still follows the locks that guard their data.
+UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2
+RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
 # Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.
+# Tests spend much of their time waiting, so more of them run in parallel than there are processors.
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -timeout 30m $(PACKAGES)
+	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -parallel 4 -timeout 30m $(PACKAGES)
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.

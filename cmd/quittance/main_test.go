@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -10,9 +9,6 @@ import (
 
 	"quittance/internal/pgtest"
 )
-
-// atOnce is how many tests run in parallel: they spend most of their time waiting for servers.
-const atOnce = "6"
 
 // raceOptions is the environment variable with the options of the race detector. By default a program sleeps for a second
 // before it exits, and the tests run hundreds of commands.
@@ -27,10 +23,6 @@ func (w withPostgres) Run() int { return pgtest.Run(w.m) }
 // TestMain makes this binary serve as the command quittance, so that the tests run what users run, with the race
 // detector if enabled.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", atOnce); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	if err := os.Setenv(raceOptions, "atexit_sleep_ms=0 "+os.Getenv(raceOptions)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
