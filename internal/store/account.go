@@ -40,7 +40,7 @@ type User struct {
 	// PasswordChangeRequired reports that an administrator set the password and the user has not changed it yet.
 	PasswordChangeRequired bool
 	CreatedAt              time.Time
-	// DisabledAt is the time since which the user cannot log in; nil for a user who can.
+	// DisabledAt is the time at which the user was disabled; nil for a user who can log in.
 	DisabledAt *time.Time
 }
 

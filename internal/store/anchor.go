@@ -11,54 +11,54 @@ import (
 	"time"
 )
 
-// anchorFormat names the form of an entry of an anchor file.
+// anchorFormat names the format of an entry of an anchor file.
 const anchorFormat = "quittance-anchor-v1"
 
-// anchorEntry is a line of an anchor file: where every chain of a database ended at one moment, in one digest for each
-// tenant, signed, and chained to the line before. Its size depends on the number of companies alone.
+// anchorEntry is a line of an anchor file: the ends of all chains of a database at one time, as one digest for each
+// tenant. It is signed, and chained to the previous line. Its size depends only on the number of companies.
 type anchorEntry struct {
 	Format string `json:"format"`
-	// At is the moment: everything that was retained before it is in the digests.
+	// At is the time of the entry. The digests cover everything that was retained before it.
 	At time.Time `json:"at"`
-	// Previous is the SHA-256 of the line before, zeros in the first.
+	// Previous is the SHA-256 digest of the previous line; zeros in the first line.
 	Previous hexDigest      `json:"previous"`
 	Tenants  []anchorTenant `json:"tenants"`
-	// Audit is the audit log of all accounts.
+	// Audit covers the audit log of all accounts.
 	Audit     anchorAudit `json:"audit"`
 	PublicKey hexBytes    `json:"public_key"`
-	// Signature is that of the line with zeros in its place.
+	// Signature signs the line with zeros in place of the signature.
 	Signature hexBytes `json:"signature"`
 }
 
-// anchorTenant is what a company had at the moment of an anchor.
+// anchorTenant is the evidence of a company at the time of an anchor.
 type anchorTenant struct {
 	ID          ID    `json:"id"`
 	Submissions int64 `json:"submissions"`
 	Incoming    int64 `json:"incoming"`
-	// Entries is how many answers and revisions were retained.
+	// Entries is the number of retained responses and revisions.
 	Entries int64     `json:"entries"`
 	Head    hexDigest `json:"head"`
 }
 
-// anchorAudit is what the audit log held at the moment of an anchor.
+// anchorAudit is the audit log at the time of an anchor.
 type anchorAudit struct {
 	Entries int64     `json:"entries"`
 	Head    hexDigest `json:"head"`
 }
 
-// text is the line of an entry, without its end.
+// text returns the line of an entry, without the line feed.
 func (a *anchorEntry) text() ([]byte, error) { return json.Marshal(a) }
 
-// signedText is the line with zeros in the place of the signature.
+// signedText returns the line with zeros in place of the signature.
 func (a *anchorEntry) signedText() ([]byte, error) {
 	plain := *a
 	plain.Signature = make(hexBytes, ed25519.SignatureSize)
 	return plain.text()
 }
 
-// Anchors is what an anchor file holds.
+// Anchors is the content of an anchor file.
 type Anchors struct {
-	// Entries is how many entries it has, and At the moment of the last; zero without entries.
+	// Entries is the number of entries, and At the time of the last; zero without entries.
 	Entries int
 	At      time.Time
 
@@ -66,14 +66,14 @@ type Anchors struct {
 	sum  [32]byte // of the last line
 }
 
-// The ways in which an anchor file is none of this database.
+// The errors of an anchor file.
 var (
-	// ErrAnchorTorn says that the last line of an anchor file is not whole: it was being written when something stopped it.
-	ErrAnchorTorn = errors.New("the last line of the anchor file is not whole: remove it")
-	errAnchor     = errors.New("it is no entry of an anchor file of this database")
+	// ErrAnchorTorn says that the last line of an anchor file is incomplete, because writing it was interrupted.
+	ErrAnchorTorn = errors.New("the last line of the anchor file is incomplete: remove it")
+	errAnchor     = errors.New("it is not an entry of an anchor file of this database")
 )
 
-// ReadAnchors reads an anchor file and verifies the signature of every entry, and that each follows the one before.
+// ReadAnchors reads an anchor file. It verifies the signature of every entry, and that each follows the previous one.
 func (db *DB) ReadAnchors(ctx context.Context, file []byte) (Anchors, error) {
 	var out Anchors
 	if len(file) == 0 {
@@ -103,8 +103,8 @@ func (db *DB) ReadAnchors(ctx context.Context, file []byte) (Anchors, error) {
 	return out, nil
 }
 
-// Anchor returns the line that goes behind the last one of an anchor file, with its end: where every chain ends now. On
-// PostgreSQL what was added within the last half minute is left to the next one, because it may not have been committed yet.
+// Anchor returns the next line of an anchor file, with its line feed. On PostgreSQL it leaves the additions of the last
+// half minute to the next line, because their transactions may not be committed yet.
 func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
 	ctx = withoutQueryDeadline(ctx)
 	record, err := db.evidenceRecord(ctx, db.reader)
@@ -139,12 +139,12 @@ func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// anchorMoment returns a moment such that nothing is committed any more that happened before it.
+// anchorMoment returns a time such that all transactions from before it are committed.
 func (db *DB) anchorMoment(ctx context.Context) (at time.Time, err error) {
 	if !db.singleServer {
 		return db.now().Add(-writeTimeout - 5*time.Second), nil
 	}
-	// One writer at a time: what happened before this write is committed.
+	// There is one writer at a time, so everything from before this write is committed.
 	err = db.write(ctx, "anchor", func(_ context.Context, t *tx) error {
 		at = t.now()
 		return nil
@@ -152,8 +152,8 @@ func (db *DB) anchorMoment(ctx context.Context) (at time.Time, err error) {
 	return at, err
 }
 
-// anchored is what a tenant had before a moment. It is a function of what is never changed, so that it is the same
-// whenever it is asked for.
+// anchored returns the evidence of a tenant from before a time. It depends only on values that never change, so it
+// always returns the same.
 func (t *Tenant) anchored(ctx context.Context, q querier, at time.Time) (anchorTenant, error) {
 	out := anchorTenant{ID: t.id}
 	hash := newDigester("quittance/anchor/v1")
@@ -190,7 +190,7 @@ func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at t
 			return err
 		}
 		if resolved != nil && *resolved >= micros(at) {
-			resolved = nil // it was decided later
+			resolved = nil // the decision is later than the anchor
 		}
 		*count++
 		if entries != nil {
@@ -204,7 +204,7 @@ func (t *Tenant) anchorChains(ctx context.Context, q querier, query string, at t
 	return rows.Err()
 }
 
-// anchoredAudit is what the audit log held before a moment: like [Tenant.anchored], of what is never changed.
+// anchoredAudit returns the audit log from before a time; see [Tenant.anchored].
 func (db *DB) anchoredAudit(ctx context.Context, q querier, at time.Time) (out anchorAudit, err error) {
 	rows, err := q.QueryContext(ctx, `select chain, ordinal, digest from audit where at < $1 order by chain, ordinal`, micros(at))
 	if err != nil {
@@ -227,9 +227,9 @@ func (db *DB) anchoredAudit(ctx context.Context, q querier, at time.Time) (out a
 	return out, rows.Err()
 }
 
-// VerifyAnchor compares the database with the last entry of an anchor file: everything that it held then it has to hold
-// still. A database that was put back to an earlier state does not, nor does one from which a submission or an incoming
-// e-invoice was removed.
+// VerifyAnchor compares the database with the last entry of an anchor file: everything that it covers must still be
+// there. This detects a database that was restored to an earlier state, and removed submissions and incoming
+// e-invoices.
 func (db *DB) VerifyAnchor(ctx context.Context, anchors Anchors) ([]EvidenceError, error) {
 	return db.verifyAnchor(ctx, db.reader, anchors)
 }

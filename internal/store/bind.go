@@ -8,12 +8,9 @@ import (
 	"quittance/internal/secret"
 )
 
-// boundColumns are the columns whose values are bound to what they are for.
-func boundColumns() []sealedColumn { return []sealedColumn{sealedConnections(), sealedSubscriptions()} }
-
-// BindSecrets seals the credentials and signing secrets of a database of a version before 0015_sealing_keys anew, bound to what
-// they are for, and records that this has happened: from then on one that is not bound does not open. It does so once no
-// server of such a version runs any more, because that could not open them; until then it does nothing.
+// BindSecrets reseals the credentials and signing secrets of a database of a version before 0015_sealing_keys, so that they are bound
+// to their destinations, and records this: from then on a secret that is not bound does not open. It does nothing while a server of
+// such a version runs, because that could not open them.
 func (db *DB) BindSecrets(ctx context.Context) error {
 	if db.keys.bound.Load() {
 		return nil
@@ -23,10 +20,10 @@ func (db *DB) BindSecrets(ctx context.Context) error {
 		return db.classify(err)
 	}
 	if older {
-		db.log.DebugContext(ctx, "servers of the version before are running: secrets are bound to their rows once they have ended")
+		db.log.DebugContext(ctx, "servers of the previous version are running: secrets are bound to their rows after these have stopped")
 		return nil
 	}
-	ctx = withoutQueryDeadline(ctx) // it reads everything there is
+	ctx = withoutQueryDeadline(ctx) // it reads whole tables
 	var failed []error
 	for _, column := range boundColumns() {
 		_, err := db.resealColumn(ctx, column, db.bindRow(column))
@@ -43,7 +40,7 @@ func (db *DB) BindSecrets(ctx context.Context) error {
 	return db.CheckKeys(ctx)
 }
 
-// bindRow seals a value that is not bound yet anew, bound.
+// bindRow reseals a value that is not bound yet.
 func (db *DB) bindRow(column sealedColumn) func(r *sealedRow) (bool, error) {
 	return func(r *sealedRow) (bool, error) {
 		at := column.binding(*r)
@@ -60,9 +57,9 @@ func (db *DB) bindRow(column sealedColumn) func(r *sealedRow) (bool, error) {
 	}
 }
 
-// finishBinding binds what others have sealed meanwhile, and records that everything is bound.
+// finishBinding binds the secrets that other processes have sealed meanwhile, and records that all secrets are bound.
 func (t *tx) finishBinding(ctx context.Context) error {
-	// Locked, so that nobody seals in the old form behind this.
+	// The lock prevents other transactions from sealing in the old form meanwhile.
 	records, err := t.lockedKeyRecords(ctx)
 	if err != nil {
 		return err
@@ -75,26 +72,27 @@ func (t *tx) finishBinding(ctx context.Context) error {
 		return err
 	}
 	for _, column := range boundColumns() {
-		var last sealedRow
-		for more := true; more; {
-			var stale []sealedRow
-			if stale, _, more, err = t.db.stalePage(ctx, t, column, &last, t.db.bindRow(column)); err != nil {
+		for after := (*sealedRow)(nil); ; {
+			stale, _, last, err := t.db.stalePage(ctx, t, column, after, t.db.bindRow(column))
+			if err != nil {
 				return err
 			}
 			if _, err := t.replaceSealed(ctx, column, stale); err != nil {
 				return err
+			}
+			if after = last; last == nil {
+				break
 			}
 		}
 	}
 	return t.raiseKeyRecords(ctx, keys, records, formBound)
 }
 
-// refuseBound refuses a database whose keys are not recorded although secrets in it are bound: somebody has removed the
-// records, so that secrets that are not bound would open again.
+// refuseBound returns an error if a secret is bound. A database without records of its keys has bound secrets only if somebody
+// has removed the records, to make secrets that are not bound open again.
 func (t *tx) refuseBound(ctx context.Context, keys *secret.Keyring) error {
 	for _, column := range boundColumns() {
-		var first sealedRow
-		query, args := column.page(first)
+		query, args := column.page(nil)
 		rows, err := collect(ctx, t, column.scan, query, args...)
 		if err != nil {
 			return err

@@ -9,8 +9,9 @@ import (
 	"quittance/internal/secret"
 )
 
-// digester computes the digest of an entry of a chain: SHA-256 (FIPS 180-4) over the entry's fields, each preceded by its
-// length in eight bytes, so that no two entries have the same encoding. The first field names the kind of chain.
+// digester computes the digest of an entry of a chain: SHA-256 (FIPS 180-4) over the entry's fields. The length of each
+// field, in eight bytes, precedes it, so that different entries have different encodings. The first field names the
+// kind of chain.
 type digester struct{ hash hash.Hash }
 
 func newDigester(kind string) digester {
@@ -53,7 +54,7 @@ func (c digester) sum() [32]byte { return [32]byte(c.hash.Sum(nil)) }
 // chainEnd is the position at which a chain ends, or up to which it has been verified.
 type chainEnd struct {
 	count int64
-	head  [32]byte // digest of the last entry, zero when there is none
+	head  [32]byte // digest of the last entry; zero if there is none
 }
 
 func submissionSealBinding(tenant, id ID) secret.Binding {
@@ -64,8 +65,8 @@ func incomingSealBinding(tenant, id ID) secret.Binding {
 	return secret.Binding{Tenant: tenant[:], Table: "incoming", Column: "seal", Row: id[:]}
 }
 
-// flaw is something that is wrong: the field, or "" if it is not a single one, and a description. The zero flaw means that
-// nothing is wrong.
+// flaw is something that is wrong with evidence: the field, or "" if it is not in a single field, and a description.
+// The zero flaw means that nothing is wrong.
 type flaw struct{ field, what string }
 
 func (f flaw) found() bool { return f.what != "" }

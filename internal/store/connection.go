@@ -87,7 +87,7 @@ func (c *Connection) bound() []string {
 
 // ErrSimulator says that a connection to the transport simulator was requested on a database that is not served in the
 // environment local.
-var ErrSimulator = errors.New("the transport simulator exists in the environment local alone")
+var ErrSimulator = errors.New("the transport simulator exists only in the environment local")
 
 // checkSimulatorAllowed returns [ErrSimulator] for a simulator outside of the environment local. A database that was never
 // served allows it.

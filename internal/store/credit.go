@@ -14,17 +14,17 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// NewCreditNote is a credit note that is to be stored.
+// NewCreditNote holds the values of a new credit note.
 type NewCreditNote struct {
 	Number    string
 	IssueDate string
 	Reason    string
-	// ReasonCode is the coded reason; nil when there is none.
+	// ReasonCode is the coded reason; nil if there is none.
 	ReasonCode *string
 	Credit     invoice.Credit
 }
 
-// CreditNote is an internal draft that credits an invoice. It is live until it is voided.
+// CreditNote is an internal draft that credits an invoice. It counts against the invoice until it is voided.
 type CreditNote struct {
 	NewCreditNote
 	ID       ID
@@ -38,9 +38,9 @@ type CreditNote struct {
 	VoidedAt *time.Time
 }
 
-// CreateCreditNote stores a credit note of an invoice. build decides what it takes, from the invoice and the live
-// credits it has; nothing of these changes before the transaction ends, so that what all of them take together has its
-// bound however many are made at once. build may run more than once.
+// CreateCreditNote stores a credit note of an invoice. build makes it from the invoice and its live credits, which
+// cannot change before the end of the transaction, so concurrent credit notes cannot exceed the invoice together. build
+// may run more than once.
 func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 	build func(draft *api.Draft, live []invoice.Credit) (NewCreditNote, error)) (CreditNote, error) {
 	var created CreditNote
@@ -68,7 +68,7 @@ func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 	return created, err
 }
 
-// creditedInvoice reads the draft of an invoice and keeps every other writer from it until the transaction ends.
+// creditedInvoice reads the draft of an invoice and locks it until the end of the transaction.
 func (t *Tenant) creditedInvoice(ctx context.Context, tx *tx, id ID) (Invoice, error) {
 	return scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+t.db.forUpdate, t.id, id))
 }
@@ -93,8 +93,8 @@ func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) er
 	return err
 }
 
-// hasLiveCredits tells whether an invoice has a credit note that is not void. Who decides by it has locked the invoice
-// row: credit notes are made and voided under that lock alone.
+// hasLiveCredits reports whether an invoice has a credit note that is not void. A caller that depends on it has locked
+// the invoice, because credit notes are created and voided only under this lock.
 func (t *Tenant) hasLiveCredits(ctx context.Context, q querier, invoiceID ID) (bool, error) {
 	var live bool
 	err := q.QueryRowContext(ctx, `select exists (select 1 from credit_notes
@@ -102,7 +102,7 @@ func (t *Tenant) hasLiveCredits(ctx context.Context, q querier, invoiceID ID) (b
 	return live, err
 }
 
-// liveCredits returns what the credit notes of an invoice that are not void take of it.
+// liveCredits returns the credits of the credit notes of an invoice that are not void.
 func (t *Tenant) liveCredits(ctx context.Context, q querier, invoiceID ID) ([]invoice.Credit, error) {
 	return collect(ctx, q, func(row scanner) (invoice.Credit, error) {
 		var c invoice.Credit
@@ -114,7 +114,7 @@ func (t *Tenant) liveCredits(ctx context.Context, q querier, invoiceID ID) ([]in
 	}, `select kind, total, items from credit_notes where tenant_id = $1 and invoice_id = $2 and voided_at is null`, t.id, invoiceID)
 }
 
-// CreditedInvoice returns an invoice with what its live credit notes take of it.
+// CreditedInvoice returns an invoice and its live credits.
 func (t *Tenant) CreditedInvoice(ctx context.Context, id ID) (found Invoice, live []invoice.Credit, err error) {
 	if found, err = t.Invoice(ctx, id); err != nil {
 		return found, nil, err
@@ -133,7 +133,7 @@ func unmarshalItems(text string, c *invoice.Credit) error {
 	return nil
 }
 
-// creditNoteColumns are a credit note, with what is to be read as its items.
+// creditNoteColumns returns the columns of a credit note, with an expression for its items.
 func creditNoteColumns(items string) string {
 	return `id, invoice_id, number, issue_date, reason, reason_code, kind, currency, total, ` + items + `, version, created_at,
 		coalesce(updated_at, voided_at, created_at), voided_at`
@@ -165,7 +165,7 @@ func scanCreditNote(row scanner, more ...any) (CreditNote, error) {
 	}
 	n.ReasonCode, n.CreatedAt, n.UpdatedAt, n.VoidedAt = textOrNil(code), instant(created), instant(updated), instantOrNil(voided)
 	if items == "" {
-		return n, nil // a row of a list
+		return n, nil // lists do not read the items
 	}
 	return n, unmarshalItems(items, &n.Credit)
 }
@@ -185,9 +185,9 @@ func (t *Tenant) creditNote(ctx context.Context, q querier, id ID) (CreditNote, 
 	return scanCreditNote(q.QueryRowContext(ctx, `select `+creditNoteColumns(`items`)+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
 }
 
-// CreditNoteFilter narrows a list of credit notes; a nil field does not.
+// CreditNoteFilter selects the credit notes of a list; a nil field does not restrict it.
 type CreditNoteFilter struct {
-	// Invoice is the invoice that is credited.
+	// Invoice is the credited invoice.
 	Invoice *ID
 }
 
@@ -201,12 +201,12 @@ type CreditNoteRow struct {
 // CreditNotePage is one page of a list of credit notes, newest first.
 type CreditNotePage struct {
 	Entries []CreditNoteRow
-	Total       int
+	Total   int
 }
 
-// CreditNotes returns the page of the given number (from 1) with perPage entries (from 1), void ones included. Credit
-// notes are numbered without gaps, so a page of the unfiltered list costs the same at any page, as with
-// [Tenant.Invoices]. A filtered list is counted.
+// CreditNotes returns the page of the given number, from 1, with perPage entries, from 1, including void ones. Credit
+// notes have consecutive positions, so every page of the unfiltered list costs the same, as in [Tenant.Invoices]. A
+// filtered list is counted.
 func (t *Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number, perPage int) (CreditNotePage, error) {
 	var out CreditNotePage
 	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
@@ -236,18 +236,18 @@ func (t *Tenant) creditNotesOf(ctx context.Context, q querier, invoiceID ID, num
 }
 
 func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, args ...any) ([]CreditNoteRow, error) {
-	// Only a note of the version before, which kept no count, is read with its items.
+	// Only credit notes of the previous version, which did not store the number of items, are read with their items.
 	return collect(ctx, q, scanCreditNoteRow, `select `+creditNoteColumns(`case when item_count is null then items else '' end`)+`, item_count from credit_notes where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
 }
 
-// InvoiceNumbers returns the numbers of invoices as they stand now. It is one query, however many are asked for; at most
-// 100 should be. What is no invoice of the company's is not in it.
+// InvoiceNumbers returns the numbers of the given invoices, of which there should be at most 100. Identifiers that are
+// not invoices of the company are left out.
 func (t *Tenant) InvoiceNumbers(ctx context.Context, ids []ID) (map[ID]string, error) {
 	return byID[string](ctx, t, ids, `select id, number from invoices where tenant_id = $1`)
 }
 
-// VoidCreditNote ends a credit note for good and frees what it takes of its invoice. Of one that is void already it
-// changes nothing.
+// VoidCreditNote voids a credit note permanently, so that it no longer counts against its invoice. It does nothing if
+// the credit note is void.
 func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) {
 	var n CreditNote
 	err := t.write(ctx, "void credit note", func(ctx context.Context, tx *tx) error {
@@ -264,8 +264,9 @@ func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) 
 	return n, err
 }
 
-// UpdateCreditNote changes the date and the reasons of a credit note. unchanged tells whether the version is the one the
-// caller means, else [ErrVersion]; change makes the new values of the present ones, and its error is returned as it is.
+// UpdateCreditNote changes the date and the reasons of a credit note. It returns [ErrVersion] unless unchanged returns
+// true for the version. change returns the new values for the present ones, and UpdateCreditNote returns its error
+// unchanged.
 func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(version int64) bool,
 	change func(present api.CreditNoteChange) (api.CreditNoteChange, error)) (CreditNote, error) {
 	var n CreditNote
@@ -294,8 +295,7 @@ func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(ver
 	return n, err
 }
 
-// lockedCreditNote reads a credit note and keeps every other writer from it, and from its invoice, until the transaction
-// ends.
+// lockedCreditNote reads a credit note, and locks its invoice until the end of the transaction.
 func (t *Tenant) lockedCreditNote(ctx context.Context, tx *tx, id ID) (CreditNote, error) {
 	n, err := t.creditNote(ctx, tx, id)
 	if err != nil {
@@ -304,5 +304,5 @@ func (t *Tenant) lockedCreditNote(ctx context.Context, tx *tx, id ID) (CreditNot
 	if _, err = t.creditedInvoice(ctx, tx, n.Invoice); err != nil {
 		return CreditNote{}, err
 	}
-	return t.creditNote(ctx, tx, id) // only under the lock is it known as it stands
+	return t.creditNote(ctx, tx, id) // it may have changed before the lock
 }

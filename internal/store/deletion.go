@@ -6,18 +6,18 @@ import (
 	"errors"
 )
 
-// Invoices are numbered by their positions in the list, and a deleted one leaves its position empty. A page is found by
-// rank: the n-th of the invoices that are left, oldest first. How many positions are empty is kept by blocks: a block of
-// level 1 spans deletionSpan positions, one of the next level as many blocks of the level below. A block in which nothing
-// was deleted has no row.
+// An invoice has a position in the list, and a deleted one leaves its position empty. Pages are found by rank: the n-th
+// of the remaining invoices, oldest first. The numbers of empty positions are kept in blocks: a block of level 1 spans
+// deletionSpan positions, and a block of a higher level spans deletionSpan blocks of the level below. A block without
+// empty positions has no row.
 const (
 	deletionSpan   = 128
 	deletionLevels = 3
 )
 
-// DeleteInvoice deletes a draft for good. unchanged tells whether the version is the one the caller means, else
-// [ErrVersion]. [ErrNotEditable] says that the invoice was submitted, if only in an attempt of which the provider took
-// nothing, or that it has credit notes, void ones included: what refers to it is kept, and so is the invoice.
+// DeleteInvoice deletes a draft permanently. It returns [ErrVersion] unless unchanged returns true for the version of
+// the draft, and [ErrNotEditable] if the invoice was ever submitted, even if the provider did not accept it, or has
+// credit notes, including void ones.
 func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(version int64) bool) error {
 	return t.write(ctx, "delete invoice", func(ctx context.Context, tx *tx) error {
 		var version, position, size int64
@@ -28,7 +28,7 @@ func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(versio
 		if !unchanged(version) {
 			return ErrVersion
 		}
-		// Submissions and credit notes are made under the lock of the invoice alone.
+		// Submissions and credit notes are created only while the invoice is locked.
 		var kept bool
 		if err := tx.QueryRowContext(ctx, `select exists (select 1 from submissions where tenant_id = $1 and invoice_id = $2)
 			or exists (select 1 from credit_notes where tenant_id = $1 and invoice_id = $2)`, t.id, id).Scan(&kept); err != nil {
@@ -45,7 +45,8 @@ func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(versio
 	})
 }
 
-// emptyPosition counts a position as empty, from the lowest level to the tenant's row, which is locked last, as everywhere.
+// emptyPosition counts a position as empty in its blocks and in the tenant's row, which is locked last, to prevent
+// deadlocks.
 func (t *Tenant) emptyPosition(ctx context.Context, tx *tx, position int64) error {
 	var rows [][]any
 	for level, span := 1, int64(deletionSpan); level <= deletionLevels; level, span = level+1, span*deletionSpan {
@@ -62,21 +63,21 @@ func (t *Tenant) emptyPosition(ctx context.Context, tx *tx, position int64) erro
 	return err
 }
 
-// positions are those of a company's list of invoices.
+// positions describes the positions of a company's list of invoices: the last one, and the number of empty ones.
 type positions struct {
 	last, deleted int64
 }
 
-// total is how many invoices the list has.
+// total returns the number of invoices in the list.
 func (p positions) total() int { return int(p.last - p.deleted) }
 
-// positions reads how many positions were given out, and how many of them are empty.
+// positions reads the positions of the list.
 func (t *Tenant) positions(ctx context.Context, q querier) (p positions, err error) {
 	err = q.QueryRowContext(ctx, `select invoices, invoices_deleted from tenants where id = $1`, t.id).Scan(&p.last, &p.deleted)
 	return p, err
 }
 
-// between returns the positions of the invoices from above rank low up to rank high.
+// between returns the positions of the invoices with the ranks low and high.
 func (t *Tenant) between(ctx context.Context, q querier, p positions, low, high int64) (lowAt, highAt int64, err error) {
 	if lowAt, err = t.positionOf(ctx, q, p, low); err != nil {
 		return 0, 0, err
@@ -85,9 +86,9 @@ func (t *Tenant) between(ctx context.Context, q querier, p positions, low, high 
 	return lowAt, highAt, err
 }
 
-// positionOf returns the position of the invoice with a rank, from 1 for the oldest one: a query for each level and one for
-// the block, none of them over more than deletionSpan rows but on the highest level, whose blocks span two million
-// positions each. It is 0 for rank 0, and the last position for the highest rank and those above.
+// positionOf returns the position of the invoice with a rank, from 1 for the oldest one: 0 for rank 0, and the last
+// position for the highest rank and above. It makes a query for each level and one for the block. Each reads at most
+// deletionSpan rows, except on the highest level, whose blocks span two million positions each.
 func (t *Tenant) positionOf(ctx context.Context, q querier, p positions, rank int64) (int64, error) {
 	switch {
 	case rank <= 0:
@@ -122,12 +123,12 @@ func (t *Tenant) positionOf(ctx context.Context, q querier, p positions, rank in
 	err := q.QueryRowContext(ctx, `select position from invoices where tenant_id = $1 and position >= $2 and position < $3 order by position limit 1 offset $4`,
 		t.id, start, start+deletionSpan, rank-1).Scan(&position)
 	if errors.Is(err, sql.ErrNoRows) {
-		return start + deletionSpan - 1, nil // some of the block were deleted meanwhile
+		return start + deletionSpan - 1, nil // invoices of the block were deleted meanwhile
 	}
 	return position, err
 }
 
-// deletions returns how many positions are empty in blocks of a level, of those in which any is.
+// deletions returns the number of empty positions of those blocks of a level that have any.
 func (t *Tenant) deletions(ctx context.Context, q querier, level int, first, last int64) (map[int64]int64, error) {
 	deleted := map[int64]int64{}
 	_, err := collect(ctx, q, func(row scanner) (struct{}, error) {

@@ -12,27 +12,27 @@ import (
 	"quittance/internal/secret"
 )
 
-// NewEvidence is an answer of the provider as it came, to be retained.
+// NewEvidence is a provider response that will be retained.
 type NewEvidence struct {
-	// Call names what was asked: submit or status.
+	// Call is the kind of the request: submit or status.
 	Call string
-	// HTTPStatus is the status of the answer. It is retained and shown, and nothing is derived from it.
+	// HTTPStatus is the status code. It is retained and shown, but nothing is derived from it.
 	HTTPStatus int
 	MediaType  string
 	Body       []byte
-	// Truncated says that the answer was longer than is retained.
+	// Truncated says that the response was longer than the part that is retained.
 	Truncated bool
-	// Withheld says that the answer echoes our credential: the body is sealed and never shown.
+	// Withheld says that the response contains our credential, so the body is sealed and never shown.
 	Withheld bool
 	// StateValues are the state values in the response, by dimension.
 	StateValues map[string]string
-	// Report is what the answer was read as, as [invoice.Report.Retained] writes it; empty when it was no report on this
-	// very submission.
+	// Report is the interpretation of the response, as [invoice.Report.Retained] writes it; empty if the response is
+	// not a report about this submission.
 	Report string
 }
 
-// Evidence is a retained answer. Its digest covers everything but the body, which SHA256 covers, and the digest of the
-// entry before it, so that no entry can be altered, moved, added or removed unseen.
+// Evidence is a retained provider response, an entry of a chain. Its digest covers all its fields and the digest of the
+// previous entry, and the body through SHA256, so that any altered, moved, added or removed entry is detected.
 type Evidence struct {
 	ID         ID
 	Submission ID
@@ -45,7 +45,7 @@ type Evidence struct {
 
 	stateValues string // the JSON of StateValues, which the digest covers
 	events      []byte // digests of the events that it caused, 32 bytes each
-	early       bool   // it was retained before Report and events were
+	early       bool   // a version retained it that did not retain Report and events
 }
 
 // computeDigest computes the digest of the entry.
@@ -78,9 +78,9 @@ func evidenceBinding(tenant, id ID) secret.Binding {
 	return secret.Binding{Tenant: tenant[:], Table: "evidence", Column: "body", Row: id[:]}
 }
 
-// appendEvidence adds an entry to the chain of a submission and moves the chain's head, which stands outside the table.
-// document is the digest of what was sent, from which the chain begins; events are the digests of the events that follow from
-// the answer.
+// appendEvidence adds an entry to the chain of a submission and updates the chain's head in s. document is the digest
+// of the document that was sent, with which the chain begins; events are the digests of the events that follow from the
+// response.
 func (t *Tenant) appendEvidence(ctx context.Context, tx *tx, s *Submission, add NewEvidence, now time.Time, document [32]byte, events []byte) (ID, error) {
 	id, err := newID(now, t.db.random)
 	if err != nil {
@@ -158,7 +158,8 @@ func (t *Tenant) InvoiceEvidence(ctx context.Context, invoiceID ID) ([]Evidence,
 	return t.evidenceWhere(ctx, ofInvoice, invoiceID)
 }
 
-// ofInvoice chooses the evidence of all submissions of the invoice $2, oldest first, and newestOfInvoice the same newest first.
+// ofInvoice selects the evidence of all submissions of the invoice $2, oldest first; newestOfInvoice selects it newest
+// first.
 const (
 	ofInvoice = `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
 		order by (select ordinal from submissions where tenant_id = $1 and id = submission_id), ordinal`
@@ -177,7 +178,7 @@ func (t *Tenant) evidenceWhere(ctx context.Context, where string, args ...any) (
 	return out, err
 }
 
-// EvidenceBody returns an entry with its body; a body that is withheld stays sealed and is not returned.
+// EvidenceBody returns an entry with its body, unless the body is withheld.
 func (t *Tenant) EvidenceBody(ctx context.Context, id ID) (Evidence, error) {
 	var out Evidence
 	err := t.read(func(q querier) error {

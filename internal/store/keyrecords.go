@@ -14,30 +14,31 @@ import (
 	"quittance/internal/secret"
 )
 
-// The forms in which credentials and signing secrets are sealed: for their row alone, as versions before 0015_sealing_keys did, or
-// bound to what they are for as well. formEvidence is formBound in a database whose evidence is sealed: the record of that can be
-// removed from the database, and this cannot without the records of the keys.
+// The forms of sealed credentials and signing secrets: bound to their row only, as versions before 0015_sealing_keys
+// did, or also to their destination. formEvidence is formBound in a database whose evidence is sealed. Somebody can
+// remove the record of the sealed evidence from the database, but not change the form without also removing the records
+// of the keys.
 const (
 	formRow      = 1
 	formBound    = 2
 	formEvidence = 3
 )
 
-// keyRecord is what the database keeps of a key: a value that the key has sealed.
+// keyRecord is the database's record of a key.
 type keyRecord struct {
 	id      uint32
-	check   []byte
+	check   []byte // a value that the key has sealed
 	retired bool
 }
 
-// keyRecords are the keys under which a database is sealed.
+// keyRecords are the records of all keys that seal values in a database.
 type keyRecords []keyRecord
 
 func checkBinding(id uint32) secret.Binding {
 	return secret.Binding{Table: "sealing_keys", Column: "check_value", Row: binary.BigEndian.AppendUint32(nil, id)}
 }
 
-// checkValue returns what the database keeps of a key of ring.
+// checkValue returns the value of a record of a key of ring.
 func checkValue(ring *secret.Keyring, id uint32, form byte) ([]byte, error) {
 	sealing, err := ring.Promote(id)
 	if err != nil {
@@ -46,11 +47,11 @@ func checkValue(ring *secret.Keyring, id uint32, form byte) ([]byte, error) {
 	return sealing.Seal([]byte{form}, checkBinding(id))
 }
 
-// KeyError says that the keys at hand are not those of the database.
+// KeyError says that the loaded keys are not those of the database.
 type KeyError struct {
 	// ID is the number of the key.
 	ID uint32
-	// File is where the keys at hand were read from, "" when they were not.
+	// File is the file that the keys were read from; "" if they were not read from a file.
 	File string
 	// Problem says what is wrong with the key.
 	Problem string
@@ -61,7 +62,7 @@ func (e *KeyError) Error() string {
 	if e.File != "" {
 		file = "key file " + e.File
 	}
-	return fmt.Sprintf("%s is not that of this database: key %d %s", file, e.ID, e.Problem)
+	return fmt.Sprintf("%s does not fit this database: key %d %s", file, e.ID, e.Problem)
 }
 
 const (
@@ -70,8 +71,8 @@ const (
 	keyRetired = "is the primary one there, and was retired"
 )
 
-// fit returns ring as it may be used with the database: without retired keys. form is the newest that a record names. It
-// returns a [*KeyError] when ring lacks a key.
+// fit returns ring without retired keys, and the newest form that a record has. It returns a [*KeyError] if ring lacks
+// a key or has a different one.
 func (r keyRecords) fit(ring *secret.Keyring) (fitting *secret.Keyring, form byte, err error) {
 	fitting = ring
 	for _, record := range r {
@@ -96,12 +97,12 @@ func (r keyRecords) fit(ring *secret.Keyring) (fitting *secret.Keyring, form byt
 	return fitting, form, nil
 }
 
-// has tells whether a key is recorded.
+// has reports whether a key has a record.
 func (r keyRecords) has(id uint32) bool {
 	return slices.ContainsFunc(r, func(record keyRecord) bool { return record.id == id })
 }
 
-// retired tells whether a key is recorded as retired.
+// retired reports whether a key is recorded as retired.
 func (r keyRecords) retired(id uint32) bool {
 	return slices.ContainsFunc(r, func(record keyRecord) bool { return record.id == id && record.retired })
 }
@@ -123,13 +124,13 @@ func (db *DB) keyRecords(ctx context.Context) (keyRecords, error) {
 	return records, db.classify(err)
 }
 
-// lockedKeyRecords reads the records so that nobody changes them before the transaction ends.
+// lockedKeyRecords reads the records and locks them until the end of the transaction.
 func (t *tx) lockedKeyRecords(ctx context.Context) (keyRecords, error) {
 	return collect(ctx, t, scanKeyRecord, keyRecordColumns+t.db.forUpdate)
 }
 
-// bindsSecrets tells whether credentials and signing secrets are sealed in the bound form. While they are not, the answer
-// holds until the transaction ends.
+// bindsSecrets reports whether credentials and signing secrets are sealed in the bound form. If they are not, this does
+// not change until the end of the transaction.
 func (t *tx) bindsSecrets(ctx context.Context) (bool, error) {
 	if t.db.keys.bound.Load() {
 		return true, nil
@@ -149,8 +150,8 @@ func (t *tx) bindsSecrets(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// CheckKeys compares the keys in use with those under which the database is sealed. It returns a [*KeyError] when one is missing or
-// another.
+// CheckKeys compares the keys in use with the records of the database. It returns a [*KeyError] if one is missing or
+// different.
 func (db *DB) CheckKeys(ctx context.Context) error {
 	keys, err := db.keys.current()
 	if err != nil {
@@ -159,7 +160,7 @@ func (db *DB) CheckKeys(ctx context.Context) error {
 	return db.useKeys(ctx, keys)
 }
 
-// useKeys reads the records and takes keys into use if they fit.
+// useKeys reads the records and takes keys into use if they match.
 func (db *DB) useKeys(ctx context.Context, keys *secret.Keyring) error {
 	records, err := db.keyRecords(ctx)
 	if err != nil {
@@ -168,12 +169,12 @@ func (db *DB) useKeys(ctx context.Context, keys *secret.Keyring) error {
 	return db.keys.use(keys, records)
 }
 
-// openKeys makes sure, before anything is sealed or opened, that the keys are those of the database. A new database gets
-// to know its key here.
+// openKeys verifies, before anything is sealed or opened, that the keys are those of the database. A new database gets
+// its records here.
 func (db *DB) openKeys(ctx context.Context) error {
 	keys, err := db.keys.current()
 	if err != nil {
-		return nil //nolint:nilerr // it was opened without keys, to do nothing with them
+		return nil //nolint:nilerr // the store was opened without keys
 	}
 	records, err := db.keyRecords(ctx)
 	if err != nil {
@@ -193,14 +194,14 @@ func (db *DB) openKeys(ctx context.Context) error {
 	return db.BindSecrets(ctx)
 }
 
-// settingKeys is set once the keys of a database are recorded.
+// settingKeys is the key of a setting that exists once the keys are recorded.
 const settingKeys = "sealing_keys"
 
 // errNoRecords says that somebody has removed the records of the keys.
 var errNoRecords = errors.New("the records of the keys under which this database is sealed are gone: it was changed outside of quittance. Restore it from a backup")
 
-// adoptKeys records the keys of a database that has no records yet: its primary key when it is new, and otherwise every
-// key that something is sealed under.
+// adoptKeys records the keys of a database without records: the primary key, and in a database with sealed values every
+// key that sealed one.
 func (db *DB) adoptKeys(ctx context.Context, keys *secret.Keyring) error {
 	used, err := db.KeysInUse(ctx)
 	if err != nil {
@@ -223,7 +224,7 @@ func (db *DB) adoptKeys(ctx context.Context, keys *secret.Keyring) error {
 		case err != nil:
 			return err
 		case len(records) > 0:
-			return nil // another process has just done it
+			return nil // another process has recorded them meanwhile
 		case first == 0:
 			return errNoRecords
 		}
@@ -250,7 +251,8 @@ func (t *tx) insertKeyRecord(ctx context.Context, keys *secret.Keyring, id uint3
 	return err
 }
 
-// raiseKeyRecords makes the records of the keys in use name a form, unless they name a newer one. They are locked.
+// raiseKeyRecords raises the form in the records of the keys to form, unless it is newer. The caller has locked the
+// records.
 func (t *tx) raiseKeyRecords(ctx context.Context, keys *secret.Keyring, records keyRecords, form byte) error {
 	if _, newest, err := records.fit(keys); err != nil || newest >= form {
 		return err
@@ -279,7 +281,7 @@ func (db *DB) AddedKey(ctx context.Context, id uint32) error {
 	return db.RecordAudit(ctx, keyAct("key.add", id))
 }
 
-// KeyNotLoadedError says that running servers have not loaded a key yet, so that they could not open what it seals.
+// KeyNotLoadedError says that running servers have not loaded a key yet, so they could not open what it seals.
 type KeyNotLoadedError struct {
 	ID      uint32
 	Servers []Server
@@ -290,12 +292,12 @@ func (e *KeyNotLoadedError) Error() string {
 	for n, s := range e.Servers {
 		names[n] = s.Name
 	}
-	return fmt.Sprintf("key %d is not loaded by the running servers %s: give them the key file that holds it, or wait until they have read it",
+	return fmt.Sprintf("key %d is not loaded by the running servers %s: give them the key file that contains it, or wait until they have read it",
 		e.ID, strings.Join(names, ", "))
 }
 
-// RecordKey records the primary key of a keyring, so that servers and commands without it are refused from now on; a
-// no-op when it is recorded. It returns a [*KeyNotLoadedError] when a running server has not loaded the key.
+// RecordKey records the primary key of a keyring unless it is recorded, so that servers and commands without it no
+// longer start. It returns a [*KeyNotLoadedError] if a running server has not loaded the key.
 func (db *DB) RecordKey(ctx context.Context, keys *secret.Keyring) error {
 	id := keys.PrimaryID()
 	db.keys.mu.RLock()
@@ -314,7 +316,7 @@ func (db *DB) RecordKey(ctx context.Context, keys *secret.Keyring) error {
 			return err
 		}
 		if form == 0 {
-			return errNoRecords // those of the keys in use: a retired one alone vouches for nothing
+			return errNoRecords // only retired keys have records
 		}
 		alive, err := t.servers(ctx)
 		if err != nil {
@@ -334,8 +336,8 @@ func (db *DB) RecordKey(ctx context.Context, keys *secret.Keyring) error {
 	return db.useKeys(ctx, keys)
 }
 
-// RefreshKeys reads the key file again and takes its keys into use, if they are those of the database; otherwise it returns
-// what is wrong with them, and the keys in memory stay. It also learns of keys that were retired.
+// RefreshKeys reads the key file again and takes its keys into use if they are those of the database; otherwise it
+// returns the reason and keeps the present keys. It also reads which keys were retired.
 func (db *DB) RefreshKeys(ctx context.Context) error {
 	if db.keys.reload == nil {
 		return db.CheckKeys(ctx)
@@ -351,7 +353,8 @@ func (db *DB) RefreshKeys(ctx context.Context) error {
 	if records.has(fresh.PrimaryID()) {
 		return db.keys.use(fresh, records)
 	}
-	// Its primary key is not recorded yet: it is loaded, and the one before goes on sealing until every server has loaded it.
+	// The new primary key is not recorded yet. Load it, but let the previous one seal until every server has loaded the
+	// new one.
 	before, err := db.keys.current()
 	if err != nil {
 		return err
@@ -372,7 +375,7 @@ func (db *DB) RefreshKeys(ctx context.Context) error {
 	return nil
 }
 
-// KeyRecorded tells whether a key is, or was, one of the database.
+// KeyRecorded reports whether a key is, or was, one of the database.
 func (db *DB) KeyRecorded(ctx context.Context, id uint32) (bool, error) {
 	records, err := db.keyRecords(ctx)
 	return records.has(id), err
@@ -381,22 +384,22 @@ func (db *DB) KeyRecorded(ctx context.Context, id uint32) (bool, error) {
 // KeyInUseError says why a key cannot be retired.
 type KeyInUseError struct {
 	ID uint32
-	// Values are what is sealed under it, Servers the running servers that seal with it.
+	// Values describes the values that it seals. Servers are the running servers that seal with it.
 	Values  []string
 	Servers []string
 }
 
 func (e *KeyInUseError) Error() string {
 	if len(e.Servers) > 0 {
-		return fmt.Sprintf("key %d is in use: the running servers %s seal with it; give them the key file in which another key is the primary one",
+		return fmt.Sprintf("key %d is in use: the running servers %s seal with it; give them a key file with another primary key",
 			e.ID, strings.Join(e.Servers, ", "))
 	}
-	return fmt.Sprintf("key %d is in use: sealed under it is %s; run quittance key reseal first", e.ID, strings.Join(e.Values, ", "))
+	return fmt.Sprintf("key %d is in use: it seals %s; run quittance key reseal first", e.ID, strings.Join(e.Values, ", "))
 }
 
-// RetireKey records that a key opens nothing any more; running servers learn of it within a second or two. before tells that
-// this was recorded earlier, so that nothing has changed. It returns [secret.ErrNoKey] for a key that neither the database nor
-// the keyring knows, and a [*KeyInUseError] while anything is sealed under the key or a running server seals with it.
+// RetireKey records that a key no longer opens anything; running servers learn this within two seconds. before reports
+// that it was already recorded. RetireKey returns [secret.ErrNoKey] for a key that neither the database nor the keyring
+// has, and a [*KeyInUseError] while values are sealed under the key or a running server seals with it.
 func (db *DB) RetireKey(ctx context.Context, id uint32) (before bool, err error) {
 	keys, err := db.keys.current()
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 	"quittance/internal/secret"
 )
 
-// errNoKeys says that the store was opened without keys, to migrate it and no more.
+// errNoKeys says that the store was opened without keys, only to migrate it.
 var errNoKeys = errors.New("store opened without keys")
 
-// sealer seals and opens with the process's keys. The key file is read again when a value stands under a key that is not
-// known yet.
+// sealer seals and opens values with the keys of the process. It reads the key file again if a value is sealed under an
+// unknown key.
 type sealer struct {
 	reload func() (*secret.Keyring, error)
-	// bound is set once every credential and signing secret of the database is bound to what it is for: from then on none that
-	// is not bound opens. It is never reset.
+	// bound is set when every credential and signing secret of the database is bound to its destination: from then on
+	// one that is not bound does not open. It is never reset.
 	bound atomic.Bool
 
 	mu      sync.RWMutex
 	keys    *secret.Keyring
-	records keyRecords // of the database, as they were when they were last read
+	records keyRecords // the records of the database when they were last read
 }
 
-// use checks keys against the records of the database and takes them into use. When they do not fit, the keys before
-// them stay.
+// use checks keys against the records of the database and takes them into use. If they do not match, the present keys
+// stay.
 func (s *sealer) use(keys *secret.Keyring, records keyRecords) error {
 	fitting, form, err := records.fit(keys)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *sealer) current() (*secret.Keyring, error) {
 	return s.keys, nil
 }
 
-// Keys returns the keys in use, nil in a store that was opened without.
+// Keys returns the keys in use, or nil if the store was opened without keys.
 func (db *DB) Keys() *secret.Keyring {
 	keys, err := db.keys.current()
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *sealer) Seal(plain []byte, at secret.Binding) ([]byte, error) {
 	return keys.Seal(plain, at)
 }
 
-// SealText is Seal for a secret.
+// SealText is [sealer.Seal] for a secret.
 func (s *sealer) SealText(plain secret.Text, at secret.Binding) ([]byte, error) {
 	keys, err := s.current()
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *sealer) Open(sealed []byte, at secret.Binding) ([]byte, error) {
 	return opened(s, func(keys *secret.Keyring) ([]byte, error) { return keys.Open(sealed, at) })
 }
 
-// opened opens with the keys as they are, and once more with the keys as the file has them now.
+// opened opens a value with the present keys, and if they do not include its key, with the keys that the file has now.
 func opened[T any](s *sealer, open func(*secret.Keyring) (T, error)) (T, error) {
 	var none T
 	keys, err := s.current()
@@ -108,8 +108,8 @@ func opened[T any](s *sealer, open func(*secret.Keyring) (T, error)) (T, error) 
 	return open(keys)
 }
 
-// readAgain takes the keys of the file into use. A primary key that the database does not record yet does not seal before
-// it does: other servers may not have it.
+// readAgain takes the keys of the file into use. A new primary key does not seal until the database has a record of it,
+// because other servers may not have loaded it.
 func (s *sealer) readAgain() error {
 	fresh, err := s.reload()
 	if err != nil {
@@ -126,12 +126,12 @@ func (s *sealer) readAgain() error {
 	return s.use(fresh, records)
 }
 
-// ErrChangedRow says that a credential or signing secret does not open, because the row in which it stands is not what
-// it was when the secret was sealed: somebody has changed it other than through this program.
+// ErrChangedRow says that a credential or signing secret does not open, because its row is not what it was when the
+// secret was sealed: somebody has changed it by other means than this program.
 var ErrChangedRow = errors.New("the row was changed outside of quittance")
 
-// openBound opens a secret that tx.sealBound sealed. It returns [ErrChangedRow] when place or bound are not those it was
-// sealed with.
+// openBound opens a secret that tx.sealBound sealed. It returns [ErrChangedRow] if it was sealed for another binding or
+// other values of bound.
 func (s *sealer) openBound(sealed []byte, at secret.Binding, bound []string) (secret.Text, error) {
 	at.Bound = bound
 	text, err := s.OpenText(sealed, at)
@@ -145,8 +145,8 @@ func (s *sealer) openBound(sealed []byte, at secret.Binding, bound []string) (se
 	return text, err
 }
 
-// sealBound seals a secret for a place and for other values of its row: it opens only while these are what they are. In a
-// database that the version before may still serve it seals in the form which that version opens.
+// sealBound seals a secret for a binding and for other values of its row; it opens only while these are unchanged. In a
+// database that the previous version may still serve, it seals in the form that this version can open.
 func (t *tx) sealBound(ctx context.Context, plain secret.Text, at secret.Binding, bound []string) ([]byte, error) {
 	binds, err := t.bindsSecrets(ctx)
 	if err != nil {

@@ -5,23 +5,23 @@ import (
 	"errors"
 )
 
-// Why a password was not changed.
+// The reasons why a password was not changed.
 var (
-	// ErrSessionEnded says that the session is revoked or expired by now.
+	// ErrSessionEnded says that the session was revoked or has expired.
 	ErrSessionEnded = errors.New("the session has ended")
-	// ErrPasswordChanged says that the user has another password hash than the one that was compared.
+	// ErrPasswordChanged says that the user's password hash is no longer the one that was compared.
 	ErrPasswordChanged = errors.New("the password was changed meanwhile")
 )
 
-// ChangePassword replaces the password hash of a session's user, and revokes the user's other tokens. compared is the hash
-// that the user's current password was compared with: [ErrPasswordChanged] says that it is another by now, and
-// [ErrSessionEnded] that the session is no longer live. Both are checked in the transaction that changes it, so that
-// nobody undoes an operator's reset, which replaces the hash and ends every session. The uses that the attempt has spent
-// are given back with the change.
+// ChangePassword replaces the password hash of a session's user, revokes the user's other tokens, and releases the uses
+// of limits that the attempt acquired. compared is the hash that the current password was compared with. ChangePassword
+// returns [ErrPasswordChanged] if the user now has another hash, and [ErrSessionEnded] if the session is no longer
+// valid. The transaction checks both, so that an administrator's reset, which replaces the hash and ends every session,
+// cannot be undone.
 func (db *DB) ChangePassword(ctx context.Context, session Session, compared, hash string, spent ...LimitUsage) error {
 	return db.write(ctx, "change password", func(ctx context.Context, t *tx) error {
 		now := micros(t.now())
-		if _, err := t.account(ctx, session.Account.ID); err != nil { // locked first, as by a suspension and a reset
+		if _, err := t.account(ctx, session.Account.ID); err != nil { // locked first, as in a suspension and a reset
 			return err
 		}
 		live, err := t.exec(ctx, `update tokens set password_change_required = 0
@@ -48,8 +48,8 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 	})
 }
 
-// ResetPassword gives a user another password hash, whatever it was, and revokes all tokens of the user. The user has to
-// change the password at its first use in the console. [ErrNotFound] says that the account has no such user.
+// ResetPassword replaces a user's password hash and revokes all tokens of the user, who must change the password at the
+// next login to the console. It returns [ErrNotFound] if the account has no such user.
 func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) error {
 	return db.write(ctx, "reset password", func(ctx context.Context, t *tx) error {
 		now := micros(t.now())
@@ -82,8 +82,8 @@ func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, no
 	return err
 }
 
-// Rehash replaces the hash of an unchanged password by one of another cost. It ends no session. [ErrPasswordChanged] says
-// that user has another hash by now.
+// Rehash replaces the hash of an unchanged password by one of another cost. It ends no session. It returns
+// [ErrPasswordChanged] if the user now has another hash.
 func (db *DB) Rehash(ctx context.Context, user User, hash string) error {
 	return db.write(ctx, "rehash password", func(ctx context.Context, t *tx) error {
 		changed, err := t.exec(ctx, `update users set password_hash = $4 where account_id = $1 and id = $2 and password_hash = $3`,

@@ -9,27 +9,28 @@ import (
 	"slices"
 )
 
-// Quotas bound what one company may keep; zero is no bound. What is over a quota refuses new drafts, credit notes and
-// subscriptions alone: nothing that is stored is lost, and reads, submissions, evidence, incoming documents and callbacks go on.
+// Quotas bound what one company may store; zero means no bound. A company over a quota cannot create drafts, credit
+// notes and subscriptions. Nothing that is stored is lost, and reads, submissions, evidence, incoming documents and
+// webhooks continue.
 type Quotas struct {
-	// StoredBytes bounds the bytes of invoices, credit notes, retained answers and documents, events, and answers kept for
-	// idempotency keys. It is refused once that is reached.
+	// StoredBytes bounds the total size, in bytes, of invoices, credit notes, retained responses and documents, events,
+	// and stored idempotent responses. Writes are refused when it is reached.
 	StoredBytes int64
-	// Drafts bounds the invoices that were not submitted.
+	// Drafts bounds the number of invoices that were not submitted.
 	Drafts int64
-	// Tokens bounds the tokens and sessions of one user that were not revoked. A login beyond it revokes the oldest.
+	// Tokens bounds the number of valid tokens and sessions of one user. A further login revokes the oldest one.
 	Tokens int64
-	// SubscriptionsCreated bounds the webhook subscriptions that were ever created, the deactivated ones included; how many may be
-	// active is [MaxSubscriptions].
+	// SubscriptionsCreated bounds the number of webhook subscriptions that were ever created, including deactivated
+	// ones. [MaxSubscriptions] bounds the active ones.
 	SubscriptionsCreated int64
 }
 
-// DefaultQuotas are those of a server that is not told others.
+// DefaultQuotas returns the quotas of a server that is not configured otherwise.
 func DefaultQuotas() Quotas {
 	return Quotas{StoredBytes: 20 << 30, Drafts: 200_000, Tokens: 100, SubscriptionsCreated: 1_000}
 }
 
-// The names of the quotas, as they are shown.
+// The names of the quotas, as users see them.
 const (
 	QuotaStoredBytes          = "stored_bytes"
 	QuotaDrafts               = "drafts"
@@ -38,7 +39,7 @@ const (
 	QuotaSubscriptionsCreated = "subscriptions_created"
 )
 
-// ErrLimit says that a company has as many of something as it may have. It is always a [*QuotaError].
+// ErrLimit says that a company has reached a quota. The error is always a [*QuotaError].
 var ErrLimit = errors.New("limit reached")
 
 // QuotaError names the quota that is used up.
@@ -54,17 +55,17 @@ func (e *QuotaError) Error() string {
 // Unwrap returns [ErrLimit].
 func (*QuotaError) Unwrap() error { return ErrLimit }
 
-// QuotaUse is how much of a quota is used.
+// QuotaUse is the use of a quota.
 type QuotaUse struct {
-	// Limit is 0 where there is none.
+	// Limit is 0 if the quota has no bound.
 	Limit, Used int64
 }
 
-// usage is what a transaction adds to what a company uses; it may be negative.
+// usage is a change of the resources that a company uses; it may be negative.
 type usage struct{ bytes, drafts int64 }
 
-// use counts what a transaction adds to what a company uses. It is written with the events of the transaction, which change the same
-// row, or at its end.
+// use counts a change of the usage of a company. It is written with the events of the transaction, which change the
+// same row, or at the end of the transaction.
 func (t *tx) use(tenant ID, add usage) {
 	if t.unwrittenUsage == nil {
 		t.unwrittenUsage = map[ID]usage{}
@@ -73,14 +74,15 @@ func (t *tx) use(tenant ID, add usage) {
 	t.unwrittenUsage[tenant] = usage{now.bytes + add.bytes, now.drafts + add.drafts}
 }
 
-// takeUsage returns what was counted for a company so far, and forgets it: the caller writes it.
+// takeUsage returns the usage that was counted for a company and resets it; the caller writes it.
 func (t *tx) takeUsage(tenant ID) usage {
 	counted := t.unwrittenUsage[tenant]
 	delete(t.unwrittenUsage, tenant)
 	return counted
 }
 
-// writeUsage writes what was counted. The rows of tenants are locked last, as everywhere, in an order of their own.
+// writeUsage writes the counted usage. Rows of tenants are locked last, and in the order of their identifiers, to
+// prevent deadlocks.
 func (t *tx) writeUsage(ctx context.Context) error {
 	for _, tenant := range slices.SortedFunc(maps.Keys(t.unwrittenUsage), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
 		counted := t.takeUsage(tenant)
@@ -94,7 +96,7 @@ func (t *tx) writeUsage(ctx context.Context) error {
 	return nil
 }
 
-// limitOf is a limit as a statement compares with it.
+// limitOf returns the largest allowed value of a quota.
 func limitOf(quota int64) int64 {
 	if quota == 0 {
 		return 1<<63 - 1
@@ -102,8 +104,8 @@ func limitOf(quota int64) int64 {
 	return quota
 }
 
-// withinQuotas returns a [*QuotaError] when the company may store nothing more that is counted in bytes, or not so many drafts
-// more.
+// withinQuotas returns a [*QuotaError] if the company has used up its bytes, or may not have the given number of
+// further drafts.
 func (t *Tenant) withinQuotas(ctx context.Context, q querier, drafts int64) error {
 	var used usage
 	if err := q.QueryRowContext(ctx, `select stored_bytes, drafts from tenants where id = $1 and frozen_at is null`, t.id).Scan(&used.bytes, &used.drafts); err != nil {
@@ -119,8 +121,8 @@ func (t *Tenant) withinQuotas(ctx context.Context, q querier, drafts int64) erro
 	return nil
 }
 
-// Quotas returns how the company stands with each of its quotas, and one of its users with that of tokens: by name. It reads
-// counters, and no more rows than the quotas allow.
+// Quotas returns the use of each quota of the company, and of the quota of tokens for one user, by name. It reads
+// counters, and at most as many rows as the quotas allow.
 func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]QuotaUse, error) {
 	var used usage
 	var active, created, tokens int64

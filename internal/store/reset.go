@@ -12,7 +12,7 @@ import (
 // ErrProduction says that an operation for the environments local and sandbox was tried on a production database.
 var ErrProduction = errors.New("this database is served in production")
 
-// ErrProductionConnection says that it was tried on an account with a production connection.
+// ErrProductionConnection says that such an operation was tried on an account with a production connection.
 var ErrProductionConnection = errors.New("the account has a production connection")
 
 // RecordEnvironment records the environment that this database is served in. It refuses to change production to another
@@ -28,7 +28,7 @@ func (db *DB) RecordEnvironment(ctx context.Context, environment string) error {
 			return nil
 		}
 		if recorded == "production" || environment == "production" {
-			return fmt.Errorf("this database was served in the environment %s: moving between it and %s needs a database of its own", recorded, environment)
+			return fmt.Errorf("this database was served in the environment %s: the environment %s needs its own database", recorded, environment)
 		}
 		_, err := t.exec(ctx, `update settings set value = $1 where key = 'environment'`, environment)
 		return err

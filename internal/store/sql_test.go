@@ -18,8 +18,6 @@ var unscoped = map[string]string{
 	"ClaimSubmissions":       "a queue is a connection's: what is due on it is the work of every tenant, and each row comes back with its own",
 	"DueSubmissionQueues":    "a queue is a connection's: it finds work of every tenant, and opens no row",
 	"ReleaseOrphanedLeases":  "at the start of the one process: every call that was cut off is due",
-	"sealedSubscriptions":    "keys are the installation's: every sealed value, each written back to its own row",
-	"withheldRevision":       "keys are the installation's: every sealed value, each written back beside its own row",
 	"MarkRestored":           "a restored database: every open submission is asked about, every token is revoked",
 	"ReconciliationLag":      "numbers for the operator: it opens no row",
 	"Summarize":              "summaries are made after a migration, of whatever invoices lack them",

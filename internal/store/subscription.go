@@ -145,7 +145,7 @@ func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error 
 // SubscriptionPage is one page of a list of subscriptions, newest first.
 type SubscriptionPage struct {
 	Entries []Subscription
-	Total         int
+	Total   int
 }
 
 // Subscriptions returns a page of all subscriptions, including deactivated ones.

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// ErrLastUser says that nobody of the account could log in any more.
+// ErrLastUser says that no user of the account could log in any more.
 var ErrLastUser = errors.New("this is the last user of the account that can log in")
 
 // RenameAccount changes the name of the company.
@@ -22,8 +22,8 @@ func (db *DB) RenameAccount(ctx context.Context, id ID, company string) error {
 	})
 }
 
-// DisableUser keeps a user from logging in and revokes all tokens of the user. [ErrLastUser] says that no other user of the
-// account could log in then; force disables the last one, too. [ErrNotFound] says that the account has no such user.
+// DisableUser prevents a user from logging in and revokes all tokens of the user. It returns [ErrLastUser] if no other
+// user of the account can log in, unless force is set, and [ErrNotFound] if the account has no such user.
 func (db *DB) DisableUser(ctx context.Context, account, user ID, force bool) error {
 	return db.write(ctx, "disable user", func(ctx context.Context, t *tx) error {
 		now := micros(t.now())
@@ -40,7 +40,7 @@ func (db *DB) DisableUser(ctx context.Context, account, user ID, force bool) err
 		}
 		changed, err := t.exec(ctx, `update users set disabled_at = $3 where account_id = $1 and id = $2 and disabled_at is null`, account, user, now)
 		if err != nil || changed == 0 {
-			return err // it is disabled already
+			return err // the user is already disabled
 		}
 		if err := t.revokeTokens(ctx, account, user, []byte{}, now); err != nil {
 			return err
@@ -49,7 +49,7 @@ func (db *DB) DisableUser(ctx context.Context, account, user ID, force bool) err
 	})
 }
 
-// EnableUser lets a disabled user log in again. [ErrNotFound] says that the account has no such user.
+// EnableUser allows a disabled user to log in again. It returns [ErrNotFound] if the account has no such user.
 func (db *DB) EnableUser(ctx context.Context, account, user ID) error {
 	return db.write(ctx, "enable user", func(ctx context.Context, t *tx) error {
 		email, err := t.lockUser(ctx, account, user)
@@ -64,7 +64,7 @@ func (db *DB) EnableUser(ctx context.Context, account, user ID) error {
 	})
 }
 
-// lockUser keeps other writers from the users of an account, and returns the e-mail address of one.
+// lockUser locks the account, and with it all its users, and returns the e-mail address of one.
 func (t *tx) lockUser(ctx context.Context, account, user ID) (email string, err error) {
 	if _, err := t.account(ctx, account); err != nil {
 		return "", err
