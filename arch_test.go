@@ -49,10 +49,10 @@ var forbidden = map[string]string{
 
 // restricted packages, a final /... meaning those below too, are imported by the named packages alone. Tests are free.
 var restricted = map[string][]string{
-	"database/sql":                 {"internal/store", "internal/bench/benchdb"},
-	"modernc.org/sqlite/...":       {"internal/store", "internal/bench/benchdb"},
-	"github.com/pressly/goose/...": {"internal/store"},
-	"github.com/jackc/pgx/...":     {"internal/store", "internal/bench/benchdb", "internal/pgtest"},
+	"database/sql":                 {"internal/db", "internal/store", "internal/bench/benchdb"}, // store for its Null types and ErrNoRows
+	"modernc.org/sqlite/...":       {"internal/db", "internal/bench/benchdb"},
+	"github.com/pressly/goose/...": {"internal/db"},
+	"github.com/jackc/pgx/...":     {"internal/db", "internal/bench/benchdb", "internal/pgtest"},
 	"github.com/tink-crypto/...":   {"internal/secret"},
 	"testing":                      {"internal/pgtest", "internal/provider/providertest", "internal/store/storetest", "quittancetest"},
 	"log":                          {}, // log/slog, whose attributes a secret redacts itself in

@@ -80,7 +80,7 @@ func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (
 
 // existsError returns [ErrExists] if err is a violation of the named unique index, and otherwise err.
 func (db *DB) existsError(err error, index string) error {
-	if err != nil && db.violatedConstraint(err) == index {
+	if err != nil && db.database.ViolatedConstraint(err) == index {
 		return ErrExists
 	}
 	return err
@@ -148,7 +148,7 @@ func scanAccount(row scanner, more ...any) (Account, error) {
 
 // account reads an account and locks it until the end of the transaction.
 func (t *tx) account(ctx context.Context, id ID) (Account, error) {
-	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`+t.db.forUpdate, id))
+	return scanAccount(t.QueryRowContext(ctx, `select `+accountColumns+` from accounts where id = $1`+t.db.dialect.ForUpdate(), id))
 }
 
 // Account returns one account.
@@ -263,7 +263,7 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 			return ErrSuspended
 		}
 		var required int64
-		if err := t.QueryRowContext(ctx, `select password_change_required from users where account_id = $1 and id = $2 and password_hash = $3 and disabled_at is null`+db.forUpdate,
+		if err := t.QueryRowContext(ctx, `select password_change_required from users where account_id = $1 and id = $2 and password_hash = $3 and disabled_at is null`+db.dialect.ForUpdate(),
 			user.Account, user.ID, user.PasswordHash).Scan(&required); err != nil {
 			return err
 		}
@@ -302,6 +302,7 @@ type Session struct {
 	Digest  [32]byte
 	// PasswordChangeRequired reports that the user must change the password before doing anything else in the console.
 	PasswordChangeRequired bool
+	profile                string // of the account, as it is stored
 }
 
 // RevokeToken revokes a token.

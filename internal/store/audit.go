@@ -219,7 +219,7 @@ func (t *tx) auditEnd(ctx context.Context, chain ID) (at auditEnd, intact bool, 
 	if err != nil {
 		return at, false, err
 	}
-	heads, err := collect(ctx, t, scanAuditHead, `select `+auditHeadColumns+` from audit_heads h where h.chain = $1`+t.db.forUpdate, chain[:])
+	heads, err := collect(ctx, t, scanAuditHead, `select `+auditHeadColumns+` from audit_heads h where h.chain = $1`+t.db.dialect.ForUpdate(), chain[:])
 	if err != nil {
 		return at, false, err
 	}

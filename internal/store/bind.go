@@ -15,9 +15,9 @@ func (db *DB) BindSecrets(ctx context.Context) error {
 	if db.keys.bound.Load() {
 		return nil
 	}
-	older, err := db.servedByOlderVersion(ctx)
+	older, err := db.database.ServedBy(ctx, olderApplicationName)
 	if err != nil {
-		return db.classify(err)
+		return err
 	}
 	if older {
 		db.log.DebugContext(ctx, "servers of the previous version are running: secrets are bound to their rows after these have stopped")

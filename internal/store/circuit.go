@@ -38,7 +38,7 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 	}
 	var wait int64
 	var retry sql.Null[int64]
-	if err := tx.QueryRowContext(ctx, `select failures, retry_at, retry_wait from connections where account_id = $1 and id = $2`+tx.db.forUpdate,
+	if err := tx.QueryRowContext(ctx, `select failures, retry_at, retry_wait from connections where account_id = $1 and id = $2`+tx.db.dialect.ForUpdate(),
 		account, id).Scan(&failures, &retry, &wait); err != nil {
 		return err
 	}

@@ -1,11 +1,7 @@
 package store_test
 
 import (
-	"context"
-	"errors"
-	"io"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -106,60 +102,4 @@ func openAt(t *testing.T, off time.Duration) *storetest.Store {
 // offBy is the clock of a machine that is wrong.
 func offBy(off time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(off) }
-}
-
-// TestDatabaseClock: the clock follows the database to within the time that a question takes. It stands still against
-// what a question cannot tell, goes on by itself while there is no answer, and is set right after a jump.
-func TestDatabaseClock(t *testing.T) {
-	t.Parallel()
-	start := time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
-	local, database, trip, failing := start.Add(time.Hour), start, time.Duration(0), error(nil)
-	clock := store.NewDatabaseClock(func() time.Time { return local }, func(context.Context) (time.Time, error) {
-		local, database = local.Add(trip/4), database.Add(trip/4)
-		at := database
-		local, database = local.Add(3*trip/4), database.Add(3*trip/4) // the way back is slower
-		return at, failing
-	})
-	pass := func(d time.Duration) { local, database = local.Add(d), database.Add(d) }
-	off := func() time.Duration { return clock.Now().Sub(database) }
-	must(t, clock.Look(t.Context()))
-	if off() != 0 {
-		t.Errorf("after a first look it is off by %v", off())
-	}
-	pass(time.Minute)
-	if off() != 0 {
-		t.Errorf("it does not go on: off by %v", off())
-	}
-
-	trip = 400 * time.Millisecond
-	must(t, clock.Look(t.Context()))
-	if off() != 0 {
-		t.Errorf("a slow answer that contradicts nothing has moved it by %v", off())
-	}
-	local = local.Add(-10 * time.Minute) // a jump of a clock without a monotonic part
-	must(t, clock.Look(t.Context()))
-	if got := off().Abs(); got > trip/2 {
-		t.Errorf("after a jump it is off by %v, more than half of the %v that a question takes", got, trip)
-	}
-	trip = 0
-	must(t, clock.Look(t.Context()))
-	if off() != 0 {
-		t.Errorf("a faster answer leaves it off by %v", off())
-	}
-
-	failing = io.ErrUnexpectedEOF
-	if err := clock.Look(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("error %v", err)
-	}
-	pass(time.Hour)
-	if off() != 0 {
-		t.Errorf("without an answer it is off by %v", off())
-	}
-
-	// The clock of a machine has a monotonic part, which nobody can set: what the clock remembers has kept it.
-	machine := store.NewDatabaseClock(time.Now, func(context.Context) (time.Time, error) { return start, nil })
-	must(t, machine.Look(t.Context()))
-	if !strings.Contains(machine.Local().String(), " m=") {
-		t.Errorf("it goes by the wall clock: %v", machine.Local())
-	}
 }

@@ -188,7 +188,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 	var c Connection
 	err := db.write(ctx, "change connection", func(ctx context.Context, t *tx) error {
 		var err error
-		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.forUpdate, id)); err != nil {
+		if c, err = scanConnection(t.QueryRowContext(ctx, `select `+connectionColumns+` from connections where id = $1`+db.dialect.ForUpdate(), id)); err != nil {
 			return err
 		}
 		credential, broken := db.Credential(c)

@@ -70,7 +70,7 @@ func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 
 // creditedInvoice reads the draft of an invoice and locks it until the end of the transaction.
 func (t *Tenant) creditedInvoice(ctx context.Context, tx *tx, id ID) (Invoice, error) {
-	return scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+t.db.forUpdate, t.id, id))
+	return scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+t.db.dialect.ForUpdate(), t.id, id))
 }
 
 func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) error {

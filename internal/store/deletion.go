@@ -21,7 +21,7 @@ const (
 func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(version int64) bool) error {
 	return t.write(ctx, "delete invoice", func(ctx context.Context, tx *tx) error {
 		var version, position, size int64
-		if err := tx.QueryRowContext(ctx, `select version, position, octet_length(document) from invoices where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, id).
+		if err := tx.QueryRowContext(ctx, `select version, position, octet_length(document) from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id).
 			Scan(&version, &position, &size); err != nil {
 			return err
 		}

@@ -55,8 +55,8 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Durati
 			return d, err
 		}, `with due as materialized (select id from deliveries
 				where tenant_id = $1 and subscription_id = $2 and due_at <= $3
-					and exists (select 1 from subscriptions where tenant_id = $1 and id = $2 and active = 1) order by due_at limit $4`+t.db.forUpdateSkipLocked+`)
-			update deliveries set lease = lease + 1, leased = leased + 1, due_at = $5 where tenant_id = $1 and id `+t.db.inSubquery(`select id from due`)+`
+					and exists (select 1 from subscriptions where tenant_id = $1 and id = $2 and active = 1) order by due_at limit $4`+t.db.dialect.ForUpdateSkipLocked()+`)
+			update deliveries set lease = lease + 1, leased = leased + 1, due_at = $5 where tenant_id = $1 and id `+t.db.dialect.InSubquery(`select id from due`)+`
 			returning id, event_id, attempts, round, lease, leased, kind,
 				(select occurred_at from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id),
 				(select body from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id)`,
@@ -147,7 +147,7 @@ func (d Delivery) RecordAttempt(ctx context.Context, attempt Attempt, update Del
 	r := &attemptRecord{Delivery: d, attempt: attempt, update: update}
 	var err error
 	if update.Deactivate == "" {
-		err = writeBatched(ctx, d.Tenant, d.ID, opRecordAttempt, r, len(attempt.Answer), recordAttempts)
+		err = writeShared(ctx, d.Tenant, d.ID, opRecordAttempt, r, len(attempt.Answer), recordAttempts)
 	} else {
 		// In a transaction of its own, because it also ends a batch of pending deliveries.
 		err = d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
@@ -202,7 +202,7 @@ func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byI
 	// trip. It skips a delivery that ended in the meantime (its subscription was deactivated) and would become pending again.
 	// What it does not return goes through recordLateAttempt below.
 	rows, err := collect(ctx, tx, func(row scanner) (u updated, err error) { return u, row.Scan(&u.id, &u.ordinal) }, //planted:late-worker-overwrites
-		`with attempted (tenant_id, delivery_id, lease, new_state, new_reason, new_due_at) as (`+db.valuesTable("bytea", "bytea", "bigint", "text", "text", "bigint")+`)
+		`with attempted (tenant_id, delivery_id, lease, new_state, new_reason, new_due_at) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text", "bigint")+`)
 		update deliveries set attempts = attempts + 1, round = round + 1, lease = deliveries.lease + 1, leased = 0,
 			updated_at = $7, state = attempted.new_state, reason = attempted.new_reason, due_at = attempted.new_due_at from attempted
 		where deliveries.tenant_id = attempted.tenant_id and deliveries.id = attempted.delivery_id and deliveries.lease = attempted.lease
@@ -252,7 +252,7 @@ func (r *attemptRecord) reason() *string {
 func (d Delivery) recordLateAttempt(ctx context.Context, tx *tx, now int64) (ordinal int64, leased bool, err error) {
 	t := d.Tenant
 	var lease int64
-	if err := tx.QueryRowContext(ctx, `select lease, attempts + 1 from deliveries where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, d.ID).Scan(&lease, &ordinal); err != nil {
+	if err := tx.QueryRowContext(ctx, `select lease, attempts + 1 from deliveries where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, d.ID).Scan(&lease, &ordinal); err != nil {
 		return 0, false, err
 	}
 	if leased = lease == d.lease; leased {
@@ -267,7 +267,7 @@ func (d Delivery) recordLateAttempt(ctx context.Context, tx *tx, now int64) (ord
 func insertAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {
 	db := tx.db
 	_, err := tx.exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer) `+
-		db.valuesTable("bytea", "bytea", "bigint", "bigint", "bigint", "bigint", "text", "bytea"),
+		db.dialect.Values("bytea", "bytea", "bigint", "bigint", "bigint", "bigint", "text", "bytea"),
 		columnArg(db, records, func(r *attemptRecord) ID { return r.Tenant.id }), columnArg(db, records, func(r *attemptRecord) ID { return r.ID }),
 		columnArg(db, records, func(r *attemptRecord) int64 { return r.ordinal }), columnArg(db, records, func(r *attemptRecord) int64 { return micros(r.attempt.StartedAt) }),
 		columnArg(db, records, func(r *attemptRecord) int64 { return r.attempt.Duration.Microseconds() }),

@@ -88,53 +88,6 @@ func TestCancelledWrite(t *testing.T) {
 	})
 }
 
-// TestUnavailable: a database that is closed, read-only or full cannot serve. That is told apart from everything else,
-// and passes when the cause does.
-func TestUnavailable(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, f *fixture) {
-		ctx := t.Context()
-		settings := map[string][2]string{
-			"read-only": {"pragma query_only = 1", "pragma query_only = 0"},
-			// No page more than there are; long documents need some.
-			"full": {"pragma max_page_count = 1", "pragma max_page_count = 1000000"},
-		}
-		if f.Path == "" {
-			settings = map[string][2]string{"read-only": {"set default_transaction_read_only = on", "set default_transaction_read_only = off"}}
-		}
-		long := draft("INV-1")
-		long.Items[0].Description = new(strings.Repeat("long ", 100_000))
-		for name, setting := range settings {
-			broken := f.Again(t)
-			must(t, setOnly(ctx, broken, setting[0]))
-			tenant, err := broken.Tenant(ctx, f.account.ID)
-			must(t, err)
-			_, err = tenant.CreateInvoice(ctx, long)
-			if !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("%s: error %v, want %v", name, err, store.ErrUnavailable)
-			}
-			must(t, setOnly(ctx, broken, setting[1]))
-			_, err = tenant.CreateInvoice(ctx, long)
-			must(t, err)
-		}
-		closed := f.Again(t)
-		tenant, err := closed.Tenant(ctx, f.account.ID)
-		must(t, err)
-		must(t, closed.Close())
-		_, err = tenant.CreateInvoice(ctx, long)
-		wantErr(t, err, store.ErrUnavailable)
-		_, err = tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
-		wantErr(t, err, store.ErrUnavailable)
-		wantErr(t, closed.Ping(ctx), store.ErrUnavailable)
-	})
-}
-
-// setOnly runs a setting of the session on the one connection that the store writes with from then on.
-func setOnly(ctx context.Context, db *store.DB, setting string) error {
-	db.Writer().SetMaxOpenConns(1)
-	_, err := db.Writer().ExecContext(ctx, setting)
-	return err
-}
-
 // TestNotADatabase: a damaged file is unavailable too, and says nothing of its content.
 func TestNotADatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quittance.db")

@@ -4,42 +4,29 @@ import (
 	"context"
 	"database/sql"
 	"io/fs"
-	"time"
-)
 
-// Writer is the store's own way to write, for tests that break it.
-func (db *DB) Writer() *sql.DB { return db.writer }
+	base "quittance/internal/db"
+)
 
 // Document returns what is kept of a submission as it is sent.
 func Document(ctx context.Context, t *Tenant, submission ID) ([]byte, error) {
 	return t.document(ctx, t.db.reader, submission)
 }
 
-// MigrateTo migrates to the schema of another version.
-func (db *DB) MigrateTo(ctx context.Context, source fs.FS) error { return db.migrate(ctx, source) }
-
-// QueryTimeout bounds a statement on PostgreSQL.
-const QueryTimeout = queryTimeout
-
-// DatabaseClock is a clock that follows another one.
-type DatabaseClock struct{ *databaseClock }
-
-// NewDatabaseClock makes one. It is to look before it is asked.
-func NewDatabaseClock(local func() time.Time, ask func(context.Context) (time.Time, error)) DatabaseClock {
-	return DatabaseClock{&databaseClock{local: local, query: ask}}
+// MigrateTo migrates to the schema of another version, which is in the directory schema of source.
+func (db *DB) MigrateTo(ctx context.Context, source fs.FS) error {
+	files, err := fs.Sub(source, "schema")
+	if err != nil {
+		return err
+	}
+	return db.database.Migrate(ctx, files)
 }
 
-// Now returns its time.
-func (c DatabaseClock) Now() time.Time { return c.now() }
-
-// Look compares it with the other one.
-func (c DatabaseClock) Look(ctx context.Context) error { return c.sync(ctx) }
-
-// Local returns the local time at which it was last set.
-func (c DatabaseClock) Local() time.Time { return c.last.Load().local }
-
-// NewSteadyClock makes a clock that does not go back by a little.
-func NewSteadyClock(ask func() time.Time) func() time.Time { return (&steadyClock{source: ask}).now }
+// WithBrokenWrites returns options of a store whose writes fail with the error of begin, if it returns one.
+func WithBrokenWrites(options Options, begin func() error) Options {
+	options.beforeBegin = begin
+	return options
+}
 
 // watchedQuerier tells of each statement before it runs.
 type watchedQuerier struct {
@@ -47,12 +34,12 @@ type watchedQuerier struct {
 	watch func(query string, args []any)
 }
 
-func (w watchedQuerier) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (w watchedQuerier) QueryContext(ctx context.Context, query string, args ...any) (base.Rows, error) {
 	w.watch(query, args)
 	return w.querier.QueryContext(ctx, query, args...)
 }
 
-func (w watchedQuerier) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (w watchedQuerier) QueryRowContext(ctx context.Context, query string, args ...any) base.Row {
 	w.watch(query, args)
 	return w.querier.QueryRowContext(ctx, query, args...)
 }
@@ -72,41 +59,29 @@ func WatchInvoices(ctx context.Context, t *Tenant, filter InvoiceFilter, page in
 // EventDigests returns the digests of the events that an answer gave rise to.
 func EventDigests(e Evidence) []byte { return e.events }
 
+// rawTx makes a querier of a transaction past the store.
+type rawTx struct{ *sql.Tx }
+
+func (t rawTx) QueryContext(ctx context.Context, query string, args ...any) (base.Rows, error) {
+	return t.Tx.QueryContext(ctx, query, args...)
+}
+
+func (t rawTx) QueryRowContext(ctx context.Context, query string, args ...any) base.Row {
+	return t.Tx.QueryRowContext(ctx, query, args...)
+}
+
 // VerifyThrough is VerifyEvidence with what is not committed yet.
-func (db *DB) VerifyThrough(ctx context.Context, q interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, replay Replay,
-) (Verified, error) {
-	return db.verifyThrough(withoutQueryDeadline(ctx), q, replay)
+func (db *DB) VerifyThrough(ctx context.Context, tx *sql.Tx, replay Replay) (Verified, error) {
+	return db.verifyThrough(withoutQueryDeadline(ctx), rawTx{tx}, replay)
 }
-
-// ReadSlowly reads a list whose statement ends only when it is interrupted.
-func ReadSlowly(ctx context.Context, t *Tenant, sqlite bool) error {
-	statement := `select count(*) from generate_series(1, 1000000000000)`
-	if sqlite {
-		statement = `with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n`
-	}
-	return t.list(ctx, func(ctx context.Context, q querier) error {
-		var n int64
-		return q.QueryRowContext(ctx, statement).Scan(&n)
-	})
-}
-
-// ShortenLists bounds lists by another time than five seconds.
-func (db *DB) ShortenLists(timeout time.Duration) { db.listLimit.timeout = timeout }
 
 // VerifyAnchorThrough is VerifyAnchor with what is not committed yet.
-func (db *DB) VerifyAnchorThrough(ctx context.Context, q interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, file []byte,
-) ([]EvidenceError, error) {
+func (db *DB) VerifyAnchorThrough(ctx context.Context, tx *sql.Tx, file []byte) ([]EvidenceError, error) {
 	anchors, err := db.ReadAnchors(ctx, file)
 	if err != nil {
 		return nil, err
 	}
-	return db.verifyAnchor(ctx, q, anchors)
+	return db.verifyAnchor(ctx, rawTx{tx}, anchors)
 }
 
 // Downgrade makes of a tenant's evidence what a version before readings, events and rows were sealed has left: chains of

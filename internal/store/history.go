@@ -164,7 +164,7 @@ func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
 	var d DeliveryRecord
 	err := t.write(ctx, "redeliver", func(ctx context.Context, tx *tx) error {
 		var err error
-		if d, err = t.delivery(ctx, tx, id, t.db.forUpdate); err != nil {
+		if d, err = t.delivery(ctx, tx, id, t.db.dialect.ForUpdate()); err != nil {
 			return err
 		}
 		var active int64

@@ -269,7 +269,7 @@ func (t *Tenant) retainAll(ctx context.Context, tx *tx, docs []NewIncoming) (sto
 	}
 	// Locked, so that two transactions cannot both make the first revision of a document.
 	var tenant ID
-	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.forUpdate, t.id).Scan(&tenant); err != nil {
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
 		return 0, err
 	}
 	for n := range docs {

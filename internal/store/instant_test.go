@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"quittance/internal/store"
-	"quittance/internal/store/storetest"
 	"quittance/sdk/go/api"
 )
 
@@ -121,22 +120,4 @@ func namesDB(expr ast.Expr) bool {
 		return strings.EqualFold(e.Sel.Name, "db")
 	}
 	return false
-}
-
-// TestSteadyClock: a clock that is set back by a little stands still until it is that late again, for everybody who asks; one that is set
-// back by much is followed.
-func TestSteadyClock(t *testing.T) {
-	t.Parallel()
-	local := storetest.NewClock().Now()
-	clock := store.NewSteadyClock(func() time.Time { return local })
-	start := clock()
-	for _, step := range []struct{ by, want time.Duration }{
-		{-time.Second, 0}, {500 * time.Millisecond, 0}, {time.Second, 500 * time.Millisecond}, {-time.Minute, 500 * time.Millisecond},
-		{2 * time.Minute, 60500 * time.Millisecond}, {-time.Hour, 60500*time.Millisecond - time.Hour}, {time.Second, 61500*time.Millisecond - time.Hour},
-	} {
-		local = local.Add(step.by)
-		if got := clock().Sub(start); got != step.want {
-			t.Errorf("after a step of %s it stands at %s, want %s", step.by, got, step.want)
-		}
-	}
 }

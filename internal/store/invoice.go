@@ -79,7 +79,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 	if err != nil {
 		return Invoice{}, err
 	}
-	if err := writeBatched(ctx, t, t.Key(), opCreateInvoice, add, len(text)+len(add.summary.text), createInvoices); err != nil {
+	if err := writeShared(ctx, t, t.Key(), opCreateInvoice, add, len(text)+len(add.summary.text), createInvoices); err != nil {
 		return Invoice{}, err
 	}
 	add.created.NumberHolder = holder
@@ -103,8 +103,8 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	// statement also fixes the order of locks: the table of invoices comes before the rows of tenants, as in all transactions, so
 	// that nobody holds such a row while waiting for a migration of the table; and the rows are locked in the order of their
 	// identifiers, so that two replicas cannot deadlock.
-	inserted, err := tx.exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document) as (`+db.valuesTable("bytea", "bytea", "bigint", "text", "text")+`),
-		locked_tenants as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant_id from new_drafts) and frozen_at is null order by id`+db.forUpdate+`)
+	inserted, err := tx.exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text")+`),
+		locked_tenants as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant_id from new_drafts) and frozen_at is null order by id`+db.dialect.ForUpdate()+`)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
 		select d.tenant_id, d.id, t.invoices + d.ordinal, d.number, d.document, 1, $6, $6, 1 from new_drafts d join locked_tenants t on t.id = d.tenant_id
 			where t.drafts + d.ordinal <= $7 and t.stored_bytes < $8`,
@@ -127,7 +127,7 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		sizes[a.tenant.id] += int64(len(a.text))
 	}
 	tenants := slices.Collect(maps.Keys(counts))
-	_, err = tx.exec(ctx, `with added (tenant_id, drafts, bytes) as (`+db.valuesTable("bytea", "bigint", "bigint")+`)
+	_, err = tx.exec(ctx, `with added (tenant_id, drafts, bytes) as (`+db.dialect.Values("bytea", "bigint", "bigint")+`)
 		update tenants set invoices = tenants.invoices + added.drafts, drafts = tenants.drafts + added.drafts, stored_bytes = tenants.stored_bytes + added.bytes
 		from added where tenants.id = added.tenant_id`,
 		columnArg(db, tenants, func(tenant ID) ID { return tenant }), columnArg(db, tenants, func(tenant ID) int64 { return counts[tenant] }),
@@ -185,7 +185,7 @@ var ErrVersion = errors.New("version differs")
 func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(version int64) bool, change func(current []byte) (api.Draft, error)) (Invoice, error) {
 	var updated Invoice
 	err := t.write(ctx, "update invoice", func(ctx context.Context, tx *tx) error {
-		found, err := t.invoice(ctx, tx, id, t.db.forUpdate)
+		found, err := t.invoice(ctx, tx, id, t.db.dialect.ForUpdate())
 		if err != nil {
 			return err
 		}

@@ -2,8 +2,6 @@ package store_test
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -274,27 +272,6 @@ func TestSearchDepth(t *testing.T) {
 		must(t, err)
 		if first.Entries[0].ID != oldest.ID {
 			t.Errorf("the oldest is %s, want %s", first.Entries[0].ID, oldest.ID)
-		}
-	})
-}
-
-// TestSlowList: a list that takes too long ends as unavailable, and its connection is good for the next one.
-func TestSlowList(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, f *fixture) {
-		ended, stop := context.WithTimeout(t.Context(), time.Second)
-		defer stop()
-		if err := store.ReadSlowly(ended, f.tenant, f.SingleServer()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a list whose caller gives up: %v", err)
-		}
-		f.ShortenLists(500 * time.Millisecond)
-		if err := store.ReadSlowly(t.Context(), f.tenant, f.SingleServer()); !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("a list without end: %v", err)
-		}
-		f.ShortenLists(time.Minute)
-		for range 10 { // every connection
-			if _, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 1); err != nil {
-				t.Errorf("afterwards: %v", err)
-			}
 		}
 	})
 }

@@ -46,7 +46,7 @@ func (t *Tenant) searchInvoices(ctx context.Context, q querier, filter *InvoiceF
 		return f, row.Scan(&f.looked, &f.total, &f.id)
 	}, `with looked as materialized (`+candidates+`),
 		matched as materialized (select s.invoice_id, s.created_at, `+filter.sortedBy(t.db)+` as sorted from invoice_summaries s
-			where s.tenant_id = $1 and s.invoice_id `+t.db.inSubquery(`select id from looked where id is not null`)+where+`)
+			where s.tenant_id = $1 and s.invoice_id `+t.db.dialect.InSubquery(`select id from looked where id is not null`)+where+`)
 		select (select count(*) from looked), (select count(*) from matched), p.invoice_id
 		from (select 1 as one) one left join (select invoice_id, created_at, sorted from matched`+order+limit+`) p on one.one = 1`+order, s.args...)
 	if err != nil {
@@ -88,11 +88,11 @@ func (t *Tenant) invoiceRowsByID(ctx context.Context, q querier, ids []ID) ([]In
 func (f *InvoiceFilter) sortedBy(db *DB) string {
 	switch f.Order {
 	case OrderIssueDate:
-		return `s.issue_date` + db.byteCollation
+		return `s.issue_date` + db.dialect.ByteOrder()
 	case OrderTotal:
 		return `s.total`
 	case OrderRecipient:
-		return `s.recipient` + db.byteCollation
+		return `s.recipient` + db.dialect.ByteOrder()
 	case OrderCreated:
 	}
 	return `s.created_at`

@@ -126,7 +126,7 @@ func (db *DB) keyRecords(ctx context.Context) (keyRecords, error) {
 
 // lockedKeyRecords reads the records and locks them until the end of the transaction.
 func (t *tx) lockedKeyRecords(ctx context.Context) (keyRecords, error) {
-	return collect(ctx, t, scanKeyRecord, keyRecordColumns+t.db.forUpdate)
+	return collect(ctx, t, scanKeyRecord, keyRecordColumns+t.db.dialect.ForUpdate())
 }
 
 // bindsSecrets reports whether credentials and signing secrets are sealed in the bound form. If they are not, this does

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -33,9 +32,6 @@ func padded(ids []ID) []ID {
 	}
 	return out
 }
-
-// parameter is the name of the n-th argument of a statement, from 1. Values reach a statement as arguments alone.
-func parameter(n int) string { return "$" + strconv.Itoa(n) }
 
 // byID reads something of the rows with some identifiers: query selects the identifier and it, and its condition goes on.
 func byID[V any](ctx context.Context, t *Tenant, ids []ID, query string) (map[ID]V, error) {

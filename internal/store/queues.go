@@ -183,9 +183,9 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 			s, err := scanSubmission(row)
 			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, isProbe: probe}, err
 		}, `with due as materialized (select tenant_id, id from submissions
-				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+q.db.forUpdateSkipLocked+`)
+				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+q.db.dialect.ForUpdateSkipLocked()+`)
 			update submissions set lease = lease + 1, due_at = $5
-				where tenant_id `+q.db.inSubquery(`select tenant_id from due`)+` and id `+q.db.inSubquery(`select id from due`)+`
+				where tenant_id `+q.db.dialect.InSubquery(`select tenant_id from due`)+` and id `+q.db.dialect.InSubquery(`select id from due`)+`
 			returning `+q.db.submissionColumns(), q.account, q.id, micros(now), limit, micros(now.Add(lease)))
 		if err != nil || len(calls) == 0 {
 			return err

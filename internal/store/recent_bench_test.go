@@ -78,12 +78,12 @@ func tenantWithDeliveries(b *testing.B, s *storetest.Store, size int) (*store.Te
 		const some = 25_000 // what the database does within the limit of one statement
 		for first := 1; first <= size; first += some {
 			with := fmt.Sprintf("with recursive n(i) as (select %d union all select i + 1 from n where i < %d) ", first, min(size, first+some-1))
-			_, err := s.Writer().ExecContext(b.Context(), with+fmt.Sprintf(statement, id, begin), tenant.Key(), made.ID)
+			_, err := openRaw(b, s).ExecContext(b.Context(), with+fmt.Sprintf(statement, id, begin), tenant.Key(), made.ID)
 			must(b, err)
 		}
 	}
 	if s.Engine() == storetest.Postgres {
-		_, err := s.Writer().ExecContext(b.Context(), "analyze")
+		_, err := openRaw(b, s).ExecContext(b.Context(), "analyze")
 		must(b, err)
 	}
 	return tenant, made.ID

@@ -60,10 +60,10 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 		// connection's failures: usually there are none, and nothing has to be written.
 		var version, updated, failures int64
 		if err := tx.QueryRowContext(ctx, `select version, updated_at, (select failures from connections where account_id = $3 and id = $4)
-			from invoices where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, l.Submission.Invoice, t.account, l.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
+			from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, l.Submission.Invoice, t.account, l.Submission.Connection).Scan(&version, &updated, &failures); err != nil {
 			return err
 		}
-		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.forUpdate)
+		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.dialect.ForUpdate())
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 // lockInvoice locks an invoice, and with it everything that belongs to it, until the transaction ends.
 func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 	var version int64
-	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, id).Scan(&version)
+	return tx.QueryRowContext(ctx, `select version from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id).Scan(&version)
 }
 
 // writeDecision writes a decision and updates s.

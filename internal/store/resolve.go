@@ -39,7 +39,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		if err := tenant.lockInvoice(ctx, tx, resolved.Invoice); err != nil {
 			return err
 		}
-		s, err := tenant.submission(ctx, tx, id, db.forUpdate)
+		s, err := tenant.submission(ctx, tx, id, db.dialect.ForUpdate())
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (t *tx) discardMissingProofs(ctx context.Context) error {
 		if err := o.tenant.lockInvoice(ctx, t, o.invoice); err != nil {
 			return err
 		}
-		s, err := o.tenant.submission(ctx, t, o.id, t.db.forUpdate)
+		s, err := o.tenant.submission(ctx, t, o.id, t.db.dialect.ForUpdate())
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		if err := t.lockInvoice(ctx, tx, l.Submission.Invoice); err != nil {
 			return err
 		}
-		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.forUpdate)
+		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.dialect.ForUpdate())
 		if err != nil {
 			return err
 		}

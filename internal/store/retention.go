@@ -161,7 +161,7 @@ func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed
 		err = row.Scan(&d.id, &d.event, &due)
 		d.due = due != nil
 		return d, err
-	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+list+`) order by id`+t.db.forUpdate, args...)
+	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+list+`) order by id`+t.db.dialect.ForUpdate(), args...)
 	if err != nil {
 		return 0, err
 	}

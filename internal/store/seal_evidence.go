@@ -112,7 +112,7 @@ func (t *Tenant) sealSubjects(ctx context.Context, replay Replay, s subject, ids
 func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 	return t.db.write(ctx, "seal events", func(ctx context.Context, tx *tx) error {
 		var emitted, here int64
-		if err := tx.QueryRowContext(ctx, `select events from tenants where id = $1`+t.db.forUpdate, t.id).Scan(&emitted); err != nil {
+		if err := tx.QueryRowContext(ctx, `select events from tenants where id = $1`+t.db.dialect.ForUpdate(), t.id).Scan(&emitted); err != nil {
 			return err
 		}
 		if err := tx.QueryRowContext(ctx, `select count(*) from events where tenant_id = $1`, t.id).Scan(&here); err != nil {
@@ -176,7 +176,7 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, error) {
 	t := v.t
 	var tenant ID
-	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1`+t.db.forUpdate, t.id).Scan(&tenant); err != nil {
+	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
 		return false, err
 	}
 	fault, err := v.incoming(ctx, id)

@@ -4,13 +4,83 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/sdk/go/api"
 )
+
+// grouped is a store whose shared operations have one group each.
+type grouped struct{ *DB }
+
+// forEachGroup runs a test on SQLite, whose group has savepoints, and on PostgreSQL, whose groups have none.
+func forEachGroup(t *testing.T, test func(t *testing.T, g grouped)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { test(t, newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "group.db"))) })
+	if pgtest.Enabled() {
+		t.Run("postgres", func(t *testing.T) { test(t, newGrouped(t, pgtest.URL(t))) })
+	}
+}
+
+func newGrouped(t testing.TB, address string) grouped {
+	t.Helper()
+	keys, err := secret.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(t.Context(), address, Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db.shared[opCreateInvoice] = db.database.Share(opCreateInvoice, 1)
+	return grouped{db}
+}
+
+// exec runs a statement in a write of its own.
+func (g grouped) exec(ctx context.Context, query string, args ...any) error {
+	return g.write(ctx, "test", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, query, args...)
+		return err
+	})
+}
+
+// batch makes n writes of a shared operation that wait, in the order of their numbers, until another write of the operation ends.
+func (g grouped) batch(t *testing.T, operation string, n int, write func(n int)) {
+	t.Helper()
+	var running sync.WaitGroup
+	begun, end := make(chan struct{}), make(chan struct{})
+	running.Go(func() {
+		if err := writeShared(t.Context(), &Tenant{db: g.DB}, ID{}, operation, 0, 0, func(context.Context, *tx, []int) error {
+			close(begun)
+			<-end
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-begun
+	for k := range n {
+		running.Go(func() { write(k) })
+		for g.shared[operation].Waiting() <= k {
+			runtime.Gosched()
+		}
+	}
+	close(end)
+	running.Wait()
+}
 
 // tenantNamed is the tenant of a new account.
 func (g grouped) tenantNamed(t *testing.T, name string) *Tenant {
@@ -29,7 +99,7 @@ func (g grouped) tenantNamed(t *testing.T, name string) *Tenant {
 // wantOneTransaction tells a batch that was committed together from one whose members were run again alone.
 func (g grouped) wantOneTransaction(t *testing.T, table string) {
 	t.Helper()
-	if g.groupCommit != nil {
+	if g.SingleServer() {
 		return // SQLite does not tell
 	}
 	var transactions int
@@ -42,15 +112,10 @@ func (g grouped) wantOneTransaction(t *testing.T, table string) {
 // each company's by its own counter; and a company that was reset meanwhile is told so alone.
 func TestDraftsTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		together := g.groupCommit
-		if together == nil {
-			g.batchGroups[opCreateInvoice] = newShards(1)
-			together = g.batchGroups[opCreateInvoice][0]
-		}
 		tenants := []*Tenant{g.tenantNamed(t, "one"), g.tenantNamed(t, "two"), g.tenantNamed(t, "reset")}
 		for round := range 2 {
 			ends := make([]error, 12)
-			together.batch(len(ends), func(n int) {
+			g.batch(t, opCreateInvoice, len(ends), func(n int) {
 				_, ends[n] = tenants[n%3].CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("%d-%02d", round, n))})
 			})
 			for n, err := range ends {
@@ -61,7 +126,7 @@ func TestDraftsTogether(t *testing.T) {
 			if round == 0 {
 				g.wantOneTransaction(t, "invoices")
 			}
-			if _, err := g.writer.ExecContext(t.Context(), "update tenants set frozen_at = 1 where id = $1", tenants[2].id); err != nil {
+			if err := g.exec(t.Context(), "update tenants set frozen_at = 1 where id = $1", tenants[2].id); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -120,7 +185,7 @@ func TestEndsTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		mine, other := g.claimedOf(t, tenant, 5), g.claimedOf(t, g.tenantNamed(t, "two"), 1)
-		if _, err := g.writer.ExecContext(ctx, "update deliveries set lease = lease + 1 where id = $1", mine[3].ID); err != nil {
+		if err := g.exec(ctx, "update deliveries set lease = lease + 1 where id = $1", mine[3].ID); err != nil {
 			t.Fatal(err)
 		}
 		due := g.now().Add(time.Hour)
@@ -144,7 +209,7 @@ func TestEndsTogether(t *testing.T) {
 			{other[0], delivered, false, "delivered  0", 1},
 		}
 		ends := make([]error, len(writes))
-		g.batch(len(writes), func(n int) {
+		g.batch(t, opRecordAttempt, len(writes), func(n int) {
 			ends[n] = writes[n].RecordAttempt(ctx, Attempt{StartedAt: g.now(), HTTPStatus: 200 + n}, writes[n].DeliveryUpdate)
 		})
 		g.wantOneTransaction(t, "attempts")

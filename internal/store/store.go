@@ -1,4 +1,4 @@
-// Package store is the only package with SQL. It keeps all data of the service in SQLite or PostgreSQL, with one schema and one
+// Package store has all SQL of the business. It keeps all data of the service in SQLite or PostgreSQL, with one schema and one
 // set of statements for both; only the triggers that make evidence append-only exist in two versions.
 //
 // # Concepts
@@ -19,15 +19,13 @@
 //
 // # Where to begin
 //
-// Read [Open], then tenant.go, then follow the creation of a draft: [Tenant.CreateInvoice] in invoice.go, [writeBatched] in tx.go
-// and group.go. The heart of the product is [Tenant.BeginSubmission] in submission.go and [SubmissionLease.Record] in record.go.
+// Read [Open], then tenant.go, then follow the creation of a draft: [Tenant.CreateInvoice] in invoice.go, and [writeShared] in
+// database.go, behind which package db runs the transaction. The heart of the product is [Tenant.BeginSubmission] in submission.go and [SubmissionLease.Record] in record.go.
 //
 // # Files
 //
-// The database: store.go opens it and classifies errors. engine.go lists what differs between sqlite.go and postgres.go. tx.go
-// runs write transactions, transaction.go is one of them, and group.go commits several together. reads.go, pages.go and
-// querylimit.go bound reads. statement_cache.go, clock.go, notify.go, checkpoint.go, id.go, backup.go and servers.go are what
-// their names say.
+// The database: store.go opens it, and database.go connects this package to package db, which runs the transactions. pages.go,
+// id.go, schema and servers.go are what their names say.
 //
 // Invoices: invoice.go writes them, with summary.go for what lists show; invoices.go, invoice_search.go and invoice_read.go read
 // them; deletion.go keeps lists numbered without gaps. credit.go has credit notes, idempotent.go stored responses, quota.go what a
@@ -65,13 +63,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
+	base "quittance/internal/db"
 	"quittance/internal/secret"
 )
 
@@ -81,9 +75,9 @@ var schema embed.FS
 // The errors that callers distinguish. All others are internal.
 var (
 	// ErrNotFound says that the tenant has no such row; the row of another tenant gives the same error.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = base.ErrNotFound
 	// ErrUnavailable says that the database as a whole cannot be used now: lost connection, full disk, read-only.
-	ErrUnavailable = errors.New("database unavailable")
+	ErrUnavailable = base.ErrUnavailable
 	// ErrLeaseLost says that another worker has claimed the work in the meantime.
 	ErrLeaseLost = errors.New("lease lost")
 	// ErrExists says that a row with the same unique value exists.
@@ -110,24 +104,25 @@ type Options struct {
 	Quotas Quotas
 	// Checkpoint is called at every point where a crash could leave work half done; nil in production.
 	Checkpoint Checkpoint
+	// beforeBegin is [base.Options.BeforeBegin], for tests.
+	beforeBegin func() error
 }
 
 // DB is an open store. It is safe for concurrent use.
 type DB struct {
-	*engine
+	database *base.DB
+	dialect  base.Dialect
+	reader   querier
 	keys     *sealer
-	clock    func() time.Time
 	random   io.Reader
 	log      *slog.Logger
-	observer Checkpoint
 	quotas   Quotas
+	// shared are the operations whose waiting writes share their statements; see [writeShared].
+	shared map[string]*base.Shared
+	// sessions looks up tokens.
+	sessions *base.Lookups[[32]byte, Session]
 	// migration is set by Open.
 	migration Migration
-	// unwritable is set if the last write failed with ErrUnavailable.
-	unwritable atomic.Bool
-	notifier   *notifier
-	stop       context.CancelFunc
-	done       sync.WaitGroup
 }
 
 // Open opens the database at address, sqlite:PATH or postgres://…, migrates its schema, and checks that the keys are those that
@@ -164,15 +159,13 @@ var ErrNoSchema = errors.New("this database holds no quittance schema")
 
 // schemaVersion returns the number of the latest migration of the database, or [ErrNoSchema].
 func (db *DB) schemaVersion(ctx context.Context) (version int64, err error) {
-	var tables int64
-	if err := db.reader.QueryRowContext(ctx, db.countSettingsTables).Scan(&tables); err != nil {
-		return 0, db.classify(err)
-	}
-	if tables == 0 {
+	switch found, err := db.database.HasTable(ctx, "settings"); {
+	case err != nil:
+		return 0, err
+	case !found:
 		return 0, ErrNoSchema
 	}
-	err = db.reader.QueryRowContext(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&version)
-	return version, db.classify(err)
+	return db.database.SchemaVersion(ctx)
 }
 
 // Migration says what [Open] did to the schema of a database.
@@ -184,96 +177,56 @@ type Migration struct {
 // Migration returns what [Open] did to the schema.
 func (db *DB) Migration() Migration { return db.migration }
 
+// The names of the sessions of PostgreSQL. olderApplicationName is that of the versions that do not know bound secrets; see
+// [DB.BindSecrets]. Every server keeps at least one session open, on which it listens.
+const (
+	applicationName      = "quittance-2"
+	olderApplicationName = "quittance"
+)
+
+// draftGroups is the number of groups in which drafts are committed at the same time. A company whose counter is locked for
+// long delays only the drafts of its own group.
+const draftGroups = 4
+
 // OpenUnmigrated opens a database like [Open], but neither migrates its schema nor checks its keys.
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
-	var eng *engine
-	var err error
-	switch path, isSQLite := strings.CutPrefix(address, "sqlite:"); {
-	case isSQLite && path != "":
-		eng, err = openSQLite(path)
-	case IsPostgres(address):
-		eng, err = openPostgres(ctx, address)
-	default:
-		err = errors.New("open database: want sqlite:PATH or postgres://…")
-	}
+	database, err := base.Open(ctx, address, base.Options{
+		Application: applicationName, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin,
+		// As PostgreSQL names them.
+		Indexes: map[string]string{
+			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key", "connections.account_id": "connections_active",
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: eng, keys: &sealer{keys: options.Keys, reload: options.ReloadKeys}, clock: options.Now, random: options.Random, log: options.Log, observer: options.Checkpoint, quotas: options.Quotas}
+	db := &DB{database: database, dialect: database.Dialect(), reader: database.Reader(), keys: &sealer{keys: options.Keys, reload: options.ReloadKeys},
+		random: options.Random, log: options.Log, quotas: options.Quotas}
 	if db.random == nil {
 		db.random = rand.Reader
 	}
 	if db.log == nil {
 		db.log = slog.Default()
 	}
-	if path, isSQLite := strings.CutPrefix(address, "sqlite:"); isSQLite {
-		makeFilesPrivate(ctx, path, db.log)
-	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db.stop = stop
-	if err := db.startClock(ctx, background, options); err != nil {
-		stop()
-		return nil, errors.Join(err, db.close())
-	}
-	db.notifier = newNotifier(db.notify)
-	db.done.Go(func() { db.notifier.runSender(background, db.log) })
-	if db.listen != nil {
-		db.done.Go(func() { db.notifier.runListener(background, db.listen, db.log) })
-	}
+	// Drafts, because all drafts of a company wait for the counter in its row; attempts, because they come by the thousand and
+	// lock no row that others hold for long.
+	db.shared = map[string]*base.Shared{opCreateInvoice: database.Share(opCreateInvoice, draftGroups), opRecordAttempt: database.Share(opRecordAttempt, 1)}
+	db.sessions = base.NewLookups(database, db.findSessions)
 	return db, nil
-}
-
-// startClock sets the clock; see [Options]. It reads the clock of the database periodically until background ends.
-func (db *DB) startClock(ctx, background context.Context, options Options) error {
-	local := options.Local
-	if local == nil {
-		local = time.Now
-	}
-	switch {
-	case options.Now != nil:
-		db.clock = options.Now
-	case db.serverTime == nil:
-		db.clock = (&steadyClock{source: local}).now
-	default:
-		shared := &databaseClock{local: local, query: db.serverTime}
-		if err := shared.sync(ctx); err != nil {
-			return db.classify(err)
-		}
-		db.clock = (&steadyClock{source: shared.now}).now
-		db.done.Go(func() { shared.syncPeriodically(background, db.log) })
-	}
-	return nil
-}
-
-// Close waits for the goroutines of the store and closes the database. The caller stops its workers first.
-func (db *DB) Close() error {
-	db.stop()
-	db.done.Wait()
-	return db.close()
 }
 
 // Migrate migrates the schema and fills columns that are derived from others. It does nothing if both are up to date.
 func (db *DB) Migrate(ctx context.Context) error {
-	if err := db.migrate(ctx, schema); err != nil {
+	files, err := fs.Sub(schema, "schema")
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if err := db.database.Migrate(ctx, files); err != nil {
 		return err
 	}
-	_, err := db.Summarize(ctx)
+	_, err = db.Summarize(ctx)
 	return err
 }
-
-// Engine returns "sqlite" or "postgres", for logs and metrics.
-func (db *DB) Engine() string { return db.name }
-
-// ErrAlreadyServed says that another process serves this database, and that only one can.
-var ErrAlreadyServed = errors.New("another server is running on this database")
-
-// LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On SQLite it
-// returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds. Administration commands
-// do not need it and work beside a server.
-func (db *DB) LockForServing() (release func() error, err error) { return db.lockForServing() }
-
-// SingleServer reports whether only one process at a time can serve this database.
-func (db *DB) SingleServer() bool { return db.singleServer }
 
 // Ping checks whether the database can be read, for readiness. If the last write failed with [ErrUnavailable], Ping also tries
 // to write, because a database on a full disk can still be read.
@@ -282,7 +235,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	if err := db.reader.QueryRowContext(ctx, "select count(*) from tenants where id is null").Scan(&one); err != nil {
 		return db.classify(err)
 	}
-	if !db.unwritable.Load() {
+	if !db.database.WriteFailed() {
 		return nil
 	}
 	return db.write(ctx, "try to write", func(ctx context.Context, t *tx) error {
@@ -290,49 +243,6 @@ func (db *DB) Ping(ctx context.Context) error {
 			strconv.FormatInt(micros(t.now()), 10))
 		return err
 	})
-}
-
-// migrate runs the migrations in the directory schema of source with goose, except those of the other engine, whose names end
-// with other.
-func migrate(ctx context.Context, dialect goose.Dialect, db *sql.DB, source fs.FS, other string, options ...goose.ProviderOption) error {
-	files, err := fs.Sub(source, "schema")
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	others, err := fs.Glob(files, "*"+other)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	options = append(options, goose.WithExcludeNames(others), goose.WithLogger(goose.NopLogger()))
-	provider, err := goose.NewProvider(dialect, db, files, options...)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
-}
-
-// now returns the time at the resolution of the database, a microsecond.
-func (db *DB) now() time.Time { return db.clock().UTC().Truncate(time.Microsecond) }
-
-// databaseClosed is the text of an error that database/sql returns after Close and does not export.
-const databaseClosed = "sql: database is closed"
-
-// classify wraps an error of the database in the exported error that describes it, and returns other errors as they are.
-func (db *DB) classify(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sql.ErrNoRows):
-		return ErrNotFound
-	case errors.Is(err, context.Canceled):
-		return err
-	case db.isUnavailable(err), strings.HasSuffix(err.Error(), databaseClosed):
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return err
 }
 
 // micros and instant convert between a time and its column, in microseconds since 1970.

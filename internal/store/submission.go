@@ -90,11 +90,11 @@ func (s *Submission) MaybeSent() bool { return s.Outcome != OutcomeNotSent }
 // submissionColumns returns the columns of a submission: those of its row except the document, which is by far the largest and is
 // read by [Tenant.document]; its states as one text, with a line for each reported dimension (see [restoreStates]; a state value
 // contains no control character, so no newline); and when its connection is probed next.
-func (e *engine) submissionColumns() string {
+func (db *DB) submissionColumns() string {
 	return `tenant_id, account_id, id, invoice_id, connection_id, ordinal, current, number, outcome, attempted_at,
 	sent_at, resend, provider_reference, sequence, last_checked_at, last_status, last_sha256, poll_wait, missing_since, missing_count,
 	terminal_at, evidence_count, evidence_head, due_at, next_check_at, lease, begun_at, earlier_events, evidence_seal, ` + resolutionColumns + `,
-	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || coalesce(w.meaning, '') || ' ' || w.changed_at || ' ' || ` + e.stateEvidenceHex + ` || ' ' || w.word, '
+	(select string_agg(w.dimension || ' ' || w.terminal || ' ' || coalesce(w.meaning, '') || ' ' || w.changed_at || ' ' || ` + db.dialect.Hex("w.evidence_id") + ` || ' ' || w.word, '
 ') from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id),
 	(select retry_at from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id)`
 }
@@ -252,7 +252,7 @@ func (l SubmissionLease) Submitted(s Submission) Invoice {
 func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Intent) (lease SubmissionLease, begun bool, err error) {
 	err = t.write(ctx, "begin submission", func(ctx context.Context, tx *tx) error {
 		lease, begun = SubmissionLease{Tenant: t}, false
-		found, err := t.invoice(ctx, tx, invoiceID, t.db.forUpdate)
+		found, err := t.invoice(ctx, tx, invoiceID, t.db.dialect.ForUpdate())
 		if err != nil {
 			return err
 		}
@@ -266,7 +266,7 @@ func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID, intent Inten
 		begun = true
 		return t.begin(ctx, tx, found, intent, &lease)
 	})
-	if err != nil && t != nil && t.db != nil && t.db.violatedConstraint(err) == indexSubmissionNumber {
+	if err != nil && t != nil && t.db != nil && t.db.database.ViolatedConstraint(err) == indexSubmissionNumber {
 		err = t.duplicateNumber(ctx, invoiceID)
 	}
 	return lease, begun, err
@@ -454,7 +454,7 @@ func (l SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (
 		if err := t.lockInvoice(ctx, tx, l.Submission.Invoice); err != nil {
 			return err
 		}
-		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.forUpdate)
+		s, err := t.submission(ctx, tx, l.Submission.ID, t.db.dialect.ForUpdate())
 		if err != nil {
 			return err
 		}

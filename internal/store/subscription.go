@@ -57,7 +57,7 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		// The tenant's row is locked so that two concurrent creations cannot both be the twentieth, and so that no event that
 		// read the subscriptions before this transaction is committed after it.
 		var tenant ID
-		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.forUpdate, t.id).Scan(&tenant); err != nil {
+		if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
 			return err
 		}
 		var active, created int64
@@ -133,9 +133,9 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 // locked to a later batch: the result of an attempt is being recorded, and may be a different one.
 func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error {
 	ended, err := tx.exec(ctx, `with pending as materialized (select id from deliveries
-			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.forUpdateSkipLocked+`)
+			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.dialect.ForUpdateSkipLocked()+`)
 		update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
-		where tenant_id = $1 and state = 'pending' and id `+t.db.inSubquery(`select id from pending`), t.id, subscription, micros(tx.now()), reasonInactive, endBatch)
+		where tenant_id = $1 and state = 'pending' and id `+t.db.dialect.InSubquery(`select id from pending`), t.id, subscription, micros(tx.now()), reasonInactive, endBatch)
 	if ended == endBatch {
 		tx.notify(WorkDeliveries) // there may be more
 	}
@@ -169,7 +169,7 @@ func (t *Tenant) DeactivateSubscription(ctx context.Context, id ID) (Subscriptio
 	var s Subscription
 	err := t.write(ctx, "deactivate subscription", func(ctx context.Context, tx *tx) error {
 		read := func() (err error) {
-			s, err = scanSubscription(tx.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`+t.db.forUpdate, t.id, id))
+			s, err = scanSubscription(tx.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, id))
 			return err
 		}
 		if err := read(); err != nil || !s.Active {

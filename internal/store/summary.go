@@ -129,7 +129,7 @@ func (t *Tenant) insertSummary(ctx context.Context, tx *tx, i *Invoice) error {
 func insertSummaries(ctx context.Context, tx *tx, add []*newInvoice) error {
 	db := tx.db
 	return tx.ExecDeferred(ctx, `insert into invoice_summaries (`+summaryColumns+`) `+
-		db.valuesTable("bytea", "bytea", "bigint", "text", "text", "bytea", "text", "text", "bigint", "text"),
+		db.dialect.Values("bytea", "bytea", "bigint", "text", "text", "bytea", "text", "text", "bigint", "text"),
 		columnArg(db, add, func(a *newInvoice) ID { return a.tenant.id }), columnArg(db, add, func(a *newInvoice) ID { return a.created.ID }),
 		columnArg(db, add, func(a *newInvoice) int64 { return micros(a.created.CreatedAt) }), columnArg(db, add, func(a *newInvoice) *string { return a.summary.externalID }),
 		columnArg(db, add, func(a *newInvoice) string { return a.summary.issueDate }), columnArg(db, add, func(a *newInvoice) []byte { return a.summary.total }),
@@ -179,7 +179,7 @@ func (db *DB) Summarize(ctx context.Context) (int, error) {
 }
 
 func (t *Tenant) summarizeOne(ctx context.Context, tx *tx, id ID) error {
-	found, err := scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2 and i.summarized = 0`+t.db.forUpdate, t.id, id))
+	found, err := scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2 and i.summarized = 0`+t.db.dialect.ForUpdate(), t.id, id))
 	if errors.Is(t.db.classify(err), ErrNotFound) {
 		return nil // somebody else has, or it is gone
 	}

@@ -56,6 +56,18 @@ func (t *Tenant) read(fn func(q querier) error) error {
 	return t.db.classify(fn(t.db.reader))
 }
 
+// list runs fn, which reads a list, in one snapshot of the database, within the bounds of [base.DB.List]. If the tenant has joined a
+// transaction, fn runs in it.
+func (t *Tenant) list(ctx context.Context, fn func(ctx context.Context, q querier) error) error {
+	if t == nil || t.db == nil {
+		return ErrNoTenant
+	}
+	if t.tx != nil {
+		return t.db.classify(fn(ctx, t.tx))
+	}
+	return t.db.database.List(ctx, t.id, fn)
+}
+
 // Tenant returns the current tenant of an account, for administration commands and the data of the sandbox.
 func (db *DB) Tenant(ctx context.Context, account ID) (*Tenant, error) {
 	return db.currentTenant(ctx, db.reader, account)

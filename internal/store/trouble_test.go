@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/db"
 	"quittance/internal/pgtest"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -155,7 +156,7 @@ func TestStalledDatabase(t *testing.T) {
 		}
 		wantUnavailable(t, err)
 	})
-	if took := time.Since(started); took > 5*store.QueryTimeout {
+	if took := time.Since(started); took > 5*db.QueryTimeout {
 		t.Errorf("it took %v to find out", took)
 	}
 	wantUnavailable(t, f.Ping(short(t)))
@@ -188,19 +189,24 @@ func TestPingWrites(t *testing.T) {
 		if n := f.number(t, probes); n != 0 {
 			t.Errorf("a look at a database that is well has written to it")
 		}
-		broken := f.Again(t)
-		on, off := "pragma query_only = 1", "pragma query_only = 0"
-		if f.Path == "" {
-			on, off = "set default_transaction_read_only = on", "set default_transaction_read_only = off"
-		}
-		must(t, setOnly(ctx, broken, on))
+		var readOnly atomic.Bool
+		options := store.WithBrokenWrites(f.Options, func() error {
+			if readOnly.Load() {
+				return store.ErrUnavailable
+			}
+			return nil
+		})
+		broken, err := store.Open(ctx, f.Address, options)
+		must(t, err)
+		defer func() { must(t, broken.Close()) }()
+		readOnly.Store(true)
 		must(t, broken.Ping(ctx)) // nobody has tried yet
 		tenant, err := broken.Tenant(ctx, f.account.ID)
 		must(t, err)
 		_, err = tenant.CreateInvoice(ctx, draft("INV-1"))
 		wantErr(t, err, store.ErrUnavailable)
 		wantErr(t, broken.Ping(ctx), store.ErrUnavailable)
-		must(t, setOnly(ctx, broken, off))
+		readOnly.Store(false)
 		must(t, broken.Ping(ctx))
 		if n := f.number(t, probes); n != 1 {
 			t.Errorf("%d rows tell of the attempt, want 1", n)

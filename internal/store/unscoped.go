@@ -3,7 +3,7 @@ package store
 // Everything that a [Tenant] does not scope, and why. All other operations on data are methods of *Tenant, or of a type that
 // contains the *Tenant it belongs to: [Delivery], [SubmissionLease] and [SyncClaim]. A test compares this list with the code.
 //
-// Opening and operating a database (store.go, backup.go, checkpoint.go, clock.go, id.go, notify.go, summary.go, tenant.go): the
+// Opening and operating a database (store.go, database.go, id.go, summary.go, tenant.go): the
 // database serves all tenants. [DB.Tenant] is how administration commands get a tenant.
 //
 //   - [Open], [OpenUnmigrated], [DB.Close], [DB.Ping], [DB.LockForServing], [DB.Backup]

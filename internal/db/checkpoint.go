@@ -1,4 +1,4 @@
-package store
+package db
 
 // Moment is one side of an irreversible step: of a commit, or of a message to another party.
 type Moment string
@@ -14,10 +14,10 @@ const (
 // such as "provider submit".
 type Checkpoint func(moment Moment, step string)
 
-// Checkpoint calls the function given in [Options.Checkpoint]. Packages that use the network to work on rows of the store call
+// Checkpoint calls the function given in [Options.Checkpoint]. Packages that use the network to work on rows of the database call
 // it around every exchange.
-func (db *DB) Checkpoint(moment Moment, step string) {
-	if db.observer != nil {
-		db.observer(moment, step)
+func (d *DB) Checkpoint(moment Moment, step string) {
+	if d.options.Checkpoint != nil {
+		d.options.Checkpoint(moment, step)
 	}
 }

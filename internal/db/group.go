@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 //   - the leader lock: this goroutine becomes the leader. It takes batches from the queue and processes them until its own
 //     write is done, which is the first or a later batch. Then it gives the lock to the next waiting goroutine.
 //   - done: a leader has processed the write. Its result is in err, panicked and notifications.
-//   - the end of the request, or writeTimeout: the write leaves the queue, if no leader has taken it yet. Otherwise the
+//   - the end of the request, or WriteTimeout: the write leaves the queue, if no leader has taken it yet. Otherwise the
 //     goroutine waits for done, because the write may be committed.
 //
 // There is no background goroutine and no timer, and a write that comes alone is committed at once.
@@ -60,7 +60,7 @@ const maxGroupBytes = 4 << 20
 //
 // SQLite has one writer, and one group for all writes, with a savepoint for each. On PostgreSQL the server combines the fsyncs
 // of several connections itself, but each statement costs a round trip. There, groups exist only for operations that rarely
-// fail and that come in large numbers or wait for the same row; see batchedOperations. Such a group holds writes of one
+// fail and that come in large numbers or wait for the same row; see [Shared]. Such a group holds writes of one
 // operation, which share their statements.
 type group struct {
 	savepoints bool
@@ -87,7 +87,7 @@ func newShards(n int) shards {
 
 // forOwner returns the group of an owner. It is always the same one, so that the writes of one owner never wait for each
 // other's locks.
-func (s shards) forOwner(owner ID) *group { return s[int(owner[len(owner)-1])%len(s)] }
+func (s shards) forOwner(owner [16]byte) *group { return s[int(owner[len(owner)-1])%len(s)] }
 
 // pendingWrite is one write that waits to be committed. The fields up to runBatch are set by its goroutine, the others by the
 // leader.
@@ -95,12 +95,12 @@ type pendingWrite struct {
 	// ctx is the context of the request without its cancellation: a cancelled request must not abort the batch.
 	ctx       context.Context //nolint:containedctx // a pendingWrite is one call on its way to another goroutine
 	operation string
-	fn        func(ctx context.Context, t *tx) error
+	fn        func(ctx context.Context, t *Tx) error
 	payload   any // the argument for runBatch; nil if that is nil
 	size      int // of payload, in bytes
-	// runBatch does what fn would do for each write of a batch of this operation, without savepoints; see [writeBatched].
-	runBatch      func(ctx context.Context, t *tx, batch []*pendingWrite) error
-	notifications map[Work]bool
+	// runBatch does what fn would do for each write of a batch of this operation, without savepoints; see [WriteShared].
+	runBatch      func(ctx context.Context, t *Tx, batch []*pendingWrite) error
+	notifications map[string]bool
 	err           error
 	panicked      *Panic        // what fn panicked with
 	done          chan struct{} // closed when err, panicked and notifications are set
@@ -159,6 +159,13 @@ func (g *group) enqueue(p *pendingWrite) {
 	g.queue = append(g.queue, p)
 }
 
+// waiting returns how many writes are in the queue.
+func (g *group) waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queue)
+}
+
 // remove removes a write from the queue. It returns false if a leader has already taken it.
 func (g *group) remove(p *pendingWrite) bool {
 	g.mu.Lock()
@@ -189,14 +196,14 @@ func (g *group) nextBatch() []*pendingWrite {
 }
 
 // writeInGroup commits a write through a group and returns its result; see the top of this file.
-func (db *DB) writeInGroup(request context.Context, g *group, p *pendingWrite) error {
+func (d *DB) writeInGroup(request context.Context, g *group, p *pendingWrite) error {
 	p.ctx, p.done = context.WithoutCancel(request), make(chan struct{})
 	g.enqueue(p)
-	timeout := time.NewTimer(writeTimeout)
+	timeout := time.NewTimer(WriteTimeout)
 	defer timeout.Stop()
 	select {
 	case g.leaderLock <- struct{}{}:
-		db.runAsLeader(g, p)
+		d.runAsLeader(g, p)
 	case <-p.done:
 	case <-request.Done():
 		if g.remove(p) {
@@ -205,31 +212,31 @@ func (db *DB) writeInGroup(request context.Context, g *group, p *pendingWrite) e
 		<-p.done
 	case <-timeout.C:
 		if g.remove(p) {
-			return db.finishWrite(nil, context.DeadlineExceeded)
+			return d.finishWrite(nil, context.DeadlineExceeded)
 		}
 		<-p.done
 	}
 	if p.panicked != nil {
 		panic(p.panicked)
 	}
-	return db.finishWrite(p.notifications, p.err)
+	return d.finishWrite(p.notifications, p.err)
 }
 
 // runAsLeader processes batches until its own write is done. The caller holds the leader lock, which runAsLeader releases.
-func (db *DB) runAsLeader(g *group, own *pendingWrite) {
+func (d *DB) runAsLeader(g *group, own *pendingWrite) {
 	defer func() { <-g.leaderLock }()
 	for {
 		select {
 		case <-own.done:
 			return
 		default:
-			db.processBatch(g, g.nextBatch())
+			d.processBatch(g, g.nextBatch())
 		}
 	}
 }
 
 // processBatch runs the writes of a batch, in one transaction if possible and otherwise individually, and finishes all of them.
-func (db *DB) processBatch(g *group, batch []*pendingWrite) {
+func (d *DB) processBatch(g *group, batch []*pendingWrite) {
 	defer func() {
 		for _, p := range batch {
 			if !p.finished {
@@ -239,10 +246,10 @@ func (db *DB) processBatch(g *group, batch []*pendingWrite) {
 		}
 	}()
 	if len(batch) > 1 {
-		ctx, cancel := db.writeContext(batch[0].ctx)
-		err := db.commitTogether(ctx, g, batch)
+		ctx, cancel := d.writeContext(batch[0].ctx)
+		err := d.commitTogether(ctx, g, batch)
 		cancel()
-		if !errors.Is(err, errRunIndividually) && !db.isRetryable(err) {
+		if !errors.Is(err, errRunIndividually) && !d.isRetryable(err) {
 			for _, p := range batch {
 				if err != nil {
 					p.err = err // also in place of its own error, which may come from a row that is rolled back now
@@ -255,11 +262,11 @@ func (db *DB) processBatch(g *group, batch []*pendingWrite) {
 	var down error
 	for _, p := range batch {
 		if down == nil {
-			db.commitIndividually(p)
+			d.commitIndividually(p)
 		} else {
 			p.err, p.panicked, p.notifications = down, nil, nil // it would wait as long as the one that failed
 		}
-		if p.err != nil && db.isUnavailable(p.err) {
+		if p.err != nil && d.isUnavailable(p.err) {
 			down = p.err
 		}
 		p.finish()
@@ -267,21 +274,21 @@ func (db *DB) processBatch(g *group, batch []*pendingWrite) {
 }
 
 // commitIndividually runs one write in a transaction of its own.
-func (db *DB) commitIndividually(p *pendingWrite) {
+func (d *DB) commitIndividually(p *pendingWrite) {
 	p.err, p.panicked, p.notifications = errNotFinished, nil, nil
 	defer func() { p.panicked = capturePanic(recover()) }()
-	p.notifications, p.err = db.writeAlone(p.ctx, p.operation, p.fn)
+	p.notifications, p.err = d.writeAlone(p.ctx, p.operation, p.fn)
 }
 
 // commitTogether runs the writes of a batch in one transaction. Its error concerns all of them; the results of the single
 // writes are in their fields.
-func (db *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite) (err error) {
-	leave, err := db.acquireWriteSlot(ctx, ctx)
+func (d *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite) (err error) {
+	leave, err := d.acquireWriteSlot(ctx, ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	begun, err := db.begin(ctx)
+	begun, err := d.beginWrite(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -294,12 +301,12 @@ func (db *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrit
 			err = errors.Join(err, fmt.Errorf("rollback: %w", rollbackErr))
 		}
 	}()
-	if err := db.runWrites(ctx, g, begun, batch); err != nil {
+	if err := d.runWrites(ctx, g, begun, batch); err != nil {
 		return err
 	}
 	for _, p := range batch {
 		if p.err == nil && p.panicked == nil {
-			db.Checkpoint(Before, p.operation)
+			d.Checkpoint(Before, p.operation)
 		}
 	}
 	if err := begun.Commit(); errors.Is(err, pgx.ErrTxCommitRollback) {
@@ -311,15 +318,15 @@ func (db *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrit
 	committed = true
 	for _, p := range batch {
 		if p.err == nil && p.panicked == nil {
-			db.Checkpoint(After, p.operation)
+			d.Checkpoint(After, p.operation)
 		}
 	}
 	return nil
 }
 
 // run runs the closure of a write in a transaction and keeps its result.
-func (p *pendingWrite) run(ctx context.Context, db *DB, begun transaction) {
-	t := db.newTx(begun)
+func (p *pendingWrite) run(ctx context.Context, d *DB, begun transaction) {
+	t := d.newTx(begun)
 	p.err = errNotFinished
 	defer func() { p.panicked = capturePanic(recover()) }()
 	p.err = t.run(ctx, p.fn)
@@ -327,12 +334,12 @@ func (p *pendingWrite) run(ctx context.Context, db *DB, begun transaction) {
 }
 
 // runWrites runs the writes of a batch in a transaction. Its error concerns all of them.
-func (db *DB) runWrites(ctx context.Context, g *group, begun transaction, batch []*pendingWrite) error {
+func (d *DB) runWrites(ctx context.Context, g *group, begun transaction, batch []*pendingWrite) error {
 	if !g.savepoints {
-		return db.runSharedStatements(ctx, begun, batch)
+		return d.runSharedStatements(ctx, begun, batch)
 	}
 	for _, p := range batch {
-		if err := db.runInSavepoint(ctx, begun, p); err != nil {
+		if err := d.runInSavepoint(ctx, begun, p); err != nil {
 			return err
 		}
 	}
@@ -340,33 +347,33 @@ func (db *DB) runWrites(ctx context.Context, g *group, begun transaction, batch 
 }
 
 // runSharedStatements runs the writes of a batch with shared statements. If one fails, the transaction fails.
-func (db *DB) runSharedStatements(ctx context.Context, begun transaction, batch []*pendingWrite) error {
-	all := &pendingWrite{fn: func(ctx context.Context, t *tx) error { return batch[0].runBatch(ctx, t, batch) }}
-	all.run(ctx, db, begun)
+func (d *DB) runSharedStatements(ctx context.Context, begun transaction, batch []*pendingWrite) error {
+	all := &pendingWrite{fn: func(ctx context.Context, t *Tx) error { return batch[0].runBatch(ctx, t, batch) }}
+	all.run(ctx, d, begun)
 	switch {
 	case all.panicked == nil && all.err == nil:
 		batch[0].notifications = all.notifications // sent once for the whole batch
 		return nil
-	case all.panicked == nil && db.isUnavailable(all.err):
+	case all.panicked == nil && d.isUnavailable(all.err):
 		return all.err // each would wait for the same unavailable database
 	}
 	return fmt.Errorf("%w: %w", errRunIndividually, all.err)
 }
 
 // runInSavepoint runs one write in a savepoint, which it rolls back if the write fails. Its error concerns the whole transaction.
-func (db *DB) runInSavepoint(ctx context.Context, begun transaction, p *pendingWrite) error {
-	if _, err := begun.ExecContext(ctx, savepoint); err != nil {
+func (d *DB) runInSavepoint(ctx context.Context, begun transaction, p *pendingWrite) error {
+	if _, err := begun.Exec(ctx, savepoint); err != nil {
 		return fmt.Errorf("%w: %w", errRunIndividually, err)
 	}
-	p.run(ctx, db, begun)
+	p.run(ctx, d, begun)
 	if p.err != nil || p.panicked != nil {
 		// This fails when the database has rolled back the whole transaction, because there is no savepoint any more.
-		if _, err := begun.ExecContext(ctx, rollbackTo); err != nil {
+		if _, err := begun.Exec(ctx, rollbackTo); err != nil {
 			return fmt.Errorf("%w: %w", errRunIndividually, err)
 		}
 		p.notifications = nil
 	}
-	if _, err := begun.ExecContext(ctx, release); err != nil {
+	if _, err := begun.Exec(ctx, release); err != nil {
 		return fmt.Errorf("%w: %w", errRunIndividually, err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -16,8 +16,8 @@ var ErrBackup = errors.New("a PostgreSQL database is backed up by its own means:
 // Backup writes a copy of the database to a new file, which its owner alone may read, beside running servers: every
 // commit is in it whole or not at all. It returns when the copy is on the disk. An existing file is never overwritten.
 // It returns [ErrBackup] on PostgreSQL.
-func (db *DB) Backup(ctx context.Context, path string) (err error) {
-	if db.backup == nil {
+func (d *DB) Backup(ctx context.Context, path string) (err error) {
+	if d.backup == nil {
 		return ErrBackup
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -26,10 +26,10 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	}
 	defer func() {
 		if err = errors.Join(err, file.Close()); err != nil {
-			err = errors.Join(fmt.Errorf("backup: %w", db.classify(err)), os.Remove(path)) // half a copy is none
+			err = errors.Join(fmt.Errorf("backup: %w", d.Classify(err)), os.Remove(path)) // half a copy is none
 		}
 	}()
-	if err := db.backup(ctx, path); err != nil {
+	if err := d.backup(ctx, path); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
@@ -29,7 +28,7 @@ const (
 )
 
 // openSQLite opens the database file at path, creating it (mode 0600) when it does not exist.
-func openSQLite(path string) (*engine, error) {
+func openSQLite(ctx context.Context, path string, options Options) (*engine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("database path: %w", err)
@@ -71,18 +70,18 @@ func openSQLite(path string) (*engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, reader.Close(), writer.Close())
 	}
+	makeFilesPrivate(ctx, path, options.Log)
 	return &engine{
-		listReader: lists, listLimit: newListLimiter(sqliteLists),
-		name: "sqlite", countSettingsTables: "select count(*) from sqlite_schema where name = 'settings'", writer: writer, reader: reader, singleServer: true, noWriteDeadline: true, valuesTable: sqliteValuesTable, singleRow: true,
-		stateEvidenceHex:     "hex(w.evidence_id)",
-		inSubquery:           func(query string) string { return "in (" + query + ")" },
-		begin:                func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
-		groupCommit:          newGroup(true),
-		lockForServing:       func() (func() error, error) { return lockFile(path + ".lock") },
-		violatedConstraint:   sqliteConstraint,
-		isRetryable:          func(error) bool { return false },
-		isUnavailable:        sqliteIsUnavailable,
-		servedByOlderVersion: func(context.Context) (bool, error) { return servedElsewhere(path + ".lock") },
+		Dialect: sqliteDialect{}, name: "sqlite", singleServer: true, noWriteDeadline: true,
+		reader: sqlQuerier{reader}, snapshot: snapshotOf(lists, sql.LevelDefault), listLimit: newListLimiter(sqliteLists),
+		begin:              func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
+		groupCommit:        newGroup(true),
+		lockForServing:     func() (func() error, error) { return lockFile(path + ".lock") },
+		servedBy:           func(context.Context, string) (bool, error) { return isLocked(path + ".lock") },
+		hasTable:           func(ctx context.Context, name string) (bool, error) { return sqliteHasTable(ctx, reader, name) },
+		violatedConstraint: sqliteConstraint,
+		isRetryable:        func(error) bool { return false },
+		isUnavailable:      sqliteIsUnavailable,
 		migrate: func(ctx context.Context, source fs.FS) (err error) {
 			// A write transaction begins immediate: an upgrade from read to write ends in a BUSY that no timeout heals.
 			own, err := open(url.Values{"_txlock": {"immediate"}}, 1)
@@ -115,14 +114,10 @@ func makeFilesPrivate(ctx context.Context, path string, log *slog.Logger) {
 	}
 }
 
-// sqliteValuesTable returns a table expression with one row of parameters: on SQLite, writes that are committed together run
-// one after another, each in its own savepoint.
-func sqliteValuesTable(types ...string) string {
-	columns := make([]string, len(types))
-	for n := range types {
-		columns[n] = parameter(n + 1)
-	}
-	return "values (" + strings.Join(columns, ", ") + ")"
+// sqliteHasTable reports whether a table exists.
+func sqliteHasTable(ctx context.Context, pool *sql.DB, name string) (found bool, err error) {
+	err = pool.QueryRowContext(ctx, "select count(*) > 0 from sqlite_schema where name = $1", name).Scan(&found)
+	return found, err
 }
 
 // migrateSQLite waits for any other process that migrates this database: goose looks up the version before it begins.
@@ -145,20 +140,7 @@ func sqliteCode(err error) int {
 	return sqlite3.SQLITE_OK
 }
 
-// sqliteIndexes gives the columns SQLite names in an error the name their index has in the schema, as PostgreSQL says it.
-func sqliteIndexes(columns string) string {
-	switch columns {
-	case "submissions.tenant_id, submissions.number":
-		return "submissions_number"
-	case "users.email":
-		return "users_email_key"
-	case "connections.account_id":
-		return "connections_active"
-	}
-	return columns
-}
-
-// sqliteConstraint reads the columns from "constraint failed: UNIQUE constraint failed: a.b, a.c (2067)".
+// sqliteConstraint returns the columns of the unique index that err violates. It reads them from "constraint failed: UNIQUE constraint failed: a.b, a.c (2067)".
 func sqliteConstraint(err error) string {
 	switch sqliteCode(err) {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
@@ -170,7 +152,7 @@ func sqliteConstraint(err error) string {
 		text = text[at+len("constraint failed: "):]
 	}
 	columns, _, _ := strings.Cut(text, " (")
-	return sqliteIndexes(columns)
+	return columns
 }
 
 func sqliteIsUnavailable(err error) bool {
@@ -182,13 +164,8 @@ func sqliteIsUnavailable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// writeTimeout bounds the wait for the turn to write, and on PostgreSQL the transaction too. It is not the request's
-// deadline: a cancelled statement on SQLite can roll back its neighbours with it.
-const writeTimeout = 30 * time.Second
-
-// servedElsewhere tells whether a server runs on a file. One of this version binds secrets before it serves, so whoever serves
-// a file where that has not happened is older.
-func servedElsewhere(path string) (bool, error) {
+// isLocked reports whether a process has locked a file with [lockFile].
+func isLocked(path string) (bool, error) {
 	release, err := lockFile(path)
 	if err != nil {
 		return errors.Is(err, ErrAlreadyServed), nil

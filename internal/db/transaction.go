@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -24,8 +24,9 @@ import (
 // a deferred statement therefore appears in a later call. If that call fails only because the transaction has already failed,
 // RootError returns the original error.
 type transaction interface {
-	querier
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	Querier
+	// Exec runs a statement and returns how many rows it changed.
+	Exec(ctx context.Context, query string, args ...any) (int64, error)
 	// ExecDeferred runs a statement whose result is not needed: now, before the next statement, or with the commit. An error
 	// may be returned by this or any later call.
 	ExecDeferred(ctx context.Context, query string, args ...any) error
@@ -51,7 +52,8 @@ const (
 
 // connTx is a transaction on a connection of its own that runs each statement at once.
 type connTx struct {
-	*sql.Conn
+	Querier
+	conn *sql.Conn
 	ctx  context.Context //nolint:containedctx // a transaction is one call; [sql.Tx] keeps its own as well
 	done bool
 }
@@ -66,7 +68,7 @@ func beginOn(ctx context.Context, db *sql.DB, begin string) (*connTx, error) {
 			return nil, err
 		}
 		if _, err = conn.ExecContext(ctx, begin); err == nil {
-			return &connTx{Conn: conn, ctx: ctx}, nil
+			return &connTx{Querier: sqlQuerier{conn}, conn: conn, ctx: ctx}, nil
 		}
 		if closed := closeConn(conn); !errors.Is(err, driver.ErrBadConn) || try == tries {
 			return nil, errors.Join(err, closed)
@@ -74,9 +76,18 @@ func beginOn(ctx context.Context, db *sql.DB, begin string) (*connTx, error) {
 	}
 }
 
+// Exec implements [transaction].
+func (t *connTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := t.conn.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 // ExecDeferred implements [transaction].
 func (t *connTx) ExecDeferred(ctx context.Context, query string, args ...any) error {
-	_, err := t.ExecContext(ctx, query, args...)
+	_, err := t.Exec(ctx, query, args...)
 	return err
 }
 
@@ -86,7 +97,7 @@ func (*connTx) RootError(err error) error { return err }
 // Commit implements [transaction].
 func (t *connTx) Commit() error {
 	return t.finish(func() error {
-		_, err := t.ExecContext(t.ctx, commit)
+		_, err := t.Exec(t.ctx, commit)
 		return err
 	})
 }
@@ -100,7 +111,7 @@ func (t *connTx) finish(commit func() error) error {
 		return errors.Join(err, t.Rollback())
 	}
 	t.done = true
-	return closeConn(t.Conn)
+	return closeConn(t.conn)
 }
 
 // Rollback implements [transaction]. A connection on which the rollback fails is closed, which makes the database roll back.
@@ -109,16 +120,16 @@ func (t *connTx) Rollback() error {
 		return sql.ErrTxDone
 	}
 	t.done = true
-	_, err := t.ExecContext(t.ctx, rollback)
+	_, err := t.Exec(t.ctx, rollback)
 	if err == nil {
-		return closeConn(t.Conn)
+		return closeConn(t.conn)
 	}
 	// database/sql closes a connection whose Raw function returns ErrBadConn instead of putting it back into the pool.
-	discardErr := t.Raw(func(any) error { return driver.ErrBadConn })
+	discardErr := t.conn.Raw(func(any) error { return driver.ErrBadConn })
 	if errors.Is(discardErr, driver.ErrBadConn) {
 		discardErr = nil
 	}
-	return errors.Join(err, discardErr, closeConn(t.Conn))
+	return errors.Join(err, discardErr, closeConn(t.conn))
 }
 
 // closeConn returns a connection to its pool, unless it is closed already.
@@ -161,7 +172,7 @@ func (t *pipelinedTx) flush(ctx context.Context) error {
 	}
 	queued := t.deferred
 	t.deferred = &pgx.Batch{}
-	t.flushErr = t.Raw(func(conn any) error {
+	t.flushErr = t.conn.Raw(func(conn any) error {
 		wire, ok := conn.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("a connection of %T cannot be pipelined", conn)
@@ -172,17 +183,18 @@ func (t *pipelinedTx) flush(ctx context.Context) error {
 }
 
 // QueryContext implements [transaction].
-func (t *pipelinedTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (t *pipelinedTx) QueryContext(ctx context.Context, query string, args ...any) (Rows, error) {
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
 	return t.connTx.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements [transaction]. An [sql.Row] cannot carry the error of flush, but if flush fails, PostgreSQL refuses
-// the query too, and RootError returns the error of flush.
-func (t *pipelinedTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	_ = t.flush(ctx) // kept for RootError
+// QueryRowContext implements [transaction].
+func (t *pipelinedTx) QueryRowContext(ctx context.Context, query string, args ...any) Row {
+	if err := t.flush(ctx); err != nil {
+		return failedRow{err}
+	}
 	return t.connTx.QueryRowContext(ctx, query, args...)
 }
 
@@ -194,12 +206,12 @@ func (t *pipelinedTx) RootError(err error) error {
 	return err
 }
 
-// ExecContext implements [transaction].
-func (t *pipelinedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+// Exec implements [transaction].
+func (t *pipelinedTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	if err := t.flush(ctx); err != nil {
-		return nil, err
+		return 0, err
 	}
-	return t.connTx.ExecContext(ctx, query, args...)
+	return t.connTx.Exec(ctx, query, args...)
 }
 
 // Commit implements [transaction]. It checks the command tag, because PostgreSQL answers the commit of a failed transaction

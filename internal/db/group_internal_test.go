@@ -1,10 +1,12 @@
-package store
+package db
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,75 +17,98 @@ import (
 	"time"
 
 	"quittance/internal/pgtest"
-	"quittance/internal/secret"
 )
 
-// grouped is a database with a table to write numbers into, by a fact that is committed together.
-type grouped struct{ *DB }
-
-// number is one that is to be written, and more that is to be done then.
-type number struct {
-	n    int
-	more func(ctx context.Context, tx *tx) error
+// grouped is a database with a table of numbers, and an operation that inserts one and whose writes are committed together.
+type grouped struct {
+	*DB
+	address string
+	numbers *Shared
 }
 
-// group is the one that gathers the numbers.
+// number is one that is to be inserted, and more that the write then does.
+type number struct {
+	n    int
+	more func(ctx context.Context, t *Tx) error
+}
+
+// group returns the group that collects the numbers.
 func (g grouped) group() *group {
 	if g.groupCommit != nil {
 		return g.groupCommit
 	}
-	return g.batchGroups[opRecordAttempt].forOwner(ID{})
+	return g.numbers.groups[0]
 }
 
-// repeats is what a number violates that is there already.
-func (g grouped) repeats() string {
-	if g.group().savepoints {
-		return "numbers.n"
-	}
-	return "numbers_pkey"
-}
+// repeats is the constraint that a repeated number violates.
+func (g grouped) repeats() string { return "numbers_pkey" }
 
-// forEachGroup runs a test on SQLite, whose groups have savepoints, and on PostgreSQL, whose groups have none.
+// forEachGroup runs a test on SQLite, whose group has savepoints, and on PostgreSQL, whose groups have none.
 func forEachGroup(t *testing.T, test func(t *testing.T, g grouped)) {
+	t.Helper()
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) { test(t, newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "group.db"))) })
+	if chosen := os.Getenv(pgtest.EnvEngines); chosen == "" || strings.Contains(chosen, "sqlite") {
+		t.Run("sqlite", func(t *testing.T) { test(t, newSQLite(t)) })
+	}
 	if pgtest.Enabled() {
 		t.Run("postgres", func(t *testing.T) { test(t, newGrouped(t, pgtest.URL(t))) })
 	}
 }
 
+func newSQLite(t testing.TB) grouped {
+	t.Helper()
+	return newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "group.db"))
+}
+
+// options are those of the databases of these tests.
+func options() Options {
+	return Options{Application: "test", Channel: "test_work", Indexes: map[string]string{"numbers.n": "numbers_pkey"}, Log: slog.New(slog.DiscardHandler)}
+}
+
 func newGrouped(t testing.TB, address string) grouped {
 	t.Helper()
-	keys, err := secret.Generate()
-	if err != nil {
+	g := grouped{DB: again(t, address), address: address}
+	g.numbers = g.Share("add number", 1)
+	if err := g.exec(t.Context(), "create table numbers (n bigint not null primary key)"); err != nil {
 		t.Fatal(err)
 	}
-	db, err := Open(t.Context(), address, Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
+	return g
+}
+
+// again opens a database, as another process does.
+func again(t testing.TB, address string) *DB {
+	t.Helper()
+	d, err := Open(t.Context(), address, options())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
+		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, err := db.writer.ExecContext(t.Context(), "create table numbers (n bigint not null primary key)"); err != nil {
-		t.Fatal(err)
-	}
-	return grouped{db}
+	return d
 }
 
-// add writes a number, then does more.
-func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, tx *tx) error) error {
-	return writeBatched(ctx, &Tenant{db: g.DB}, ID{}, opRecordAttempt, number{n, more}, n, func(ctx context.Context, tx *tx, all []number) error {
-		if _, err := tx.exec(ctx, "insert into numbers (n) "+g.valuesTable("bigint"), columnArg(g.DB, all, func(add number) int { return add.n })); err != nil {
+// exec runs a statement in a write of its own.
+func (g grouped) exec(ctx context.Context, query string, args ...any) error {
+	return g.Write(ctx, "test", func(ctx context.Context, t *Tx) error {
+		_, err := t.Exec(ctx, query, args...)
+		return err
+	})
+}
+
+// add inserts a number, then does more.
+func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, t *Tx) error) error {
+	return WriteShared(ctx, g.numbers, [16]byte{}, number{n, more}, n, func(ctx context.Context, t *Tx, all []number) error {
+		if _, err := t.Exec(ctx, "insert into numbers (n) "+g.Values("bigint"), Column(g, all, func(add number) int { return add.n })); err != nil {
 			return err
 		}
 		for _, add := range all {
 			if add.more == nil {
 				continue
 			}
-			if err := add.more(ctx, tx); err != nil {
+			if err := add.more(ctx, t); err != nil {
 				return err
 			}
 		}
@@ -109,16 +134,10 @@ func (g *group) batch(n int, write func(n int)) {
 	running.Wait()
 }
 
-func (g *group) waiting() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.queue)
-}
-
 // kept returns the numbers in the database.
 func (g grouped) kept(t testing.TB) []int {
 	t.Helper()
-	kept, err := collect(context.Background(), g.reader, func(row scanner) (n int, err error) { return n, row.Scan(&n) }, "select n from numbers order by n")
+	kept, err := Collect(context.Background(), g.reader, func(row Row) (n int, err error) { return n, row.Scan(&n) }, "select n from numbers order by n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +152,7 @@ func TestTogether(t *testing.T) {
 		causes, runs := make([]any, 12), make([]int, 12)
 		g.batch(12, func(n int) {
 			defer func() { causes[n] = recover() }()
-			ends[n] = g.add(t.Context(), n/2*2, func(context.Context, *tx) error { // the odd ones repeat a number
+			ends[n] = g.add(t.Context(), n/2*2, func(context.Context, *Tx) error { // the odd ones repeat a number
 				runs[n]++
 				switch n {
 				case 4:
@@ -158,7 +177,7 @@ func TestTogether(t *testing.T) {
 				if ends[n] != nil || g.group().savepoints && runs[n] != 1 {
 					t.Errorf("write %d: error %v, run %d times", n, ends[n], runs[n])
 				}
-			case g.violatedConstraint(ends[n]) != g.repeats():
+			case g.ViolatedConstraint(ends[n]) != g.repeats():
 				t.Errorf("write %d repeats a number: error %v", n, ends[n])
 			}
 		}
@@ -174,12 +193,12 @@ func runOutOfPaper() { panic("out of paper") }
 // TestWokenTogether: whom one write of a commit gives work is told.
 func TestWokenTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		woken, stop := g.Subscribe(WorkPurchases)
+		woken, stop := g.Subscribe("numbers")
 		defer stop()
 		g.batch(5, func(n int) {
-			if err := g.add(t.Context(), n, func(_ context.Context, tx *tx) error {
+			if err := g.add(t.Context(), n, func(_ context.Context, tx *Tx) error {
 				if n == 3 {
-					tx.notify(WorkPurchases)
+					tx.Notify("numbers")
 				}
 				return nil
 			}); err != nil {
@@ -213,18 +232,18 @@ func TestTake(t *testing.T) {
 // it was committed without being so.
 func TestTransactionGone(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "group.db"))
+	g := newSQLite(t)
 	wrong, ends := errors.New("wrong"), make([]error, 8)
 	g.batch(8, func(n int) {
-		ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
+		ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *Tx) error {
 			switch n {
 			case 3: // as after a full disk, and the write sees an error
-				if _, err := tx.exec(ctx, "rollback"); err != nil {
+				if _, err := tx.Exec(ctx, "rollback"); err != nil {
 					return err
 				}
 				return wrong
 			case 5: // and as if nobody had noticed
-				_, err := tx.exec(ctx, "rollback")
+				_, err := tx.Exec(ctx, "rollback")
 				return err
 			}
 			return nil
@@ -285,7 +304,7 @@ func TestEndedFromWithin(t *testing.T) {
 		ends := make([]error, 4)
 		g.batch(4, func(n int) {
 			ends[n] = errors.New("never returned")
-			ends[n] = g.add(t.Context(), n, func(context.Context, *tx) error {
+			ends[n] = g.add(t.Context(), n, func(context.Context, *Tx) error {
 				if n == 2 {
 					runtime.Goexit()
 				}
@@ -319,13 +338,13 @@ func TestManyTogether(t *testing.T) {
 			running.Go(func() {
 				for k := range 25 {
 					n := worker*25 + k
-					err := g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
+					err := g.add(t.Context(), n, func(ctx context.Context, tx *Tx) error {
 						switch n % 7 {
 						case 3:
 							return wrong
 						case 5:
 							if n%70 == 5 && g.group().savepoints { // PostgreSQL rolls nothing back by itself
-								if _, err := tx.exec(ctx, "rollback"); err != nil {
+								if _, err := tx.Exec(ctx, "rollback"); err != nil {
 									return err
 								}
 							}
@@ -355,14 +374,14 @@ func TestManyTogether(t *testing.T) {
 // the schema changes under it.
 func TestRemembered(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "group.db"))
+	g := newSQLite(t)
 	for n := range 5 {
 		if err := g.add(t.Context(), n, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const query = "select n from numbers where n >= $1 order by n"
-	conn, err := g.reader.Conn(t.Context())
+	conn, err := sqlPool(t, g.reader).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +404,7 @@ func TestRemembered(t *testing.T) {
 	if err := outer.Err(); err != nil || seen != 5 {
 		t.Errorf("%d rows, %v", seen, err)
 	}
-	if _, err := g.writer.ExecContext(t.Context(), "alter table numbers add column more text"); err != nil {
+	if err := g.exec(t.Context(), "alter table numbers add column more text"); err != nil {
 		t.Fatal(err)
 	}
 	var n int
@@ -397,11 +416,22 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
+// sqlPool returns the pool behind a reader.
+func sqlPool(t *testing.T, reader Querier) *sql.DB {
+	t.Helper()
+	q, _ := reader.(sqlQuerier)
+	pool, ok := q.from.(*sql.DB)
+	if !ok {
+		t.Fatalf("the reader is a %T", reader)
+	}
+	return pool
+}
+
 // BenchmarkWrite: small durable writes by many goroutines.
 func BenchmarkWrite(b *testing.B) {
 	for _, clients := range []int{1, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			g := newGrouped(b, "sqlite:"+filepath.Join(b.TempDir(), "group.db"))
+			g := newSQLite(b)
 			var next atomic.Int64
 			var running sync.WaitGroup
 			b.ReportAllocs()
@@ -428,12 +458,12 @@ func TestDownForAll(t *testing.T) {
 		const writes = 8
 		ends, runs := make([]error, writes), make([]int, writes)
 		g.batch(writes, func(n int) {
-			ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
+			ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *Tx) error {
 				if runs[n]++; n < 2 {
 					return nil
 				}
 				if g.group().savepoints { // SQLite has rolled everything back by itself
-					if _, err := tx.exec(ctx, "rollback"); err != nil {
+					if _, err := tx.Exec(ctx, "rollback"); err != nil {
 						return err
 					}
 				}

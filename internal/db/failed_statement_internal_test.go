@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -11,20 +11,20 @@ import (
 // it is kept; alone and in one commit with others, which succeed.
 func TestFailedStatement(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		goesOn := func(ctx context.Context, tx *tx) error {
-			if _, err := tx.exec(ctx, "insert into numbers (n) values ($1)", 1); err == nil {
+		goesOn := func(ctx context.Context, tx *Tx) error {
+			if _, err := tx.Exec(ctx, "insert into numbers (n) values ($1)", 1); err == nil {
 				return errors.New("a number stands twice")
 			}
 			var n int
 			_ = tx.QueryRowContext(ctx, "select count(*) from numbers").Scan(&n)
 			return nil
 		}
-		if err := g.write(t.Context(), "numbers", func(ctx context.Context, tx *tx) error {
-			if _, err := tx.exec(ctx, "insert into numbers (n) values ($1), ($2)", 1, 2); err != nil {
+		if err := g.Write(t.Context(), "numbers", func(ctx context.Context, tx *Tx) error {
+			if _, err := tx.Exec(ctx, "insert into numbers (n) values ($1), ($2)", 1, 2); err != nil {
 				return err
 			}
 			return goesOn(ctx, tx)
-		}); !errors.Is(err, errStatementFailed) || g.violatedConstraint(err) != g.repeats() {
+		}); !errors.Is(err, errStatementFailed) || g.ViolatedConstraint(err) != g.repeats() {
 			t.Errorf("alone it ends with %v", err)
 		}
 		if kept := g.kept(t); len(kept) != 0 {
@@ -32,11 +32,11 @@ func TestFailedStatement(t *testing.T) {
 		}
 		ends := make([]error, 4)
 		g.batch(4, func(n int) {
-			ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *tx) error {
+			ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *Tx) error {
 				if n != 3 {
 					return nil
 				}
-				if _, err := tx.exec(ctx, "insert into numbers (n) values ($1)", 10); err != nil {
+				if _, err := tx.Exec(ctx, "insert into numbers (n) values ($1)", 10); err != nil {
 					return err
 				}
 				return goesOn(ctx, tx)

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -28,47 +28,17 @@ const postgresConns = 24
 // postgresLists is the maximum number of these connections that lists and searches use.
 const postgresLists = 8
 
-// draftShards is the number of groups in which drafts are committed at the same time. A company whose counter is locked for
-// long delays only the drafts of its own group.
-const draftShards = 4
-
-// batchedOperations returns the operations whose waiting writes share a statement and a commit: drafts, because all drafts of a
-// company wait for the counter in its row, and results of deliveries, because they come by the thousand and lock no row that
-// others hold for long.
-func batchedOperations() map[string]shards {
-	return map[string]shards{opCreateInvoice: newShards(draftShards), opRecordAttempt: newShards(1)}
-}
-
-// postgresValuesTable returns a table expression with one array parameter for each column.
-func postgresValuesTable(types ...string) string {
-	columns := make([]string, len(types))
-	for n, name := range types {
-		columns[n] = parameter(n+1) + "::" + name + "[]"
-	}
-	return "select * from unnest(" + strings.Join(columns, ", ") + ")"
-}
-
-// applicationName is how sessions of this version are named, olderApplicationName how those of versions were that know no
-// bound secrets: every server keeps one session at least, on which it listens.
-const (
-	applicationName      = "quittance-2"
-	olderApplicationName = "quittance"
-)
-
-// notifyChannel is the channel on which replicas tell each other of work.
-const notifyChannel = "quittance_work"
-
 var errNotPostgresURL = errors.New("open database: not a valid postgres:// URL")
 
 // openPostgres opens the database that a postgres:// URL names.
-func openPostgres(ctx context.Context, address string) (*engine, error) {
+func openPostgres(ctx context.Context, address string, options Options) (*engine, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// pgx's own text can hold the password of the URL.
 		return nil, errNotPostgresURL
 	}
 	config.MaxConns = postgresConns
-	config.ConnConfig.RuntimeParams["application_name"] = applicationName
+	config.ConnConfig.RuntimeParams["application_name"] = options.Application
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
@@ -89,30 +59,32 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 	db := stdlib.OpenDBFromPool(pool)
 	db.SetMaxIdleConns(0) // the pool keeps the connections
 	return &engine{
-		listReader: db, snapshotLevel: sql.LevelRepeatableRead, listLimit: newListLimiter(postgresLists),
-		name: "postgres", countSettingsTables: "select count(*) from pg_class where oid = to_regclass('settings')", writer: db, reader: db, writeSlots: make(chan struct{}, postgresConns-4),
-		batchGroups: batchedOperations(), tokens: newTokenBatcher(),
-		// No key of a row ever changes. A stronger lock would wait for those that only refer to the row, and two
-		// transactions that each refer to one they then lock would wait for each other.
-		forUpdateSkipLocked: " for no key update skip locked", forUpdate: " for no key update", valuesTable: postgresValuesTable, byteCollation: ` collate "C"`, stateEvidenceHex: "encode(w.evidence_id, 'hex')",
-		inSubquery:           func(query string) string { return "= any(array(" + query + "))" },
-		begin:                func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
-		lockForServing:       func() (func() error, error) { return func() error { return nil }, nil },
-		servedByOlderVersion: func(ctx context.Context) (bool, error) { return hasOlderSessions(ctx, pool) },
-		violatedConstraint:   postgresConstraint,
-		isRetryable:          postgresIsRetryable,
-		isUnavailable:        postgresIsUnavailable,
+		Dialect: postgresDialect{}, name: "postgres", writeSlots: make(chan struct{}, postgresConns-4),
+		reader: sqlQuerier{db}, snapshot: snapshotOf(db, sql.LevelRepeatableRead), listLimit: newListLimiter(postgresLists),
+		begin:          func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
+		lockForServing: func() (func() error, error) { return func() error { return nil }, nil },
+		servedBy: func(ctx context.Context, application string) (served bool, err error) {
+			err = pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1", application).Scan(&served)
+			return served, err
+		},
+		hasTable: func(ctx context.Context, name string) (found bool, err error) {
+			err = pool.QueryRow(ctx, "select to_regclass($1) is not null", name).Scan(&found)
+			return found, err
+		},
+		violatedConstraint: postgresConstraint,
+		isRetryable:        postgresIsRetryable,
+		isUnavailable:      postgresIsUnavailable,
 		serverTime: func(ctx context.Context) (time.Time, error) {
 			var us int64
 			err := pool.QueryRow(ctx, "select (extract(epoch from clock_timestamp()) * 1000000)::bigint").Scan(&us)
-			return instant(us), err
+			return time.UnixMicro(us).UTC(), err
 		},
 		notify: func(ctx context.Context, kind string) error {
-			_, err := pool.Exec(ctx, "select pg_notify($1, $2)", notifyChannel, kind)
+			_, err := pool.Exec(ctx, "select pg_notify($1, $2)", options.Channel, kind)
 			return err
 		},
 		listen: func(ctx context.Context, wake func(string)) error {
-			return postgresListen(ctx, config.ConnConfig, wake)
+			return postgresListen(ctx, config.ConnConfig, options.Channel, wake)
 		},
 		migrate: func(ctx context.Context, source fs.FS) error { return migratePostgres(ctx, config.ConnConfig, source) },
 		close: func() error {
@@ -121,13 +93,6 @@ func openPostgres(ctx context.Context, address string) (*engine, error) {
 			return err
 		},
 	}, nil
-}
-
-// hasOlderSessions reports whether a version that does not know bound secrets has open sessions.
-func hasOlderSessions(ctx context.Context, pool *pgxpool.Pool) (older bool, err error) {
-	err = pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1",
-		olderApplicationName).Scan(&older)
-	return older, err
 }
 
 // The patience of a migration beside servers at work. While a statement waits for the lock of a table, everybody who comes
@@ -176,13 +141,13 @@ func migrateOnce(ctx context.Context, config *pgx.ConnConfig, wait time.Duration
 }
 
 // postgresListen listens on a connection of its own until ctx ends or the connection is lost.
-func postgresListen(ctx context.Context, config *pgx.ConnConfig, wake func(string)) error {
+func postgresListen(ctx context.Context, config *pgx.ConnConfig, channel string, wake func(string)) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is given up either way
-	if _, err := conn.Exec(ctx, "listen "+notifyChannel); err != nil {
+	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	for {

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -81,18 +81,39 @@ type steadyClock struct {
 }
 
 func (c *steadyClock) now() time.Time {
-	at := micros(c.source())
+	at := c.source().UnixMicro()
 	for {
 		last := c.last.Load()
 		if at <= last && last-at <= maxHold.Microseconds() {
-			return instant(last)
+			return time.UnixMicro(last).UTC()
 		}
 		if c.last.CompareAndSwap(last, at) {
-			return instant(at)
+			return time.UnixMicro(at).UTC()
 		}
 	}
 }
 
-// Now returns the time by the clock that leases, expiries and due times use: the clock of the database on PostgreSQL, which all
-// replicas share, and the clock of this machine on SQLite, unless [Options.Now] replaces it.
-func (db *DB) Now() time.Time { return db.clock().UTC() }
+// startClock sets the clock; see [Options]. It reads the clock of the database periodically until background ends.
+func (d *DB) startClock(ctx, background context.Context) error {
+	local := d.options.Local
+	if local == nil {
+		local = time.Now
+	}
+	switch {
+	case d.options.Now != nil:
+		d.clock = d.options.Now
+	case d.serverTime == nil:
+		d.clock = (&steadyClock{source: local}).now
+	default:
+		shared := &databaseClock{local: local, query: d.serverTime}
+		if err := shared.sync(ctx); err != nil {
+			return d.Classify(err)
+		}
+		d.clock = (&steadyClock{source: shared.now}).now
+		d.done.Go(func() { shared.syncPeriodically(background, d.log) })
+	}
+	return nil
+}
+
+// Now returns the time in UTC by the clock of [Options], at the resolution of the database, a microsecond.
+func (d *DB) Now() time.Time { return d.clock().UTC().Truncate(time.Microsecond) }

@@ -1,26 +1,29 @@
-package store
+package db
 
 import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"path/filepath"
 	"testing"
 )
 
 // statementsOfWriter runs fn on the one connection of the writer, past database/sql.
-func statementsOfWriter(t *testing.T, db *DB, fn func(c *stmtCachingConn)) {
+func statementsOfWriter(t *testing.T, d *DB, fn func(c *stmtCachingConn)) {
 	t.Helper()
-	conn, err := db.writer.Conn(t.Context())
+	begun, err := d.begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := conn.Close(); err != nil {
+		if err := begun.Commit(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := conn.Raw(func(raw any) error {
+	on, ok := begun.(*connTx)
+	if !ok {
+		t.Fatalf("the transaction is a %T", begun)
+	}
+	if err := on.conn.Raw(func(raw any) error {
 		remembering, ok := raw.(*stmtCachingConn)
 		if !ok {
 			return fmt.Errorf("the connection is a %T", raw)
@@ -54,7 +57,7 @@ func (c *stmtCachingConn) run(ctx context.Context, t *testing.T, query string) i
 // of those that were not used for the longest time; one whose rows are open is left alone.
 func TestStatementsAreReplaced(t *testing.T) {
 	t.Parallel()
-	g := newGrouped(t, "sqlite:"+filepath.Join(t.TempDir(), "statements.db"))
+	g := newSQLite(t)
 	statementsOfWriter(t, g.DB, func(c *stmtCachingConn) {
 		ctx := t.Context()
 		c.capacity = len(c.statements) + 3

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// queryTimeout bounds the wait for a connection to PostgreSQL, and each query whose context has no deadline. If the database
+// QueryTimeout bounds the wait for a connection to PostgreSQL, and each query whose context has no deadline. If the database
 // neither responds nor closes the connection (a stalled disk, a network that drops packets), the query then fails as
-// unavailable and its connection is closed. Transactions have writeTimeout instead.
-const queryTimeout = 10 * time.Second
+// unavailable and its connection is closed. Transactions have WriteTimeout instead.
+const QueryTimeout = 10 * time.Second
 
 // queryDeadline sets that deadline. It is a tracer of pgx: pgx gets the context of each step from it, and reports the end of
 // the step, including its rows, to it.
@@ -23,8 +23,8 @@ type (
 	noDeadlineKey struct{}
 )
 
-// withoutQueryDeadline returns a context for queries that may take as long as they need, because they read whole tables.
-func withoutQueryDeadline(ctx context.Context) context.Context {
+// WithoutQueryDeadline returns a context for queries that may take as long as they need, because they read whole tables.
+func WithoutQueryDeadline(ctx context.Context) context.Context {
 	return context.WithValue(ctx, noDeadlineKey{}, true)
 }
 
@@ -32,7 +32,7 @@ func startStep(ctx context.Context) context.Context {
 	if ctx.Value(noDeadlineKey{}) != nil {
 		return ctx
 	}
-	bounded, cancel := context.WithTimeout(ctx, queryTimeout)
+	bounded, cancel := context.WithTimeout(ctx, QueryTimeout)
 	return context.WithValue(bounded, stepKey{}, cancel)
 }
 

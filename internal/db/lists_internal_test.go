@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// TestListLimiter: a company has listsPerCompany lists at a time; a further one gets the slot that comes free, or is refused;
+// TestListLimiter: a company has listsPerOwner lists at a time; a further one gets the slot that comes free, or is refused;
 // another company is in no way concerned; nothing is remembered of who reads nothing.
 func TestListLimiter(t *testing.T) {
 	t.Parallel()
-	limiter := newListLimiter(2 * listsPerCompany)
+	limiter := newListLimiter(2 * listsPerOwner)
 	limiter.wait = time.Millisecond
-	one, other := ID{1}, ID{2}
+	one, other := [16]byte{1}, [16]byte{2}
 	var leave []func()
-	for range listsPerCompany {
+	for range listsPerOwner {
 		left, err := limiter.acquire(t.Context(), one)
 		if err != nil {
 			t.Fatal(err)
@@ -51,8 +51,8 @@ func TestListLimiter(t *testing.T) {
 	for _, left := range leave[1:] {
 		left()
 	}
-	if len(limiter.companies) != 0 || len(limiter.all) != 0 {
-		t.Errorf("%d companies and %d lists are left", len(limiter.companies), len(limiter.all))
+	if len(limiter.owners) != 0 || len(limiter.all) != 0 {
+		t.Errorf("%d companies and %d lists are left", len(limiter.owners), len(limiter.all))
 	}
 }
 
@@ -60,17 +60,17 @@ func TestListLimiter(t *testing.T) {
 func TestListAll(t *testing.T) {
 	t.Parallel()
 	limiter := newListLimiter(1)
-	left, err := limiter.acquire(t.Context(), ID{1})
+	left, err := limiter.acquire(t.Context(), [16]byte{1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := limiter.acquire(ended, ID{2}); !errors.Is(err, context.Canceled) {
+	if _, err := limiter.acquire(ended, [16]byte{2}); !errors.Is(err, context.Canceled) {
 		t.Errorf("beyond the bound: %v", err)
 	}
 	left()
-	if left, err = limiter.acquire(t.Context(), ID{2}); err != nil {
+	if left, err = limiter.acquire(t.Context(), [16]byte{2}); err != nil {
 		t.Fatal(err)
 	}
 	left()

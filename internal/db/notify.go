@@ -1,20 +1,10 @@
-package store
+package db
 
 import (
 	"context"
 	"log/slog"
 	"sync"
 	"time"
-)
-
-// Work is a kind of work that a commit can make due.
-type Work string
-
-// The kinds of work.
-const (
-	WorkSubmissions Work = "submissions"
-	WorkDeliveries  Work = "deliveries"
-	WorkPurchases   Work = "purchases"
 )
 
 // notifyGap is the shortest time between two notifications to other replicas. PostgreSQL serializes commits that notify, so
@@ -27,18 +17,18 @@ const notifyGap = 5 * time.Millisecond
 type notifier struct {
 	send        func(ctx context.Context, kind string) error
 	mu          sync.Mutex
-	subscribers map[Work]map[chan struct{}]struct{}
-	outbox      chan Work
+	subscribers map[string]map[chan struct{}]struct{}
+	outbox      chan string
 }
 
 func newNotifier(send func(context.Context, string) error) *notifier {
-	return &notifier{send: send, subscribers: map[Work]map[chan struct{}]struct{}{}, outbox: make(chan Work, 64)}
+	return &notifier{send: send, subscribers: map[string]map[chan struct{}]struct{}{}, outbox: make(chan string, 64)}
 }
 
 // Subscribe returns a channel that receives after commits that made work of kind due, and a function that ends the subscription.
-func (db *DB) Subscribe(kind Work) (<-chan struct{}, func()) {
+func (d *DB) Subscribe(kind string) (<-chan struct{}, func()) {
 	signal := make(chan struct{}, 1)
-	n := db.notifier
+	n := d.notifier
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.subscribers[kind] == nil {
@@ -53,7 +43,7 @@ func (db *DB) Subscribe(kind Work) (<-chan struct{}, func()) {
 }
 
 // notify notifies the workers of this process at once, and those of other replicas soon.
-func (n *notifier) notify(kind Work) {
+func (n *notifier) notify(kind string) {
 	n.notifyLocal(kind)
 	if n.send == nil {
 		return
@@ -64,7 +54,7 @@ func (n *notifier) notify(kind Work) {
 	}
 }
 
-func (n *notifier) notifyLocal(kind Work) {
+func (n *notifier) notifyLocal(kind string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for signal := range n.subscribers[kind] {
@@ -81,7 +71,7 @@ func (n *notifier) runSender(ctx context.Context, log *slog.Logger) {
 		return
 	}
 	for {
-		pending := map[Work]bool{}
+		pending := map[string]bool{}
 		select {
 		case <-ctx.Done():
 			n.flush(ctx, pending, log)
@@ -99,7 +89,7 @@ func (n *notifier) runSender(ctx context.Context, log *slog.Logger) {
 
 // flush sends pending notifications and those in the outbox. It does so after the end of ctx too, because a command may
 // commit and exit at once.
-func (n *notifier) flush(ctx context.Context, pending map[Work]bool, log *slog.Logger) {
+func (n *notifier) flush(ctx context.Context, pending map[string]bool, log *slog.Logger) {
 	for waiting := true; waiting; {
 		select {
 		case kind := <-n.outbox:
@@ -111,7 +101,7 @@ func (n *notifier) flush(ctx context.Context, pending map[Work]bool, log *slog.L
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	for kind := range pending {
-		if err := n.send(ctx, string(kind)); err != nil {
+		if err := n.send(ctx, kind); err != nil {
 			log.WarnContext(ctx, "cannot notify other replicas", "kind", kind, "error", err)
 		}
 	}
@@ -120,7 +110,7 @@ func (n *notifier) flush(ctx context.Context, pending map[Work]bool, log *slog.L
 // runListener passes on the notifications of other replicas until ctx ends. It reconnects after a lost connection.
 func (n *notifier) runListener(ctx context.Context, listen func(context.Context, func(string)) error, log *slog.Logger) {
 	for {
-		err := listen(ctx, func(kind string) { n.notifyLocal(Work(kind)) })
+		err := listen(ctx, n.notifyLocal)
 		if ctx.Err() != nil {
 			return
 		}

@@ -1,0 +1,191 @@
+// Package db runs transactions and queries on SQLite or PostgreSQL. It knows no table of the business.
+//
+// # What it promises
+//
+//   - A write ([DB.Write]) is one transaction. It is committed whole or not at all.
+//   - A commit whose result is unknown, because the connection was lost, is not repeated. Its error is [ErrUnavailable].
+//   - A client that disconnects does not interrupt a write: the context of a write is not cancelled with that of the request. A
+//     request that ends before its write has begun writes nothing.
+//   - A transaction fails if one of its statements fails, even if its closure ignores the error.
+//   - A write within the closure of another write is refused, because it would wait for itself.
+//   - Every transaction has one time ([Tx.Now]), from a clock that all replicas share.
+//
+// # Group commit
+//
+// A durable commit costs an fsync, and on PostgreSQL round trips. Therefore writes that wait at the same time are committed
+// together. Each write enters a queue. Then its goroutine waits either until the write is done or until the goroutine gets the leader
+// lock. The goroutine that has the lock is the leader. It takes the waiting writes as a batch, runs them in one transaction, and
+// commits that. Then it gives each write its own result. There is no background goroutine and no timer, so a write that comes alone
+// is committed at once. On SQLite all writes have one queue, and each runs in a savepoint of its own. On PostgreSQL only the
+// operations of a [Shared] have queues, and the writes of a batch share their statements. If a write fails in a way that affects
+// the others, the batch is rolled back, and each write runs again on its own. Group.go has the details.
+//
+// # The two databases
+//
+// SQLite has one writer, a pool of readers and one more pool for lists. One process serves a database file ([DB.LockForServing]).
+// The clock is that of the machine. [DB.Backup] copies the file while it is in use.
+//
+// PostgreSQL has one pool of connections and any number of processes. Its transactions send statements whose results are not needed
+// together with the next one ([Tx.ExecDeferred]), and run again after a deadlock. The clock is that of the database. A notification
+// ([Tx.Notify]) reaches the subscribers of all processes. PostgreSQL has its own tools for backups.
+//
+// Statements are written once for both, with the help of a [Dialect].
+//
+// # Where to begin
+//
+// Read [Open], then tx.go, which runs writes, and group.go. engine.go lists what an engine consists of; sqlite.go and postgres.go are the
+// two engines, and transaction.go has their transactions. shared.go has writes and look-ups that share statements, lists.go the bounds of lists.
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The errors that callers distinguish. All others are internal.
+var (
+	// ErrNotFound says that there is no such row.
+	ErrNotFound = errors.New("not found")
+	// ErrUnavailable says that the database as a whole cannot be used now: lost connection, full disk, read-only.
+	ErrUnavailable = errors.New("database unavailable")
+	// ErrAlreadyServed says that another process serves this database, and that only one can.
+	ErrAlreadyServed = errors.New("another server is running on this database")
+)
+
+// Options configure a database.
+type Options struct {
+	// Application is the name of the sessions of this program on PostgreSQL; see [DB.ServedBy].
+	Application string
+	// Channel is the channel of PostgreSQL on which the processes of a database notify each other.
+	Channel string
+	// Indexes has the names of unique indexes by their columns, such as "users.email", as SQLite gives them in its errors. See
+	// [DB.ViolatedConstraint].
+	Indexes map[string]string
+	// Now is the clock. If nil, it is the clock of the database on PostgreSQL, which all replicas share, and Local on SQLite.
+	Now func() time.Time
+	// Local is the clock of this machine; time.Now if nil.
+	Local func() time.Time
+	// Log receives events that no caller gets as an error; slog.Default if nil.
+	Log *slog.Logger
+	// BeforeBegin is called before every write transaction, which fails with its error. Tests use it as a database that cannot be
+	// written to; nil in production.
+	BeforeBegin func() error
+	// Checkpoint is called at every point where a crash could leave work half done; nil in production.
+	Checkpoint Checkpoint
+}
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	*engine
+	options Options
+	log     *slog.Logger
+	clock   func() time.Time
+	// writeFailed is set if the last write failed with ErrUnavailable.
+	writeFailed atomic.Bool
+	notifier    *notifier
+	stop        context.CancelFunc
+	done        sync.WaitGroup
+}
+
+// Open opens the database at address, sqlite:PATH or postgres://…. It creates the file of a SQLite database that does not exist, and
+// no tables.
+func Open(ctx context.Context, address string, options Options) (*DB, error) {
+	if options.Log == nil {
+		options.Log = slog.Default()
+	}
+	var eng *engine
+	var err error
+	switch path, isSQLite := strings.CutPrefix(address, "sqlite:"); {
+	case isSQLite && path != "":
+		eng, err = openSQLite(ctx, path, options)
+	case IsPostgres(address):
+		eng, err = openPostgres(ctx, address, options)
+	default:
+		err = errors.New("open database: want sqlite:PATH or postgres://…")
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{engine: eng, options: options, log: options.Log}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	d.stop = stop
+	if err := d.startClock(ctx, background); err != nil {
+		stop()
+		return nil, errors.Join(err, d.close())
+	}
+	d.notifier = newNotifier(d.notify)
+	d.done.Go(func() { d.notifier.runSender(background, d.log) })
+	if d.listen != nil {
+		d.done.Go(func() { d.notifier.runListener(background, d.listen, d.log) })
+	}
+	return d, nil
+}
+
+// Close waits for the goroutines of the database and closes it. The caller stops its workers first.
+func (d *DB) Close() error {
+	d.stop()
+	d.done.Wait()
+	return d.close()
+}
+
+// Engine returns "sqlite" or "postgres", for logs and metrics.
+func (d *DB) Engine() string { return d.name }
+
+// Dialect returns what differs between the SQL of the databases.
+func (d *DB) Dialect() Dialect { return d.engine.Dialect }
+
+// Reader returns what runs single queries beside the writes.
+func (d *DB) Reader() Querier { return d.reader }
+
+// LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On SQLite it
+// returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds. Administration commands
+// do not need it and work beside a server.
+func (d *DB) LockForServing() (release func() error, err error) { return d.lockForServing() }
+
+// SingleServer reports whether only one process at a time can serve this database.
+func (d *DB) SingleServer() bool { return d.singleServer }
+
+// ServedBy reports whether programs whose [Options.Application] is application have sessions on this database. Sessions of SQLite have
+// no names: there it reports whether any process serves the database.
+func (d *DB) ServedBy(ctx context.Context, application string) (bool, error) {
+	served, err := d.servedBy(ctx, application)
+	return served, d.Classify(err)
+}
+
+// WriteFailed reports whether the last write failed with [ErrUnavailable]. A database on a full disk can still be read.
+func (d *DB) WriteFailed() bool { return d.writeFailed.Load() }
+
+// databaseClosed is the text of an error that database/sql returns after Close and does not export.
+const databaseClosed = "sql: database is closed"
+
+// Classify wraps an error of the database in the exported error that describes it, and returns other errors as they are.
+func (d *DB) Classify(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case errors.Is(err, context.Canceled):
+		return err
+	case d.isUnavailable(err), strings.HasSuffix(err.Error(), databaseClosed):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// ViolatedConstraint returns the name of the unique index or constraint that err violates, or "". On SQLite that is the name in
+// [Options.Indexes], or the columns if they have none there.
+func (d *DB) ViolatedConstraint(err error) string {
+	name := d.violatedConstraint(err)
+	if index, found := d.options.Indexes[name]; found {
+		return index
+	}
+	return name
+}

@@ -1,0 +1,118 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSlowList checks that a list that takes too long ends as unavailable, and that its connection can be used again.
+func TestSlowList(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		endless := `select count(*) from generate_series(1, 1000000000000)`
+		if g.SingleServer() {
+			endless = `with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n`
+		}
+		read := func(ctx context.Context, query string) error {
+			return g.List(ctx, [16]byte{1}, func(ctx context.Context, q Querier) error {
+				var n int64
+				return q.QueryRowContext(ctx, query).Scan(&n)
+			})
+		}
+		ended, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if err := read(ended, endless); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a list whose caller gives up: %v", err)
+		}
+		g.listLimit.timeout = 500 * time.Millisecond
+		if err := read(t.Context(), endless); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("a list without end: %v", err)
+		}
+		g.listLimit.timeout = time.Minute
+		for range 10 { // every connection
+			if err := read(t.Context(), "select count(*) from numbers"); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		}
+	})
+}
+
+// TestUnavailable checks that a database that is read-only, full or closed is unavailable, that [DB.WriteFailed] says so, and that
+// both end when the cause does.
+func TestUnavailable(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		must(t, g.exec(t.Context(), "create table texts (text text)"))
+		long := strings.Repeat("long ", 100_000)
+		insert := func() error { return g.exec(t.Context(), "insert into texts (text) values ($1)", long) }
+		wantUnavailable := func(cause string, err error) {
+			t.Helper()
+			if !errors.Is(err, ErrUnavailable) || !g.WriteFailed() {
+				t.Errorf("%s: error %v, write failed: %t", cause, err, g.WriteFailed())
+			}
+		}
+		if g.SingleServer() {
+			g.testUnavailableFile(t, insert, wantUnavailable)
+		} else {
+			var name string
+			must(t, g.reader.QueryRowContext(t.Context(), "select current_database()").Scan(&name))
+			setting := "alter database " + name + " set default_transaction_read_only = "
+			must(t, g.exec(t.Context(), setting+"on"))
+			must(t, g.endSessions(t))
+			wantUnavailable("read-only", insert())
+			must(t, g.exec(t.Context(), "set transaction read write; "+setting+"off"))
+			must(t, g.endSessions(t))
+		}
+		must(t, insert())
+		if g.WriteFailed() {
+			t.Error("a write that succeeded failed")
+		}
+		closed := again(t, g.address)
+		must(t, closed.close())
+		err := closed.Write(t.Context(), "test", func(context.Context, *Tx) error { return nil })
+		var n int
+		if read := closed.Classify(closed.Reader().QueryRowContext(t.Context(), "select 1").Scan(&n)); !errors.Is(err, ErrUnavailable) || !errors.Is(read, ErrUnavailable) {
+			t.Errorf("closed: a write returns %v and a query %v", err, read)
+		}
+	})
+}
+
+// testUnavailableFile makes the connection that writes read-only, and then the database full.
+func (g grouped) testUnavailableFile(t *testing.T, insert func() error, wantUnavailable func(cause string, err error)) {
+	t.Helper()
+	var writer *stmtCachingConn
+	set := func(setting string) {
+		t.Helper()
+		_, err := writer.ExecContext(t.Context(), setting, nil)
+		must(t, err)
+	}
+	statementsOfWriter(t, g.DB, func(c *stmtCachingConn) { writer = c })
+	set("pragma query_only = 1")
+	wantUnavailable("read-only", insert())
+	set("pragma query_only = 0")
+	must(t, insert())
+	set("pragma max_page_count = 1") // no more pages than there are
+	wantUnavailable("full", insert())
+	statementsOfWriter(t, g.DB, func(c *stmtCachingConn) { writer = c }) // it may be another one
+	set("pragma max_page_count = 1000000")
+}
+
+// endSessions ends all sessions of a PostgreSQL database, so that the next statements have new ones.
+func (g grouped) endSessions(t *testing.T) error {
+	t.Helper()
+	var ended int
+	err := g.reader.QueryRowContext(t.Context(), `select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database()
+		and pid <> pg_backend_pid()`).Scan(&ended)
+	if err != nil {
+		return err
+	}
+	_ = g.reader.QueryRowContext(t.Context(), "select pg_terminate_backend(pg_backend_pid())").Scan(&ended) // this session too
+	for range 20 {
+		if err = g.reader.QueryRowContext(t.Context(), "select 1").Scan(&ended); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("no new session: %w", err)
+}

@@ -1,0 +1,43 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+// Migrate runs the migrations in the files of source that have not run yet, one process at a time. A file whose name ends with
+// _sqlite.sql or _postgres.sql is for that engine only.
+func (d *DB) Migrate(ctx context.Context, source fs.FS) error { return d.migrate(ctx, source) }
+
+// HasTable reports whether the database has a table with that name.
+func (d *DB) HasTable(ctx context.Context, name string) (bool, error) {
+	found, err := d.hasTable(ctx, name)
+	return found, d.Classify(err)
+}
+
+// SchemaVersion returns the number of the latest migration of a database that has been migrated.
+func (d *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
+	err = d.reader.QueryRowContext(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&version)
+	return version, d.Classify(err)
+}
+
+// migrate runs the migrations of source with goose, except those of the other engine, whose names end with other.
+func migrate(ctx context.Context, dialect goose.Dialect, pool *sql.DB, source fs.FS, other string, options ...goose.ProviderOption) error {
+	others, err := fs.Glob(source, "*"+other)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	options = append(options, goose.WithExcludeNames(others), goose.WithLogger(goose.NopLogger()))
+	provider, err := goose.NewProvider(dialect, pool, source, options...)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
