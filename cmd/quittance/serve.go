@@ -33,6 +33,7 @@ type tuning struct {
 	PollMax          time.Duration  `default:"1h" help:"Maximum delay between two status queries."`
 	ProviderTimeout  time.Duration  `default:"20s" help:"Time-out of one call to the provider."`
 	PurchaseInterval time.Duration  `default:"1m" help:"Interval between queries for incoming e-invoices."`
+	PurchasePageSize int            `default:"50" help:"Incoming e-invoices per query to the provider, 1 to 100."`
 	RetryFirst       time.Duration  `default:"5s" help:"Delay before the second attempt of a webhook delivery; it triples with each attempt."`
 	RetryAttempts    int            `default:"12" help:"Maximum number of attempts of one webhook delivery, including the first."`
 	AttemptTimeout   time.Duration  `default:"10s" help:"Time-out of one webhook attempt."`
@@ -53,7 +54,7 @@ type tuning struct {
 func (t tuning) config(env environment) (service.Config, error) {
 	config := service.Config{
 		MetricsListen: t.MetricsListen, TrustedProxies: t.TrustedProxy, MaxBody: t.MaxBody, MaxRequests: t.MaxRequests, TokenTTL: t.TokenTTL, LoginRate: t.LoginRate, PasswordCost: t.PasswordCost,
-		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval,
+		RateLimit: t.RateLimit, IdempotencyTTL: t.IdempotencyTTL, PollFirst: t.PollFirst, PollMax: t.PollMax, ProviderTimeout: t.ProviderTimeout, PurchaseInterval: t.PurchaseInterval, PurchasePageSize: t.PurchasePageSize,
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
 		Quotas:        store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens, SubscriptionsCreated: t.MaxSubscriptions},
 		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},

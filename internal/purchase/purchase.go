@@ -42,6 +42,7 @@
 package purchase
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -62,6 +63,9 @@ type Config struct {
 	CallTimeout time.Duration
 	// Interval is the time from the end of a complete run to the next, 1 min by default.
 	Interval time.Duration
+	// PageSize is how many entries a page is asked for, 1 to [MaxPageSize]; 0 means [DefaultPageSize]. If the page is larger than
+	// the adapter reads, the run continues with fewer.
+	PageSize int
 	// Log receives one line for every provider call.
 	Log *slog.Logger
 	// Observe is called after every provider call, for metrics.
@@ -91,7 +95,7 @@ func (s *Service) leaseTime() time.Duration { return 2*s.CallTimeout + leaseMarg
 // releases the claim with the time of the next run. The error is the store's. After an error, the connection is due again when
 // the lease ends, and the next run continues from what was committed.
 func (s *Service) Sync(ctx context.Context, claim store.SyncClaim) error {
-	r := &syncRun{Service: s, claim: claim, pageSize: maxPageSize, seenCursors: map[string]bool{claim.Cursor: true}}
+	r := &syncRun{Service: s, claim: claim, pageSize: cmp.Or(s.PageSize, DefaultPageSize), seenCursors: map[string]bool{claim.Cursor: true}}
 	if !claim.Connection.Allowed(s.Environment, s.Release) {
 		return r.endEarly(ctx) // it may be approved at any time
 	}

@@ -12,10 +12,15 @@ import (
 	"quittance/internal/store"
 )
 
+// The numbers of entries that a page can be asked for.
+const (
+	DefaultPageSize = 50
+	// MaxPageSize is the limit of the provider protocol.
+	MaxPageSize = 100
+)
+
 // The limits of a sync run.
 const (
-	// maxPageSize is the number of entries that are requested per page.
-	maxPageSize = 50
 	// maxPagesPerRun limits the pages of one run, so that a provider whose list never ends does not occupy a worker forever.
 	maxPagesPerRun = 200
 	// parallelFetches is the number of documents that are fetched at the same time. It also limits the documents in memory.

@@ -64,7 +64,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func newBench(t *testing.T, engine, address string) *bench {
+func newBench(t *testing.T, engine, address string, change ...func(*purchase.Config)) *bench {
 	t.Helper()
 	ctx := t.Context()
 	b := &bench{Store: storetest.Open(t, engine)}
@@ -79,7 +79,11 @@ func newBench(t *testing.T, engine, address string) *bench {
 	adapter, err := provider.NewHTTP(provider.Config{BaseURL: address, Credential: secret.New(credential), Timeout: time.Minute, Clock: time.Now})
 	must(t, err)
 	t.Cleanup(adapter.Close)
-	b.service = purchase.New(b.DB, b.config(t, adapter))
+	config := b.config(t, adapter)
+	for _, change := range change {
+		change(&config)
+	}
+	b.service = purchase.New(b.DB, config)
 	return b
 }
 

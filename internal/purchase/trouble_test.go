@@ -3,11 +3,13 @@ package purchase_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"quittance/internal/purchase"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
 	"quittance/sdk/go/api"
@@ -296,6 +298,22 @@ func TestLargePage(t *testing.T) {
 	b.syncRun(t)
 	if got := b.retained(t); len(got) != len(all) || *got["d6"].DocumentType != "invoice" {
 		t.Errorf("%d are retained", len(got))
+	}
+}
+
+// TestPageSize checks that a page is asked for as many entries as configured, and for the default number otherwise.
+func TestPageSize(t *testing.T) {
+	for configured, want := range map[int]int{0: purchase.DefaultPageSize, 1: 1, purchase.MaxPageSize: purchase.MaxPageSize} {
+		s := newStranger(t)
+		var limits []int
+		s.page = func(w http.ResponseWriter, cursor string, limit int) {
+			limits = append(limits, limit)
+			send(w, pageOf(cursor, false))
+		}
+		newBench(t, storetest.SQLite, s.URL, func(c *purchase.Config) { c.PageSize = configured }).syncRun(t)
+		if !slices.Equal(limits, []int{want}) {
+			t.Errorf("with a page size of %d the limits are %v", configured, limits)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/webhook"
@@ -65,6 +66,9 @@ type Config struct {
 	MissingGap time.Duration
 	// PurchaseInterval is the time between two purchase syncs of a connection.
 	PurchaseInterval time.Duration
+	// PurchasePageSize is how many incoming e-invoices one query asks the provider for, 1 to [purchase.MaxPageSize]; 0 means
+	// [purchase.DefaultPageSize].
+	PurchasePageSize int
 	// RetryFirst is the first backoff of a webhook delivery, RetryAttempts its largest number of attempts; AttemptTimeout bounds
 	// one attempt.
 	RetryFirst     time.Duration
@@ -137,6 +141,9 @@ func (c *Config) checkNumbers() error {
 	if c.RetryAttempts < 1 || c.MaxBody < 1 || c.MaxRequests < 0 || c.ConnectionsPerSource < 0 || c.AnonymousRate < 0 || c.LoginRate < 0 || c.RateLimit < 0 || c.Retention.Events < 0 || c.Retention.Attempts < 0 ||
 		min(c.Quotas.StoredBytes, c.Quotas.Drafts, c.Quotas.Tokens, c.Quotas.SubscriptionsCreated) < 0 {
 		return errors.New("--retry-attempts and --max-body must be at least 1, --max-requests, --connections-per-source, --anonymous-rate, --login-rate, --rate-limit, --retain-events, --retain-attempts, --max-stored-bytes, --max-drafts, --max-tokens and --max-subscriptions-created at least 0")
+	}
+	if c.PurchasePageSize < 0 || c.PurchasePageSize > purchase.MaxPageSize {
+		return fmt.Errorf("--purchase-page-size must be 1 to %d", purchase.MaxPageSize)
 	}
 	if c.PasswordCost != (account.Cost{}) {
 		if err := c.PasswordCost.Check(); err != nil {

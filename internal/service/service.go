@@ -161,6 +161,7 @@ func (s *Service) createServices() {
 		Adapter:     adapters.For,
 		CallTimeout: c.ProviderTimeout,
 		Interval:    c.PurchaseInterval,
+		PageSize:    c.PurchasePageSize,
 		Log:         c.Log,
 		Observe:     s.metrics.providerCall,
 	})

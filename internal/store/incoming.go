@@ -155,7 +155,7 @@ func scanIncoming(row scanner) (Incoming, error) {
 // IncomingPage is one page of a list of incoming e-invoices, newest first.
 type IncomingPage struct {
 	Entries []Incoming
-	Total    int
+	Total   int
 }
 
 // IncomingInvoices returns the page of the given number (from 1) with perPage entries (from 1). A revision does not
@@ -193,7 +193,7 @@ func (t *Tenant) incoming(ctx context.Context, q querier, id ID) (Incoming, erro
 // RevisionPage is one page of the revisions of an incoming e-invoice, oldest first.
 type RevisionPage struct {
 	Entries []Revision
-	Total     int
+	Total   int
 }
 
 // Revisions returns the page of the given number (from 1) with perPage entries (from 1).

@@ -8,7 +8,7 @@ import (
 // SubmissionPage is one page of the submissions of an invoice, newest first.
 type SubmissionPage struct {
 	Entries []Submission
-	Total       int
+	Total   int
 }
 
 // SubmissionHistory returns the page of the given number (from 1) with perPage entries (from 1) of what [Tenant.Submissions]
@@ -40,7 +40,7 @@ func (t *Tenant) submissionPage(ctx context.Context, q querier, invoiceID ID, nu
 // EvidencePage is one page of the evidence of an invoice, oldest first.
 type EvidencePage struct {
 	Entries []Evidence
-	Total    int
+	Total   int
 }
 
 // EvidenceHistory returns the page of the given number (from 1) with perPage entries (from 1) of what
