@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -15,28 +13,30 @@ import (
 // reference, and a restored database has lost that history. Nobody is expected to do this more often in a row.
 const MaxLaterReferences = 4
 
-// settingRestored is the key of the setting that holds when the database was restored from a backup, in microseconds since 1970.
-const settingRestored = "restored_at"
-
 // MarkRestored records that this database was restored from a backup and has lost what happened since:
 //
 //   - Every open submission becomes due, so that the provider is asked about it.
 //   - Earlier responses that a document is missing no longer count, and administrators must order resends again.
-//   - No document of an existing invoice is sent before the provider was asked for it (see [SubmissionLease.QueryFirst]).
+//   - No document of an existing invoice is sent before the provider was asked for it (see [SubmissionLease.QueryFirst]). The
+//     row of each tenant says so, because a submission reads that row in any case.
 //   - Every token is revoked, because it may have been revoked after the backup.
 //
-// It returns the number of open submissions.
+// All of it is one transaction: if the process ends before the commit, nothing is marked and the command can be repeated. It
+// returns the number of open submissions.
 func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
 		now := micros(t.now())
 		if _, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
-			settingRestored, strconv.FormatInt(now, 10)); err != nil {
+			"restored_at", strconv.FormatInt(now, 10)); err != nil { // servers of an earlier release read the setting
 			return err
 		}
 		if open, err = t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1 where due_at is not null`, now); err != nil {
 			return err
 		}
 		if err := t.discardMissingProofs(ctx); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `update tenants set restored_at = $1`, now); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
@@ -78,21 +78,6 @@ func (t *tx) discardMissingProofs(ctx context.Context) error {
 	return nil
 }
 
-// restoredAt is the setting restored_at; null in a database that was never restored.
-type restoredAt struct{ sql.Null[string] }
-
-// notBefore tells whether the database was restored after an invoice was created.
-func (r restoredAt) notBefore(created time.Time) (bool, error) {
-	if !r.Valid {
-		return false, nil
-	}
-	at, err := strconv.ParseInt(r.V, 10, 64)
-	if err != nil {
-		return false, fmt.Errorf("setting %s: %w", settingRestored, err)
-	}
-	return micros(created) <= at, nil
-}
-
 // LaterReference is a reference under which an invoice may have been submitted after the backup that was restored.
 type LaterReference struct {
 	ID      ID
@@ -102,25 +87,20 @@ type LaterReference struct {
 // LaterReferences returns the references after the submission's own that must be looked up before the submission is sent. There
 // are none unless the database was restored after the invoice was created.
 func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference, error) {
-	var out []LaterReference
+	var older bool
 	err := l.Tenant.read(func(q querier) error {
-		var created int64
-		var restored restoredAt
-		if err := q.QueryRowContext(ctx, `select created_at, (select value from settings where key = 'restored_at') from invoices
-			where tenant_id = $1 and id = $2`, l.Tenant.id, l.Submission.Invoice).Scan(&created, &restored.Null); err != nil {
-			return err
-		}
-		older, err := restored.notBefore(instant(created))
-		if err != nil || !older {
-			return err
-		}
-		for n := range int64(MaxLaterReferences) {
-			ordinal := l.Submission.Ordinal + 1 + n
-			out = append(out, LaterReference{ID: reference(l.Tenant.id, l.Submission.Invoice, ordinal), Ordinal: ordinal})
-		}
-		return nil
+		return q.QueryRowContext(ctx, `select exists (select 1 from tenants t join invoices i on i.tenant_id = t.id
+			where t.id = $1 and i.tenant_id = $1 and i.id = $2 and t.restored_at >= i.created_at)`, l.Tenant.id, l.Submission.Invoice).Scan(&older)
 	})
-	return out, err
+	if err != nil || !older {
+		return nil, err
+	}
+	out := make([]LaterReference, MaxLaterReferences)
+	for n := range out {
+		ordinal := l.Submission.Ordinal + 1 + int64(n)
+		out[n] = LaterReference{ID: reference(l.Tenant.id, l.Submission.Invoice, ordinal), Ordinal: ordinal}
+	}
+	return out, nil
 }
 
 // AdoptLater replaces this submission, which the provider does not know, by one under a later reference, which it knows. The

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -76,6 +78,47 @@ func TestRestored(t *testing.T) {
 		}
 		if none, err := younger.LaterReferences(ctx); err != nil || len(none) != 0 {
 			t.Errorf("%v, %v", none, err)
+		}
+	})
+}
+
+// TestRestoredBeforeUpgrade checks that a restore that an earlier release recorded, as a setting, still holds after the
+// migration that adds tenants.restored_at.
+func TestRestoredBeforeUpgrade(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		created := f.create(t, "INV-1")
+		f.exec(t, `insert into settings (key, value) values ('restored_at', $1)`, strconv.FormatInt(f.Clock.Now().UnixMicro(), 10))
+		f.Clock.Advance(time.Second)
+		migration, err := os.ReadFile("schema/0026_restored.sql")
+		must(t, err)
+		f.exec(t, regexp.MustCompile(`(?m)^update .*;$`).FindString(string(migration)))
+		if older, younger := f.begin(t, created.ID), f.submit(t, "INV-2"); !older.QueryFirst || younger.QueryFirst {
+			t.Errorf("QueryFirst of an invoice from before the restore is %v, of a later invoice %v; want true, false", older.QueryFirst, younger.QueryFirst)
+		}
+	})
+}
+
+// TestRestoredMarksAllOrNothing checks that a restore that is interrupted before its commit leaves no trace, and that the
+// repeated command marks everything.
+func TestRestoredMarksAllOrNothing(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		first := f.create(t, "INV-1")
+		f.Clock.Advance(time.Second)
+		_, err := f.raw.ExecContext(t.Context(), `alter table audit rename to audit_elsewhere`) // the last statement of the restore fails
+		must(t, err)
+		if _, err := f.MarkRestored(t.Context()); err == nil {
+			t.Error("a restore without an entry in the audit log was recorded")
+		}
+		_, err = f.raw.ExecContext(t.Context(), `alter table audit_elsewhere rename to audit`)
+		must(t, err)
+		second := f.create(t, "INV-2")
+		if begun := f.begin(t, first.ID); begun.QueryFirst {
+			t.Error("the interrupted command has marked the company")
+		}
+		_, err = f.MarkRestored(t.Context())
+		must(t, err)
+		if begun := f.begin(t, second.ID); !begun.QueryFirst {
+			t.Error("the repeated command has not marked the company")
 		}
 	})
 }

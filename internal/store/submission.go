@@ -282,9 +282,6 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if err != nil {
 		return err
 	}
-	if lease.QueryFirst, err = p.restored.notBefore(found.CreatedAt); err != nil {
-		return err
-	}
 	document, missing, err := intent.Render(&found.Draft, &p.account.Profile, s.ID.String())
 	if err != nil {
 		return err
@@ -315,7 +312,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	begun := s.AttemptedAt
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
 	leaseTime := intent.Lease
-	if lease.QueryFirst {
+	if lease.QueryFirst = p.queryFirst; lease.QueryFirst {
 		leaseTime = intent.QueryFirstLease
 	}
 	s.DueAt, s.PollWait = new(now.Add(leaseTime)), 0 //planted:no-look-up-after-a-crash
@@ -366,7 +363,7 @@ type submissionPreconditions struct {
 	account     Account
 	lastOrdinal int64 // ordinal of the invoice's last submission, 0 before the first
 	hasUnsent   bool  // the provider did not receive the last one, which can be restarted
-	restored    restoredAt
+	queryFirst  bool  // the database was restored from a backup after the invoice was created
 	// numberHolder is the invoice that was submitted with the same number, if any. It is the invoice itself if the provider has
 	// reported a document of it that an administrator had resolved by rejecting it.
 	numberHolder ID
@@ -380,11 +377,11 @@ func (t *Tenant) submissionPreconditions(ctx context.Context, q querier, found I
 	account, err := scanAccount(q.QueryRowContext(ctx, `select `+accountColumns+`,
 			(select coalesce(max(ordinal), 0) from submissions where tenant_id = $2 and invoice_id = $3),
 			exists (select 1 from submissions where tenant_id = $2 and invoice_id = $3 and current = 1),
-			(select value from settings where key = 'restored_at'),
+			exists (select 1 from tenants where id = $2 and restored_at >= $5),
 			coalesce((select invoice_id from submissions where tenant_id = $2 and number = $4 and outcome in ('in_progress', 'acknowledged', 'unknown')),
 			(select invoice_id from submissions where tenant_id = $2 and contradicted_at is not null and (number = $4 or invoice_id = $3) limit 1))
 		from accounts where id = $1 and exists (select 1 from tenants where id = $2 and account_id = $1 and frozen_at is null)`,
-		t.account, t.id, found.ID, *found.Draft.InvoiceNumber), &p.lastOrdinal, &p.hasUnsent, &p.restored.Null, &holder)
+		t.account, t.id, found.ID, *found.Draft.InvoiceNumber, micros(found.CreatedAt)), &p.lastOrdinal, &p.hasUnsent, &p.queryFirst, &holder)
 	p.account, p.numberHolder = account, holder.V //planted:number-checked-across-tenants
 	return p, err
 }
