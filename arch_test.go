@@ -55,6 +55,7 @@ var restricted = map[string][]string{
 	"github.com/jackc/pgx/...":     {"internal/db", "internal/bench/benchdb", "internal/pgtest"},
 	"github.com/tink-crypto/...":   {"internal/secret"},
 	"testing":                      {"internal/pgtest", "internal/provider/providertest", "internal/store/storetest", "quittancetest"},
+	"github.com/google/go-cmp/...": {}, // shows which fields of two values differ, which a dump of both does not
 	"log":                          {}, // log/slog, whose attributes a secret redacts itself in
 	"os/exec":                      {"internal/bench", "internal/pgtest", "internal/pgtest/cmd/pgcluster"},
 }

@@ -63,9 +63,7 @@ func TestAudit(t *testing.T) {
 				t.Errorf("details of %s: %s", e.Act, e.Details)
 			}
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("audited %v, want %v", got, want)
-		}
+		wantEqual(t, "audited acts", got, want)
 		if approved := f.audited(t, "connection.approve"); !strings.Contains(approved[1].Details, `"before_release":"1.0.0"`) || !strings.Contains(approved[1].Details, `"before_by":"Ada"`) {
 			t.Errorf("the earlier approval is lost: %s", approved[1].Details)
 		}

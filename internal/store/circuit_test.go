@@ -170,9 +170,7 @@ func TestReconciliationLag(t *testing.T) {
 			t.Helper()
 			got, err := f.ReconciliationLag(t.Context())
 			must(t, err)
-			if got != want {
-				t.Errorf("%+v, want %+v", got, want)
-			}
+			wantEqual(t, "the lag", got, want)
 		}
 		want(store.ReconciliationLag{})
 		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")

@@ -76,9 +76,7 @@ func TestApproval(t *testing.T) {
 		must(t, err)
 		kept, err := f.Connection(ctx, added.ID)
 		must(t, err)
-		if want := (store.Approval{At: at, By: "Ann", Contract: "C-1", Release: "R-1"}); kept.Approval == nil || *kept.Approval != want {
-			t.Errorf("approval %+v, want %+v", kept.Approval, want)
-		}
+		wantEqual(t, "the approval", kept.Approval, &store.Approval{At: at, By: "Ann", Contract: "C-1", Release: "R-1"})
 		if kept.State != store.ConnectionPending {
 			t.Errorf("an approval made the connection %s", kept.State)
 		}

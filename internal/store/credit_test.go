@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -157,24 +156,18 @@ func TestCreditNote(t *testing.T) {
 		made := f.credit(t, credited.ID, byQuantity(0, "2.50"))
 		kept, err := f.tenant.CreditNote(ctx, made.ID)
 		must(t, err)
-		if !reflect.DeepEqual(kept, made) {
-			t.Errorf("made %+v, kept %+v", made, kept)
-		}
+		wantEqual(t, "the stored credit note", kept, made)
 		want := store.CreditNote{ID: made.ID, Invoice: credited.ID, Currency: "AED", Version: 1, CreatedAt: f.Clock.Now(), UpdatedAt: f.Clock.Now(), NewCreditNote: store.NewCreditNote{Number: "CN-1",
 			IssueDate: "2026-03-15", Reason: "Two hours\nwere not worked.", Credit: invoice.Credit{Kind: api.CreditPartial, Total: "262.50",
 				Items: []api.CreditNoteItem{{Name: "Consulting", UnitCode: new("HUR"), Quantity: dec("2.50"), NetAmount: new(api.Amount("250.00")), VATCategory: new("S"), VATRate: dec("5")}}}}}
-		if !reflect.DeepEqual(kept, want) {
-			t.Errorf("kept %+v, want %+v", kept, want)
-		}
+		wantEqual(t, "the stored credit note", kept, want)
 		wire := view.CreditNote(kept)
 		if wire.ID != made.ID.String() || wire.InvoiceID != credited.ID.String() || wire.Submitted || wire.VoidedAt != nil || !wire.UpdatedAt.Equal(kept.CreatedAt) {
 			t.Errorf("shown as %+v", wire)
 		}
 		after, err := f.tenant.Invoice(ctx, credited.ID)
 		must(t, err)
-		if !reflect.DeepEqual(after, credited) {
-			t.Errorf("the invoice was %+v and is %+v", credited, after)
-		}
+		wantEqual(t, "the credited invoice", after, credited)
 	})
 }
 
@@ -194,9 +187,7 @@ func TestUpdateCreditNote(t *testing.T) {
 		}
 		same, err := f.tenant.UpdateCreditNote(ctx, made.ID, anyVersion, give(nil))
 		must(t, err)
-		if !reflect.DeepEqual(same, made) {
-			t.Errorf("unchanged it is %+v, want %+v", same, made)
-		}
+		wantEqual(t, "the unchanged credit note", same, made)
 		_, err = f.tenant.UpdateCreditNote(ctx, made.ID, func(version int64) bool { return version != 1 }, give(new("VD")))
 		wantErr(t, err, store.ErrVersion)
 		_, err = f.decoy.tenant.UpdateCreditNote(ctx, made.ID, anyVersion, give(new("VD")))
@@ -207,9 +198,8 @@ func TestUpdateCreditNote(t *testing.T) {
 		must(t, err)
 		kept, err := f.tenant.CreditNote(ctx, made.ID)
 		must(t, err)
-		if !reflect.DeepEqual(changed, want) || !reflect.DeepEqual(kept, want) {
-			t.Errorf("changed to %+v, kept %+v, want %+v", changed, kept, want)
-		}
+		wantEqual(t, "the returned credit note", changed, want)
+		wantEqual(t, "the stored credit note", kept, want)
 		if voided := f.voidCredit(t, made.ID); voided.Version != 3 || !voided.UpdatedAt.Equal(*voided.VoidedAt) || *voided.ReasonCode != "VD" {
 			t.Errorf("voided as %+v", voided)
 		}
@@ -231,9 +221,8 @@ func TestVoidCreditNote(t *testing.T) {
 		again := f.voidCredit(t, first.ID)
 		kept, err := f.tenant.CreditNote(ctx, first.ID)
 		must(t, err)
-		if !reflect.DeepEqual(again, voided) || !reflect.DeepEqual(kept, voided) {
-			t.Errorf("voided %+v, again %+v, kept %+v", voided, again, kept)
-		}
+		wantEqual(t, "the credit note that was voided again", again, voided)
+		wantEqual(t, "the stored credit note", kept, voided)
 		part := f.credit(t, id, byQuantity(0, "10"))
 		f.wantExceeded(t, id, "items[0].net_amount", byAmount(0, "0.01"))
 		f.voidCredit(t, part.ID)
@@ -297,9 +286,7 @@ func TestCreditNotePages(t *testing.T) {
 							t.Errorf("listed with %d items, alone with %d", n.Items, len(alone.Credit.Items))
 						}
 						alone.Credit.Items = nil
-						if !reflect.DeepEqual(alone, n.CreditNote) {
-							t.Errorf("listed %+v, alone %+v", n, alone)
-						}
+						wantEqual(t, "the listed credit note", n.CreditNote, alone)
 						got = append(got, n.ID)
 					}
 				}

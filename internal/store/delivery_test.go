@@ -29,9 +29,7 @@ func (f *fixture) delivery(t *testing.T, id store.ID) delivery {
 
 func (f *fixture) wantDelivery(t *testing.T, id store.ID, want delivery) {
 	t.Helper()
-	if got := f.delivery(t, id); got != want {
-		t.Errorf("delivery %+v, want %+v", got, want)
-	}
+	wantEqual(t, "the delivery", f.delivery(t, id), want)
 }
 
 // tell records n events, of as many submissions.

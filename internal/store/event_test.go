@@ -3,7 +3,6 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -34,8 +33,9 @@ func TestEventBody(t *testing.T) {
 			want := api.Event[api.SubmissionPayload]{SchemaVersion: "service-webhook-v2", ID: e.ID.String(), Event: kind, ResourceType: "submission",
 				ResourceID: call.Submission.ID.String(), OccurredAt: occurred,
 				Payload: api.SubmissionPayload{States: after.States.Wire(), InvoiceID: call.Submission.Invoice.String(), InvoiceNumber: "INV-1"}}
-			if !reflect.DeepEqual(body, want) || e.Kind != kind || e.Position != int64(n+1) || e.OccurredAt.Format(store.TimestampLayout) != body.OccurredAt {
-				t.Errorf("event %d of kind %s at %v with body %s, want %+v", e.Position, e.Kind, e.OccurredAt, e.Body, want)
+			wantEqual(t, "the body of an event", body, want)
+			if e.Kind != kind || e.Position != int64(n+1) || e.OccurredAt.Format(store.TimestampLayout) != body.OccurredAt {
+				t.Errorf("event %d of kind %s at %v, want event %d of kind %s at %s", e.Position, e.Kind, e.OccurredAt, n+1, kind, body.OccurredAt)
 			}
 			var payload map[string]map[string]any
 			var keys map[string]any

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
@@ -124,6 +127,19 @@ func wantErr(t *testing.T, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Fatalf("error %v, want %v", err, want)
+	}
+}
+
+// wantEqual fails the test unless two values are equal, and shows their differences. It compares only the exported fields of
+// a submission: the others depend on how it was read.
+func wantEqual(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, what string, got, want any) {
+	t.Helper()
+	submission := reflect.TypeFor[store.Submission]()
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(store.Submission{}), cmp.Exporter(func(of reflect.Type) bool { return of != submission })); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -134,8 +133,9 @@ func TestRetainPurchases(t *testing.T) {
 		}
 		b, err := f.tenant.IncomingInvoice(ctx, list.Entries[1].ID)
 		must(t, err)
-		if !reflect.DeepEqual(b, list.Entries[1]) || b.Revision.Revision != 3 {
-			t.Errorf("read as %+v", b)
+		wantEqual(t, "the incoming e-invoice", b, list.Entries[1])
+		if b.Revision.Revision != 3 {
+			t.Errorf("revision %d, want 3", b.Revision.Revision)
 		}
 	})
 }

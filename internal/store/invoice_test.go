@@ -1,10 +1,9 @@
 package store_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,22 +26,13 @@ func TestCreateInvoice(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			if !reflect.DeepEqual(kept, created) || !reflect.DeepEqual(&kept.Draft, given) {
-				r.Errorf("given %s, kept %s", asJSON(r, given), asJSON(r, kept.Draft))
-			}
+			wantEqual(r, "the stored invoice", kept, created)
+			wantEqual(r, "the stored draft", &kept.Draft, given)
 			if kept.Version != 1 || kept.Submission != nil || !kept.CreatedAt.Equal(f.Clock.Now()) || !kept.UpdatedAt.Equal(kept.CreatedAt) {
 				r.Errorf("a new invoice is %+v", kept)
 			}
 		})
 	})
-}
-
-func asJSON(r *rapid.T, value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		r.Fatal(err)
-	}
-	return string(text)
 }
 
 // randomDraft makes a draft with the required fields and any of the others.
@@ -134,12 +124,10 @@ func TestListedSubmissions(t *testing.T) {
 				t.Errorf("listed with %d items, alone with %d", i.Items, len(single.Draft.Items))
 			}
 			single.Draft.Items = nil
-			if !reflect.DeepEqual(single, i.Invoice) {
-				t.Errorf("listed %+v, alone %+v", i.Invoice, single)
-			}
+			wantEqual(t, "the listed invoice", i.Invoice, single)
 			submitted = append(submitted, i.Submission != nil)
 		}
-		if want := []bool{true, false, true, false}; !reflect.DeepEqual(submitted, want) {
+		if want := []bool{true, false, true, false}; !slices.Equal(submitted, want) {
 			t.Errorf("submitted %v, want %v", submitted, want)
 		}
 		if word, _, _ := listed.Entries[2].States().Get("receiver_state"); word != "accepted" {

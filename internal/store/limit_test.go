@@ -42,9 +42,7 @@ func TestSpend(t *testing.T) {
 		for n, db := range []*store.DB{f.DB, replica, f.DB} {
 			spent, err := db.AcquireLimits(ctx, use(1, 3))
 			must(t, err)
-			if want := (store.LimitUsage{Key: digest(1), Used: int64(n + 1), WindowEnd: end}); len(spent) != 1 || spent[0] != want {
-				t.Errorf("use %d counts as %+v, want %+v", n+1, spent, want)
-			}
+			wantEqual(t, "used limits", spent, []store.LimitUsage{{Key: digest(1), Used: int64(n + 1), WindowEnd: end}})
 			f.Clock.Advance(10 * time.Second)
 		}
 		_, err := replica.AcquireLimits(ctx, use(1, 3))

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -28,9 +27,7 @@ func TestTold(t *testing.T) {
 		told, err := f.tenant.NotificationSummaries(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID})
 		must(t, err)
 		want := map[store.ID]store.NotificationSummary{call.Submission.ID: {Pending: 1, Delivered: 1, Failed: 1, Events: 4}}
-		if !reflect.DeepEqual(told, want) {
-			t.Errorf("told %+v, want %+v", told, want)
-		}
+		wantEqual(t, "summaries", told, want)
 		if none, err := f.tenant.NotificationSummaries(ctx, nil); err != nil || len(none) != 0 {
 			t.Errorf("of nothing: %+v, %v", none, err)
 		}

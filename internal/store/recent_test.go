@@ -54,9 +54,7 @@ func TestRecentDeliveries(t *testing.T) {
 			s.ID:     {store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDelivered},
 			other.ID: {store.DeliveryPending, store.DeliveryPending, store.DeliveryPending},
 		}
-		if fmt.Sprint(states) != fmt.Sprint(want) {
-			t.Errorf("states %v, want %v", states, want)
-		}
+		wantEqual(t, "states", states, want)
 		if all, err := f.tenant.RecentStates(ctx, []store.ID{s.ID}, 100); err != nil || len(all[s.ID]) != 4 {
 			t.Errorf("fewer than asked for: %v, %v", all, err)
 		}
@@ -122,13 +120,11 @@ func TestOneEvent(t *testing.T) {
 		events, err := f.tenant.Events(t.Context(), 0, 1)
 		must(t, err)
 		found, err := f.tenant.Event(t.Context(), events[0].ID)
-		if err != nil || fmt.Sprint(found) != fmt.Sprint(events[0]) {
-			t.Errorf("%+v, want %+v: %v", found, events[0], err)
-		}
+		must(t, err)
+		wantEqual(t, "the event", found, events[0])
 		some, err := f.tenant.EventsByID(t.Context(), []store.ID{events[0].ID, f.decoyDelivery(t).Event})
-		if err != nil || len(some) != 1 || fmt.Sprint(some[events[0].ID]) != fmt.Sprint(events[0]) {
-			t.Errorf("by identifier: %+v, %v", some, err)
-		}
+		must(t, err)
+		wantEqual(t, "events by identifier", some, map[store.ID]store.Event{events[0].ID: events[0]})
 		if none, err := f.tenant.EventsByID(t.Context(), nil); err != nil || len(none) != 0 {
 			t.Errorf("of none: %v, %v", none, err)
 		}

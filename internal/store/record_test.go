@@ -159,9 +159,7 @@ func TestRecorded(t *testing.T) {
 		})
 		kept, err := f.tenant.Submission(t.Context(), call.Submission.ID)
 		must(t, err)
-		if shown(after) != shown(kept) {
-			t.Errorf("returned\n%s\nkept\n%s", shown(after), shown(kept))
-		}
+		wantEqual(t, "the stored submission", kept, after)
 		if kept.LastCheckedAt == nil || !kept.LastCheckedAt.Equal(at) || kept.TerminalAt == nil || !kept.TerminalAt.Equal(at) || kept.PollWait != time.Second ||
 			*kept.ProviderReference != "P-1" || *kept.Sequence != 1 || kept.Evidence != 1 || kept.LastStatus != 200 || kept.LastSHA256 != [32]byte{9} || !kept.States.AllTerminal() {
 			t.Errorf("kept %s", shown(kept))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,9 +24,7 @@ func TestBeginSubmission(t *testing.T) {
 		call := f.begin(t, created.ID)
 		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
 		must(t, err)
-		if shown(call.Submission) != shown(kept) {
-			t.Errorf("begun as\n%s\nkept as\n%s", shown(call.Submission), shown(kept))
-		}
+		wantEqual(t, "the stored submission", kept, call.Submission)
 		if kept.Outcome != api.OutcomeInProgress || !kept.AttemptedAt.Equal(at) || !kept.SentAt.Equal(at) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(lease)) ||
 			kept.Ordinal != 1 || !kept.Current || kept.Number != "INV-1" || kept.Invoice != created.ID || kept.States.AllTerminal() {
 			t.Errorf("intent %s", shown(kept))
@@ -112,7 +111,7 @@ func TestRefusals(t *testing.T) {
 
 		_, _, err = try(wrong.ID, false)
 		var incomplete *store.IncompleteError
-		if !errors.As(err, &incomplete) || !reflect.DeepEqual(incomplete.Missing, []string{"due_date"}) {
+		if !errors.As(err, &incomplete) || !slices.Equal(incomplete.Missing, []string{"due_date"}) {
 			t.Fatalf("error %v, want what is missing", err)
 		}
 		_, _, err = try(wrong.ID, true)
@@ -340,9 +339,10 @@ func TestBeginResend(t *testing.T) {
 		if !bytes.Equal(again.Document, call.Document) || claimed[0].Document != nil {
 			t.Errorf("to be sent is %s, want %s, and only after this", again.Document, call.Document)
 		}
-		if shown(again.Submission) != shown(kept) || kept.MissingSince != nil || kept.MissingCount != 0 || kept.ResendOrdered || !kept.SentAt.Equal(at) ||
+		wantEqual(t, "the stored submission", kept, again.Submission)
+		if kept.MissingSince != nil || kept.MissingCount != 0 || kept.ResendOrdered || !kept.SentAt.Equal(at) ||
 			!kept.AttemptedAt.Equal(missing) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(time.Minute)) {
-			t.Errorf("sent again as %s,\nkept as %s", shown(again.Submission), shown(kept))
+			t.Errorf("sent again as %s", shown(kept))
 		}
 		_, err = claimed[0].BeginResend(ctx, time.Minute)
 		wantErr(t, err, store.ErrLeaseLost)
