@@ -21,7 +21,7 @@ type Step struct {
 	After int64 `json:"after_us"`
 	// Status is the new status of the document.
 	Status invoice.Status `json:"status,omitempty"`
-	// Dimension gets the new value Word; Terminal tells whether it is final and Meaning what it means, "" when that is
+	// Dimension gets the new value Word; Terminal reports whether it is final and Meaning what it means, "" when that is
 	// not said.
 	Dimension invoice.Dimension `json:"dimension,omitempty"`
 	Word      string            `json:"word,omitempty"`
@@ -57,7 +57,7 @@ type Report struct {
 type Reported struct {
 	// Value is the provider's state value.
 	Value string `json:"value"`
-	// Terminal tells whether it is final.
+	// Terminal reports whether it is final.
 	Terminal bool `json:"terminal"`
 	// Meaning is what the value means, "" when that is not said.
 	Meaning api.Meaning `json:"meaning,omitempty"`

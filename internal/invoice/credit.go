@@ -221,7 +221,7 @@ func (p *partialCredit) byAmount(path string, position int, line *big.Int, amoun
 	return net, p.fits(path, "net amount", net, orZero(p.nets[position]), line, p.scale)
 }
 
-// fits tells whether more can be credited of a line with the value whole, of which taken is credited already. It adds a fault if not;
+// fits reports whether more can be credited of a line with the value whole, of which taken is credited already. It adds a fault if not;
 // what names the quantity or amount in its message.
 func (p *partialCredit) fits(path, what string, more, taken, whole *big.Int, scale int) bool {
 	if more.Sign() == 0 || whole.Sign() != 0 && more.Sign() != whole.Sign() {
@@ -253,7 +253,7 @@ func (p *partialCredit) finish() {
 	p.credit.Total = creditAmount(total, p.scale)
 }
 
-// beyond tells whether more and taken together exceed whole. All have the same sign or are 0.
+// beyond reports whether more and taken together exceed whole. All have the same sign or are 0.
 func beyond(more, taken, whole *big.Int) bool {
 	return new(big.Int).Add(more, taken).CmpAbs(whole) > 0
 }

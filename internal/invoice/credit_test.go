@@ -320,7 +320,7 @@ func (m creditModel) net(position int, quantity *api.Decimal) *big.Rat {
 	return m.round(net)
 }
 
-// inside tells whether a sum lies between 0 and its limit.
+// inside reports whether a sum lies between 0 and its limit.
 func inside(sum, bound *big.Rat) bool {
 	return sum.Sign()*bound.Sign() >= 0 && new(big.Rat).Abs(sum).Cmp(new(big.Rat).Abs(bound)) <= 0
 }

@@ -82,8 +82,8 @@ func text(s *string) string {
 	return *s
 }
 
-// blank tells whether an optional text is absent, empty or white space alone.
+// blank reports whether an optional text is absent, empty or white space alone.
 func blank(s *string) bool { return strings.TrimSpace(text(s)) == "" }
 
-// given tells whether an optional number is there.
+// given reports whether an optional number is there.
 func given(d *api.Decimal) bool { return d != nil && !d.IsZero() }

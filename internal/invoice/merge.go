@@ -18,7 +18,7 @@ type Change struct {
 	BecameTerminal bool
 }
 
-// Has tells whether the value of dimension d changed.
+// Has reports whether the value of dimension d changed.
 func (c Change) Has(d Dimension) bool { return slices.Contains(c.Changed, d) }
 
 // Merge returns the states after a report. A dimension that the report does not mention stays as it is. last is the highest

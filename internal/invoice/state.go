@@ -43,13 +43,13 @@ type State[D marker] struct {
 	meaning  api.Meaning
 }
 
-// Reported tells whether the provider has ever reported a value in this dimension.
+// Reported reports whether the provider has ever reported a value in this dimension.
 func (s State[D]) Reported() bool { return s.value != "" }
 
 // Value returns the provider's value, 1 to 256 code points, or "" if nothing was reported.
 func (s State[D]) Value() string { return s.value }
 
-// Terminal tells whether the provider, or its adapter's published table, says that the value is terminal.
+// Terminal reports whether the provider, or its adapter's published table, says that the value is terminal.
 func (s State[D]) Terminal() bool { return s.terminal }
 
 // Meaning returns what the value means according to the provider or its adapter's published table; "" if neither says.
@@ -107,7 +107,7 @@ func (s State[D]) stored() StoredState {
 	return StoredState{Value: s.value, Terminal: s.terminal, Meaning: s.meaning}
 }
 
-// AllTerminal tells whether all four dimensions were reported and are terminal.
+// AllTerminal reports whether all four dimensions were reported and are terminal.
 func (s States) AllTerminal() bool {
 	return s.Submission.terminal && s.ProviderInvoice.terminal && s.TaxAuthority.terminal && s.Receiver.terminal
 }

@@ -162,7 +162,7 @@ func warnItem(warnings api.Faults, i int, item *api.Item) {
 	}
 }
 
-// isDifference tells whether a is exactly b less c.
+// isDifference reports whether a is exactly b less c.
 func isDifference(a, b, c number) bool {
 	x, fitsX := a.smallAt(api.MaxScale)
 	y, fitsY := b.smallAt(api.MaxScale)

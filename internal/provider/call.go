@@ -83,7 +83,7 @@ func (t *connTracker) trace() *httptrace.ClientTrace {
 	}}
 }
 
-// closeAndReport closes the connections of a failed request and tells whether a byte of the request may have left.
+// closeAndReport closes the connections of a failed request and reports whether a byte of the request may have left.
 func (t *connTracker) closeAndReport() bool {
 	begun := false
 	for _, used := range t.conns {
@@ -169,7 +169,7 @@ func classifyResponse(c callSpec, received *http.Response, response Response) (K
 	}
 }
 
-// isCompressed tells whether a body is compressed although no encoding was requested. Its bytes are then not a document.
+// isCompressed reports whether a body is compressed although no encoding was requested. Its bytes are then not a document.
 func isCompressed(received *http.Response) bool {
 	encoding := received.Header.Get("Content-Encoding")
 	return encoding != "" && !strings.EqualFold(encoding, "identity")
@@ -196,7 +196,7 @@ func readBody(response *Response, body io.Reader, c callSpec) error {
 	return err
 }
 
-// digestRest reads at most limit more bytes into the digest, and tells whether the end of the body was seen. full says that the
+// digestRest reads at most limit more bytes into the digest, and reports whether the end of the body was seen. full says that the
 // body filled the retained part; otherwise there is nothing left to read.
 func digestRest(digest hash.Hash, body io.Reader, limit int64, full bool) (read int64, ended bool, err error) {
 	if !full {

@@ -41,7 +41,7 @@ func (c *writeTrackingConn) writeCount() int {
 	return c.writes
 }
 
-// closeAndReport closes the connection for further writes and tells whether a write was begun after the first before writes.
+// closeAndReport closes the connection for further writes and reports whether a write was begun after the first before writes.
 func (c *writeTrackingConn) closeAndReport(before int) bool {
 	c.mu.Lock()
 	c.closed = true

@@ -88,7 +88,7 @@ func ParseBaseURL(raw string) (*url.URL, error) {
 	return nil, ErrBaseURL
 }
 
-// isLoopback tells whether a host name always means this machine.
+// isLoopback reports whether a host name always means this machine.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -153,7 +153,7 @@ func CheckCredential(credential secret.Text) error {
 	return nil
 }
 
-// isHeaderToken tells whether a text can be sent in a header as one token.
+// isHeaderToken reports whether a text can be sent in a header as one token.
 func isHeaderToken(text string) bool {
 	forbidden := func(r rune) bool { return r <= ' ' || r > '~' }
 	return text != "" && len(text) <= 4096 && !strings.ContainsFunc(text, forbidden)
@@ -214,7 +214,7 @@ func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (Purchas
 	return page, response
 }
 
-// containsCredential tells whether a text contains the credential.
+// containsCredential reports whether a text contains the credential.
 func (h *HTTP) containsCredential(text string) bool { return h.detectEcho([]byte(text), false) }
 
 // withhold removes everything that could be shown from an entry that contains the credential.

@@ -39,7 +39,7 @@ type Profile struct {
 	// Idempotent says that the provider responds to a repeated reference with the document that it already has. Without it, a
 	// document is sent again only if an administrator orders it.
 	Idempotent bool
-	// EchoesCredential tells whether a text contains the connection's credential in one of the forms of [Response].Echoed; nil
+	// EchoesCredential reports whether a text contains the connection's credential in one of the forms of [Response].Echoed; nil
 	// if there is no credential. Every text that is read from an echoed response must be checked before it is kept.
 	EchoesCredential func(text string) bool
 }
