@@ -18,7 +18,7 @@ func (f *fixture) token(t *testing.T, n byte, ttl time.Duration) [32]byte {
 	return digest(n)
 }
 
-// TestTokens: a token speaks for its company until it expires by the clock, is revoked, or its tenant is frozen.
+// TestTokens checks that a token authenticates its company until it expires, is revoked, or its tenant is frozen.
 func TestTokens(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -27,7 +27,7 @@ func TestTokens(t *testing.T) {
 		must(t, err)
 		if session.Tenant.Key() != f.tenant.Key() || session.Account.ID != f.account.ID || session.Account.Company != f.account.Company ||
 			session.User != f.user.ID || session.Digest != token {
-			t.Errorf("session %+v speaks for somebody else", session)
+			t.Errorf("session %+v is another user's", session)
 		}
 		_, err = session.Tenant.CreateInvoice(ctx, draft("INV-1"))
 		must(t, err)
@@ -43,7 +43,7 @@ func TestTokens(t *testing.T) {
 
 		revoked, other := f.token(t, 11, time.Hour), f.token(t, 12, time.Hour)
 		must(t, f.RevokeToken(ctx, revoked))
-		must(t, f.RevokeToken(ctx, digest(99))) // an unknown one is as good as revoked
+		must(t, f.RevokeToken(ctx, digest(99))) // revoking an unknown token succeeds
 		_, err = f.Authenticate(ctx, revoked)
 		wantErr(t, err, store.ErrNotFound)
 		_, err = f.Authenticate(ctx, other)
@@ -51,7 +51,8 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestFrozenTenant: a frozen tenant has no live token and begins nothing new; what was submitted stays readable.
+// TestFrozenTenant checks that a frozen tenant has no valid token and starts nothing new, and that its submissions stay
+// readable.
 func TestFrozenTenant(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -86,7 +87,8 @@ func TestFrozenTenant(t *testing.T) {
 	})
 }
 
-// TestSuspension: it stops logins and revokes live tokens for good; reactivation lets users log in again, no more.
+// TestSuspension checks that a suspension prevents logins and permanently revokes tokens, and that a reactivation only
+// allows logins again.
 func TestSuspension(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -94,7 +96,7 @@ func TestSuspension(t *testing.T) {
 		must(t, f.SuspendAccount(ctx, f.account.ID))
 		since := f.Clock.Now()
 		f.Clock.Advance(time.Minute)
-		must(t, f.SuspendAccount(ctx, f.account.ID)) // once more changes nothing
+		must(t, f.SuspendAccount(ctx, f.account.ID)) // a repetition changes nothing
 		account, err := f.Account(ctx, f.account.ID)
 		must(t, err)
 		if account.Status != store.AccountSuspended || account.SuspendedAt == nil || !account.SuspendedAt.Equal(since) {
@@ -118,7 +120,7 @@ func TestSuspension(t *testing.T) {
 	})
 }
 
-// TestSuspensionRace: no token outlives a suspension that happens beside a login.
+// TestSuspensionRace checks that no token survives a suspension that runs beside a login.
 func TestSuspensionRace(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		race(12, func(i int) {
@@ -126,7 +128,7 @@ func TestSuspensionRace(t *testing.T) {
 				must2(t, f.SuspendAccount(t.Context(), f.account.ID))
 				return
 			}
-			// It may be refused: then there is no token either.
+			// It may be refused, and then creates no token.
 			_, _ = f.CreateToken(t.Context(), f.user, digest(byte(20+i)), f.Clock.Now().Add(time.Hour))
 		})
 		must(t, f.ReactivateAccount(t.Context(), f.account.ID))
@@ -137,7 +139,7 @@ func TestSuspensionRace(t *testing.T) {
 	})
 }
 
-// must2 is must for other goroutines than the test's own.
+// must2 is must for other goroutines than the test's own, and for functions with a result.
 func must2(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -145,7 +147,7 @@ func must2(t *testing.T, err error) {
 	}
 }
 
-// TestUsers: an e-mail address belongs to one user of the whole service.
+// TestUsers checks that an e-mail address belongs to one user of the whole service.
 func TestUsers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -178,12 +180,12 @@ func TestUsers(t *testing.T) {
 			}
 		})
 		if made.Load() != 1 {
-			t.Errorf("%d accounts were made for one address", made.Load())
+			t.Errorf("%d accounts were created for one address", made.Load())
 		}
 	})
 }
 
-// TestProfile: the profile is replaced whole and shown with the session; an unknown account has none.
+// TestProfile checks that the profile is replaced as a whole and is part of the session.
 func TestProfile(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -195,7 +197,7 @@ func TestProfile(t *testing.T) {
 			t.Errorf("profile %+v", p)
 		}
 		if logo, err := f.tenant.Logo(ctx); err != nil || logo != nil {
-			t.Errorf("a logo without one: %v, %v", logo, err)
+			t.Errorf("logo of an account without a logo: %v, %v", logo, err)
 		}
 		must(t, f.SetProfile(ctx, f.account.ID, api.Profile{LegalName: new("Palm"), Logo: new("data:image/png;base64,AAAA")}))
 		logo, err := f.tenant.Logo(ctx)

@@ -12,7 +12,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// anchored anchors the store behind the entries of a file and returns the file.
+// anchored adds an entry for the store to an anchor file and returns the file.
 func (f *fixture) anchored(t *testing.T, file []byte) []byte {
 	t.Helper()
 	anchors, err := f.ReadAnchors(t.Context(), file)
@@ -33,12 +33,12 @@ func (f *fixture) against(t *testing.T, file []byte) []store.EvidenceError {
 	return faults
 }
 
-// TestAnchor: whatever is added later leaves an anchor true. A submission or an incoming e-invoice that is gone with all that
-// belongs to it, an answer that is gone with its seal of that time put back, and a decision that is undone are found by the
-// anchor, also where nothing else finds them.
+// TestAnchor checks that additions do not contradict an anchor, and that an anchor detects a submission or incoming
+// e-invoice that was removed with everything that belongs to it, a response that was removed together with restoring
+// the earlier seal, and a decision that was undone, even if nothing else detects them.
 func TestAnchor(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
-		silent := f.submit(t, "INV-SILENT") // no answer and no event
+		silent := f.submit(t, "INV-SILENT") // without responses and events
 		call := f.submit(t, "INV-1")
 		record(t, call, allFour("one", false))
 		claim, _ := retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
@@ -57,11 +57,11 @@ func TestAnchor(t *testing.T) {
 		retain(t, claim, onward("d"), incoming("x", "two"), incoming("y", "one"))
 		f.submit(t, "INV-2")
 		if faults := f.against(t, first); len(faults) > 0 {
-			t.Fatalf("what was added later: %v", faults)
+			t.Fatalf("faults after additions: %v", faults)
 		}
 		second := f.anchored(t, first)
 		if faults := f.against(t, second); len(faults) > 0 {
-			t.Fatalf("at once: %v", faults)
+			t.Fatalf("faults immediately: %v", faults)
 		}
 		for name, statements := range map[string][]string{
 			"a silent submission is gone": {`delete from submissions where id = $2 and tenant_id = $1`},
@@ -95,7 +95,7 @@ func TestAnchor(t *testing.T) {
 	})
 }
 
-// tornAnchors: a file of which a line is changed, cut, left out or moved is none.
+// tornAnchors checks that a file with a changed, cut, missing or moved line is rejected.
 func (f *fixture) tornAnchors(t *testing.T, first, second []byte) {
 	t.Helper()
 	last := second[len(first):]

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestAppendOnly: the database itself refuses whatever would change or remove what is retained, whoever asks, and in
-// every form a statement can have.
+// TestAppendOnly checks that the database itself refuses every form of statement that would change or remove evidence.
 func TestAppendOnly(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
@@ -40,21 +39,21 @@ func TestAppendOnly(t *testing.T) {
 			}
 		}
 		if after := f.dump(t, f.company); after != before {
-			t.Errorf("something has changed.\nBefore:\n%s\nAfter:\n%s", before, after)
+			t.Errorf("rows were changed.\nBefore:\n%s\nAfter:\n%s", before, after)
 		}
-		record(t, call, allFour("three", true)) // and more can be added
+		record(t, call, allFour("three", true)) // entries can still be added
 		retain(t, claim, onward("d"), incoming("x", "three"))
 		f.clean(t, 2, 6)
 	})
 }
 
-// clean wants the tenant's evidence to be what was retained.
+// clean checks that a verification finds no fault and counts the given chains and entries.
 func (f *fixture) clean(t *testing.T, chains, entries int) {
 	t.Helper()
 	found, err := f.tenant.VerifyEvidence(t.Context(), replay())
 	must(t, err)
 	if len(found.Faults) != 0 || found.Chains != chains || found.Entries != entries {
-		t.Errorf("a clean database of %d chains with %d entries is found to be %+v", chains, entries, found)
+		t.Errorf("verification of an intact database with %d chains and %d entries: %+v", chains, entries, found)
 	}
 }
 
@@ -70,7 +69,7 @@ func columnsOf(t *testing.T, name string) []string {
 	return nil
 }
 
-// disarm removes what keeps evidence from being changed, as somebody can who owns the database.
+// disarm removes the protection against changes of the evidence, as an owner of the database can.
 func (f *fixture) disarm(t *testing.T) {
 	t.Helper()
 	statements := []string{`drop trigger evidence_append_only on evidence`, `drop trigger revisions_append_only on revisions`, `drop trigger audit_append_only on audit`}
@@ -86,7 +85,7 @@ func (f *fixture) disarm(t *testing.T) {
 	}
 }
 
-// attacker is somebody who owns the database: it refuses nothing, references that lead nowhere included.
+// attacker is an owner of the database, for whom it refuses nothing, not even dangling references.
 type attacker struct {
 	conn   *sql.Conn
 	sqlite bool
@@ -107,8 +106,8 @@ func (f *fixture) attacker(t *testing.T) attacker {
 	return attacker{conn, f.Path != ""}
 }
 
-// do runs a statement, with as many of the arguments as it has places for, and bytes written as PostgreSQL has them. It
-// has to change something.
+// do runs a statement with as many of the arguments as it has parameters, after translating byte literals to
+// PostgreSQL. The statement must change something.
 func (a attacker) do(t *testing.T, statement string, args ...any) {
 	t.Helper()
 	for len(args) > 0 && !strings.Contains(statement, fmt.Sprintf("$%d", len(args))) {

@@ -12,8 +12,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// administrate does one of every act of an administrator that this package knows, and returns their names in order; that of
-// no account comes before them.
+// administrate performs every act of an administrator that this package has, and returns their names in order, first
+// those of no account.
 func (f *fixture) administrate(t *testing.T) []string {
 	t.Helper()
 	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
@@ -42,14 +42,14 @@ func (f *fixture) administrate(t *testing.T) []string {
 		"connection.activate", "connection.replace-credential", "connection.disable", "account.suspend", "account.reactivate", "evidence.export"}
 }
 
-// TestAudit: every act of an administrator stands in the audit log: who, when, what, to whom and why, without a secret. An
-// act that fails leaves nothing there.
+// TestAudit checks that the audit log has an entry for every act of an administrator, with the actor, time, object and
+// reason and without secrets, and none for an act that failed.
 func TestAudit(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		began := f.Clock.Advance(time.Minute)
 		want := f.administrate(t)
 		if _, err := f.CreateAccount(t.Context(), "Twice", store.NewUser{Email: "first@example.com"}); err == nil {
-			t.Error("an e-mail address was taken twice")
+			t.Error("an e-mail address was used twice")
 		}
 		entries, err := f.Audit(t.Context(), store.AuditFilter{Since: began, Limit: 100})
 		must(t, err)
@@ -71,13 +71,13 @@ func TestAudit(t *testing.T) {
 		own, err := f.Audit(t.Context(), store.AuditFilter{Account: account, Act: "connection", Limit: 2})
 		must(t, err)
 		if len(own) != 2 || own[0].Act != "connection.replace-credential" || own[1].Act != "connection.disable" {
-			t.Errorf("the last two about connections: %+v", own)
+			t.Errorf("last two entries about connections: %+v", own)
 		}
 	})
 }
 
-// TestAuditIsProven: whoever may do anything to the database but has no key alters, cuts, removes or adds nothing of the audit
-// log unseen, and what comes afterwards heals nothing.
+// TestAuditIsProven checks that a verification detects every change, removal and addition in the audit log by somebody
+// who controls the database but has no key, and that later entries do not hide it.
 func TestAuditIsProven(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.administrate(t)
@@ -87,7 +87,7 @@ func TestAuditIsProven(t *testing.T) {
 			return found.Faults
 		}
 		if faults := clean(); len(faults) > 0 {
-			t.Fatalf("a clean audit log: %v", faults)
+			t.Fatalf("faults of an intact audit log: %v", faults)
 		}
 		a := f.attacker(t)
 		var attacks []string
@@ -102,7 +102,7 @@ func TestAuditIsProven(t *testing.T) {
 			`delete from audit_heads`, `delete from audit_heads where chain = (select chain from audit_heads order by chain desc limit 1)`,
 			`delete from audit_heads where chain = (select chain from audit_heads order by chain limit 1)`, `update audit_heads set seal = null`,
 			`update audit_heads set count = count - 1`,
-			// A chain with everything of it, and a cut with the head of that time.
+			// The removal of a whole chain, and a cut with the head restored.
 			`delete from audit where chain = (select chain from audit_heads order by chain desc limit 1); delete from audit_heads where chain = (select chain from audit_heads order by chain desc limit 1)`,
 			`delete from audit where ordinal > 2; update audit_heads set count = 2, head = (select digest from audit a where a.chain = audit_heads.chain and ordinal = 2) where count > 2`,
 			`delete from audit; delete from audit_heads`,
@@ -114,20 +114,20 @@ func TestAuditIsProven(t *testing.T) {
 					a.do(t, statement)
 				}
 				if len(clean()) == 0 {
-					t.Errorf("not noticed: %s", attack)
+					t.Errorf("not detected: %s", attack)
 				}
 				if _, err := f.CreateAccount(t.Context(), "After", store.NewUser{Email: "after@example.com"}); err != nil && !strings.Contains(attack, "audit set") {
-					t.Errorf("after %s nothing can be done: %v", attack, err)
+					t.Errorf("after %s, acts fail: %v", attack, err)
 				}
 				if _, err := f.MarkRestored(t.Context()); err == nil && len(clean()) == 0 {
-					t.Errorf("healed by another act: %s", attack)
+					t.Errorf("hidden by another act: %s", attack)
 				}
 			})
 		}
 	})
 }
 
-// altered returns statements that alter a column of every row of a table, where its type allows it.
+// altered returns statements that change a column of every row of a table, if its type allows it.
 func altered(table, column string) []string {
 	switch column {
 	case "ordinal", "at", "count", "chains":
@@ -145,7 +145,7 @@ func altered(table, column string) []string {
 	return []string{fmt.Sprintf(`update %s set %s = %[2]s || ' '`, table, column)}
 }
 
-// undone runs something and puts the database back as it was.
+// undone runs a function and restores the database.
 func (f *fixture) undone(t *testing.T, a attacker, do func()) {
 	t.Helper()
 	tables := []string{"audit", "audit_heads", "settings"}
@@ -169,7 +169,7 @@ func (a attacker) exec(t *testing.T, statement string) {
 	must(t, err)
 }
 
-// TestAuditReseal: after a rotation the ends of the audit log's chains stand under the new key.
+// TestAuditReseal checks that a rotation reseals the ends of the audit log's chains.
 func TestAuditReseal(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.administrate(t)
@@ -189,11 +189,11 @@ func TestAuditReseal(t *testing.T) {
 			var seal []byte
 			must(t, rows.Scan(&seal))
 			if rotated.NeedsReseal(seal) {
-				t.Error("a seal still stands under the old key")
+				t.Error("a seal still has the old key")
 			}
 		}
 		must(t, rows.Err())
-		if seals != 3 { // of no account, of the fixture's and of the audited one
+		if seals != 3 { // of no account, of the fixture's account and of the audited one
 			t.Errorf("%d seals", seals)
 		}
 		found, err := after.VerifyEvidence(t.Context(), replay())
@@ -204,8 +204,8 @@ func TestAuditReseal(t *testing.T) {
 	})
 }
 
-// TestAuditIsAnchored: an audit log that is gone with every trace of it, or put back to an earlier state as a whole, is found
-// by an anchor; what is added later leaves the anchor true.
+// TestAuditIsAnchored checks that an anchor detects an audit log that was removed completely or restored to an earlier
+// state, and that additions do not contradict it.
 func TestAuditIsAnchored(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.administrate(t)
@@ -213,7 +213,7 @@ func TestAuditIsAnchored(t *testing.T) {
 		anchors := f.anchored(t, nil)
 		must(t, f.RenameAccount(asAdministrator(t.Context()), f.account.ID, "Later"))
 		if faults := f.against(t, anchors); len(faults) > 0 {
-			t.Fatalf("what was added later: %v", faults)
+			t.Fatalf("faults after additions: %v", faults)
 		}
 		a := f.attacker(t)
 		for name, statements := range map[string][]string{

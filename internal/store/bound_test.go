@@ -10,11 +10,11 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// boundSetting records that the keys of a database are known; it stands here for what somebody may remove.
+// boundSetting is the key of the setting that exists once the keys of a database are recorded. A test removes it.
 const boundSetting = `delete from settings where key = 'sealing_keys'`
 
-// changes are what somebody who can write the database may do to a connection to have the credential sent elsewhere, or
-// to have it used without approval.
+// changes are statements with which somebody who can write to the database could redirect a credential or use a
+// connection without approval.
 var changes = map[string]string{
 	"address":     `update connections set base_url = 'http://127.0.0.1:9' where id = $1`,
 	"kind":        `update connections set kind = 'simulator' where id = $1`,
@@ -28,8 +28,8 @@ var changes = map[string]string{
 	"no approval": `update connections set approved_at = null, approved_by = null, approved_contract = null, approved_release = null where id = $1`,
 }
 
-// TestChangedConnectionDoesNotOpen: whatever of a connection is changed past the store, its credential does not open, no
-// operation seals the change as if it were right, and the connection can still be disabled.
+// TestChangedConnectionDoesNotOpen checks that a credential does not open after any change of its connection outside of
+// the store, that no operation seals such a change, and that the connection can still be disabled.
 func TestChangedConnectionDoesNotOpen(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -72,7 +72,7 @@ func TestChangedConnectionDoesNotOpen(t *testing.T) {
 	})
 }
 
-// TestApprovalCannotBeWritten: an approval that was written past the store lets nothing be submitted.
+// TestApprovalCannotBeWritten checks that an approval that was written outside of the store allows no submission.
 func TestApprovalCannotBeWritten(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		add := sandboxConnection()
@@ -87,8 +87,8 @@ func TestApprovalCannotBeWritten(t *testing.T) {
 	})
 }
 
-// TestChangedDestinationGetsNothing: the deliveries of a subscription whose address was changed past the store end as failed,
-// and say why; once the address is right again they can be asked for again.
+// TestChangedDestinationGetsNothing checks that the deliveries of a subscription whose URL was changed outside of the
+// store fail with that reason, and can be redelivered once the URL is restored.
 func TestChangedDestinationGetsNothing(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
@@ -111,8 +111,8 @@ func TestChangedDestinationGetsNothing(t *testing.T) {
 	})
 }
 
-// unbind brings a database into the form of a version that knows no bound secrets: everything is sealed for its row alone, and
-// no key is recorded.
+// unbind converts a database to the form of a version without bound secrets: every secret is sealed for its row only,
+// and no key is recorded.
 func (f *fixture) unbind(t *testing.T, c company, subscription store.ID) (credentialSealed, secretSealed []byte) {
 	t.Helper()
 	account, connection, tenant := c.account.ID, c.connection.ID, c.tenant.Key()
@@ -128,8 +128,8 @@ func (f *fixture) unbind(t *testing.T, c company, subscription store.ID) (creden
 	return credentialSealed, secretSealed
 }
 
-// TestUpgradeBindsSecrets: opening a database of the version before seals everything anew, once. What is put back in the
-// form of before does not open from then on, and the records that say so cannot be removed.
+// TestUpgradeBindsSecrets checks that opening a database of the previous version reseals everything once. Secrets in
+// the old form do not open from then on, and the records that say so cannot be removed.
 func TestUpgradeBindsSecrets(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -151,10 +151,10 @@ func TestUpgradeBindsSecrets(t *testing.T) {
 			_, err = db.Credential(c)
 			wantErr(t, err, store.ErrChangedRow)
 		}
-		// Without the records of the keys the database would look as it did before the upgrade.
+		// Without the records of the keys, the database would look as it did before the upgrade.
 		f.exec(t, `delete from sealing_keys`)
 		if _, err := store.Open(ctx, f.Address, f.Options); err == nil {
-			t.Error("a database opens whose records of keys were removed")
+			t.Error("a database without its records of keys opens")
 		}
 		f.exec(t, boundSetting)
 		if _, err := store.Open(ctx, f.Address, f.Options); err == nil {
@@ -163,8 +163,8 @@ func TestUpgradeBindsSecrets(t *testing.T) {
 	})
 }
 
-// TestUpgradeWaitsForOlderServers: while a server of the version before runs, secrets stay in the form that it opens, new ones
-// too; they are bound by the first process that opens the database after it has ended.
+// TestUpgradeWaitsForOlderServers checks that while a server of the previous version runs, all secrets, including new
+// ones, stay in the form that it can open, and that the first process that opens the database later binds them.
 func TestUpgradeWaitsForOlderServers(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -190,18 +190,18 @@ func TestUpgradeWaitsForOlderServers(t *testing.T) {
 		if n := f.number(t, `select count(*) from subscriptions where secret = $1 or secret = $2`, oldSecret, sealed); n != 0 {
 			t.Errorf("%d secrets are not bound after the older server has ended", n)
 		}
-		// The process that was there before learns of it when it seals the next time.
+		// The earlier process learns this when it seals the next value.
 		third, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
 		must(t, err)
 		id = third.ID
 		must(t, f.raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, third.ID).Scan(&sealed))
 		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret", Row: id[:]}); err == nil {
-			t.Error("a secret was sealed in the form of before after the upgrade")
+			t.Error("a secret was sealed in the old form after the upgrade")
 		}
 	})
 }
 
-// olderServer stands for a running server of the version before: the lock of a file, or a session under the old name.
+// olderServer simulates a running server of the previous version: the lock of a file, or a session with the old name.
 func (f *fixture) olderServer(t *testing.T) (end func()) {
 	t.Helper()
 	if f.SingleServer() {
@@ -220,7 +220,8 @@ func (f *fixture) olderServer(t *testing.T) (end func()) {
 	}
 }
 
-// TestWrongKeysDoNotOpen: a database opens with its own keys alone, and the error names the key and the file.
+// TestWrongKeysDoNotOpen checks that a database opens only with its own keys, and that the error names the key and the
+// file.
 func TestWrongKeysDoNotOpen(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -246,7 +247,7 @@ func TestWrongKeysDoNotOpen(t *testing.T) {
 			}
 		}
 		refused()
-		// A database of before, which records no keys: what is sealed in it says so.
+		// In an old database without records of its keys, the sealed values name them.
 		f.unbind(t, f.company, f.subscribe(t, api.EventSubmissionUpdated).ID)
 		refused()
 		if n := f.number(t, `select count(*) from sealing_keys`); n != 0 {

@@ -16,7 +16,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestConnections: one connection of an account is active; another has to wait until that is disabled.
+// TestConnections checks that an account has at most one active connection: another one can be activated only after
+// that is disabled.
 func TestConnections(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -61,7 +62,7 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// TestApproval: it is recorded with its circumstances, and for a production connection only.
+// TestApproval checks that an approval is recorded with its details, and only for a production connection.
 func TestApproval(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -83,7 +84,7 @@ func TestApproval(t *testing.T) {
 	})
 }
 
-// TestReplaceCredential: the connection stays, with its state, and opens the new credential.
+// TestReplaceCredential checks that a connection keeps its state and opens the new credential.
 func TestReplaceCredential(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -104,7 +105,7 @@ func TestReplaceCredential(t *testing.T) {
 	})
 }
 
-// TestMovedSecrets: a sealed value opens in its own row alone.
+// TestMovedSecrets checks that a sealed value opens only in its own row.
 func TestMovedSecrets(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -129,8 +130,8 @@ func TestMovedSecrets(t *testing.T) {
 	})
 }
 
-// TestSealedAtRest: no secret stands in the database in a form in which it can be found. The scan finds what is no
-// secret, so it can fail.
+// TestSealedAtRest checks that the database contains no secret in a readable form. The scan also looks for a text that
+// is not secret, to show that it works.
 func TestSealedAtRest(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const echoed = "withheld-canary-55ae"
@@ -168,7 +169,7 @@ func (f *fixture) search(t *testing.T, text string) (where string) {
 	forms := []string{text, hex.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(text))}
 	for _, tab := range tables(t) {
 		for _, row := range f.rows(t, "select * from "+tab.name) {
-			for _, form := range forms { // rows show bytes in hexadecimal
+			for _, form := range forms { // dump writes bytes in hexadecimal
 				if strings.Contains(row, form) {
 					return tab.name
 				}

@@ -14,7 +14,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// creditBy builds a credit note as the server does; a refusal is an error that names the faults.
+// creditBy builds a credit note as the server does. A refusal is an error that names the faults.
 func creditBy(number string, items ...api.CreditItemRequest) func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
 	request := &api.CreditNoteRequest{Kind: new(api.CreditPartial), Items: items}
 	if len(items) == 0 {
@@ -41,7 +41,7 @@ func byAmount(position int, amount string) api.CreditItemRequest {
 	return api.CreditItemRequest{Position: &position, NetAmount: dec(amount)}
 }
 
-// credit credits items of an invoice, all of it without items.
+// credit credits items of an invoice, or all of it without items.
 func (c company) credit(t *testing.T, id store.ID, items ...api.CreditItemRequest) store.CreditNote {
 	t.Helper()
 	made, err := c.tenant.CreateCreditNote(t.Context(), id, creditBy("CN-1", items...))
@@ -58,7 +58,7 @@ func (f *fixture) voidCredit(t *testing.T, id store.ID) store.CreditNote {
 	return n
 }
 
-// wantExceeded wants a credit note to be refused, because too much is credited already.
+// wantExceeded checks that a credit note is refused because it credits too much.
 func (c company) wantExceeded(t *testing.T, id store.ID, path string, items ...api.CreditItemRequest) {
 	t.Helper()
 	_, err := c.tenant.CreateCreditNote(t.Context(), id, creditBy("CN-1", items...))
@@ -68,7 +68,7 @@ func (c company) wantExceeded(t *testing.T, id store.ID, path string, items ...a
 	}
 }
 
-// live adds up what an invoice's live credit notes take, in minor units.
+// live returns the sum of the live credit notes of an invoice, in minor units.
 func (c company) live(t *testing.T, id store.ID) (total int) {
 	t.Helper()
 	page, err := c.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{Invoice: &id}, 1, 1000)
@@ -84,8 +84,8 @@ func (c company) live(t *testing.T, id store.ID) (total int) {
 	return total
 }
 
-// TestConcurrentCreditNotes: however many credit notes are made at once, together they never exceed the invoice, and
-// as many are made as fit: 1050.00 holds ten of 105.00.
+// TestConcurrentCreditNotes checks that concurrent credit notes never exceed the invoice together, and that as many are
+// accepted as fit: 1050.00 holds ten of 105.00.
 func TestConcurrentCreditNotes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		id := f.create(t, "INV-1").ID
@@ -116,7 +116,8 @@ func TestConcurrentCreditNotes(t *testing.T) {
 	})
 }
 
-// TestConcurrentVoids: voids that run beside new credit notes free what they take once, and the bound holds.
+// TestConcurrentVoids checks that voids beside new credit notes release their amounts exactly once, and that the limit
+// holds.
 func TestConcurrentVoids(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		id := f.create(t, "INV-1").ID
@@ -138,7 +139,7 @@ func TestConcurrentVoids(t *testing.T) {
 		})
 		total := f.live(t, id)
 		if total > 105000 || total%15750 != 0 {
-			t.Errorf("the live credit notes take %d", total)
+			t.Errorf("the live credit notes credit %d", total)
 		}
 		for left := 105000 - total; left >= 15750; left -= 15750 {
 			f.credit(t, id, byAmount(0, "150.00"))
@@ -147,7 +148,7 @@ func TestConcurrentVoids(t *testing.T) {
 	})
 }
 
-// TestCreditNote: a credit note is given back as it was made, and its invoice is left as it was.
+// TestCreditNote checks that a credit note is returned as it was created, and does not change its invoice.
 func TestCreditNote(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -171,8 +172,9 @@ func TestCreditNote(t *testing.T) {
 	})
 }
 
-// TestUpdateCreditNote: the date and the reasons of a credit note change, in the version that the caller has read, and what
-// it takes of its invoice stays. A change to what it is already is none. Rows of the version before have no time of their own.
+// TestUpdateCreditNote checks that the date and the reasons of a credit note can be changed in the version that the
+// caller has read, that its amounts stay, and that a change to the present values does nothing. Rows of the previous
+// version have no time of update.
 func TestUpdateCreditNote(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -206,7 +208,7 @@ func TestUpdateCreditNote(t *testing.T) {
 	})
 }
 
-// TestVoidCreditNote: a void ends a credit note for good, once, and frees what it takes.
+// TestVoidCreditNote checks that a void is permanent, counts once, and releases the credited amounts.
 func TestVoidCreditNote(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -230,7 +232,8 @@ func TestVoidCreditNote(t *testing.T) {
 	})
 }
 
-// TestCreditNoteRefused: what is refused leaves no trace, and an unknown invoice is asked nothing.
+// TestCreditNoteRefused checks that a refused credit note leaves no trace, and that build is not called for an unknown
+// invoice.
 func TestCreditNoteRefused(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -242,7 +245,7 @@ func TestCreditNoteRefused(t *testing.T) {
 		unknown, err := f.NewID()
 		must(t, err)
 		_, err = f.tenant.CreateCreditNote(ctx, unknown, func(*api.Draft, []invoice.Credit) (store.NewCreditNote, error) {
-			t.Error("an unknown invoice was asked for its credits")
+			t.Error("build was called for an unknown invoice")
 			return store.NewCreditNote{}, nil
 		})
 		wantErr(t, err, store.ErrNotFound)
@@ -256,7 +259,8 @@ func TestCreditNoteRefused(t *testing.T) {
 	})
 }
 
-// TestCreditNotePages: the pages of the list, put together, are the list, newest first; the filter keeps one invoice's.
+// TestCreditNotePages checks that the pages together are the list, newest first, and that the filter selects the credit
+// notes of one invoice.
 func TestCreditNotePages(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -305,8 +309,8 @@ func TestCreditNotePages(t *testing.T) {
 	})
 }
 
-// TestCreditedInvoiceIsFixed: an invoice with live credit notes cannot be changed, not even by a change that runs beside
-// the creation of one.
+// TestCreditedInvoiceIsFixed checks that an invoice with live credit notes cannot be changed, not even by a change that
+// runs beside the creation of a credit note.
 func TestCreditedInvoiceIsFixed(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -348,7 +352,7 @@ func TestCreditedInvoiceIsFixed(t *testing.T) {
 	})
 }
 
-// TestFrozenTenantCreditsNothing: a request that was under way when its tenant was frozen makes no credit note.
+// TestFrozenTenantCreditsNothing checks that a request in progress creates no credit note after its tenant was frozen.
 func TestFrozenTenantCreditsNothing(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		id := f.create(t, "INV-1").ID
@@ -363,7 +367,8 @@ func TestFrozenTenantCreditsNothing(t *testing.T) {
 	})
 }
 
-// TestCreditedInvoice: an invoice comes with its live credits alone, and numbers are found for the company's own invoices.
+// TestCreditedInvoice checks that an invoice is returned with its live credits only, and that numbers are returned only
+// for the company's own invoices.
 func TestCreditedInvoice(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		id := f.create(t, "INV-1").ID
@@ -391,7 +396,8 @@ func TestCreditedInvoice(t *testing.T) {
 	})
 }
 
-// TestListedBefore: a credit note of the version before, which kept no count of its items, is listed with it.
+// TestListedBefore checks that a credit note of the previous version, which did not store the number of its items, is
+// listed with that number.
 func TestListedBefore(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		note := f.credit(t, f.create(t, "INV-1").ID, byQuantity(0, "1"))

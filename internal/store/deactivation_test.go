@@ -8,8 +8,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestDeactivatedByManyAtOnce: attempts under way at once that all find out that the destination redirects are all recorded, and
-// none waits for another for ever.
+// TestDeactivatedByManyAtOnce checks that concurrent attempts that all find that the destination redirects are all
+// recorded without a deadlock.
 func TestDeactivatedByManyAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const flying = 16
@@ -35,8 +35,8 @@ func TestDeactivatedByManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestDeactivatedBesideOthers: attempts that find out that the destination redirects, and attempts at the same destination that end
-// otherwise at the same time, are all recorded.
+// TestDeactivatedBesideOthers checks that attempts that find that the destination redirects, and concurrent attempts at
+// the same destination with other results, are all recorded.
 func TestDeactivatedBesideOthers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const flying = 24

@@ -18,8 +18,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// fillDecoy gives the decoy a row of every kind, with what the tests use too: numbers from INV-1, the same subscription
-// and the same documents. None of it is due, so that it is in no test's way.
+// fillDecoy gives the decoy a row of every kind, with values that the tests use too: numbers from INV-1, the same
+// subscription and the same documents. None of it is due, so it does not interfere with tests.
 func (f *fixture) fillDecoy(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
@@ -59,7 +59,7 @@ var (
 	addedColumn  = regexp.MustCompile(`(?m)^alter table (\w+) add column (\w+)`)
 )
 
-// tables reads the schema, so that a table added later is looked at too.
+// tables reads the schema, so that it includes tables that are added later.
 func tables(t *testing.T) []table {
 	t.Helper()
 	files, err := filepath.Glob("schema/*.sql")
@@ -89,7 +89,8 @@ func tables(t *testing.T) []table {
 
 func (tab table) has(column string) bool { return slices.Contains(tab.columns, column) }
 
-// scope returns the column by which a table's rows are a company's, and its value; "" for what is nobody's.
+// scope returns the column that assigns the rows of a table to a company, and its value; "" for tables that belong to
+// no company.
 func (tab table) scope(c company) (column string, value store.ID) {
 	switch {
 	case tab.has("tenant_id"):
@@ -102,7 +103,7 @@ func (tab table) scope(c company) (column string, value store.ID) {
 	return "", store.ID{}
 }
 
-// rows returns the rows a query gives, each as text.
+// rows returns the rows of a query, each as text.
 func (f *fixture) rows(t *testing.T, query string, args ...any) []string {
 	t.Helper()
 	rows, err := f.raw.QueryContext(t.Context(), query, args...)
@@ -132,7 +133,7 @@ func (f *fixture) rows(t *testing.T, query string, args ...any) []string {
 	return out
 }
 
-// dump writes every row of a company in every table.
+// dump returns every row of a company in every table.
 func (f *fixture) dump(t *testing.T, c company) string {
 	t.Helper()
 	var out strings.Builder
@@ -148,7 +149,7 @@ func (f *fixture) dump(t *testing.T, c company) string {
 	return out.String()
 }
 
-// ids returns the identifier of one row of a company in every table that has such.
+// ids returns the identifier of one row of a company in every table with identifiers.
 func (f *fixture) ids(t *testing.T, c company) []store.ID {
 	t.Helper()
 	var out []store.ID
@@ -167,8 +168,8 @@ func (f *fixture) ids(t *testing.T, c company) []store.ID {
 	return out
 }
 
-// probe calls every method of the first company's tenant that takes an identifier with every identifier of the decoy.
-// Each has to answer that there is no such thing.
+// probe calls every method of the first company's tenant that takes an identifier, with every identifier of the decoy.
+// Each must return that it does not exist.
 func (f *fixture) probe(t *testing.T) {
 	t.Helper()
 	ids := f.ids(t, f.decoy)
@@ -194,7 +195,7 @@ func (f *fixture) probe(t *testing.T) {
 	}
 }
 
-// zeroArgs makes the arguments of a method: the test's context, and zero values.
+// zeroArgs returns arguments for a method: the test's context, and zero values.
 func zeroArgs(t *testing.T, method reflect.Type) []reflect.Value {
 	var args []reflect.Value
 	for in := range method.Ins() {

@@ -14,11 +14,11 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// anyVersion takes an invoice in any version.
+// anyVersion accepts every version of an invoice.
 func anyVersion(int64) bool { return true }
 
-// TestDeleteInvoice: a draft to which nothing refers is gone for good, and its number free. What refers to an invoice keeps
-// it: a submission, an attempt of which the provider took nothing, a credit note even when it is void.
+// TestDeleteInvoice checks that a draft is deleted permanently and its number becomes free, and that an invoice with a
+// submission, an attempt that sent nothing, or a credit note, even a void one, is kept.
 func TestDeleteInvoice(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -50,8 +50,8 @@ func TestDeleteInvoice(t *testing.T) {
 	})
 }
 
-// TestDeletedInvoicesLeaveThePages: whatever is created and deleted in whatever order, the pages of every size, put together,
-// are what is left, newest first, nothing twice and nothing left out, and the total is its number.
+// TestDeletedInvoicesLeaveThePages checks that after creations and deletions in any order, the pages of every size
+// together are the remaining invoices, newest first, and the total is their number.
 func TestDeletedInvoicesLeaveThePages(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, companies := t.Context(), 0
@@ -69,7 +69,7 @@ func TestDeletedInvoicesLeaveThePages(t *testing.T) {
 					low = rapid.IntRange(0, len(left)-1).Draw(r, "from")
 				}
 				for n := range rapid.IntRange(0, min(len(left)-low, 40)).Draw(r, "deleted") {
-					at := low // a run of neighbours, or any
+					at := low // adjacent ones, or any
 					if rapid.Bool().Draw(r, "anywhere") {
 						at = (low + 7*n) % len(left)
 					}
@@ -85,7 +85,7 @@ func TestDeletedInvoicesLeaveThePages(t *testing.T) {
 	})
 }
 
-// TestPagesAcrossBlocks: the same where the list is longer than a block of every level but the highest.
+// TestPagesAcrossBlocks checks the same for a list that is longer than a block of every level except the highest.
 func TestPagesAcrossBlocks(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -96,7 +96,7 @@ func TestPagesAcrossBlocks(t *testing.T) {
 			must(t, f.tenant.DeleteInvoice(ctx, left[at], anyVersion))
 			left = slices.Delete(left, at, at+1)
 		}
-		for range 300 { // more than two blocks of the lowest level, whole
+		for range 300 { // more than two whole blocks of the lowest level
 			must(t, f.tenant.DeleteInvoice(ctx, left[20_000], anyVersion))
 			left = slices.Delete(left, 20_000, 20_001)
 		}
@@ -104,7 +104,7 @@ func TestPagesAcrossBlocks(t *testing.T) {
 	})
 }
 
-// wantPages compares the pages of a list, in both orders, with what is left, oldest first.
+// wantPages compares the pages of a list, in both orders, with the remaining invoices, oldest first.
 func wantPages(t *testing.T, c company, left []store.ID, size int) {
 	t.Helper()
 	listed := listAll(t, c, store.InvoiceFilter{}, len(left), size)
@@ -117,7 +117,7 @@ func wantPages(t *testing.T, c company, left []store.ID, size int) {
 	}
 }
 
-// listAll puts the pages of a list together.
+// listAll returns all pages of a list together.
 func listAll(t *testing.T, c company, filter store.InvoiceFilter, total, size int) []store.ID {
 	t.Helper()
 	var listed []store.ID
@@ -136,7 +136,7 @@ func listAll(t *testing.T, c company, filter store.InvoiceFilter, total, size in
 	}
 }
 
-// newest returns the newest invoices of a company as they stand in the table, oldest first.
+// newest returns the newest invoices of a company from the table, oldest first.
 func (f *fixture) newest(t *testing.T, c company, count int) []store.ID {
 	t.Helper()
 	rows, err := f.raw.QueryContext(t.Context(), `select id from invoices where tenant_id = $1 order by position desc limit $2`, c.tenant.Key(), count)
@@ -153,8 +153,8 @@ func (f *fixture) newest(t *testing.T, c company, count int) []store.ID {
 	return out
 }
 
-// TestDeletionBesideOthers: a draft that is deleted while it is submitted, changed and credited is either gone, and nothing
-// refers to it, or kept with what does.
+// TestDeletionBesideOthers checks that a draft that is deleted while it is submitted, changed and credited is either
+// gone with nothing that refers to it, or kept with everything that does.
 func TestDeletionBesideOthers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

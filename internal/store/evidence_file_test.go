@@ -18,8 +18,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// fields is the input of a digest, made as docs/operations.md describes it, by somebody who has the file and that page
-// and nothing else.
+// fields is the input of a digest, made only from the file and its description in docs/operations.md.
 type fields struct {
 	t    *testing.T
 	text bytes.Buffer
@@ -70,7 +69,7 @@ func (f *fields) put(object map[string]any, names ...string) {
 	}
 }
 
-// optional adds members that may be null, numbers as the text they are if asText.
+// optional adds members that may be null; with asText, it adds numbers as their texts.
 func (f *fields) optional(object map[string]any, names ...string) {
 	f.t.Helper()
 	for _, name := range names {
@@ -114,7 +113,7 @@ func revisionDigest(t *testing.T, incoming, revision map[string]any) string {
 	return f.digest()
 }
 
-// fileDigest is that of the text of a file with zeros in the place of digest and signature.
+// fileDigest returns the digest of a file with zeros in place of its digest and signature.
 func fileDigest(text []byte, file map[string]any) string {
 	plain := strings.TrimRight(string(text), "\n")
 	for _, name := range []string{"digest", "signature"} {
@@ -126,7 +125,7 @@ func fileDigest(text []byte, file map[string]any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// signed tells whether the signature of a file is one of its public key.
+// signed reports whether the public key of a file verifies its signature.
 func signed(t *testing.T, file map[string]any) bool {
 	t.Helper()
 	var parts [3][]byte
@@ -138,7 +137,7 @@ func signed(t *testing.T, file map[string]any) bool {
 	return ed25519.Verify(parts[0], append([]byte("quittance-evidence-v3"), parts[1]...), parts[2])
 }
 
-// documentLink is what a chain begins from.
+// documentLink returns the digest with which a chain begins.
 func documentLink(t *testing.T, submission map[string]any) string {
 	f := &fields{t: t}
 	f.bytes([]byte("quittance/document/v1"))
@@ -148,7 +147,7 @@ func documentLink(t *testing.T, submission map[string]any) string {
 	return f.digest()
 }
 
-// bodyDigest is the digest of a member in base64, absent being empty.
+// bodyDigest returns the digest of a member in base64; an absent member is empty.
 func bodyDigest(t *testing.T, object map[string]any, name string) string {
 	text, _ := object[name].(string)
 	body, err := base64.StdEncoding.DecodeString(text)
@@ -157,7 +156,7 @@ func bodyDigest(t *testing.T, object map[string]any, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// recompute compares every digest of a file with what the page says it is, and returns how many entries it has.
+// recompute compares every digest of a file with the described computation, and returns the number of entries.
 func recompute(t *testing.T, text []byte) (entries int) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -209,20 +208,20 @@ func recompute(t *testing.T, text []byte) (entries int) {
 	}
 	same("digest of the file", file["digest"], fileDigest(text, file))
 	if !signed(t, file) {
-		t.Error("the signature is not one of the public key")
+		t.Error("the public key does not verify the signature")
 	}
 	return entries
 }
 
-// withheldDecision retains an answer that echoed the credential.
+// withheldDecision retains a response that contains the credential.
 func withheldDecision(s store.Submission, now time.Time) store.Decision {
 	d := told(s, now, nil)
 	d.Evidence.Body, d.Evidence.Withheld = []byte("sealed-canary"), true
 	return d
 }
 
-// exports makes an invoice with two submissions, one of them with a withheld answer, and an incoming e-invoice with a
-// withheld, an unreadable and a plain revision. It returns the two files.
+// exports creates an invoice with two submissions, one with a withheld response, and an incoming e-invoice with a
+// withheld, an unreadable and a readable revision. It returns the two files.
 func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 	t.Helper()
 	call := f.submit(t, "INV-9")
@@ -259,7 +258,8 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 	return files[0], files[1]
 }
 
-// TestExportVerifiesByItself: an export is whole without the database, and by what the page on operations says of it.
+// TestExportVerifiesByItself checks that an export can be verified without the database, from its description in
+// docs/operations.md.
 func TestExportVerifiesByItself(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		invoiceFile, incomingFile := f.exports(t)
@@ -273,7 +273,7 @@ func TestExportVerifiesByItself(t *testing.T) {
 	})
 }
 
-// rearranged is a file with the entries of its first chain rearranged, written as an export is.
+// rearranged returns a file with the entries of its first chain rearranged, formatted like an export.
 func rearranged(t *testing.T, text []byte, rearrange func(entries []string) []string) []byte {
 	t.Helper()
 	var compact bytes.Buffer
@@ -301,8 +301,8 @@ func rearranged(t *testing.T, text []byte, rearrange func(entries []string) []st
 	return out.Bytes()
 }
 
-// TestTamperedExportIsFound: what is flipped, deleted, swapped, inserted or cut off in a file is found, and the first bad
-// entry named; and nothing at all can be changed in one unseen.
+// TestTamperedExportIsFound checks that changed, deleted, swapped, inserted and cut off entries of a file are detected,
+// with the number of the first bad entry, and that no byte can be changed undetectably.
 func TestTamperedExportIsFound(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		invoiceFile, incomingFile := f.exports(t)
@@ -341,25 +341,26 @@ func TestTamperedExportIsFound(t *testing.T) {
 			strings.Replace(string(invoiceFile), `"call": "status"`, `"call": "submit", "call": "status"`, 1),
 			strings.Replace(string(invoiceFile), `"call"`, `"Call"`, 1), strings.ReplaceAll(string(invoiceFile), "  ", " ")} {
 			if _, err := store.VerifyExport([]byte(text), replay(), nil); err == nil {
-				t.Errorf("this verifies: %.80s", text)
+				t.Errorf("verified without an error: %.80s", text)
 			}
 		}
 	})
 }
 
-// flipEverywhere changes every byte of a file in turn. None may go unseen.
+// flipEverywhere changes every byte of a file in turn, and checks that each change is detected.
 func (f *fixture) flipEverywhere(t *testing.T, text []byte) {
 	t.Helper()
 	for n := range bytes.TrimRight(text, "\n") {
 		changed := slices.Clone(text)
 		changed[n] ^= 1
 		if _, err := store.VerifyExport(changed, replay(), nil); err == nil {
-			t.Errorf("byte %d can be changed unseen, near %q", n, text[max(0, n-20):min(len(text), n+20)])
+			t.Errorf("the change of byte %d is not detected, near %q", n, text[max(0, n-20):min(len(text), n+20)])
 		}
 	}
 }
 
-// TestExportWrittenAnew: a file that somebody without the keys wrote anew as a whole is one of another key.
+// TestExportWrittenAnew checks that a file that somebody without the keys rewrote completely is signed with another
+// key.
 func TestExportWrittenAnew(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		_, text := f.exports(t)
@@ -387,7 +388,7 @@ func TestExportWrittenAnew(t *testing.T) {
 		forge("signature", hex.EncodeToString(ed25519.Sign(private, append([]byte("quittance-evidence-v3"), digest...))))
 		got, err := store.VerifyExport(text, replay(), nil)
 		if err != nil || !got.PublicKey.Equal(public) {
-			t.Errorf("written anew: %v", err)
+			t.Errorf("rewritten file: %v", err)
 		}
 		_, err = store.VerifyExport(text, replay(), key)
 		wantErr(t, err, store.ErrExportKey)

@@ -8,7 +8,7 @@ import (
 	base "quittance/internal/db"
 )
 
-// Document returns what is kept of a submission as it is sent.
+// Document returns the stored document of a submission.
 func Document(ctx context.Context, t *Tenant, submission ID) ([]byte, error) {
 	return t.document(ctx, t.db.reader, submission)
 }
@@ -28,7 +28,7 @@ func WithBrokenWrites(options Options, begin func() error) Options {
 	return options
 }
 
-// watchedQuerier tells of each statement before it runs.
+// watchedQuerier calls watch for each statement before it runs.
 type watchedQuerier struct {
 	querier
 	watch func(query string, args []any)
@@ -44,19 +44,19 @@ func (w watchedQuerier) QueryRowContext(ctx context.Context, query string, args 
 	return w.querier.QueryRowContext(ctx, query, args...)
 }
 
-// WatchDeliveries is [Tenant.Deliveries], and tells of each of its statements.
+// WatchDeliveries is [Tenant.Deliveries]; it calls watch for each of its statements.
 func WatchDeliveries(ctx context.Context, t *Tenant, filter DeliveryFilter, page int, watch func(query string, args []any)) error {
 	_, err := t.deliveries(ctx, watchedQuerier{t.db.reader, watch}, filter, page, 25)
 	return err
 }
 
-// WatchInvoices is [Tenant.Invoices] for a list that is filtered or sorted, and tells of each of its statements.
+// WatchInvoices is [Tenant.Invoices] for a list that is filtered or sorted; it calls watch for each of its statements.
 func WatchInvoices(ctx context.Context, t *Tenant, filter InvoiceFilter, page int, watch func(query string, args []any)) error {
 	_, err := t.searchInvoices(ctx, watchedQuerier{t.db.reader, watch}, &filter, page, 25)
 	return err
 }
 
-// EventDigests returns the digests of the events that an answer gave rise to.
+// EventDigests returns the digests of the events that a response caused.
 func EventDigests(e Evidence) []byte { return e.events }
 
 // rawTx makes a querier of a transaction past the store.
@@ -70,12 +70,12 @@ func (t rawTx) QueryRowContext(ctx context.Context, query string, args ...any) b
 	return t.Tx.QueryRowContext(ctx, query, args...)
 }
 
-// VerifyThrough is VerifyEvidence with what is not committed yet.
+// VerifyThrough is VerifyEvidence within a transaction.
 func (db *DB) VerifyThrough(ctx context.Context, tx *sql.Tx, replay Replay) (Verified, error) {
 	return db.verifyThrough(withoutQueryDeadline(ctx), rawTx{tx}, replay)
 }
 
-// VerifyAnchorThrough is VerifyAnchor with what is not committed yet.
+// VerifyAnchorThrough is VerifyAnchor within a transaction.
 func (db *DB) VerifyAnchorThrough(ctx context.Context, tx *sql.Tx, file []byte) ([]EvidenceError, error) {
 	anchors, err := db.ReadAnchors(ctx, file)
 	if err != nil {
@@ -84,8 +84,8 @@ func (db *DB) VerifyAnchorThrough(ctx context.Context, tx *sql.Tx, file []byte) 
 	return db.verifyAnchor(ctx, rawTx{tx}, anchors)
 }
 
-// Downgrade makes of a tenant's evidence what a version before readings, events and rows were sealed has left: chains of
-// the first form without seals.
+// Downgrade converts a tenant's evidence to that of a version without interpretations, digests of events and seals of
+// rows: chains of the first form without seals.
 func Downgrade(ctx context.Context, t *Tenant, q interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 },
@@ -142,8 +142,8 @@ func Downgrade(ctx context.Context, t *Tenant, q interface {
 	return ForgetSealed(ctx, t.db)
 }
 
-// ForgetSealed makes a database one whose evidence was never sealed: without the record, and without the note of it in the records
-// of the keys.
+// ForgetSealed converts a database to one whose evidence was never sealed: without the record, and without the note of
+// it in the records of the keys.
 func ForgetSealed(ctx context.Context, db *DB) error {
 	keys, err := db.keys.current()
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"quittance/internal/store"
 )
 
-// use is one use of the n-th limit, of which a minute has so many.
+// use returns a use of the n-th limit, which allows most uses a minute.
 func use(n byte, most int64) store.LimitUse {
 	return store.LimitUse{Key: digest(n), Max: most, Window: time.Minute}
 }
 
-// wantSpent compares how often a limit has been used.
+// wantSpent checks how often a limit was used.
 func wantSpent(t *testing.T, db *store.DB, n byte, want int64) {
 	t.Helper()
 	used, _, err := db.LimitUsage(t.Context(), digest(n))
@@ -24,16 +24,16 @@ func wantSpent(t *testing.T, db *store.DB, n byte, want int64) {
 	}
 }
 
-// wantExhausted wants the limit at a place to have been used up.
-func wantExhausted(t *testing.T, err error, place int, used int64) {
+// wantExhausted checks that an error names the limit at an index as used up.
+func wantExhausted(t *testing.T, err error, index int, used int64) {
 	t.Helper()
 	exhausted, ok := errors.AsType[*store.LimitExceededError](err)
-	if !ok || exhausted.Index != place || exhausted.Usage.Used != used {
-		t.Errorf("error %#v, want limit %d to be exhausted at %d", err, place, used)
+	if !ok || exhausted.Index != index || exhausted.Usage.Used != used {
+		t.Errorf("error %#v, want limit %d to be exhausted at %d", err, index, used)
 	}
 }
 
-// TestSpend: uses are counted in windows that begin with a use, by all replicas together.
+// TestSpend checks that uses are counted in windows that begin with a use, for all replicas together.
 func TestSpend(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -61,7 +61,7 @@ func TestSpend(t *testing.T) {
 	})
 }
 
-// TestSpendAllOrNone: a use that one limit refuses is counted by none of the others.
+// TestSpendAllOrNone checks that if one limit is used up, no limit counts the use.
 func TestSpendAllOrNone(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for range 2 {
@@ -76,8 +76,8 @@ func TestSpendAllOrNone(t *testing.T) {
 	})
 }
 
-// TestSpendAtOnce: however many uses race for a limit, from however many replicas, exactly as many as it has are counted,
-// and those that were refused left no trace in the others.
+// TestSpendAtOnce checks that of any number of concurrent uses at several replicas, exactly as many are counted as the
+// limit allows, and that the refused ones leave no trace in other limits.
 func TestSpendAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		replica := f.Again(t)
@@ -104,7 +104,7 @@ func TestSpendAtOnce(t *testing.T) {
 	})
 }
 
-// TestSettleLimits: a use is given back in the window it was counted in, and in no later one.
+// TestSettleLimits checks that a use is returned to the window it was counted in, and to no later one.
 func TestSettleLimits(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -123,7 +123,7 @@ func TestSettleLimits(t *testing.T) {
 	})
 }
 
-// TestRenew: a renewed window lasts from the last use, not from the first.
+// TestRenew checks that a renewed window lasts from its last use.
 func TestRenew(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, renewed := t.Context(), use(1, 0)
@@ -142,7 +142,7 @@ func TestRenew(t *testing.T) {
 	})
 }
 
-// TestSweep removes ended windows, and tokens a week after they expired: nothing else.
+// TestSweep checks that only ended windows, and tokens a week after they expired, are removed.
 func TestSweep(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

@@ -9,7 +9,7 @@ import (
 	"quittance/internal/store"
 )
 
-// session makes a live session of the fixture's user.
+// session creates a valid session of the fixture's user.
 func (f *fixture) session(t *testing.T, n byte) store.Session {
 	t.Helper()
 	session, err := f.Authenticate(t.Context(), f.token(t, n, time.Hour))
@@ -17,7 +17,7 @@ func (f *fixture) session(t *testing.T, n byte) store.Session {
 	return session
 }
 
-// wantLive compares whether a token is live.
+// wantLive checks whether a token is valid.
 func (f *fixture) wantLive(t *testing.T, token [32]byte, live bool) {
 	t.Helper()
 	_, err := f.Authenticate(t.Context(), token)
@@ -28,7 +28,7 @@ func (f *fixture) wantLive(t *testing.T, token [32]byte, live bool) {
 	wantErr(t, err, store.ErrNotFound)
 }
 
-// wantHash compares the password hash of the fixture's user, and reads the user anew.
+// wantHash reads the fixture's user again and checks the password hash.
 func (f *fixture) wantHash(t *testing.T, want string) {
 	t.Helper()
 	var err error
@@ -39,8 +39,8 @@ func (f *fixture) wantHash(t *testing.T, want string) {
 	}
 }
 
-// TestChangePassword: a new password revokes every other token of the user, and of nobody else, and gives back what the
-// attempt had spent. A token for the old password cannot be made any more.
+// TestChangePassword checks that a new password revokes every other token of the user and nobody else's, and releases
+// the limits that the attempt acquired. No token can be created with the old password any more.
 func TestChangePassword(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -63,8 +63,8 @@ func TestChangePassword(t *testing.T) {
 	})
 }
 
-// TestChangePasswordRefused: a password is changed only while it is the one that was compared, and by a session that is
-// still live; otherwise nothing changes.
+// TestChangePasswordRefused checks that a password is changed only while its hash is the one that was compared and the
+// session is valid; otherwise nothing changes.
 func TestChangePasswordRefused(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -89,8 +89,8 @@ func TestChangePasswordRefused(t *testing.T) {
 	})
 }
 
-// TestResetWins: whatever changes a password at the same time, an operator's reset is what stands in the end, with every
-// token revoked.
+// TestResetWins checks that an administrator's reset prevails over concurrent changes of the password, and every token
+// is revoked.
 func TestResetWins(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -115,7 +115,7 @@ func TestResetWins(t *testing.T) {
 	})
 }
 
-// TestChangePasswordAtOnce: of changes that compared the same password one is made.
+// TestChangePasswordAtOnce checks that of several changes that compared the same password, one succeeds.
 func TestChangePasswordAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		session := f.session(t, 10)
@@ -135,7 +135,7 @@ func TestChangePasswordAtOnce(t *testing.T) {
 	})
 }
 
-// TestRehash: the same password under another hash ends no session, and replaces no other password.
+// TestRehash checks that another hash of the same password ends no session, and does not replace another password.
 func TestRehash(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, token := t.Context(), f.token(t, 10, time.Hour)
@@ -148,8 +148,8 @@ func TestRehash(t *testing.T) {
 	})
 }
 
-// TestPasswordChangeRequired: whoever has a password of an administrator's has to change it, in every session that began
-// with it, until it is changed.
+// TestPasswordChangeRequired checks that a user with an administrator's password must change it, in every session that
+// began with it, until it is changed.
 func TestPasswordChangeRequired(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

@@ -13,8 +13,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestUsageOfBefore: a database from before the quotas counts what is in it: drafts and submitted invoices, and the bytes of what is
-// stored.
+// TestUsageOfBefore checks that a database from before the quotas counts its drafts, its submitted invoices, and its
+// stored bytes.
 func TestUsageOfBefore(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
@@ -80,7 +80,7 @@ func emptyDatabase(t *testing.T, engine string, s *storetest.Store) string {
 	return "sqlite:" + s.Path
 }
 
-// schemaUpTo is the schema with the migrations up to a number.
+// schemaUpTo returns the schema with the migrations up to a number.
 func schemaUpTo(t *testing.T, last string) fs.FS {
 	t.Helper()
 	files, err := filepath.Glob("schema/*.sql")

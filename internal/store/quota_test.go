@@ -23,7 +23,7 @@ func (f *fixture) limited(t *testing.T, quotas store.Quotas) {
 	must(t, err)
 }
 
-// used returns what the company uses of a quota.
+// used returns the company's use of a quota.
 func (f *fixture) used(t *testing.T, quota string) int64 {
 	t.Helper()
 	quotas, err := f.tenant.Quotas(t.Context(), f.user.ID)
@@ -31,7 +31,7 @@ func (f *fixture) used(t *testing.T, quota string) int64 {
 	return quotas[quota].Used
 }
 
-// wantQuota wants an error that names a quota.
+// wantQuota checks that an error names a quota.
 func wantQuota(t *testing.T, err error, quota string, limit int64) {
 	t.Helper()
 	var used *store.QuotaError
@@ -40,7 +40,7 @@ func wantQuota(t *testing.T, err error, quota string, limit int64) {
 	}
 }
 
-// stored adds up what the quota of bytes is about, from the rows themselves.
+// stored computes the stored bytes from the rows.
 func (f *fixture) stored(t *testing.T) (sum int64) {
 	t.Helper()
 	for table, columns := range map[string]string{"invoices": "octet_length(document)", "credit_notes": "octet_length(items)", "evidence": "octet_length(body)",
@@ -50,14 +50,15 @@ func (f *fixture) stored(t *testing.T) (sum int64) {
 	return sum
 }
 
-// drafts counts the invoices that are drafts, from the rows themselves.
+// drafts counts the drafts from the rows.
 func (f *fixture) drafts(t *testing.T) int64 {
 	t.Helper()
 	return f.number(t, `select count(*) from invoices i where i.tenant_id = $1 and not exists (select 1 from submissions s
 		where s.tenant_id = i.tenant_id and s.invoice_id = i.id and s.current = 1 and s.outcome not in ('in_progress', 'not_sent'))`, f.tenant.Key())
 }
 
-// TestUsageIsCounted: through everything that adds to what a company stores or takes from it, the counters say what the rows say.
+// TestUsageIsCounted checks that the counters agree with the rows after every operation that adds or removes stored
+// data.
 func TestUsageIsCounted(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -120,12 +121,12 @@ func TestUsageIsCounted(t *testing.T) {
 		must(t, f.DeleteExpired(ctx))
 		check("a sweep")
 		if f.number(t, `select count(*) from idempotency where tenant_id = $1`, f.tenant.Key()) != 0 {
-			t.Error("an expired answer is left")
+			t.Error("an expired response was not removed")
 		}
 	})
 }
 
-// TestRetentionFreesBytes: history that is removed by age no longer counts.
+// TestRetentionFreesBytes checks that history that retention has removed no longer counts.
 func TestRetentionFreesBytes(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.tell(t, 3)
@@ -139,8 +140,8 @@ func TestRetentionFreesBytes(t *testing.T) {
 	})
 }
 
-// TestQuotas: what would go beyond a quota is refused with its name, alone and beside others of the company; what is stored stays, and
-// what the provider says is still recorded.
+// TestQuotas checks that an operation beyond a quota is refused with the name of the quota, alone and beside others of
+// the company, that stored data stays, and that the provider's responses are still recorded.
 func TestQuotas(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -189,7 +190,8 @@ func TestQuotas(t *testing.T) {
 	})
 }
 
-// TestTokenQuota: a login beyond the quota of its user revokes the oldest of the user's tokens; another user's stay.
+// TestTokenQuota checks that a login beyond the quota of its user revokes the oldest of the user's tokens, and no other
+// user's.
 func TestTokenQuota(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

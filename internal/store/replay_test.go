@@ -11,8 +11,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// decided is what a decision of these tests concludes from an answer. It stands where the reading of a report stands, so that
-// [replay] concludes it again, whatever a test has decided.
+// decided is the result of a decision of these tests. It takes the place of an interpretation, so that [replay] returns
+// the same result.
 type decided struct {
 	Outcome   api.Outcome
 	Reference *string
@@ -22,7 +22,7 @@ type decided struct {
 	Events    []api.EventKind
 }
 
-// readAs completes the evidence of a decision with what was concluded from it.
+// readAs adds the result of a decision to its evidence.
 func readAs(d store.Decision) store.Decision {
 	if d.Evidence == nil || d.Evidence.Report != "" {
 		return d
@@ -44,7 +44,7 @@ func readAs(d store.Decision) store.Decision {
 	return d
 }
 
-// replay is the judgement of these tests.
+// replay returns the interpretation of these tests.
 func replay() store.Replay {
 	return store.Replay{
 		Answer: func(_ string, before store.Submission, e store.Evidence, _ []byte, _ bool) (store.Step, error) {

@@ -10,8 +10,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestReset: the account gets a fresh tenant; of the old one nothing can be reached or sent any more, and nothing of it
-// is lost. Users, profile and connection stay.
+// TestReset checks that the account gets a new tenant, and that nothing of the old one can be accessed or sent any
+// more, or is lost. Users, profile and connection stay.
 func TestReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
@@ -23,7 +23,7 @@ func TestReset(t *testing.T) {
 		fresh, err := f.ResetTenant(t.Context(), f.account.ID)
 		must(t, err)
 		if fresh.Key() == f.tenant.Key() || fresh.Account() != f.account.ID {
-			t.Error("the tenant is not a fresh one of the account")
+			t.Error("the tenant is not a new one of the account")
 		}
 		_, err = f.Authenticate(t.Context(), digest)
 		wantErr(t, err, store.ErrNotFound)
@@ -34,16 +34,16 @@ func TestReset(t *testing.T) {
 		if _, due := f.submissionQueue(t, f.connection.ID); due {
 			t.Error("a submission of the old tenant is due")
 		}
-		// What was on its way is still recorded, and starts nothing.
+		// Results of work in progress are still recorded, and start nothing.
 		wantErr(t, inFlight.RecordAttempt(t.Context(), attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}), store.ErrLeaseLost)
 		if after := record(t, call, allFour("accepted", false), api.EventStatusChanged); after.DueAt != nil || after.Evidence != 1 {
-			t.Errorf("a late answer left %+v", after)
+			t.Errorf("after a late response: %+v", after)
 		}
 		if _, due := f.deliveryQueue(t, s.ID); due {
-			t.Error("a late answer made a delivery due")
+			t.Error("a late response made a delivery due")
 		}
 		if _, err := f.tenant.CreateInvoice(t.Context(), draft("INV-LATE")); err == nil {
-			t.Error("the frozen tenant takes a draft")
+			t.Error("the frozen tenant accepted a draft")
 		}
 		page, err := fresh.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
 		must(t, err)
@@ -60,7 +60,8 @@ func TestReset(t *testing.T) {
 	})
 }
 
-// TestResetKeepsOutOfProduction: neither a production database nor an account with a production connection is reset.
+// TestResetKeepsOutOfProduction checks that neither a production database nor an account with a production connection
+// is reset.
 func TestResetKeepsOutOfProduction(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		must(t, f.RecordEnvironment(t.Context(), "sandbox"))
@@ -75,8 +76,8 @@ func TestResetKeepsOutOfProduction(t *testing.T) {
 	})
 }
 
-// TestKeyRotation: after a rotation everything sealed stands under the new key, an interrupted one can be resumed, and
-// a store that still has the old keys reads the file anew.
+// TestKeyRotation checks that a rotation reseals everything under the new key, that an interrupted one can be resumed,
+// and that a store with the old keys reads the key file again.
 func TestKeyRotation(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
@@ -95,7 +96,7 @@ func TestKeyRotation(t *testing.T) {
 			t.Errorf("%d values were sealed anew", resealed)
 		}
 		if more, err := fresh.Reseal(t.Context()); err != nil || more != 0 {
-			t.Errorf("resumed: %d, %v", more, err)
+			t.Errorf("reseal again: %d, %v", more, err)
 		}
 		connection, err := old.Connection(t.Context(), f.connection.ID)
 		must(t, err)
@@ -114,7 +115,7 @@ func TestKeyRotation(t *testing.T) {
 			t.Errorf("the signing secret does not open: %v", err)
 		}
 		if _, err := f.Credential(connection); !errors.Is(err, secret.ErrUnknownKey) {
-			t.Errorf("without a way to read the keys anew: %v", err)
+			t.Errorf("without a function that reads the keys again: %v", err)
 		}
 	})
 }

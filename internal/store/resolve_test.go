@@ -47,7 +47,7 @@ func TestResolve(t *testing.T) {
 		decide(t, call, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeUnknown) })
 		for _, wrong := range [][2]string{{store.DecisionReject, ""}, {"accept", because}} {
 			if _, err := f.ResolveSubmission(ctx, id, wrong[0], wrong[1]); err == nil {
-				t.Errorf("decision %q with reason %q was taken", wrong[0], wrong[1])
+				t.Errorf("decision %q with reason %q was accepted", wrong[0], wrong[1])
 			}
 		}
 		resolved, err := f.ResolveSubmission(ctx, id, store.DecisionResend, because)
@@ -87,7 +87,7 @@ func TestOutcomeFilters(t *testing.T) {
 		ours := f.unknown(t, "INV-OURS").Submission
 		_, err := f.ResolveSubmission(t.Context(), ours.ID, store.DecisionReject, because)
 		must(t, err)
-		// The provider itself rejects another one, which an administrator had sent again.
+		// The provider itself rejects another one, which an administrator had ordered to resend.
 		theirs := f.unknown(t, "INV-THEIRS")
 		_, err = f.ResolveSubmission(t.Context(), theirs.Submission.ID, store.DecisionResend, because)
 		must(t, err)
@@ -140,11 +140,11 @@ func TestContradiction(t *testing.T) {
 		if details["resolved_by"] != "ada@desk" || details["number"] != "INV-1" {
 			t.Errorf("details %v", details)
 		}
-		// The draft that was made of it is not sent: the provider has a document of this invoice.
+		// The corrected draft is not sent, because the provider has a document of this invoice.
 		_, _, err = f.tenant.BeginSubmission(t.Context(), call.Submission.Invoice, intent())
 		var duplicate *store.DuplicateNumberError
 		if !errors.As(err, &duplicate) || duplicate.Invoice != call.Submission.Invoice {
-			t.Errorf("submitted anew: %v", err)
+			t.Errorf("submitted again: %v", err)
 		}
 	})
 }

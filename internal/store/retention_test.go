@@ -13,8 +13,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestRetentionInBatches: more old history than one transaction removes goes with one call, of every company, and what is younger
-// stays.
+// TestRetentionInBatches checks that one call removes more old history, of every company, than one transaction does,
+// and keeps younger history.
 func TestRetentionInBatches(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -47,8 +47,8 @@ func TestRetentionInBatches(t *testing.T) {
 	})
 }
 
-// TestRetentionBesideRedeliver: history is removed while its deliveries are asked for again: neither fails, and of each event either
-// everything is there and on its way, or nothing.
+// TestRetentionBesideRedeliver checks that removing history and redelivering the same deliveries at the same time both
+// succeed, and that each event is then either complete and being delivered, or gone.
 func TestRetentionBesideRedeliver(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -93,7 +93,8 @@ func TestRetentionBesideRedeliver(t *testing.T) {
 	})
 }
 
-// TestRetentionPlans: what is old is found as a range of a primary key, however much there is beside it.
+// TestRetentionPlans checks that old rows are found as a range of a primary key, regardless of the amount of younger
+// ones.
 func TestRetentionPlans(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {

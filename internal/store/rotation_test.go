@@ -16,7 +16,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// fillSealed gives the company a value in every column that holds sealed ones.
+// fillSealed gives the company a value in every column that holds sealed values.
 func (f *fixture) fillSealed(t *testing.T) {
 	t.Helper()
 	f.subscribe(t, api.EventSubmissionUpdated)
@@ -30,14 +30,14 @@ func (f *fixture) fillSealed(t *testing.T) {
 	retain(t, f.mustClaim(t), onward("c"), withheld)
 }
 
-// underKey returns where values stand that begin as one does which was sealed under a key, in every column of every table. The
-// columns of withheld evidence are left out: their rows are never changed, and the value that is read stands in resealed.
+// underKey returns the columns of all tables that have values with the prefix of a key. It leaves out the columns of
+// withheld evidence, whose rows never change: their current values are in the table resealed.
 func (f *fixture) underKey(t *testing.T, id uint32) (found []string) {
 	t.Helper()
 	value := regexp.MustCompile(fmt.Sprintf(`(\w+)=01%08x`, id))
 	for _, tab := range tables(t) {
 		if tab.name == "sealing_keys" {
-			continue // each key's own record
+			continue // the record of the key itself
 		}
 		for _, row := range f.rows(t, "select * from "+tab.name) {
 			for _, sealed := range value.FindAllStringSubmatch(row, -1) {
@@ -50,8 +50,8 @@ func (f *fixture) underKey(t *testing.T, id uint32) (found []string) {
 	return found
 }
 
-// TestRetiredKey: a rotation leaves nothing under the old key, in no column of any table, and reads withheld evidence all
-// the same. The key can be retired then and not before, and opens nothing afterwards, whatever key file says otherwise.
+// TestRetiredKey checks that a rotation leaves no value under the old key in any table, that withheld evidence is still
+// readable, that the key can be retired only then, and that it opens nothing afterwards, whatever the key file says.
 func TestRetiredKey(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -85,7 +85,7 @@ func TestRetiredKey(t *testing.T) {
 		if retire(old) {
 			t.Error("the key was retired before")
 		}
-		// Once more changes nothing, and leaves no second entry; a number that is no key's is refused.
+		// A repetition changes nothing and adds no entry; an unknown number is refused.
 		if !retire(old) {
 			t.Error("the key was not retired before")
 		}
@@ -100,7 +100,7 @@ func TestRetiredKey(t *testing.T) {
 		if err != nil || len(found.Faults) > 0 {
 			t.Errorf("after the rotation: %+v, %v", found.Faults, err)
 		}
-		// The file still holds the retired key enabled, and it opens nothing.
+		// The retired key is still enabled in the file, but opens nothing.
 		again := rotated.Again(t)
 		f.exec(t, `update submissions set evidence_seal = $1 where evidence_seal is not null`, seal)
 		if found, err := again.VerifyEvidence(ctx, replay()); err != nil || len(found.Faults) == 0 {
@@ -112,8 +112,8 @@ func TestRetiredKey(t *testing.T) {
 	})
 }
 
-// TestPromotionWaitsForServers: a key becomes the primary one only when every running server has loaded it; a server that has
-// ended, with or without a word, is not waited for.
+// TestPromotionWaitsForServers checks that a key becomes the primary key only when every running server has loaded it.
+// Servers that have stopped or died are not waited for.
 func TestPromotionWaitsForServers(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -125,7 +125,7 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		admin := f.Again(t)
 		var behind *store.KeyNotLoadedError
 		if err := admin.RecordKey(ctx, rotated); !errors.As(err, &behind) || len(behind.Servers) != 1 || behind.Servers[0].Name != "machine:1" {
-			t.Fatalf("promoted without the server: %v", err)
+			t.Fatalf("promotion without the server: %v", err)
 		}
 		options := f.Options
 		options.Keys = rotated
@@ -139,13 +139,13 @@ func TestPromotionWaitsForServers(t *testing.T) {
 		must(t, f.RegisterServer(ctx, server))
 		must(t, f.UnregisterServer(ctx, server))
 		must(t, admin.RecordKey(ctx, rotated))
-		// The server comes back with the key file of before.
+		// The server starts again with the old key file.
 		var fault *store.KeyError
 		if err := f.RegisterServer(ctx, server); !errors.As(err, &fault) || fault.ID != rotated.PrimaryID() {
-			t.Errorf("a server without the key is announced: %v", err)
+			t.Errorf("announcement of a server without the key: %v", err)
 		}
 		if err := f.CheckKeys(ctx); !errors.As(err, &fault) {
-			t.Errorf("a server without the key finds nothing: %v", err)
+			t.Errorf("keys of a server without the key: %v", err)
 		}
 		must(t, func() error { _, err := admin.Reseal(ctx); return err }())
 		second, err := admin.NewServer("machine:2", "1.0", "worker")
@@ -160,8 +160,8 @@ func TestPromotionWaitsForServers(t *testing.T) {
 	})
 }
 
-// TestRefreshKeys: the key file is loaded when it changes, as long as it fits; a new primary key in it seals once every server
-// has it; one that does not fit changes nothing.
+// TestRefreshKeys checks that a changed key file is loaded if it fits the database, that a new primary key in it seals
+// once every server has loaded it, and that a file that does not fit changes nothing.
 func TestRefreshKeys(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
@@ -199,7 +199,7 @@ func TestRefreshKeys(t *testing.T) {
 	})
 }
 
-// TestDatabaseFileIsPrivate: a file that others can read is theirs no more once it was opened.
+// TestDatabaseFileIsPrivate checks that opening a database file removes the access of other users.
 func TestDatabaseFileIsPrivate(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite)
 	must(t, os.Chmod(s.Path, 0o644))
@@ -209,7 +209,8 @@ func TestDatabaseFileIsPrivate(t *testing.T) {
 	}
 }
 
-// TestVerifiedServer: production speaks to PostgreSQL over TLS with a verified server, or within the machine.
+// TestVerifiedServer checks that production accepts PostgreSQL only over TLS with a verified server, or on the same
+// machine.
 func TestVerifiedServer(t *testing.T) {
 	for address, want := range map[string]bool{
 		"sqlite:quittance.db":                                           true,

@@ -9,7 +9,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// faultsOf verifies the store by the service's rules.
+// faultsOf verifies the store with the service's replay functions.
 func (f *fixture) faultsOf(t *testing.T) []store.EvidenceError {
 	t.Helper()
 	found, err := f.VerifyEvidence(t.Context(), rules())
@@ -17,17 +17,17 @@ func (f *fixture) faultsOf(t *testing.T) []store.EvidenceError {
 	return found.Faults
 }
 
-// TestEvidenceOfBefore: the evidence of a version before seals is not believed until it is sealed as it is found, once; what
-// is not whole is not sealed. Then it is like any other: it goes on, and whatever is altered is found.
+// TestEvidenceOfBefore checks that the evidence of a version without seals is a fault until it is sealed once as it is
+// found, and that chains with faults are not sealed. After that, entries can be added and changes are detected.
 func TestEvidenceOfBefore(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.story(t)
 		a := f.attacker(t)
-		a.do(t, `update connections set kind = 'simulator'`) // whose table the story's answers are read with
+		a.do(t, `update connections set kind = 'simulator'`) // the story's responses are read with its vocabulary
 		must(t, store.Downgrade(t.Context(), f.tenant, a.conn))
-		again := f.Again(t) // a start makes no record where there is evidence
+		again := f.Again(t) // opening a database with evidence makes no record
 		if faults := f.faultsOf(t); len(faults) < 8 || faults[0].Kind != store.KindDatabase {
-			t.Errorf("before it is sealed: %v", faults)
+			t.Errorf("before sealing: %v", faults)
 		}
 		_, _, err := again.EvidenceKey(t.Context())
 		wantErr(t, err, store.ErrNotSealed)
@@ -38,13 +38,13 @@ func TestEvidenceOfBefore(t *testing.T) {
 			t.Errorf("sealed %+v", done)
 		}
 		if faults := f.faultsOf(t); len(faults) != 1 || faults[0].Of != done.Faults[0].Of {
-			t.Errorf("what is not whole: %v", faults)
+			t.Errorf("the chain with a fault: %v", faults)
 		}
 		_, err = f.SealEvidence(t.Context(), rules())
 		wantErr(t, err, store.ErrSealed)
 		a.do(t, `update evidence set http_status = 200 where http_status = 299`)
 		if faults := f.faultsOf(t); len(faults) != 1 || !strings.Contains(faults[0].What, "no seal") {
-			t.Errorf("it is whole again, and was never sealed: %v", faults)
+			t.Errorf("the repaired chain without a seal: %v", faults)
 		}
 		for what, statement := range map[string]string{
 			"an event": `update events set body = body || '\x20' where position = (select max(position) from events)`,
@@ -68,8 +68,8 @@ func TestEvidenceOfBefore(t *testing.T) {
 	})
 }
 
-// TestAlteredBeforeAnAnswer: what was altered is not sealed by the next answer as if it had always been so: the answer is
-// kept, and the fault stays.
+// TestAlteredBeforeAnAnswer checks that the next response does not hide a change: the response is kept, and the fault
+// stays.
 func TestAlteredBeforeAnAnswer(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
@@ -85,8 +85,9 @@ func TestAlteredBeforeAnAnswer(t *testing.T) {
 	})
 }
 
-// TestAnsweredReferenceKeepsItsDocument: a document that differs from the one that the provider has answered about gets a
-// reference of its own, though nothing of the first was taken; the same document goes out under the same reference.
+// TestAnsweredReferenceKeepsItsDocument checks that a document that differs from the one that the provider has
+// responded to gets a new reference, even if the provider did not accept the first one, and that the same document is
+// sent under the same reference.
 func TestAnsweredReferenceKeepsItsDocument(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		created := f.create(t, "INV-1")
@@ -103,7 +104,7 @@ func TestAnsweredReferenceKeepsItsDocument(t *testing.T) {
 			call, begun, err := f.tenant.BeginSubmission(t.Context(), created.ID, as)
 			must(t, err)
 			if !begun {
-				t.Fatal("it has not begun")
+				t.Fatal("the submission has not begun")
 			}
 			return call
 		}

@@ -7,9 +7,9 @@ import (
 	"quittance/internal/store"
 )
 
-// TestSealedOnce: the evidence of a database that began with seals is never sealed as it is found, nor is its record made anew,
-// after somebody has altered a row and removed the record: nor after a restart, a rotation of keys, or without the records of
-// the keys in use.
+// TestSealedOnce checks that the evidence of a database that began with seals is never sealed as it is found, and gets
+// no new record, after somebody has changed a row and removed the record: not after a restart, a rotation of keys, or
+// the removal of the records of the keys.
 func TestSealedOnce(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		record(t, f.submit(t, "INV-1"), allFour("one", false))
@@ -35,7 +35,8 @@ func TestSealedOnce(t *testing.T) {
 	})
 }
 
-// TestRecordIsNotMadeAgain: a database without any evidence does not get another record, and with it another key, either.
+// TestRecordIsNotMadeAgain checks that a database without any evidence does not get a second record either, because
+// that would have another key.
 func TestRecordIsNotMadeAgain(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.exec(t, `delete from sealed_settings`)
@@ -44,8 +45,8 @@ func TestRecordIsNotMadeAgain(t *testing.T) {
 	})
 }
 
-// TestRetiredKeyVouchesForNothing: the records of the keys in use are not made anew beside one of a retired key, which anybody
-// can write.
+// TestRetiredKeyVouchesForNothing checks that the records of the keys in use are not made again if only a record of a
+// retired key is left, which anybody can write.
 func TestRetiredKeyVouchesForNothing(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.exec(t, `delete from sealing_keys`)
@@ -56,8 +57,8 @@ func TestRetiredKeyVouchesForNothing(t *testing.T) {
 	})
 }
 
-// TestSealsOfBeforeTheRecordCount: where the evidence was never sealed as a whole, a row that has a seal has to match it: what was
-// altered since is not sealed as it is found.
+// TestSealsOfBeforeTheRecordCount checks that in a database whose evidence was never sealed as a whole, a row with a
+// seal must match it: a changed one is not sealed as it is found.
 func TestSealsOfBeforeTheRecordCount(t *testing.T) {
 	for name, statement := range map[string]string{
 		"a submission":          `update submissions set attempted_at = attempted_at - 1 where tenant_id = $1`,

@@ -10,9 +10,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestAuthenticateTogether: of many tokens that are asked about at the same time, some of them more than once, each is given
-// its own session or its own refusal; one who hangs up takes nobody with him; and what is revoked is refused from then on,
-// however busy it is.
+// TestAuthenticateTogether checks that each of many concurrent look-ups, some of the same token, gets its own result,
+// that a cancelled look-up does not affect others, and that a revoked token is refused immediately.
 func TestAuthenticateTogether(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

@@ -14,34 +14,34 @@ import (
 
 // unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
 var unscoped = map[string]string{
-	"AllSubmissions":         "an administrator's list, of every account",
-	"ClaimSubmissions":       "a queue is a connection's: what is due on it is the work of every tenant, and each row comes back with its own",
-	"DueSubmissionQueues":    "a queue is a connection's: it finds work of every tenant, and opens no row",
-	"ReleaseOrphanedLeases":  "at the start of the one process: every call that was cut off is due",
-	"MarkRestored":           "a restored database: every open submission is asked about, every token is revoked",
-	"ReconciliationLag":      "numbers for the operator: it opens no row",
-	"Summarize":              "summaries are made after a migration, of whatever invoices lack them",
-	"deleteExpiredResponses": "expired idempotency keys, of all tenants",
-	"Contradicted":           "a number for the operator: it opens no row",
-	"Backlogs":               "numbers for the operator: it opens no row",
-	"beginEvidence":          "whether the database has any evidence yet",
+	"AllSubmissions":         "an administrator's list of all accounts",
+	"ClaimSubmissions":       "a queue belongs to a connection and has work of every tenant; each row is returned with its tenant",
+	"DueSubmissionQueues":    "a queue belongs to a connection; the scan returns no rows of tenants",
+	"ReleaseOrphanedLeases":  "makes every interrupted call due when the only process starts",
+	"MarkRestored":           "a restored database: every open submission is looked up, and every token is revoked",
+	"ReconciliationLag":      "numbers for the operator",
+	"Summarize":              "makes the missing summaries after a migration",
+	"deleteExpiredResponses": "removes expired idempotency keys of all tenants",
+	"Contradicted":           "a number for the operator",
+	"Backlogs":               "numbers for the operator",
+	"beginEvidence":          "finds out whether the database has any evidence",
 	"discardMissingProofs":   "a restored database: each row is written back to its own tenant",
-	"verifyStrays":           "rows that belong to no tenant",
+	"verifyStrays":           "finds rows that belong to no tenant",
 }
 
 var (
 	beginsStatement = regexp.MustCompile(`^\s*(select|insert|update|delete|with)\s`)
 	touchesTable    = regexp.MustCompile(`\b(?:from|join|into|update)\s+(\w+)`)
-	// What holds a statement to a tenant: a comparison, the first column of an insert, or the pair of a row.
+	// A statement names its tenant by a comparison, the first column of an insert, or the pair of a row.
 	namesTenant = regexp.MustCompile(`\btenant_id = |into \w+ \(tenant_id,|\(tenant_id, id\) in`)
 )
 
-// TestStatementsNameTheirTenant reads every statement in the source of this package: what touches a tenant's table says
-// whose rows it means.
+// TestStatementsNameTheirTenant checks that every statement in the source of this package that uses a tenant's table
+// names the tenant.
 func TestStatementsNameTheirTenant(t *testing.T) {
 	var scoped []string
 	for _, tab := range tables(t) {
-		if tab.has("tenant_id") && tab.name != "tokens" { // a token is looked up before it is known whose it is
+		if tab.has("tenant_id") && tab.name != "tokens" { // a token is looked up before its tenant is known
 			scoped = append(scoped, tab.name)
 		}
 	}
@@ -67,7 +67,7 @@ func TestStatementsNameTheirTenant(t *testing.T) {
 	}
 	for function := range unscoped {
 		if !used[function] {
-			t.Errorf("%s is excused for nothing", function)
+			t.Errorf("%s is listed without need", function)
 		}
 	}
 }
@@ -75,8 +75,8 @@ func TestStatementsNameTheirTenant(t *testing.T) {
 // looksLikeSQL finds the parts of statements, complete or not.
 var looksLikeSQL = regexp.MustCompile(`(?i)\b(select|where|limit|offset|order by|insert into|values|update \w+ set|delete from)\b`)
 
-// TestStatementsHoldNoValues reads every expression in the source of this package that makes the text of a statement: values
-// reach it as arguments, so that there are as many texts as there are statements. Only the names of parameters are numbered.
+// TestStatementsHoldNoValues checks that no expression in the source of this package puts a value into the text of a
+// statement: values are arguments, so the number of texts is bounded. Only the names of parameters are numbered.
 func TestStatementsHoldNoValues(t *testing.T) {
 	set := token.NewFileSet()
 	for _, text := range []string{
@@ -93,7 +93,7 @@ func TestStatementsHoldNoValues(t *testing.T) {
 	}
 	for _, file := range sources(t, set) {
 		for _, call := range spliced(file) {
-			t.Errorf("%s: a value becomes text of a statement", set.Position(call.Pos()))
+			t.Errorf("%s: a value becomes part of the text of a statement", set.Position(call.Pos()))
 		}
 	}
 }
@@ -140,7 +140,7 @@ type statement struct {
 	at, function, text string
 }
 
-// statementsOf returns every SQL statement in the source of this package, with the text of named constants put in.
+// statementsOf returns every SQL statement in the source of this package, with constants replaced by their texts.
 func statementsOf(t *testing.T) (out []statement) {
 	t.Helper()
 	set, constants := token.NewFileSet(), map[string]string{}
@@ -192,7 +192,7 @@ func sources(t *testing.T, set *token.FileSet) (files []*ast.File) {
 	return files
 }
 
-// textOf returns the text of a string expression: literals and constants as they are, anything else as a blank.
+// textOf returns the text of a string expression: literals and constants, and a blank for anything else.
 func textOf(expr ast.Expr, constants map[string]string) string {
 	switch e := expr.(type) {
 	case *ast.BasicLit:

@@ -18,46 +18,48 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// proven are the tables that hold evidence or what follows from it, with the columns that a verification does not look at,
-// and why. Every other column of them is altered in every row by [TestAnyAlterationIsFound].
+// proven lists the tables with evidence, or values that follow from it, and the columns that a verification ignores,
+// with the reasons. [TestAnyAlterationIsFound] changes every other column.
 var proven = map[string]map[string]string{
 	"submissions": {
-		"poll_wait": "how long the last wait was: it decides when the provider is asked, and nothing else", "due_at": "when it is work",
-		"next_check_at": "when the provider is asked next: a plan", "lease": "who works on it",
+		"poll_wait": "the last wait, which only affects when the provider is polled", "due_at": "the schedule of the queue",
+		"next_check_at": "when the provider is polled next", "lease": "the lease of a worker",
 	},
 	"states": {}, "evidence": {}, "incoming": {}, "revisions": {}, "events": {}, "sealed_settings": {},
 	"deliveries": {
-		"state": "how the receiver took it: a company's receiver is no provider", "reason": "as state", "attempts": "as state", "round": "as state",
-		"updated_at": "as state", "due_at": "when it is work", "lease": "who works on it", "leased": "as lease",
+		"state": "the response of the company's receiver, which is not a provider", "reason": "as state", "attempts": "as state", "round": "as state",
+		"updated_at": "as state", "due_at": "the schedule of the queue", "lease": "the lease of a worker", "leased": "as lease",
 	},
-	// Every invoice of the story has been submitted: of a draft nothing is proven, because its company changes it.
+	// Every invoice of the story has been submitted. Drafts are not verified, because companies change them.
 	"invoices": {
-		"position": "where it stands in the list of all", "version": "how often it was changed, for conditional calls", "created_at": "when the draft was made: it orders lists",
-		"updated_at": "when the draft was changed: it filters lists", "summarized": "whether its summary is to be made: lists read its document until it is",
+		"position": "the position in the list", "version": "the number of changes, for conditional requests", "created_at": "the creation of the draft, for the order of lists",
+		"updated_at": "the last change of the draft, for filters", "summarized": "whether the summary exists; otherwise lists read the document",
 	},
 	"invoice_summaries": {"created_at": "as in invoices"},
 	"tenants": {
-		"created_at": "no evidence follows from it", "frozen_at": "whether it is the company's present one: a reset of a sandbox",
-		"invoices": "it numbers drafts", "credit_notes": "it numbers drafts", "incoming": "it numbers a list", "*": "it counts or numbers what is no evidence",
+		"created_at": "no evidence follows from it", "frozen_at": "the reset of a sandbox",
+		"invoices": "the last position of a draft", "credit_notes": "the last position of a credit note", "incoming": "the last position in a list",
+		"*": "counters and positions that are not evidence",
 	},
 }
 
-// notProven are the tables without evidence, and why.
+// notProven lists the tables without evidence, with the reasons.
 var notProven = map[string]string{
-	"accounts": "an administrator's", "users": "an administrator's", "tokens": "who is logged in", "limits": "who tried to be",
-	"connections": "credentials are bound to the row by themselves", "invoice_deletions": "drafts that are gone", "credit_notes": "drafts", "subscriptions": "signing secrets are bound to the row by themselves", "attempts": "what receivers answered; removed by age",
-	"idempotency": "answers to repeated calls, for a day", "purchase_syncs": "where a sync stands", "settings": "what is true of the installation",
-	"audit": "the audit log has a test of its own", "audit_heads": "as audit", "sealing_keys": "which keys there are; they prove themselves",
-	"servers": "who is running", "resealed": "withheld bodies under a newer key: without it, or with another value, the row's own counts or none opens",
-	"goose_db_version": "the schema", "sqlite_sequence": "the engine's",
+	"accounts": "administrators change it", "users": "administrators change it", "tokens": "sessions", "limits": "counters of logins",
+	"connections": "credentials are bound to the row", "invoice_deletions": "deleted drafts", "credit_notes": "drafts",
+	"subscriptions": "signing secrets are bound to the row", "attempts": "responses of receivers, which retention removes",
+	"idempotency": "responses to repeated requests, for a day", "purchase_syncs": "positions of syncs", "settings": "settings of the installation",
+	"audit": "the audit log has its own test", "audit_heads": "as audit", "sealing_keys": "the records of the keys are sealed values themselves",
+	"servers": "running servers", "resealed": "resealed withheld bodies: if one is gone or changed, the row's own value is used, or none opens",
+	"goose_db_version": "the schema", "sqlite_sequence": "the engine's own table",
 }
 
-// rules are those of the service.
+// rules returns the replay functions of the service.
 func rules() store.Replay {
 	return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice}
 }
 
-// scripted answers with what it is told to, and otherwise as the simulator does.
+// scripted returns the prepared response, or otherwise that of the simulator.
 type scripted struct {
 	*provider.Simulator
 	next []provider.Response
@@ -86,8 +88,8 @@ func (s *scripted) Status(ctx context.Context, reference string) provider.Respon
 	return s.Simulator.Status(ctx, reference)
 }
 
-// story fills a store by the service's own rules: submissions of every kind of end, incoming e-invoices, events that
-// were removed for their age, deliveries.
+// story fills a store through the service: submissions with every kind of outcome, incoming e-invoices, events that
+// retention has removed, and deliveries.
 func (f *fixture) story(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
@@ -141,11 +143,11 @@ func (f *fixture) story(t *testing.T) {
 	found, err := f.VerifyEvidence(ctx, rules())
 	must(t, err)
 	if len(found.Faults) > 0 || found.Chains < 7 {
-		t.Fatalf("before anything was altered: %+v", found)
+		t.Fatalf("before any change: %+v", found)
 	}
 }
 
-// real is a purchase document whose metadata say what is shown of it, as the provider protocol has it.
+// real returns a purchase document in the form of the provider protocol, whose metadata determine what is shown of it.
 func real(id, body string) store.NewIncoming {
 	doc := incoming(id, body)
 	doc.Metadata = fmt.Appendf(nil, `{"id":%q,"document_type":"invoice","invoice_number":"SUP-%s","supplier_name":"Söhne & Co","supplier_network_id":"1234567890",
@@ -154,7 +156,7 @@ func real(id, body string) store.NewIncoming {
 	return doc
 }
 
-// catalogue returns the columns of every table as the database itself has them.
+// catalogue returns the columns of every table from the database's catalogue.
 func (f *fixture) catalogue(t *testing.T) map[string][]string {
 	t.Helper()
 	query := `select table_name, column_name from information_schema.columns where table_schema = 'public' order by table_name, ordinal_position`
@@ -174,13 +176,13 @@ func (f *fixture) catalogue(t *testing.T) map[string][]string {
 	return out
 }
 
-// decided returns the columns of a table that are proven, and fails for a column or table that nobody has decided about.
+// decided returns the verified columns of a table, and fails for a table or column that is in neither list.
 func decidedColumns(t *testing.T, table string, columns []string) (altered []string) {
 	t.Helper()
 	exempt, isProven := proven[table]
 	if !isProven {
 		if notProven[table] == "" {
-			t.Errorf("nobody has decided whether the table %s holds evidence", table)
+			t.Errorf("the table %s is neither in proven nor in notProven", table)
 		}
 		return nil
 	}
@@ -200,13 +202,13 @@ func decidedColumns(t *testing.T, table string, columns []string) (altered []str
 	return altered
 }
 
-// everyRow has TestAnyAlterationIsFound alter all rows of a table: "make evidence".
+// everyRow makes TestAnyAlterationIsFound change all rows of a table: "make evidence".
 var everyRow = flag.Bool("every-row", false, "alter every row of a table, not just its first and its last one")
 
-// TestAnyAlterationIsFound alters every column of the first and the last row (with -every-row, of all rows) of every table that holds evidence or what follows from it, as
-// somebody does who may do anything to the database and has no keys: to another value, to null, to the value of another
-// row; removes each row, and adds a copy of each. Each time a verification finds a fault. The columns are those of the
-// database's own catalogue.
+// TestAnyAlterationIsFound checks that a verification detects every change by somebody who controls the database but
+// has no keys. It takes every column of the first and the last row (with -every-row, of all rows) of every table with
+// evidence or values that follow from it, and sets it to another value, to null, and to the value of another row. It
+// also removes each row, and adds a copy of it.
 func TestAnyAlterationIsFound(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.story(t)
@@ -251,7 +253,7 @@ func TestAnyAlterationIsFound(t *testing.T) {
 	})
 }
 
-// unbind takes away the constraints of the tables, so that the database refuses as little as possible.
+// unbind removes the constraints of the tables, so that the database refuses as little as possible.
 func (a attacker) unbind(t *testing.T) {
 	t.Helper()
 	statements := []string{`do $$ declare r record; begin
@@ -279,7 +281,7 @@ func (a attacker) unbind(t *testing.T) {
 	}
 }
 
-// try makes a change and wants it to be found, then undoes it. It returns false when the database refuses it.
+// try makes a change, checks that it is detected, and undoes it. It returns false if the database refuses the change.
 func (f *fixture) try(t *testing.T, a attacker, change change) bool {
 	t.Helper()
 	tx, err := a.conn.BeginTx(t.Context(), nil)
@@ -296,18 +298,18 @@ func (f *fixture) try(t *testing.T, a attacker, change change) bool {
 	if err != nil {
 		t.Errorf("%s: %v", change.what, err)
 	} else if len(found.Faults) == 0 {
-		t.Errorf("%s is not found", change.what)
+		t.Errorf("%s is not detected", change.what)
 	}
 	return true
 }
 
-// change is one alteration of one row.
+// change is one change of one row.
 type change struct {
 	what, statement string
 	args            []any
 }
 
-// row is a row of a table, and what it is found by.
+// row is a row of a table, and the condition that selects it.
 type row struct {
 	key    any
 	values []any
@@ -338,7 +340,7 @@ func (a attacker) table(t *testing.T, table string, columns []string) (out []row
 	return out
 }
 
-// alterations are all of the n-th row of a table.
+// alterations returns all changes of the n-th row of a table.
 func alterations(table string, columns, altered []string, rows []row, n int, sqlite bool) (out []change) {
 	here := ` where ` + postgresKey + ` = $1::tid`
 	if sqlite {
@@ -362,11 +364,11 @@ func alterations(table string, columns, altered []string, rows []row, n int, sql
 		}
 	}
 	if table == "tenants" {
-		return out // a company that is gone with all that it has is gone: see the anchor
+		return out // only an anchor detects the removal of a company with everything it has
 	}
 	out = append(out, change{fmt.Sprintf("no row %d of %s", n+1, table), `delete from ` + table + here, []any{r.key}})
 	if table == "invoices" {
-		return out // a copy of one is a draft
+		return out // a copy of an invoice is a draft
 	}
 	values := slices.Clone(r.values)
 	for _, column := range []string{"id", "ordinal", "revision", "position", "dimension", "subscription_id", "provider_document_id"} {
@@ -382,7 +384,7 @@ func alterations(table string, columns, altered []string, rows []row, n int, sql
 	return out
 }
 
-// flip is another value than the one that stands there.
+// flip returns a different value for a column.
 func flip(value any, table, column string) any {
 	switch v := value.(type) {
 	case []byte:
@@ -408,7 +410,7 @@ func flip(value any, table, column string) any {
 	return nil
 }
 
-// fresh is a value that no row has.
+// fresh returns a value that no row has.
 func fresh(value any) any {
 	switch v := value.(type) {
 	case []byte:

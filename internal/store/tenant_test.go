@@ -8,9 +8,10 @@ import (
 	"quittance/internal/store"
 )
 
-// TestNoTenant: only this package makes a working *Tenant. The zero value and nil refuse every operation there is.
+// TestNoTenant checks that only this package creates a working *Tenant: all operations of the zero value and of nil
+// fail.
 func TestNoTenant(t *testing.T) {
-	names := map[string]bool{"Key": true, "Account": true} // they name the tenant and open nothing
+	names := map[string]bool{"Key": true, "Account": true} // they name the tenant and access nothing
 	for kind, tenant := range map[string]*store.Tenant{"nil": nil, "zero": {}} {
 		value := reflect.ValueOf(tenant)
 		var tried int
@@ -32,11 +33,11 @@ func TestNoTenant(t *testing.T) {
 	}
 }
 
-// TestNoWork: the zero values of what carries a tenant refuse as well.
+// TestNoWork checks that the zero values of types that contain a tenant fail as well.
 func TestNoWork(t *testing.T) {
 	ctx := t.Context()
 	_, err := store.SubmissionLease{}.Record(ctx, func(store.Submission, bool, time.Time) (store.Decision, error) {
-		t.Error("a decision was asked for")
+		t.Error("the decision was called")
 		return store.Decision{}, nil
 	})
 	wantErr(t, err, store.ErrNoTenant)
@@ -49,13 +50,13 @@ func TestNoWork(t *testing.T) {
 	wantErr(t, err, store.ErrNoTenant)
 }
 
-// TestDecoyIsSeen makes sure that the harness can fail: a change of the decoy shows in its dump.
+// TestDecoyIsSeen checks that the harness can fail: a change of the decoy appears in its dump.
 func TestDecoyIsSeen(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		before := f.dump(t, f.decoy)
 		f.exec(t, `update subscriptions set description = 'seen' where tenant_id = $1`, f.decoy.tenant.Key())
 		if f.dump(t, f.decoy) == before {
-			t.Error("a changed row of the decoy went unseen")
+			t.Error("the dump does not show a changed row of the decoy")
 		}
 		f.exec(t, `update subscriptions set description = null where tenant_id = $1`, f.decoy.tenant.Key())
 		if n := len(f.ids(t, f.decoy)); n < 6 {
@@ -64,7 +65,7 @@ func TestDecoyIsSeen(t *testing.T) {
 	})
 }
 
-// TestForeignKeys: the engine itself refuses a row of one tenant that refers to a row of another.
+// TestForeignKeys checks that the engine itself refuses a row of one tenant that refers to a row of another.
 func TestForeignKeys(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
@@ -80,7 +81,7 @@ func TestForeignKeys(t *testing.T) {
 		_, err = conn.ExecContext(t.Context(), `insert into states (tenant_id, submission_id, dimension, word, terminal, evidence_id, changed_at)
 			values ($1, $2, 'receiver_state', 'x', 0, $3, 1)`, f.tenant.Key(), call.Submission.ID, foreign)
 		if err == nil {
-			t.Error("a state was read from another tenant's evidence")
+			t.Error("a state refers to another tenant's evidence")
 		}
 	})
 }

@@ -31,11 +31,11 @@ func behindProxy(t *testing.T, checkpoint store.Checkpoint) (*fixture, *pgtest.P
 	return f, proxy
 }
 
-// TestLostCommit: the database commits a fact and its answer is lost. That is told as unavailable, which says that it may
-// have happened; and whoever then does the same again, in the way the contract has for it, does it once.
+// TestLostCommit checks that a commit whose response is lost returns ErrUnavailable, which means that it may have
+// happened, and that repeating the operation as the contract describes does it once.
 func TestLostCommit(t *testing.T) {
 	if !pgtest.Enabled() {
-		return // a file has no answers to lose
+		return // a file has no responses to lose
 	}
 	t.Parallel()
 	var fact atomic.Pointer[string]
@@ -54,7 +54,7 @@ func TestLostCommit(t *testing.T) {
 		return false
 	})
 	ctx := t.Context()
-	// lose has the answer to the next commit of a fact lost.
+	// lose discards the response to the next commit of an operation.
 	lose := func(step string, do func() error) {
 		t.Helper()
 		before := lost.Load()
@@ -65,7 +65,7 @@ func TestLostCommit(t *testing.T) {
 		}
 	}
 
-	// A draft under a key: the repeat is given the first one's answer.
+	// A draft with an idempotency key: the repetition gets the stored response.
 	key := func() (reply store.IdempotentResponse, replayed bool, err error) {
 		return f.tenant.Idempotent(ctx, "key-1", [32]byte{1}, time.Hour, func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
 			_, err := t.CreateInvoice(ctx, draft("INV-1"))
@@ -76,7 +76,7 @@ func TestLostCommit(t *testing.T) {
 	if reply, replayed, err := key(); err != nil || !replayed || reply.Status != 201 {
 		t.Errorf("the repeat: %+v, replayed %v, error %v", reply, replayed, err)
 	}
-	// Without one it is there too.
+	// A draft without a key exists too.
 	lose("create invoice", func() error { _, err := f.tenant.CreateInvoice(ctx, draft("INV-2")); return err })
 	all, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 10)
 	must(t, err)
@@ -84,7 +84,8 @@ func TestLostCommit(t *testing.T) {
 		t.Fatalf("%d drafts, want 2", all.Total)
 	}
 
-	// An intent: it is in progress, a second submit sends nothing, and the lease brings it to the workers.
+	// An intent: the submission is in progress, a second submit sends nothing, and the workers claim it when its lease
+	// expires.
 	id := all.Entries[0].ID
 	lose("begin submission", func() error { _, _, err := f.tenant.BeginSubmission(ctx, id, intent()); return err })
 	_, _, err = f.tenant.BeginSubmission(ctx, id, intent())
@@ -95,10 +96,10 @@ func TestLostCommit(t *testing.T) {
 		t.Fatalf("%d submissions are due, want the one whose commit was lost", len(calls))
 	}
 
-	// An answer of the provider: recorded again, it adds nothing, and what it decided stands.
+	// A response of the provider: recording it again adds nothing and changes no state.
 	subscription := f.subscribe(t, api.EventSubmissionUpdated, api.EventTerminal).ID
 	answer := func(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
-		if !leased && s.Evidence > 0 { // as the submission package has it: the same bytes again are nothing new
+		if !leased && s.Evidence > 0 { // like the submission package: a repeated response is not stored
 			return store.Decision{Outcome: s.Outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States, Answered: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
 		}
 		return told(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventTerminal), nil
@@ -126,11 +127,11 @@ func TestLostCommit(t *testing.T) {
 	}
 }
 
-// TestStalledDatabase: a database that neither answers nor hangs up is unavailable within a bound, to those who would wait
-// for ever too, and is available again when it goes on, without being opened anew.
+// TestStalledDatabase checks that a database that neither responds nor disconnects returns ErrUnavailable within a time
+// limit, even without a deadline, and that it works again when it continues, without being reopened.
 func TestStalledDatabase(t *testing.T) {
 	if !pgtest.Enabled() {
-		return // there is no network to a file
+		return // a file needs no network
 	}
 	t.Parallel()
 	f, proxy := behindProxy(t, nil)
@@ -152,12 +153,12 @@ func TestStalledDatabase(t *testing.T) {
 			_, err = f.DueSubmissionQueues(context.Background(), store.ScanCursor{})
 		}
 		if err == nil {
-			t.Error("it has answered")
+			t.Error("it has responded")
 		}
 		wantUnavailable(t, err)
 	})
 	if took := time.Since(started); took > 5*db.QueryTimeout {
-		t.Errorf("it took %v to find out", took)
+		t.Errorf("it took %v", took)
 	}
 	wantUnavailable(t, f.Ping(short(t)))
 	proxy.Resume()
@@ -167,7 +168,7 @@ func TestStalledDatabase(t *testing.T) {
 	all, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
 	must(t, err)
 	if all.Total < 2+int(acknowledged.Load()) {
-		t.Errorf("%d invoices are there", all.Total)
+		t.Errorf("%d invoices exist", all.Total)
 	}
 }
 
@@ -179,15 +180,15 @@ func wantUnavailable(t *testing.T, err error) {
 	}
 }
 
-// TestPingWrites: a database that reads well and cannot be written to is not ready, and is again once it can. Nothing is
-// written to find out as long as all is well.
+// TestPingWrites checks that a database that can be read but not written is not ready until it can be written again,
+// and that the check writes nothing while writes succeed.
 func TestPingWrites(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		must(t, f.Ping(ctx))
 		const probes = `select count(*) from settings where key = 'written_at'`
 		if n := f.number(t, probes); n != 0 {
-			t.Errorf("a look at a database that is well has written to it")
+			t.Errorf("the check of a working database has written to it")
 		}
 		var readOnly atomic.Bool
 		options := store.WithBrokenWrites(f.Options, func() error {
@@ -200,7 +201,7 @@ func TestPingWrites(t *testing.T) {
 		must(t, err)
 		defer func() { must(t, broken.Close()) }()
 		readOnly.Store(true)
-		must(t, broken.Ping(ctx)) // nobody has tried yet
+		must(t, broken.Ping(ctx)) // no write has failed yet
 		tenant, err := broken.Tenant(ctx, f.account.ID)
 		must(t, err)
 		_, err = tenant.CreateInvoice(ctx, draft("INV-1"))
@@ -209,7 +210,7 @@ func TestPingWrites(t *testing.T) {
 		readOnly.Store(false)
 		must(t, broken.Ping(ctx))
 		if n := f.number(t, probes); n != 1 {
-			t.Errorf("%d rows tell of the attempt, want 1", n)
+			t.Errorf("%d rows from the check, want 1", n)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestShownInvoiceIsProven: what an invoice and its row of the lists show is what was sent, as long as the invoice has a
-// submission that counts, whatever its outcome; what differs is found by the name of its field.
+// TestShownInvoiceIsProven checks that what an invoice and its row of the lists show is what was sent, while the
+// invoice has a current submission that may have been sent, whatever its outcome, and that a fault names the field.
 func TestShownInvoiceIsProven(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		answered := func(number string, outcome api.Outcome) store.ID {
@@ -52,8 +52,8 @@ func TestShownInvoiceIsProven(t *testing.T) {
 	})
 }
 
-// wantShownFault makes an alteration of an invoice and wants one fault in a field, none when field is empty; then it undoes
-// the alteration.
+// wantShownFault changes an invoice, checks that there is one fault in a field, or none if field is empty, and undoes
+// the change.
 func (f *fixture) wantShownFault(t *testing.T, s store.Submission, field, statement string) {
 	t.Helper()
 	tx, err := f.raw.BeginTx(t.Context(), nil)
@@ -73,8 +73,8 @@ func (f *fixture) wantShownFault(t *testing.T, s store.Submission, field, statem
 	}
 }
 
-// TestDraftsAreNotProven: a draft, one of which the provider has taken nothing, and a rejected invoice that was corrected have
-// no submission that counts, and differ from what was sent before.
+// TestDraftsAreNotProven checks that a draft, a draft that was not sent, and a rejected invoice that was corrected may
+// differ from what was sent before.
 func TestDraftsAreNotProven(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		change := func(id store.ID) {
@@ -93,14 +93,14 @@ func TestDraftsAreNotProven(t *testing.T) {
 		f.exec(t, `update invoices set number = 'INV-X' where tenant_id = $1 and id = $2`, f.tenant.Key(), unsent.Submission.Invoice)
 		change(f.create(t, "INV-3").ID)
 		f.clean(t, 2, 1)
-		// What is submitted again is proven again.
+		// An invoice that is submitted again is verified again.
 		again := f.begin(t, rejected.Submission.Invoice)
 		f.wantShownFault(t, again.Submission, "number", `update invoices set number = 'FORGED' where tenant_id = $1 and id = $2`)
 	})
 }
 
-// TestUnmadeSummaryIsNotShown: a list reads the document of an invoice whose summary is to be made again, and not the
-// summary that is there, of which nothing is proven.
+// TestUnmadeSummaryIsNotShown checks that lists read the document of an invoice whose summary must be made again, and
+// not the old summary, which is not verified.
 func TestUnmadeSummaryIsNotShown(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.submit(t, "INV-1")

@@ -14,18 +14,18 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// tampering is something done to one chain of three entries past the service, with $1 for the tenant, $2 for the chain
+// tampering is a change of one chain of three entries outside of the store, with $1 for the tenant, $2 for the chain
 // and $3 for another chain of the tenant.
 type tampering struct {
 	statements []string
-	// forge is done besides: it needs digests.
+	// forge is called in addition, if the change needs digests.
 	forge func(t *testing.T, a attacker, f *fixture, chain store.ID)
 	fault
-	// other is the fault of the other chain, if it has one.
+	// other is the fault of the other chain, if any.
 	other fault
 }
 
-// fault is what has to be found: the first bad entry, 0 for the end of the chain, and words of what is wrong there.
+// fault is the expected fault: the first bad entry, 0 for the end of the chain, and a part of the description.
 type fault struct {
 	ordinal int64
 	what    string
@@ -37,7 +37,7 @@ func do(ordinal int64, what string, statements ...string) tampering {
 
 const entry = ` where tenant_id = $1 and submission_id = $2 and ordinal = `
 
-// evidenceTamperings is flip, delete, swap, insert and truncate, each in its variants, for the evidence of submissions.
+// evidenceTamperings returns variants of flip, delete, swap, insert and truncate for the evidence of submissions.
 func evidenceTamperings(t *testing.T) map[string]tampering {
 	t.Helper()
 	const (
@@ -100,10 +100,10 @@ func evidenceTamperings(t *testing.T) map[string]tampering {
 	return out
 }
 
-// forgeries need right digests, as somebody makes them who knows how they are made.
+// forgeries returns changes with correct digests, by somebody who knows how they are computed.
 func forgeries() map[string]tampering {
 	const head = `update submissions set evidence_count = $3, evidence_head = $4 where tenant_id = $1 and id = $2`
-	// add inserts a copy of the entry 3 at a place of its own, behind the entry at the place before.
+	// add inserts a copy of entry 3 with its own ordinal, after the entry with the previous ordinal.
 	add := func(t *testing.T, a attacker, f *fixture, chain store.ID, place int64) [32]byte {
 		entries, err := f.tenant.Evidence(t.Context(), chain)
 		must(t, err)
@@ -122,7 +122,7 @@ func forgeries() map[string]tampering {
 			f.tenant.Key(), chain, forged.ID, forged.Previous[:], forged.Digest[:])
 		return forged.Digest
 	}
-	// rewrite alters the entry 2 and makes the digests from there to last anew. It returns the new head.
+	// rewrite changes entry 2 and recomputes the digests from there to last. It returns the new head.
 	rewrite := func(t *testing.T, a attacker, f *fixture, chain store.ID, last int) [32]byte {
 		entries, err := f.tenant.Evidence(t.Context(), chain)
 		must(t, err)
@@ -150,19 +150,19 @@ func forgeries() map[string]tampering {
 			digest := add(t, a, f, chain, 4)
 			a.do(t, head, f.tenant.Key(), chain, 4, digest[:])
 		}},
-		// The forged entry itself has nothing wrong in it: the first that does not fit is the one behind it.
+		// The forged entry itself has no fault: the first bad entry is the next one.
 		"insert in the middle": {fault: fault{3, "it is not what was retained"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { add(t, a, f, chain, 2) }},
-		"write one entry anew": {fault: fault{3, "does not follow"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 2) }},
-		"write the chain anew": {fault: fault{3, "not the entry with which"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 3) }},
-		"write the chain and the head anew": {fault: fault{3, "not the entry with which"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
+		"rewrite one entry":    {fault: fault{3, "does not follow"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 2) }},
+		"rewrite the chain":    {fault: fault{3, "not the entry with which"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) { rewrite(t, a, f, chain, 3) }},
+		"rewrite the chain and the head": {fault: fault{3, "not the entry with which"}, forge: func(t *testing.T, a attacker, f *fixture, chain store.ID) {
 			digest := rewrite(t, a, f, chain, 3)
 			a.do(t, head, f.tenant.Key(), chain, 3, digest[:])
 		}},
 	}
 }
 
-// TestTamperedEvidenceIsFound: whatever is done to the retained rows past the service, verification names the chain, the
-// first bad entry, and what is wrong there; and nothing else is found.
+// TestTamperedEvidenceIsFound checks that after each change of the retained rows outside of the store, a verification
+// names exactly the chain, the first bad entry, and the fault.
 func TestTamperedEvidenceIsFound(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.subscribe(t, api.EventStatusChanged)
@@ -176,7 +176,8 @@ func TestTamperedEvidenceIsFound(t *testing.T) {
 	})
 }
 
-// tamper makes chains of three entries, does each tampering to one of them, and wants exactly what it has to find.
+// tamper creates chains of three entries, applies each tampering to one of them, and checks that the verification finds
+// exactly the expected faults.
 func (f *fixture) tamper(t *testing.T, tamperings map[string]tampering, kind string, chain func() store.ID) {
 	t.Helper()
 	untouched := chain()
@@ -232,7 +233,7 @@ func (f *fixture) tamper(t *testing.T, tamperings map[string]tampering, kind str
 
 const revision = ` where tenant_id = $1 and incoming_id = $2 and revision = `
 
-// revisionTamperings is the same for incoming e-invoices.
+// revisionTamperings returns the same changes for incoming e-invoices.
 func revisionTamperings(t *testing.T) map[string]tampering {
 	t.Helper()
 	const (
@@ -287,7 +288,7 @@ func revisionTamperings(t *testing.T) map[string]tampering {
 	return out
 }
 
-// TestTamperedRevisionIsFound is the same for incoming e-invoices.
+// TestTamperedRevisionIsFound checks the same as TestTamperedEvidenceIsFound for incoming e-invoices.
 func TestTamperedRevisionIsFound(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		claim := f.mustClaim(t)
@@ -301,8 +302,8 @@ func TestTamperedRevisionIsFound(t *testing.T) {
 	})
 }
 
-// TestMovedToAnotherCompany: a chain that is moved whole, with head and seal and whatever belongs to it, is found at the
-// company that it was moved to, and missed where it was if an event is left there.
+// TestMovedToAnotherCompany checks that a chain that is moved to another company with its head, seal and everything
+// else is detected there, and also at its owner if an event was left behind.
 func TestMovedToAnotherCompany(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
@@ -328,7 +329,7 @@ func TestMovedToAnotherCompany(t *testing.T) {
 	})
 }
 
-// TestVerifyBesideAppends: what is appended while everything is verified is no fault.
+// TestVerifyBesideAppends checks that an entry that is added during a verification is no fault.
 func TestVerifyBesideAppends(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		call, claim := f.submit(t, "INV-1"), f.mustClaim(t)
@@ -364,8 +365,8 @@ func TestVerifyBesideAppends(t *testing.T) {
 	})
 }
 
-// TestSealsFollowTheKeys: after a rotation all seals stand under the new key, and verify; a seal that does not open stops
-// neither the rotation nor the rest, and is told of.
+// TestSealsFollowTheKeys checks that a rotation reseals all seals under the new key, and that a seal that does not open
+// is reported and stops neither the rotation nor the verification.
 func TestSealsFollowTheKeys(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		record(t, f.submit(t, "INV-1"), allFour("one", false))
@@ -379,19 +380,19 @@ func TestSealsFollowTheKeys(t *testing.T) {
 		again.Options.Keys = rotated
 		fresh := again.Again(t)
 		if resealed, err := fresh.Reseal(t.Context()); resealed != 6 || err == nil || !strings.Contains(err.Error(), bad.String()) {
-			t.Errorf("%d sealed anew, want the connection, two seals of evidence, one of the audit log, whose other end has moved on, the number of events and the record; %v", resealed, err)
+			t.Errorf("%d resealed, want the connection, two seals of evidence, one of the audit log (the other one was replaced), the number of events and the record; %v", resealed, err)
 		}
 		f.exec(t, `update submissions set evidence_seal = $3 where tenant_id = $1 and id = $2`, f.tenant.Key(), bad, intact)
 		if resealed, err := fresh.Reseal(t.Context()); resealed != 1 || err != nil {
-			t.Errorf("%d sealed anew, %v", resealed, err)
+			t.Errorf("%d resealed, %v", resealed, err)
 		}
 		for _, query := range []string{`select evidence_seal from submissions where tenant_id = $1`, `select seal from incoming where tenant_id = $1`} {
-			for _, row := range f.rows(t, query, f.tenant.Key()) { // bytes as hexadecimal behind the column's name
+			for _, row := range f.rows(t, query, f.tenant.Key()) { // the column's name, then the bytes in hexadecimal
 				_, digits, _ := strings.Cut(row, "=")
 				seal, err := hex.DecodeString(digits)
 				must(t, err)
 				if id, ok := secret.KeyID(seal); !ok || id != rotated.PrimaryID() {
-					t.Errorf("a seal stands under the key %d", id)
+					t.Errorf("a seal has the key %d", id)
 				}
 			}
 		}
