@@ -13,6 +13,7 @@ import (
 	"quittance/internal/store/storetest"
 	"quittance/quittancetest"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 )
 
@@ -107,8 +108,8 @@ func TestStart(t *testing.T) {
 				t.Errorf("the second start is another service: %+v after %+v", second, first)
 			}
 			again := user.call(t, http.MethodGet, path, "", http.StatusOK) // with the old token
-			if fmt.Sprint(again) != fmt.Sprint(read) {
-				t.Errorf("before %v\nafter  %v", read, again)
+			if d := cmp.Diff(read, again); d != "" {
+				t.Errorf("the invoice after a restart (-before +after):\n%s", d)
 			}
 			login(t, second, first.Password)
 		})

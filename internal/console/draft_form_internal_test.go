@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"quittance/internal/invoice"
 	"quittance/sdk/go/api"
 )
@@ -98,8 +100,11 @@ func TestParseFields(t *testing.T) {
 		typed.Add("many", "x")
 	}
 	got, err := parseFields(typed.Encode(), maxFormFields)
-	if err != nil || !reflect.DeepEqual(got, typed) {
-		t.Errorf("%v %d", err, len(got))
+	if err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff(typed, got); d != "" {
+		t.Errorf("parsed fields (-want +got):\n%s", d)
 	}
 	for _, wrong := range []string{"a=%zz", "%zz=a", strings.Repeat("a&", maxFormFields)} {
 		if _, err := parseFields(wrong, maxFormFields); err == nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"quittance"
 	"quittance/internal/fakeprovider"
 	"quittance/sdk/go/api"
@@ -35,8 +37,8 @@ func TestTheGuideListsTheMagicRecipients(t *testing.T) {
 		want = append(want, fmt.Sprintf("| `%s` | %s |", scenario.ID, scenario.Description))
 	}
 	got := regexp.MustCompile("(?m)^\\| `sandbox-.*$").FindAllString(read(t, "docs/sandbox.md"), -1)
-	if !slices.Equal(got, want) {
-		t.Errorf("docs/sandbox.md has\n%s\nand the provider sandbox\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the table (-provider sandbox +docs/sandbox.md):\n%s", d)
 	}
 	for _, name := range []string{"docs/guide.md", "docs/sandbox.md", "docs/webhooks.md"} {
 		for _, id := range regexp.MustCompile("`(sandbox-[a-z0-9-]+)`").FindAllStringSubmatch(read(t, name), -1) {
@@ -65,8 +67,8 @@ func TestTheGuideListsTheMisbehaviours(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(read(t, "docs/sandbox.md"), "| Misbehaviour |")
 	section, _, _ = strings.Cut(section, "\n\n")
-	if got := regexp.MustCompile("(?m)^\\| `.*$").FindAllString(section, -1); !slices.Equal(got, want) {
-		t.Errorf("docs/sandbox.md has\n%s\nand the provider sandbox\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if d := cmp.Diff(want, regexp.MustCompile("(?m)^\\| `.*$").FindAllString(section, -1)); d != "" {
+		t.Errorf("the table (-provider sandbox +docs/sandbox.md):\n%s", d)
 	}
 	if !strings.Contains(read(t, "CHANGELOG.md"), fmt.Sprintf("in %d ways", len(want))) {
 		t.Errorf("CHANGELOG.md does not speak of %d ways", len(want))

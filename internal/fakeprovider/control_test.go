@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,8 +39,9 @@ func TestRules(t *testing.T) {
 		s.submit(reference, http.StatusOK, nil)
 	}
 	got := s.control("POST", "/control/misbehave", `{"reference":"ref-1","misbehaviour":"unavailable_before","times":2}`, 201)
-	if !reflect.DeepEqual(got.Forced, []fakeprovider.Rule{{Reference: "ref-1", Misbehaviour: fakeprovider.UnavailableBefore, Times: 2}}) || len(got.Misbehaviours) != len(fakeprovider.Misbehaviours()) {
-		t.Errorf("%+v", got)
+	wantEqual(t, "forced rules", got.Forced, []fakeprovider.Rule{{Reference: "ref-1", Misbehaviour: fakeprovider.UnavailableBefore, Times: 2}})
+	if len(got.Misbehaviours) != len(fakeprovider.Misbehaviours()) {
+		t.Errorf("%d misbehaviours, want %d", len(got.Misbehaviours), len(fakeprovider.Misbehaviours()))
 	}
 	s.control("POST", "/control/misbehave", `{"method":"GET","path_prefix":"/v1/purchases","misbehaviour":"too_many_requests","times":1}`, 201)
 	for n, c := range []struct {
@@ -182,7 +183,7 @@ func TestAChaoticRunCanBeRepeated(t *testing.T) {
 		}
 	}
 	other, _ := busy(t, 43, "first")
-	if reflect.DeepEqual(ends, other) {
+	if slices.Equal(ends, other) {
 		t.Error("another seed changes nothing")
 	}
 	sum := 0

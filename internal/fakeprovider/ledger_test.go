@@ -13,11 +13,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
@@ -52,6 +53,14 @@ func accept(t *testing.T, ledger *fakeprovider.Ledger, reference string) fakepro
 }
 
 // file returns the ledger's file in a directory.
+// wantEqual fails the test unless two values are equal, and shows their differences.
+func wantEqual(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
 func file(dir string) string { return filepath.Join(dir, "provider-ledger.jsonl") }
 
 func TestAReopenedLedgerIsTheSame(t *testing.T) {
@@ -76,9 +85,11 @@ func TestAReopenedLedgerIsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, dir)
-	if len(documents) != 15 || len(purchases) != 2 || !reflect.DeepEqual(again.Documents(), documents) || !reflect.DeepEqual(again.PurchaseList(), purchases) {
-		t.Fatalf("before %+v %+v, after %+v %+v", documents, purchases, again.Documents(), again.PurchaseList())
+	if len(documents) != 15 || len(purchases) != 2 {
+		t.Fatalf("%d documents and %d purchases, want 15 and 2", len(documents), len(purchases))
 	}
+	wantEqual(t, "documents after the ledger was opened again", again.Documents(), documents)
+	wantEqual(t, "purchases after the ledger was opened again", again.PurchaseList(), purchases)
 	if d, _ := again.Document("ref-0"); d.Received != 3 || d.Accepted != 1 || d.Conflicts != 1 {
 		t.Fatalf("%+v", d)
 	}
@@ -221,9 +232,12 @@ func TestNothingAnsweredIsLostByKill(t *testing.T) {
 		docs[d.Reference] = d
 	}
 	for reference, report := range answered {
-		if d, ok := docs[reference]; !ok || d.ProviderReference != report.ProviderReference || !reflect.DeepEqual(d.Report(d.AcceptedAt), report) {
-			t.Errorf("%s was answered with %+v, the ledger has %+v", reference, report, docs[reference])
+		d, ok := docs[reference]
+		if !ok || d.ProviderReference != report.ProviderReference {
+			t.Errorf("%s was answered with %+v, the ledger has %+v", reference, report, d)
+			continue
 		}
+		wantEqual(t, "the report on "+reference, d.Report(d.AcceptedAt), report)
 	}
 	if len(answered) < 120 {
 		t.Errorf("only %d answers", len(answered))

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -277,7 +276,7 @@ func checkHeard(t *testing.T, answer provider.Response, want adapterResult, call
 	t.Helper()
 	got := adapterResult{kind: answer.Kind, status: answer.HTTPStatus, class: answer.ErrorClass, body: want.body}
 	if got != want {
-		t.Errorf("want %+v, got %+v", want, got)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if answer.RetryAfter < 0 || answer.RetryAfter > provider.MaxRetryAfter || len(answer.Body) > provider.MaxResponse {
 		t.Errorf("wait %s, %d bytes", answer.RetryAfter, len(answer.Body))
@@ -329,13 +328,12 @@ func TestRepeatedReports(t *testing.T) {
 	}
 	s.force(fakeprovider.Reformatted)
 	_, text := s.call("GET", "/v1/documents/ref-1", "")
-	if again, was := decode[fakeprovider.Report](t, text), decode[fakeprovider.Report](t, told); text == told || !reflect.DeepEqual(again, was) {
-		t.Errorf("reformatted\n%s\nwas\n%s", text, told)
+	if text == told {
+		t.Errorf("not reformatted: %s", text)
 	}
+	wantEqual(t, "the reformatted report", decode[fakeprovider.Report](t, text), decode[fakeprovider.Report](t, told))
 	s.force(fakeprovider.Stale)
-	if stale := s.status("ref-1"); !reflect.DeepEqual(stale, submitted) {
-		t.Errorf("stale %+v, was %+v", stale, submitted)
-	}
+	wantEqual(t, "the stale report", s.status("ref-1"), submitted)
 	if final := s.status("ref-1"); strings.Count(finals(final), "!") != 4 || final.Sequence <= submitted.Sequence {
 		t.Errorf("in the end %+v", final)
 	}

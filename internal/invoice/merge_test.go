@@ -150,10 +150,7 @@ func TestMergeChange(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, got := RestoreStates(tt.before).Merge(reportOf(t, 7, tt.report), 7)
-			if !slices.Equal(got.Changed, tt.want.Changed) || got.Stale || got.TerminalChanged != tt.want.TerminalChanged ||
-				got.BecameTerminal != tt.want.BecameTerminal {
-				t.Errorf("change %+v, want %+v", got, tt.want)
-			}
+			wantEqual(t, "the change", got, tt.want)
 		})
 	}
 }

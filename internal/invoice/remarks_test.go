@@ -26,8 +26,6 @@ func TestReadRemarks(t *testing.T) {
 		`"words"`: nil,
 		``:        nil,
 	} {
-		if got := ReadRemarks([]byte(body)); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%.80s: %+v, want %+v", body, got, want)
-		}
+		wantEqual(t, fmt.Sprintf("%.80s", body), ReadRemarks([]byte(body)), want)
 	}
 }

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 
 	"quittance/sdk/go/api"
 )
@@ -27,6 +28,14 @@ const wholeReport = `{
 	"messages": [{"code": "X", "text": "rejected"}], "discovery": {"result": "found"}
 }`
 
+// wantEqual fails the test unless two values are equal, unexported fields included, and shows their differences.
+func wantEqual(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
 func TestReadReport(t *testing.T) {
 	got, err := ReadReport([]byte(wholeReport), testVocabulary())
 	if err != nil {
@@ -41,9 +50,7 @@ func TestReadReport(t *testing.T) {
 			DimensionReceiver:        {Value: "paid", Terminal: true, Meaning: api.MeaningPositive},
 		}),
 	}
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	wantEqual(t, "the report", got, want)
 }
 
 // TestNothingIsInferred: a report on the document alone leaves all four dimensions unreported, for any status.
@@ -64,9 +71,7 @@ func TestReadReportParts(t *testing.T) {
 	ok := func(*testing.T, Report) {}
 	receiver := func(want StoredState) func(*testing.T, Report) {
 		return func(t *testing.T, r Report) {
-			if got := storedStates(r.States); !maps.Equal(got, map[Dimension]StoredState{DimensionReceiver: want}) {
-				t.Errorf("states %v, want receiver %+v", got, want)
-			}
+			wantEqual(t, "states", storedStates(r.States), map[Dimension]StoredState{DimensionReceiver: want})
 		}
 	}
 	long := strings.Repeat("ß", 256)
@@ -256,9 +261,10 @@ func TestUndeclaredParts(t *testing.T) {
 	v := Vocabulary{Reference: "/0", Status: "/1", Statuses: map[string]Status{"ok": Accepted}, TaxAuthority: StatePointers{Value: "/2", TerminalValues: []string{"done"}}}
 	got, err := ReadReport([]byte(`["r","ok","done"]`), v)
 	want := Report{Reference: "r", Status: Accepted, States: RestoreStates(map[Dimension]StoredState{DimensionTaxAuthority: {Value: "done", Terminal: true}})}
-	if err != nil || got != want {
-		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	if err != nil {
+		t.Fatal(err)
 	}
+	wantEqual(t, "the report", got, want)
 	if _, err := ReadReport([]byte(`{"reference":"r","status":"accepted"}`), Vocabulary{}); !errors.Is(err, ErrUnreadable) {
 		t.Errorf("a vocabulary that declares nothing read a report: %v", err)
 	}
@@ -318,7 +324,7 @@ func FuzzReadReport(f *testing.F) {
 			t.Fatalf("%+v does not stand in the body", report)
 		}
 		if merged, _ := (States{}).Merge(report, 0); merged != report.States {
-			t.Fatalf("merged into nothing: %+v, want %+v", merged, report.States)
+			t.Fatalf("merged into no states: %+v, want %+v", merged, report.States)
 		}
 	})
 }

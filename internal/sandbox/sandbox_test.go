@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
@@ -205,8 +207,8 @@ func TestRestartKeeps(t *testing.T) {
 	}
 	password := before.Password
 	before.Password = ""
-	if before != after {
-		t.Errorf("before %+v\nafter  %+v", before, after)
+	if d := cmp.Diff(before, after); d != "" {
+		t.Errorf("the sandbox after a restart (-before +after):\n%s", d)
 	}
 	token, status := login(t, after, password)
 	if status != http.StatusOK {

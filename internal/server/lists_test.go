@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"quittance/sdk/go/api"
 )
 
@@ -32,8 +35,14 @@ func wantSummary(t *testing.T, row, whole string) {
 		want["missing_count"], want["warning_count"] = float64(len(missing)), float64(len(warnings))
 		want["missing"] = missing[:min(len(missing), api.MaxSummaryPaths)]
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("listed %v\nwant   %v", got, want)
+	wantEqual(t, "the entry of the list", got, want)
+}
+
+// wantEqual fails the test unless two values are equal, and shows their differences. A nil map equals an empty one.
+func wantEqual(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
 

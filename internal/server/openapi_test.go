@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -98,9 +97,7 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o spoken) {
 			t.Errorf("%s: parameter %s is half documented", route.Name, p.Name)
 		}
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("%s: parameters %v, want %v", route.Name, got, want)
-	}
+	wantEqual(t, "parameters of "+route.Name, got, want)
 	if (o.Body != nil) != route.HasBody || o.Body != nil && (!o.Body.Required || o.Body.Content["application/json"].Schema == nil) {
 		t.Errorf("%s: body %+v", route.Name, o.Body)
 	}

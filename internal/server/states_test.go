@@ -186,7 +186,5 @@ func wantSubsetEvents(t *testing.T, c *company, references []string) {
 			want[reference+"einvoice.terminal"] = 1
 		}
 	}
-	if fmt.Sprint(seen) != fmt.Sprint(want) {
-		t.Errorf("events %v\nwant   %v", seen, want)
-	}
+	wantEqual(t, "events", seen, want)
 }

@@ -306,9 +306,7 @@ func (a answer) wantFaults(t testing.TB, code api.Code, want map[string][]string
 			got[path] = append(got[path], fault.Rule)
 		}
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Fatalf("%.2000s\nfaults %v\nwant   %v", a.request.body, got, want)
-	}
+	wantEqual(t, fmt.Sprintf("faults of %.2000s", a.request.body), got, want)
 }
 
 // eventually waits until done, for as long as anything here may take.

@@ -97,9 +97,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 			promised[fmt.Sprint(server.ErrorCatalogue()[code].Status, " ", code)] = true
 		}
 	}
-	if !maps.Equal(shown, promised) {
-		t.Errorf("documented %v\nshown      %v", slices.Sorted(maps.Keys(promised)), slices.Sorted(maps.Keys(shown)))
-	}
+	wantEqual(t, "responses", shown, promised)
 }
 
 // step does one row.
