@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -122,7 +123,7 @@ func (d *deployment) seedDrafts(ctx context.Context, of *company, count int) (pa
 	}
 	err = d.withTenant(ctx, of, func(tenant *store.Tenant) error {
 		for page := 1; len(paths) < count; page++ {
-			found, err := tenant.Invoices(ctx, store.InvoiceFilter{}, page, seedPage)
+			found, err := view.Of(tenant).Invoices(ctx, view.InvoiceFilter{}, page, seedPage)
 			if err != nil {
 				return err
 			}

@@ -57,15 +57,6 @@ func (req *request) creditFilters() creditFilters {
 	return f
 }
 
-// search returns the search of the store for these filters.
-func (f creditFilters) search(of store.CreditNoteFilter) store.CreditNoteSearch {
-	out := store.CreditNoteSearch{CreditNoteFilter: of, Text: f.Search}
-	if f.State != "" {
-		out.Void = new(f.State == "void")
-	}
-	return out
-}
-
 // creditRows is a page of the list.
 type creditRows struct {
 	Rows     []creditRow
@@ -89,14 +80,14 @@ func (r creditRow) Live() bool { return r.VoidedAt == nil }
 func (req *request) listCredits() error {
 	ctx := req.r.Context()
 	paging := req.paging()
-	var filter store.CreditNoteFilter
+	var filter view.CreditNoteFilter
 	var p creditsPage
 	if requested := req.r.URL.Query().Get("invoice"); requested != "" {
 		id, err := store.ParseID(requested)
 		if err != nil || id.IsZero() {
 			return store.ErrNotFound
 		}
-		numbers, err := req.session.Tenant.InvoiceNumbers(ctx, []store.ID{id})
+		numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(ctx, []store.ID{id})
 		if err != nil {
 			return err
 		}
@@ -107,7 +98,11 @@ func (req *request) listCredits() error {
 		filter.Invoice, p.Of, p.Invoice = &id, number, id.String()
 	}
 	p.Filters = req.creditFilters()
-	found, err := req.creditNotes(filter, p.Filters, paging)
+	filter.Text = p.Filters.Search
+	if p.Filters.State != "" {
+		filter.Void = new(p.Filters.State == "void")
+	}
+	found, err := view.Of(req.session.Tenant).CreditNotes(ctx, filter, paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -133,21 +128,13 @@ func (req *request) listCredits() error {
 	return req.page(http.StatusOK, "credits", pageData{Title: title, Section: "credits", Body: p})
 }
 
-// creditNotes reads a page of the list.
-func (req *request) creditNotes(of store.CreditNoteFilter, filters creditFilters, at paging) (store.CreditNotePage, error) {
-	if filters.Active() {
-		return req.session.Tenant.SearchCreditNotes(req.r.Context(), filters.search(of), at.Page, at.PerPage)
-	}
-	return req.session.Tenant.CreditNotes(req.r.Context(), of, at.Page, at.PerPage)
-}
-
 // creditRows returns the rows of a list. It reads the numbers of all their invoices in one query.
 func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error) {
 	ids := make([]store.ID, 0, len(notes))
 	for _, n := range notes {
 		ids = append(ids, n.Invoice)
 	}
-	numbers, err := req.session.Tenant.InvoiceNumbers(req.r.Context(), ids)
+	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}

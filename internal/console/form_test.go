@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/net/html"
 
-	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -98,7 +98,7 @@ func (s *system) invoiceAt(t testing.TB, token, id string) api.Invoice {
 // count returns the number of invoices.
 func (s *system) count(t testing.TB) int {
 	t.Helper()
-	page, err := s.tenant(t).Invoices(t.Context(), store.InvoiceFilter{}, 1, 1)
+	page, err := view.Of(s.tenant(t)).Invoices(t.Context(), view.InvoiceFilter{}, 1, 1)
 	must(t, err)
 	return page.Total
 }
@@ -386,7 +386,7 @@ func TestFormsOfOthers(t *testing.T) {
 	v := s.inside(t)
 	id := v.created(complete("INV-1"))
 	v.send("/invoices/"+id+"/credit", url.Values{"credit_note_number": {"CN"}, "issue_date": {"2026-03-01"}, "reason": {"x"}, "kind": {"full"}}, "")
-	notes, err := s.tenant(t).CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 1)
+	notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 1)
 	must(t, err)
 	note := "/credit-notes/" + notes.Entries[0].ID.String()
 	other := s.visitor(t)

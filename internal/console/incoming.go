@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,19 +40,12 @@ type incomingRow struct {
 	api.IncomingInvoice
 	Total string
 	// Webhooks summarizes the webhook deliveries.
-	Webhooks store.NotificationSummary
+	Webhooks view.NotificationSummary
 }
 
 func (req *request) listIncoming() error {
-	ctx, tenant := req.r.Context(), req.session.Tenant
 	paging, search := req.paging(), req.search()
-	read := tenant.IncomingInvoices
-	if search != "" {
-		read = func(ctx context.Context, page, perPage int) (store.IncomingPage, error) {
-			return tenant.SearchIncoming(ctx, search, page, perPage)
-		}
-	}
-	found, err := read(ctx, paging.Page, paging.PerPage)
+	found, err := view.Of(req.session.Tenant).IncomingInvoices(req.r.Context(), search, paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -86,7 +78,7 @@ func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, erro
 	for n, i := range invoices {
 		ids[n] = i.ID
 	}
-	summaries, err := req.session.Tenant.NotificationSummaries(req.r.Context(), ids)
+	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +163,7 @@ func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePa
 	var revisions []store.Revision
 	last := (latest + maxRevisions - 1) / maxRevisions
 	for page := max(1, last-1); page <= last; page++ {
-		read, err := tenant.Revisions(ctx, found.ID, page, maxRevisions)
+		read, err := view.Of(tenant).Revisions(ctx, found.ID, page, maxRevisions)
 		if err != nil {
 			return p, err
 		}
@@ -189,7 +181,7 @@ func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePa
 		p.Revisions = append(p.Revisions, row)
 	}
 	p.Older = latest - len(p.Revisions)
-	events, err := tenant.ResourceEvents(ctx, []store.ID{found.ID}, maxEvents)
+	events, err := view.Of(tenant).ResourceEvents(ctx, []store.ID{found.ID}, maxEvents)
 	if err != nil {
 		return p, err
 	}

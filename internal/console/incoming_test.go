@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 )
 
 // TestIncoming: the list has search and pages. A page shows the revisions with their changes. A document is downloaded
@@ -38,7 +39,7 @@ func TestIncoming(t *testing.T) {
 		}
 	}
 	path := map[string]string{}
-	found, err := s.tenant(t).IncomingInvoices(t.Context(), 1, 100)
+	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), "", 1, 100)
 	must(t, err)
 	for _, i := range found.Entries {
 		path[i.ProviderDocumentID] = "/incoming/" + i.ID.String()

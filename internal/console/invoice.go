@@ -202,7 +202,7 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 	for _, path := range slices.Sorted(maps.Keys(p.Invoice.Warnings)) {
 		p.Warnings = append(p.Warnings, advice{Path: path, Faults: p.Invoice.Warnings[path]})
 	}
-	credits, err := tenant.CreditNotes(ctx, store.CreditNoteFilter{Invoice: &found.ID}, 1, maxPerPage)
+	credits, err := view.Of(tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: &found.ID}, 1, maxPerPage)
 	if err != nil {
 		return p, err
 	}
@@ -220,23 +220,17 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 	if current := found.Submission; current != nil && !slices.Contains(resources, current.ID) {
 		resources = append(resources, current.ID) // every page shows the time line of the current submission
 	}
-	events, err := tenant.ResourceEvents(ctx, resources, maxEvents)
+	events, err := view.Of(tenant).ResourceEvents(ctx, resources, maxEvents)
 	if err != nil {
 		return p, err
 	}
 	if p.Events, err = req.eventRows(events); err != nil {
 		return p, err
 	}
-	var records []store.StateRecord
-	if found.Submission != nil {
-		if records, err = tenant.StateRecords(ctx, found.Submission.ID); err != nil {
-			return p, err
-		}
-	}
 	if p.History.Page > 1 {
 		evidence = nil // the time line links to answers on the first page
 	}
-	p.Timeline, err = newTimeline(found.Submission, events, records, evidence)
+	p.Timeline, err = newTimeline(found.Submission, events, evidence)
 	return p, err
 }
 
@@ -244,7 +238,7 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 func (req *request) showHistory(ctx context.Context, p *invoicePage, found store.Invoice) ([]store.Evidence, error) {
 	p.History = req.paging()
 	p.History.PerPage = maxPerPage
-	submissions, evidence, err := req.session.Tenant.InvoiceHistory(ctx, found.ID, p.History.Page, p.History.PerPage)
+	submissions, evidence, err := view.Of(req.session.Tenant).InvoiceHistory(ctx, found.ID, p.History.Page, p.History.PerPage)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +259,7 @@ func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *s
 	for _, e := range evidence[max(0, len(evidence)-maxRead):] {
 		ids = append(ids, e.ID)
 	}
-	bodies, err := req.session.Tenant.EvidenceBodies(ctx, ids)
+	bodies, err := view.Of(req.session.Tenant).EvidenceBodies(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -291,7 +285,7 @@ func stateViewsOf(values map[string]string) []stateView {
 }
 
 // eventRows returns events with their destinations, newest first.
-func (req *request) eventRows(events []store.EventWithDeliveries) ([]eventRow, error) {
+func (req *request) eventRows(events []view.EventWithDeliveries) ([]eventRow, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -55,7 +56,7 @@ type invoiceRow struct {
 	Missing int
 	States  []stateView
 	// Webhooks summarizes the webhook deliveries.
-	Webhooks store.NotificationSummary
+	Webhooks view.NotificationSummary
 }
 
 // Draft reports that there is no submission that still counts.
@@ -66,7 +67,7 @@ func (req *request) listInvoices() error {
 	tenant := req.session.Tenant
 	filters := req.invoiceFilters()
 	paging := req.paging()
-	found, err := tenant.Invoices(ctx, filters.filter(), paging.Page, paging.PerPage)
+	found, err := view.Of(tenant).Invoices(ctx, filters.filter(), paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (req *request) listInvoices() error {
 	if req.isFragment() {
 		return req.answerLive("invoices", part)
 	}
-	if filters.StateValues, err = tenant.StateValues(ctx); err != nil {
+	if filters.StateValues, err = view.Of(tenant).StateValues(ctx); err != nil {
 		return err
 	}
 	title, err := req.pages.messages.text("invoices.title")
@@ -105,7 +106,7 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 			submissions = append(submissions, i.Submission.ID)
 		}
 	}
-	summaries, err := req.session.Tenant.NotificationSummaries(req.r.Context(), submissions)
+	summaries, err := view.Of(req.session.Tenant).NotificationSummaries(req.r.Context(), submissions)
 	if err != nil {
 		return nil, err
 	}
@@ -236,8 +237,8 @@ func storable(text string) bool {
 func (f invoiceFilters) Active() bool { return f.Search != "" || f.Stage != "" || len(f.States) > 0 }
 
 // filter returns the filter of the store.
-func (f invoiceFilters) filter() store.InvoiceFilter {
-	out := store.InvoiceFilter{Search: f.Search, States: map[invoice.Dimension]string{}}
+func (f invoiceFilters) filter() view.InvoiceFilter {
+	out := view.InvoiceFilter{Search: f.Search, States: map[invoice.Dimension]string{}}
 	switch f.Stage {
 	case "":
 	case "draft":

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -40,7 +40,7 @@ func BenchmarkInvoiceList(b *testing.B) {
 	for n := range maxPerPage {
 		data.Rows = append(data.Rows, invoiceRow{ID: "018f0000-0000-7000-8000-000000000000", Number: "2026-" + strconv.Itoa(n), Recipient: "Palm & Sons <Trading> LLC",
 			IssueDate: "2026-03-01", Total: "1,050.00", Currency: "AED", Outcome: string(api.OutcomeAcknowledged),
-			States: stateViews(invoice.RestoreStates(states)), Webhooks: store.NotificationSummary{Events: 2, Delivered: 4}})
+			States: stateViews(invoice.RestoreStates(states)), Webhooks: view.NotificationSummary{Events: 2, Delivered: 4}})
 	}
 	benchmarkTemplate(b, pages, "invoices", "rows", data)
 }

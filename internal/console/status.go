@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -60,7 +60,7 @@ type badge struct {
 }
 
 // notifications returns the badge that says whether the webhooks of a company received the events of a resource.
-func (c catalogue) notifications(t store.NotificationSummary) (badge, error) {
+func (c catalogue) notifications(t view.NotificationSummary) (badge, error) {
 	undelivered := t.Failed + t.Blocked
 	deliveries := t.Delivered + t.Pending + undelivered
 	switch {

@@ -62,7 +62,7 @@ func (req *request) showSubscription() error {
 	if state := api.DeliveryState(req.r.URL.Query().Get("state")); slices.Contains(deliveryStates, state) {
 		p.Chosen = state
 	}
-	newest, err := tenant.SubscriptionDeliveries(ctx, id, p.Chosen, p.Paging.Page, p.Paging.PerPage)
+	newest, err := view.Of(tenant).SubscriptionDeliveries(ctx, id, p.Chosen, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (req *request) showSubscription() error {
 		return err
 	}
 	now := req.Now()
-	recent, err := tenant.RecentAttempts(ctx, id, windowStart(now, longestSlot))
+	recent, err := view.Of(tenant).RecentAttempts(ctx, id, windowStart(now, longestSlot))
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,13 @@ func (req *request) showSubscription() error {
 }
 
 // listDeliveries adds a page of deliveries and the filters.
-func (req *request) listDeliveries(p *subscriptionPage, newest store.NewestDeliveries) error {
+func (req *request) listDeliveries(p *subscriptionPage, newest view.NewestDeliveries) error {
 	var err error
 	if p.Deliveries, err = req.deliveryListRows(newest.Deliveries); err != nil {
 		return err
 	}
 	all := newest.Among()
-	p.Cut = all >= store.DeliveryDepth
+	p.Cut = all >= view.DeliveryDepth
 	path := "/webhooks/" + p.ID
 	p.Filters = []deliveryFilter{{Count: all, Path: path, Chosen: p.Chosen == ""}}
 	p.Paging.Total = all
@@ -117,7 +117,7 @@ func (req *request) deliveryListRows(deliveries []store.DeliveryRecord) ([]deliv
 	for n, d := range deliveries {
 		ids[n] = d.Event
 	}
-	events, err := req.session.Tenant.EventsByID(req.r.Context(), ids)
+	events, err := view.Of(req.session.Tenant).EventsByID(req.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (req *request) deliveryListRows(deliveries []store.DeliveryRecord) ([]deliv
 
 // destinations returns the newest subscriptions of the company, by identifier.
 func (req *request) destinations() (map[store.ID]store.Subscription, error) {
-	found, err := req.session.Tenant.Subscriptions(req.r.Context(), 1, maxPerPage)
+	found, err := view.Of(req.session.Tenant).Subscriptions(req.r.Context(), 1, maxPerPage)
 	if err != nil {
 		return nil, err
 	}

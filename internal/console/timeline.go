@@ -9,6 +9,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -57,9 +58,9 @@ type change struct {
 }
 
 // newTimeline returns the time line of a submission, or an empty one for nil, which stands for a draft. The changes come
-// from the events, in their order, and the current values from the store. Where old events were removed, a value starts
+// from the events, in their order, and the current values from the submission. Where old events were removed, a value starts
 // when its row last changed.
-func newTimeline(s *store.Submission, events []store.EventWithDeliveries, records []store.StateRecord, evidence []store.Evidence) (timeline, error) {
+func newTimeline(s *store.Submission, events []view.EventWithDeliveries, evidence []store.Evidence) (timeline, error) {
 	if s == nil {
 		return timeline{Rows: emptyTimelineRows()}, nil
 	}
@@ -67,7 +68,7 @@ func newTimeline(s *store.Submission, events []store.EventWithDeliveries, record
 	if err != nil {
 		return timeline{}, err
 	}
-	changes = withStateRecords(changes, records)
+	changes = withStates(changes, s)
 	chart := timeline{Moments: []time.Time{s.AttemptedAt}}
 	before := map[invoice.Dimension]string{}
 	if over := len(changes) - (maxMoments - 1); over > 0 {
@@ -92,15 +93,18 @@ func emptyTimelineRows() []timelineRow {
 }
 
 // changesOf reads the changes of a submission from its events.
-func changesOf(submission store.ID, events []store.EventWithDeliveries) ([]change, error) {
+func changesOf(submission store.ID, events []view.EventWithDeliveries) ([]change, error) {
 	var changes []change
 	for _, e := range events {
-		if e.Kind != api.EventStatusChanged || e.Resource != submission {
+		if e.Kind != api.EventStatusChanged {
 			continue
 		}
 		var envelope api.Event[api.SubmissionPayload]
 		if err := json.Unmarshal(e.Body, &envelope); err != nil {
 			return nil, fmt.Errorf("stored event %s: %w", e.ID, err)
+		}
+		if envelope.ResourceID != submission.String() {
+			continue
 		}
 		c := change{at: e.OccurredAt, values: map[invoice.Dimension]string{}}
 		for dimension, value := range map[invoice.Dimension]*string{
@@ -116,19 +120,24 @@ func changesOf(submission store.ID, events []store.EventWithDeliveries) ([]chang
 	return changes, nil
 }
 
-// withStateRecords adds the changes that are only known from the stored state records.
-func withStateRecords(changes []change, records []store.StateRecord) []change {
-	for _, r := range records {
-		if len(changes) > 0 && changes[len(changes)-1].values[r.Dimension] == r.Value {
+// withStates adds the changes that are only known from the current states of the submission.
+func withStates(changes []change, s *store.Submission) []change {
+	current := map[invoice.Dimension]string{}
+	for _, dimension := range invoice.Dimensions {
+		value := s.States.Stored(dimension).Value
+		if value == "" {
 			continue
 		}
-		changes = append(changes, change{at: r.ChangedAt, values: map[invoice.Dimension]string{}})
+		current[dimension] = value
+		if len(changes) == 0 || changes[len(changes)-1].values[dimension] != value {
+			changes = append(changes, change{at: s.Origins[dimension].ReportedAt, values: map[invoice.Dimension]string{}})
+		}
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return a.at.Compare(b.at) })
-	for _, r := range records {
+	for dimension, value := range current {
 		for n := range changes {
-			if _, known := changes[n].values[r.Dimension]; !known && !changes[n].at.Before(r.ChangedAt) {
-				changes[n].values[r.Dimension] = r.Value
+			if _, known := changes[n].values[dimension]; !known && !changes[n].at.Before(s.Origins[dimension].ReportedAt) {
+				changes[n].values[dimension] = value
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -16,9 +17,9 @@ var began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
 
 // history returns the events of a submission's changes, a minute apart: the four values after each change, "" for
 // unreported ones.
-func history(t *testing.T, submission store.ID, changes ...[4]string) []store.EventWithDeliveries {
+func history(t *testing.T, submission store.ID, changes ...[4]string) []view.EventWithDeliveries {
 	t.Helper()
-	var events []store.EventWithDeliveries
+	var events []view.EventWithDeliveries
 	for n, words := range changes {
 		optional := func(word string) *string {
 			if word == "" {
@@ -28,23 +29,24 @@ func history(t *testing.T, submission store.ID, changes ...[4]string) []store.Ev
 		}
 		payload := api.SubmissionPayload{States: api.States{SubmissionState: optional(words[0]), ProviderInvoiceState: optional(words[1]),
 			TaxAuthorityState: optional(words[2]), ReceiverState: optional(words[3])}}
-		body, err := json.Marshal(api.Event[api.SubmissionPayload]{Event: api.EventStatusChanged, Payload: payload})
+		body, err := json.Marshal(api.Event[api.SubmissionPayload]{Event: api.EventStatusChanged, ResourceID: submission.String(), Payload: payload})
 		if err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, store.EventWithDeliveries{Resource: submission,
+		events = append(events, view.EventWithDeliveries{
 			Event: store.Event{Kind: api.EventStatusChanged, OccurredAt: began.Add(time.Duration(n+1) * time.Minute), Body: body}})
 	}
 	return events
 }
 
-// submissionWith returns a submission with the given values, all final.
-func submissionWith(words [4]string) *store.Submission {
-	rows := map[invoice.Dimension]invoice.StoredState{}
+// submissionWith returns a submission with the given values, all final, that were reported the given minutes after it began.
+func submissionWith(words [4]string, reported ...time.Duration) *store.Submission {
+	rows, origins := map[invoice.Dimension]invoice.StoredState{}, map[invoice.Dimension]store.Origin{}
 	for n, dimension := range invoice.Dimensions {
 		rows[dimension] = invoice.StoredState{Value: words[n], Terminal: true}
+		origins[dimension] = store.Origin{ReportedAt: began.Add(reported[n] * time.Minute)}
 	}
-	return &store.Submission{ID: store.ID{1}, AttemptedAt: began, States: invoice.RestoreStates(rows)}
+	return &store.Submission{ID: store.ID{1}, AttemptedAt: began, States: invoice.RestoreStates(rows), Origins: origins}
 }
 
 // drawn returns the segments of a row: value, first column, column after the last.
@@ -63,7 +65,7 @@ func drawn(row timelineRow) (out []string) {
 // dimension does not affect others.
 func TestTimeline(t *testing.T) {
 	last := [4]string{"b", "c", "", "x"}
-	s := submissionWith(last)
+	s := submissionWith(last, 3, 2, 0, 2)
 	events := history(t, s.ID, [4]string{"a", "", "", ""}, [4]string{"a", "c", "", "x"}, last)
 	events = append(events, history(t, store.ID{2}, [4]string{"another", "another", "another", "another"})...)
 	evidence := []store.Evidence{
@@ -71,7 +73,7 @@ func TestTimeline(t *testing.T) {
 		{Submission: s.ID, Ordinal: 2, ReceivedAt: began.Add(3 * time.Minute), NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
 		{Submission: s.ID, Ordinal: 3, ReceivedAt: began.Add(time.Hour), NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
 	}
-	chart, err := newTimeline(s, events, nil, evidence)
+	chart, err := newTimeline(s, events, evidence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +100,8 @@ func TestTimelineIsCut(t *testing.T) {
 	for n := range 20 {
 		changes = append(changes, [4]string{"kept", fmt.Sprintf("word %d", n), "", ""})
 	}
-	s := submissionWith(changes[19])
-	chart, err := newTimeline(s, history(t, s.ID, changes...), nil, nil)
+	s := submissionWith(changes[19], 1, 20, 0, 0)
+	chart, err := newTimeline(s, history(t, s.ID, changes...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,12 +119,7 @@ func TestTimelineIsCut(t *testing.T) {
 
 // TestTimelineWithoutEvents: where old events were removed, the current values start at their last change.
 func TestTimelineWithoutEvents(t *testing.T) {
-	s := submissionWith([4]string{"a", "b", "", ""})
-	records := []store.StateRecord{
-		{Dimension: invoice.DimensionProviderInvoice, Value: "b", ChangedAt: began.Add(2 * time.Minute)},
-		{Dimension: invoice.DimensionSubmission, Value: "a", ChangedAt: began.Add(time.Minute)},
-	}
-	chart, err := newTimeline(s, nil, records, nil)
+	chart, err := newTimeline(submissionWith([4]string{"a", "b", "", ""}, 1, 2, 0, 0), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +129,7 @@ func TestTimelineWithoutEvents(t *testing.T) {
 	if got := drawn(chart.Rows[1]); !slices.Equal(got, []string{"b 3-4!"}) {
 		t.Errorf("the second row: %q", got)
 	}
-	if draft, err := newTimeline(nil, nil, nil, nil); err != nil || len(draft.Rows) != 4 || len(draft.Moments) != 0 {
+	if draft, err := newTimeline(nil, nil, nil); err != nil || len(draft.Rows) != 4 || len(draft.Moments) != 0 {
 		t.Errorf("a draft: %+v, %v", draft, err)
 	}
 }

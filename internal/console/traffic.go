@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/view"
 )
 
 // traffic is the view model of the charts of a subscription's latest attempts: success rates and response times, in equal
@@ -74,7 +74,7 @@ func windowStart(now time.Time, slot time.Duration) time.Time {
 
 // trafficOf returns the charts of some attempts. For a busy subscription it uses a shorter time span for which all attempts
 // were read.
-func (req *request) trafficOf(recent store.RecentAttempts, now time.Time) (traffic, error) {
+func (req *request) trafficOf(recent view.RecentAttempts, now time.Time) (traffic, error) {
 	chosen := chartSpans[len(chartSpans)-1]
 	for _, s := range chartSpans {
 		if !recent.From.After(windowStart(now, s.slot)) {

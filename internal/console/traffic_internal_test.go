@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 )
 
 // charted returns the charts of some attempts, at a time in the middle of an hour.
-func charted(t *testing.T, recent store.RecentAttempts) traffic {
+func charted(t *testing.T, recent view.RecentAttempts) traffic {
 	t.Helper()
 	messages, err := readCatalogue()
 	if err != nil {
@@ -47,7 +48,7 @@ func TestTraffic(t *testing.T) {
 	attempts = append(attempts, tries(23*time.Hour+30*time.Minute, 299, 7)...)
 	attempts = append(attempts, tries(23*time.Hour+31*time.Minute, 200, 9999)...) // before the first hour
 	attempts = append(attempts, tries(-time.Hour, 200, 9999)...)                  // of a clock that runs ahead
-	got := charted(t, store.RecentAttempts{Attempts: attempts})
+	got := charted(t, view.RecentAttempts{Attempts: attempts})
 	if got.Span != "day" || got.Cut || !got.Began.Equal(time.Date(2026, time.February, 28, 10, 0, 0, 0, time.UTC)) || len(got.Slots) != slotCount {
 		t.Fatalf("%s from %s, %d slots, cut %v", got.Span, got.Began, len(got.Slots), got.Cut)
 	}
@@ -77,12 +78,12 @@ func TestTrafficSpan(t *testing.T) {
 		24 * time.Hour: "day false", 23*time.Hour + 29*time.Minute: "hours false", 6 * time.Hour: "hours false", 5 * time.Hour: "two_hours false",
 		115 * time.Minute: "two_hours false", time.Hour: "minutes false", 23 * time.Minute: "minutes false", time.Minute: "minutes true",
 	} {
-		recent := store.RecentAttempts{From: trafficNow.Add(-from), Attempts: tries(0, 200, 1)}
+		recent := view.RecentAttempts{From: trafficNow.Add(-from), Attempts: tries(0, 200, 1)}
 		if got := charted(t, recent); fmt.Sprint(got.Span, " ", got.Cut) != want {
 			t.Errorf("from %s ago: %s, cut %v, want %s", from, got.Span, got.Cut, want)
 		}
 	}
-	if got := charted(t, store.RecentAttempts{}); got.Attempts != 0 || got.Share != "" || got.Span != "day" {
+	if got := charted(t, view.RecentAttempts{}); got.Attempts != 0 || got.Share != "" || got.Span != "day" {
 		t.Errorf("without any: %+v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -49,11 +50,11 @@ func (req *request) listUndelivered() error {
 	if state != api.DeliveryFailed && state != api.DeliveryBlocked {
 		state = ""
 	}
-	newest, err := req.session.Tenant.UndeliveredDeliveries(req.r.Context(), state, p.Paging.Page, p.Paging.PerPage)
+	newest, err := view.Of(req.session.Tenant).Undelivered(req.r.Context(), state, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
-	p.Cut = newest.Among() >= store.DeliveryDepth
+	p.Cut = newest.Among() >= view.DeliveryDepth
 	p.Paging.Total = newest.Among()
 	p.Filters = []deliveryFilter{{Count: newest.Among(), Path: undeliveredPath, Chosen: state == ""}}
 	for _, other := range []api.DeliveryState{api.DeliveryFailed, api.DeliveryBlocked} {

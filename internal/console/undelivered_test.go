@@ -8,8 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -105,7 +105,7 @@ func TestSearchCreditNotes(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, false, time.Millisecond) // ten of the sandbox, half of them in full
 			v := s.inside(t)
-			notes, err := s.tenant(t).CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 100)
+			notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 100)
 			must(t, err)
 			note, of := notes.Entries[0], notes.Entries[0].Invoice.String()
 			if got := v.post("/credit-notes/" + note.ID.String() + "/void"); got.status != http.StatusSeeOther {

@@ -67,7 +67,7 @@ type stripTick struct {
 
 func (req *request) listSubscriptions() error {
 	paging := req.paging()
-	found, err := req.session.Tenant.Subscriptions(req.r.Context(), paging.Page, paging.PerPage)
+	found, err := view.Of(req.session.Tenant).Subscriptions(req.r.Context(), paging.Page, paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -76,12 +76,12 @@ func (req *request) listSubscriptions() error {
 	if err != nil {
 		return err
 	}
-	undelivered, err := req.session.Tenant.UndeliveredDeliveries(req.r.Context(), "", 1, 1)
+	undelivered, err := view.Of(req.session.Tenant).Undelivered(req.r.Context(), "", 1, 1)
 	if err != nil {
 		return err
 	}
 	part, err := req.livePart("webhooks", "subscriptions", subscriptionRows{Rows: rows, Paging: paging, Kinds: len(api.EventKinds),
-		Undelivered: undelivered.Among(), Cut: undelivered.Among() >= store.DeliveryDepth}, webhooksPollInterval, "")
+		Undelivered: undelivered.Among(), Cut: undelivered.Among() >= view.DeliveryDepth}, webhooksPollInterval, "")
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subs
 	for n, s := range subscriptions {
 		ids[n] = s.ID
 	}
-	recent, err := req.session.Tenant.RecentStates(req.r.Context(), ids, stripLength)
+	recent, err := view.Of(req.session.Tenant).RecentStates(req.r.Context(), ids, stripLength)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/internal/webhook"
 	"quittance/sdk/go/api"
 	"quittance/sdk/go/client/receiver"
@@ -120,7 +121,7 @@ func (s *system) ended(t testing.TB, subscription string) []store.DeliveryRecord
 	id, err := store.ParseID(subscription)
 	must(t, err)
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		found, err := s.tenant(t).SubscriptionDeliveries(t.Context(), id, "", 1, 100)
+		found, err := view.Of(s.tenant(t)).SubscriptionDeliveries(t.Context(), id, "", 1, 100)
 		must(t, err)
 		if len(found.Deliveries) > 0 && found.Counts[api.DeliveryPending] == 0 {
 			return found.Deliveries
@@ -284,7 +285,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 	id := s.subscription(t, l.url, "", api.EventIncomingReceived)
 	s.purchase(t, "a", nil)
 	delivery := s.ended(t, id)[0]
-	incoming, err := s.tenant(t).IncomingInvoices(t.Context(), 1, 1)
+	incoming, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), "", 1, 1)
 	must(t, err)
 	s.company(t, "other@example.com", strong)
 	stranger := s.visitor(t)

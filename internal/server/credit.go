@@ -48,16 +48,16 @@ func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNot
 	if err != nil {
 		return 0, out, err
 	}
-	var filter store.CreditNoteFilter
+	var filter view.CreditNoteFilter
 	known := true
 	if query := c.request.URL.Query(); query.Has("invoice_id") {
 		id, err := store.ParseID(query.Get("invoice_id"))
 		known = err == nil && !id.IsZero() // no credit note credits an invoice that cannot exist
 		filter.Invoice = &id
 	}
-	var found store.CreditNotePage
+	var found view.Page[store.CreditNoteRow]
 	if known {
-		if found, err = c.session.Tenant.CreditNotes(ctx, filter, page, perPage); err != nil {
+		if found, err = view.Of(c.session.Tenant).CreditNotes(ctx, filter, page, perPage); err != nil {
 			return 0, out, err
 		}
 	}

@@ -17,7 +17,7 @@ func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvo
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := c.session.Tenant.IncomingInvoices(ctx, page, perPage)
+	found, err := view.Of(c.session.Tenant).IncomingInvoices(ctx, "", page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
@@ -50,7 +50,7 @@ func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRev
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := c.session.Tenant.Revisions(ctx, id, page, perPage)
+	found, err := view.Of(c.session.Tenant).Revisions(ctx, id, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"quittance/internal/invoice"
-	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
@@ -20,8 +19,8 @@ var invoiceQuery = []string{ //nolint:gochecknoglobals // a constant table
 	"submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state", "attention", "sort"}
 
 // sorts are the values of the query parameter sort. A hyphen before a value means descending order.
-var sorts = map[string]store.InvoiceOrder{ //nolint:gochecknoglobals // a constant table
-	"created_at": store.OrderCreated, "issue_date": store.OrderIssueDate, "total_amount": store.OrderTotal, "recipient_name": store.OrderRecipient}
+var sorts = map[string]view.InvoiceOrder{ //nolint:gochecknoglobals // a constant table
+	"created_at": view.OrderCreated, "issue_date": view.OrderIssueDate, "total_amount": view.OrderTotal, "recipient_name": view.OrderRecipient}
 
 // maxRecipientName is the maximum length in characters of a recipient's name, and of the text that is searched in it.
 const maxRecipientName = 256
@@ -36,7 +35,7 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSumma
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := c.session.Tenant.Invoices(ctx, filter, page, perPage)
+	found, err := view.Of(c.session.Tenant).Invoices(ctx, filter, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
@@ -49,9 +48,9 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSumma
 }
 
 // invoiceFilter reads the filters and the order of the list of invoices (contract, section 4).
-func (c *call) invoiceFilter() (store.InvoiceFilter, error) {
+func (c *call) invoiceFilter() (view.InvoiceFilter, error) {
 	query := c.request.URL.Query()
-	filter := store.InvoiceFilter{States: map[invoice.Dimension]string{}, Recipient: query.Get("recipient_name")}
+	filter := view.InvoiceFilter{States: map[invoice.Dimension]string{}, Recipient: query.Get("recipient_name")}
 	for name, into := range map[string]**string{"invoice_number": &filter.Number, "external_id": &filter.ExternalID} {
 		if query.Has(name) {
 			*into = new(query.Get(name))
@@ -104,7 +103,7 @@ func readFlag(query url.Values, name string, into **bool) error {
 }
 
 // readOrder reads the order of the list: newest first when it is not given.
-func readOrder(query url.Values, filter *store.InvoiceFilter) error {
+func readOrder(query url.Values, filter *view.InvoiceFilter) error {
 	if !query.Has("sort") {
 		return nil
 	}

@@ -184,7 +184,7 @@ func (c *call) listSubmissions(ctx context.Context) (int, api.List[api.Submissio
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := c.session.Tenant.SubmissionHistory(ctx, id, page, perPage)
+	found, err := view.Of(c.session.Tenant).SubmissionHistory(ctx, id, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
@@ -199,7 +199,7 @@ func (c *call) listEvidence(ctx context.Context) (int, api.List[api.Evidence], e
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := c.session.Tenant.EvidenceHistory(ctx, id, page, perPage)
+	found, err := view.Of(c.session.Tenant).EvidenceHistory(ctx, id, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}

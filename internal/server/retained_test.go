@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 )
 
 // TestRetainedBodiesArriveWhole: a document is answered byte for byte whatever its length is beside the pieces that it is read
@@ -32,7 +33,7 @@ func TestRetainedBodiesArriveWhole(t *testing.T) {
 		if err := tenant.SeedIncoming(t.Context(), retained); err != nil {
 			t.Fatal(err)
 		}
-		list, err := tenant.IncomingInvoices(t.Context(), 1, 100)
+		list, err := view.Of(tenant).IncomingInvoices(t.Context(), "", 1, 100)
 		if err != nil || len(list.Entries) != len(documents) {
 			t.Fatalf("%d documents: %v", len(list.Entries), err)
 		}

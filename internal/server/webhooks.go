@@ -29,7 +29,7 @@ func (c *call) listSubscriptions(ctx context.Context) (int, api.List[api.Subscri
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := c.session.Tenant.Subscriptions(ctx, page, perPage)
+	found, err := view.Of(c.session.Tenant).Subscriptions(ctx, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
@@ -71,9 +71,9 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 	if err != nil {
 		return 0, out, err
 	}
-	var found store.DeliveryPage
+	var found view.Page[store.DeliveryRecord]
 	if known {
-		if found, err = c.session.Tenant.Deliveries(ctx, filter, page, perPage); err != nil {
+		if found, err = view.Of(c.session.Tenant).Deliveries(ctx, filter, page, perPage); err != nil {
 			return 0, out, err
 		}
 	}
@@ -85,7 +85,7 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 
 // deliveryFilter reads the filters of the list of deliveries. known is false if a filter has an identifier that cannot exist,
 // which no delivery matches.
-func (c *call) deliveryFilter() (filter store.DeliveryFilter, known bool, err error) {
+func (c *call) deliveryFilter() (filter view.DeliveryFilter, known bool, err error) {
 	query := c.request.URL.Query()
 	known = true
 	for name, into := range map[string]*store.ID{"subscription_id": &filter.Subscription, "event_id": &filter.Event} {

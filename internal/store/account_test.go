@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -79,7 +80,7 @@ func TestFrozenTenant(t *testing.T) {
 		if len(scan.Queues) != 0 {
 			t.Errorf("%d queues of a frozen tenant are delivered", len(scan.Queues))
 		}
-		kept, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
+		kept, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 25)
 		must(t, err)
 		if kept.Total != 2 {
 			t.Errorf("%d invoices are kept, want 2", kept.Total)

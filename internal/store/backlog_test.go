@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -50,7 +51,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 				if left < waiting-batch-1 || left > waiting-batch {
 					t.Errorf("%d of %d are pending after the deactivation, want all but a batch of %d", left, waiting, batch)
 				}
-				page, err := f.tenant.Deliveries(ctx, store.DeliveryFilter{Subscription: s.ID}, 1, 100)
+				page, err := view.Of(f.tenant).Deliveries(ctx, view.DeliveryFilter{Subscription: s.ID}, 1, 100)
 				must(t, err)
 				for _, d := range page.Entries {
 					if d.State == store.DeliveryPending || d.NextAt != nil || d.Reason == nil {

@@ -7,6 +7,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -97,7 +98,7 @@ func TestChangedDestinationGetsNothing(t *testing.T) {
 		if claimed := f.claimDeliveries(t, s.ID, 10); len(claimed) != 0 {
 			t.Fatalf("%d deliveries go to %s", len(claimed), claimed[0].URL)
 		}
-		page, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1, 10)
+		page, err := view.Of(f.tenant).Deliveries(t.Context(), view.DeliveryFilter{}, 1, 10)
 		must(t, err)
 		if len(page.Entries) != 1 || page.Entries[0].State != store.DeliveryFailed || *page.Entries[0].Reason != "subscription_changed" {
 			t.Fatalf("deliveries %+v", page.Entries)

@@ -95,7 +95,7 @@ func (f *fixture) wantNext(t *testing.T, want time.Time) {
 	if c.RetryAt == nil || !c.RetryAt.Equal(want) || !scan.NextDue.Equal(want) {
 		t.Fatalf("the next probe is at %v, the next work at %v, want %v", c.RetryAt, scan.NextDue, want)
 	}
-	page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
+	page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
 	must(t, err)
 	for _, invoice := range page.Entries {
 		if at := view.Submission(*invoice.Submission).NextCheckAt; at == nil || !at.Equal(want) {

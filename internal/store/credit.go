@@ -185,65 +185,11 @@ func (t *Tenant) creditNote(ctx context.Context, q querier, id ID) (CreditNote, 
 	return scanCreditNote(q.QueryRowContext(ctx, `select `+creditNoteColumns(`items`)+` from credit_notes where tenant_id = $1 and id = $2`, t.id, id))
 }
 
-// CreditNoteFilter selects the credit notes of a list; a nil field does not restrict it.
-type CreditNoteFilter struct {
-	// Invoice is the credited invoice.
-	Invoice *ID
-}
-
 // CreditNoteRow is a credit note as a list reads it: its Credit has no Items.
 type CreditNoteRow struct {
 	CreditNote
 	// Items is the number of credited lines.
 	Items int
-}
-
-// CreditNotePage is one page of a list of credit notes, newest first.
-type CreditNotePage struct {
-	Entries []CreditNoteRow
-	Total   int
-}
-
-// CreditNotes returns the page of the given number, from 1, with perPage entries, from 1, including void ones. Credit
-// notes have consecutive positions, so every page of the unfiltered list costs the same, as in [Tenant.Invoices]. A
-// filtered list is counted.
-func (t *Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number, perPage int) (CreditNotePage, error) {
-	var out CreditNotePage
-	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
-		if filter.Invoice != nil {
-			out, err = t.creditNotesOf(ctx, q, *filter.Invoice, number, perPage)
-			return err
-		}
-		if err := q.QueryRowContext(ctx, `select credit_notes from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
-			return err
-		}
-		high, low := pageRange(out.Total, number, perPage)
-		out.Entries, err = t.creditNotesWhere(ctx, q, `position <= $2 and position > $3 order by position desc`, high, low)
-		return err
-	})
-	return out, err
-}
-
-// creditNotesOf counts and reads the credit notes of an invoice.
-func (t *Tenant) creditNotesOf(ctx context.Context, q querier, invoiceID ID, number, perPage int) (CreditNotePage, error) {
-	total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and invoice_id = $2`, t.id, invoiceID)
-	out := CreditNotePage{Total: total}
-	if err != nil || !ok {
-		return out, err
-	}
-	out.Entries, err = t.creditNotesWhere(ctx, q, `invoice_id = $2 order by position desc`+limit.clause, limit.args[1:]...)
-	return out, err
-}
-
-func (t *Tenant) creditNotesWhere(ctx context.Context, q querier, where string, args ...any) ([]CreditNoteRow, error) {
-	// Only credit notes of the previous version, which did not store the number of items, are read with their items.
-	return collect(ctx, q, scanCreditNoteRow, `select `+creditNoteColumns(`case when item_count is null then items else '' end`)+`, item_count from credit_notes where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
-}
-
-// InvoiceNumbers returns the numbers of the given invoices, of which there should be at most 100. Identifiers that are
-// not invoices of the company are left out.
-func (t *Tenant) InvoiceNumbers(ctx context.Context, ids []ID) (map[ID]string, error) {
-	return byID[string](ctx, t, ids, `select id, number from invoices where tenant_id = $1`)
 }
 
 // VoidCreditNote voids a credit note permanently, so that it no longer counts against its invoice. It does nothing if

@@ -71,7 +71,7 @@ func (c company) wantExceeded(t *testing.T, id store.ID, path string, items ...a
 // live returns the sum of the live credit notes of an invoice, in minor units.
 func (c company) live(t *testing.T, id store.ID) (total int) {
 	t.Helper()
-	page, err := c.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{Invoice: &id}, 1, 1000)
+	page, err := view.Of(c.tenant).CreditNotes(t.Context(), view.CreditNoteFilter{Invoice: &id}, 1, 1000)
 	must(t, err)
 	for _, n := range page.Entries {
 		if n.VoidedAt == nil {
@@ -107,7 +107,7 @@ func TestConcurrentCreditNotes(t *testing.T) {
 		if total := f.live(t, id); count != 10 || total != 105000 {
 			t.Errorf("%d credit notes were made, together %d", count, total)
 		}
-		all, err := f.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 100)
+		all, err := view.Of(f.tenant).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 100)
 		must(t, err)
 		highest := f.number(t, `select max(position) from credit_notes where tenant_id = $1`, f.tenant.Key())
 		if all.Total != 10 || len(all.Entries) != 10 || highest != 10 {
@@ -278,7 +278,7 @@ func TestCreditNotePages(t *testing.T) {
 			for _, size := range []int{1, 5, 13, 100} {
 				var got []store.ID
 				for page := 1; page <= 1+len(want)/size; page++ {
-					found, err := f.tenant.CreditNotes(ctx, store.CreditNoteFilter{Invoice: filter}, page, size)
+					found, err := view.Of(f.tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: filter}, page, size)
 					must(t, err)
 					if found.Total != len(want) || len(found.Entries) > size {
 						t.Fatalf("filter %v, page %d of %d: %d credit notes of %d, want %d", filter, page, size, len(found.Entries), found.Total, len(want))
@@ -298,7 +298,7 @@ func TestCreditNotePages(t *testing.T) {
 					t.Errorf("filter %v in pages of %d: %v, want %v", filter, size, got, want)
 				}
 				for _, page := range []int{2 + len(want)/size, math.MaxInt32, math.MaxInt} {
-					found, err := f.tenant.CreditNotes(ctx, store.CreditNoteFilter{Invoice: filter}, page, size)
+					found, err := view.Of(f.tenant).CreditNotes(ctx, view.CreditNoteFilter{Invoice: filter}, page, size)
 					must(t, err)
 					if len(found.Entries) != 0 || found.Total != len(want) {
 						t.Errorf("filter %v, page %d: %d credit notes of %d", filter, page, len(found.Entries), found.Total)
@@ -372,7 +372,7 @@ func TestFrozenTenantCreditsNothing(t *testing.T) {
 func TestCreditedInvoice(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		id := f.create(t, "INV-1").ID
-		theirs, err := f.decoy.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 1)
+		theirs, err := view.Of(f.decoy.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 1)
 		must(t, err)
 		other := theirs.Entries[0].ID
 		f.credit(t, id, byQuantity(0, "3"))
@@ -385,12 +385,12 @@ func TestCreditedInvoice(t *testing.T) {
 		if _, _, err := f.tenant.CreditedInvoice(t.Context(), other); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("the decoy's: %v", err)
 		}
-		numbers, err := f.tenant.InvoiceNumbers(t.Context(), []store.ID{id, other})
+		numbers, err := view.Of(f.tenant).InvoiceNumbers(t.Context(), []store.ID{id, other})
 		must(t, err)
 		if len(numbers) != 1 || numbers[id] != "INV-1" {
 			t.Errorf("numbers %v", numbers)
 		}
-		if none, err := f.tenant.InvoiceNumbers(t.Context(), nil); err != nil || len(none) != 0 {
+		if none, err := view.Of(f.tenant).InvoiceNumbers(t.Context(), nil); err != nil || len(none) != 0 {
 			t.Errorf("of none: %v %v", none, err)
 		}
 	})
@@ -402,7 +402,7 @@ func TestListedBefore(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		note := f.credit(t, f.create(t, "INV-1").ID, byQuantity(0, "1"))
 		f.exec(t, `update credit_notes set item_count = null where tenant_id = $1 and id = $2`, f.tenant.Key(), note.ID)
-		found, err := f.tenant.CreditNotes(t.Context(), store.CreditNoteFilter{}, 1, 10)
+		found, err := view.Of(f.tenant).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 10)
 		must(t, err)
 		if row := found.Entries[0]; row.Items != 1 || row.Credit.Items != nil || row.Number != note.Number {
 			t.Errorf("listed as %+v", row)

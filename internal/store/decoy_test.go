@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -168,15 +169,21 @@ func (f *fixture) ids(t *testing.T, c company) []store.ID {
 	return out
 }
 
-// probe calls every method of the first company's tenant that takes an identifier, with every identifier of the decoy.
-// Each must return that it does not exist.
+// probe calls every method of the first company's tenant and of its read models that takes an identifier, with every identifier of
+// the decoy. Each must return that it does not exist.
 func (f *fixture) probe(t *testing.T) {
 	t.Helper()
+	f.probeMethods(t, reflect.ValueOf(f.tenant), 40)
+	f.probeMethods(t, reflect.ValueOf(view.Of(f.tenant)), 20)
+}
+
+// probeMethods probes the methods of one value, and fails the test after fewer than least calls.
+func (f *fixture) probeMethods(t *testing.T, of reflect.Value, least int) {
+	t.Helper()
 	ids := f.ids(t, f.decoy)
-	tenant := reflect.ValueOf(f.tenant)
 	var called int
-	for n := range tenant.NumMethod() {
-		method, name := tenant.Method(n), tenant.Type().Method(n).Name
+	for n := range of.NumMethod() {
+		method, name := of.Method(n), of.Type().Method(n).Name
 		if kind := method.Type(); kind.NumIn() < 2 || kind.In(0) != reflect.TypeFor[context.Context]() || kind.In(1) != reflect.TypeFor[store.ID]() {
 			continue
 		}
@@ -190,7 +197,7 @@ func (f *fixture) probe(t *testing.T) {
 			}
 		}
 	}
-	if called < 8*5 {
+	if called < least {
 		t.Errorf("only %d calls were tried with %d identifiers", called, len(ids))
 	}
 }

@@ -63,37 +63,41 @@ func (t *Tenant) emptyPosition(ctx context.Context, tx *tx, position int64) erro
 	return err
 }
 
-// positions describes the positions of a company's list of invoices: the last one, and the number of empty ones.
-type positions struct {
+// InvoicePositions says which positions the invoices of a company have in its list.
+type InvoicePositions struct {
 	last, deleted int64
 }
 
-// total returns the number of invoices in the list.
-func (p positions) total() int { return int(p.last - p.deleted) }
+// Total returns the number of invoices.
+func (p InvoicePositions) Total() int { return int(p.last - p.deleted) }
 
-// positions reads the positions of the list.
-func (t *Tenant) positions(ctx context.Context, q querier) (p positions, err error) {
-	err = q.QueryRowContext(ctx, `select invoices, invoices_deleted from tenants where id = $1`, t.id).Scan(&p.last, &p.deleted)
+// InvoicePositions reads how many positions were given out, and how many of them are empty.
+func (r Reader) InvoicePositions(ctx context.Context) (p InvoicePositions, err error) {
+	err = r.q.QueryRowContext(ctx, `select invoices, invoices_deleted from tenants where id = $1`, r.tenant.id).Scan(&p.last, &p.deleted)
 	return p, err
 }
 
-// between returns the positions of the invoices with the ranks low and high.
-func (t *Tenant) between(ctx context.Context, q querier, p positions, low, high int64) (lowAt, highAt int64, err error) {
-	if lowAt, err = t.positionOf(ctx, q, p, low); err != nil {
-		return 0, 0, err
+// InvoicesByRank returns the invoices from above rank low up to rank high, newest first. The oldest invoice has rank 1.
+func (r Reader) InvoicesByRank(ctx context.Context, p InvoicePositions, low, high int64) ([]InvoiceRow, error) {
+	from, err := r.tenant.positionOf(ctx, r.q, p, low)
+	if err != nil {
+		return nil, err
 	}
-	highAt, err = t.positionOf(ctx, q, p, high)
-	return lowAt, highAt, err
+	to, err := r.tenant.positionOf(ctx, r.q, p, high)
+	if err != nil {
+		return nil, err
+	}
+	return r.Invoices(ctx, `i.position <= $2 and i.position > $3 order by i.position desc`, to, from)
 }
 
 // positionOf returns the position of the invoice with a rank, from 1 for the oldest one: 0 for rank 0, and the last
 // position for the highest rank and above. It makes a query for each level and one for the block. Each reads at most
 // deletionSpan rows, except on the highest level, whose blocks span two million positions each.
-func (t *Tenant) positionOf(ctx context.Context, q querier, p positions, rank int64) (int64, error) {
+func (t *Tenant) positionOf(ctx context.Context, q querier, p InvoicePositions, rank int64) (int64, error) {
 	switch {
 	case rank <= 0:
 		return 0, nil
-	case rank >= int64(p.total()):
+	case rank >= int64(p.Total()):
 		return p.last, nil
 	case p.deleted == 0:
 		return rank, nil

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -44,7 +45,7 @@ func TestDeleteInvoice(t *testing.T) {
 			_, err := f.tenant.Invoice(ctx, id)
 			must(t, err)
 		}
-		if all, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 100); err != nil || all.Total != 5 || len(all.Entries) != 5 {
+		if all, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 100); err != nil || all.Total != 5 || len(all.Entries) != 5 {
 			t.Errorf("%d of %d listed, %v; want 5", len(all.Entries), all.Total, err)
 		}
 	})
@@ -107,22 +108,22 @@ func TestPagesAcrossBlocks(t *testing.T) {
 // wantPages compares the pages of a list, in both orders, with the remaining invoices, oldest first.
 func wantPages(t *testing.T, c company, left []store.ID, size int) {
 	t.Helper()
-	listed := listAll(t, c, store.InvoiceFilter{}, len(left), size)
+	listed := listAll(t, c, view.InvoiceFilter{}, len(left), size)
 	slices.Reverse(listed)
 	if !slices.Equal(listed, left) {
 		t.Fatalf("%d entries on pages of %d are not what is left", len(listed), size)
 	}
-	if listed = listAll(t, c, store.InvoiceFilter{Ascending: true}, len(left), size); !slices.Equal(listed, left) {
+	if listed = listAll(t, c, view.InvoiceFilter{Ascending: true}, len(left), size); !slices.Equal(listed, left) {
 		t.Fatalf("%d entries on pages of %d, oldest first, are not what is left", len(listed), size)
 	}
 }
 
 // listAll returns all pages of a list together.
-func listAll(t *testing.T, c company, filter store.InvoiceFilter, total, size int) []store.ID {
+func listAll(t *testing.T, c company, filter view.InvoiceFilter, total, size int) []store.ID {
 	t.Helper()
 	var listed []store.ID
 	for page := 1; ; page++ {
-		got, err := c.tenant.Invoices(t.Context(), filter, page, size)
+		got, err := view.Of(c.tenant).Invoices(t.Context(), filter, page, size)
 		must(t, err)
 		if want := min(size, total-len(listed)); got.Total != total || len(got.Entries) != want {
 			t.Fatalf("page %d of %d: %d of %d, want %d of %d", page, size, len(got.Entries), got.Total, want, total)
@@ -183,7 +184,7 @@ func TestDeletionBesideOthers(t *testing.T) {
 				t.Errorf("not deleted: %v, read %v, submitted %v, credited %v", deleted, err, submitted, credited)
 			}
 		}
-		all, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 100)
+		all, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 100)
 		must(t, err)
 		if want := 20 - int(gone.Load()); all.Total != want || len(all.Entries) != want {
 			t.Errorf("%d of %d listed, want %d", len(all.Entries), all.Total, want)

@@ -16,6 +16,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -80,7 +81,7 @@ func TestCancelledWrite(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
-		all, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
+		all, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
 		must(t, err)
 		if want := int(created.Load()) + 1; all.Total != want || len(all.Entries) != want {
 			t.Errorf("%d invoices of %d, want %d", len(all.Entries), all.Total, want)

@@ -42,6 +42,8 @@ func joinKinds(kinds []api.EventKind) string {
 	return strings.Join(words, " ")
 }
 
+const eventColumns = `id, position, kind, occurred_at, body`
+
 func scanEvent(row scanner) (Event, error) {
 	var e Event
 	var occurred int64
@@ -71,7 +73,7 @@ func (t *Tenant) EventPage(ctx context.Context, after int64, limit, bytes int) (
 }
 
 func (t *Tenant) events(ctx context.Context, q querier, after int64, limit, bytes int) (out []Event, more bool, err error) {
-	rows, err := q.QueryContext(ctx, `select id, position, kind, occurred_at, body from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit+1)
+	rows, err := q.QueryContext(ctx, `select `+eventColumns+` from events where tenant_id = $1 and position > $2 order by position limit $3`, t.id, after, limit+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -88,6 +90,17 @@ func (t *Tenant) events(ctx context.Context, q querier, after int64, limit, byte
 		out = append(out, e)
 	}
 	return out, false, rows.Err()
+}
+
+// Event returns one event with the exact bytes of its deliveries.
+func (t *Tenant) Event(ctx context.Context, id ID) (Event, error) {
+	var e Event
+	err := t.read(func(q querier) error {
+		var err error
+		e, err = scanEvent(q.QueryRowContext(ctx, `select `+eventColumns+` from events where tenant_id = $1 and id = $2`, t.id, id))
+		return err
+	})
+	return e, err
 }
 
 // Envelope parses the bytes of the event.

@@ -155,17 +155,9 @@ func (t *Tenant) InvoiceEvidence(ctx context.Context, invoiceID ID) ([]Evidence,
 	if _, err := t.Invoice(ctx, invoiceID); err != nil {
 		return nil, err
 	}
-	return t.evidenceWhere(ctx, ofInvoice, invoiceID)
+	return t.evidenceWhere(ctx, `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
+		order by (select ordinal from submissions where tenant_id = $1 and id = submission_id), ordinal`, invoiceID)
 }
-
-// ofInvoice selects the evidence of all submissions of the invoice $2, oldest first; newestOfInvoice selects it newest
-// first.
-const (
-	ofInvoice = `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
-		order by (select ordinal from submissions where tenant_id = $1 and id = submission_id), ordinal`
-	newestOfInvoice = `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
-		order by (select ordinal from submissions where tenant_id = $1 and id = submission_id) desc, ordinal desc`
-)
 
 func (t *Tenant) evidenceWhere(ctx context.Context, where string, args ...any) ([]Evidence, error) {
 	var out []Evidence

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -240,7 +241,7 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 	withheld := incoming("x", "sealed-canary")
 	withheld.Withheld = true
 	retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"), withheld, unfetched("x", "metadata only"), incoming("x", "two"))
-	list, err := f.tenant.IncomingInvoices(t.Context(), 1, 1)
+	list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), "", 1, 1)
 	must(t, err)
 	var files [2][]byte
 	for n, id := range []store.ID{call.Submission.Invoice, list.Entries[0].ID} {

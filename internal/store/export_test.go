@@ -28,32 +28,25 @@ func WithBrokenWrites(options Options, begin func() error) Options {
 	return options
 }
 
-// watchedQuerier calls watch for each statement before it runs.
-type watchedQuerier struct {
-	querier
-	watch func(query string, args []any)
+// watchedReads calls watch with each statement before it runs.
+type watchedReads struct {
+	reader querier
+	watch  func(query string, args []any)
 }
 
-func (w watchedQuerier) QueryContext(ctx context.Context, query string, args ...any) (base.Rows, error) {
+func (w watchedReads) QueryContext(ctx context.Context, query string, args ...any) (base.Rows, error) {
 	w.watch(query, args)
-	return w.querier.QueryContext(ctx, query, args...)
+	return w.reader.QueryContext(ctx, query, args...)
 }
 
-func (w watchedQuerier) QueryRowContext(ctx context.Context, query string, args ...any) base.Row {
+func (w watchedReads) QueryRowContext(ctx context.Context, query string, args ...any) base.Row {
 	w.watch(query, args)
-	return w.querier.QueryRowContext(ctx, query, args...)
+	return w.reader.QueryRowContext(ctx, query, args...)
 }
 
-// WatchDeliveries is [Tenant.Deliveries]; it calls watch for each of its statements.
-func WatchDeliveries(ctx context.Context, t *Tenant, filter DeliveryFilter, page int, watch func(query string, args []any)) error {
-	_, err := t.deliveries(ctx, watchedQuerier{t.db.reader, watch}, filter, page, 25)
-	return err
-}
-
-// WatchInvoices is [Tenant.Invoices] for a list that is filtered or sorted; it calls watch for each of its statements.
-func WatchInvoices(ctx context.Context, t *Tenant, filter InvoiceFilter, page int, watch func(query string, args []any)) error {
-	_, err := t.searchInvoices(ctx, watchedQuerier{t.db.reader, watch}, &filter, page, 25)
-	return err
+// WatchReads returns a tenant that only reads and calls watch with each of its statements.
+func WatchReads(t *Tenant, watch func(query string, args []any)) *Tenant {
+	return &Tenant{db: t.db, id: t.id, account: t.account, reads: watchedReads{t.db.reader, watch}}
 }
 
 // EventDigests returns the digests of the events that a response caused.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -19,23 +20,23 @@ func TestDeliveryHistory(t *testing.T) {
 		must(t, claimed.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 
 		for name, want := range map[string]struct {
-			filter store.DeliveryFilter
+			filter view.DeliveryFilter
 			total  int
 		}{
-			"all":                  {store.DeliveryFilter{}, 4},
-			"by subscription":      {store.DeliveryFilter{Subscription: other.ID}, 2},
-			"by event":             {store.DeliveryFilter{Event: claimed.Event}, 2},
-			"by kind":              {store.DeliveryFilter{Kind: api.EventTerminal}, 0},
-			"by state":             {store.DeliveryFilter{State: store.DeliveryFailed}, 1},
-			"by state and another": {store.DeliveryFilter{State: store.DeliveryFailed, Subscription: other.ID}, 0},
+			"all":                  {view.DeliveryFilter{}, 4},
+			"by subscription":      {view.DeliveryFilter{Subscription: other.ID}, 2},
+			"by event":             {view.DeliveryFilter{Event: claimed.Event}, 2},
+			"by kind":              {view.DeliveryFilter{Kind: api.EventTerminal}, 0},
+			"by state":             {view.DeliveryFilter{State: store.DeliveryFailed}, 1},
+			"by state and another": {view.DeliveryFilter{State: store.DeliveryFailed, Subscription: other.ID}, 0},
 		} {
-			page, err := f.tenant.Deliveries(t.Context(), want.filter, 1, 100)
+			page, err := view.Of(f.tenant).Deliveries(t.Context(), want.filter, 1, 100)
 			must(t, err)
 			if page.Total != want.total || len(page.Entries) != want.total {
 				t.Errorf("%s: %d deliveries, %d listed; want %d", name, page.Total, len(page.Entries), want.total)
 			}
 		}
-		past, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1<<40, 100)
+		past, err := view.Of(f.tenant).Deliveries(t.Context(), view.DeliveryFilter{}, 1<<40, 100)
 		if err != nil || past.Total != 4 || len(past.Entries) != 0 {
 			t.Errorf("past the end: %+v, %v", past, err)
 		}
@@ -50,7 +51,7 @@ func TestDeliveryHistory(t *testing.T) {
 			t.Fatalf("claimed after that: %+v", repeated)
 		}
 		f.deactivate(t, other)
-		page, err := f.tenant.Deliveries(t.Context(), store.DeliveryFilter{Subscription: other.ID}, 1, 1)
+		page, err := view.Of(f.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: other.ID}, 1, 1)
 		must(t, err)
 		if _, err := f.tenant.Redeliver(t.Context(), page.Entries[0].ID); !errors.Is(err, store.ErrInactive) {
 			t.Errorf("of a deactivated subscription: %v", err)
@@ -115,16 +116,16 @@ func TestEveryDeliveryHasOneState(t *testing.T) {
 		d := f.claimDeliveries(t, kept.ID, 1)[0]
 		must(t, d.RecordAttempt(t.Context(), attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 		f.exec(t, `update subscriptions set active = 0, deactivated_at = 1, deactivation_reason = 'requested' where id = $1`, ended.ID)
-		for name, filter := range map[string]store.DeliveryFilter{
+		for name, filter := range map[string]view.DeliveryFilter{
 			"no filter": {}, "an event": {Event: d.Event}, "the ended subscription": {Subscription: ended.ID}, "the other one": {Subscription: kept.ID},
 			"a kind": {Kind: api.EventSubmissionUpdated}, "an event and a subscription": {Event: d.Event, Subscription: ended.ID},
 		} {
-			all, err := f.tenant.Deliveries(t.Context(), filter, 1, 100)
+			all, err := view.Of(f.tenant).Deliveries(t.Context(), filter, 1, 100)
 			must(t, err)
 			found := map[store.ID]int{}
 			for _, state := range []api.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryFailed, store.DeliveryBlocked} {
 				filter.State = state
-				page, err := f.tenant.Deliveries(t.Context(), filter, 1, 100)
+				page, err := view.Of(f.tenant).Deliveries(t.Context(), filter, 1, 100)
 				must(t, err)
 				for _, d := range page.Entries {
 					found[d.ID]++

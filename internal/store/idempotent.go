@@ -44,7 +44,7 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 			return err
 		}
 		joined := *t
-		joined.tx = tx
+		joined.tx, joined.reads = tx, tx
 		if reply, err = act(ctx, &joined); err != nil {
 			return err
 		}

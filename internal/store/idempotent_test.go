@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -122,7 +123,7 @@ func TestIdempotencyRace(t *testing.T) {
 
 func wantDrafts(t *testing.T, f *fixture, want int) {
 	t.Helper()
-	page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
+	page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
 	must(t, err)
 	if page.Total != want || len(page.Entries) != want {
 		t.Errorf("%d drafts, %d listed; want %d", page.Total, len(page.Entries), want)

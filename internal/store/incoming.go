@@ -152,29 +152,6 @@ func scanIncoming(row scanner) (Incoming, error) {
 	return Incoming{ID: r.Incoming, Revision: r}, err
 }
 
-// IncomingPage is one page of a list of incoming e-invoices, newest first.
-type IncomingPage struct {
-	Entries []Incoming
-	Total   int
-}
-
-// IncomingInvoices returns the page of the given number (from 1) with perPage entries (from 1). A revision does not
-// move an e-invoice in the list. As with [Tenant.Invoices], a page is a range of an index.
-func (t *Tenant) IncomingInvoices(ctx context.Context, page, perPage int) (IncomingPage, error) {
-	var out IncomingPage
-	err := t.list(ctx, func(ctx context.Context, q querier) error {
-		if err := q.QueryRowContext(ctx, `select incoming from tenants where id = $1`, t.id).Scan(&out.Total); err != nil {
-			return err
-		}
-		high, low := pageRange(out.Total, page, perPage)
-		var err error
-		out.Entries, err = collect(ctx, q, scanIncoming, `select `+revisionColumns+fromRevisions+
-			`i.position <= $2 and i.position > $3 and r.revision = i.revision order by i.position desc`, t.id, high, low)
-		return err
-	})
-	return out, err
-}
-
 // IncomingInvoice returns one incoming e-invoice.
 func (t *Tenant) IncomingInvoice(ctx context.Context, id ID) (Incoming, error) {
 	var found Incoming
@@ -188,31 +165,6 @@ func (t *Tenant) IncomingInvoice(ctx context.Context, id ID) (Incoming, error) {
 
 func (t *Tenant) incoming(ctx context.Context, q querier, id ID) (Incoming, error) {
 	return scanIncoming(q.QueryRowContext(ctx, `select `+revisionColumns+fromRevisions+`i.id = $2 and r.revision = i.revision`, t.id, id))
-}
-
-// RevisionPage is one page of the revisions of an incoming e-invoice, oldest first.
-type RevisionPage struct {
-	Entries []Revision
-	Total   int
-}
-
-// Revisions returns the page of the given number (from 1) with perPage entries (from 1).
-func (t *Tenant) Revisions(ctx context.Context, id ID, page, perPage int) (RevisionPage, error) {
-	var out RevisionPage
-	err := t.list(ctx, func(ctx context.Context, q querier) error {
-		latest, err := t.incoming(ctx, q, id)
-		if err != nil {
-			return err
-		}
-		out.Total = int(latest.Revision.Revision)
-		if page-1 > out.Total/perPage { // the product below could overflow
-			return nil
-		}
-		out.Entries, err = collect(ctx, q, func(row scanner) (Revision, error) { return scanRevision(row) }, `select `+revisionColumns+fromRevisions+
-			`i.id = $2 and r.revision > $3 and r.revision <= $4 order by r.revision`, t.id, id, int64(page-1)*int64(perPage), int64(page)*int64(perPage))
-		return err
-	})
-	return out, err
 }
 
 // RevisionDocument returns a revision with the document's bytes; what is withheld stays sealed and is not returned.

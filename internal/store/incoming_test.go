@@ -119,14 +119,14 @@ func TestRetainPurchases(t *testing.T) {
 		if n := len(f.claimDeliveries(t, s.ID, 10)); n != 2 {
 			t.Errorf("%d deliveries, want one for each revision", n)
 		}
-		list, err := f.tenant.IncomingInvoices(ctx, 1, 2)
+		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 2)
 		must(t, err)
 		if list.Total != 3 || len(list.Entries) != 2 || list.Entries[0].ProviderDocumentID != "c" || list.Entries[1].ProviderDocumentID != "b" {
 			t.Fatalf("list %+v", list)
 		}
-		last, err := f.tenant.IncomingInvoices(ctx, 2, 2)
+		last, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 2, 2)
 		must(t, err)
-		beyond, err := f.tenant.IncomingInvoices(ctx, int(^uint(0)>>1), 100)
+		beyond, err := view.Of(f.tenant).IncomingInvoices(ctx, "", int(^uint(0)>>1), 100)
 		must(t, err)
 		if len(last.Entries) != 1 || last.Entries[0].ProviderDocumentID != "a" || len(beyond.Entries) != 0 || beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", last, beyond)
@@ -147,10 +147,10 @@ func TestRevisionChain(t *testing.T) {
 		ctx := t.Context()
 		claim, bare := f.mustClaim(t), unfetched("a", `{"id":"a","x":1}`)
 		retain(t, claim, onward("c"), incoming("a", "A"), bare, incoming("a", "A2"))
-		list, err := f.tenant.IncomingInvoices(ctx, 1, 10)
+		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 10)
 		must(t, err)
 		id := list.Entries[0].ID
-		page, err := f.tenant.Revisions(ctx, id, 1, 10)
+		page, err := view.Of(f.tenant).Revisions(ctx, id, 1, 10)
 		must(t, err)
 		if page.Total != 3 || len(page.Entries) != 3 {
 			t.Fatalf("%d revisions of %d", len(page.Entries), page.Total)
@@ -177,9 +177,9 @@ func TestRevisionChain(t *testing.T) {
 			got.Evidence.DocumentRetained || got.InvoiceNumber != nil || got.TotalAmount != nil || got.ReceivedAt != nil {
 			t.Errorf("the second revision is shown as %+v", got)
 		}
-		second, err := f.tenant.Revisions(ctx, id, 2, 2)
+		second, err := view.Of(f.tenant).Revisions(ctx, id, 2, 2)
 		must(t, err)
-		beyond, err := f.tenant.Revisions(ctx, id, int(^uint(0)>>1), 100)
+		beyond, err := view.Of(f.tenant).Revisions(ctx, id, int(^uint(0)>>1), 100)
 		must(t, err)
 		if len(second.Entries) != 1 || second.Entries[0].Revision != 3 || len(beyond.Entries) != 0 || beyond.Total != 3 {
 			t.Errorf("second page %+v, and far beyond %+v", second, beyond)
@@ -201,7 +201,7 @@ func TestRevisionDocument(t *testing.T) {
 		large := incoming("a", "")
 		large.Body, large.Retained, large.SHA256, large.Size = nil, false, new(sha256.Sum256([]byte("large"))), new(int64(11<<20))
 		retain(t, f.mustClaim(t), onward("c"), incoming("a", "\x00\xff<a/>"), incoming("a", ""), large)
-		list, err := f.tenant.IncomingInvoices(ctx, 1, 10)
+		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 10)
 		must(t, err)
 		id := list.Entries[0].ID
 		for n, want := range []string{"\x00\xff<a/>", "", ""} {
@@ -377,7 +377,7 @@ func TestSeedIncoming(t *testing.T) {
 		if got := f.incomingEvents(t); len(got) != 4 {
 			t.Errorf("events %v", got)
 		}
-		list, err := f.tenant.IncomingInvoices(t.Context(), 1, 10)
+		list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), "", 1, 10)
 		must(t, err)
 		if list.Total != 3 || len(list.Entries) != 3 {
 			t.Errorf("%d of %d are listed", len(list.Entries), list.Total)
@@ -403,7 +403,7 @@ func TestWithheldRevision(t *testing.T) {
 				t.Errorf("%q stands in %s", canary, where)
 			}
 		}
-		list, err := f.tenant.IncomingInvoices(ctx, 1, 1)
+		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 1)
 		must(t, err)
 		r, err := f.tenant.RevisionDocument(ctx, list.Entries[0].ID, 1)
 		must(t, err)

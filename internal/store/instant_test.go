@@ -54,7 +54,7 @@ func TestOneInstant(t *testing.T) {
 func TestTransactionsAskTheirOwnClock(t *testing.T) {
 	set := token.NewFileSet()
 	transactions := 0
-	for _, file := range sources(t, set) {
+	for _, file := range sources(t, set, "*.go") {
 		ast.Inspect(file, func(node ast.Node) bool {
 			var of *ast.FuncType
 			var body *ast.BlockStmt

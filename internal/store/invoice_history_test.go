@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -24,7 +25,7 @@ func TestInvoiceHistory(t *testing.T) {
 			})
 		}
 		for number, want := range map[int]string{1: "[4 5]", 2: "[2 3]", 3: "[1]", 4: "[]"} {
-			submissions, evidence, err := f.tenant.InvoiceHistory(t.Context(), id, number, 2)
+			submissions, evidence, err := view.Of(f.tenant).InvoiceHistory(t.Context(), id, number, 2)
 			must(t, err)
 			ordinals := []int64{}
 			for _, e := range evidence.Entries {
@@ -34,7 +35,7 @@ func TestInvoiceHistory(t *testing.T) {
 				t.Errorf("page %d is %s of %d, with %d submissions of %d", number, got, evidence.Total, len(submissions.Entries), submissions.Total)
 			}
 		}
-		if _, _, err := f.decoy.tenant.InvoiceHistory(t.Context(), id, 1, 2); !errors.Is(err, store.ErrNotFound) {
+		if _, _, err := view.Of(f.decoy.tenant).InvoiceHistory(t.Context(), id, 1, 2); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("another company: %v", err)
 		}
 	})

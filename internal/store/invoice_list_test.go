@@ -11,6 +11,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -93,32 +94,32 @@ func TestInvoiceFilters(t *testing.T) {
 		}
 		filters := []struct {
 			name   string
-			filter store.InvoiceFilter
+			filter view.InvoiceFilter
 			lets   func(listed) bool
 		}{
-			{"all", store.InvoiceFilter{}, func(listed) bool { return true }},
-			{"number", store.InvoiceFilter{Number: new("N-3")}, func(l listed) bool { return l.number == "N-3" }},
-			{"external", store.InvoiceFilter{ExternalID: new("erp-3")}, func(l listed) bool { return l.external == "erp-3" }},
-			{"no external", store.InvoiceFilter{ExternalID: new("")}, func(listed) bool { return false }},
-			{"recipient", store.InvoiceFilter{Recipient: "PALM"}, contains("palm")},
-			{"recipient beyond Latin letters", store.InvoiceFilter{Recipient: "ärz"}, contains("ärz")},
-			{"a per cent sign is text", store.InvoiceFilter{Recipient: "0%"}, contains("0%")},
-			{"an underscore is text", store.InvoiceFilter{Recipient: "n_n"}, contains("n_n")},
-			{"from", store.InvoiceFilter{IssuedFrom: "2026-02-13"}, func(l listed) bool { return l.issued >= "2026-02-13" }},
-			{"to", store.InvoiceFilter{IssuedTo: "2026-02-13"}, func(l listed) bool { return l.issued <= "2026-02-13" }},
-			{"between", store.InvoiceFilter{IssuedFrom: "2026-02-11", IssuedTo: "2026-03-14"}, func(l listed) bool { return l.issued >= "2026-02-11" && l.issued <= "2026-03-14" }},
-			{"updated", store.InvoiceFilter{UpdatedSince: &since}, func(l listed) bool { return !l.updated.Before(since) }},
-			{"submitted", store.InvoiceFilter{Submitted: new(true)}, func(l listed) bool { return l.outcome != "" }},
-			{"drafts", store.InvoiceFilter{Submitted: new(false)}, func(l listed) bool { return l.outcome == "" }},
-			{"attention", store.InvoiceFilter{Attention: new(true)}, func(l listed) bool { return l.attends(now) }},
-			{"no attention", store.InvoiceFilter{Attention: new(false)}, func(l listed) bool { return !l.attends(now) }},
-			{"word", store.InvoiceFilter{States: map[invoice.Dimension]string{invoice.DimensionTaxAuthority: "refused"}}, func(l listed) bool { return l.outcome == api.OutcomeAcknowledged }},
-			{"recipient, dates and submitted", store.InvoiceFilter{Recipient: "palm", IssuedTo: "2026-03-01", Submitted: new(true)},
+			{"all", view.InvoiceFilter{}, func(listed) bool { return true }},
+			{"number", view.InvoiceFilter{Number: new("N-3")}, func(l listed) bool { return l.number == "N-3" }},
+			{"external", view.InvoiceFilter{ExternalID: new("erp-3")}, func(l listed) bool { return l.external == "erp-3" }},
+			{"no external", view.InvoiceFilter{ExternalID: new("")}, func(listed) bool { return false }},
+			{"recipient", view.InvoiceFilter{Recipient: "PALM"}, contains("palm")},
+			{"recipient beyond Latin letters", view.InvoiceFilter{Recipient: "ärz"}, contains("ärz")},
+			{"a per cent sign is text", view.InvoiceFilter{Recipient: "0%"}, contains("0%")},
+			{"an underscore is text", view.InvoiceFilter{Recipient: "n_n"}, contains("n_n")},
+			{"from", view.InvoiceFilter{IssuedFrom: "2026-02-13"}, func(l listed) bool { return l.issued >= "2026-02-13" }},
+			{"to", view.InvoiceFilter{IssuedTo: "2026-02-13"}, func(l listed) bool { return l.issued <= "2026-02-13" }},
+			{"between", view.InvoiceFilter{IssuedFrom: "2026-02-11", IssuedTo: "2026-03-14"}, func(l listed) bool { return l.issued >= "2026-02-11" && l.issued <= "2026-03-14" }},
+			{"updated", view.InvoiceFilter{UpdatedSince: &since}, func(l listed) bool { return !l.updated.Before(since) }},
+			{"submitted", view.InvoiceFilter{Submitted: new(true)}, func(l listed) bool { return l.outcome != "" }},
+			{"drafts", view.InvoiceFilter{Submitted: new(false)}, func(l listed) bool { return l.outcome == "" }},
+			{"attention", view.InvoiceFilter{Attention: new(true)}, func(l listed) bool { return l.attends(now) }},
+			{"no attention", view.InvoiceFilter{Attention: new(false)}, func(l listed) bool { return !l.attends(now) }},
+			{"word", view.InvoiceFilter{States: map[invoice.Dimension]string{invoice.DimensionTaxAuthority: "refused"}}, func(l listed) bool { return l.outcome == api.OutcomeAcknowledged }},
+			{"recipient, dates and submitted", view.InvoiceFilter{Recipient: "palm", IssuedTo: "2026-03-01", Submitted: new(true)},
 				func(l listed) bool { return contains("palm")(l) && l.issued <= "2026-03-01" && l.outcome != "" }},
-			{"attention since", store.InvoiceFilter{Attention: new(true), UpdatedSince: &all[4].updated},
+			{"attention since", view.InvoiceFilter{Attention: new(true), UpdatedSince: &all[4].updated},
 				func(l listed) bool { return l.attends(now) && !l.updated.Before(all[4].updated) }},
 		}
-		for _, order := range []store.InvoiceOrder{store.OrderCreated, store.OrderIssueDate, store.OrderTotal, store.OrderRecipient} {
+		for _, order := range []view.InvoiceOrder{view.OrderCreated, view.OrderIssueDate, view.OrderTotal, view.OrderRecipient} {
 			for _, ascending := range []bool{false, true} {
 				for _, test := range filters {
 					test.filter.Order, test.filter.Ascending = order, ascending
@@ -138,17 +139,17 @@ func TestInvoiceFilters(t *testing.T) {
 }
 
 // sortedList is the list in an order, by the values themselves.
-func sortedList(all []listed, order store.InvoiceOrder, ascending bool) []listed {
+func sortedList(all []listed, order view.InvoiceOrder, ascending bool) []listed {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b listed) int {
 		n := 0
 		switch order {
-		case store.OrderCreated: // the order that they come in
-		case store.OrderIssueDate:
+		case view.OrderCreated: // the order that they come in
+		case view.OrderIssueDate:
 			n = strings.Compare(a.issued, b.issued)
-		case store.OrderTotal:
+		case view.OrderTotal:
 			n = amountOf(a.total).Cmp(amountOf(b.total))
-		case store.OrderRecipient:
+		case view.OrderRecipient:
 			n = strings.Compare(strings.ToLower(a.recipient), strings.ToLower(b.recipient))
 		}
 		return cmp.Or(n, a.created.Compare(b.created))
@@ -160,12 +161,12 @@ func sortedList(all []listed, order store.InvoiceOrder, ascending bool) []listed
 }
 
 // pagesOf puts the pages of a list together.
-func (f *fixture) pagesOf(t *testing.T, filter store.InvoiceFilter, want int) []store.ID {
+func (f *fixture) pagesOf(t *testing.T, filter view.InvoiceFilter, want int) []store.ID {
 	t.Helper()
 	const perPage = 7
 	var out []store.ID
 	for page := 1; page <= want/perPage+2; page++ {
-		found, err := f.tenant.Invoices(t.Context(), filter, page, perPage)
+		found, err := view.Of(f.tenant).Invoices(t.Context(), filter, page, perPage)
 		must(t, err)
 		if found.Total != want || found.Truncated {
 			t.Errorf("page %d of %+v: total %d, truncated %t; want %d", page, filter, found.Total, found.Truncated, want)
@@ -188,15 +189,15 @@ func TestChangedSummary(t *testing.T) {
 			return d, nil
 		})
 		must(t, err)
-		for _, filter := range []store.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")}, {IssuedFrom: "2027-01-01"}, {Search: "inv-9"}, {Number: new("INV-9")}} {
-			found, err := f.tenant.Invoices(t.Context(), filter, 1, 10)
+		for _, filter := range []view.InvoiceFilter{{}, {Recipient: "new name"}, {ExternalID: new("key")}, {IssuedFrom: "2027-01-01"}, {Search: "inv-9"}, {Number: new("INV-9")}} {
+			found, err := view.Of(f.tenant).Invoices(t.Context(), filter, 1, 10)
 			must(t, err)
 			if len(found.Entries) != 1 || found.Entries[0].Items != 2 || *found.Entries[0].Draft.RecipientName != "New Name" {
 				t.Errorf("%+v finds %+v", filter, found)
 			}
 		}
-		for _, filter := range []store.InvoiceFilter{{Recipient: "Söhne"}, {IssuedTo: "2026-12-31"}, {Search: "inv-1"}, {Number: new("INV-1")}} {
-			if found, err := f.tenant.Invoices(t.Context(), filter, 1, 10); err != nil || found.Total != 0 {
+		for _, filter := range []view.InvoiceFilter{{Recipient: "Söhne"}, {IssuedTo: "2026-12-31"}, {Search: "inv-1"}, {Number: new("INV-1")}} {
+			if found, err := view.Of(f.tenant).Invoices(t.Context(), filter, 1, 10); err != nil || found.Total != 0 {
 				t.Errorf("%+v still finds %+v, %v", filter, found, err)
 			}
 		}
@@ -214,7 +215,7 @@ func TestSummarize(t *testing.T) {
 		f.exec(t, `delete from invoice_summaries where tenant_id = $1 and invoice_id = $2`, f.tenant.Key(), stored.ID)
 		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1 and id = $2`, f.tenant.Key(), stored.ID)
 		f.exec(t, `update invoices set document = replace(document, 'Dubai', 'Sharjah'), version = version + 1 where tenant_id = $1 and id = $2`, f.tenant.Key(), changed.ID)
-		before, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
+		before, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 10)
 		must(t, err)
 		if row := before.Entries[1]; row.ID != stored.ID || row.Items != 1 || *row.Draft.InvoiceNumber != "INV-1" || row.Draft.Items != nil {
 			t.Errorf("without its summary it is listed as %+v", row)
@@ -225,7 +226,7 @@ func TestSummarize(t *testing.T) {
 		if left := f.number(t, `select count(*) from invoices where summarized = 0`); left != 0 {
 			t.Errorf("%d invoices are not summarized", left)
 		}
-		after, err := tenant.Invoices(t.Context(), store.InvoiceFilter{Recipient: "söhne", Order: store.OrderIssueDate, Ascending: true}, 1, 10)
+		after, err := view.Of(tenant).Invoices(t.Context(), view.InvoiceFilter{Recipient: "söhne", Order: view.OrderIssueDate, Ascending: true}, 1, 10)
 		must(t, err)
 		if len(after.Entries) != 2 || after.Entries[0].ID != stored.ID || *after.Entries[1].Draft.BuyerCity != "Sharjah" {
 			t.Errorf("afterwards %+v", after.Entries)
@@ -245,30 +246,30 @@ func TestSearchDepth(t *testing.T) {
 		rejected := f.submit(t, "REJECTED")
 		decide(t, rejected, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
 		f.Clock.Advance(time.Second)
-		f.fillDrafts(t, f.tenant, store.SearchDepth)
+		f.fillDrafts(t, f.tenant, view.SearchDepth)
 		for _, test := range []struct {
-			filter           store.InvoiceFilter
+			filter           view.InvoiceFilter
 			page, total, len int
 			truncated        bool
 		}{
-			{store.InvoiceFilter{}, (store.SearchDepth + 2) / 25, store.SearchDepth + 2, 25, false},
-			{store.InvoiceFilter{Submitted: new(false)}, 1, store.SearchDepth, 25, true},
-			{store.InvoiceFilter{Order: store.OrderTotal}, store.SearchDepth / 25, store.SearchDepth, 25, true},
-			{store.InvoiceFilter{Order: store.OrderTotal}, store.SearchDepth/25 + 1, store.SearchDepth, 0, true},
-			{store.InvoiceFilter{Order: store.OrderTotal}, 1 << 60, store.SearchDepth, 0, true},
-			{store.InvoiceFilter{Search: "oldest"}, 1, 0, 0, true},
-			{store.InvoiceFilter{Search: "OLDEST"}, 1, 1, 1, true},
-			{store.InvoiceFilter{Number: new("OLDEST")}, 1, 1, 1, false},
-			{store.InvoiceFilter{Attention: new(true)}, 1, 1, 1, false},
+			{view.InvoiceFilter{}, (view.SearchDepth + 2) / 25, view.SearchDepth + 2, 25, false},
+			{view.InvoiceFilter{Submitted: new(false)}, 1, view.SearchDepth, 25, true},
+			{view.InvoiceFilter{Order: view.OrderTotal}, view.SearchDepth / 25, view.SearchDepth, 25, true},
+			{view.InvoiceFilter{Order: view.OrderTotal}, view.SearchDepth/25 + 1, view.SearchDepth, 0, true},
+			{view.InvoiceFilter{Order: view.OrderTotal}, 1 << 60, view.SearchDepth, 0, true},
+			{view.InvoiceFilter{Search: "oldest"}, 1, 0, 0, true},
+			{view.InvoiceFilter{Search: "OLDEST"}, 1, 1, 1, true},
+			{view.InvoiceFilter{Number: new("OLDEST")}, 1, 1, 1, false},
+			{view.InvoiceFilter{Attention: new(true)}, 1, 1, 1, false},
 		} {
-			found, err := f.tenant.Invoices(t.Context(), test.filter, test.page, 25)
+			found, err := view.Of(f.tenant).Invoices(t.Context(), test.filter, test.page, 25)
 			must(t, err)
 			if found.Total != test.total || len(found.Entries) != test.len || found.Truncated != test.truncated {
 				t.Errorf("%+v page %d: %d of %d, truncated %t; want %d of %d, %t", test.filter, test.page, len(found.Entries), found.Total, found.Truncated,
 					test.len, test.total, test.truncated)
 			}
 		}
-		first, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{Ascending: true}, 1, 1)
+		first, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{Ascending: true}, 1, 1)
 		must(t, err)
 		if first.Entries[0].ID != oldest.ID {
 			t.Errorf("the oldest is %s, want %s", first.Entries[0].ID, oldest.ID)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -81,7 +82,7 @@ func TestInvoicePages(t *testing.T) {
 				var seen int
 				last := max(1, (total+size-1)/size)
 				for page := 1; page <= last; page++ {
-					got, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, page, size)
+					got, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, page, size)
 					must(t, err)
 					if want := min(size, total-seen); got.Total != total || len(got.Entries) != want {
 						t.Fatalf("page %d of %d: %d invoices of %d, want %d of %d", page, size, len(got.Entries), got.Total, want, total)
@@ -94,7 +95,7 @@ func TestInvoicePages(t *testing.T) {
 					}
 				}
 				for _, page := range []int{last + 1, last + 2, 1_000_000, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
-					got, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, page, size)
+					got, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, page, size)
 					must(t, err)
 					if len(got.Entries) != 0 || got.Total != total {
 						t.Errorf("page %d of %d: %d invoices of %d", page, size, len(got.Entries), got.Total)
@@ -114,7 +115,7 @@ func TestListedSubmissions(t *testing.T) {
 		notSent := f.submit(t, "INV-3")
 		decide(t, notSent, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, store.OutcomeNotSent) })
 		f.submit(t, "INV-4")
-		listed, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 25)
+		listed, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 25)
 		must(t, err)
 		var submitted []bool
 		for _, i := range listed.Entries {
@@ -143,7 +144,7 @@ func TestConcurrentCreation(t *testing.T) {
 			_, err := f.tenant.CreateInvoice(t.Context(), draft("INV-1"))
 			must2(t, err)
 		})
-		all, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
+		all, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
 		must(t, err)
 		if highest := f.number(t, `select max(position) from invoices where tenant_id = $1`, f.tenant.Key()); len(all.Entries) != 30 || all.Total != 30 || highest != 30 {
 			t.Errorf("%d invoices listed of %d, the last at %d", len(all.Entries), all.Total, highest)
@@ -181,7 +182,7 @@ func TestInvoiceSnapshot(t *testing.T) {
 				}
 				read, err := f.tenant.Invoice(t.Context(), created.ID)
 				must2(t, err)
-				listed, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 1)
+				listed, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 1)
 				must2(t, err)
 				if err != nil {
 					return

@@ -9,6 +9,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkListPage(b *testing.B) {
 				b.Run(fmt.Sprintf("%s/drafts=%d/page=%d", engine, drafts, page), func(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
-						found, err := tenant.Invoices(b.Context(), store.InvoiceFilter{}, page, 25)
+						found, err := view.Of(tenant).Invoices(b.Context(), view.InvoiceFilter{}, page, 25)
 						if err != nil || len(found.Entries) != 25 || found.Total != drafts {
 							b.Fatalf("%d invoices of %d: %v", len(found.Entries), found.Total, err)
 						}

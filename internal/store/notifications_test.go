@@ -8,6 +8,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -24,42 +25,41 @@ func TestTold(t *testing.T) {
 		must(t, claimed[0].RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 		must(t, claimed[1].RecordAttempt(ctx, attempt(f, 400), store.DeliveryUpdate{State: store.DeliveryFailed, Reason: "refused"}))
 
-		told, err := f.tenant.NotificationSummaries(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID})
+		told, err := view.Of(f.tenant).NotificationSummaries(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID})
 		must(t, err)
-		want := map[store.ID]store.NotificationSummary{call.Submission.ID: {Pending: 1, Delivered: 1, Failed: 1, Events: 4}}
+		want := map[store.ID]view.NotificationSummary{call.Submission.ID: {Pending: 1, Delivered: 1, Failed: 1, Events: 4}}
 		wantEqual(t, "summaries", told, want)
-		if none, err := f.tenant.NotificationSummaries(ctx, nil); err != nil || len(none) != 0 {
+		if none, err := view.Of(f.tenant).NotificationSummaries(ctx, nil); err != nil || len(none) != 0 {
 			t.Errorf("of nothing: %+v, %v", none, err)
 		}
 
-		events, err := f.tenant.ResourceEvents(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID}, 3)
+		events, err := view.Of(f.tenant).ResourceEvents(ctx, []store.ID{call.Submission.ID, quiet.Submission.ID}, 3)
 		must(t, err)
 		var kinds []string
 		for _, e := range events {
 			kinds = append(kinds, fmt.Sprintf("%d %s %d", e.Position, e.Kind, len(e.Deliveries)))
-			if e.Resource != call.Submission.ID || len(e.Body) == 0 {
-				t.Errorf("event %+v", e)
+			if body, err := e.Envelope(); err != nil || body.ResourceID != call.Submission.ID.String() {
+				t.Errorf("event %+v: %v", body, err)
 			}
 		}
 		if want := []string{"2 einvoice.status.changed 1", "3 einvoice.status.changed 1", "4 einvoice.terminal 1"}; !slices.Equal(kinds, want) {
 			t.Errorf("events %q, want %q", kinds, want)
 		}
 
-		records, err := f.tenant.StateRecords(ctx, call.Submission.ID)
+		after, err := f.tenant.Submission(ctx, call.Submission.ID)
 		must(t, err)
 		evidence, err := f.tenant.Evidence(ctx, call.Submission.ID)
 		must(t, err)
-		if len(records) != 4 || len(evidence) != 2 {
-			t.Fatalf("%d records, %d entries", len(records), len(evidence))
+		if len(after.Origins) != 4 || len(evidence) != 2 {
+			t.Fatalf("%d origins, %d entries", len(after.Origins), len(evidence))
 		}
-		for _, r := range records {
-			word, terminal, _ := last.States.Get(r.Dimension)
+		for dimension, origin := range after.Origins {
 			from := evidence[0].ID
-			if r.Dimension == invoice.DimensionReceiver {
+			if dimension == invoice.DimensionReceiver {
 				from = evidence[1].ID
 			}
-			if r.Value != word || r.Terminal != terminal || r.Evidence != from || !r.ChangedAt.Equal(f.Clock.Now()) {
-				t.Errorf("%s: %+v, want %s of %s", r.Dimension, r, word, from)
+			if got, want := after.States.Stored(dimension), last.States.Stored(dimension); got != want || origin.Evidence != from || !origin.ReportedAt.Equal(f.Clock.Now()) {
+				t.Errorf("%s: %+v of %+v, want %+v of %s", dimension, got, origin, want, from)
 			}
 		}
 	})
@@ -69,15 +69,15 @@ func TestTold(t *testing.T) {
 func TestOthersAreNotTold(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ids := f.ids(t, f.decoy)
-		told, err := f.tenant.NotificationSummaries(t.Context(), ids)
+		told, err := view.Of(f.tenant).NotificationSummaries(t.Context(), ids)
 		if err != nil || len(told) != 0 {
 			t.Errorf("told %+v, %v", told, err)
 		}
-		events, err := f.tenant.ResourceEvents(t.Context(), ids, 100)
+		events, err := view.Of(f.tenant).ResourceEvents(t.Context(), ids, 100)
 		if err != nil || len(events) != 0 {
 			t.Errorf("events %+v, %v", events, err)
 		}
-		words, err := f.tenant.StateValues(t.Context())
+		words, err := view.Of(f.tenant).StateValues(t.Context())
 		must(t, err)
 		for dimension, list := range words {
 			if len(list) != 0 {
@@ -94,7 +94,7 @@ func TestStateValues(t *testing.T) {
 			word := fmt.Sprintf("word-%02d", n%52)
 			record(t, f.submit(t, fmt.Sprintf("INV-%d", n)), words{invoice.DimensionReceiver: {Value: word}})
 		}
-		found, err := f.tenant.StateValues(t.Context())
+		found, err := view.Of(f.tenant).StateValues(t.Context())
 		must(t, err)
 		list := found[invoice.DimensionReceiver]
 		if len(list) != 50 || list[0] != "word-00" || !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != 50 {
@@ -129,24 +129,24 @@ func TestInvoiceSearch(t *testing.T) {
 
 		for _, test := range []struct {
 			name   string
-			filter store.InvoiceFilter
+			filter view.InvoiceFilter
 			want   []string
 		}{
-			{"exact number", store.InvoiceFilter{Search: "AX300"}, []string{"AX300"}},
-			{"part, any case", store.InvoiceFilter{Search: "ax3"}, []string{"AX300"}},
-			{"name", store.InvoiceFilter{Search: "trading\" \\"}, []string{"A-100%"}},
-			{"right to left", store.InvoiceFilter{Search: "النخيل"}, []string{"A_200"}},
-			{"network identifier", store.InvoiceFilter{Search: "003"}, []string{"A_200"}},
-			{"a per cent sign is one", store.InvoiceFilter{Search: "0%"}, []string{"A-100%"}},
-			{"an underscore is one", store.InvoiceFilter{Search: "A_"}, []string{"A_200"}},
-			{"a member's name is no text", store.InvoiceFilter{Search: "recipient_name"}, []string{"AX300"}},
-			{"nothing", store.InvoiceFilter{Search: "zzz"}, nil},
-			{"unknown outcome", store.InvoiceFilter{Outcome: new(api.OutcomeUnknown)}, []string{"SUB-2"}},
-			{"not reported", store.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionReceiver}}, []string{"SUB-2"}},
-			{"not reported elsewhere", store.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionTaxAuthority}}, []string{"SUB-2", "SUB-1"}},
-			{"both", store.InvoiceFilter{Search: "sub", Outcome: new(api.OutcomeAcknowledged)}, []string{"SUB-1"}},
+			{"exact number", view.InvoiceFilter{Search: "AX300"}, []string{"AX300"}},
+			{"part, any case", view.InvoiceFilter{Search: "ax3"}, []string{"AX300"}},
+			{"name", view.InvoiceFilter{Search: "trading\" \\"}, []string{"A-100%"}},
+			{"right to left", view.InvoiceFilter{Search: "النخيل"}, []string{"A_200"}},
+			{"network identifier", view.InvoiceFilter{Search: "003"}, []string{"A_200"}},
+			{"a per cent sign is one", view.InvoiceFilter{Search: "0%"}, []string{"A-100%"}},
+			{"an underscore is one", view.InvoiceFilter{Search: "A_"}, []string{"A_200"}},
+			{"a member's name is no text", view.InvoiceFilter{Search: "recipient_name"}, []string{"AX300"}},
+			{"nothing", view.InvoiceFilter{Search: "zzz"}, nil},
+			{"unknown outcome", view.InvoiceFilter{Outcome: new(api.OutcomeUnknown)}, []string{"SUB-2"}},
+			{"not reported", view.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionReceiver}}, []string{"SUB-2"}},
+			{"not reported elsewhere", view.InvoiceFilter{Unreported: []invoice.Dimension{invoice.DimensionTaxAuthority}}, []string{"SUB-2", "SUB-1"}},
+			{"both", view.InvoiceFilter{Search: "sub", Outcome: new(api.OutcomeAcknowledged)}, []string{"SUB-1"}},
 		} {
-			page, err := f.tenant.Invoices(ctx, test.filter, 1, 100)
+			page, err := view.Of(f.tenant).Invoices(ctx, test.filter, 1, 100)
 			must(t, err)
 			var got []string
 			for _, i := range page.Entries {

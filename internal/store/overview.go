@@ -35,7 +35,7 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 	case api.OutcomeUnknown:
 		where += ` and outcome = 'unknown'` // a literal, for the index of these
 	default:
-		where += ` and outcome = ` + next(string(storedOutcome(outcome))) + resolvedCondition(outcome)
+		where += ` and ` + OutcomeCondition(outcome, next)
 	}
 	found, err := collect(ctx, db.reader, scanSubmission, `select `+db.submissionColumns()+` from submissions where `+where+
 		` order by attempted_at desc, id desc limit `+next(limit), args...)
@@ -47,17 +47,6 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 		out[n] = AccountSubmission{s, accounts[s.tenant]}
 	}
 	return out, nil
-}
-
-// resolvedCondition tells a rejection of the provider from one of ours, in the table submissions.
-func resolvedCondition(outcome api.Outcome) string {
-	if outcome == api.OutcomeRejected {
-		return ` and coalesce(resolved_decision, '') <> 'reject'`
-	}
-	if outcome == api.OutcomeResolvedRejected {
-		return ` and resolved_decision = 'reject'`
-	}
-	return ""
 }
 
 func (db *DB) accountsByTenant(ctx context.Context) (map[ID]ID, error) {

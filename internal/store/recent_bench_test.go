@@ -8,6 +8,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -21,23 +22,23 @@ func BenchmarkSubscription(b *testing.B) {
 			now := s.Clock.Now()
 			for name, read := range map[string]func() (int, error){
 				"newest": func() (int, error) {
-					found, err := tenant.SubscriptionDeliveries(b.Context(), subscription, "", 1, 50)
+					found, err := view.Of(tenant).SubscriptionDeliveries(b.Context(), subscription, "", 1, 50)
 					return len(found.Deliveries), err
 				},
 				"failed": func() (int, error) {
-					found, err := tenant.SubscriptionDeliveries(b.Context(), subscription, api.DeliveryFailed, 1, 50)
+					found, err := view.Of(tenant).SubscriptionDeliveries(b.Context(), subscription, api.DeliveryFailed, 1, 50)
 					return len(found.Deliveries), err
 				},
 				"attempts": func() (int, error) {
-					found, err := tenant.RecentAttempts(b.Context(), subscription, now.Add(-24*time.Hour))
+					found, err := view.Of(tenant).RecentAttempts(b.Context(), subscription, now.Add(-24*time.Hour))
 					return len(found.Attempts), err
 				},
 				"long ago": func() (int, error) {
-					found, err := tenant.RecentAttempts(b.Context(), subscription, now.Add(time.Hour))
+					found, err := view.Of(tenant).RecentAttempts(b.Context(), subscription, now.Add(time.Hour))
 					return len(found.Attempts) + 1, err
 				},
 				"strips": func() (int, error) {
-					found, err := tenant.RecentStates(b.Context(), []store.ID{subscription}, 30)
+					found, err := view.Of(tenant).RecentStates(b.Context(), []store.ID{subscription}, 30)
 					return len(found[subscription]), err
 				},
 			} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -25,7 +26,7 @@ func TestRecentDeliveries(t *testing.T) {
 		for n, settlement := range []store.DeliveryUpdate{{State: store.DeliveryFailed, Reason: "refused"}, {State: store.DeliveryDelivered}, {State: store.DeliveryDelivered}} {
 			must(t, claimed[n].RecordAttempt(ctx, attempt(f, 200), settlement))
 		}
-		all, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, "", 1, 3)
+		all, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, "", 1, 3)
 		must(t, err)
 		if all.Among() != 4 || all.Counts[store.DeliveryDelivered] != 2 || all.Counts[store.DeliveryFailed] != 1 || all.Counts[store.DeliveryPending] != 1 || len(all.Deliveries) != 3 {
 			t.Errorf("all: %+v", all)
@@ -33,32 +34,32 @@ func TestRecentDeliveries(t *testing.T) {
 		if !slices.IsSortedFunc(all.Deliveries, func(a, b store.DeliveryRecord) int { return b.CreatedAt.Compare(a.CreatedAt) }) || all.Deliveries[0].State != store.DeliveryPending {
 			t.Errorf("not newest first: %+v", all.Deliveries)
 		}
-		second, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, "", 2, 3)
+		second, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, "", 2, 3)
 		must(t, err)
 		if len(second.Deliveries) != 1 || second.Deliveries[0].ID != claimed[0].ID {
 			t.Errorf("the second page: %+v", second.Deliveries)
 		}
-		failed, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, store.DeliveryFailed, 1, 10)
+		failed, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, store.DeliveryFailed, 1, 10)
 		must(t, err)
 		if len(failed.Deliveries) != 1 || failed.Deliveries[0].ID != claimed[0].ID || failed.Among() != 4 {
 			t.Errorf("failed: %+v", failed)
 		}
-		past, err := f.tenant.SubscriptionDeliveries(ctx, s.ID, "", 1<<40, 10)
+		past, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, "", 1<<40, 10)
 		if err != nil || len(past.Deliveries) != 0 || past.Among() != 4 {
 			t.Errorf("past the end: %+v, %v", past, err)
 		}
 
-		states, err := f.tenant.RecentStates(ctx, []store.ID{s.ID, other.ID, f.decoyDelivery(t).Subscription}, 3)
+		states, err := view.Of(f.tenant).RecentStates(ctx, []store.ID{s.ID, other.ID, f.decoyDelivery(t).Subscription}, 3)
 		must(t, err)
 		want := map[store.ID][]api.DeliveryState{
 			s.ID:     {store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDelivered},
 			other.ID: {store.DeliveryPending, store.DeliveryPending, store.DeliveryPending},
 		}
 		wantEqual(t, "states", states, want)
-		if all, err := f.tenant.RecentStates(ctx, []store.ID{s.ID}, 100); err != nil || len(all[s.ID]) != 4 {
+		if all, err := view.Of(f.tenant).RecentStates(ctx, []store.ID{s.ID}, 100); err != nil || len(all[s.ID]) != 4 {
 			t.Errorf("fewer than asked for: %v, %v", all, err)
 		}
-		if none, err := f.tenant.RecentStates(ctx, nil, 1); err != nil || len(none) != 0 {
+		if none, err := view.Of(f.tenant).RecentStates(ctx, nil, 1); err != nil || len(none) != 0 {
 			t.Errorf("of none: %v, %v", none, err)
 		}
 	})
@@ -67,7 +68,7 @@ func TestRecentDeliveries(t *testing.T) {
 // decoyDelivery is a delivery of the other company.
 func (f *fixture) decoyDelivery(t *testing.T) store.DeliveryRecord {
 	t.Helper()
-	page, err := f.decoy.tenant.Deliveries(t.Context(), store.DeliveryFilter{}, 1, 1)
+	page, err := view.Of(f.decoy.tenant).Deliveries(t.Context(), view.DeliveryFilter{}, 1, 1)
 	must(t, err)
 	return page.Entries[0]
 }
@@ -90,7 +91,7 @@ func TestRecentAttempts(t *testing.T) {
 		must(t, last.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: store.DeliveryDelivered}))
 
 		read := func(since time.Time) string {
-			recent, err := f.tenant.RecentAttempts(ctx, s.ID, since)
+			recent, err := view.Of(f.tenant).RecentAttempts(ctx, s.ID, since)
 			must(t, err)
 			if !recent.From.IsZero() {
 				t.Errorf("every delivery was looked at, and it says only those from %s", recent.From)
@@ -107,7 +108,7 @@ func TestRecentAttempts(t *testing.T) {
 		if got := read(since); got != "200 1.5s; 0timeout 1s; " {
 			t.Errorf("of the last hour: %s", got)
 		}
-		if got, err := f.tenant.RecentAttempts(ctx, f.decoyDelivery(t).Subscription, time.Time{}); !errors.Is(err, store.ErrNotFound) {
+		if got, err := view.Of(f.tenant).RecentAttempts(ctx, f.decoyDelivery(t).Subscription, time.Time{}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("of another company: %v, %v", got, err)
 		}
 	})
@@ -122,10 +123,10 @@ func TestOneEvent(t *testing.T) {
 		found, err := f.tenant.Event(t.Context(), events[0].ID)
 		must(t, err)
 		wantEqual(t, "the event", found, events[0])
-		some, err := f.tenant.EventsByID(t.Context(), []store.ID{events[0].ID, f.decoyDelivery(t).Event})
+		some, err := view.Of(f.tenant).EventsByID(t.Context(), []store.ID{events[0].ID, f.decoyDelivery(t).Event})
 		must(t, err)
 		wantEqual(t, "events by identifier", some, map[store.ID]store.Event{events[0].ID: events[0]})
-		if none, err := f.tenant.EventsByID(t.Context(), nil); err != nil || len(none) != 0 {
+		if none, err := view.Of(f.tenant).EventsByID(t.Context(), nil); err != nil || len(none) != 0 {
 			t.Errorf("of none: %v, %v", none, err)
 		}
 		if _, err := f.tenant.Event(t.Context(), f.decoyDelivery(t).Event); !errors.Is(err, store.ErrNotFound) {
@@ -150,7 +151,7 @@ func TestSearchIncoming(t *testing.T) {
 			"x-9": "plain ", "X-8": "", "PLAIN": "plain ", "100%": "odd_100% ", `\`: "odd_100% ", "s_7": "odd_100% ", "_": "odd_100% ", "%": "odd_100% ", "77": "plain ",
 			"l": "plain odd_100% ", "nothing": "", "odd": "odd_100% ",
 		} {
-			page, err := f.tenant.SearchIncoming(ctx, text, 1, 10)
+			page, err := view.Of(f.tenant).IncomingInvoices(ctx, text, 1, 10)
 			must(t, err)
 			got := ""
 			for _, i := range page.Entries {
@@ -160,7 +161,7 @@ func TestSearchIncoming(t *testing.T) {
 				t.Errorf("%q finds %q of %d, want %q", text, got, page.Total, want)
 			}
 		}
-		second, err := f.tenant.SearchIncoming(ctx, "l", 2, 1)
+		second, err := view.Of(f.tenant).IncomingInvoices(ctx, "l", 2, 1)
 		if err != nil || second.Total != 2 || len(second.Entries) != 1 || second.Entries[0].ProviderDocumentID != "odd_100%" {
 			t.Errorf("the second page: %+v, %v", second, err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -45,7 +46,7 @@ func TestReset(t *testing.T) {
 		if _, err := f.tenant.CreateInvoice(t.Context(), draft("INV-LATE")); err == nil {
 			t.Error("the frozen tenant accepted a draft")
 		}
-		page, err := fresh.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
+		page, err := view.Of(fresh).Invoices(t.Context(), view.InvoiceFilter{}, 1, 10)
 		must(t, err)
 		if page.Total != 0 {
 			t.Errorf("the fresh tenant has %d invoices", page.Total)

@@ -83,6 +83,20 @@ func storedOutcome(outcome api.Outcome) api.Outcome {
 	return outcome
 }
 
+// OutcomeCondition returns a condition on the outcome in the table submissions. parameter adds an argument to the statement and
+// returns the name of its parameter.
+func OutcomeCondition(outcome api.Outcome, parameter func(value any) string) string {
+	condition := `outcome = ` + parameter(string(storedOutcome(outcome)))
+	switch outcome {
+	case api.OutcomeRejected:
+		condition += ` and coalesce(resolved_decision, '') <> 'reject'`
+	case api.OutcomeResolvedRejected:
+		condition += ` and resolved_decision = 'reject'`
+	case api.OutcomeInProgress, api.OutcomeAcknowledged, api.OutcomeUnknown:
+	}
+	return condition
+}
+
 // resolution holds the resolution columns of a row.
 type resolution struct {
 	at, contradicted     sql.Null[int64]

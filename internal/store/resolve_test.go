@@ -93,7 +93,7 @@ func TestOutcomeFilters(t *testing.T) {
 		must(t, err)
 		decide(t, theirs, func(s store.Submission, _ time.Time) store.Decision { return outcome(s, api.OutcomeRejected) })
 		for wanted, number := range map[api.Outcome]string{api.OutcomeRejected: "INV-THEIRS", api.OutcomeResolvedRejected: "INV-OURS"} {
-			page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{Outcome: &wanted}, 1, 10)
+			page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{Outcome: &wanted}, 1, 10)
 			must(t, err)
 			if len(page.Entries) != 1 || *page.Entries[0].Draft.InvoiceNumber != number || page.Entries[0].Submission.Outcome != wanted {
 				t.Errorf("%s: %+v", wanted, page.Entries)

@@ -36,8 +36,8 @@ var (
 	namesTenant = regexp.MustCompile(`\btenant_id = |into \w+ \(tenant_id,|\(tenant_id, id\) in`)
 )
 
-// TestStatementsNameTheirTenant checks that every statement in the source of this package that uses a tenant's table
-// names the tenant.
+// TestStatementsNameTheirTenant checks that every statement in the source of this package and of internal/view that uses a
+// tenant's table names the tenant.
 func TestStatementsNameTheirTenant(t *testing.T) {
 	var scoped []string
 	for _, tab := range tables(t) {
@@ -75,8 +75,8 @@ func TestStatementsNameTheirTenant(t *testing.T) {
 // looksLikeSQL finds the parts of statements, complete or not.
 var looksLikeSQL = regexp.MustCompile(`(?i)\b(select|where|limit|offset|order by|insert into|values|update \w+ set|delete from)\b`)
 
-// TestStatementsHoldNoValues checks that no expression in the source of this package puts a value into the text of a
-// statement: values are arguments, so the number of texts is bounded. Only the names of parameters are numbered.
+// TestStatementsHoldNoValues checks that no expression in the source of this package and of internal/view puts a value into the
+// text of a statement: values are arguments, so the number of texts is bounded. Only the names of parameters are numbered.
 func TestStatementsHoldNoValues(t *testing.T) {
 	set := token.NewFileSet()
 	for _, text := range []string{
@@ -91,7 +91,7 @@ func TestStatementsHoldNoValues(t *testing.T) {
 			t.Errorf("nothing is found in %s", text)
 		}
 	}
-	for _, file := range sources(t, set) {
+	for _, file := range sqlSources(t, set) {
 		for _, call := range spliced(file) {
 			t.Errorf("%s: a value becomes part of the text of a statement", set.Position(call.Pos()))
 		}
@@ -140,11 +140,12 @@ type statement struct {
 	at, function, text string
 }
 
-// statementsOf returns every SQL statement in the source of this package, with constants replaced by their texts.
+// statementsOf returns every SQL statement in the source of this package and of internal/view, with constants replaced by their
+// texts.
 func statementsOf(t *testing.T) (out []statement) {
 	t.Helper()
 	set, constants := token.NewFileSet(), map[string]string{}
-	files := sources(t, set)
+	files := sqlSources(t, set)
 	for _, file := range files {
 		ast.Inspect(file, func(node ast.Node) bool {
 			if spec, ok := node.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
@@ -176,11 +177,20 @@ func statementsOf(t *testing.T) (out []statement) {
 	return out
 }
 
-// sources parses the source of this package.
-func sources(t *testing.T, set *token.FileSet) (files []*ast.File) {
+// sqlSources parses the source of the packages with statements about tenants.
+func sqlSources(t *testing.T, set *token.FileSet) []*ast.File {
 	t.Helper()
-	names, err := filepath.Glob("*.go")
+	return slices.Concat(sources(t, set, "*.go"), sources(t, set, "../view/*.go"))
+}
+
+// sources parses the source files that a pattern matches, without tests.
+func sources(t *testing.T, set *token.FileSet, pattern string) (files []*ast.File) {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
 	must(t, err)
+	if len(names) == 0 {
+		t.Fatalf("%s matches no file", pattern)
+	}
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue

@@ -1,5 +1,6 @@
-// Package store has all SQL of the business. It keeps all data of the service in SQLite or PostgreSQL, with one schema and one
-// set of statements for both; only the triggers that make evidence append-only exist in two versions.
+// Package store has all SQL of the business, except that of lists and pages. It keeps all data of the service in SQLite or
+// PostgreSQL, with one schema and one set of statements for both; only the triggers that make evidence append-only exist in two
+// versions.
 //
 // # Concepts
 //
@@ -24,10 +25,10 @@
 //
 // # Files
 //
-// The database: store.go opens it, and database.go connects this package to package db, which runs the transactions. pages.go,
-// id.go, schema and servers.go are what their names say.
+// The database: store.go opens it, and database.go connects this package to package db, which runs the transactions. id.go, schema
+// and servers.go are what their names say. reader.go lets internal/view select the rows of lists and pages.
 //
-// Invoices: invoice.go writes them, with summary.go for what lists show; invoices.go, invoice_search.go and invoice_read.go read
+// Invoices: invoice.go writes them, with summary.go for what lists show; invoice_read.go and invoice_row.go read
 // them; deletion.go keeps lists numbered without gaps. credit.go has credit notes, idempotent.go stored responses, quota.go what a
 // company may keep.
 //
@@ -37,9 +38,9 @@
 // Work: queues.go finds due work of all kinds.
 //
 // Notifications: emit.go creates events and deliveries, event.go reads events, subscription.go has the destinations, delivery.go
-// claims deliveries and records attempts; history.go, recent.go, notifications.go and undelivered.go read the results.
+// claims deliveries and records attempts; delivery_record.go reads the results.
 //
-// Incoming e-invoices: purchase.go claims connections and retains documents; incoming.go and bodies.go read them.
+// Incoming e-invoices: purchase.go claims connections and retains documents; incoming.go reads them.
 //
 // Accounts: account.go, user.go, password.go, sessions.go, limit.go, connection.go, reset.go, logo.go and overview.go.
 //

@@ -142,28 +142,6 @@ func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error 
 	return err
 }
 
-// SubscriptionPage is one page of a list of subscriptions, newest first.
-type SubscriptionPage struct {
-	Entries []Subscription
-	Total   int
-}
-
-// Subscriptions returns a page of all subscriptions, including deactivated ones.
-func (t *Tenant) Subscriptions(ctx context.Context, number, perPage int) (SubscriptionPage, error) {
-	var out SubscriptionPage
-	err := t.list(ctx, func(ctx context.Context, q querier) error {
-		total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from subscriptions where tenant_id = $1`, t.id)
-		out.Total = total
-		if err != nil || !ok {
-			return err
-		}
-		out.Entries, err = collect(ctx, q, scanSubscription, `select `+subscriptionColumns+` from subscriptions
-			where tenant_id = $1 order by id desc`+limit.clause, limit.args...)
-		return err
-	})
-	return out, err
-}
-
 // DeactivateSubscription deactivates a subscription at its owner's request. It does nothing if the subscription is inactive.
 func (t *Tenant) DeactivateSubscription(ctx context.Context, id ID) (Subscription, error) {
 	var s Subscription

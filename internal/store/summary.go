@@ -16,18 +16,6 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// InvoiceRow is an invoice as a list reads it: its Draft has no Items.
-type InvoiceRow struct {
-	Invoice
-	// Items is the number of invoice lines.
-	Items int
-	// Missing and Warnings are the first [api.MaxSummaryPaths] paths of what submission needs and of the advice on the draft,
-	// without what depends on the company's profile. MissingCount and WarningCount are how many there are.
-	Missing                    []string
-	Warnings                   api.Faults
-	MissingCount, WarningCount int
-}
-
 // summaryText is what the column summary holds, as JSON.
 type summaryText struct {
 	api.Draft               // without items

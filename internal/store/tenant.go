@@ -11,8 +11,10 @@ type Tenant struct {
 	db      *DB
 	id      ID
 	account ID
-	// tx is the transaction that the operations join. It is nil if each operation has a transaction of its own.
-	tx *tx
+	// tx is the transaction that writes join, and reads is what reads use: the same transaction. Both are nil if each operation has a
+	// transaction of its own.
+	tx    *tx
+	reads querier
 }
 
 // ErrNoTenant says that an operation was called on a tenant that this package did not create.
@@ -50,8 +52,8 @@ func (t *Tenant) read(fn func(q querier) error) error {
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
-	if t.tx != nil {
-		return t.db.classify(fn(t.tx))
+	if t.reads != nil {
+		return t.db.classify(fn(t.reads))
 	}
 	return t.db.classify(fn(t.db.reader))
 }
@@ -62,8 +64,8 @@ func (t *Tenant) list(ctx context.Context, fn func(ctx context.Context, q querie
 	if t == nil || t.db == nil {
 		return ErrNoTenant
 	}
-	if t.tx != nil {
-		return t.db.classify(fn(ctx, t.tx))
+	if t.reads != nil {
+		return t.db.classify(fn(ctx, t.reads))
 	}
 	return t.db.database.List(ctx, t.id, fn)
 }

@@ -6,14 +6,17 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 )
 
 // TestNoTenant checks that only this package creates a working *Tenant: all operations of the zero value and of nil
-// fail.
+// fail, and those of their read models.
 func TestNoTenant(t *testing.T) {
 	names := map[string]bool{"Key": true, "Account": true} // they name the tenant and access nothing
-	for kind, tenant := range map[string]*store.Tenant{"nil": nil, "zero": {}} {
-		value := reflect.ValueOf(tenant)
+	for kind, value := range map[string]reflect.Value{
+		"nil": reflect.ValueOf((*store.Tenant)(nil)), "zero": reflect.ValueOf(&store.Tenant{}),
+		"view of nil": reflect.ValueOf(view.Of(nil)), "view of zero": reflect.ValueOf(view.Of(&store.Tenant{})),
+	} {
 		var tried int
 		for n := range value.NumMethod() {
 			method, name := value.Method(n), value.Type().Method(n).Name

@@ -13,6 +13,7 @@ import (
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -78,7 +79,7 @@ func TestLostCommit(t *testing.T) {
 	}
 	// A draft without a key exists too.
 	lose("create invoice", func() error { _, err := f.tenant.CreateInvoice(ctx, draft("INV-2")); return err })
-	all, err := f.tenant.Invoices(ctx, store.InvoiceFilter{}, 1, 10)
+	all, err := view.Of(f.tenant).Invoices(ctx, view.InvoiceFilter{}, 1, 10)
 	must(t, err)
 	if all.Total != 2 {
 		t.Fatalf("%d drafts, want 2", all.Total)
@@ -148,7 +149,7 @@ func TestStalledDatabase(t *testing.T) {
 				acknowledged.Add(1)
 			}
 		case 1:
-			_, err = f.tenant.Invoices(context.Background(), store.InvoiceFilter{}, 1, 10)
+			_, err = view.Of(f.tenant).Invoices(context.Background(), view.InvoiceFilter{}, 1, 10)
 		case 2:
 			_, err = f.DueSubmissionQueues(context.Background(), store.ScanCursor{})
 		}
@@ -165,7 +166,7 @@ func TestStalledDatabase(t *testing.T) {
 	proxy.Cut()
 	must(t, f.Ping(t.Context()))
 	f.create(t, "INV-3")
-	all, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 100)
+	all, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 100)
 	must(t, err)
 	if all.Total < 2+int(acknowledged.Load()) {
 		t.Errorf("%d invoices exist", all.Total)

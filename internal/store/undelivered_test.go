@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -14,8 +15,8 @@ import (
 func TestUndeliveredDeliveries(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		read := func(state api.DeliveryState, number, perPage int) (string, store.NewestDeliveries) {
-			found, err := f.tenant.UndeliveredDeliveries(ctx, state, number, perPage)
+		read := func(state api.DeliveryState, number, perPage int) (string, view.NewestDeliveries) {
+			found, err := view.Of(f.tenant).Undelivered(ctx, state, number, perPage)
 			must(t, err)
 			out := ""
 			for _, d := range found.Deliveries {
@@ -83,14 +84,14 @@ func TestEvidenceBodies(t *testing.T) {
 			must(t, err)
 			ids = append(ids, chain[len(chain)-1].ID)
 		}
-		got, err := f.tenant.EvidenceBodies(ctx, ids)
+		got, err := view.Of(f.tenant).EvidenceBodies(ctx, ids)
 		if err != nil || len(got) != 1 || string(got[ids[0]]) != `{"messages":[]}` {
 			t.Errorf("%d bodies, the first %q: %v", len(got), got[ids[0]], err)
 		}
-		if none, err := f.tenant.EvidenceBodies(ctx, nil); err != nil || len(none) != 0 {
+		if none, err := view.Of(f.tenant).EvidenceBodies(ctx, nil); err != nil || len(none) != 0 {
 			t.Errorf("of none: %v, %v", none, err)
 		}
-		if others, err := f.decoy.tenant.EvidenceBodies(ctx, ids); err != nil || len(others) != 0 {
+		if others, err := view.Of(f.decoy.tenant).EvidenceBodies(ctx, ids); err != nil || len(others) != 0 {
 			t.Errorf("of another company: %v, %v", others, err)
 		}
 	})
@@ -111,24 +112,24 @@ func TestSearchCreditNotes(t *testing.T) {
 		must(t, err)
 		one := invoices["INV-200"]
 		for name, c := range map[string]struct {
-			search store.CreditNoteSearch
+			search view.CreditNoteFilter
 			want   []store.ID
 		}{
-			"everything":              {store.CreditNoteSearch{}, []store.ID{second.ID, first.ID}},
-			"its number":              {store.CreditNoteSearch{Text: first.Number}, []store.ID{second.ID, first.ID}}, // all have the same one
-			"the invoice's number":    {store.CreditNoteSearch{Text: "inv-2"}, []store.ID{second.ID}},
-			"a sign of patterns":      {store.CreditNoteSearch{Text: "100%"}, []store.ID{first.ID}},
-			"another sign":            {store.CreditNoteSearch{Text: "INV_200"}, nil},
-			"the recipient":           {store.CreditNoteSearch{Text: "buyer & S"}, []store.ID{second.ID, first.ID}},
-			"nothing":                 {store.CreditNoteSearch{Text: "of nobody"}, nil},
-			"void":                    {store.CreditNoteSearch{Void: new(true)}, []store.ID{second.ID}},
-			"live":                    {store.CreditNoteSearch{Void: new(false)}, []store.ID{first.ID}},
-			"live of a void one's":    {store.CreditNoteSearch{CreditNoteFilter: store.CreditNoteFilter{Invoice: &one}, Void: new(false)}, nil},
-			"of an invoice, by text":  {store.CreditNoteSearch{CreditNoteFilter: store.CreditNoteFilter{Invoice: &one}, Text: "200"}, []store.ID{second.ID}},
-			"of an invoice, in vain":  {store.CreditNoteSearch{CreditNoteFilter: store.CreditNoteFilter{Invoice: &one}, Text: "100"}, nil},
-			"what stands in a reason": {store.CreditNoteSearch{Text: first.Reason[1:]}, []store.ID{second.ID, first.ID}},
+			"everything":              {view.CreditNoteFilter{}, []store.ID{second.ID, first.ID}},
+			"its number":              {view.CreditNoteFilter{Text: first.Number}, []store.ID{second.ID, first.ID}}, // all have the same one
+			"the invoice's number":    {view.CreditNoteFilter{Text: "inv-2"}, []store.ID{second.ID}},
+			"a sign of patterns":      {view.CreditNoteFilter{Text: "100%"}, []store.ID{first.ID}},
+			"another sign":            {view.CreditNoteFilter{Text: "INV_200"}, nil},
+			"the recipient":           {view.CreditNoteFilter{Text: "buyer & S"}, []store.ID{second.ID, first.ID}},
+			"nothing":                 {view.CreditNoteFilter{Text: "of nobody"}, nil},
+			"void":                    {view.CreditNoteFilter{Void: new(true)}, []store.ID{second.ID}},
+			"live":                    {view.CreditNoteFilter{Void: new(false)}, []store.ID{first.ID}},
+			"live of a void one's":    {view.CreditNoteFilter{Invoice: &one, Void: new(false)}, nil},
+			"of an invoice, by text":  {view.CreditNoteFilter{Invoice: &one, Text: "200"}, []store.ID{second.ID}},
+			"of an invoice, in vain":  {view.CreditNoteFilter{Invoice: &one, Text: "100"}, nil},
+			"what stands in a reason": {view.CreditNoteFilter{Text: first.Reason[1:]}, []store.ID{second.ID, first.ID}},
 		} {
-			found, err := f.tenant.SearchCreditNotes(ctx, c.search, 1, 10)
+			found, err := view.Of(f.tenant).CreditNotes(ctx, c.search, 1, 10)
 			must(t, err)
 			var got []store.ID
 			for _, n := range found.Entries {
@@ -138,7 +139,7 @@ func TestSearchCreditNotes(t *testing.T) {
 				t.Errorf("%s: %v of %d, want %v", name, got, found.Total, c.want)
 			}
 		}
-		second2, err := f.tenant.SearchCreditNotes(ctx, store.CreditNoteSearch{Text: "INV-"}, 2, 1)
+		second2, err := view.Of(f.tenant).CreditNotes(ctx, view.CreditNoteFilter{Text: "INV-"}, 2, 1)
 		if err != nil || len(second2.Entries) != 1 || second2.Entries[0].ID != first.ID || second2.Total != 2 {
 			t.Errorf("the second page: %+v, %v", second2, err)
 		}

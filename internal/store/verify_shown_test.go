@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -106,7 +107,7 @@ func TestUnmadeSummaryIsNotShown(t *testing.T) {
 		f.submit(t, "INV-1")
 		f.exec(t, `update invoice_summaries set summary = replace(summary, 'Dubai', 'Sharjah') where tenant_id = $1`, f.tenant.Key())
 		f.exec(t, `update invoices set summarized = 0 where tenant_id = $1`, f.tenant.Key())
-		page, err := f.tenant.Invoices(t.Context(), store.InvoiceFilter{}, 1, 10)
+		page, err := view.Of(f.tenant).Invoices(t.Context(), view.InvoiceFilter{}, 1, 10)
 		must(t, err)
 		if len(page.Entries) != 1 || *page.Entries[0].Draft.BuyerCity != "Dubai" {
 			t.Errorf("listed as %+v", page.Entries)

@@ -11,6 +11,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -295,7 +296,7 @@ func TestTamperedRevisionIsFound(t *testing.T) {
 		f.tamper(t, revisionTamperings(t), "incoming e-invoice", func() store.ID {
 			name := fmt.Sprintf("doc-%d", f.number(t, `select count(*) from incoming`))
 			claim, _ = retain(t, claim, onward(name), incoming(name, "one"), incoming(name, "two"), incoming(name, "three"))
-			list, err := f.tenant.IncomingInvoices(t.Context(), 1, 1)
+			list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), "", 1, 1)
 			must(t, err)
 			return list.Entries[0].ID
 		})

@@ -1,6 +1,9 @@
 package view
 
 import (
+	"context"
+	"strings"
+
 	"quittance/internal/store"
 	"quittance/sdk/go/api"
 )
@@ -17,4 +20,67 @@ func CreditNoteSummary(r store.CreditNoteRow) api.CreditNoteSummary {
 	return api.CreditNoteSummary{ID: r.ID.String(), InvoiceID: r.Invoice.String(), CreditNoteNumber: r.Number, IssueDate: r.IssueDate, Reason: r.Reason,
 		ReasonCode: r.ReasonCode, Kind: r.Credit.Kind, Currency: r.Currency, TotalAmount: r.Credit.Total, ItemCount: r.Items,
 		VoidedAt: r.VoidedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+}
+
+// CreditNoteFilter filters a list of credit notes. Zero fields have no effect.
+type CreditNoteFilter struct {
+	// Invoice is the credited invoice.
+	Invoice *store.ID
+	// Void selects void credit notes if true, and live ones if false.
+	Void *bool
+	// Text is text in the number or the reason, ignoring case (on SQLite only the case of Latin letters), or in the number, the
+	// recipient's name or the network identifier of the credited invoice, ignoring case.
+	Text string
+}
+
+// CreditNotes returns a page of the credit notes, newest first and including void ones. They are numbered without gaps, so every page
+// of the unfiltered list costs the same. The credit notes of one invoice are counted. A list with another filter examines the newest
+// [SearchDepth], but finds an exact number among all.
+func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number, perPage int) (out Page[store.CreditNoteRow], err error) {
+	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+		if filter == (CreditNoteFilter{}) {
+			if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, `select credit_notes from tenants where id = $1`); err != nil {
+				return err
+			}
+			high, low := pageRange(out.Total, number, perPage)
+			out.Entries, err = r.CreditNotes(ctx, `position <= $2 and position > $3 order by position desc`, high, low)
+			return err
+		}
+		var s statement
+		where := filter.conditions(&s)
+		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where, r.CreditNotes, where+` order by position desc`)
+		return err
+	})
+	return out, err
+}
+
+// conditions returns the filter as SQL. At least one field has an effect.
+func (f CreditNoteFilter) conditions(s *statement) string {
+	var conditions []string
+	add := func(condition string) { conditions = append(conditions, condition) }
+	if f.Invoice != nil {
+		add(`invoice_id = ` + s.value(*f.Invoice))
+	}
+	if f.Void != nil {
+		add(map[bool]string{true: `voided_at is not null`, false: `voided_at is null`}[*f.Void])
+	}
+	if f.Void == nil && f.Text == "" {
+		return conditions[0]
+	}
+	newest := `position > (select credit_notes from tenants where id = $1) - ` + s.value(SearchDepth)
+	if f.Text == "" {
+		add(newest)
+	} else {
+		pattern, lower := `lower(`+s.value(containing(f.Text))+`)`, s.value(containing(strings.ToLower(f.Text)))
+		add(`(number = ` + s.value(f.Text) + ` or ` + newest + ` and (lower(number) like ` + pattern + ` escape '\' or lower(reason) like ` + pattern + ` escape '\'
+			or exists (select 1 from invoice_summaries s where s.tenant_id = $1 and s.invoice_id = credit_notes.invoice_id and (s.terms like ` + lower + ` escape '\'
+				or s.recipient like ` + lower + ` escape '\'))))`)
+	}
+	return strings.Join(conditions, ` and `)
+}
+
+// InvoiceNumbers returns the present numbers of at most 100 invoices with one query. Identifiers that no invoice of the company has
+// are left out.
+func (t Tenant) InvoiceNumbers(ctx context.Context, ids []store.ID) (map[store.ID]string, error) {
+	return byID[string](ctx, t, ids, `select id, number from invoices where tenant_id = $1`)
 }

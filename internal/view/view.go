@@ -1,5 +1,114 @@
-// Package view makes what the API and the console show, once for both: presenters turn facts of the store into types of the
-// API.
+// Package view makes what the API and the console show, once for both. Presenters, such as [Invoice], turn facts of the store
+// into types of the API. Read models, the methods of [Tenant], select, count and search the facts of a page or a list.
 //
-// Nothing here writes. Start reading at [Invoice].
+// Nothing here writes, and every statement is about one tenant: it reaches the database through a [store.Reader] alone, which
+// passes the tenant as the parameter $1. Start reading at [Invoice] and [Tenant.Invoices].
 package view
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"quittance/internal/store"
+)
+
+// Tenant reads the lists and pages of one tenant.
+type Tenant struct {
+	tenant *store.Tenant
+}
+
+// Of returns the read models of a tenant.
+func Of(tenant *store.Tenant) Tenant { return Tenant{tenant} }
+
+// SearchDepth is how many candidates a filtered or sorted list examines at most, which bounds its work. The candidates are the
+// newest entries, or for [Tenant.Invoices] those with the number, external identifier or state value of the filter, those changed
+// since its time, or those of its issue dates.
+const SearchDepth = 20_000
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Entries []T
+	// Total is the length of the list. If the list examines a bounded number of candidates, Total counts those alone.
+	Total int
+	// Truncated reports that there were more candidates than [SearchDepth].
+	Truncated bool
+}
+
+// statement collects the arguments of a statement, the parameters from $2.
+type statement struct {
+	args []any
+}
+
+// value adds an argument and returns the name of its parameter.
+func (s *statement) value(v any) string {
+	s.args = append(s.args, v)
+	return "$" + strconv.Itoa(len(s.args)+1)
+}
+
+// list adds identifiers, at least one, and returns the names of their parameters.
+func (s *statement) list(ids []store.ID) string {
+	ids = store.Padded(ids)
+	names := make([]string, len(ids))
+	for n, id := range ids {
+		names[n] = s.value(id)
+	}
+	return strings.Join(names, ", ")
+}
+
+// readPage counts rows with the query count and reads one page of them: read gets the end of a condition, rows, with the bounds of
+// the page. Both have the arguments of s. number and perPage are at least 1; a page past the end is empty.
+func readPage[T any](ctx context.Context, r store.Reader, s *statement, number, perPage int, count string,
+	read func(ctx context.Context, condition string, args ...any) ([]T, error), rows string) (Page[T], error) {
+	var out Page[T]
+	err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, count, s.args...)
+	if err != nil || number-1 > out.Total/perPage {
+		return out, err
+	}
+	rows += s.limit(number, perPage)
+	out.Entries, err = read(ctx, rows, s.args...)
+	return out, err
+}
+
+// limit adds the bounds of a page and returns their clause. number-1 times perPage must not overflow.
+func (s *statement) limit(number, perPage int) string {
+	return ` limit ` + s.value(perPage) + ` offset ` + s.value((number-1)*perPage)
+}
+
+// pageRange returns the ranks of a page, newest first: from high down to, but not including, low. A page past the end is empty.
+func pageRange(total, number, perPage int) (high, low int64) {
+	if number-1 > total/perPage {
+		return 0, 0
+	}
+	high = int64(total) - int64(number-1)*int64(perPage)
+	return high, max(0, high-int64(perPage))
+}
+
+// byID reads something of the rows with some identifiers: the query selects the identifier and it, and goes on with a condition on
+// the column id.
+func byID[V any](ctx context.Context, t Tenant, ids []store.ID, query string) (map[store.ID]V, error) {
+	out := map[store.ID]V{}
+	err := t.tenant.ReadRows(func(r store.Reader) error {
+		if len(ids) == 0 {
+			return nil
+		}
+		var s statement
+		return r.Query(ctx, func(row store.Row) error {
+			var id store.ID
+			var value V
+			err := row.Scan(&id, &value)
+			out[id] = value
+			return err
+		}, query+` and id in (`+s.list(ids)+`)`, s.args...)
+	})
+	return out, err
+}
+
+// containing returns the pattern of "like" for texts that contain a text. Its escape character is a backslash.
+func containing(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+}
+
+// instant returns the time of a column, which holds microseconds since 1970.
+func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }

@@ -11,6 +11,7 @@ import (
 	"quittance/internal/queue"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/internal/webhook"
 	"quittance/sdk/go/api"
 )
@@ -69,7 +70,7 @@ func TestPanickingAttempt(t *testing.T) {
 // ended returns the one delivery of a subscription.
 func ended(t *testing.T, c *company, subscription store.ID) store.DeliveryRecord {
 	t.Helper()
-	page, err := c.tenant.Deliveries(t.Context(), store.DeliveryFilter{Subscription: subscription}, 1, 1)
+	page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: subscription}, 1, 1)
 	must(t, err)
 	found, err := c.tenant.Delivery(t.Context(), page.Entries[0].ID)
 	must(t, err)

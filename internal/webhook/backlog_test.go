@@ -8,6 +8,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/internal/webhook"
 )
 
@@ -53,7 +54,7 @@ func TestWorkersEndABacklog(t *testing.T) {
 			if len(verdicts) != 0 {
 				t.Errorf("%d attempts were made at a deactivated subscription", len(verdicts))
 			}
-			page, err := c.tenant.Deliveries(t.Context(), store.DeliveryFilter{Subscription: ended, State: store.DeliveryFailed}, 1, 1)
+			page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: ended, State: store.DeliveryFailed}, 1, 1)
 			must(t, err)
 			if page.Total != 2_200 {
 				t.Errorf("%d deliveries have ended, want 2,200", page.Total)

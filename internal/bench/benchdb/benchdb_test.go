@@ -19,6 +19,7 @@ import (
 	"quittance/internal/pgtest"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -183,7 +184,7 @@ func (f *fixture) checkDrafts(t *testing.T, count int) {
 	if _, err := tenant.CreateInvoice(ctx, new(draft("last"))); err != nil {
 		t.Fatal(err)
 	}
-	page, err := tenant.Invoices(ctx, store.InvoiceFilter{}, 1, count+1)
+	page, err := view.Of(tenant).Invoices(ctx, view.InvoiceFilter{}, 1, count+1)
 	if err != nil || page.Total != count+1 || len(page.Entries) != count+1 {
 		t.Fatalf("%d invoices of %d, %v, want %d", len(page.Entries), page.Total, err, count+1)
 	}
@@ -204,7 +205,7 @@ func (f *fixture) checkDrafts(t *testing.T, count int) {
 	if len(seen) != count+1 {
 		t.Errorf("%d identifiers for %d drafts", len(seen), count+1)
 	}
-	searched, err := tenant.Invoices(ctx, store.InvoiceFilter{Search: "fill-7"}, 1, 25)
+	searched, err := view.Of(tenant).Invoices(ctx, view.InvoiceFilter{Search: "fill-7"}, 1, 25)
 	if err != nil || searched.Total != 1 || *searched.Entries[0].Draft.InvoiceNumber != "Fill-7" {
 		t.Errorf("searched for: %+v, %v", searched, err)
 	}

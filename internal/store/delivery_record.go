@@ -25,22 +25,6 @@ type DeliveryRecord struct {
 	History []Attempt
 }
 
-// DeliveryFilter narrows a list of deliveries; zero fields do not.
-type DeliveryFilter struct {
-	Subscription, Event ID
-	Kind                api.EventKind
-	State               api.DeliveryState
-}
-
-// DeliveryPage is one page of a list of deliveries, newest first.
-type DeliveryPage struct {
-	Entries []DeliveryRecord
-	// Total is how many there are among those that were looked through.
-	Total int
-	// Truncated tells that there were more than [SearchDepth] to look through.
-	Truncated bool
-}
-
 // deliveryColumns are a delivery, and when its subscription was deactivated.
 const deliveryColumns = `id, event_id, kind, subscription_id, state, reason, attempts, due_at, created_at, updated_at,
 	(select s.deactivated_at from subscriptions s where s.tenant_id = deliveries.tenant_id and s.id = deliveries.subscription_id)`
@@ -56,77 +40,6 @@ func scanDelivery(row scanner) (DeliveryRecord, error) {
 		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryFailed, new(reasonInactive), nil, instant(max(deactivated.V, updated))
 	}
 	return d, err
-}
-
-// Deliveries returns a page of the deliveries that a filter lets pass, newest first. It looks through the newest
-// [SearchDepth] deliveries of the event, of the subscription, of those that did not arrive, or of all, whichever the filter is narrowest
-// about: identifiers grow with time, so each of them is the end of an index, and nothing is sorted.
-func (t *Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, perPage int) (DeliveryPage, error) {
-	var out DeliveryPage
-	err := t.list(ctx, func(ctx context.Context, q querier) (err error) {
-		out, err = t.deliveries(ctx, q, filter, number, perPage)
-		return err
-	})
-	return out, err
-}
-
-func (t *Tenant) deliveries(ctx context.Context, q querier, filter DeliveryFilter, number, perPage int) (DeliveryPage, error) {
-	var out DeliveryPage
-	// What is above the floor is looked at; without a floor that is all there is.
-	floor, oldest := []byte{}, &statement{args: []any{t.id}}
-	err := q.QueryRowContext(ctx, `select id from deliveries where tenant_id = $1`+filter.among(oldest)+` order by id desc limit 1 offset `+
-		oldest.value(SearchDepth), oldest.args...).Scan(&floor)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return out, err
-	}
-	out.Truncated = err == nil
-	s := &statement{args: []any{t.id}}
-	where := filter.among(s) + filter.rest(s) + ` and id > ` + s.value(floor)
-	total, limit, ok, err := page(ctx, q, number, perPage, `select count(*) from deliveries where tenant_id = $1`+where, s.args...)
-	out.Total = total
-	if err != nil || !ok {
-		return out, err
-	}
-	out.Entries, err = collect(ctx, q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1`+where+` order by id desc`+limit.clause, limit.args...)
-	return out, err
-}
-
-// among is the part of the filter that an index answers in the order of identifiers.
-func (f DeliveryFilter) among(s *statement) string {
-	switch {
-	case !f.Event.IsZero():
-		return ` and event_id = ` + s.value(f.Event)
-	case !f.Subscription.IsZero():
-		return ` and subscription_id = ` + s.value(f.Subscription)
-	case f.State == DeliveryFailed, f.State == DeliveryBlocked:
-		return ` and state in ('failed', 'blocked')`
-	}
-	return ``
-}
-
-// rest is the part of the filter that is looked at row by row. A pending delivery of a deactivated subscription has failed; see
-// [Tenant.deactivate]. Without an event or a subscription it is still found as pending, because the index that answers among
-// for what has failed does not hold it, and every delivery is found by exactly one state.
-func (f DeliveryFilter) rest(s *statement) string {
-	const deactivated = `exists (select 1 from subscriptions s where s.tenant_id = $1 and s.id = deliveries.subscription_id and s.deactivated_at is not null)`
-	where := ``
-	if !f.Subscription.IsZero() && !f.Event.IsZero() {
-		where += ` and subscription_id = ` + s.value(f.Subscription)
-	}
-	if f.Kind != "" {
-		where += ` and kind = ` + s.value(string(f.Kind))
-	}
-	narrow := !f.Event.IsZero() || !f.Subscription.IsZero()
-	switch {
-	case f.State == "":
-	case f.State == DeliveryPending && narrow:
-		where += ` and state = 'pending' and not ` + deactivated
-	case f.State == DeliveryFailed && narrow:
-		where += ` and (state = 'failed' or state = 'pending' and ` + deactivated + `)`
-	default:
-		where += ` and state = ` + s.value(string(f.State))
-	}
-	return where
 }
 
 // Delivery returns one delivery with every attempt.

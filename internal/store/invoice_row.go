@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"quittance/sdk/go/api"
+)
+
+// InvoiceRow is an invoice as a list reads it: its Draft has no Items.
+type InvoiceRow struct {
+	Invoice
+	// Items is the number of invoice lines.
+	Items int
+	// Missing and Warnings are the first [api.MaxSummaryPaths] paths of what submission needs and of the advice on the draft,
+	// without what depends on the company's profile. MissingCount and WarningCount are how many there are.
+	Missing                    []string
+	Warnings                   api.Faults
+	MissingCount, WarningCount int
+}
+
+// Invoices returns invoices i with their current submissions and states, with two queries.
+func (r Reader) Invoices(ctx context.Context, condition string, args ...any) ([]InvoiceRow, error) {
+	t := r.tenant
+	out, err := collect(ctx, r.q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, `+numberHolder+`, s.item_count, s.summary
+		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id and i.summarized <> 0
+		where i.tenant_id = $1 and `+condition, r.args(args)...)
+	if err != nil || len(out) == 0 {
+		return out, err
+	}
+	byInvoice := make(map[ID]int, len(out))
+	ids := make([]ID, len(out))
+	for n := range out {
+		if err := t.completeRow(ctx, r.q, &out[n]); err != nil {
+			return nil, err
+		}
+		ids[n], byInvoice[out[n].ID] = out[n].ID, n
+	}
+	list, idArgs := t.idList(ids)
+	submissions, err := r.Submissions(ctx, `invoice_id in (`+list+`) and current = 1 and outcome <> 'not_sent'`, idArgs[1:]...)
+	if err != nil {
+		return nil, err
+	}
+	for n := range submissions {
+		out[byInvoice[submissions[n].Invoice]].Submission = &submissions[n]
+	}
+	return out, nil
+}
+
+// scanInvoiceRow reads a row without its submission. The draft of an invoice without a summary is empty.
+func scanInvoiceRow(row scanner) (InvoiceRow, error) {
+	var i Invoice
+	var created, updated int64
+	var items sql.Null[int]
+	var text sql.Null[string]
+	var holder sql.Null[ID]
+	if err := row.Scan(&i.ID, &i.Version, &created, &updated, &holder, &items, &text); err != nil {
+		return InvoiceRow{}, err
+	}
+	var out InvoiceRow
+	if text.Valid {
+		var err error
+		if out, err = (&invoiceSummary{items: items.V, text: text.V}).row(); err != nil {
+			return InvoiceRow{}, err
+		}
+	}
+	i.Draft, i.CreatedAt, i.UpdatedAt, i.NumberHolder = out.Draft, instant(created), instant(updated), holder.V
+	out.Invoice = i
+	return out, nil
+}
+
+// completeRow reads the document of an invoice that has no summary yet; see [DB.Summarize].
+func (t *Tenant) completeRow(ctx context.Context, q querier, row *InvoiceRow) error {
+	if row.Draft.InvoiceNumber != nil {
+		return nil
+	}
+	found, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, row.ID))
+	if err != nil {
+		return err
+	}
+	summary, err := summarize(&found.Draft)
+	if err != nil {
+		return err
+	}
+	whole, err := summary.row()
+	found.Draft = whole.Draft
+	whole.Invoice = found
+	*row = whole
+	return err
+}

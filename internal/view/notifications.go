@@ -1,0 +1,112 @@
+package view
+
+import (
+	"context"
+	"slices"
+
+	"quittance/internal/store"
+	"quittance/sdk/go/api"
+)
+
+// EventsByID returns at most 100 events with one query.
+func (t Tenant) EventsByID(ctx context.Context, ids []store.ID) (map[store.ID]store.Event, error) {
+	out := map[store.ID]store.Event{}
+	err := t.tenant.ReadRows(func(r store.Reader) error {
+		if len(ids) == 0 {
+			return nil
+		}
+		var s statement
+		events, err := r.Events(ctx, `id in (`+s.list(ids)+`)`, s.args...)
+		for _, e := range events {
+			out[e.ID] = e
+		}
+		return err
+	})
+	return out, err
+}
+
+// EventWithDeliveries is an event with its deliveries: one for each subscription that was active for it when it occurred.
+type EventWithDeliveries struct {
+	store.Event
+	Deliveries []store.DeliveryRecord
+}
+
+// ResourceEvents returns the newest events about some resources (submissions or incoming e-invoices), oldest first and at most most,
+// with their deliveries.
+func (t Tenant) ResourceEvents(ctx context.Context, resources []store.ID, most int) ([]EventWithDeliveries, error) {
+	var out []EventWithDeliveries
+	err := t.tenant.ReadRows(func(r store.Reader) error {
+		if len(resources) == 0 {
+			return nil
+		}
+		var s statement
+		events, err := r.Events(ctx, `resource_id in (`+s.list(resources)+`) order by position desc limit `+s.value(most), s.args...)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		slices.Reverse(events)
+		ids, byID := make([]store.ID, len(events)), make(map[store.ID]int, len(events))
+		out = make([]EventWithDeliveries, len(events))
+		for n, e := range events {
+			out[n].Event, ids[n], byID[e.ID] = e, e.ID, n
+		}
+		s = statement{}
+		deliveries, err := r.Deliveries(ctx, `event_id in (`+s.list(ids)+`) order by created_at, id`, s.args...)
+		for _, d := range deliveries {
+			e := &out[byID[d.Event]]
+			e.Deliveries = append(e.Deliveries, d)
+		}
+		return err
+	})
+	return out, err
+}
+
+// NotificationSummary counts the events about one resource, and their deliveries by state.
+type NotificationSummary struct {
+	Pending, Delivered, Failed, Blocked int
+	// Events is the number of events, including those without a subscription.
+	Events int
+}
+
+// NotificationSummaries returns the notification summaries of at most 100 resources (submissions or incoming e-invoices) by
+// identifier, without those that have no event, with one query.
+func (t Tenant) NotificationSummaries(ctx context.Context, resources []store.ID) (map[store.ID]NotificationSummary, error) {
+	out := map[store.ID]NotificationSummary{}
+	err := t.tenant.ReadRows(func(r store.Reader) error {
+		if len(resources) == 0 {
+			return nil
+		}
+		var s statement
+		list := s.list(resources)
+		return r.Query(ctx, func(row store.Row) error {
+			var resource store.ID
+			var state api.DeliveryState
+			var count int
+			err := row.Scan(&resource, &state, &count)
+			summary := out[resource]
+			summary.add(state, count)
+			out[resource] = summary
+			return err
+		}, `select resource_id, '', count(*) from events where tenant_id = $1 and resource_id in (`+list+`) group by resource_id
+			union all
+			select e.resource_id, d.state, count(*) from events e join deliveries d on d.tenant_id = e.tenant_id and d.event_id = e.id
+			where e.tenant_id = $1 and e.resource_id in (`+list+`) group by e.resource_id, d.state`, s.args...)
+	})
+	return out, err
+}
+
+// add adds n deliveries of a state, or n events if state is empty.
+func (s *NotificationSummary) add(state api.DeliveryState, n int) {
+	switch state {
+	case api.DeliveryPending:
+		s.Pending += n
+	case api.DeliveryDelivered:
+		s.Delivered += n
+	case api.DeliveryFailed:
+		s.Failed += n
+	case api.DeliveryBlocked:
+		s.Blocked += n
+	default:
+		s.Events += n
+	}
+}
