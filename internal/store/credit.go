@@ -172,13 +172,9 @@ func scanCreditNote(row scanner, more ...any) (CreditNote, error) {
 
 // CreditNote returns one credit note.
 func (t *Tenant) CreditNote(ctx context.Context, id ID) (CreditNote, error) {
-	var found CreditNote
-	err := t.read(func(q querier) error {
-		var err error
-		found, err = t.creditNote(ctx, q, id)
-		return err
+	return readValue(t, func(q querier) (CreditNote, error) {
+		return t.creditNote(ctx, q, id)
 	})
-	return found, err
 }
 
 func (t *Tenant) creditNote(ctx context.Context, q querier, id ID) (CreditNote, error) {

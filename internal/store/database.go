@@ -72,6 +72,12 @@ func (t *tx) insert(ctx context.Context, into string, rows [][]any, suffix strin
 	return t.Insert(ctx, into, rows, suffix)
 }
 
+// scanValue reads a row with a single column.
+func scanValue[T any](row scanner) (value T, err error) {
+	err = row.Scan(&value)
+	return value, err
+}
+
 // collect is [base.Collect].
 func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	return base.Collect(ctx, q, scan, query, args...)

@@ -160,27 +160,20 @@ func (t *Tenant) InvoiceEvidence(ctx context.Context, invoiceID ID) ([]Evidence,
 }
 
 func (t *Tenant) evidenceWhere(ctx context.Context, where string, args ...any) ([]Evidence, error) {
-	var out []Evidence
-	err := t.read(func(q querier) error {
-		var err error
-		out, err = collect(ctx, q, func(row scanner) (Evidence, error) { return scanEvidence(row) },
+	return readValue(t, func(q querier) ([]Evidence, error) {
+		return collect(ctx, q, func(row scanner) (Evidence, error) { return scanEvidence(row) },
 			`select `+evidenceColumns+` from evidence where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
-		return err
 	})
-	return out, err
 }
 
 // EvidenceBody returns an entry with its body, unless the body is withheld.
 func (t *Tenant) EvidenceBody(ctx context.Context, id ID) (Evidence, error) {
-	var out Evidence
-	err := t.read(func(q querier) error {
+	return readValue(t, func(q querier) (Evidence, error) {
 		var body []byte
-		var err error
-		out, err = scanEvidence(q.QueryRowContext(ctx, `select `+evidenceColumns+`, body from evidence where tenant_id = $1 and id = $2`, t.id, id), &body)
+		out, err := scanEvidence(q.QueryRowContext(ctx, `select `+evidenceColumns+`, body from evidence where tenant_id = $1 and id = $2`, t.id, id), &body)
 		if err == nil && !out.Withheld {
 			out.Body = body
 		}
-		return err
+		return out, err
 	})
-	return out, err
 }

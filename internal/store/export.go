@@ -225,7 +225,7 @@ func (v *verification) verifyForExport(ctx context.Context, s subject, id ID) er
 // meanwhile belong to the next export.
 func (v *verification) exportInvoice(ctx context.Context, id ID, out *export) error {
 	out.InvoiceID = &id
-	ids, err := collect(ctx, v.q, func(row scanner) (id ID, err error) { return id, row.Scan(&id) },
+	ids, err := collect(ctx, v.q, scanValue[ID],
 		`select id from submissions where tenant_id = $1 and invoice_id = $2 order by ordinal`, v.t.id, id)
 	if err != nil {
 		return err

@@ -12,12 +12,9 @@ const numberHolder = `(select h.invoice_id from submissions h where h.tenant_id 
 
 // NumberHolder returns the invoice that was submitted with a number and is not rejected; the zero ID when there is none.
 func (t *Tenant) NumberHolder(ctx context.Context, number string) (ID, error) {
-	var holder ID
-	err := t.read(func(q querier) (err error) {
-		holder, err = t.numberHolder(ctx, q, number)
-		return err
+	return readValue(t, func(q querier) (ID, error) {
+		return t.numberHolder(ctx, q, number)
 	})
-	return holder, err
 }
 
 func (t *Tenant) numberHolder(ctx context.Context, q querier, number string) (ID, error) {

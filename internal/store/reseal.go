@@ -161,7 +161,7 @@ func (db *DB) KeysInUse(ctx context.Context) (map[uint32][]string, error) {
 	ctx = withoutQueryDeadline(ctx) // it reads whole tables
 	used := map[uint32][]string{}
 	for _, column := range sealedColumns() {
-		prefixes, err := collect(ctx, db.reader, func(row scanner) (b []byte, err error) { return b, row.Scan(&b) },
+		prefixes, err := collect(ctx, db.reader, scanValue[[]byte],
 			`select distinct substr(`+column.value+`, 1, 5) from `+column.from+` where `+column.where)
 		if err != nil {
 			return nil, db.classify(err)

@@ -104,7 +104,7 @@ func (db *DB) prune(ctx context.Context, before time.Time, find string, remove f
 func (t *Tenant) batches(ctx context.Context, find string, before time.Time, args []any, remove func(ids []ID) (int64, error)) (removed int64, err error) {
 	var after ID
 	for ctx.Err() == nil {
-		ids, err := collect(ctx, t.db.reader, func(row scanner) (id ID, err error) { return id, row.Scan(&id) },
+		ids, err := collect(ctx, t.db.reader, scanValue[ID],
 			find, append([]any{t.id, after[:], oldest(before), retentionBatch}, args...)...)
 		if err != nil {
 			return removed, t.db.classify(err)
@@ -193,7 +193,7 @@ func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed
 		return 0, nil
 	}
 	list, args = t.idList(slices.Collect(maps.Keys(ended)))
-	sizes, err := collect(ctx, tx, func(row scanner) (size int64, err error) { return size, row.Scan(&size) },
+	sizes, err := collect(ctx, tx, scanValue[int64],
 		`delete from events where tenant_id = $1 and id in (`+list+`) returning octet_length(body)`, args...)
 	for _, size := range sizes {
 		tx.use(t.id, usage{bytes: -size})

@@ -66,7 +66,7 @@ func (t *Tenant) sealEvidence(ctx context.Context, replay Replay, out *SealedEvi
 	var missing int64
 	for _, s := range subjects() {
 		for after := []byte{}; ; {
-			ids, err := collect(ctx, t.db.reader, func(row scanner) (id ID, err error) { return id, row.Scan(&id) }, s.page, t.id, after, sealBatch)
+			ids, err := collect(ctx, t.db.reader, scanValue[ID], s.page, t.id, after, sealBatch)
 			if err != nil {
 				return t.db.classify(err)
 			}

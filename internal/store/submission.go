@@ -160,28 +160,20 @@ func (t *Tenant) currentSubmission(ctx context.Context, q querier, invoiceID ID)
 
 // Submission returns one submission.
 func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
-	var s Submission
-	err := t.read(func(q querier) error {
-		var err error
-		s, err = t.submission(ctx, q, id, "")
-		return err
+	return readValue(t, func(q querier) (Submission, error) {
+		return t.submission(ctx, q, id, "")
 	})
-	return s, err
 }
 
 // Submissions returns the submissions of an invoice that the provider may have received, newest first.
 func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, error) {
-	var out []Submission
-	err := t.read(func(q querier) error {
+	return readValue(t, func(q querier) ([]Submission, error) {
 		if _, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, invoiceID)); err != nil {
-			return err
+			return nil, err
 		}
-		var err error
-		out, err = collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+` from submissions
+		return collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+` from submissions
 			where tenant_id = $1 and invoice_id = $2 and outcome <> 'not_sent' order by ordinal desc`, t.id, invoiceID)
-		return err
 	})
-	return out, err
 }
 
 // The errors of [Tenant.BeginSubmission], in the order in which they are checked.

@@ -104,13 +104,9 @@ func scanSubscription(row scanner) (Subscription, error) {
 
 // Subscription returns one subscription.
 func (t *Tenant) Subscription(ctx context.Context, id ID) (Subscription, error) {
-	var s Subscription
-	err := t.read(func(q querier) error {
-		var err error
-		s, err = scanSubscription(q.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`, t.id, id))
-		return err
+	return readValue(t, func(q querier) (Subscription, error) {
+		return scanSubscription(q.QueryRowContext(ctx, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and id = $2`, t.id, id))
 	})
-	return s, err
 }
 
 // endBatch is how many deliveries of a deactivated subscription end in one transaction, so that a million pending ones do not

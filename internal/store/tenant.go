@@ -70,6 +70,15 @@ func (t *Tenant) list(ctx context.Context, fn func(ctx context.Context, q querie
 	return t.db.database.List(ctx, t.id, fn)
 }
 
+// readValue is [Tenant.read] for a function that returns a value.
+func readValue[T any](t *Tenant, fn func(q querier) (T, error)) (value T, err error) {
+	err = t.read(func(q querier) (err error) {
+		value, err = fn(q)
+		return err
+	})
+	return value, err
+}
+
 // Tenant returns the current tenant of an account, for administration commands and the data of the sandbox.
 func (db *DB) Tenant(ctx context.Context, account ID) (*Tenant, error) {
 	return db.currentTenant(ctx, db.reader, account)

@@ -160,13 +160,9 @@ func (db *DB) verifyStrays(ctx context.Context, q querier, out *Verified) error 
 // It recomputes every digest, compares the chains and their rows with the seals, interprets every retained response again, and
 // compares the results with the rows. Entries may be added meanwhile.
 func (t *Tenant) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
-	var out Verified
-	err := t.read(func(q querier) error {
-		var err error
-		out, err = t.verifyThrough(withoutQueryDeadline(ctx), q, replay)
-		return err
+	return readValue(t, func(q querier) (Verified, error) {
+		return t.verifyThrough(withoutQueryDeadline(ctx), q, replay)
 	})
-	return out, err
 }
 
 func (t *Tenant) verifyThrough(ctx context.Context, q querier, replay Replay) (Verified, error) {
@@ -252,7 +248,7 @@ func (v *verification) setSeal(sealed seal, form sealForm) {
 func (v *verification) verifyAll(ctx context.Context, s subject) error {
 	const most = 500
 	for after := []byte{}; ; {
-		ids, err := collect(ctx, v.q, func(row scanner) (id []byte, err error) { return id, row.Scan(&id) }, s.page, v.t.id, after, most)
+		ids, err := collect(ctx, v.q, scanValue[[]byte], s.page, v.t.id, after, most)
 		if err != nil {
 			return err
 		}
@@ -378,7 +374,7 @@ func (v *verification) findOrphans(ctx context.Context) error {
 		{KindTenant, "an event is gone: deliveries of it are still here",
 			`select event_id from deliveries where tenant_id = $1 except select id from events where tenant_id = $1 order by 1`},
 	} {
-		owners, err := collect(ctx, v.q, func(row scanner) (id []byte, err error) { return id, row.Scan(&id) }, orphans.query, v.t.id)
+		owners, err := collect(ctx, v.q, scanValue[[]byte], orphans.query, v.t.id)
 		if err != nil {
 			return err
 		}
