@@ -10,12 +10,12 @@ import (
 	"quittance/internal/secret"
 )
 
-// ErrBackup says that the database is backed up by its own means: pg_dump, or an archive of its log.
+// ErrBackup says that the database has its own tools for backups: pg_dump, or an archive of its log.
 var ErrBackup = errors.New("a PostgreSQL database is backed up by its own means: pg_dump, or continuous archiving for a restore to any moment")
 
-// Backup writes a copy of the database to a new file, which its owner alone may read, beside running servers: every
-// commit is in it whole or not at all. It returns when the copy is on the disk. An existing file is never overwritten.
-// It returns [ErrBackup] on PostgreSQL.
+// Backup writes a copy of the database to a new file, which only its owner may read, while servers are running. The copy contains
+// every commit whole or not at all. Backup returns when the copy is on the disk. It does not overwrite an existing file, and returns
+// [ErrBackup] on PostgreSQL.
 func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	if d.backup == nil {
 		return ErrBackup
@@ -26,7 +26,7 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	}
 	defer func() {
 		if err = errors.Join(err, file.Close()); err != nil {
-			err = errors.Join(fmt.Errorf("backup: %w", d.Classify(err)), os.Remove(path)) // half a copy is none
+			err = errors.Join(fmt.Errorf("backup: %w", d.Classify(err)), os.Remove(path)) // an incomplete copy is useless
 		}
 	}()
 	if err := d.backup(ctx, path); err != nil {

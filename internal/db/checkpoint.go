@@ -9,8 +9,8 @@ const (
 	After  Moment = "after"
 )
 
-// Checkpoint is called before and after every irreversible step. A test that ends the process at each of them, or runs other
-// work there, has tried every place that matters. step is the operation that a transaction commits, or a call over the network
+// Checkpoint is called before and after every irreversible step. A test that kills the process at each of them, or runs other
+// work there, covers every point that matters. step is the operation that a transaction commits, or a call over the network
 // such as "provider submit".
 type Checkpoint func(moment Moment, step string)
 

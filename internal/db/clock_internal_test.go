@@ -9,13 +9,6 @@ import (
 	"time"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestDatabaseClock: the clock follows the database to within the time that a question takes. It stands still against
 // what a question cannot tell, goes on by itself while there is no answer, and is set right after a jump.
 func TestDatabaseClock(t *testing.T) {

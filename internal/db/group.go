@@ -8,8 +8,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // This file is the group commit: several writes share one database transaction, and so one fsync.
@@ -33,8 +31,8 @@ import (
 // # How a batch is committed
 //
 // A batch of one write runs in a transaction of its own. For more, processBatch first tries commitTogether, which runs all
-// writes in one transaction. In a group with savepoints (SQLite) each write runs in a savepoint. In a group without savepoints (PostgreSQL) one call of runBatch executes all of them with shared
-// statements. What happens on a failure:
+// writes in one transaction. In a group with savepoints (SQLite) each write runs in a savepoint. In a group without savepoints
+// (PostgreSQL) one call of runBatch executes all of them with shared statements. What happens on a failure:
 //
 //   - The closure of one write fails or panics, with savepoints: its savepoint is rolled back and its error or panic is kept for
 //     its goroutine. The other writes are not affected.
@@ -46,7 +44,7 @@ import (
 //     result is unknown is not repeated.
 //   - While writes run individually, the first error that says that the database is unavailable fails the rest at once.
 //   - The leader's goroutine ends in the middle (runtime.Goexit): the deferred function of processBatch fails the rest with
-//     errNotFinished, so that nobody waits without end.
+//     errNotFinished, so that no goroutine waits forever.
 
 // maxGroupSize bounds the writes of one transaction: large enough that the cost of the commit, its fsync, hardly counts, and
 // small enough that the first write does not wait long for the last.
@@ -129,7 +127,8 @@ func (p *pendingWrite) finish() {
 	}
 }
 
-// Panic is a panic of a write, carried from the goroutine that ran the write to the one that asked for it, which panics with it.
+// Panic is a panic of a write. It is carried from the goroutine that ran the write to the one that called [DB.Write], which panics
+// with it.
 type Panic struct {
 	// Value is the argument of the original panic.
 	Value any
@@ -309,7 +308,7 @@ func (d *DB) commitTogether(ctx context.Context, g *group, batch []*pendingWrite
 			d.Checkpoint(Before, p.operation)
 		}
 	}
-	if err := begun.Commit(); errors.Is(err, pgx.ErrTxCommitRollback) {
+	if err := begun.Commit(); errors.Is(err, errCommitRolledBack) {
 		// A write ignored a failed statement. Run each alone, so that only that write fails.
 		return fmt.Errorf("%w: %w", errRunIndividually, err)
 	} else if err != nil {

@@ -2,16 +2,14 @@ package db
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 )
 
-// The bounds of lists and searches. They read on connections of their own, so that reads of tokens and single rows always get one.
+// The bounds of lists and searches, which read many rows. Because of them, queries of single rows always get a connection.
 const (
-	// listTimeout bounds a list or search, including the wait for a connection.
+	// listTimeout bounds a list, including the wait for a connection.
 	listTimeout = 5 * time.Second
 	// listsPerOwner is how many lists of one owner are read concurrently.
 	listsPerOwner = 2
@@ -112,20 +110,4 @@ func (d *DB) List(ctx context.Context, owner [16]byte, fn func(ctx context.Conte
 // Snapshot runs fn in a read transaction, in which everything is read as of one moment. It has no bounds of its own.
 func (d *DB) Snapshot(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
 	return d.Classify(d.snapshot(ctx, fn))
-}
-
-// snapshotOf returns the function snapshot of an engine, with transactions of the given isolation.
-func snapshotOf(pool *sql.DB, isolation sql.IsolationLevel) func(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
-	return func(ctx context.Context, fn func(ctx context.Context, q Querier) error) (err error) {
-		tx, err := pool.BeginTx(ctx, &sql.TxOptions{Isolation: isolation, ReadOnly: true})
-		if err != nil {
-			return fmt.Errorf("begin: %w", err)
-		}
-		defer func() { // nothing was written: ending the transaction releases the connection
-			if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
-				err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
-			}
-		}()
-		return fn(ctx, sqlQuerier{tx})
-	}
 }

@@ -11,9 +11,8 @@ import (
 // notifications are sent in transactions of their own, and several are combined into one.
 const notifyGap = 5 * time.Millisecond
 
-// notifier tells workers, in this process and in other replicas, that a commit has made work due. A notification can be
-// lost (a replica restarts, a connection breaks), so workers also poll: notifications make them fast, polling makes them
-// correct.
+// notifier notifies subscribers, in this process and in other replicas, of commits. A notification can be lost (a replica
+// restarts, a connection breaks), so subscribers also poll: notifications make them fast, polling makes them correct.
 type notifier struct {
 	send        func(ctx context.Context, kind string) error
 	mu          sync.Mutex
@@ -25,7 +24,8 @@ func newNotifier(send func(context.Context, string) error) *notifier {
 	return &notifier{send: send, subscribers: map[string]map[chan struct{}]struct{}{}, outbox: make(chan string, 64)}
 }
 
-// Subscribe returns a channel that receives after commits that made work of kind due, and a function that ends the subscription.
+// Subscribe returns a channel that receives after commits that notified of kind with [Tx.Notify], and a function that ends the
+// subscription. Several commits can give one notification, and a notification of another process can be lost.
 func (d *DB) Subscribe(kind string) (<-chan struct{}, func()) {
 	signal := make(chan struct{}, 1)
 	n := d.notifier
@@ -42,7 +42,7 @@ func (d *DB) Subscribe(kind string) (<-chan struct{}, func()) {
 	}
 }
 
-// notify notifies the workers of this process at once, and those of other replicas soon.
+// notify notifies the subscribers of this process at once, and those of other replicas soon.
 func (n *notifier) notify(kind string) {
 	n.notifyLocal(kind)
 	if n.send == nil {
@@ -50,7 +50,7 @@ func (n *notifier) notify(kind string) {
 	}
 	select {
 	case n.outbox <- kind:
-	default: // the outbox is full of notifications that say the same
+	default: // the outbox is full of equal notifications
 	}
 }
 

@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -30,11 +28,11 @@ const postgresLists = 8
 
 var errNotPostgresURL = errors.New("open database: not a valid postgres:// URL")
 
-// openPostgres opens the database that a postgres:// URL names.
+// openPostgres opens the database of a postgres:// URL.
 func openPostgres(ctx context.Context, address string, options Options) (*engine, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
-		// pgx's own text can hold the password of the URL.
+		// The text of the error can contain the password of the URL.
 		return nil, errNotPostgresURL
 	}
 	config.MaxConns = postgresConns
@@ -45,10 +43,9 @@ func openPostgres(ctx context.Context, address string, options Options) (*engine
 	}
 	config.ConnConfig.Tracer = queryDeadline{}
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// Every statement is short, but a look at tables without statistics is estimated to cost so much that it would be
-		// compiled first, in 50 ms. This is no parameter of the connection, because a pool in between may refuse those it does
-		// not know.
-		// Nearly all that is read is in memory, and what is not is on no disk that turns: an index is the way to it.
+		// Every statement is short. But the planner estimates such a cost for tables without statistics that it would compile the
+		// statement first, which takes 50 ms. And nearly everything is in memory or on a solid-state disk, where an index is cheap.
+		// These settings are not parameters of the connection, because a connection pooler may refuse parameters that it does not know.
 		_, err := conn.Exec(ctx, "set jit = off; set random_page_cost = 1.1")
 		return err
 	}
@@ -56,12 +53,13 @@ func openPostgres(ctx context.Context, address string, options Options) (*engine
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db := stdlib.OpenDBFromPool(pool)
-	db.SetMaxIdleConns(0) // the pool keeps the connections
 	return &engine{
 		Dialect: postgresDialect{}, name: "postgres", writeSlots: make(chan struct{}, postgresConns-4),
-		reader: sqlQuerier{db}, snapshot: snapshotOf(db, sql.LevelRepeatableRead), listLimit: newListLimiter(postgresLists),
-		begin:          func(ctx context.Context) (transaction, error) { return beginPipelined(ctx, db) },
+		reader: pgQuerier{pool}, listLimit: newListLimiter(postgresLists),
+		snapshot: func(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
+			return postgresSnapshot(ctx, pool, fn)
+		},
+		begin:          func(ctx context.Context) (transaction, error) { return beginPostgres(ctx, pool) },
 		lockForServing: func() (func() error, error) { return func() error { return nil }, nil },
 		servedBy: func(ctx context.Context, application string) (served bool, err error) {
 			err = pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1", application).Scan(&served)
@@ -83,21 +81,20 @@ func openPostgres(ctx context.Context, address string, options Options) (*engine
 			_, err := pool.Exec(ctx, "select pg_notify($1, $2)", options.Channel, kind)
 			return err
 		},
-		listen: func(ctx context.Context, wake func(string)) error {
-			return postgresListen(ctx, config.ConnConfig, options.Channel, wake)
+		listen: func(ctx context.Context, notified func(kind string)) error {
+			return postgresListen(ctx, config.ConnConfig, options.Channel, notified)
 		},
 		migrate: func(ctx context.Context, source fs.FS) error { return migratePostgres(ctx, config.ConnConfig, source) },
 		close: func() error {
-			err := db.Close()
 			pool.Close()
-			return err
+			return nil
 		},
 	}, nil
 }
 
-// The patience of a migration beside servers at work. While a statement waits for the lock of a table, everybody who comes
-// after it waits too, so it gives up soon, and tries again after a pause that lets them all through, each time
-// twice as patiently, up to a bound that lies above PostgreSQL's deadlock_timeout of 1 s.
+// The time-outs of a migration while servers are running. A statement that waits for the lock of a table makes all later
+// statements wait too. So it soon times out, and the migration runs again after a pause that lets the others run. Each time-out is
+// twice as long as the one before, up to a bound above PostgreSQL's deadlock_timeout of 1 s.
 const (
 	migrateFirstWait = 500 * time.Millisecond
 	migrateMostWait  = 5 * time.Second
@@ -105,7 +102,7 @@ const (
 	migrateTries     = 100
 )
 
-// lockNotAvailable is the code of a statement that gave up waiting for a lock.
+// lockNotAvailable is the error code of a statement that timed out while it waited for a lock.
 const lockNotAvailable = "55P03"
 
 func migratePostgres(ctx context.Context, config *pgx.ConnConfig, source fs.FS) error {
@@ -124,15 +121,15 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig, source fs.FS) 
 	}
 }
 
-// migrateOnce migrates over connections of its own, whose statements may take as long as they need once they have their
-// locks.
+// migrateOnce migrates over connections of its own. Their statements wait for a lock for the time wait at most; once they have
+// it, they may take as long as they need.
 func migrateOnce(ctx context.Context, config *pgx.ConnConfig, wait time.Duration, source fs.FS) (err error) {
 	own := config.Copy()
 	own.Tracer = nil
 	own.RuntimeParams["lock_timeout"] = strconv.FormatInt(wait.Milliseconds(), 10)
 	db := stdlib.OpenDB(*own)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	// Another replica may be at it already: this one looks every second whether it has finished, for ten minutes.
+	// Another replica may be migrating: try to get its lock every second, for ten minutes.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
@@ -141,7 +138,7 @@ func migrateOnce(ctx context.Context, config *pgx.ConnConfig, wait time.Duration
 }
 
 // postgresListen listens on a connection of its own until ctx ends or the connection is lost.
-func postgresListen(ctx context.Context, config *pgx.ConnConfig, channel string, wake func(string)) error {
+func postgresListen(ctx context.Context, config *pgx.ConnConfig, channel string, notified func(kind string)) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -155,7 +152,7 @@ func postgresListen(ctx context.Context, config *pgx.ConnConfig, channel string,
 		if err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
-		wake(notification.Payload)
+		notified(notification.Payload)
 	}
 }
 
@@ -193,6 +190,6 @@ func postgresIsUnavailable(err error) bool {
 	var network net.Error
 	var connect *pgconn.ConnectError
 	return errors.As(err, &network) || errors.As(err, &connect) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) ||
 		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool")
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrUnverifiedServer says that a connection to PostgreSQL could be read or answered by somebody else on the network.
+// ErrUnverifiedServer says that somebody else on the network could read a connection to PostgreSQL, or pose as the server.
 var ErrUnverifiedServer = errors.New("production connects to PostgreSQL only over TLS with the server's certificate verified: " +
 	"add sslmode=verify-full to the address, and sslrootcert=FILE for an authority of your own (a unix socket or a loopback address needs neither)")
 
-// RequireVerifiedServer returns [ErrUnverifiedServer] for an address of PostgreSQL over which TLS may be left out, or whose
-// server's certificate is not verified, at least against an authority. Unix sockets and loopback addresses pass, and so does what is
-// not PostgreSQL. The variables of libpq, such as PGSSLMODE, count as they do when it is opened.
+// RequireVerifiedServer returns [ErrUnverifiedServer] for an address of PostgreSQL that allows connections without TLS, or with TLS
+// but without verifying the server's certificate at least against an authority. Unix sockets and loopback addresses need no TLS, and
+// other databases are not checked. The variables of libpq, such as PGSSLMODE, count as they do in [Open].
 func RequireVerifiedServer(address string) error {
 	if !IsPostgres(address) {
 		return nil
@@ -35,13 +35,13 @@ func RequireVerifiedServer(address string) error {
 	return nil
 }
 
-// IsPostgres tells whether an address names a PostgreSQL database.
+// IsPostgres reports whether an address names a PostgreSQL database.
 func IsPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
-// verifiedServer tells whether nobody but the server can be at the other end. The modes verify-ca, and require with a root
-// certificate, check the chain in a function of their own.
+// verifiedServer reports whether only the server itself can be at the other end. In the modes verify-ca, and require with a root
+// certificate, pgx verifies the chain in a callback.
 func verifiedServer(host string, config *tls.Config) bool {
 	if strings.HasPrefix(host, "/") || host == "localhost" {
 		return true

@@ -20,14 +20,14 @@ import (
 	"quittance/internal/secret"
 )
 
-// sqliteReaders is how many queries run beside the writer, and sqliteLists how many of lists and searches beside those. More
-// only makes them compete for two cores.
+// sqliteReaders is how many queries run beside the writer, and sqliteLists how many lists and searches run beside those. More
+// would only compete for the processors.
 const (
 	sqliteReaders = 4
 	sqliteLists   = 4
 )
 
-// openSQLite opens the database file at path, creating it (mode 0600) when it does not exist.
+// openSQLite opens the database file at path and creates it, with mode 0600, if it does not exist.
 func openSQLite(ctx context.Context, path string, options Options) (*engine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -41,8 +41,8 @@ func openSQLite(ctx context.Context, path string, options Options) (*engine, err
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	open := func(extra url.Values, conns int) (*sql.DB, error) {
-		// The page size is that of a new file: rows of an event's size leave less of a page unused than with half of it. The
-		// driver sets the journal mode, which fixes the size, after the pragmas.
+		// The page size applies to a new file: rows of about a kilobyte leave less of a page unused than with half the size. The
+		// driver sets the journal mode, which fixes the page size, after the pragmas.
 		query := url.Values{"_pragma": {"busy_timeout(15000)", "page_size(8192)", "synchronous(FULL)", "foreign_keys(1)"}, "_journal_mode": {"WAL"}}
 		for key, values := range extra {
 			query[key] = append(query[key], values...)
@@ -56,8 +56,8 @@ func openSQLite(ctx context.Context, path string, options Options) (*engine, err
 		db.SetMaxIdleConns(conns)
 		return db, nil
 	}
-	// Statement journals, which each savepoint has, stay in memory: writing them out was a tenth of a submission. So would
-	// sorting, which is why migrations, which build indexes, have a connection of their own.
+	// Keep statement journals, of which each savepoint has one, in memory: writing them to files took a tenth of the time of a
+	// write. Sorting would be in memory too, so migrations, which build indexes, have a connection of their own.
 	writer, err := open(url.Values{"_pragma": {"temp_store(memory)"}}, 1)
 	if err != nil {
 		return nil, err
@@ -73,8 +73,10 @@ func openSQLite(ctx context.Context, path string, options Options) (*engine, err
 	makeFilesPrivate(ctx, path, options.Log)
 	return &engine{
 		Dialect: sqliteDialect{}, name: "sqlite", singleServer: true, noWriteDeadline: true,
-		reader: sqlQuerier{reader}, snapshot: snapshotOf(lists, sql.LevelDefault), listLimit: newListLimiter(sqliteLists),
-		begin:              func(ctx context.Context) (transaction, error) { return beginOn(ctx, writer, beginImmediate) },
+		reader: sqlQuerier{reader}, snapshot: func(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
+			return sqliteSnapshot(ctx, lists, fn)
+		}, listLimit: newListLimiter(sqliteLists),
+		begin:              func(ctx context.Context) (transaction, error) { return beginSQLite(ctx, writer) },
 		groupCommit:        newGroup(true),
 		lockForServing:     func() (func() error, error) { return lockFile(path + ".lock") },
 		servedBy:           func(context.Context, string) (bool, error) { return isLocked(path + ".lock") },
@@ -83,7 +85,7 @@ func openSQLite(ctx context.Context, path string, options Options) (*engine, err
 		isRetryable:        func(error) bool { return false },
 		isUnavailable:      sqliteIsUnavailable,
 		migrate: func(ctx context.Context, source fs.FS) (err error) {
-			// A write transaction begins immediate: an upgrade from read to write ends in a BUSY that no timeout heals.
+			// Begin write transactions immediate, for the reason that beginImmediate states.
 			own, err := open(url.Values{"_txlock": {"immediate"}}, 1)
 			if err != nil {
 				return err
@@ -99,8 +101,22 @@ func openSQLite(ctx context.Context, path string, options Options) (*engine, err
 	}, nil
 }
 
-// makeFilesPrivate takes access to the files of a database from everybody but their owner. Whoever may not do that is told in
-// the log.
+// sqliteSnapshot runs fn in a read transaction, in which everything is read as of one moment.
+func sqliteSnapshot(ctx context.Context, pool *sql.DB, fn func(ctx context.Context, q Querier) error) (err error) {
+	tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { // nothing was written: ending the transaction releases the connection
+		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
+			err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
+		}
+	}()
+	return fn(ctx, sqlQuerier{tx})
+}
+
+// makeFilesPrivate removes the access of all users but the owner to the files of a database. It logs what it changed and what it
+// could not change.
 func makeFilesPrivate(ctx context.Context, path string, log *slog.Logger) {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		tightened, err := secret.MakePrivate(name)
@@ -120,7 +136,7 @@ func sqliteHasTable(ctx context.Context, pool *sql.DB, name string) (found bool,
 	return found, err
 }
 
-// migrateSQLite waits for any other process that migrates this database: goose looks up the version before it begins.
+// migrateSQLite migrates the database when no other process does, because goose reads the version before it begins.
 func migrateSQLite(ctx context.Context, path string, db *sql.DB, source fs.FS) (err error) {
 	file, err := os.OpenFile(path+".migrate", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -173,8 +189,8 @@ func isLocked(path string) (bool, error) {
 	return false, release()
 }
 
-// lockFile takes an exclusive lock that ends with the process, however it ends. The file stays: removing it would let
-// two processes lock two files of one name.
+// lockFile locks a file exclusively until release is called or the process ends. It does not remove the file, because then two
+// processes could lock two files of the same name. It returns [ErrAlreadyServed] if another process has the lock.
 func lockFile(path string) (release func() error, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

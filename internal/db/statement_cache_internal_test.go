@@ -19,7 +19,7 @@ func statementsOfWriter(t *testing.T, d *DB, fn func(c *stmtCachingConn)) {
 			t.Error(err)
 		}
 	}()
-	on, ok := begun.(*connTx)
+	on, ok := begun.(*sqliteTx)
 	if !ok {
 		t.Fatalf("the transaction is a %T", begun)
 	}
