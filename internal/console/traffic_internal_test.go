@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"quittance/internal/store"
 	"quittance/internal/view"
 )
@@ -52,8 +54,9 @@ func TestTraffic(t *testing.T) {
 	if got.Span != "day" || got.Cut || !got.Began.Equal(time.Date(2026, time.February, 28, 10, 0, 0, 0, time.UTC)) || len(got.Slots) != slotCount {
 		t.Fatalf("%s from %s, %d slots, cut %v", got.Span, got.Began, len(got.Slots), got.Cut)
 	}
-	if got.Attempts != 9 || got.Arrived != 6 || got.Share != "66.6" || got.MaxAttempts != 5 || got.MaxTime != "1.2 s" || got.Median != "5.0 ms" || got.P95 != "1.2 s" {
-		t.Errorf("%+v", got)
+	want := traffic{Span: "day", Began: got.Began, Slots: got.Slots, Attempts: 9, Arrived: 6, Share: "66.6", Median: "5.0 ms", P95: "1.2 s", MaxAttempts: 5, MaxTime: "1.2 s"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the traffic (-want +got):\n%s", d)
 	}
 	for n, want := range map[int]string{
 		0:  "1+0 7.0 ms 7.0 ms, bars 80-100 of 2xx and 80-80 of others, times 97-100 in 97-100",

@@ -12,18 +12,13 @@ import (
 func TestRemain(t *testing.T) {
 	d := creditable()
 	fresh := Remain(d, nil)
-	if !fresh.Untouched || fresh.Total != "995.00" || fresh.Lines[0] != (RemainingLine{"1000.00", "10"}) || fresh.Lines[1] != (RemainingLine{"50.00", "1.5"}) ||
-		fresh.Lines[2] != (RemainingLine{"-100.00", "-1"}) {
-		t.Errorf("of an untouched invoice: %+v", fresh)
-	}
+	wantEqual(t, "what is left of an untouched invoice", fresh, Remaining{Untouched: true, Total: "995.00",
+		Lines: []RemainingLine{{"1000.00", "10"}, {"50.00", "1.5"}, {"-100.00", "-1"}}})
 	live := []Credit{credit(t, d, nil, partial(byQuantity(0, "2.5"), byAmount(1, "20")))}
 	left := Remain(d, live)
-	if left.Untouched || left.Total != "712.50" || left.Lines[0] != (RemainingLine{"750.00", "7.5"}) || left.Lines[1] != (RemainingLine{"30.00", "1.5"}) {
-		t.Errorf("after a partial credit: %+v", left)
-	}
-	if all := Remain(d, []Credit{credit(t, d, nil, full())}); all.Untouched || all.Total != "0.00" || all.Lines[0] != (RemainingLine{"0.00", "0"}) {
-		t.Errorf("after a full credit: %+v", all)
-	}
+	wantEqual(t, "what a partial credit leaves", left, Remaining{Total: "712.50", Lines: []RemainingLine{{"750.00", "7.5"}, {"30.00", "1.5"}, {"-100.00", "-1"}}})
+	all := Remain(d, []Credit{credit(t, d, nil, full())})
+	wantEqual(t, "what a full credit leaves", all, Remaining{Total: "0.00", Lines: []RemainingLine{{"0.00", "0"}, {"0.00", "0"}, {"0.00", "0"}}})
 	d.Items[1].BaseQuantity = dec("0")
 	if gap := Remain(d, nil); gap.Lines[1] != (RemainingLine{}) || gap.Lines[0].NetAmount != "1000.00" {
 		t.Errorf("with a line that cannot be computed: %+v", gap)

@@ -127,7 +127,8 @@ func TestStatusCodesAreKinds(t *testing.T) {
 				continue
 			}
 			if answer.Kind != c.kind || answer.ErrorClass != c.class || answer.HTTPStatus != c.code || string(answer.Body) != c.body {
-				t.Errorf("call %d, status %d, body %q: want %s %q, got %+v", i, c.code, c.body, c.kind, c.class, answer)
+				t.Errorf("call %d: got %s %q with status %d and body %q; want %s %q with status %d and body %q",
+					i, answer.Kind, answer.ErrorClass, answer.HTTPStatus, answer.Body, c.kind, c.class, c.code, c.body)
 			}
 		}
 		server.Close()

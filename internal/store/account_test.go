@@ -168,9 +168,8 @@ func TestUsers(t *testing.T) {
 		must(t, err)
 		users, err := f.Users(ctx, f.account.ID)
 		must(t, err)
-		if len(users) != 2 || users[0] != f.user || users[1].ID != id || users[1].Name != "Second" || users[1].Account != f.account.ID {
-			t.Errorf("users %+v", users)
-		}
+		wantEqual(t, "users", users, []store.User{f.user,
+			{Account: f.account.ID, ID: id, Email: "second@example.com", Name: "Second", PasswordHash: "$2", CreatedAt: f.Clock.Now()}})
 		_, err = f.UserByEmail(ctx, "SECOND@example.com")
 		wantErr(t, err, store.ErrNotFound)
 

@@ -56,8 +56,9 @@ func TestAudit(t *testing.T) {
 		var got []string
 		for _, e := range entries {
 			got = append(got, e.Act)
-			if e.Kind != store.ActorAdministrator || e.Name != "ada@desk" || e.Means != store.MeansCommandLine || e.Reason != "ticket 7" || !e.At.Equal(began) {
-				t.Errorf("%+v", e)
+			wantEqual(t, "the actor of "+e.Act, e.Actor, store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk", Means: store.MeansCommandLine, Reason: "ticket 7"})
+			if !e.At.Equal(began) {
+				t.Errorf("%s at %v, want %v", e.Act, e.At, began)
 			}
 			if !json.Valid([]byte(e.Details)) || strings.Contains(e.Details, credential) || strings.Contains(e.Details, "$other") {
 				t.Errorf("details of %s: %s", e.Act, e.Details)

@@ -174,9 +174,9 @@ func TestDeactivation(t *testing.T) {
 		f.wantDelivery(t, flying[0].ID, delivery{state: "blocked", reason: "redirect", attempts: 1, round: 1})
 		ended, err := f.tenant.Subscription(ctx, s.ID)
 		must(t, err)
-		if ended.Active || ended.DeactivatedAt == nil || !ended.DeactivatedAt.Equal(at) || ended.DeactivationReason == nil || *ended.DeactivationReason != "redirect" || ended.URL != hookURL {
-			t.Errorf("deactivated subscription %+v", ended)
-		}
+		want := s
+		want.Active, want.DeactivatedAt, want.DeactivationReason = false, &at, new("redirect")
+		wantEqual(t, "the deactivated subscription", ended, want)
 		if n := f.number(t, `select count(*) from deliveries where subscription_id = $1 and state = 'failed' and reason = 'subscription_inactive' and due_at is null`, s.ID); n != 4 {
 			t.Errorf("%d pending deliveries have ended, want 4", n)
 		}
