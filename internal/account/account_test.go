@@ -22,7 +22,7 @@ const (
 	home     = "192.0.2.1"
 )
 
-// newService makes a service with one account. Each hash takes its real time, so tests make few.
+// newService returns a service with one account. Each hash takes its real time, so tests make few.
 func newService(t *testing.T) (*Service, *storetest.Store, store.Account) {
 	t.Helper()
 	s := storetest.Open(t, storetest.SQLite)
@@ -65,7 +65,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("limit %+v", limit)
 	}
 	if token := login.Token.Reveal(); !strings.HasPrefix(token, secret.TokenPrefix) || len(token) != len(secret.TokenPrefix)+43 {
-		t.Error("the token has another form")
+		t.Error("the token has the wrong form")
 	}
 	session, err := db.Authenticate(t.Context(), secret.Digest(login.Token))
 	must(t, err)
@@ -78,12 +78,12 @@ func TestLogin(t *testing.T) {
 	second, _, err := s.Login(t.Context(), home, email, password)
 	must(t, err)
 	if second.Token.Equal(login.Token) {
-		t.Error("two logins have one token")
+		t.Error("two logins got the same token")
 	}
 }
 
-// TestEqualAnswers: an unknown address and a wrong password differ in nothing: the same error, the same limit, and both
-// cost a hash.
+// TestEqualAnswers checks that the results for an unknown address and a wrong password are equal: the same error, the
+// same limit, and the time of a hash.
 func TestEqualAnswers(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -96,13 +96,13 @@ func TestEqualAnswers(t *testing.T) {
 	for _, address := range []string{email, "nobody@example.com"} {
 		wantUsed(t, db, 1, "failures", address)
 	}
-	// A hash that cannot be read shows that it is looked at: for an unknown address that is the decoy.
+	// An unreadable hash gives an error only if it is used, which shows that an unknown address uses the decoy.
 	s.Hasher.decoy = "unreadable"
 	_, _, err := s.Login(ctx, home, "nobody@example.com", password)
 	wantErr(t, err, errHashFormat)
 }
 
-// TestSuspended: only who knows the password learns that the account is suspended.
+// TestSuspended checks that only a caller with the correct password learns that the account is suspended.
 func TestSuspended(t *testing.T) {
 	s, db, account := newService(t)
 	must(t, db.SuspendAccount(t.Context(), account.ID))
@@ -115,7 +115,7 @@ func TestSuspended(t *testing.T) {
 	wantErr(t, err, store.ErrSuspended)
 }
 
-// TestLimitBeforeHash: once a limit is exceeded, no password is compared any more, the right one included.
+// TestLimitBeforeHash checks that once a limit is exceeded, no password is compared, not even the correct one.
 func TestLimitBeforeHash(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -141,13 +141,13 @@ func TestLimitBeforeHash(t *testing.T) {
 	try("192.0.2.2", ErrInvalidCredentials, 1) // another source has its own limit
 	db.Clock.Advance(40 * time.Second)
 	try(home, ErrInvalidCredentials, 1)
-	s.LoginRate = 0 // switched off
+	s.LoginRate = 0 // disabled
 	for range 12 {
 		try(home, ErrInvalidCredentials, 1)
 	}
 }
 
-// spendLogins uses a limit up as so many logins do, without their hashes.
+// spendLogins uses up a limit like the given number of logins, without their hashes.
 func spendLogins(t *testing.T, db *store.DB, n int, window time.Duration, parts ...string) {
 	t.Helper()
 	for range n {
@@ -156,7 +156,7 @@ func spendLogins(t *testing.T, db *store.DB, n int, window time.Duration, parts 
 	}
 }
 
-// wantUsed compares how many uses of a limit are counted.
+// wantUsed checks how many uses of a limit are counted.
 func wantUsed(t *testing.T, db *storetest.Store, want int64, parts ...string) {
 	t.Helper()
 	used, _, err := db.LimitUsage(t.Context(), limitKey(parts...))
@@ -166,7 +166,7 @@ func wantUsed(t *testing.T, db *storetest.Store, want int64, parts ...string) {
 	}
 }
 
-// TestSourceLimit: one source can try at most a hundred logins a minute, for all e-mail addresses together.
+// TestSourceLimit checks that one source can try at most a hundred logins a minute, for all e-mail addresses together.
 func TestSourceLimit(t *testing.T) {
 	s, db, _ := newService(t)
 	spendLogins(t, db.DB, sourceRate, loginWindow, "source", home)
@@ -178,8 +178,8 @@ func TestSourceLimit(t *testing.T) {
 	must(t, err)
 }
 
-// TestFailureLimit: after too many failures for an e-mail address, unknown sources wait an hour. A source with a successful login
-// within thirty days does not, so that nobody can lock the owner out.
+// TestFailureLimit checks that after too many failures for an e-mail address, unknown sources wait an hour. A source
+// with a successful login within thirty days does not, so an attacker cannot lock the owner out.
 func TestFailureLimit(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -192,7 +192,7 @@ func TestFailureLimit(t *testing.T) {
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
 	_, limit, err := s.Login(ctx, "198.51.100.9", email, password)
 	if !limited(err) || limit != (Limit{Max: failureRate, Reset: failureWindow}) {
-		t.Errorf("a stranger gets error %v with limit %+v", err, limit)
+		t.Errorf("an unknown source gets error %v with limit %+v", err, limit)
 	}
 	_, _, err = s.Login(ctx, home, email, password)
 	must(t, err)
@@ -201,9 +201,9 @@ func TestFailureLimit(t *testing.T) {
 	must(t, err)
 }
 
-// TestLimitKeys: parts do not run together, so that no address uses up the limit of another.
+// TestLimitKeys checks that the parts of a key are separated, so that no address uses up the limit of another.
 func TestLimitKeys(t *testing.T) {
 	if limitKey("login", "ab", "c") == limitKey("login", "a", "bc") || limitKey("a") == limitKey("a", "") {
-		t.Error("two limits have one key")
+		t.Error("two limits have the same key")
 	}
 }

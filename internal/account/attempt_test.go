@@ -13,7 +13,7 @@ import (
 	"quittance/internal/store"
 )
 
-// counted has a hasher count the passwords that reach it, and makes them cheap: every comparison says no.
+// counted makes the hasher count the passwords that it gets, and makes them cheap: every comparison fails.
 func counted(h *Hasher) *atomic.Int64 {
 	var hashes atomic.Int64
 	h.derive = func(_ Cost, _ string, _ []byte, length uint32) []byte {
@@ -23,7 +23,8 @@ func counted(h *Hasher) *atomic.Int64 {
 	return &hashes
 }
 
-// TestBurstOfLogins: however many sources try a password of one address at once, no more than the limit are compared.
+// TestBurstOfLogins checks that of any number of concurrent logins for one address from different sources, at most as
+// many passwords as the limit allows are compared.
 func TestBurstOfLogins(t *testing.T) {
 	s, _, _ := newService(t)
 	hashes := counted(s.Hasher)
@@ -48,8 +49,7 @@ func TestBurstOfLogins(t *testing.T) {
 	}
 }
 
-// TestBurstOfChanges: however many changes of a password are tried at once, no more than the limit of their source are
-// compared.
+// TestBurstOfChanges checks the same for concurrent changes of a password and the limit of their source.
 func TestBurstOfChanges(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
@@ -73,8 +73,9 @@ func TestBurstOfChanges(t *testing.T) {
 	}
 }
 
-// TestEveryLimitOnEveryPath: a login and a change of the password ask for every limit, and where one is used up, nothing
-// is compared, nothing is counted by another, and the right password is told what a wrong one is.
+// TestEveryLimitOnEveryPath checks that logins and changes of the password are subject to every limit. If one is used
+// up, nothing is compared, no other limit counts the attempt, and a correct password gets the same error as a wrong
+// one.
 func TestEveryLimitOnEveryPath(t *testing.T) {
 	const from = "2001:db8:1:2::1"
 	for _, exhausted := range []struct {
@@ -119,7 +120,8 @@ func TestEveryLimitOnEveryPath(t *testing.T) {
 	}
 }
 
-// TestSources: the addresses of one IPv6 network are one source, and are known together; those of another are not.
+// TestSources checks that the addresses of one IPv6 network are one source, and are trusted together, and that those of
+// another network are not.
 func TestSources(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -135,7 +137,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("%d remain, want %d", limit.Remaining, want)
 		}
 	}
-	for _, from := range []string{"2001:db8:1:2:ffff::1", "2001:db8:1:3::1", "2001:db8:2::1"} { // its own limit, then no known source
+	for _, from := range []string{"2001:db8:1:2:ffff::1", "2001:db8:1:3::1", "2001:db8:2::1"} { // another limit, then an unknown source
 		if _, _, err := s.Login(ctx, from, email, "wrong"); !limited(err) {
 			t.Errorf("%s: %v", from, err)
 		}
@@ -145,8 +147,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestGivenBack: a login counts as one and as no failure; a change of the password with the right one counts as nothing;
-// nor does an attempt whose password was never compared.
+// TestGivenBack checks what is refunded: a login counts as one attempt and not as a failure, and a change of the
+// password with the correct one counts as nothing, like an attempt whose password was never compared.
 func TestGivenBack(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
@@ -158,7 +160,7 @@ func TestGivenBack(t *testing.T) {
 	}
 	newSession(t, s, db)
 	want(1, 0)
-	db.Clock.Advance(trustDuration + time.Minute) // the source is known no longer: failures count again
+	db.Clock.Advance(trustDuration + time.Minute) // the source is no longer trusted, so failures count again
 	_, _, err := s.Login(ctx, home, email, "wrong")
 	wantErr(t, err, ErrInvalidCredentials)
 	want(1, 1)
@@ -180,12 +182,12 @@ func TestGivenBack(t *testing.T) {
 	wantUsed(t, db, 0, "login", "192.0.2.9", email)
 	want(0, 0)
 
-	s.Hasher.turns = newTurns(0, 0, time.Minute) // nobody can wait
+	s.Hasher.turns = newTurns(0, 0, time.Minute) // the queue has no room
 	_, _, err = s.Login(ctx, "192.0.2.9", email, "wrong")
 	wantErr(t, err, ErrBusy)
 	_, err = s.ChangePassword(ctx, session, "192.0.2.9", "wrong", chosen)
 	wantErr(t, err, ErrBusy)
-	s.Hasher.turns = newTurns(0, 1, time.Minute) // nobody gets a turn
+	s.Hasher.turns = newTurns(0, 1, time.Minute) // no slot becomes free
 	gone, cancel := context.WithCancel(ctx)
 	time.AfterFunc(10*time.Millisecond, cancel)
 	_, _, err = s.Login(gone, "192.0.2.9", email, "wrong")
@@ -194,7 +196,7 @@ func TestGivenBack(t *testing.T) {
 	want(0, 0)
 }
 
-// TestSuspendedIsNoFailure: the right password of a suspended account is no failed login.
+// TestSuspendedIsNoFailure checks that the correct password of a suspended account is not a failed login.
 func TestSuspendedIsNoFailure(t *testing.T) {
 	s, db, account := newService(t)
 	must(t, db.SuspendAccount(t.Context(), account.ID))
@@ -205,11 +207,11 @@ func TestSuspendedIsNoFailure(t *testing.T) {
 	wantUsed(t, db, 0, "trusted", home, email)
 }
 
-// TestOneCompanysBurst: while the changes of one company's passwords wait to be hashed, the login of another waits for a
-// few hashes, however many they are.
+// TestOneCompanysBurst checks that while changes of one company's passwords wait to be hashed, another company's login
+// waits for a few hashes only.
 func TestOneCompanysBurst(t *testing.T) {
 	s, db, account := newService(t)
-	s.LoginRate = 0 // the turns alone
+	s.LoginRate = 0 // only the turns limit logins
 	session := newSession(t, s, db)
 	hash, err := DefaultCost().Hash(password)
 	must(t, err)
@@ -246,7 +248,7 @@ func TestOneCompanysBurst(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, func() bool { return busy.Load() == burst-maxWaiting-2 }) // all have come: two are hashed, the others wait
+	eventually(t, func() bool { return busy.Load() == burst-maxWaiting-2 }) // two are being hashed, the others wait
 	all.Go(func() {
 		_, _, err := s.Login(t.Context(), "192.0.2.7", "other@example.com", password)
 		if err != nil {
@@ -264,12 +266,12 @@ func TestOneCompanysBurst(t *testing.T) {
 	}
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it never did")
+			t.Fatal("the condition did not become true")
 		}
 	}
 }

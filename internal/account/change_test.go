@@ -20,7 +20,7 @@ func newSession(t *testing.T, s *Service, db *storetest.Store) store.Session {
 	return session
 }
 
-// at calls do when the n-th password from now is hashed, before it is.
+// at calls do before the n-th password from now is hashed.
 func at(h *Hasher, n int, do func()) {
 	h.derive = func(c Cost, password string, salt []byte, length uint32) []byte {
 		if n--; n == 0 {
@@ -30,7 +30,7 @@ func at(h *Hasher, n int, do func()) {
 	}
 }
 
-// hashOf makes a hash of another cost than the service's own.
+// hashOf returns a hash of another cost than that of the service.
 func hashOf(t *testing.T, password string) string {
 	t.Helper()
 	hash, err := Cost{Memory: 47104, Passes: 1, Lanes: 1}.Hash(password)
@@ -38,8 +38,8 @@ func hashOf(t *testing.T, password string) string {
 	return hash
 }
 
-// TestResetDuringChange: an operator's reset at any moment of a change of the password wins: the change is refused, and
-// the operator's password is the one that logs in.
+// TestResetDuringChange checks that an administrator's reset at any time during a change of the password prevails: the
+// change is refused, and the administrator's password is valid.
 func TestResetDuringChange(t *testing.T) {
 	for moment := 1; moment <= 2; moment++ { // while the old one is compared, and while the new one is hashed
 		s, db, _ := newService(t)
@@ -62,7 +62,7 @@ func TestResetDuringChange(t *testing.T) {
 	}
 }
 
-// TestRehashDuringChange: a hash that is made anew meanwhile does not stop the change of its password.
+// TestRehashDuringChange checks that a concurrent rehash does not prevent the change of a password.
 func TestRehashDuringChange(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
@@ -75,7 +75,8 @@ func TestRehashDuringChange(t *testing.T) {
 	must(t, err)
 }
 
-// TestChangeDuringChange: of two changes at the same time the second finds that its current password is none any more.
+// TestChangeDuringChange checks that of two concurrent changes, the second one fails because its current password is no
+// longer valid.
 func TestChangeDuringChange(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
@@ -90,8 +91,8 @@ func TestChangeDuringChange(t *testing.T) {
 	must(t, err)
 }
 
-// TestChangeDuringLogin: a login that compared the old password while it was changed gets no token; one whose hash was
-// made anew does.
+// TestChangeDuringLogin checks that a login that compared the old password during its change gets no token, and that a
+// login during a rehash does.
 func TestChangeDuringLogin(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
@@ -107,8 +108,8 @@ func TestChangeDuringLogin(t *testing.T) {
 	wantErr(t, err, ErrInvalidCredentials)
 }
 
-// TestRehashAtLogin: a login makes the hash anew when the configured cost has risen, and only then; sessions go on, and a
-// password that is changed at the same moment stays the changed one.
+// TestRehashAtLogin checks that a login replaces the hash if and only if the configured cost has risen, that sessions
+// continue, and that a concurrent change of the password prevails.
 func TestRehashAtLogin(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
@@ -121,7 +122,7 @@ func TestRehashAtLogin(t *testing.T) {
 	before := hash()
 	newSession(t, s, db)
 	if hash() != before {
-		t.Error("a hash of the configured cost was made anew")
+		t.Error("a hash of the configured cost was replaced")
 	}
 	risen := Cost{Memory: 20 * 1024, Passes: 2, Lanes: 1}
 	s.Hasher = NewHasher(2, risen)
@@ -142,7 +143,7 @@ func TestRehashAtLogin(t *testing.T) {
 	s.Hasher = NewHasher(2, DefaultCost()) // lowered again
 	newSession(t, s, db)
 	if hash() != before {
-		t.Error("a hash was made weaker")
+		t.Error("a hash was replaced by a weaker one")
 	}
 
 	s.Hasher = NewHasher(2, Cost{Memory: 21 * 1024, Passes: 2, Lanes: 1})
@@ -153,7 +154,7 @@ func TestRehashAtLogin(t *testing.T) {
 	_, _, err = s.Login(t.Context(), home, email, password)
 	must(t, err)
 	if hash() != other {
-		t.Error("a hash that was made anew undid a change of the password")
+		t.Error("a rehash undid a change of the password")
 	}
 }
 
@@ -162,13 +163,13 @@ func TestRehashWaits(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
 	s.Hasher = NewHasher(1, Cost{Memory: 20 * 1024, Passes: 2, Lanes: 1})
-	at(s.Hasher, 1, func() { s.Hasher.turns.free = -1 }) // after this one nobody gets a turn
+	at(s.Hasher, 1, func() { s.Hasher.turns.free = -1 }) // no slot becomes free after this one
 	s.Hasher.turns.max = 0
 	_, _, err := s.Login(t.Context(), home, email, password)
 	must(t, err)
 	user, err := db.User(t.Context(), session)
 	must(t, err)
 	if !s.Hasher.Outdated(user.PasswordHash) {
-		t.Error("the hash was made anew without a turn")
+		t.Error("the hash was replaced without a turn")
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// key is a hash's key in PHC form, for texts of hashes that nobody has.
+// key is a key in PHC form, for hashes that match no password.
 const key = "seQ2T+K2WQIrX5WXyZmfiU3zDNMX5R9noIQQbEs8mzE"
 
-// TestHasher: a hash is a PHC string with a salt of its own that matches its password and no other.
+// TestHasher checks that a hash is a PHC string with its own salt that matches its password and no other.
 func TestHasher(t *testing.T) {
 	h, ctx := NewHasher(2, DefaultCost()), t.Context()
 	hash, err := h.Hash(ctx, Turn{}, password)
@@ -29,11 +29,11 @@ func TestHasher(t *testing.T) {
 		t.Errorf("hash %q of a salt of %d and a key of %d bytes", hash, len(read.salt), len(read.key))
 	}
 	if right, err := h.Matches(ctx, Turn{}, "", ""); err != nil || right {
-		t.Errorf("nobody's hash matches: %v, error %v", right, err)
+		t.Errorf("the empty hash matches: %v, error %v", right, err)
 	}
 }
 
-// TestOtherParameters: a hash is verified with its own parameters, whatever the configured cost is.
+// TestOtherParameters checks that a hash is verified with its own parameters, whatever the configured cost is.
 func TestOtherParameters(t *testing.T) {
 	for _, known := range []string{
 		// These were computed with Argon2id of the Python package cryptography 48.0.0, for a salt of sixteen times 's'.
@@ -53,7 +53,7 @@ func TestOtherParameters(t *testing.T) {
 	}
 }
 
-// TestHostileHash: a stored hash with too high a cost, or with an invalid format, is rejected before any hash is
+// TestHostileHash checks that a stored hash with too high a cost or an invalid format is rejected before any hash is
 // computed.
 func TestHostileHash(t *testing.T) {
 	h := NewHasher(1, DefaultCost())
@@ -83,7 +83,8 @@ func TestHostileHash(t *testing.T) {
 	}
 }
 
-// TestCost: a cost is parsed from the text that hashes contain, and a cost that is too low or too high is rejected.
+// TestCost checks that a cost is parsed from the form that hashes contain, and that a cost that is too low or too high
+// is rejected.
 func TestCost(t *testing.T) {
 	for text, fine := range map[string]bool{
 		DefaultCost().String(): true, "m=47104,t=1,p=1": true, "m=12288,t=3,p=1": true, "m=9216,t=4,p=1": true, "m=7168,t=5,p=1": true, "m=65536,t=3,p=4": true, "m=262144,t=4,p=16": true,
@@ -105,8 +106,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestEqualWork: that a password is wrong is found with the same work for an unknown address, for a hash of the
-// configured cost, and for one of a lower cost.
+// TestEqualWork checks that a wrong password costs the same work for an unknown address, a hash of the configured cost,
+// and a hash of a lower cost.
 func TestEqualWork(t *testing.T) {
 	own := Cost{Memory: 65536, Passes: 3, Lanes: 1}
 	h := NewHasher(1, own)
@@ -124,14 +125,14 @@ func TestEqualWork(t *testing.T) {
 		if right, err := h.Matches(t.Context(), Turn{}, hash, password); err != nil || right {
 			t.Errorf("%q matches: %v, error %v", hash, right, err)
 		}
-		// What is left of a pass is too little to be told apart.
+		// The rest of a pass is too small to be noticed.
 		if got, want := work.Load(), own.work(); got > want || want-got >= uint64(own.Passes)*laneMemory {
 			t.Errorf("%q: %d KiB were written, want %d", hash, got, want)
 		}
 	}
 }
 
-// TestHasherWithdraws: a caller whose context ends while it waits gets an error, and uses no slot.
+// TestHasherWithdraws checks that a caller whose context ends while it waits gets an error and uses no slot.
 func TestHasherWithdraws(t *testing.T) {
 	h := NewHasher(1, DefaultCost())
 	release, err := h.turns.acquire(t.Context(), Turn{})

@@ -7,7 +7,7 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestLimitEnds: a window of the call limit ends after a minute, and the token may call again.
+// TestLimitEnds checks that a window of the call limit ends after a minute, and the token may then call again.
 func TestLimitEnds(t *testing.T) {
 	clock := storetest.NewClock()
 	limiter := NewCallLimiter(2, clock.Now)
@@ -21,7 +21,7 @@ func TestLimitEnds(t *testing.T) {
 	clock.Advance(callWindow - time.Microsecond)
 	spend(1, true)
 	spend(1, false)
-	spend(2, true) // another token has its own
+	spend(2, true) // another token has its own window
 	clock.Advance(time.Microsecond)
 	spend(1, true)
 	clock.Advance(2 * callWindow)

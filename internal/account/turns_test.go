@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// crowd is who waits for turns of which all places are taken, and who got one in which order.
-type crowd struct {
+// holders wait for slots that are all in use. It records the order in which they got one.
+type holders struct {
 	*turns
 	mu      sync.Mutex
 	order   []string
@@ -19,12 +19,12 @@ type crowd struct {
 	waiting sync.WaitGroup
 }
 
-func newCrowd(places, most int) *crowd {
-	return &crowd{turns: newTurns(places, most, time.Minute), refused: map[string]int{}}
+func newHolders(slots, most int) *holders {
+	return &holders{turns: newTurns(slots, most, time.Minute), refused: map[string]int{}}
 }
 
-// come has somebody wait, who leaves again as soon as it has got a place. It returns once it waits or has its answer.
-func (c *crowd) come(turn Turn) {
+// start starts a holder that releases its slot as soon as it has one. It returns when the holder waits or is refused.
+func (c *holders) start(turn Turn) {
 	c.waiting.Go(func() {
 		release, err := c.acquire(context.Background(), turn)
 		c.mu.Lock()
@@ -39,96 +39,96 @@ func (c *crowd) come(turn Turn) {
 	synctest.Wait()
 }
 
-// wait has everybody get a place.
-func (c *crowd) wait(release func()) {
+// drain releases a slot and waits until every holder has had one.
+func (c *holders) drain(release func()) {
 	release()
 	c.waiting.Wait()
 }
 
-func (c *crowd) place(t *testing.T, holder string) int {
+func (c *holders) position(t *testing.T, holder string) int {
 	t.Helper()
 	n := slices.Index(c.order, holder)
 	if n < 0 {
-		t.Fatalf("%s got no place", holder)
+		t.Fatalf("%s got no slot", holder)
 	}
 	return n
 }
 
-// TestTurns: however many passwords of one holder wait, another holder waits for one hash of that holder at most.
+// TestTurns checks that a holder waits for at most one hash of another holder, whatever number of its passwords wait.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(1, 128)
+		c := newHolders(1, 128)
 		release, err := c.acquire(t.Context(), Turn{})
 		must(t, err)
 		for range 100 {
-			c.come(Turn{Holder: "busy"})
+			c.start(Turn{Holder: "busy"})
 		}
-		c.come(Turn{Holder: "another"})
-		c.come(Turn{Holder: "third"})
-		c.wait(release)
-		if n := c.place(t, "another"); n > 1 {
+		c.start(Turn{Holder: "another"})
+		c.start(Turn{Holder: "third"})
+		c.drain(release)
+		if n := c.position(t, "another"); n > 1 {
 			t.Errorf("another waited for %d hashes", n)
 		}
-		if n := c.place(t, "third"); n > 2 {
+		if n := c.position(t, "third"); n > 2 {
 			t.Errorf("the third waited for %d hashes", n)
 		}
 		if len(c.order) != 102 {
-			t.Errorf("%d got a place", len(c.order))
+			t.Errorf("%d got a slot", len(c.order))
 		}
 	})
 }
 
-// TestKnownTurns: however many unknown holders wait, each with a source of its own, every second turn is for a known holder.
+// TestKnownTurns checks that every second turn is for a known holder, whatever number of unknown holders wait.
 func TestKnownTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(1, 128)
+		c := newHolders(1, 128)
 		release, err := c.acquire(t.Context(), Turn{})
 		must(t, err)
-		for n := range 200 { // more than may wait
-			c.come(Turn{Holder: fmt.Sprint("stranger ", n)})
+		for n := range 200 { // more than the queue holds
+			c.start(Turn{Holder: fmt.Sprint("stranger ", n)})
 		}
 		for n := range 5 {
-			c.come(Turn{Holder: fmt.Sprint("known ", n), Known: true})
+			c.start(Turn{Holder: fmt.Sprint("known ", n), Known: true})
 		}
-		c.wait(release)
+		c.drain(release)
 		for n := range 5 {
-			if got := c.place(t, fmt.Sprint("known ", n)); got > 2*n+1 {
+			if got := c.position(t, fmt.Sprint("known ", n)); got > 2*n+1 {
 				t.Errorf("known %d waited for %d hashes", n, got)
 			}
 		}
 		if len(c.order) != 128+5 || len(c.refused) != 200-128 {
-			t.Errorf("%d got a place, %d were refused", len(c.order), len(c.refused))
+			t.Errorf("%d got a slot, %d were refused", len(c.order), len(c.refused))
 		}
 	})
 }
 
-// TestFullQueue: if the queue is full, a new holder displaces the last waiter of the holder with the most waiters, and that holder
-// gets ErrBusy.
+// TestFullQueue checks that if the queue is full, a new holder displaces the last waiter of the holder with the most
+// waiters, which gets ErrBusy.
 func TestFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(1, 10)
+		c := newHolders(1, 10)
 		release, err := c.acquire(t.Context(), Turn{})
 		must(t, err)
 		for range 15 {
-			c.come(Turn{Holder: "busy"})
+			c.start(Turn{Holder: "busy"})
 		}
 		if c.refused["busy"] != 5 {
 			t.Errorf("%d of the busy one are refused, want 5", c.refused["busy"])
 		}
 		for range 8 {
-			c.come(Turn{Holder: "another"})
+			c.start(Turn{Holder: "another"})
 		}
 		if got := c.waitingCount(); got != 10 {
 			t.Errorf("%d wait, want 10", got)
 		}
-		c.wait(release)
+		c.drain(release)
 		if c.refused["busy"] != 10 || c.refused["another"] != 3 {
 			t.Errorf("refused are %v: each of two holders should have half", c.refused)
 		}
 	})
 }
 
-// TestLongestWait: a waiter that has waited too long gets ErrBusy, and takes no turn from those who still wait.
+// TestLongestWait checks that a waiter that has waited too long gets ErrBusy, and takes no turn from others.
 func TestLongestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTurns(1, 10, maxWait)
@@ -147,7 +147,8 @@ func TestLongestWait(t *testing.T) {
 	})
 }
 
-// TestTurnsUnderLoad: with many concurrent waiters, no more than the available slots are in use, and all are free in the end.
+// TestTurnsUnderLoad checks that with many concurrent waiters, no more than the available slots are in use, and all are
+// free in the end.
 func TestTurnsUnderLoad(t *testing.T) {
 	c := newTurns(3, 20, time.Millisecond)
 	var mu sync.Mutex
@@ -177,6 +178,6 @@ func TestTurnsUnderLoad(t *testing.T) {
 	}
 	all.Wait()
 	if most > 3 || c.free != 3 || c.waitingCount() != 0 {
-		t.Errorf("%d were inside at once; %d places are free, %d wait", most, c.free, c.waitingCount())
+		t.Errorf("%d were inside at once; %d slots are free, %d wait", most, c.free, c.waitingCount())
 	}
 }

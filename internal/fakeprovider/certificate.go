@@ -20,7 +20,7 @@ import (
 	"quittance/internal/secret"
 )
 
-// certificateLife is how long the receiver's certificate is valid: longer than anybody keeps a sandbox.
+// certificateLife is how long the receiver's certificate is valid, which exceeds the life of any sandbox.
 const certificateLife = 10 * 365 * 24 * time.Hour
 
 // Identity is a receiver's certificate and the authority that signed it, in files that survive a restart.

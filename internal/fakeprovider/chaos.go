@@ -61,7 +61,7 @@ func (c chaos) pick(kind callKinds, about string, n int) Misbehaviour {
 		chance = lowOthers
 	}
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s", c.seed, kind, n, about))
-	draw := rand.New(rand.NewChaCha8(key)) //nolint:gosec // chance is no secret, and has to be repeatable
+	draw := rand.New(rand.NewChaCha8(key)) //nolint:gosec // chaos is not a secret and must be repeatable
 	if draw.Float64() >= chance {
 		return NoMisbehaviour
 	}

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestChaosRates: each level affects its share of the calls of each kind, in all of its ways.
+// TestChaosRates checks that each level affects its share of the calls of each kind, in all of its ways.
 func TestChaosRates(t *testing.T) {
 	if _, err := newChaos("some", 1); err == nil {
-		t.Error("an unknown level is taken")
+		t.Error("an unknown level is accepted")
 	}
 	const draws = 20_000
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestChaosRates(t *testing.T) {
 	}
 }
 
-// TestChaosIsAFunctionOfItsSeed: the same calls go wrong in the same way, in any order.
+// TestChaosIsAFunctionOfItsSeed checks that the same calls go wrong in the same way, in any order.
 func TestChaosIsAFunctionOfItsSeed(t *testing.T) {
 	run := func(seed uint64, backwards bool) []Misbehaviour {
 		chance, err := newChaos(ChaosHigh, seed)
@@ -67,8 +67,8 @@ func TestChaosIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// TestLowChaosIsMild: at the level low nothing lasts, and a submission only goes wrong after the provider accepted it,
-// so that the next look-up resolves it.
+// TestLowChaosIsMild checks that at the level low no failure lasts, and that a submission only goes wrong after the
+// provider accepted it, so that the next look-up resolves it.
 func TestLowChaosIsMild(t *testing.T) {
 	for _, way := range Misbehaviours() {
 		if way.low&^way.high != 0 || way.high&^way.on != 0 {

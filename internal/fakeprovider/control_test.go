@@ -32,7 +32,7 @@ func (s *running) control(method, path, body string, want int) overview {
 	return decode[overview](s.t, text)
 }
 
-// TestRules: the rules apply to the calls they name, as often as they say, and can be removed.
+// TestRules checks that the rules apply to the calls they name, as often as they say, and can be removed.
 func TestRules(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	for _, reference := range []string{"ref-1", "ref-2"} {
@@ -69,7 +69,7 @@ func TestRules(t *testing.T) {
 	s.control("GET", "/control/misbehaviours", "", 200)
 }
 
-// TestRulePrecedence: rules take precedence over magic recipients, and older rules over newer ones.
+// TestRulePrecedence checks that rules take precedence over magic recipients, and older rules over newer ones.
 func TestRulePrecedence(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	for _, wrong := range []fakeprovider.Misbehaviour{fakeprovider.TooMany, fakeprovider.RefuseAfter} {
@@ -86,7 +86,7 @@ func TestRulePrecedence(t *testing.T) {
 	}
 }
 
-// TestReferenceCounts: the control counts every submission of a reference, and the accepted ones.
+// TestReferenceCounts checks that the control counts every submission of a reference, and the accepted ones.
 func TestReferenceCounts(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	s.force(fakeprovider.DropBefore)
@@ -171,7 +171,7 @@ func busy(t *testing.T, seed uint64, run string) (ends []string, happened map[fa
 	return ends, s.MisbehaviourCounts()
 }
 
-// TestAChaoticRunCanBeRepeated: the same calls go wrong in the same way, even with other references.
+// TestAChaoticRunCanBeRepeated checks that the same calls go wrong in the same way, even with other references.
 func TestAChaoticRunCanBeRepeated(t *testing.T) {
 	ends, happened := busy(t, 42, "first")
 	again, _ := busy(t, 42, "second")
@@ -195,8 +195,8 @@ func TestAChaoticRunCanBeRepeated(t *testing.T) {
 	}
 }
 
-// TestChaosLeavesMagicRecipientsAlone: chaos does not affect magic recipients, and begins and ends when the control
-// says so.
+// TestChaosLeavesMagicRecipientsAlone checks that chaos does not affect magic recipients, and begins and ends when the
+// control says so.
 func TestChaosLeavesMagicRecipientsAlone(t *testing.T) {
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = time.Millisecond })
 	got := s.control("POST", "/control/chaos", `{"level":"high","seed":9}`, 200)

@@ -124,14 +124,14 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "1")
-	answerError(w, http.StatusServiceUnavailable, "unavailable", "The provider sandbox cannot answer now.")
+	answerError(w, http.StatusServiceUnavailable, "unavailable", "The provider sandbox is unavailable.")
 }
 
 // readJSON reads a JSON body of bounded size. If it cannot, it responds with the error and returns false.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		answerError(w, http.StatusUnsupportedMediaType, "unsupported_media_type", "The body has to be application/json.")
+		answerError(w, http.StatusUnsupportedMediaType, "unsupported_media_type", "The body must be application/json.")
 		return nil, false
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
@@ -141,7 +141,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) (body []byte,
 		answerError(w, http.StatusRequestEntityTooLarge, "payload_too_large", "The body is too large.")
 		return nil, false
 	case err != nil:
-		answerError(w, http.StatusBadRequest, "malformed_request", "The body did not arrive whole.")
+		answerError(w, http.StatusBadRequest, "malformed_request", "The body did not arrive completely.")
 		return nil, false
 	}
 	return body, true
@@ -158,7 +158,7 @@ func decode(w http.ResponseWriter, body []byte, target any, options ...json.Opti
 	case errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		answerError(w, http.StatusBadRequest, "malformed_request", "The body is not one JSON document in UTF-8 without duplicate keys.")
 	default:
-		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A field of the body has the wrong type, or is not known.")
+		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A field of the body has the wrong type or is unknown.")
 	}
 	return false
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNoWritesAfterAnError: the ledger refuses everything after a failed write or fsync, because the content of the
-// file is unknown.
+// TestNoWritesAfterAnError checks that the ledger refuses everything after a failed write or fsync, because the content
+// of the file is unknown.
 func TestNoWritesAfterAnError(t *testing.T) {
 	ledger, err := OpenLedger(t.TempDir())
 	if err != nil {
@@ -24,14 +24,14 @@ func TestNoWritesAfterAnError(t *testing.T) {
 		}
 	}
 	if _, ok := ledger.Document("ref-1"); ok || len(ledger.Documents()) != 0 || len(ledger.PurchaseList()) != 0 {
-		t.Error("what was not written is known")
+		t.Error("the ledger has a document that was not written")
 	}
 	if err := ledger.Close(); err == nil {
 		t.Error("the file was closed twice")
 	}
 }
 
-// TestDuplicatesWithinABatch: requests that share one fsync see one another.
+// TestDuplicatesWithinABatch checks that requests that share one fsync see one another.
 func TestDuplicatesWithinABatch(t *testing.T) {
 	ledger, err := OpenLedger(t.TempDir())
 	if err != nil {
@@ -55,7 +55,7 @@ func TestDuplicatesWithinABatch(t *testing.T) {
 	}
 	for i := range batch {
 		if err := <-reply; (err != nil) != (i == 2) || err != nil && !errors.Is(err, ErrReferenceReused) {
-			t.Errorf("proposal %d: %v", i, err)
+			t.Errorf("write %d: %v", i, err)
 		}
 	}
 	if d, _ := ledger.Document("ref-1"); d.Accepted != 1 || d.Received != 3 || d.Conflicts != 1 {

@@ -159,7 +159,8 @@ func TestACorruptLedgerIsRefused(t *testing.T) {
 	}
 }
 
-// TestAcceptancesAreCounted: the count of acceptances is read from the file, so that a second one would show.
+// TestAcceptancesAreCounted checks that the number of acceptances is counted from the file, so that a second one would
+// show.
 func TestAcceptancesAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	line := `{"kind":"document","document":{"reference":"a","sha256":"x"},"body":"{}"}` + "\n"
@@ -191,7 +192,7 @@ func TestRacingWritersAllGetDurableAnswers(t *testing.T) {
 			}
 			text, err := os.ReadFile(file(dir))
 			if err != nil || !bytes.Contains(text, fmt.Appendf(nil, `"reference":"ref-%d"`, i%50)) {
-				t.Errorf("ref-%d was answered for and is not in the file: %v", i%50, err)
+				t.Errorf("ref-%d was accepted and is not in the file: %v", i%50, err)
 			}
 		})
 	}

@@ -7,8 +7,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestValuesHaveMeanings: the provider sandbox publishes the meaning of every value of every course, except for the
-// unknown one. The last value of a course does not mean that the document is waiting.
+// TestValuesHaveMeanings checks that the provider sandbox publishes the meaning of every value of every course, except
+// for the unknown one, and that the last value of a course does not mean that the document is waiting.
 func TestValuesHaveMeanings(t *testing.T) {
 	words := 0
 	for _, scenario := range courseScenarios() {

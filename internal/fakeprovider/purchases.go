@@ -31,13 +31,13 @@ func (s *Server) getPurchases(w http.ResponseWriter, r *http.Request) {
 	if given := query.Get("limit"); given != "" {
 		var err error
 		if limit, err = strconv.Atoi(given); err != nil || limit < 1 || limit > maxPurchasePage {
-			answerError(w, http.StatusBadRequest, "malformed_request", "limit is a number from 1 to 100.")
+			answerError(w, http.StatusBadRequest, "malformed_request", "limit must be a number from 1 to 100.")
 			return
 		}
 	}
 	page, next, more, err := s.ledger.Purchases(query.Get("cursor"), limit)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, "unknown_cursor", "The cursor was not given out by this provider.")
+		answerError(w, http.StatusBadRequest, "unknown_cursor", "The cursor was not issued by this provider.")
 		return
 	}
 	answerJSON(w, http.StatusOK, purchasePage{Purchases: page, NextCursor: next, HasMore: more})
@@ -87,7 +87,7 @@ func (s *Server) postPurchase(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.ID == "" || len(p.ID) > maxPurchaseID {
-		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "id has to be of 1 to 256 bytes.")
+		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "id must have 1 to 256 bytes.")
 		return
 	}
 	added, err := s.AddPurchase(Purchase{

@@ -72,7 +72,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method == http.MethodGet {
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.MarshalWrite(w, api.Data[[]Callback]{Data: r.Callbacks()}); err != nil {
-			r.log.DebugContext(request.Context(), "the reader of the receiver went away", "error", err)
+			r.log.DebugContext(request.Context(), "a reader of the callbacks disconnected", "error", err)
 		}
 		return
 	}

@@ -21,8 +21,7 @@ type Step struct {
 	After int64 `json:"after_us"`
 	// Status is the new status of the document.
 	Status invoice.Status `json:"status,omitempty"`
-	// Dimension gets the new value Word; Terminal reports whether it is final and Meaning what it means, "" when that is
-	// not said.
+	// Dimension gets the new value Word. Terminal reports whether it is final; Meaning is what it means, or "".
 	Dimension invoice.Dimension `json:"dimension,omitempty"`
 	Word      string            `json:"word,omitempty"`
 	Terminal  bool              `json:"terminal,omitempty"`
@@ -198,7 +197,7 @@ func micros(units float64, pace time.Duration) int64 {
 // plan chooses what the course leaves open at random, seeded by the reference: the same reference always gets the same
 // plan.
 func (c *course) plan(reference string, pace time.Duration) Plan {
-	draw := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(reference)))) //nolint:gosec // a plan is no secret, and has to be repeatable
+	draw := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(reference)))) //nolint:gosec // a plan is not a secret and must be repeatable
 	after := func(units float64) int64 { return micros(units, pace) }
 	var plan Plan
 	for i, v := range c.status {

@@ -134,7 +134,7 @@ func TestReversedOrderIsReversed(t *testing.T) {
 	}
 }
 
-// TestADocumentIsAFunctionOfItsPlanAndTheClock: the sequence grows with every change and with nothing else.
+// TestADocumentIsAFunctionOfItsPlanAndTheClock checks that the sequence grows with every change and with nothing else.
 func TestADocumentIsAFunctionOfItsPlanAndTheClock(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	var ids []string
@@ -300,7 +300,8 @@ func TestEverySecondLookUpGoesWrong(t *testing.T) {
 	}
 }
 
-// TestADocumentThatIsStillArriving: such a document exists all the time, and a repeated submission makes no second one.
+// TestADocumentThatIsStillArriving checks that such a document exists from the beginning, and that a repeated
+// submission makes no second one.
 func TestADocumentThatIsStillArriving(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir, nil)
@@ -315,7 +316,7 @@ func TestADocumentThatIsStillArriving(t *testing.T) {
 			t.Fatalf("%+v after %d look-ups, %v", doc, n+1, s.MisbehaviourCounts())
 		}
 	}
-	// Sent again, it is the same document.
+	// A repeated submission gets the same document.
 	again := s.submit("ref-1", http.StatusOK, recipient("sandbox-arriving"))
 	s.clock.advance(time.Millisecond)
 	if report := s.status("ref-1"); report.ProviderReference != again.ProviderReference {

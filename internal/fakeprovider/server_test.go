@@ -361,7 +361,7 @@ func TestPurchasesAreListedByCursorAndRevised(t *testing.T) {
 		t.Fatalf("%+v %v", again, err)
 	}
 	if _, text := s.call("GET", "/v1/purchases?cursor=1", ""); !strings.Contains(text, `"purchases":[]`) {
-		t.Fatalf("the same bytes are new: %s", text)
+		t.Fatalf("the same bytes made a new revision: %s", text)
 	}
 	for _, id := range []string{"p-2", "p-1"} {
 		if _, err := s.AddPurchase(fakeprovider.Purchase{ID: id, MediaType: "application/pdf"}, []byte("new "+id)); err != nil {
@@ -432,7 +432,7 @@ func TestLatency(t *testing.T) {
 	}
 	far := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Latency = time.Hour })
 	if response, text := far.call("GET", "/control/ledger", ""); response.StatusCode != 200 {
-		t.Errorf("the control is as far away as the protocol: %d %s", response.StatusCode, text)
+		t.Errorf("the latency also delays the control: %d %s", response.StatusCode, text)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestNothingIsWrittenAfterClose: closeAndReport stops later writes, and reports exactly whether a write was begun since the count.
+// TestNothingIsWrittenAfterClose checks that closeAndReport stops later writes, and reports exactly whether a write was
+// begun since the count.
 func TestNothingIsWrittenAfterClose(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		near, far := net.Pipe()
@@ -42,13 +43,13 @@ func TestNothingIsWrittenAfterClose(t *testing.T) {
 	}
 }
 
-// TestAFailedWriteCounts: a write that fails counts as begun, because it may have sent something.
+// TestAFailedWriteCounts checks that a write that fails counts as begun, because it may have sent something.
 func TestAFailedWriteCounts(t *testing.T) {
 	near, far := net.Pipe()
 	far.Close()
 	c := &writeTrackingConn{Conn: near}
 	if _, err := c.Write([]byte("x")); err == nil {
-		t.Fatal("written to nobody")
+		t.Fatal("a write to a closed pipe succeeded")
 	}
 	if !c.closeAndReport(0) {
 		t.Error("a failed write may have sent something")

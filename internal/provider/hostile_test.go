@@ -18,7 +18,7 @@ import (
 	"quittance/internal/provider/providertest"
 )
 
-// unresolvable has a label that is too long for a name: no resolver has to be asked, and no network is needed.
+// unresolvable has a label that is too long for a name, so no resolver and no network is needed.
 const unresolvable = "https://xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.invalid"
 
 // raw is a server of bare connections, which can violate HTTP in any way.
@@ -98,7 +98,7 @@ func afterRequest(text string, last func(net.Conn)) func(int64, net.Conn) {
 		if readRequest(conn) != nil {
 			return
 		}
-		// The adapter may hang up at any time.
+		// The adapter may disconnect at any time.
 		_, _ = io.WriteString(conn, text)
 		if last != nil {
 			last(conn)
@@ -223,8 +223,8 @@ func TestNothingIsSentWhenNoConnectionIsMade(t *testing.T) {
 	}
 }
 
-// TestACallThatWaitsForAConnectionIsNotSent: the number of connections is limited, and a call that waits for one sends
-// nothing.
+// TestACallThatWaitsForAConnectionIsNotSent checks that the number of connections is limited, and that a call that
+// waits for one sends nothing.
 func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
 	arrived := make(chan struct{})
 	server := rawServe(t, func(_ int64, conn net.Conn) {
@@ -245,12 +245,12 @@ func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
 	}
 	cancel()
 	if answer := <-first; answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassCanceled {
-		t.Errorf("given up after the request: %+v", answer)
+		t.Errorf("cancelled after the request: %+v", answer)
 	}
 }
 
-// TestADeadReusedConnectionNeverSendsASubmissionTwice: net/http sends a request with an Idempotency-Key again if a pooled
-// connection turns out to be dead; the adapter prevents that.
+// TestADeadReusedConnectionNeverSendsASubmissionTwice checks that the adapter prevents net/http from sending a request
+// with an Idempotency-Key again if a pooled connection turns out to be dead.
 func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
 	for name, end := range map[string]func(net.Conn){"closed": func(net.Conn) {}, "reset": reset} {
 		for _, received := range []bool{true, false} {
@@ -284,8 +284,8 @@ func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatDiedIdleCostsNothing: a call after a restart of the provider succeeds, although its pooled connection
-// is dead.
+// TestAConnectionThatDiedIdleCostsNothing checks that a call after a restart of the provider succeeds, although its
+// pooled connection is dead.
 func TestAConnectionThatDiedIdleCostsNothing(t *testing.T) {
 	idle := make(chan net.Conn, 1)
 	server := rawServe(t, func(n int64, conn net.Conn) {
@@ -313,8 +313,8 @@ func TestAConnectionThatDiedIdleCostsNothing(t *testing.T) {
 	}
 }
 
-// TestNotSentIsTrueUnderRacingCancellation: for calls that are cancelled at any moment, the adapter never claims NotSent for
-// a call that the provider has seen.
+// TestNotSentIsTrueUnderRacingCancellation checks that for calls that are cancelled at any time, the adapter never
+// claims NotSent for a call that the provider has seen.
 func TestNotSentIsTrueUnderRacingCancellation(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -377,7 +377,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 }
 
 func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
-	proxy := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") })
+	proxy := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the proxy got a request") })
 	t.Setenv("HTTPS_PROXY", proxy.URL)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	h := adapter(t, unresolvable, nil)

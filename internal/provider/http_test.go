@@ -165,7 +165,7 @@ func TestPurchaseDocumentsBeyondTheBoundKeepSizeAndDigest(t *testing.T) {
 		digest := sha256.Sum256(document)
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/xml")
-			// The adapter hangs up on what is too large.
+			// The adapter disconnects if the response is too large.
 			_, _ = w.Write(document)
 		})
 		answer := adapter(t, server.URL, nil).PurchaseDocument(t.Context(), "p")
@@ -304,7 +304,7 @@ func TestAnEchoOfTheCredentialIsSeenInEveryForm(t *testing.T) {
 func TestATruncatedEchoIsSeen(t *testing.T) {
 	for _, kept := range []int{8, len(credential) - 1} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			// The adapter hangs up on what is too large.
+			// The adapter disconnects if the response is too large.
 			_, _ = io.WriteString(w, strings.Repeat(" ", provider.MaxResponse-kept)+credential+"tail")
 		})
 		if answer := adapter(t, server.URL, nil).Status(t.Context(), "ref-1"); !answer.Echoed || !answer.Truncated || len(answer.Body) != provider.MaxResponse {

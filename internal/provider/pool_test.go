@@ -12,8 +12,8 @@ import (
 	"quittance/internal/provider/providertest"
 )
 
-// TestCallsAtOnce: as many calls as there may be connections are inside the provider at the same time, and those that follow
-// use the same connections again.
+// TestCallsAtOnce checks that as many calls as there may be connections run at the same time, and that later calls use
+// the same connections.
 func TestCallsAtOnce(t *testing.T) {
 	const atOnce, waves = 128, 3
 	var mu sync.Mutex
@@ -28,7 +28,7 @@ func TestCallsAtOnce(t *testing.T) {
 			close(wave)
 		}
 		mu.Unlock()
-		<-wave // all are here
+		<-wave // all calls have arrived
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(make([]byte, 20<<10))
 	}))

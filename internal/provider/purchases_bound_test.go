@@ -9,7 +9,8 @@ import (
 	"quittance/internal/provider"
 )
 
-// TestMoreThanAsked: a page with more entries than were asked for is no answer of the protocol, and none of it is believed.
+// TestMoreThanAsked checks that a page with more entries than requested violates the protocol, and that none of it is
+// used.
 func TestMoreThanAsked(t *testing.T) {
 	for entries, kind := range map[int]provider.Kind{9: provider.Answered, 10: provider.Answered, 11: provider.Ambiguous, 5_000: provider.Ambiguous} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -9,8 +9,8 @@ import (
 	"quittance/internal/provider"
 )
 
-// TestAnEchoInAPageStaysInItsEntry: an entry that holds our credential shows nothing, and its neighbours all they have;
-// a cursor that holds it is refused.
+// TestAnEchoInAPageStaysInItsEntry checks that an entry that contains our credential shows nothing, that the other
+// entries are complete, and that a cursor that contains it is refused.
 func TestAnEchoInAPageStaysInItsEntry(t *testing.T) {
 	for _, form := range echoForms {
 		echo := form("xy", credential, "z")

@@ -11,7 +11,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// handClock is a clock that a test moves.
+// handClock is a clock that a test advances.
 type handClock struct{ elapsed atomic.Int64 }
 
 func (c *handClock) now() time.Time {

@@ -9,8 +9,8 @@ import (
 	"quittance/internal/provider"
 )
 
-// TestPublishedTables: a published table never changes, because retained responses are read again with the table that they
-// were read with. A changed table gets a new name, and the old one stays.
+// TestPublishedTables checks that a published table never changes, because retained responses are read again with the
+// table that they were read with. A changed table gets a new name, and the old one stays.
 func TestPublishedTables(t *testing.T) {
 	for name, want := range map[string]string{
 		"http/1": "3957718080825b50", "http/2": "983ddf886e3f0b1a", "simulator/1": "7350a377b7dec710", "simulator/2": "1c6da8b19a0e2bc7",

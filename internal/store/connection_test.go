@@ -145,7 +145,7 @@ func TestSealedAtRest(t *testing.T) {
 		})
 		for _, canary := range []string{credential, "replaced-canary-20c4", signingSecret, echoed} {
 			if where := f.search(t, canary); where != "" {
-				t.Errorf("%q stands in %s", canary, where)
+				t.Errorf("%q is in %s", canary, where)
 			}
 		}
 		if f.search(t, "INV-FINDME") == "" {

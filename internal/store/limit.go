@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LimitUse describes a limit of which one use is to be counted. A limit allows a number of uses in a window of time.
+// LimitUse describes one use of a limit, which allows a number of uses in a window of time.
 type LimitUse struct {
 	// Key names the limit.
 	Key [32]byte

@@ -94,7 +94,7 @@ func TestKeyRotation(t *testing.T) {
 		resealed, err := fresh.Reseal(t.Context())
 		must(t, err)
 		if resealed < 2 {
-			t.Errorf("%d values were sealed anew", resealed)
+			t.Errorf("%d values were resealed", resealed)
 		}
 		if more, err := fresh.Reseal(t.Context()); err != nil || more != 0 {
 			t.Errorf("reseal again: %d, %v", more, err)

@@ -68,14 +68,14 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 	return resolved, err
 }
 
-// Correctable tells whether the invoice may be changed and submitted again: the provider has rejected the document, or an
-// administrator has and the provider has not reported the document since.
+// Correctable reports whether the invoice may be changed and submitted again: the provider has rejected the document,
+// or an administrator has and the provider has not reported the document since.
 func (s *Submission) Correctable() bool {
 	return s.Outcome.Rejected() && (s.Resolved == nil || s.Resolved.ContradictedAt == nil)
 }
 
 // storedOutcome returns an outcome as its column stores it. An administrator's rejection is stored like the provider's; the
-// resolution columns tell them apart.
+// resolution columns distinguish them.
 func storedOutcome(outcome api.Outcome) api.Outcome {
 	if outcome == api.OutcomeResolvedRejected {
 		return api.OutcomeRejected

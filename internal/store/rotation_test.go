@@ -75,7 +75,7 @@ func TestRetiredKey(t *testing.T) {
 			t.Errorf("still sealed under the old key: %v", left)
 		}
 		if n := f.number(t, `select count(*) from resealed`); n != 3 {
-			t.Errorf("%d values of withheld evidence were sealed anew, want an answer, a document and its metadata", n)
+			t.Errorf("%d values of withheld evidence were resealed, want a response, a document and its metadata", n)
 		}
 		retire := func(id uint32) bool {
 			before, err := db.RetireKey(ctx, id)

@@ -1,5 +1,5 @@
-// Package providertest is the conformance suite of the provider seam: what every [provider.Adapter] keeps, whatever it
-// speaks to. Start reading at [Run].
+// Package providertest is the conformance suite for provider adapters: the promises of every [provider.Adapter],
+// whatever its provider. Start reading at [Run].
 package providertest
 
 import (
@@ -15,24 +15,24 @@ import (
 	"quittance/internal/provider"
 )
 
-// Control moves the other side of an adapter. A function is nil when the adapter's other side cannot do that.
+// Control controls the provider behind an adapter. A function is nil if the provider cannot do that.
 type Control struct {
-	// Advance lets time pass on the other side, by far more than its documents take to become final.
+	// Advance advances the provider's time by far more than its documents take to become final.
 	Advance func()
-	// Refuse makes the other side refuse every later call with this HTTP status.
+	// Refuse makes the provider refuse every later call with this HTTP status.
 	Refuse func(status int)
-	// Break makes the other side read every later call and drop it without an answer.
+	// Break makes the provider read every later call and drop it without a response.
 	Break func()
-	// Unreach makes the other side unreachable for every later call.
+	// Unreach makes the provider unreachable for every later call.
 	Unreach func()
-	// AddPurchase gives the other side a purchase document, or a new revision of one.
+	// AddPurchase gives the provider a purchase document, or a new revision of one.
 	AddPurchase func(id string, document []byte)
 }
 
-// Start makes an adapter with nothing on its other side. It ends both with the test.
+// Start returns an adapter to a provider without documents. It ends both with the test.
 type Start func(t *testing.T) (provider.Adapter, Control)
 
-// Document is a complete document that every other side accepts.
+// Document returns a complete document that every provider accepts.
 func Document(reference string) provider.Document {
 	return provider.Document{Reference: reference, Body: fmt.Appendf(nil, `{"reference":%q,"invoice":{`+
 		`"invoice_number":"INV-1","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890",`+
@@ -43,7 +43,7 @@ func Document(reference string) provider.Document {
 		`"vat_category":"S","vat_rate":5}]},"seller":{"legal_name":"Seller LLC"}}`, reference)}
 }
 
-// Run holds an adapter to the promises of the seam.
+// Run checks that an adapter keeps the promises of [provider.Adapter].
 func Run(t *testing.T, start Start) {
 	t.Helper()
 	for _, c := range []struct {
@@ -69,11 +69,11 @@ func Run(t *testing.T, start Start) {
 	}
 }
 
-// read reads an answer that has to be a document.
+// read reads a response that must be a report.
 func read(t *testing.T, adapter provider.Adapter, answer provider.Response) invoice.Report {
 	t.Helper()
 	if answer.Kind != provider.Answered || answer.Truncated || answer.Echoed || answer.ErrorClass != provider.ClassNone {
-		t.Fatalf("want a whole answer, got %+v", answer)
+		t.Fatalf("want a complete response, got %+v", answer)
 	}
 	if answer.Size != int64(len(answer.Body)) || len(answer.SHA256) != 64 {
 		t.Fatalf("size %d and digest %q of a body of %d bytes", answer.Size, answer.SHA256, len(answer.Body))
@@ -221,7 +221,7 @@ func purchases(t *testing.T, adapter provider.Adapter, control Control) {
 		t.Fatalf("want an empty page, got %+v %+v", page, answer)
 	}
 	if answer := adapter.PurchaseDocument(t.Context(), "nothing"); answer.Kind != provider.UnknownReference {
-		t.Fatalf("a document that is not there: %+v", answer)
+		t.Fatalf("an unknown document: %+v", answer)
 	}
 	if control.AddPurchase == nil {
 		return
@@ -235,7 +235,7 @@ func purchases(t *testing.T, adapter provider.Adapter, control Control) {
 		t.Fatalf("purchases %q, want %q", got, want)
 	}
 	if _, again := collect(t, adapter, cursor); len(again) != 0 {
-		t.Fatalf("read again behind the cursor: %q", again)
+		t.Fatalf("read again after the cursor: %q", again)
 	}
 	control.AddPurchase(want[1], []byte("revised"))
 	if _, revised := collect(t, adapter, cursor); !slices.Equal(revised, want[1:2]) {

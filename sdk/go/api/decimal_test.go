@@ -14,7 +14,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestParseDecimal holds the border of what is a decimal, and how it is written back.
+// TestParseDecimal checks the limits of a decimal, and how it is formatted.
 func TestParseDecimal(t *testing.T) {
 	for text, want := range map[string]string{
 		"0": "0", "10.00": "10.00", "-0": "0", "-0.0": "0.0", "-1.50": "-1.50", "1e2": "100", "1E+2": "100", "1.5e1": "15", "15e-1": "1.5",
@@ -68,7 +68,7 @@ func decimalText(random *rand.Rand) string {
 	return text
 }
 
-// FuzzParseDecimal compares with math/big: what is accepted has the same value, is within bounds and is stable.
+// FuzzParseDecimal compares with math/big: an accepted text keeps its value, is within the limits, and is stable.
 func FuzzParseDecimal(f *testing.F) {
 	for _, seed := range []string{"0", "-0", "10.00", "1e2", "15e-1", "1E+05", "0.000001", "123456789012345678", "9e17", "1e-400", "00", "1.", "-"} {
 		f.Add(seed)
@@ -82,7 +82,7 @@ func FuzzParseDecimal(f *testing.F) {
 			t.Fatalf("%q is no JSON number", text)
 		}
 		if _, exponent, _ := strings.Cut(strings.ToLower(text), "e"); len(exponent) > 5 {
-			return // an exponent of many digits is nothing for math/big
+			return // math/big cannot handle an exponent of many digits
 		}
 		want, ok := new(big.Rat).SetString(text)
 		got, ok2 := new(big.Rat).SetString(d.String())

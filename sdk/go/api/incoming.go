@@ -14,7 +14,7 @@ type IncomingInvoice struct {
 	IncomingRevision
 }
 
-// IncomingRevision is one state of an incoming e-invoice. What the provider's metadata says stands here in its own
+// IncomingRevision is one state of an incoming e-invoice. What the provider's metadata says is in its own
 // words; a value that is absent, or has not the form of its field, is null. None of it is read from the document.
 type IncomingRevision struct {
 	Revision          int               `json:"revision" minimum:"1" doc:"Number of the revision, from 1; each has other bytes than the one before." example:"1"`

@@ -38,7 +38,7 @@ func TestParseRetryAfter(t *testing.T) {
 	}
 }
 
-// FuzzParseRetryAfter: whatever stands there, the wait is within its bounds, and whole seconds are themselves.
+// FuzzParseRetryAfter checks that the wait is within its limits for any text, and that whole seconds keep their value.
 func FuzzParseRetryAfter(f *testing.F) {
 	f.Add("5", int64(time.Hour))
 	f.Add("99999999999999999999", int64(time.Minute))
