@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"quittance/internal/secret"
+	"quittance/internal/files"
 )
 
 // ErrBackup says that the database has its own tools for backups: pg_dump, or an archive of its log.
@@ -35,5 +35,5 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	if err := file.Sync(); err != nil {
 		return err
 	}
-	return secret.SyncDirectory(filepath.Dir(path))
+	return files.SyncDirectory(filepath.Dir(path))
 }

@@ -17,7 +17,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"quittance/internal/secret"
+	"quittance/internal/files"
 )
 
 // sqliteReaders is how many queries run beside the writer, and sqliteLists how many lists and searches run beside those. More
@@ -119,7 +119,7 @@ func sqliteSnapshot(ctx context.Context, pool *sql.DB, fn func(ctx context.Conte
 // could not change.
 func makeFilesPrivate(ctx context.Context, path string, log *slog.Logger) {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		tightened, err := secret.MakePrivate(name)
+		tightened, err := files.MakePrivate(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:

@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"quittance/internal/secret"
+	"quittance/internal/files"
 )
 
 // certificateLife is how long the receiver's certificate is valid, which exceeds the life of any sandbox.
@@ -40,7 +40,7 @@ func ReceiverIdentity(dir string, now time.Time) (Identity, error) {
 			return Identity{}, fmt.Errorf("receiver certificate: %w", err)
 		}
 	}
-	if _, err := secret.MakePrivate(key); err != nil {
+	if _, err := files.MakePrivate(key); err != nil {
 		return Identity{}, fmt.Errorf("receiver certificate: %w", err)
 	}
 	certificate, err := tls.LoadX509KeyPair(chain, key)

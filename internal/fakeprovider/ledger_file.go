@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"quittance/internal/secret"
+	"quittance/internal/files"
 )
 
 // ledgerName is the name of the ledger's file in the data directory.
@@ -83,7 +83,7 @@ func (l *Ledger) recover(dir string) (size int64, err error) {
 	if err := l.file.Sync(); err != nil {
 		return 0, fmt.Errorf("sync the ledger: %w", err)
 	}
-	return size, secret.SyncDirectory(dir)
+	return size, files.SyncDirectory(dir)
 }
 
 // load applies every complete line and returns the end of the last one.

@@ -30,6 +30,7 @@ import (
 
 	"quittance/internal/account"
 	"quittance/internal/fakeprovider"
+	"quittance/internal/files"
 	"quittance/internal/secret"
 	"quittance/internal/service"
 	"quittance/internal/store"
@@ -167,7 +168,7 @@ func (s *Sandbox) prepareDirectory() error {
 	if len(inside) > 0 && !slices.ContainsFunc(inside, func(e os.DirEntry) bool { return e.Name() == filepath.Base(s.layout.state()) }) {
 		return nil // it contains other files too, so only our own files are private
 	}
-	tightened, err := secret.MakePrivate(path)
+	tightened, err := files.MakePrivate(path)
 	if tightened {
 		s.config.Log.Warn("others had access to the data directory: its mode is stricter now", "directory", path)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
 	"github.com/tink-crypto/tink-go/v2/keyset"
+
+	"quittance/internal/files"
 )
 
 // The failures of key files.
@@ -135,7 +137,7 @@ func (k *Keyring) install(path string, put func(staged string) error) error {
 	if err != nil {
 		return err
 	}
-	return SyncDirectory(filepath.Dir(path))
+	return files.SyncDirectory(filepath.Dir(path))
 }
 
 // create writes the keyring to a file that must not exist, and makes it durable.
