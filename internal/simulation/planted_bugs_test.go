@@ -46,7 +46,7 @@ func bugs() []bug {
 				}
 				return s, t.write(ctx, "late events", func(ctx context.Context, tx *tx) error {
 					payload := api.SubmissionPayload{States: s.States.Wire(), InvoiceID: s.Invoice.String(), InvoiceNumber: s.Number}
-					emitted, err := emit(ctx, tx, t, tx.now(), late, api.ResourceSubmission, s.ID, payload)
+					emitted, err := emit(ctx, tx, t, tx.Now(), late, api.ResourceSubmission, s.ID, payload)
 					if err != nil {
 						return err
 					}
@@ -64,7 +64,7 @@ func bugs() []bug {
 				}
 			}`},
 		{name: "delivered-before-it-is-sent", after: `for _, d := range claimed {
-				if _, err := tx.exec(ctx, "update deliveries set state = 'delivered', due_at = null where tenant_id = $1 and id = $2", t.id, d.ID); err != nil {
+				if _, err := tx.Exec(ctx, "update deliveries set state = 'delivered', due_at = null where tenant_id = $1 and id = $2", t.id, d.ID); err != nil {
 					return err
 				}
 			}`},

@@ -58,12 +58,12 @@ type NewUser struct {
 func (db *DB) CreateAccount(ctx context.Context, company string, user NewUser) (Account, error) {
 	var account Account
 	err := db.write(ctx, "create account", func(ctx context.Context, t *tx) error {
-		id, err := newID(t.now(), db.random)
+		id, err := newID(t.Now(), db.random)
 		if err != nil {
 			return err
 		}
-		account = Account{ID: id, Company: company, Status: AccountActive, CreatedAt: t.now()}
-		if _, err := t.exec(ctx, `insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
+		account = Account{ID: id, Company: company, Status: AccountActive, CreatedAt: t.Now()}
+		if _, err := t.Exec(ctx, `insert into accounts (id, company, status, profile, created_at) values ($1, $2, $3, $4, $5)`,
 			id, company, AccountActive, "{}", micros(account.CreatedAt)); err != nil {
 			return err
 		}
@@ -87,21 +87,21 @@ func (db *DB) existsError(err error, index string) error {
 }
 
 func (t *tx) insertTenant(ctx context.Context, account ID) error {
-	id, err := newID(t.now(), t.db.random)
+	id, err := newID(t.Now(), t.db.random)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `insert into tenants (id, account_id, created_at) values ($1, $2, $3)`, id, account, micros(t.now()))
+	_, err = t.Exec(ctx, `insert into tenants (id, account_id, created_at) values ($1, $2, $3)`, id, account, micros(t.Now()))
 	return err
 }
 
 func (t *tx) insertUser(ctx context.Context, account ID, user NewUser) (ID, error) {
-	id, err := newID(t.now(), t.db.random)
+	id, err := newID(t.Now(), t.db.random)
 	if err != nil {
 		return ID{}, err
 	}
-	_, err = t.exec(ctx, `insert into users (account_id, id, email, name, password_hash, password_change_required, created_at, password_changed_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $7)`, account, id, user.Email, user.Name, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.now()))
+	_, err = t.Exec(ctx, `insert into users (account_id, id, email, name, password_hash, password_change_required, created_at, password_changed_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $7)`, account, id, user.Email, user.Name, user.PasswordHash, flag(user.PasswordChangeRequired), micros(t.Now()))
 	return id, err
 }
 
@@ -177,11 +177,11 @@ func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 		if err != nil || account.Status == AccountSuspended {
 			return err
 		}
-		now := micros(t.now())
-		if _, err := t.exec(ctx, `update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
+		now := micros(t.Now())
+		if _, err := t.Exec(ctx, `update accounts set status = $2, suspended_at = $3 where id = $1`, id, AccountSuspended, now); err != nil {
 			return err
 		}
-		if _, err = t.exec(ctx, `update tokens set revoked_at = $2 where account_id = $1 and revoked_at is null`, id, now); err != nil {
+		if _, err = t.Exec(ctx, `update tokens set revoked_at = $2 where account_id = $1 and revoked_at is null`, id, now); err != nil {
 			return err
 		}
 		return t.audit(ctx, accountAct("account.suspend", id, nil))
@@ -194,7 +194,7 @@ func (db *DB) ReactivateAccount(ctx context.Context, id ID) error {
 		if _, err := t.account(ctx, id); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive); err != nil {
+		if _, err := t.Exec(ctx, `update accounts set status = $2, suspended_at = null where id = $1`, id, AccountActive); err != nil {
 			return err
 		}
 		return t.audit(ctx, accountAct("account.reactivate", id, nil))
@@ -214,7 +214,7 @@ func (db *DB) SetProfile(ctx context.Context, id ID, profile api.Profile) error 
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update accounts set profile = $2, logo = $3 where id = $1`, id, string(text), logo); err != nil {
+		if _, err := t.Exec(ctx, `update accounts set profile = $2, logo = $3 where id = $1`, id, string(text), logo); err != nil {
 			return err
 		}
 		old, err := json.Marshal(before.Profile)
@@ -271,8 +271,8 @@ func (db *DB) CreateToken(ctx context.Context, user User, digest [32]byte, expir
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at)
-			values ($1, $2, $3, $4, $5, $6, $7)`, digest[:], user.Account, tenant.id, user.ID, required, micros(t.now()), micros(expires))
+		_, err = t.Exec(ctx, `insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at)
+			values ($1, $2, $3, $4, $5, $6, $7)`, digest[:], user.Account, tenant.id, user.ID, required, micros(t.Now()), micros(expires))
 		if err != nil {
 			return err
 		}
@@ -288,9 +288,9 @@ func (t *tx) revokeExcess(ctx context.Context, user User, fresh [32]byte) error 
 	if most == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, `update tokens set revoked_at = $4 where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
+	_, err := t.Exec(ctx, `update tokens set revoked_at = $4 where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
 		and digest in (select digest from tokens where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $3
-			order by created_at desc, expires_at desc limit $6 offset $5)`, user.Account, user.ID, fresh[:], micros(t.now()), most-1, sweepBatch)
+			order by created_at desc, expires_at desc limit $6 offset $5)`, user.Account, user.ID, fresh[:], micros(t.Now()), most-1, sweepBatch)
 	return err
 }
 
@@ -308,7 +308,7 @@ type Session struct {
 // RevokeToken revokes a token.
 func (db *DB) RevokeToken(ctx context.Context, digest [32]byte) error {
 	return db.write(ctx, "revoke token", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null`, digest[:], micros(t.now()))
+		_, err := t.Exec(ctx, `update tokens set revoked_at = $2 where digest = $1 and revoked_at is null`, digest[:], micros(t.Now()))
 		return err
 	})
 }

@@ -146,7 +146,7 @@ func (db *DB) anchorMoment(ctx context.Context) (at time.Time, err error) {
 	}
 	// There is one writer at a time, so everything from before this write is committed.
 	err = db.write(ctx, "anchor", func(_ context.Context, t *tx) error {
-		at = t.now()
+		at = t.Now()
 		return nil
 	})
 	return at, err

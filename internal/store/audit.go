@@ -155,7 +155,7 @@ func (t *tx) audit(ctx context.Context, act Act) error {
 	if act.Details == nil {
 		details = []byte("{}")
 	}
-	e := AuditEntry{Actor: t.actor, At: t.now(), Act: act.Name, SubjectType: act.SubjectType, Subject: act.Subject, Details: string(details), chain: act.Account}
+	e := AuditEntry{Actor: t.actor, At: t.Now(), Act: act.Name, SubjectType: act.SubjectType, Subject: act.Subject, Details: string(details), chain: act.Account}
 	if e.Kind == "" {
 		e.Actor = ActorOf(ctx)
 	}
@@ -192,7 +192,7 @@ func (t *tx) appendAudit(ctx context.Context, e *AuditEntry) error {
 	if e.Account != nil {
 		account = *e.Account
 	}
-	if _, err := t.exec(ctx, `insert into audit (`+auditColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+	if _, err := t.Exec(ctx, `insert into audit (`+auditColumns+`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		e.chain[:], e.ordinal, e.ID, micros(e.At), e.Kind, e.Name, e.Means, e.Source, e.RequestID, e.Act, account, e.SubjectType, e.Subject,
 		e.Reason, e.Details, e.previous[:], e.digest[:]); err != nil {
 		return err
@@ -208,14 +208,14 @@ func (t *tx) setAuditEnd(ctx context.Context, chain ID, to auditEnd) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `update audit_heads set count = $2, head = $3, chains = $4, seal = $5 where chain = $1`, chain[:], to.count, to.head[:], to.chains, sealed)
+	_, err = t.Exec(ctx, `update audit_heads set count = $2, head = $3, chains = $4, seal = $5 where chain = $1`, chain[:], to.count, to.head[:], to.chains, sealed)
 	return err
 }
 
 // auditEnd locks and reads the end of a chain. It begins the chain if it does not exist. intact is false if the chain was tampered
 // with.
 func (t *tx) auditEnd(ctx context.Context, chain ID) (at auditEnd, intact bool, err error) {
-	begun, err := t.exec(ctx, `insert into audit_heads (chain, count, head, chains) values ($1, 0, $2, 0) on conflict (chain) do nothing`, chain[:], at.head[:])
+	begun, err := t.Exec(ctx, `insert into audit_heads (chain, count, head, chains) values ($1, 0, $2, 0) on conflict (chain) do nothing`, chain[:], at.head[:])
 	if err != nil {
 		return at, false, err
 	}
@@ -277,7 +277,7 @@ const settingAuditBegun = "audit_begun_at"
 // beginAuditChain counts a new chain. intact is false if the whole audit log was removed: then settingAuditBegun is set.
 func (t *tx) beginAuditChain(ctx context.Context, chain ID) (intact bool, err error) {
 	if chain.IsZero() {
-		begun, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingAuditBegun, strconv.FormatInt(micros(t.now()), 10))
+		begun, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingAuditBegun, strconv.FormatInt(micros(t.Now()), 10))
 		return begun == 1, err
 	}
 	all, intact, err := t.auditEnd(ctx, ID{})

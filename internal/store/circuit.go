@@ -43,7 +43,7 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		return err
 	}
 	failures++
-	now := tx.now()
+	now := tx.Now()
 	// Only the failure that opens the circuit and failed probes set the time of the next probe: a customer who keeps
 	// submitting to a provider that is down must not postpone it.
 	if failures >= openCircuitAfter && (!retry.Valid || l.isProbe) {
@@ -58,7 +58,7 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 
 // acquireProbe leases the probe of an open circuit until the given time. It returns false when another worker has it.
 func (q Queue) acquireProbe(ctx context.Context, tx *tx, c *Connection, until time.Time) (bool, error) {
-	changed, err := tx.exec(ctx, `update connections set retry_at = $4 where account_id = $1 and id = $2 and retry_at = $3`,
+	changed, err := tx.Exec(ctx, `update connections set retry_at = $4 where account_id = $1 and id = $2 and retry_at = $3`,
 		q.account, q.id, micros(*c.RetryAt), micros(until))
 	return changed == 1, err
 }

@@ -115,16 +115,16 @@ func (db *DB) AddConnection(ctx context.Context, account ID, add NewConnection) 
 		if err := t.checkSimulatorAllowed(ctx, add.Kind); err != nil {
 			return err
 		}
-		id, err := newID(t.now(), db.random)
+		id, err := newID(t.Now(), db.random)
 		if err != nil {
 			return err
 		}
 		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
-			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.now(), UpdatedAt: t.now()}
+			State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential), CreatedAt: t.Now(), UpdatedAt: t.Now()}
 		if connection.sealed, err = t.sealBound(ctx, add.Credential, credentialBinding(account, id), connection.bound()); err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
+		_, err = t.Exec(ctx, `insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`, account, id, add.Kind, add.Environment, add.BaseURL,
 			ConnectionPending, connection.sealed, connection.Fingerprint, micros(connection.CreatedAt))
 		if err != nil {
@@ -201,7 +201,7 @@ func (db *DB) changeConnection(ctx context.Context, id ID, act string, change fu
 				return err
 			}
 		}
-		c.UpdatedAt = t.now()
+		c.UpdatedAt = t.Now()
 		if c.Approval != nil && c.Approval.At.IsZero() {
 			c.Approval.At = c.UpdatedAt
 		}
@@ -235,7 +235,7 @@ func (t *tx) updateConnection(ctx context.Context, c *Connection) error {
 	if c.RetryAt != nil {
 		c.RetryAt = &c.UpdatedAt // probe at once whether the change helps
 	}
-	_, err := t.exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
+	_, err := t.Exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
 		approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11 where account_id = $1 and id = $2`,
 		c.Account, c.ID, c.State, c.sealed, c.Fingerprint, micros(c.UpdatedAt), at, by, contract, release, microsOrNil(c.RetryAt))
 	return err

@@ -57,11 +57,11 @@ func (t *Tenant) CreateCreditNote(ctx context.Context, invoiceID ID,
 		if err != nil {
 			return err
 		}
-		id, err := newID(tx.now(), t.db.random)
+		id, err := newID(tx.Now(), t.db.random)
 		if err != nil {
 			return err
 		}
-		now := tx.now()
+		now := tx.Now()
 		created = CreditNote{NewCreditNote: made, ID: id, Invoice: invoiceID, Currency: *credited.Draft.Currency, Version: 1, CreatedAt: now, UpdatedAt: now}
 		return t.insertCreditNote(ctx, tx, &created)
 	})
@@ -87,7 +87,7 @@ func (t *Tenant) insertCreditNote(ctx context.Context, tx *tx, n *CreditNote) er
 		returning credit_notes`, t.id).Scan(&position); err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, reason_code, updated_at, item_count)
+	_, err = tx.Exec(ctx, `insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, reason_code, updated_at, item_count)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $12, $14)`, t.id, n.ID, position, n.Invoice, n.Number, n.IssueDate, n.Reason,
 		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), micros(n.CreatedAt), n.ReasonCode, len(n.Credit.Items))
 	return err
@@ -197,9 +197,9 @@ func (t *Tenant) VoidCreditNote(ctx context.Context, id ID) (CreditNote, error) 
 		if n, err = t.lockedCreditNote(ctx, tx, id); err != nil || n.VoidedAt != nil {
 			return err
 		}
-		n.Version, n.UpdatedAt = n.Version+1, tx.now()
+		n.Version, n.UpdatedAt = n.Version+1, tx.Now()
 		n.VoidedAt = &n.UpdatedAt
-		_, err = tx.exec(ctx, `update credit_notes set voided_at = $3, updated_at = $3, version = $4 where tenant_id = $1 and id = $2`,
+		_, err = tx.Exec(ctx, `update credit_notes set voided_at = $3, updated_at = $3, version = $4 where tenant_id = $1 and id = $2`,
 			t.id, id, micros(n.UpdatedAt), n.Version)
 		return err
 	})
@@ -229,8 +229,8 @@ func (t *Tenant) UpdateCreditNote(ctx context.Context, id ID, unchanged func(ver
 			return nil
 		}
 		n.IssueDate, n.Reason, n.ReasonCode = *changed.IssueDate, *changed.Reason, changed.ReasonCode
-		n.Version, n.UpdatedAt = n.Version+1, tx.now()
-		_, err = tx.exec(ctx, `update credit_notes set issue_date = $3, reason = $4, reason_code = $5, version = $6, updated_at = $7 where tenant_id = $1 and id = $2`,
+		n.Version, n.UpdatedAt = n.Version+1, tx.Now()
+		_, err = tx.Exec(ctx, `update credit_notes set issue_date = $3, reason = $4, reason_code = $5, version = $6, updated_at = $7 where tenant_id = $1 and id = $2`,
 			t.id, id, n.IssueDate, n.Reason, n.ReasonCode, n.Version, micros(n.UpdatedAt))
 		return err
 	})

@@ -57,20 +57,8 @@ func writeShared[M any](ctx context.Context, t *Tenant, owner ID, operation stri
 	})
 }
 
-func (t *tx) now() time.Time { return t.Now() }
-
 // notify notifies the workers of a kind once the transaction is committed.
 func (t *tx) notify(kind Work) { t.Notify(string(kind)) }
-
-// exec runs a statement and returns how many rows it changed.
-func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	return t.Exec(ctx, query, args...)
-}
-
-// insert is [base.Tx.Insert].
-func (t *tx) insert(ctx context.Context, into string, rows [][]any, suffix string) error {
-	return t.Insert(ctx, into, rows, suffix)
-}
 
 // scanValue reads a row with a single column.
 func scanValue[T any](row scanner) (value T, err error) {

@@ -37,7 +37,7 @@ func (t *Tenant) DeleteInvoice(ctx context.Context, id ID, unchanged func(versio
 		if kept {
 			return ErrNotEditable
 		}
-		if _, err := tx.exec(ctx, `delete from invoices where tenant_id = $1 and id = $2`, t.id, id); err != nil {
+		if _, err := tx.Exec(ctx, `delete from invoices where tenant_id = $1 and id = $2`, t.id, id); err != nil {
 			return err
 		}
 		tx.use(t.id, usage{bytes: -size, drafts: -1})
@@ -52,11 +52,11 @@ func (t *Tenant) emptyPosition(ctx context.Context, tx *tx, position int64) erro
 	for level, span := 1, int64(deletionSpan); level <= deletionLevels; level, span = level+1, span*deletionSpan {
 		rows = append(rows, []any{t.id, level, position / span, 1})
 	}
-	if err := tx.insert(ctx, `insert into invoice_deletions (tenant_id, level, block, deleted) values`, rows,
+	if err := tx.Insert(ctx, `insert into invoice_deletions (tenant_id, level, block, deleted) values`, rows,
 		` on conflict (tenant_id, level, block) do update set deleted = invoice_deletions.deleted + 1`); err != nil {
 		return err
 	}
-	counted, err := tx.exec(ctx, `update tenants set invoices_deleted = invoices_deleted + 1 where id = $1 and frozen_at is null`, t.id)
+	counted, err := tx.Exec(ctx, `update tenants set invoices_deleted = invoices_deleted + 1 where id = $1 and frozen_at is null`, t.id)
 	if err == nil && counted == 0 {
 		return sql.ErrNoRows // the company was reset
 	}

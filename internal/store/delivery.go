@@ -46,7 +46,7 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Durati
 	t := q.tenant
 	var claimed []Delivery
 	err := t.write(ctx, "claim deliveries", func(ctx context.Context, tx *tx) error {
-		now := tx.now()
+		now := tx.Now()
 		leased, err := collect(ctx, tx, func(row scanner) (Delivery, error) {
 			d := Delivery{Tenant: t, Subscription: q.id}
 			var occurred, claims int64
@@ -93,8 +93,8 @@ func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, le
 		// The URL may not be the one that the company gave, so nothing is sent to it. The events stay, and their deliveries can be
 		// requested again once the row is repaired.
 		t.db.log.ErrorContext(ctx, "webhook deliveries end: their subscription does not open", "tenant", t.id, "subscription", subscription, "error", err)
-		_, err := tx.exec(ctx, `update deliveries set state = 'failed', reason = $3, due_at = null, updated_at = $4
-			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonChanged, micros(tx.now()))
+		_, err := tx.Exec(ctx, `update deliveries set state = 'failed', reason = $3, due_at = null, updated_at = $4
+			where tenant_id = $1 and subscription_id = $2 and state = 'pending'`, t.id, subscription, reasonChanged, micros(tx.Now()))
 		return nil, err
 	}
 	if err != nil {
@@ -169,7 +169,7 @@ func (d Delivery) RecordAttempt(ctx context.Context, attempt Attempt, update Del
 func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {
 	// Deliveries are locked in the order of their identifiers, so that two transactions that lock several cannot deadlock.
 	slices.SortStableFunc(records, func(a, b *attemptRecord) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	now := micros(tx.now())
+	now := micros(tx.Now())
 	for rest := records; len(rest) > 0; {
 		// An update changes a row once, so further attempts at the same delivery go into the next statement.
 		var distinct, repeated []*attemptRecord
@@ -256,17 +256,17 @@ func (d Delivery) recordLateAttempt(ctx context.Context, tx *tx, now int64) (ord
 		return 0, false, err
 	}
 	if leased = lease == d.lease; leased {
-		_, err = tx.exec(ctx, `update deliveries set attempts = $3, round = round + 1, lease = lease + 1, leased = 0, updated_at = $4, reason = $5
+		_, err = tx.Exec(ctx, `update deliveries set attempts = $3, round = round + 1, lease = lease + 1, leased = 0, updated_at = $4, reason = $5
 			where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal, now, reasonInactive)
 	} else {
-		_, err = tx.exec(ctx, `update deliveries set attempts = $3 where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal)
+		_, err = tx.Exec(ctx, `update deliveries set attempts = $3 where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal)
 	}
 	return ordinal, leased, err
 }
 
 func insertAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {
 	db := tx.db
-	_, err := tx.exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer) `+
+	_, err := tx.Exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer) `+
 		db.dialect.Values("bytea", "bytea", "bigint", "bigint", "bigint", "bigint", "text", "bytea"),
 		columnArg(db, records, func(r *attemptRecord) ID { return r.Tenant.id }), columnArg(db, records, func(r *attemptRecord) ID { return r.ID }),
 		columnArg(db, records, func(r *attemptRecord) int64 { return r.ordinal }), columnArg(db, records, func(r *attemptRecord) int64 { return micros(r.attempt.StartedAt) }),

@@ -87,11 +87,11 @@ func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
 		if active == 0 {
 			return ErrInactive
 		}
-		now := tx.now()
+		now := tx.Now()
 		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryPending, nil, &now, now
 		tx.notify(WorkDeliveries)
 		// An attempt under way loses its lease: it is recorded, and the new round decides what follows.
-		_, err = tx.exec(ctx, `update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1, leased = 0
+		_, err = tx.Exec(ctx, `update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1, leased = 0
 			where tenant_id = $1 and id = $2`, t.id, id, micros(now))
 		return err
 	})

@@ -140,13 +140,13 @@ func sortDeliveries(deliveries []eventDelivery) {
 
 // write writes the events and their deliveries.
 func (m *eventBatch) write(ctx context.Context, tx *tx) error {
-	if err := tx.insert(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, m.events, ""); err != nil {
+	if err := tx.Insert(ctx, `insert into events (tenant_id, id, position, kind, resource_type, resource_id, occurred_at, body) values`, m.events, ""); err != nil {
 		return err
 	}
 	if len(m.deliveries) > 0 {
 		tx.notify(WorkDeliveries)
 	}
-	return tx.insert(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at) values`, m.deliveries, "")
+	return tx.Insert(ctx, `insert into deliveries (tenant_id, id, event_id, subscription_id, kind, state, created_at, updated_at, due_at) values`, m.deliveries, "")
 }
 
 // activeSubscription is an active subscription with the kinds of its events.

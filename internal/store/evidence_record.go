@@ -81,12 +81,12 @@ func (t *tx) recordEvidence(ctx context.Context) error {
 	if _, err := io.ReadFull(t.db.random, seed); err != nil {
 		return fmt.Errorf("signing key: %w", err)
 	}
-	plain := binary.BigEndian.AppendUint64([]byte{1}, uint64(micros(t.now()))) //nolint:gosec // the bits are kept
+	plain := binary.BigEndian.AppendUint64([]byte{1}, uint64(micros(t.Now()))) //nolint:gosec // the bits are kept
 	value, err := t.db.keys.Seal(append(plain, seed...), settingBinding(settingEvidence()))
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do nothing`, settingEvidence(), value)
+	_, err = t.Exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do nothing`, settingEvidence(), value)
 	return err
 }
 
@@ -190,7 +190,7 @@ func (db *DB) recordRemoval(ctx context.Context, before int64) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do update set value = excluded.value`, settingRemoved(), value)
+		_, err = t.Exec(ctx, `insert into sealed_settings (id, value) values ($1, $2) on conflict (id) do update set value = excluded.value`, settingRemoved(), value)
 		return err
 	})
 }

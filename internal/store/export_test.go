@@ -152,11 +152,11 @@ func ForgetSealed(ctx context.Context, db *DB) error {
 			if err != nil {
 				return err
 			}
-			if _, err := t.exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
+			if _, err := t.Exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
 				return err
 			}
 		}
-		_, err = t.exec(ctx, `delete from sealed_settings where id = $1`, settingEvidence())
+		_, err = t.Exec(ctx, `delete from sealed_settings where id = $1`, settingEvidence())
 		return err
 	})
 }

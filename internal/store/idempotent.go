@@ -26,9 +26,9 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 	act func(ctx context.Context, t *Tenant) (IdempotentResponse, error)) (reply IdempotentResponse, replayed bool, err error) {
 	err = t.write(ctx, "idempotent call", func(ctx context.Context, tx *tx) error { //planted:key-outside-the-transaction
 		reply, replayed = IdempotentResponse{}, false
-		now := tx.now()
+		now := tx.Now()
 		// The insert waits for a transaction that uses the same key, and takes over an expired key.
-		taken, err := tx.exec(ctx, `insert into idempotency (tenant_id, key, fingerprint, status, entity_tag, body, expires_at)
+		taken, err := tx.Exec(ctx, `insert into idempotency (tenant_id, key, fingerprint, status, entity_tag, body, expires_at)
 			values ($1, $2, $3, 0, '', $4, $5)
 			on conflict (tenant_id, key) do update set fingerprint = excluded.fingerprint, status = 0, entity_tag = '',
 				expires_at = excluded.expires_at where idempotency.expires_at <= $6`,

@@ -247,7 +247,7 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 	if !first && doc.unchanged(&latest) {
 		return false, nil
 	}
-	now := tx.now()
+	now := tx.Now()
 	r := Revision{NewIncoming: *doc, Incoming: latest.Incoming, Revision: latest.Revision + 1, RetainedAt: now, Previous: latest.Digest}
 	r.SHA256, r.MetadataSHA256 = doc.digests()
 	if doc.Retained {
@@ -347,7 +347,7 @@ func (t *Tenant) writeIncoming(ctx context.Context, tx *tx, r *Revision, first b
 		if err := t.sealIncoming(&i, next); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6, seal = $7 where tenant_id = $1 and id = $2`,
+		_, err = tx.Exec(ctx, `update incoming set revision = $3, sha256 = $4, head = $5, updated_at = $6, seal = $7 where tenant_id = $1 and id = $2`,
 			t.id, i.id, i.revision, i.sum, i.head, i.updated, i.sealed)
 		return err
 	}
@@ -358,7 +358,7 @@ func (t *Tenant) writeIncoming(ctx context.Context, tx *tx, r *Revision, first b
 	if err := t.sealIncoming(&i, seal{}); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at, seal)
+	_, err := tx.Exec(ctx, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at, seal)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`, t.id, i.id, i.position, i.document, i.revision, i.sum, i.head, at, i.sealed)
 	return err
 }
@@ -372,7 +372,7 @@ func (t *Tenant) insertRevision(ctx context.Context, tx *tx, r *Revision) error 
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `insert into revisions (tenant_id, incoming_id, revision, document_type, invoice_number, supplier_name,
+	_, err = tx.Exec(ctx, `insert into revisions (tenant_id, incoming_id, revision, document_type, invoice_number, supplier_name,
 		supplier_network_id, issue_date, due_date, currency, total_amount, received_at, media_type, size, sha256, claimed_sha256,
 		retained, withheld, body, metadata, metadata_sha256, retained_at, events, previous, digest)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,

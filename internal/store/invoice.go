@@ -88,7 +88,7 @@ func (t *Tenant) CreateInvoice(ctx context.Context, draft *api.Draft) (Invoice, 
 
 // createInvoices stores drafts, which may belong to several tenants. The drafts of one tenant keep their order.
 func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
-	db, now, counts := tx.db, tx.now(), map[ID]int64{}
+	db, now, counts := tx.db, tx.Now(), map[ID]int64{}
 	for _, a := range add {
 		id, err := newID(now, db.random)
 		if err != nil {
@@ -103,7 +103,7 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	// statement also fixes the order of locks: the table of invoices comes before the rows of tenants, as in all transactions, so
 	// that nobody holds such a row while waiting for a migration of the table; and the rows are locked in the order of their
 	// identifiers, so that two replicas cannot deadlock.
-	inserted, err := tx.exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text")+`),
+	inserted, err := tx.Exec(ctx, `with new_drafts (tenant_id, id, ordinal, number, document) as (`+db.dialect.Values("bytea", "bytea", "bigint", "text", "text")+`),
 		locked_tenants as materialized (select id, invoices, drafts, stored_bytes from tenants where id in (select tenant_id from new_drafts) and frozen_at is null order by id`+db.dialect.ForUpdate()+`)
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
 		select d.tenant_id, d.id, t.invoices + d.ordinal, d.number, d.document, 1, $6, $6, 1 from new_drafts d join locked_tenants t on t.id = d.tenant_id
@@ -127,7 +127,7 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		sizes[a.tenant.id] += int64(len(a.text))
 	}
 	tenants := slices.Collect(maps.Keys(counts))
-	_, err = tx.exec(ctx, `with added (tenant_id, drafts, bytes) as (`+db.dialect.Values("bytea", "bigint", "bigint")+`)
+	_, err = tx.Exec(ctx, `with added (tenant_id, drafts, bytes) as (`+db.dialect.Values("bytea", "bigint", "bigint")+`)
 		update tenants set invoices = tenants.invoices + added.drafts, drafts = tenants.drafts + added.drafts, stored_bytes = tenants.stored_bytes + added.bytes
 		from added where tenants.id = added.tenant_id`,
 		columnArg(db, tenants, func(tenant ID) ID { return tenant }), columnArg(db, tenants, func(tenant ID) int64 { return counts[tenant] }),
@@ -219,7 +219,7 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		if err := t.retireSubmission(ctx, tx, id); err != nil {
 			return err
 		}
-		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: tx.now()}
+		updated = Invoice{ID: id, Draft: draft, Version: found.Version + 1, CreatedAt: found.CreatedAt, UpdatedAt: tx.Now()}
 		used := usage{bytes: int64(len(text) - len(current))}
 		if used.bytes > 0 {
 			if err := t.withinQuotas(ctx, tx, 0); err != nil {
@@ -236,7 +236,7 @@ func (t *Tenant) UpdateInvoice(ctx context.Context, id ID, unchanged func(versio
 		if updated.NumberHolder, err = t.numberHolder(ctx, tx, *draft.InvoiceNumber); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6, summarized = summarized + 1 where tenant_id = $1 and id = $2`,
+		_, err = tx.Exec(ctx, `update invoices set document = $3, number = $4, version = $5, updated_at = $6, summarized = summarized + 1 where tenant_id = $1 and id = $2`,
 			t.id, id, string(text), *draft.InvoiceNumber, updated.Version, micros(updated.UpdatedAt))
 		return err
 	})

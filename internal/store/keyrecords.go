@@ -215,7 +215,7 @@ func (db *DB) adoptKeys(ctx context.Context, keys *secret.Keyring) error {
 		ids[id], form = true, formRow
 	}
 	return db.write(ctx, "record keys", func(ctx context.Context, t *tx) error {
-		first, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingKeys, strconv.FormatInt(micros(t.now()), 10))
+		first, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`, settingKeys, strconv.FormatInt(micros(t.Now()), 10))
 		if err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func (t *tx) insertKeyRecord(ctx context.Context, keys *secret.Keyring, id uint3
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(id), check, micros(t.now()))
+	_, err = t.Exec(ctx, `insert into sealing_keys (id, check_value, recorded_at) values ($1, $2, $3)`, int64(id), check, micros(t.Now()))
 	return err
 }
 
@@ -265,7 +265,7 @@ func (t *tx) raiseKeyRecords(ctx context.Context, keys *secret.Keyring, records 
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
+		if _, err := t.Exec(ctx, `update sealing_keys set check_value = $2 where id = $1`, int64(record.id), check); err != nil {
 			return err
 		}
 	}
@@ -436,8 +436,8 @@ func (db *DB) RetireKey(ctx context.Context, id uint32) (before bool, err error)
 		if len(inUse.Servers) > 0 {
 			return inUse
 		}
-		now := micros(t.now())
-		if _, err := t.exec(ctx, `insert into sealing_keys (id, check_value, recorded_at, retired_at) values ($1, $2, $3, $3)
+		now := micros(t.Now())
+		if _, err := t.Exec(ctx, `insert into sealing_keys (id, check_value, recorded_at, retired_at) values ($1, $2, $3, $3)
 			on conflict (id) do update set retired_at = coalesce(sealing_keys.retired_at, excluded.retired_at)`, int64(id), []byte{}, now); err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (db *DB) AcquireLimits(ctx context.Context, uses ...LimitUse) ([]LimitUsage
 	var out []LimitUsage
 	err := db.write(ctx, "spend limits", func(ctx context.Context, t *tx) error {
 		out = out[:0]
-		now := t.now()
+		now := t.Now()
 		for n, use := range uses {
 			spent, err := t.acquireLimit(ctx, use, now)
 			if errors.Is(err, sql.ErrNoRows) {
@@ -92,9 +92,9 @@ func (db *DB) ReleaseLimits(ctx context.Context, release []LimitUsage, renew ...
 		if err := t.releaseLimits(ctx, release); err != nil {
 			return err
 		}
-		now := t.now()
+		now := t.Now()
 		for _, use := range renew {
-			if _, err := t.exec(ctx, `
+			if _, err := t.Exec(ctx, `
 				insert into limits (key, window_end, used) values ($1, $2, 1)
 				on conflict (key) do update set
 					used = case when limits.window_end > $3 then limits.used + 1 else 1 end, window_end = excluded.window_end`,
@@ -108,7 +108,7 @@ func (db *DB) ReleaseLimits(ctx context.Context, release []LimitUsage, renew ...
 
 func (t *tx) releaseLimits(ctx context.Context, uses []LimitUsage) error {
 	for _, spent := range uses {
-		if _, err := t.exec(ctx, `update limits set used = used - 1 where key = $1 and window_end = $2 and used > 0`,
+		if _, err := t.Exec(ctx, `update limits set used = used - 1 where key = $1 and window_end = $2 and used > 0`,
 			spent.Key[:], micros(spent.WindowEnd)); err != nil {
 			return err
 		}
@@ -132,10 +132,10 @@ const sweepBatch = 1000
 func (db *DB) DeleteExpired(ctx context.Context) error {
 	for expired := sweepBatch; expired == sweepBatch && ctx.Err() == nil; {
 		if err := db.write(ctx, "sweep", func(ctx context.Context, t *tx) (err error) {
-			if _, err := t.exec(ctx, `delete from limits where window_end < $1`, micros(t.now())); err != nil {
+			if _, err := t.Exec(ctx, `delete from limits where window_end < $1`, micros(t.Now())); err != nil {
 				return err
 			}
-			if _, err := t.exec(ctx, `delete from tokens where expires_at < $1`, micros(t.now().Add(-7*24*time.Hour))); err != nil {
+			if _, err := t.Exec(ctx, `delete from tokens where expires_at < $1`, micros(t.Now().Add(-7*24*time.Hour))); err != nil {
 				return err
 			}
 			expired, err = t.deleteExpiredResponses(ctx)
@@ -155,7 +155,7 @@ func (t *tx) deleteExpiredResponses(ctx context.Context) (int, error) {
 	}
 	removed, err := collect(ctx, t, func(row scanner) (a expiredResponse, err error) { return a, row.Scan(&a.tenant, &a.size) },
 		`delete from idempotency where (tenant_id, key) in (select tenant_id, key from idempotency where expires_at < $1 order by expires_at limit $2)
-		returning tenant_id, octet_length(body)`, micros(t.now()), sweepBatch)
+		returning tenant_id, octet_length(body)`, micros(t.Now()), sweepBatch)
 	for _, a := range removed {
 		t.use(a.tenant, usage{bytes: -a.size})
 	}

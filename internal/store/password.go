@@ -20,11 +20,11 @@ var (
 // cannot be undone.
 func (db *DB) ChangePassword(ctx context.Context, session Session, compared, hash string, spent ...LimitUsage) error {
 	return db.write(ctx, "change password", func(ctx context.Context, t *tx) error {
-		now := micros(t.now())
+		now := micros(t.Now())
 		if _, err := t.account(ctx, session.Account.ID); err != nil { // locked first, as in a suspension and a reset
 			return err
 		}
-		live, err := t.exec(ctx, `update tokens set password_change_required = 0
+		live, err := t.Exec(ctx, `update tokens set password_change_required = 0
 			where digest = $1 and account_id = $2 and user_id = $3 and revoked_at is null and expires_at > $4`,
 			session.Digest[:], session.Account.ID, session.User, now)
 		if err != nil {
@@ -33,7 +33,7 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 		if live == 0 {
 			return ErrSessionEnded
 		}
-		changed, err := t.exec(ctx, `update users set password_hash = $4, password_changed_at = $5, password_change_required = 0
+		changed, err := t.Exec(ctx, `update users set password_hash = $4, password_changed_at = $5, password_change_required = 0
 			where account_id = $1 and id = $2 and password_hash = $3`, session.Account.ID, session.User, compared, hash, now)
 		if err != nil {
 			return err
@@ -52,11 +52,11 @@ func (db *DB) ChangePassword(ctx context.Context, session Session, compared, has
 // next login to the console. It returns [ErrNotFound] if the account has no such user.
 func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) error {
 	return db.write(ctx, "reset password", func(ctx context.Context, t *tx) error {
-		now := micros(t.now())
+		now := micros(t.Now())
 		if _, err := t.account(ctx, account); err != nil {
 			return err
 		}
-		changed, err := t.exec(ctx, `update users set password_hash = $3, password_changed_at = $4, password_change_required = 1
+		changed, err := t.Exec(ctx, `update users set password_hash = $3, password_changed_at = $4, password_change_required = 1
 			where account_id = $1 and id = $2`, account, user, hash, now)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (db *DB) ResetPassword(ctx context.Context, account, user ID, hash string) 
 
 // revokeTokens revokes the tokens of a user except the one with the digest kept, which may be empty.
 func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, now int64) error {
-	_, err := t.exec(ctx, `update tokens set revoked_at = $3
+	_, err := t.Exec(ctx, `update tokens set revoked_at = $3
 		where account_id = $1 and user_id = $2 and revoked_at is null and digest <> $4`, account, user, now, kept)
 	return err
 }
@@ -86,7 +86,7 @@ func (t *tx) revokeTokens(ctx context.Context, account, user ID, kept []byte, no
 // [ErrPasswordChanged] if the user now has another hash.
 func (db *DB) Rehash(ctx context.Context, user User, hash string) error {
 	return db.write(ctx, "rehash password", func(ctx context.Context, t *tx) error {
-		changed, err := t.exec(ctx, `update users set password_hash = $4 where account_id = $1 and id = $2 and password_hash = $3`,
+		changed, err := t.Exec(ctx, `update users set password_hash = $4 where account_id = $1 and id = $2 and password_hash = $3`,
 			user.Account, user.ID, user.PasswordHash, hash)
 		if err == nil && changed == 0 {
 			return ErrPasswordChanged

@@ -54,7 +54,7 @@ func (q Queue) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncC
 	var claims []SyncClaim
 	err := q.db.write(ctx, "claim purchases", func(ctx context.Context, tx *tx) error {
 		claims = nil
-		now := tx.now()
+		now := tx.Now()
 		rows, err := collect(ctx, tx, func(row scanner) (SyncClaim, error) {
 			var c SyncClaim
 			var cursor []byte
@@ -103,7 +103,7 @@ type SyncStep struct {
 func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step SyncStep) (after SyncClaim, stored int, err error) {
 	t := c.Tenant
 	err = t.write(ctx, "retain purchases", func(ctx context.Context, tx *tx) error {
-		now := tx.now()
+		now := tx.Now()
 		after = c
 		after.Cursor, after.Failures, after.Wait = step.Cursor, step.Failures, step.Wait
 		if !step.Hold {
@@ -113,7 +113,7 @@ func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step
 		if step.Complete {
 			synced = micros(now)
 		}
-		changed, err := tx.exec(ctx, `update purchase_syncs set cursor = $4, failures = $5, wait = $6, due_at = $7, lease = $8,
+		changed, err := tx.Exec(ctx, `update purchase_syncs set cursor = $4, failures = $5, wait = $6, due_at = $7, lease = $8,
 				synced_at = coalesce(cast($9 as bigint), synced_at)
 			where account_id = $1 and connection_id = $2 and lease = $3`, c.Connection.Account, c.Connection.ID, c.lease,
 			[]byte(step.Cursor), step.Failures, step.Wait.Microseconds(), micros(now.Add(step.After)), after.lease, synced)
@@ -159,10 +159,10 @@ func (c SyncClaim) Known(ctx context.Context, ids []string) (map[string][32]byte
 // under way loses its lease.
 func (t *tx) schedulePurchases(ctx context.Context, c *Connection) error {
 	if c.State != ConnectionActive {
-		_, err := t.exec(ctx, `update purchase_syncs set due_at = null, lease = lease + 1 where account_id = $1 and connection_id = $2`, c.Account, c.ID)
+		_, err := t.Exec(ctx, `update purchase_syncs set due_at = null, lease = lease + 1 where account_id = $1 and connection_id = $2`, c.Account, c.ID)
 		return err
 	}
-	_, err := t.exec(ctx, `insert into purchase_syncs (account_id, connection_id, cursor, due_at) values ($1, $2, $3, $4)
-		on conflict (account_id, connection_id) do update set due_at = excluded.due_at, wait = 0`, c.Account, c.ID, []byte{}, micros(t.now()))
+	_, err := t.Exec(ctx, `insert into purchase_syncs (account_id, connection_id, cursor, due_at) values ($1, $2, $3, $4)
+		on conflict (account_id, connection_id) do update set due_at = excluded.due_at, wait = 0`, c.Account, c.ID, []byte{}, micros(t.Now()))
 	return err
 }

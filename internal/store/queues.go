@@ -168,7 +168,7 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 	var calls []SubmissionLease
 	err := q.db.write(ctx, "claim submissions", func(ctx context.Context, tx *tx) error {
 		calls = nil
-		now := tx.now()
+		now := tx.Now()
 		connection, err := scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, q.account, q.id))
 		if err != nil {
 			return err
@@ -217,19 +217,19 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 // an additional request does no harm. The interrupted attempt of a delivery counts when that delivery is claimed next.
 func (db *DB) ReleaseOrphanedLeases(ctx context.Context) error {
 	return db.write(ctx, "free abandoned work", func(ctx context.Context, t *tx) error {
-		now := micros(t.now())
+		now := micros(t.Now())
 		// A claim changes due_at but not next_check_at. Only the first call changes both; its outcome identifies it.
-		if _, err := t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1
+		if _, err := t.Exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1
 			where due_at is not null and (outcome = 'in_progress' or due_at <> next_check_at)`, now); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update deliveries set due_at = $1, lease = lease + 1 where due_at is not null and leased > 0`, now); err != nil {
+		if _, err := t.Exec(ctx, `update deliveries set due_at = $1, lease = lease + 1 where due_at is not null and leased > 0`, now); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update connections set retry_at = $1 where retry_at is not null`, now); err != nil {
+		if _, err := t.Exec(ctx, `update connections set retry_at = $1 where retry_at is not null`, now); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, now)
+		_, err := t.Exec(ctx, `update purchase_syncs set due_at = $1, lease = lease + 1 where due_at is not null`, now)
 		return err
 	})
 }

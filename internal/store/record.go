@@ -69,7 +69,7 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 		}
 		s.version, s.updatedAt = version, instant(updated)
 		leased := s.lease == l.Submission.lease
-		decision, err := decide(s, leased, tx.now())
+		decision, err := decide(s, leased, tx.Now())
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 
 // writeDecision writes a decision and updates s.
 func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
-	now := tx.now()
+	now := tx.Now()
 	next, err := t.verifySeal(ctx, tx, s)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (t *Tenant) writeStates(ctx context.Context, tx *tx, s *Submission, d Decis
 		origins[dimension] = Origin{Evidence: evidence, ReportedAt: now}
 	}
 	s.Origins = origins
-	return tx.insert(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, meaning, evidence_id, changed_at) values`, rows,
+	return tx.Insert(ctx, `insert into states (tenant_id, submission_id, dimension, word, terminal, meaning, evidence_id, changed_at) values`, rows,
 		` on conflict (tenant_id, submission_id, dimension) do update set word = excluded.word, terminal = excluded.terminal,
 			meaning = excluded.meaning, evidence_id = excluded.evidence_id, changed_at = excluded.changed_at`)
 }

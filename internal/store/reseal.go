@@ -261,7 +261,7 @@ func (db *DB) stalePage(ctx context.Context, q querier, column sealedColumn, aft
 func (t *tx) replaceSealed(ctx context.Context, column sealedColumn, stale []sealedRow) (replaced int, err error) {
 	for _, r := range stale {
 		statement, args := column.replace(r)
-		n, err := t.exec(ctx, statement, args...)
+		n, err := t.Exec(ctx, statement, args...)
 		if err != nil {
 			return 0, err
 		}

@@ -30,7 +30,7 @@ func (db *DB) RecordEnvironment(ctx context.Context, environment string) error {
 		if recorded == "production" || environment == "production" {
 			return fmt.Errorf("this database was served in the environment %s: the environment %s needs its own database", recorded, environment)
 		}
-		_, err := t.exec(ctx, `update settings set value = $1 where key = 'environment'`, environment)
+		_, err := t.Exec(ctx, `update settings set value = $1 where key = 'environment'`, environment)
 		return err
 	})
 }
@@ -69,19 +69,19 @@ func (db *DB) ResetTenant(ctx context.Context, account ID) (*Tenant, error) {
 		if err != nil {
 			return err
 		}
-		now := micros(t.now())
+		now := micros(t.Now())
 		for _, statement := range []string{
 			`update tenants set frozen_at = $2 where id = $1`,
 			`update tokens set revoked_at = $2 where tenant_id = $1 and revoked_at is null`,
 		} {
-			if _, err := t.exec(ctx, statement, old.id, now); err != nil {
+			if _, err := t.Exec(ctx, statement, old.id, now); err != nil {
 				return err
 			}
 		}
-		if _, err := t.exec(ctx, `update submissions set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
+		if _, err := t.Exec(ctx, `update submissions set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update deliveries set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
+		if _, err := t.Exec(ctx, `update deliveries set due_at = null, lease = lease + 1 where tenant_id = $1 and due_at is not null`, old.id); err != nil {
 			return err
 		}
 		if err := t.insertTenant(ctx, account); err != nil {

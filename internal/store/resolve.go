@@ -46,7 +46,7 @@ func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason str
 		if s.Outcome != api.OutcomeUnknown {
 			return ErrOutcomeKnown
 		}
-		now := tx.now()
+		now := tx.Now()
 		s.Resolved = &api.Resolution{Decision: decision, Reason: reason, By: tx.actor.Name, At: now}
 		s.DueAt, s.NextCheckAt = &now, &now // look it up once more immediately, for either decision
 		if decision == DecisionResend {
@@ -125,7 +125,7 @@ func (t *Tenant) recordContradiction(ctx context.Context, tx *tx, s *Submission,
 	resolved := *s.Resolved
 	resolved.ContradictedAt = &now
 	s.Resolved = &resolved
-	if _, err := tx.exec(ctx, `update submissions set contradicted_at = $3 where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now)); err != nil {
+	if _, err := tx.Exec(ctx, `update submissions set contradicted_at = $3 where tenant_id = $1 and id = $2`, t.id, s.ID, micros(now)); err != nil {
 		return err
 	}
 	details := map[string]string{"invoice": s.Invoice.String(), "number": s.Number, "resolved_by": resolved.By, "resolved_at": resolved.At.Format(time.RFC3339Nano)}

@@ -25,21 +25,21 @@ const MaxLaterReferences = 4
 // returns the number of open submissions.
 func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
-		now := micros(t.now())
-		if _, err := t.exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
+		now := micros(t.Now())
+		if _, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
 			"restored_at", strconv.FormatInt(now, 10)); err != nil { // servers of an earlier release read the setting
 			return err
 		}
-		if open, err = t.exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1 where due_at is not null`, now); err != nil {
+		if open, err = t.Exec(ctx, `update submissions set due_at = $1, next_check_at = $1, lease = lease + 1 where due_at is not null`, now); err != nil {
 			return err
 		}
 		if err := t.discardMissingProofs(ctx); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update tenants set restored_at = $1`, now); err != nil {
+		if _, err := t.Exec(ctx, `update tenants set restored_at = $1`, now); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
+		if _, err := t.Exec(ctx, `update tokens set revoked_at = $1 where revoked_at is null`, now); err != nil {
 			return err
 		}
 		t.notify(WorkSubmissions)
@@ -131,7 +131,7 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		if err != nil {
 			return err
 		}
-		now := tx.now()
+		now := tx.Now()
 		due := now.Add(lease)
 		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, Connection: s.Connection, Number: s.Number,
 			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, lease: 1}

@@ -128,7 +128,7 @@ func (t *Tenant) pruneAttempts(ctx context.Context, before time.Time) (int64, er
 		err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
 			list, args := t.idList(deliveries)
 			args = append(args, micros(before))
-			removed, err = tx.exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`) and started_at < `+parameter(len(args))+`
+			removed, err = tx.Exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`) and started_at < `+parameter(len(args))+`
 				and not exists (select 1 from deliveries d where d.tenant_id = attempts.tenant_id and d.id = attempts.delivery_id and d.due_at is not null)`, args...)
 			return err
 		})
@@ -182,10 +182,10 @@ func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed
 	}
 	for chunk := range slices.Chunk(deliveries, retentionBatch) {
 		list, args := t.idList(chunk)
-		if _, err := tx.exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`)`, args...); err != nil {
+		if _, err := tx.Exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`)`, args...); err != nil {
 			return 0, err
 		}
-		if _, err := tx.exec(ctx, `delete from deliveries where tenant_id = $1 and id in (`+list+`)`, args...); err != nil {
+		if _, err := tx.Exec(ctx, `delete from deliveries where tenant_id = $1 and id in (`+list+`)`, args...); err != nil {
 			return 0, err
 		}
 	}

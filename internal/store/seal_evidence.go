@@ -125,7 +125,7 @@ func (t *Tenant) sealEvents(ctx context.Context, missing int64) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `update tenants set events_seal = $2 where id = $1`, t.id, sealed)
+		_, err = tx.Exec(ctx, `update tenants set events_seal = $2 where id = $1`, t.id, sealed)
 		return err
 	})
 }
@@ -167,7 +167,7 @@ func (v *verification) sealSubmission(ctx context.Context, tx *tx, id ID) (bool,
 	if err := t.sealAs(&s.Submission, seal{subject: document, history: sealFound}); err != nil {
 		return false, err
 	}
-	_, err = tx.exec(ctx, `update submissions set earlier_events = $3, begun_at = $4, evidence_seal = $5 where tenant_id = $1 and id = $2`,
+	_, err = tx.Exec(ctx, `update submissions set earlier_events = $3, begun_at = $4, evidence_seal = $5 where tenant_id = $1 and id = $2`,
 		t.id, id, s.earlierEvents, s.begunAt, s.sealed)
 	return err == nil, err
 }
@@ -202,6 +202,6 @@ func (v *verification) sealIncoming(ctx context.Context, tx *tx, id ID) (bool, e
 	if err := t.sealIncoming(&i, seal{history: sealFound}); err != nil {
 		return false, err
 	}
-	_, err = tx.exec(ctx, `update incoming set earlier_events = $3, seal = $4 where tenant_id = $1 and id = $2`, t.id, id, i.earlierEvents, i.sealed)
+	_, err = tx.Exec(ctx, `update incoming set earlier_events = $3, seal = $4 where tenant_id = $1 and id = $2`, t.id, id, i.earlierEvents, i.sealed)
 	return err == nil, err
 }

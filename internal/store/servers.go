@@ -55,9 +55,9 @@ func (db *DB) RegisterServer(ctx context.Context, s Server) error {
 				loaded = append(loaded, strconv.FormatUint(uint64(key.ID), 10))
 			}
 		}
-		_, err = t.exec(ctx, `insert into servers (id, name, version, role, keys, primary_key, started_at, seen_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
+		_, err = t.Exec(ctx, `insert into servers (id, name, version, role, keys, primary_key, started_at, seen_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
 			on conflict (id) do update set keys = excluded.keys, primary_key = excluded.primary_key, seen_at = excluded.seen_at`,
-			s.ID, s.Name, s.Version, s.Role, strings.Join(loaded, ","), int64(keys.PrimaryID()), micros(s.StartedAt), micros(t.now()))
+			s.ID, s.Name, s.Version, s.Role, strings.Join(loaded, ","), int64(keys.PrimaryID()), micros(s.StartedAt), micros(t.Now()))
 		return err
 	})
 }
@@ -65,7 +65,7 @@ func (db *DB) RegisterServer(ctx context.Context, s Server) error {
 // UnregisterServer removes the registration of a server that stops, and those of servers that stopped long ago.
 func (db *DB) UnregisterServer(ctx context.Context, s Server) error {
 	return db.write(ctx, "withdraw server", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `delete from servers where id = $1 or seen_at < $2`, s.ID, micros(t.now().Add(-24*time.Hour)))
+		_, err := t.Exec(ctx, `delete from servers where id = $1 or seen_at < $2`, s.ID, micros(t.Now().Add(-24*time.Hour)))
 		return err
 	})
 }

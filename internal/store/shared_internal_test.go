@@ -52,7 +52,7 @@ func newGrouped(t testing.TB, address string) grouped {
 // exec runs a statement in a write of its own.
 func (g grouped) exec(ctx context.Context, query string, args ...any) error {
 	return g.write(ctx, "test", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, query, args...)
+		_, err := t.Exec(ctx, query, args...)
 		return err
 	})
 }

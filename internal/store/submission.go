@@ -299,7 +299,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 			return err
 		}
 	}
-	now := tx.now()
+	now := tx.Now()
 	s.Invoice, s.Connection, s.Number = found.ID, lease.Connection.ID, *found.Draft.InvoiceNumber
 	begun := s.AttemptedAt
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
@@ -453,7 +453,7 @@ func (l SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (
 		if l.Document, err = t.document(ctx, tx, s.ID); err != nil {
 			return err
 		}
-		now := tx.now()
+		now := tx.Now()
 		s.SentAt, s.MissingSince, s.MissingCount, s.DueAt = now, nil, 0, new(now.Add(lease))
 		s.ResendOrdered, s.ResendUnderWay = false, s.ResendOrdered
 		s.lease++

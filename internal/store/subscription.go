@@ -70,7 +70,7 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		if most := t.db.quotas.SubscriptionsCreated; created >= limitOf(most) {
 			return &QuotaError{QuotaSubscriptionsCreated, most}
 		}
-		id, err := newID(tx.now(), t.db.random)
+		id, err := newID(tx.Now(), t.db.random)
 		if err != nil {
 			return err
 		}
@@ -78,8 +78,8 @@ func (t *Tenant) CreateSubscription(ctx context.Context, add NewSubscription) (S
 		if err != nil {
 			return err
 		}
-		s = Subscription{ID: id, URL: add.URL, Events: add.Events, Description: add.Description, Active: true, CreatedAt: tx.now()}
-		_, err = tx.exec(ctx, `insert into subscriptions (tenant_id, id, url, events, description, secret, active, created_at)
+		s = Subscription{ID: id, URL: add.URL, Events: add.Events, Description: add.Description, Active: true, CreatedAt: tx.Now()}
+		_, err = tx.Exec(ctx, `insert into subscriptions (tenant_id, id, url, events, description, secret, active, created_at)
 			values ($1, $2, $3, $4, $5, $6, 1, $7)`, t.id, id, s.URL, joinKinds(s.Events), s.Description, sealed, micros(s.CreatedAt))
 		return err
 	})
@@ -117,8 +117,8 @@ const endBatch = 500
 // that the result of an attempt in progress is recorded. deactivate ends the first [endBatch] of them. The queue of the
 // subscription stays due while there are more, and each claim ends another batch; until then reads show them as failed.
 func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) error {
-	now := micros(tx.now())
-	if _, err := tx.exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4
+	now := micros(tx.Now())
+	if _, err := tx.Exec(ctx, `update subscriptions set active = 0, deactivated_at = $3, deactivation_reason = $4
 		where tenant_id = $1 and id = $2 and active = 1`, t.id, id, now, reason); err != nil {
 		return err
 	}
@@ -128,10 +128,10 @@ func (t *Tenant) deactivate(ctx context.Context, tx *tx, id ID, reason string) e
 // endPending ends a batch of the pending deliveries of a deactivated subscription. It leaves rows that another transaction has
 // locked to a later batch: the result of an attempt is being recorded, and may be a different one.
 func (t *Tenant) endPending(ctx context.Context, tx *tx, subscription ID) error {
-	ended, err := tx.exec(ctx, `with pending as materialized (select id from deliveries
+	ended, err := tx.Exec(ctx, `with pending as materialized (select id from deliveries
 			where tenant_id = $1 and subscription_id = $2 and due_at is not null order by due_at limit $5`+t.db.dialect.ForUpdateSkipLocked()+`)
 		update deliveries set state = 'failed', reason = $4, due_at = null, updated_at = $3
-		where tenant_id = $1 and state = 'pending' and id `+t.db.dialect.InSubquery(`select id from pending`), t.id, subscription, micros(tx.now()), reasonInactive, endBatch)
+		where tenant_id = $1 and state = 'pending' and id `+t.db.dialect.InSubquery(`select id from pending`), t.id, subscription, micros(tx.Now()), reasonInactive, endBatch)
 	if ended == endBatch {
 		tx.notify(WorkDeliveries) // there may be more
 	}

@@ -15,7 +15,7 @@ func (db *DB) RenameAccount(ctx context.Context, id ID, company string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `update accounts set company = $2 where id = $1`, id, company); err != nil {
+		if _, err := t.Exec(ctx, `update accounts set company = $2 where id = $1`, id, company); err != nil {
 			return err
 		}
 		return t.audit(ctx, accountAct("account.rename", id, map[string]string{"before": before.Company, "after": company}))
@@ -26,7 +26,7 @@ func (db *DB) RenameAccount(ctx context.Context, id ID, company string) error {
 // user of the account can log in, unless force is set, and [ErrNotFound] if the account has no such user.
 func (db *DB) DisableUser(ctx context.Context, account, user ID, force bool) error {
 	return db.write(ctx, "disable user", func(ctx context.Context, t *tx) error {
-		now := micros(t.now())
+		now := micros(t.Now())
 		email, err := t.lockUser(ctx, account, user)
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func (db *DB) DisableUser(ctx context.Context, account, user ID, force bool) err
 		if others == 0 && !force {
 			return ErrLastUser
 		}
-		changed, err := t.exec(ctx, `update users set disabled_at = $3 where account_id = $1 and id = $2 and disabled_at is null`, account, user, now)
+		changed, err := t.Exec(ctx, `update users set disabled_at = $3 where account_id = $1 and id = $2 and disabled_at is null`, account, user, now)
 		if err != nil || changed == 0 {
 			return err // the user is already disabled
 		}
@@ -56,7 +56,7 @@ func (db *DB) EnableUser(ctx context.Context, account, user ID) error {
 		if err != nil {
 			return err
 		}
-		changed, err := t.exec(ctx, `update users set disabled_at = null where account_id = $1 and id = $2 and disabled_at is not null`, account, user)
+		changed, err := t.Exec(ctx, `update users set disabled_at = null where account_id = $1 and id = $2 and disabled_at is not null`, account, user)
 		if err != nil || changed == 0 {
 			return err
 		}
