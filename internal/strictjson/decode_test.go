@@ -189,6 +189,9 @@ func TestDecodeFillsEveryKindOfField(t *testing.T) {
 		Inner: inner{Deep: new("d")}, Pointer: &inner{Deep: new("e")}, embedded: embedded{Flat: new("f")},
 	}
 	wantEqual(t, "the decoded value", got, want)
+	if got.hidden != "" {
+		t.Errorf("the unexported field is %q, want it untouched", got.hidden)
+	}
 }
 
 func TestFieldsAtFaultStayEmpty(t *testing.T) {
