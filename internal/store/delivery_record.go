@@ -9,7 +9,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// DeliveryRecord is the history of telling one subscription of one event.
+// DeliveryRecord is the delivery of one event to one subscription, with its history.
 type DeliveryRecord struct {
 	ID           ID
 	Event        ID
@@ -21,11 +21,11 @@ type DeliveryRecord struct {
 	NextAt       *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-	// History holds every attempt, oldest first; only [Tenant.Delivery] fills it.
+	// History holds all attempts, oldest first; only [Tenant.Delivery] and [Tenant.Redeliver] set it.
 	History []Attempt
 }
 
-// deliveryColumns are a delivery, and when its subscription was deactivated.
+// deliveryColumns are the columns of a delivery, and the time at which its subscription was deactivated.
 const deliveryColumns = `id, event_id, kind, subscription_id, state, reason, attempts, due_at, created_at, updated_at,
 	(select s.deactivated_at from subscriptions s where s.tenant_id = deliveries.tenant_id and s.id = deliveries.subscription_id)`
 
@@ -36,13 +36,13 @@ func scanDelivery(row scanner) (DeliveryRecord, error) {
 	var created, updated int64
 	err := row.Scan(&d.ID, &d.Event, &d.Kind, &d.Subscription, &d.State, &reason, &d.Attempts, &due, &created, &updated, &deactivated)
 	d.Reason, d.NextAt, d.CreatedAt, d.UpdatedAt = textOrNil(reason), instantOrNil(due), instant(created), instant(updated)
-	if deactivated.Valid && d.State == DeliveryPending { // its batch has not come yet; see [Tenant.deactivate]
+	if deactivated.Valid && d.State == DeliveryPending { // a later batch ends it; see [Tenant.deactivate]
 		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryFailed, new(reasonInactive), nil, instant(max(deactivated.V, updated))
 	}
 	return d, err
 }
 
-// Delivery returns one delivery with every attempt.
+// Delivery returns one delivery with all its attempts.
 func (t *Tenant) Delivery(ctx context.Context, id ID) (DeliveryRecord, error) {
 	var d DeliveryRecord
 	err := t.read(func(q querier) error {
@@ -71,8 +71,8 @@ func (t *Tenant) delivery(ctx context.Context, q querier, id ID, lock string) (D
 // ErrInactive says that the subscription of a delivery is deactivated.
 var ErrInactive = errors.New("subscription inactive")
 
-// Redeliver makes a delivery due again at once, with a full round of attempts before it: the same delivery, so that the
-// receiver gets the same identifier and the same bytes. [ErrInactive] says that its subscription is deactivated.
+// Redeliver makes a delivery due immediately, with a full new round of attempts. It is the same delivery, so the receiver gets the
+// same identifier and the same bytes. Redeliver returns [ErrInactive] if its subscription is deactivated.
 func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
 	var d DeliveryRecord
 	err := t.write(ctx, "redeliver", func(ctx context.Context, tx *tx) error {
@@ -90,7 +90,7 @@ func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
 		now := tx.Now()
 		d.State, d.Reason, d.NextAt, d.UpdatedAt = DeliveryPending, nil, &now, now
 		tx.notify(WorkDeliveries)
-		// An attempt under way loses its lease: it is recorded, and the new round decides what follows.
+		// An attempt in progress loses its lease: it is recorded, but the new round decides the state.
 		_, err = tx.Exec(ctx, `update deliveries set state = 'pending', reason = null, round = 0, due_at = $3, updated_at = $3, lease = lease + 1, leased = 0
 			where tenant_id = $1 and id = $2`, t.id, id, micros(now))
 		return err

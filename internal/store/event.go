@@ -17,7 +17,7 @@ import (
 // TimestampLayout is the format of event times: RFC 3339 in UTC, with six digits of a second.
 const TimestampLayout = "2006-01-02T15:04:05.000000Z"
 
-// Event is a notification for the company's systems.
+// Event is a notification to the company's systems.
 type Event struct {
 	ID         ID
 	Position   int64 // from 1, without gaps, in the order of commits

@@ -12,10 +12,10 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// NewIncoming is a purchase document as it came from the provider, to be retained. The caller has checked the form of
-// the shown values: nil is what the provider did not say, or said in no usable form.
+// NewIncoming is a purchase document of the provider that is to be retained. The caller has checked the form of the values: nil
+// means that the provider did not send the value, or not in a usable form.
 type NewIncoming struct {
-	// ProviderDocumentID tells the documents of a company apart: at most 256 characters, no control characters.
+	// ProviderDocumentID distinguishes the documents of a company: at most 256 characters, no control characters.
 	ProviderDocumentID string
 	DocumentType       *string
 	InvoiceNumber      *string
@@ -29,15 +29,15 @@ type NewIncoming struct {
 	// ClaimedSHA256 is the digest that the metadata claims: 64 lowercase hex digits.
 	ClaimedSHA256 *string
 	MediaType     string
-	// Metadata is the provider's entry as it came.
+	// Metadata holds the exact bytes of the provider's entry.
 	Metadata []byte
 	// Body holds the document's bytes when Retained is true.
 	Body     []byte
 	Retained bool
-	// SHA256 and Size are those of a document that was seen whole and is too large to be retained; nil otherwise.
+	// SHA256 and Size are those of a document that was read completely but is too large to be retained; nil otherwise.
 	SHA256 *[32]byte
 	Size   *int64
-	// Withheld says that document or metadata echo our credential: both are sealed and never shown.
+	// Withheld reports that the document or the metadata contains the credential: both are sealed and never shown.
 	Withheld bool
 }
 
@@ -48,13 +48,13 @@ type Revision struct {
 	Incoming    ID
 	Revision    int64 // from 1, without gaps
 	RetainedAt  time.Time
-	// SHA256 is the digest of the document, or of the metadata when the document was not had in full.
+	// SHA256 is the digest of the document, or of the metadata if the document was not read completely.
 	SHA256         [32]byte
 	MetadataSHA256 [32]byte
 	Previous       [32]byte // zero for the first
 	Digest         [32]byte
 
-	events []byte // digest of the event that it gave rise to; nil for one that was retained before that was kept
+	events []byte // digest of the event that it caused; nil for a revision of a version that did not store it
 }
 
 // chain computes the digest of a revision.
@@ -86,7 +86,7 @@ func (r *Revision) chain() [32]byte {
 	return hash.sum()
 }
 
-// Intact tells whether the digest is the one of what the revision says.
+// Intact reports whether the digest is that of the revision.
 func (r *Revision) Intact() bool { return r.chain() == r.Digest }
 
 func decimalText(d *api.Decimal) *string {
@@ -167,7 +167,7 @@ func (t *Tenant) incoming(ctx context.Context, q querier, id ID) (Incoming, erro
 	return scanIncoming(q.QueryRowContext(ctx, `select `+revisionColumns+fromRevisions+`i.id = $2 and r.revision = i.revision`, t.id, id))
 }
 
-// RevisionDocument returns a revision with the document's bytes; what is withheld stays sealed and is not returned.
+// RevisionDocument returns a revision with the bytes of the document. A withheld document stays sealed and is not returned.
 func (t *Tenant) RevisionDocument(ctx context.Context, id ID, revision int64) (Revision, error) {
 	var out Revision
 	err := t.read(func(q querier) error {
@@ -182,7 +182,7 @@ func (t *Tenant) RevisionDocument(ctx context.Context, id ID, revision int64) (R
 	return out, err
 }
 
-// digests returns the digest that a document goes by and that of its metadata.
+// digests returns the digest that identifies the document, and that of its metadata.
 func (n *NewIncoming) digests() (document, metadata [32]byte) {
 	metadata = sha256.Sum256(n.Metadata)
 	switch {
@@ -194,8 +194,8 @@ func (n *NewIncoming) digests() (document, metadata [32]byte) {
 	return metadata, metadata
 }
 
-// unchanged tells whether a document is nothing new beside the latest revision: it has the same digest. Of one whose
-// bytes were not seen that is only known when the provider says what it said before, or claims the digest we have.
+// unchanged reports whether the document equals the latest revision: it has the same digest. If its bytes were not read, it is
+// unchanged if the provider sent the same metadata as before, or claims the digest of the revision.
 func (n *NewIncoming) unchanged(latest *Revision) bool {
 	document, metadata := n.digests()
 	if n.Retained || n.SHA256 != nil {
@@ -204,8 +204,8 @@ func (n *NewIncoming) unchanged(latest *Revision) bool {
 	return metadata == latest.MetadataSHA256 || n.ClaimedSHA256 != nil && *n.ClaimedSHA256 == hex.EncodeToString(latest.SHA256[:])
 }
 
-// SeedIncoming retains documents as a purchase sync does, events included, without a provider and without moving a
-// cursor: the synthetic ones of a sandbox.
+// SeedIncoming retains the synthetic documents of a sandbox as a purchase sync does, including events, but without a provider and
+// without a cursor.
 func (t *Tenant) SeedIncoming(ctx context.Context, docs []NewIncoming) error {
 	return t.write(ctx, "seed incoming", func(ctx context.Context, tx *tx) error {
 		_, err := t.retainAll(ctx, tx, docs)
@@ -213,13 +213,13 @@ func (t *Tenant) SeedIncoming(ctx context.Context, docs []NewIncoming) error {
 	})
 }
 
-// retainAll retains what is new among documents, in their order, and returns how many are. [ErrNotFound] says that the
+// retainAll retains the new ones of some documents, in their order, and returns their number. It returns [ErrNotFound] if the
 // tenant is frozen.
 func (t *Tenant) retainAll(ctx context.Context, tx *tx, docs []NewIncoming) (stored int, err error) {
 	if len(docs) == 0 {
 		return 0, nil
 	}
-	// Locked, so that two transactions cannot both make the first revision of a document.
+	// The row is locked, so that two transactions cannot both create the first revision of a document.
 	var tenant ID
 	if err := tx.QueryRowContext(ctx, `select id from tenants where id = $1 and frozen_at is null`+t.db.dialect.ForUpdate(), t.id).Scan(&tenant); err != nil {
 		return 0, err
@@ -236,7 +236,7 @@ func (t *Tenant) retainAll(ctx context.Context, tx *tx, docs []NewIncoming) (sto
 	return stored, nil
 }
 
-// retain retains one document, unless it is nothing new.
+// retain retains one document, unless it is unchanged.
 func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bool, err error) {
 	latest, err := scanRevision(tx.QueryRowContext(ctx, `select `+revisionColumns+fromRevisions+
 		`i.provider_document_id = $2 and r.revision = i.revision`, t.id, doc.ProviderDocumentID))
@@ -276,13 +276,13 @@ func (t *Tenant) retain(ctx context.Context, tx *tx, doc *NewIncoming) (isNew bo
 	return true, emitted.write(ctx, tx)
 }
 
-// payload is what is told of a revision.
+// payload returns the payload of the events about a revision.
 func (r *Revision) payload() api.IncomingPayload {
 	return api.IncomingPayload{IncomingInvoiceID: r.Incoming.String(), Revision: int(r.Revision), ProviderDocumentID: r.ProviderDocumentID,
 		SHA256: hex.EncodeToString(r.SHA256[:])}
 }
 
-// incomingRow is the row of an incoming e-invoice, which says where its chain ends.
+// incomingRow is the row of an incoming e-invoice, which has the end of its chain.
 type incomingRow struct {
 	id                 ID
 	position, revision int64
@@ -301,7 +301,7 @@ func scanIncomingRow(row scanner) (incomingRow, error) {
 	return i, err
 }
 
-// asRead is what the seal of an incoming e-invoice covers: its chain and every column of its row.
+// asRead returns what the seal of an incoming e-invoice covers: its chain and every column of its row.
 func (i *incomingRow) asRead() seal {
 	s := seal{chainEnd: chainEnd{count: i.revision}}
 	copy(s.head[:], i.head)
@@ -318,12 +318,12 @@ func (i *incomingRow) asRead() seal {
 	return s
 }
 
-// continueIncoming checks the seal of an incoming e-invoice against its row, and returns what the next one says.
+// continueIncoming checks the seal of an incoming e-invoice against its row, and returns the content of the next seal.
 func (t *Tenant) continueIncoming(i *incomingRow) (seal, error) {
 	return continueSeal(t.db.keys, i.sealed, incomingSealBinding(t.id, i.id), i.asRead(), func() (none [32]byte, err error) { return none, nil })
 }
 
-// sealIncoming seals an incoming e-invoice as it is now, after next was made of what it was.
+// sealIncoming seals an incoming e-invoice that has changed. next was returned by continueIncoming before the change.
 func (t *Tenant) sealIncoming(i *incomingRow, next seal) (err error) {
 	now := i.asRead()
 	next.chainEnd, next.row = now.chainEnd, now.row
@@ -331,7 +331,7 @@ func (t *Tenant) sealIncoming(i *incomingRow, next seal) (err error) {
 	return err
 }
 
-// writeIncoming makes the e-invoice of a first revision, or moves it on to a further one. The tenant's row is locked.
+// writeIncoming inserts the e-invoice of a first revision, or updates it to a later one. The tenant's row is locked.
 func (t *Tenant) writeIncoming(ctx context.Context, tx *tx, r *Revision, first bool) error {
 	at := micros(r.RetainedAt)
 	if !first {
@@ -382,7 +382,7 @@ func (t *Tenant) insertRevision(ctx context.Context, tx *tx, r *Revision) error 
 	return err
 }
 
-// sealRevision returns what stands in a column of a revision for text: sealed when the revision is withheld.
+// sealRevision returns the value of a column of a revision for text: sealed if the revision is withheld.
 func (t *Tenant) sealRevision(r *Revision, column string, text []byte) ([]byte, error) {
 	if r.Withheld {
 		return t.db.keys.Seal(text, revisionBinding(t.id, r.Incoming, r.Revision, column))

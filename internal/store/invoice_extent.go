@@ -5,16 +5,15 @@ import (
 	"database/sql"
 )
 
-// InvoiceExtent is how large an invoice is.
+// InvoiceExtent is the size of an invoice.
 type InvoiceExtent struct {
-	// Bytes is the length of its stored document.
+	// Bytes is the length of the stored document.
 	Bytes int
-	// Lines is how many lines it has. Where the list has no summary of the invoice yet, it is an upper bound.
+	// Lines is the number of invoice lines, or an upper bound if the invoice has no summary yet.
 	Lines int
 }
 
-// InvoiceExtent returns how large an invoice is without reading its document, for a caller that has to make room before it
-// does; [ErrNotFound] when there is none.
+// InvoiceExtent returns the size of an invoice without reading its document, for a caller that must reserve memory first.
 func (t *Tenant) InvoiceExtent(ctx context.Context, id ID) (InvoiceExtent, error) {
 	const shortestLine = 3 // {} and a comma
 	var out InvoiceExtent

@@ -9,7 +9,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// rawInvoice is an invoice whose document is not parsed yet: parsed, it takes many times as much memory.
+// rawInvoice is an invoice whose document is not parsed yet. A parsed document takes many times as much memory.
 type rawInvoice struct {
 	id                        ID
 	document                  string
@@ -18,7 +18,7 @@ type rawInvoice struct {
 	submission                *Submission
 }
 
-// columns are where the columns of invoiceColumns go.
+// columns returns the destinations of the columns of invoiceColumns.
 func (r *rawInvoice) columns() []any {
 	return []any{&r.id, &r.document, &r.version, &r.created, &r.updated, &r.holder}
 }
@@ -32,13 +32,13 @@ func (r *rawInvoice) parse() (Invoice, error) {
 	return i, nil
 }
 
-// Invoice returns one invoice, with the submission of the same moment.
+// Invoice returns one invoice with its current submission, both of one moment.
 func (t *Tenant) Invoice(ctx context.Context, id ID) (Invoice, error) {
 	return t.InvoiceWithin(ctx, id, func(int) error { return nil })
 }
 
-// InvoiceWithin is [Tenant.Invoice] for a caller whose memory has a bound: charge is told how many bytes the document has
-// before it is parsed, and its error is returned as it is.
+// InvoiceWithin is [Tenant.Invoice] for a caller whose memory is bounded: it calls charge with the size of the document in bytes
+// before it parses the document, and returns the error of charge as it is.
 func (t *Tenant) InvoiceWithin(ctx context.Context, id ID, charge func(bytes int) error) (Invoice, error) {
 	var raw rawInvoice
 	err := t.read(func(q querier) (err error) {
@@ -54,8 +54,8 @@ func (t *Tenant) InvoiceWithin(ctx context.Context, id ID, charge func(bytes int
 	return raw.parse()
 }
 
-// readInvoice reads an invoice with its current submission as both were at one moment, outside of a transaction. The one
-// statement finds an invoice with a submission, the other one without; between them an invoice may go from one to the other.
+// readInvoice reads an invoice with its current submission outside of a transaction, both as of one moment. One statement finds an
+// invoice with a submission, the other one an invoice without; if it changes between them, they are repeated.
 func (t *Tenant) readInvoice(ctx context.Context, q querier, id ID) (rawInvoice, error) {
 	const tries = 5
 	for range tries {
@@ -89,7 +89,7 @@ func (t *Tenant) readSubmitted(ctx context.Context, q querier, id ID) (rawInvoic
 	return raw, nil
 }
 
-// behind is a row whose first columns go elsewhere.
+// behind is a row whose first columns have destinations of their own.
 type behind struct {
 	row   scanner
 	first []any

@@ -7,13 +7,13 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// InvoiceRow is an invoice as a list reads it: its Draft has no Items.
+// InvoiceRow is an invoice with its summary instead of its document: its Draft has no Items.
 type InvoiceRow struct {
 	Invoice
 	// Items is the number of invoice lines.
 	Items int
-	// Missing and Warnings are the first [api.MaxSummaryPaths] paths of what submission needs and of the advice on the draft,
-	// without what depends on the company's profile. MissingCount and WarningCount are how many there are.
+	// Missing has the paths of the fields that submission needs, and Warnings the advice on the draft that does not depend on the
+	// company's profile, both for the first [api.MaxSummaryPaths] paths. MissingCount and WarningCount count all paths.
 	Missing                    []string
 	Warnings                   api.Faults
 	MissingCount, WarningCount int

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 )
 
-// Logo returns the logo of the company's profile as a data URL, nil when there is none. It is no part of [Account], which
-// every call of the company reads.
+// Logo returns the logo of the company's profile as a data URL, or nil. It is not part of [Account], which every call of the company
+// reads.
 func (t *Tenant) Logo(ctx context.Context) (*string, error) {
 	var logo sql.Null[string]
 	err := t.read(func(q querier) error {

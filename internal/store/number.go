@@ -6,11 +6,11 @@ import (
 	"errors"
 )
 
-// numberHolder is [Invoice.NumberHolder] of an invoice i, from the index that keeps submitted numbers apart.
+// numberHolder selects [Invoice.NumberHolder] of an invoice i, from the unique index of submitted numbers.
 const numberHolder = `(select h.invoice_id from submissions h where h.tenant_id = i.tenant_id and h.number = i.number
 	and h.outcome in ('in_progress', 'acknowledged', 'unknown') and h.invoice_id <> i.id)`
 
-// NumberHolder returns the invoice that was submitted with a number and is not rejected; the zero ID when there is none.
+// NumberHolder returns the invoice that was submitted with a number and is not rejected, or the zero ID.
 func (t *Tenant) NumberHolder(ctx context.Context, number string) (ID, error) {
 	return readValue(t, func(q querier) (ID, error) {
 		return t.numberHolder(ctx, q, number)

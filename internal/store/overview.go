@@ -8,19 +8,15 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// AccountSubmission is a submission, and whose it is.
+// AccountSubmission is a submission with its account.
 type AccountSubmission struct {
 	Submission
 	Account ID
 }
 
-// AllSubmissions returns the latest submissions of every account, newest first, for an administrator; of one account and of
-// one outcome where they are given. At most limit.
+// AllSubmissions returns the latest submissions, newest first and at most limit, for an administrator: those of all accounts or of
+// account, and with any outcome or with outcome.
 func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outcome, limit int) ([]AccountSubmission, error) {
-	accounts, err := db.accountsByTenant(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var args []any
 	next := func(value any) string {
 		args = append(args, value)
@@ -33,7 +29,7 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 	switch outcome {
 	case "":
 	case api.OutcomeUnknown:
-		where += ` and outcome = 'unknown'` // a literal, for the index of these
+		where += ` and outcome = 'unknown'` // a literal, so that the partial index is used
 	default:
 		where += ` and ` + OutcomeCondition(outcome, next)
 	}
@@ -44,32 +40,20 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 	}
 	out := make([]AccountSubmission, len(found))
 	for n, s := range found {
-		out[n] = AccountSubmission{s, accounts[s.tenant]}
+		out[n] = AccountSubmission{s, s.account}
 	}
 	return out, nil
 }
 
-func (db *DB) accountsByTenant(ctx context.Context) (map[ID]ID, error) {
-	tenants, err := db.tenants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[ID]ID, len(tenants))
-	for _, t := range tenants {
-		out[t.id] = t.account
-	}
-	return out, nil
-}
-
-// AccountDelivery is a delivery, whose it is and where it goes.
+// AccountDelivery is a delivery with its account and its destination.
 type AccountDelivery struct {
 	DeliveryRecord
 	Account ID
 	URL     string
 }
 
-// AllDeliveries returns the latest deliveries of every account, newest first, for an administrator; of one account and in one
-// state where they are given. At most limit.
+// AllDeliveries returns the latest deliveries, newest first and at most limit, for an administrator: those of all accounts or of
+// account, and in any state or in state.
 func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.DeliveryState, limit int) ([]AccountDelivery, error) {
 	var args []any
 	next := func(value any) string {
@@ -80,7 +64,7 @@ func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.Delivery
 	if account != nil {
 		where += ` and t.account_id = ` + next(*account)
 	}
-	switch state { // literals, for the indexes of pending ones and of those that are lost
+	switch state { // literals, so that the partial indexes of pending and of undelivered ones are used
 	case api.DeliveryPending:
 		where += ` and d.state = 'pending'`
 	case api.DeliveryFailed:
@@ -94,7 +78,7 @@ func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.Delivery
 	found, err := collect(ctx, db.reader, func(row scanner) (AccountDelivery, error) {
 		var d AccountDelivery
 		var err error
-		d.DeliveryRecord, err = scanDelivery(after{row, []any{&d.Account, &d.URL}})
+		d.DeliveryRecord, err = scanDelivery(behind{row, []any{&d.Account, &d.URL}})
 		return d, err
 	}, `select t.account_id, s.url, d.id, d.event_id, d.kind, d.subscription_id, d.state, d.reason, d.attempts, d.due_at, d.created_at, d.updated_at, s.deactivated_at
 		from deliveries d join tenants t on t.id = d.tenant_id join subscriptions s on s.tenant_id = d.tenant_id and s.id = d.subscription_id
@@ -102,29 +86,20 @@ func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.Delivery
 	return found, db.classify(err)
 }
 
-// after is a row of which the first columns are scanned into before.
-type after struct {
-	row    scanner
-	before []any
-}
-
-// Scan scans the row.
-func (a after) Scan(dest ...any) error { return a.row.Scan(append(a.before, dest...)...) }
-
-// Backlog is how much work of a kind there is.
+// Backlog measures the outstanding work of one kind.
 type Backlog struct {
-	// Pending is how much of it there is, done or not begun, and Overdue how much of that should have been begun by now. Neither
-	// is counted beyond [MaxBacklog].
+	// Pending is the number of tasks that are not completed, and Overdue the number of those that should have begun by now. Neither is
+	// counted beyond [MaxBacklog].
 	Pending, Overdue int64
-	// Oldest is for how long the first of it should have been begun; zero when none is overdue.
+	// Oldest is the time since the first overdue task should have begun; zero if none is overdue.
 	Oldest time.Duration
 }
 
-// MaxBacklog is how far a backlog is counted, so that counting it costs the same however long it is.
+// MaxBacklog bounds the count of a backlog, and so the cost of counting it.
 const MaxBacklog = 100_000
 
-// Backlogs measures what waits to be delivered, and which submissions wait for an answer of their provider. It reads the
-// indexes of what is due alone.
+// Backlogs measures the pending deliveries, and the submissions that wait for a response of their provider. It reads only the indexes of
+// due work.
 func (db *DB) Backlogs(ctx context.Context) (deliveries, submissions Backlog, err error) {
 	now := db.now()
 	read := func(query string) (b Backlog, err error) {

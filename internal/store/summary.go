@@ -16,7 +16,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// summaryText is what the column summary holds, as JSON.
+// summaryText is the content of the column summary, as JSON.
 type summaryText struct {
 	api.Draft               // without items
 	Missing      []string   `json:"missing"`
@@ -36,8 +36,8 @@ type invoiceSummary struct {
 	text       string
 }
 
-// summarize returns the summary of a draft. [DB.VerifyEvidence] compares those of submitted invoices with it: a version that makes
-// others of the same draft sets summarized to 0 in a migration, so that they are made again.
+// summarize returns the summary of a draft. [DB.VerifyEvidence] compares those of submitted invoices with it. A version that changes
+// the summaries sets summarized to 0 in a migration, so that they are created again.
 func summarize(d *api.Draft) (invoiceSummary, error) {
 	missing, warnings := invoice.Missing(d), draftWarnings(d)
 	text := summaryText{Draft: *d, Missing: missing[:min(len(missing), api.MaxSummaryPaths)], MissingCount: len(missing),
@@ -64,7 +64,7 @@ func draftWarnings(d *api.Draft) api.Faults {
 	return warnings
 }
 
-// firstPaths returns at most so many paths: those of the invoice itself before those of its items.
+// firstPaths returns the faults of at most most paths: those of the invoice itself before those of its items.
 func firstPaths(faults api.Faults, most int) api.Faults {
 	if len(faults) <= most {
 		return faults
@@ -86,8 +86,8 @@ func firstPaths(faults api.Faults, most int) api.Faults {
 	return out
 }
 
-// amountKey returns a form of an amount that sorts as bytes in the order of the numbers: millionths, which every
-// [api.Decimal] is a whole number of, above the smallest one.
+// amountKey returns a form of an amount whose bytes sort in the order of the numbers: the difference from the smallest amount in
+// millionths, the smallest unit of an [api.Decimal].
 func amountKey(amount *api.Decimal) []byte {
 	const bits = 88 // 10^18 · 10^6 and its negative take 81
 	value := new(big.Int)
@@ -125,7 +125,7 @@ func insertSummaries(ctx context.Context, tx *tx, add []*newInvoice) error {
 		columnArg(db, add, func(a *newInvoice) int64 { return int64(a.summary.items) }), columnArg(db, add, func(a *newInvoice) string { return a.summary.text }))
 }
 
-// row returns the row of a list that a summary is of; its [Invoice] has only the draft.
+// row returns the row of the summary. Its [Invoice] has only the draft.
 func (s *invoiceSummary) row() (InvoiceRow, error) {
 	var text summaryText
 	if err := jsonv2.Unmarshal([]byte(s.text), &text); err != nil {
@@ -135,11 +135,11 @@ func (s *invoiceSummary) row() (InvoiceRow, error) {
 		Warnings: text.Warnings, WarningCount: text.WarningCount}, nil
 }
 
-// summarizeBatch is how many invoices one transaction summarizes, so that none holds up others for long.
+// summarizeBatch is how many invoices one transaction summarizes, so that it does not delay others for long.
 const summarizeBatch = 20
 
-// Summarize makes the summaries that are missing: of the invoices that a version without them stored or changed. It goes
-// through them in small transactions and returns how many there were.
+// Summarize creates the missing summaries, those of invoices that a version without summaries stored or changed. It does so in small
+// transactions and returns their number.
 func (db *DB) Summarize(ctx context.Context) (int, error) {
 	done := 0
 	for {
@@ -169,7 +169,7 @@ func (db *DB) Summarize(ctx context.Context) (int, error) {
 func (t *Tenant) summarizeOne(ctx context.Context, tx *tx, id ID) error {
 	found, err := scanInvoice(tx.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2 and i.summarized = 0`+t.db.dialect.ForUpdate(), t.id, id))
 	if errors.Is(t.db.classify(err), ErrNotFound) {
-		return nil // somebody else has, or it is gone
+		return nil // another process has summarized it, or it was deleted
 	}
 	if err != nil {
 		return err
