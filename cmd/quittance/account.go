@@ -237,13 +237,18 @@ func (c accountReactivateCmd) Run(env environment) error {
 	return c.change(env, (*store.DB).ReactivateAccount)
 }
 
-// change applies do to the account that the command names.
-func (o one) change(env environment, do func(*store.DB, context.Context, store.ID) error) error {
+// with runs do on the store and the identifier of the account that the command names.
+func (o one) with(env environment, do func(env environment, db *store.DB, id store.ID) error) error {
 	id, err := parseID(o.ID)
 	if err != nil {
 		return err
 	}
-	return o.with(env, func(env environment, db *store.DB) error {
+	return o.act.with(env, func(env environment, db *store.DB) error { return do(env, db, id) })
+}
+
+// change applies do to the account that the command names.
+func (o one) change(env environment, do func(*store.DB, context.Context, store.ID) error) error {
+	return o.with(env, func(env environment, db *store.DB, id store.ID) error {
 		if err := do(db, env.ctx, id); err != nil {
 			return unknownAccount(err)
 		}
@@ -289,10 +294,6 @@ func (accountProfileCmd) Help() string {
 
 // Run replaces the profile.
 func (c accountProfileCmd) Run(env environment) error {
-	id, err := parseID(c.ID)
-	if err != nil {
-		return err
-	}
 	text, err := readInput(env, c.File)
 	if err != nil {
 		return err
@@ -305,7 +306,7 @@ func (c accountProfileCmd) Run(env environment) error {
 	if faults = faults.With(invoice.ProfileFaults(&profile)); len(faults) > 0 {
 		return faultsError{file: inputName(c.File), faults: faults}
 	}
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
 		if err := db.SetProfile(env.ctx, id, profile); err != nil {
 			return unknownAccount(err)
 		}
@@ -360,11 +361,7 @@ func (userAddCmd) Help() string {
 
 // Run adds a user.
 func (c userAddCmd) Run(env environment) error {
-	id, err := parseID(c.ID)
-	if err != nil {
-		return err
-	}
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
 		user, password, err := newUser(c.Email, c.Name)
 		if err != nil {
 			return err
@@ -417,11 +414,7 @@ func (c userEnableCmd) Run(env environment) error {
 
 // changeUser applies do to a user of the account that the command names.
 func (o one) changeUser(env environment, email string, do func(ctx context.Context, db *store.DB, account, user store.ID) error) error {
-	id, err := parseID(o.ID)
-	if err != nil {
-		return err
-	}
-	return o.with(env, func(env environment, db *store.DB) error {
+	return o.with(env, func(env environment, db *store.DB, id store.ID) error {
 		user, err := userOf(env, db, id, email)
 		if err != nil {
 			return err
@@ -461,11 +454,7 @@ func (userResetCmd) Help() string {
 
 // Run resets a password.
 func (c userResetCmd) Run(env environment) error {
-	id, err := parseID(c.ID)
-	if err != nil {
-		return err
-	}
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
 		user, err := userOf(env, db, id, c.Email)
 		if err != nil {
 			return err

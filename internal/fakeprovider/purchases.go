@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"quittance/sdk/go/api"
 )
 
 const (
@@ -59,20 +57,11 @@ func (s *Server) getPurchaseDocument(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newPurchase is the body of POST /control/purchases: the bytes of a purchase, and the metadata that the server does
-// not determine itself.
+// newPurchase is the body of POST /control/purchases: the bytes of a purchase and its metadata. The server determines the digest and
+// the time of receipt itself.
 type newPurchase struct {
-	ID                string       `json:"id"`
-	DocumentType      string       `json:"document_type"`
-	InvoiceNumber     string       `json:"invoice_number"`
-	SupplierName      string       `json:"supplier_name"`
-	SupplierNetworkID string       `json:"supplier_network_id"`
-	IssueDate         string       `json:"issue_date"`
-	DueDate           string       `json:"due_date"`
-	Currency          string       `json:"currency"`
-	TotalAmount       *api.Decimal `json:"total_amount"`
-	MediaType         string       `json:"media_type"`
-	Document          []byte       `json:"document_base64"`
+	Purchase
+	Document []byte `json:"document_base64"`
 }
 
 // postPurchase implements POST /control/purchases, which only a sandbox has. It adds a purchase document, or a new
@@ -90,11 +79,7 @@ func (s *Server) postPurchase(w http.ResponseWriter, r *http.Request) {
 		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "id must have 1 to 256 bytes.")
 		return
 	}
-	added, err := s.AddPurchase(Purchase{
-		ID: p.ID, DocumentType: p.DocumentType, InvoiceNumber: p.InvoiceNumber, SupplierName: p.SupplierName,
-		SupplierNetworkID: p.SupplierNetworkID, IssueDate: p.IssueDate, DueDate: p.DueDate, Currency: p.Currency,
-		TotalAmount: p.TotalAmount, MediaType: p.MediaType,
-	}, p.Document)
+	added, err := s.AddPurchase(p.Purchase, p.Document)
 	if err != nil {
 		s.failed(w, r, err)
 		return

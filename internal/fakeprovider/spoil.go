@@ -164,8 +164,8 @@ func (s *Server) drip(answer *capture, w http.ResponseWriter, r *http.Request) {
 	body := answer.body.Bytes()
 	size := max(1, len(body)/drips)
 	pause := s.options.Silence / time.Duration(max(1, len(body)/size))
-	for piece := range slices.Chunk(body, size) {
-		if _, err := w.Write(piece); err != nil {
+	for part := range slices.Chunk(body, size) {
+		if _, err := w.Write(part); err != nil {
 			return // the client has disconnected
 		}
 		if http.NewResponseController(w).Flush() != nil || !s.wait(r, pause) {
@@ -223,16 +223,16 @@ func (c *capture) sendHuge(w http.ResponseWriter) {
 	}
 	padding := bytes.Repeat([]byte("x"), 64<<10)
 	left := hugeBody - len(head) - len(end)
-	piece := head
+	part := head
 	for {
-		if _, err := w.Write(piece); err != nil {
+		if _, err := w.Write(part); err != nil {
 			return // the client has disconnected
 		}
 		if left <= 0 {
 			break
 		}
-		piece = padding[:min(len(padding), left)]
-		left -= len(piece)
+		part = padding[:min(len(padding), left)]
+		left -= len(part)
 	}
 	// The client may disconnect at any time.
 	_, _ = w.Write(end)
