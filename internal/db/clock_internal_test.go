@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestDatabaseClock: the clock follows the database to within the time that a question takes. It stands still against
-// what a question cannot tell, goes on by itself while there is no answer, and is set right after a jump.
+// TestDatabaseClock checks that the clock differs from that of the database by at most the duration of a reading, that a reading
+// which is consistent with the clock does not change it, that it advances by itself while the database does not respond, and that
+// a reading corrects it after a jump.
 func TestDatabaseClock(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
@@ -25,27 +26,27 @@ func TestDatabaseClock(t *testing.T) {
 	off := func() time.Duration { return clock.now().Sub(database) }
 	must(t, clock.sync(t.Context()))
 	if off() != 0 {
-		t.Errorf("after a first look it is off by %v", off())
+		t.Errorf("after the first reading the clock is off by %v", off())
 	}
 	pass(time.Minute)
 	if off() != 0 {
-		t.Errorf("it does not go on: off by %v", off())
+		t.Errorf("the clock does not advance: off by %v", off())
 	}
 
 	trip = 400 * time.Millisecond
 	must(t, clock.sync(t.Context()))
 	if off() != 0 {
-		t.Errorf("a slow answer that contradicts nothing has moved it by %v", off())
+		t.Errorf("a slow reading that is consistent with the clock changed it by %v", off())
 	}
-	local = local.Add(-10 * time.Minute) // a jump of a clock without a monotonic part
+	local = local.Add(-10 * time.Minute) // a clock without a monotonic part jumps
 	must(t, clock.sync(t.Context()))
 	if got := off().Abs(); got > trip/2 {
-		t.Errorf("after a jump it is off by %v, more than half of the %v that a question takes", got, trip)
+		t.Errorf("after a jump the clock is off by %v, more than half of the duration of a reading, %v", got, trip)
 	}
 	trip = 0
 	must(t, clock.sync(t.Context()))
 	if off() != 0 {
-		t.Errorf("a faster answer leaves it off by %v", off())
+		t.Errorf("after a faster reading the clock is off by %v", off())
 	}
 
 	failing = io.ErrUnexpectedEOF
@@ -54,19 +55,18 @@ func TestDatabaseClock(t *testing.T) {
 	}
 	pass(time.Hour)
 	if off() != 0 {
-		t.Errorf("without an answer it is off by %v", off())
+		t.Errorf("without a reading the clock is off by %v", off())
 	}
 
-	// The clock of a machine has a monotonic part, which nobody can set: what the clock remembers has kept it.
+	// The stored reading keeps the monotonic part of the machine's clock, which is not affected when somebody sets that clock.
 	machine := databaseClock{local: time.Now, query: func(context.Context) (time.Time, error) { return start, nil }}
 	must(t, machine.sync(t.Context()))
 	if !strings.Contains(machine.last.Load().local.String(), " m=") {
-		t.Errorf("it goes by the wall clock: %v", machine.last.Load().local)
+		t.Errorf("the reading has no monotonic part: %v", machine.last.Load().local)
 	}
 }
 
-// TestSteadyClock: a clock that is set back by a little stands still until it is that late again, for everybody who asks; one that is set
-// back by much is followed.
+// TestSteadyClock checks that the clock stands still while its source is a little behind, and follows a large step back.
 func TestSteadyClock(t *testing.T) {
 	t.Parallel()
 	local := time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
@@ -78,7 +78,7 @@ func TestSteadyClock(t *testing.T) {
 	} {
 		local = local.Add(step.by)
 		if got := clock().Sub(start); got != step.want {
-			t.Errorf("after a step of %s it stands at %s, want %s", step.by, got, step.want)
+			t.Errorf("after a step of %s the clock is at %s, want %s", step.by, got, step.want)
 		}
 	}
 }

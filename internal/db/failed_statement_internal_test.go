@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// TestFailedStatement: a write that goes on after one of its statements has failed, and returns no error, fails, and nothing of
-// it is kept; alone and in one commit with others, which succeed.
+// TestFailedStatement checks that a write whose closure ignores the error of a statement fails and leaves nothing behind, alone and
+// in one commit with others, which succeed.
 func TestFailedStatement(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		goesOn := func(ctx context.Context, tx *Tx) error {
+		ignoreFailure := func(ctx context.Context, tx *Tx) error {
 			if _, err := tx.Exec(ctx, "insert into numbers (n) values ($1)", 1); err == nil {
-				return errors.New("a number stands twice")
+				return errors.New("a number was inserted twice")
 			}
 			var n int
 			_ = tx.QueryRowContext(ctx, "select count(*) from numbers").Scan(&n)
@@ -23,7 +23,7 @@ func TestFailedStatement(t *testing.T) {
 			if _, err := tx.Exec(ctx, "insert into numbers (n) values ($1), ($2)", 1, 2); err != nil {
 				return err
 			}
-			return goesOn(ctx, tx)
+			return ignoreFailure(ctx, tx)
 		}); !errors.Is(err, errStatementFailed) || g.ViolatedConstraint(err) != g.repeats() {
 			t.Errorf("alone it ends with %v", err)
 		}
@@ -39,7 +39,7 @@ func TestFailedStatement(t *testing.T) {
 				if _, err := tx.Exec(ctx, "insert into numbers (n) values ($1)", 10); err != nil {
 					return err
 				}
-				return goesOn(ctx, tx)
+				return ignoreFailure(ctx, tx)
 			})
 		})
 		for n, err := range ends {

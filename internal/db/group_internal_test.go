@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestTogether: of writes in one commit each succeeds or fails by itself, a panic included, which is met where the write was
-// called.
-func TestTogether(t *testing.T) {
+// TestCommitTogether checks that each of the writes in one commit succeeds or fails by itself, and that a panic reaches the caller of
+// its write.
+func TestCommitTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		wrong, ends := errors.New("wrong"), make([]error, 12)
 		causes, runs := make([]any, 12), make([]int, 12)
@@ -56,13 +56,13 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// runOutOfPaper is what the stack of a panic has to name.
+// runOutOfPaper panics. Its name must be in the stack of the panic.
 func runOutOfPaper() { panic("out of paper") }
 
-// TestWokenTogether: whom one write of a commit gives work is told.
-func TestWokenTogether(t *testing.T) {
+// TestNotifyTogether checks that the notification of one write in a commit reaches the subscribers.
+func TestNotifyTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		woken, stop := g.Subscribe("numbers")
+		notified, stop := g.Subscribe("numbers")
 		defer stop()
 		g.batch(5, func(n int) {
 			if err := g.add(t.Context(), n, func(_ context.Context, tx *Tx) error {
@@ -75,15 +75,15 @@ func TestWokenTogether(t *testing.T) {
 			}
 		})
 		select {
-		case <-woken:
+		case <-notified:
 		case <-time.After(time.Minute):
-			t.Error("nobody is told")
+			t.Error("no notification arrived")
 		}
 	})
 }
 
-// TestTake: a commit takes those that have waited longest, not too many, and not too long ones together.
-func TestTake(t *testing.T) {
+// TestNextBatch checks that a batch has the oldest writes, within the bounds of their number and their total size.
+func TestNextBatch(t *testing.T) {
 	t.Parallel()
 	g := newGroup(false)
 	sizes := []int{5 << 20, 1, 3 << 20, 1 << 20, maxGroupBytes, 1}
@@ -92,26 +92,26 @@ func TestTake(t *testing.T) {
 	}
 	for n, want := range []int{1, 2, 1, 1, maxGroupSize, 2, 0} {
 		if batch := g.nextBatch(); len(batch) != want {
-			t.Errorf("commit %d takes %d, want %d", n, len(batch), want)
+			t.Errorf("batch %d has %d writes, want %d", n, len(batch), want)
 		}
 	}
 }
 
-// TestTransactionGone: when the database itself rolls the whole transaction back under one write, no neighbour is told that
-// it was committed without being so.
-func TestTransactionGone(t *testing.T) {
+// TestDatabaseRollsBack checks that no write of a batch is reported as committed after the database has rolled back the whole
+// transaction during one of them.
+func TestDatabaseRollsBack(t *testing.T) {
 	t.Parallel()
 	g := newSQLite(t)
 	wrong, ends := errors.New("wrong"), make([]error, 8)
 	g.batch(8, func(n int) {
 		ends[n] = g.add(t.Context(), n, func(ctx context.Context, tx *Tx) error {
 			switch n {
-			case 3: // as after a full disk, and the write sees an error
+			case 3: // as after a full disk, with an error
 				if _, err := tx.Exec(ctx, "rollback"); err != nil {
 					return err
 				}
 				return wrong
-			case 5: // and as if nobody had noticed
+			case 5: // the same without an error
 				_, err := tx.Exec(ctx, "rollback")
 				return err
 			}
@@ -131,10 +131,10 @@ func TestTransactionGone(t *testing.T) {
 	}
 }
 
-// TestLeaving: who hangs up while it waits has written nothing, and the others are committed.
-func TestLeaving(t *testing.T) {
+// TestCancelWaitingWrite checks that a request that ends while its write waits writes nothing, and that the others are committed.
+func TestCancelWaitingWrite(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
-		ctx, hangUp := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		g.group().leaderLock <- struct{}{}
 		var running sync.WaitGroup
 		ends := make([]error, 9)
@@ -150,7 +150,7 @@ func TestLeaving(t *testing.T) {
 		for g.waiting() < len(ends) {
 			runtime.Gosched()
 		}
-		hangUp()
+		cancel()
 		for g.waiting() > 6 {
 			runtime.Gosched()
 		}
@@ -167,8 +167,8 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// TestEndedFromWithin: a goroutine that ends inside its write takes nothing with it.
-func TestEndedFromWithin(t *testing.T) {
+// TestGoexit checks that a goroutine that ends within its write affects no other write.
+func TestGoexit(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ends := make([]error, 4)
 		g.batch(4, func(n int) {
@@ -182,12 +182,12 @@ func TestEndedFromWithin(t *testing.T) {
 		})
 		for _, n := range g.kept(t) {
 			if ends[n] != nil {
-				t.Errorf("write %d was committed and told %v", n, ends[n])
+				t.Errorf("write %d was committed and returned %v", n, ends[n])
 			}
 		}
 		for n, err := range ends {
 			if err == nil && !slices.Contains(g.kept(t), n) {
-				t.Errorf("write %d was told that it is committed", n)
+				t.Errorf("write %d returned no error and was not committed", n)
 			}
 		}
 		if err := g.add(t.Context(), 99, nil); err != nil {
@@ -196,12 +196,12 @@ func TestEndedFromWithin(t *testing.T) {
 	})
 }
 
-// TestManyTogether: under load, what is told and what is kept are the same.
-func TestManyTogether(t *testing.T) {
+// TestManyWriters checks that under load exactly those writes are committed that return no error.
+func TestManyWriters(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		var running sync.WaitGroup
 		var mu sync.Mutex
-		var told []int
+		var acknowledged []int
 		wrong := errors.New("wrong")
 		for worker := range 40 {
 			running.Go(func() {
@@ -212,7 +212,7 @@ func TestManyTogether(t *testing.T) {
 						case 3:
 							return wrong
 						case 5:
-							if n%70 == 5 && g.group().savepoints { // PostgreSQL rolls nothing back by itself
+							if n%70 == 5 && g.group().savepoints { // PostgreSQL does not roll back by itself
 								if _, err := tx.Exec(ctx, "rollback"); err != nil {
 									return err
 								}
@@ -223,7 +223,7 @@ func TestManyTogether(t *testing.T) {
 					})
 					if err == nil {
 						mu.Lock()
-						told = append(told, n)
+						acknowledged = append(acknowledged, n)
 						mu.Unlock()
 					} else if !errors.Is(err, wrong) {
 						t.Errorf("write %d: %v", n, err)
@@ -232,16 +232,16 @@ func TestManyTogether(t *testing.T) {
 			})
 		}
 		running.Wait()
-		slices.Sort(told)
-		if kept := g.kept(t); !slices.Equal(kept, told) || len(kept) < 600 {
-			t.Errorf("%d kept, %d told", len(kept), len(told))
+		slices.Sort(acknowledged)
+		if kept := g.kept(t); !slices.Equal(kept, acknowledged) || len(kept) < 600 {
+			t.Errorf("%d kept, %d acknowledged", len(kept), len(acknowledged))
 		}
 	})
 }
 
-// TestRemembered: a statement is prepared once, also while the rows of another run of it are open, and goes on working when
-// the schema changes under it.
-func TestRemembered(t *testing.T) {
+// TestCachedStatement checks that a cached statement works while the rows of another run of it are open, and after a change of the
+// schema.
+func TestCachedStatement(t *testing.T) {
 	t.Parallel()
 	g := newSQLite(t)
 	for n := range 5 {
@@ -285,7 +285,7 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// BenchmarkWrite: small durable writes by many goroutines.
+// BenchmarkWrite measures small durable writes by many goroutines.
 func BenchmarkWrite(b *testing.B) {
 	for _, clients := range []int{1, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
@@ -309,9 +309,9 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// TestDownForAll: when the database is not there for one write, its neighbours are told so too, and do not each wait for
-// it in turn.
-func TestDownForAll(t *testing.T) {
+// TestUnavailableForAll checks that after one write of a batch found the database unavailable, the others fail too, and do not each
+// wait for the database.
+func TestUnavailableForAll(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		const writes = 8
 		ends, runs := make([]error, writes), make([]int, writes)
@@ -320,12 +320,12 @@ func TestDownForAll(t *testing.T) {
 				if runs[n]++; n < 2 {
 					return nil
 				}
-				if g.group().savepoints { // SQLite has rolled everything back by itself
+				if g.group().savepoints { // as when SQLite rolls back by itself
 					if _, err := tx.Exec(ctx, "rollback"); err != nil {
 						return err
 					}
 				}
-				return context.DeadlineExceeded // as after a statement that was given up
+				return context.DeadlineExceeded // as after a time-out
 			})
 		})
 		later := 0
@@ -334,14 +334,14 @@ func TestDownForAll(t *testing.T) {
 				later += runs[n]
 			}
 			if ends[n] == nil && !slices.Contains(g.kept(t), n) {
-				t.Errorf("write %d was told that it is committed", n)
+				t.Errorf("write %d returned no error and was not committed", n)
 			}
 			if n >= 2 && !errors.Is(ends[n], ErrUnavailable) {
 				t.Errorf("write %d: error %v", n, ends[n])
 			}
 		}
 		if later != 0 {
-			t.Errorf("%d writes were tried after the database was found not to be there", later)
+			t.Errorf("%d writes ran after one had found the database unavailable", later)
 		}
 	})
 }

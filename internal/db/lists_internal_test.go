@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestListLimiter: a company has listsPerOwner lists at a time; a further one gets the slot that comes free, or is refused;
-// another company is in no way concerned; nothing is remembered of who reads nothing.
+// TestListLimiter checks that an owner reads at most listsPerOwner lists concurrently, that a further list gets the next free slot or
+// fails, that other owners are not affected, and that the limiter keeps nothing of owners that read no lists.
 func TestListLimiter(t *testing.T) {
 	t.Parallel()
 	limiter := newListLimiter(2 * listsPerOwner)
@@ -27,14 +27,14 @@ func TestListLimiter(t *testing.T) {
 	}
 	left, err := limiter.acquire(t.Context(), other)
 	if err != nil {
-		t.Errorf("of another company: %v", err)
+		t.Errorf("of another owner: %v", err)
 	}
 	left()
 	limiter.wait = time.Hour
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := limiter.acquire(ended, one); !errors.Is(err, context.Canceled) {
-		t.Errorf("of a caller that has gone: %v", err)
+		t.Errorf("with a cancelled context: %v", err)
 	}
 	entered := make(chan error)
 	go func() {
@@ -52,12 +52,12 @@ func TestListLimiter(t *testing.T) {
 		left()
 	}
 	if len(limiter.owners) != 0 || len(limiter.all) != 0 {
-		t.Errorf("%d companies and %d lists are left", len(limiter.owners), len(limiter.all))
+		t.Errorf("%d owners and %d lists are left", len(limiter.owners), len(limiter.all))
 	}
 }
 
-// TestListAll: however many companies read lists, no more than the limiter's bound run at a time.
-func TestListAll(t *testing.T) {
+// TestListTotal checks that the total of concurrent lists is bounded, however many owners read them.
+func TestListTotal(t *testing.T) {
 	t.Parallel()
 	limiter := newListLimiter(1)
 	left, err := limiter.acquire(t.Context(), [16]byte{1})

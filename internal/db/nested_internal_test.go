@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestWriteInside: a write that is begun inside another one would wait for itself: it is refused at once, and what it was begun in fails
-// when it says so, and only then.
-func TestWriteInside(t *testing.T) {
+// TestNestedWrite checks that a write within the closure of another write is refused at once, because it would wait for itself.
+func TestNestedWrite(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx, cancel := context.WithTimeout(t.Context(), WriteTimeout/2)
 		defer cancel()
@@ -21,11 +20,11 @@ func TestWriteInside(t *testing.T) {
 			"shared": func(ctx context.Context) error { return g.add(ctx, 7, func(context.Context, *Tx) error { return nil }) },
 		} {
 			if err := g.Write(ctx, "outer", func(ctx context.Context, _ *Tx) error { return write(ctx) }); !errors.Is(err, errNestedWrite) {
-				t.Errorf("%s: the write inside ends with %v", name, err)
+				t.Errorf("%s: the inner write returns %v", name, err)
 			}
 		}
 		if waited := time.Since(begun); waited >= WriteTimeout/2 {
-			t.Errorf("it was waited for %s", waited)
+			t.Errorf("the refusal took %s", waited)
 		}
 		if kept := g.kept(t); len(kept) != 0 {
 			t.Errorf("kept %v", kept)

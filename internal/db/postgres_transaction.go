@@ -35,7 +35,7 @@ type pgQuerier struct {
 func (q pgQuerier) QueryContext(ctx context.Context, query string, args ...any) (Rows, error) {
 	var rows pgx.Rows
 	err := retryUnsent(ctx, func() (err error) { // in a transaction, whose connection is closed then, every repetition fails too
-		rows, err = q.from.Query(ctx, query, args...)
+		rows, err = q.from.Query(ctx, query, args...) //nolint:sqlclosecheck // pgRows closes them
 		return err
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ type sqlQuerier struct {
 
 // QueryContext implements [Querier].
 func (q sqlQuerier) QueryContext(ctx context.Context, query string, args ...any) (Rows, error) {
-	rows, err := q.from.QueryContext(ctx, query, args...)
+	rows, err := q.from.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller checks it
 	if err != nil {
 		return nil, err // not rows, which is a nil pointer and would be an interface that is not nil
 	}

@@ -143,7 +143,7 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// TestServedBy checks that a server is seen: on SQLite one that has locked the file, on PostgreSQL one by the name of its sessions.
+// TestServedBy checks that a server is found: on SQLite one that has locked the file, on PostgreSQL one by the name of its sessions.
 func TestServedBy(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		served := func(application string) bool {
@@ -155,7 +155,7 @@ func TestServedBy(t *testing.T) {
 		release, err := g.LockForServing()
 		must(t, err)
 		if !served("test") || !g.SingleServer() && served("another") {
-			t.Error("the wrong server is seen")
+			t.Error("the wrong server is found")
 		}
 		_, err = again(t, g.address).LockForServing()
 		if g.SingleServer() != errors.Is(err, ErrAlreadyServed) || !g.SingleServer() && err != nil {
@@ -163,7 +163,7 @@ func TestServedBy(t *testing.T) {
 		}
 		must(t, release())
 		if g.SingleServer() && served("test") {
-			t.Error("a server is seen that has stopped")
+			t.Error("a server is found that has stopped")
 		}
 	})
 }
@@ -213,7 +213,7 @@ func TestNotifications(t *testing.T) {
 			others, endOthers := d.Subscribe("other")
 			defer endOthers()
 			got := false
-			for try := 0; try < 100 && !got; try++ { // another process begins to listen in its own time
+			for try := 0; try < 100 && !got; try++ { // another process takes a while to begin listening
 				must(t, g.Write(t.Context(), "test", func(_ context.Context, tx *Tx) error {
 					tx.Notify("one")
 					return nil

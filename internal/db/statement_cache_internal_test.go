@@ -24,18 +24,18 @@ func statementsOfWriter(t *testing.T, d *DB, fn func(c *stmtCachingConn)) {
 		t.Fatalf("the transaction is a %T", begun)
 	}
 	if err := on.conn.Raw(func(raw any) error {
-		remembering, ok := raw.(*stmtCachingConn)
+		caching, ok := raw.(*stmtCachingConn)
 		if !ok {
 			return fmt.Errorf("the connection is a %T", raw)
 		}
-		fn(remembering)
+		fn(caching)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// run runs a statement and reads its one number.
+// run runs a query and returns its only value.
 func (c *stmtCachingConn) run(ctx context.Context, t *testing.T, query string) int64 {
 	t.Helper()
 	rows, err := c.QueryContext(ctx, query, nil)
@@ -53,9 +53,8 @@ func (c *stmtCachingConn) run(ctx context.Context, t *testing.T, query string) i
 	return n
 }
 
-// TestStatementsAreReplaced: a connection that has met as many statements as it keeps goes on preparing new ones once, in the place
-// of those that were not used for the longest time; one whose rows are open is left alone.
-func TestStatementsAreReplaced(t *testing.T) {
+// TestStatementCacheEvicts checks that a full cache replaces the least recently used statement, but none whose rows are open.
+func TestStatementCacheEvicts(t *testing.T) {
 	t.Parallel()
 	g := newSQLite(t)
 	statementsOfWriter(t, g.DB, func(c *stmtCachingConn) {
@@ -67,9 +66,9 @@ func TestStatementsAreReplaced(t *testing.T) {
 		}
 		for n := range 10 {
 			if got := c.run(ctx, t, fmt.Sprintf("select %d", n)); got != int64(n) {
-				t.Errorf("statement %d answers %d", n, got)
+				t.Errorf("statement %d returns %d", n, got)
 			}
-			c.run(ctx, t, "select 2000") // used all the time
+			c.run(ctx, t, "select 2000") // used most recently
 		}
 		if len(c.statements) != c.capacity || c.lru.Len() != c.capacity {
 			t.Errorf("%d statements and %d uses are kept, want %d", len(c.statements), c.lru.Len(), c.capacity)
@@ -87,7 +86,7 @@ func TestStatementsAreReplaced(t *testing.T) {
 			t.Error(err)
 		}
 		if got := c.run(ctx, t, "select 0"); got != 0 {
-			t.Errorf("a statement that was closed answers %d", got)
+			t.Errorf("an evicted statement returns %d", got)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 const insertNumber = "insert into numbers (n) values ($1)"
 
-// countAndSum returns how many numbers anybody can read, and their sum.
+// countAndSum returns the count and the sum of the committed numbers.
 func (g grouped) countAndSum(t *testing.T) (count, sum int) {
 	t.Helper()
 	if err := g.reader.QueryRowContext(t.Context(), "select count(*), cast(coalesce(sum(n), 0) as bigint) from numbers").Scan(&count, &sum); err != nil {
@@ -28,9 +28,9 @@ func (g grouped) begun(t *testing.T) transaction {
 	return begun
 }
 
-// TestLater: what is to run later has run when anything else is asked, in the order in which it came, and when the
-// transaction is committed; nobody else sees it before, and after a rollback nobody does.
-func TestLater(t *testing.T) {
+// TestDeferredStatements checks that deferred statements run in their order, before the next query of the transaction and before its
+// commit, and that they are part of the transaction.
+func TestDeferredStatements(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx := t.Context()
 		begun := g.begun(t)
@@ -44,10 +44,10 @@ func TestLater(t *testing.T) {
 		}
 		var sum int
 		if err := begun.QueryRowContext(ctx, "select cast(sum(n) as bigint) from numbers").Scan(&sum); err != nil || sum != 16 {
-			t.Errorf("inside it the sum is %d, %v", sum, err)
+			t.Errorf("within the transaction the sum is %d, %v", sum, err)
 		}
 		if count, _ := g.countAndSum(t); count != 0 {
-			t.Errorf("%d numbers are seen before the commit", count)
+			t.Errorf("%d numbers are visible before the commit", count)
 		}
 		if err := begun.ExecDeferred(ctx, insertNumber, 4); err != nil {
 			t.Fatal(err)
@@ -78,9 +78,9 @@ func TestLater(t *testing.T) {
 	})
 }
 
-// TestLaterFails: a statement that fails later takes the whole transaction with it, and what it failed with is told whatever
-// was asked after it: nothing but the commit, a row, rows or another statement. The connection then serves the next.
-func TestLaterFails(t *testing.T) {
+// TestDeferredStatementFails checks that a deferred statement that fails makes the transaction fail with its error, no matter what
+// follows it: the commit, a row, rows or another statement. The connection can then be used again.
+func TestDeferredStatementFails(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx := t.Context()
 		after := map[string]func(begun transaction) error{
@@ -105,22 +105,22 @@ func TestLaterFails(t *testing.T) {
 		if err := g.exec(ctx, insertNumber, 1); err != nil {
 			t.Fatal(err)
 		}
-		for name, ask := range after {
+		for name, query := range after {
 			begun := g.begun(t)
-			fault := errors.Join(begun.ExecDeferred(ctx, insertNumber, 2), begun.ExecDeferred(ctx, insertNumber, 1))
-			if fault == nil {
-				fault = begun.ExecDeferred(ctx, insertNumber, 3)
+			failure := errors.Join(begun.ExecDeferred(ctx, insertNumber, 2), begun.ExecDeferred(ctx, insertNumber, 1))
+			if failure == nil {
+				failure = begun.ExecDeferred(ctx, insertNumber, 3)
 			}
-			if fault == nil {
-				fault = ask(begun)
+			if failure == nil {
+				failure = query(begun)
 			}
-			if fault == nil {
-				fault = begun.Commit()
+			if failure == nil {
+				failure = begun.Commit()
 			} else if err := begun.Rollback(); err != nil {
 				t.Errorf("%s: rollback: %v", name, err)
 			}
-			if fault = begun.RootError(fault); g.ViolatedConstraint(fault) != g.repeats() {
-				t.Errorf("%s: the fault is %v", name, fault)
+			if failure = begun.RootError(failure); g.ViolatedConstraint(failure) != g.repeats() {
+				t.Errorf("%s: the error is %v", name, failure)
 			}
 			if count, sum := g.countAndSum(t); count != 1 || sum != 1 {
 				t.Errorf("%s: %d numbers, their sum %d", name, count, sum)
@@ -129,8 +129,8 @@ func TestLaterFails(t *testing.T) {
 	})
 }
 
-// TestCommitRolledBack: PostgreSQL answers the commit of a transaction in which a statement has failed with a rollback; that is no
-// commit. SQLite goes on after such a statement, which is why [Tx] refuses it.
+// TestCommitRolledBack checks that a commit that PostgreSQL answers with a rollback fails: it does so after a failed statement. SQLite
+// commits the rest, which is why a [Tx] fails after a failed statement.
 func TestCommitRolledBack(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		begun := g.begun(t)
@@ -140,7 +140,7 @@ func TestCommitRolledBack(t *testing.T) {
 		err := begun.Commit()
 		count, _ := g.countAndSum(t)
 		if rolledBack := errors.Is(err, pgx.ErrTxCommitRollback); rolledBack != (g.name == "postgres") || rolledBack != (count == 0) {
-			t.Errorf("the commit ends with %v, and %d numbers are there", err, count)
+			t.Errorf("the commit returns %v, with %d numbers in the table", err, count)
 		}
 		if err := g.begun(t).Commit(); err != nil {
 			t.Errorf("the next commit: %v", err)
@@ -148,7 +148,7 @@ func TestCommitRolledBack(t *testing.T) {
 	})
 }
 
-// TestBrokenConnection: a transaction whose connection has gone fails, and the next one gets another connection.
+// TestBrokenConnection checks that a transaction whose connection is lost fails, and that the next one gets another connection.
 func TestBrokenConnection(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx := t.Context()
@@ -157,7 +157,7 @@ func TestBrokenConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		if g.name != "postgres" {
-			// The file has no connection to lose; one whose transaction has gone is as bad.
+			// A file has no connection that can be lost; losing the transaction has the same effect.
 			if _, err := begun.Exec(ctx, rollback); err != nil {
 				t.Fatal(err)
 			}

@@ -56,7 +56,7 @@ func EventDigests(e Evidence) []byte { return e.events }
 type rawTx struct{ *sql.Tx }
 
 func (t rawTx) QueryContext(ctx context.Context, query string, args ...any) (base.Rows, error) {
-	return t.Tx.QueryContext(ctx, query, args...)
+	return t.Tx.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller checks it
 }
 
 func (t rawTx) QueryRowContext(ctx context.Context, query string, args ...any) base.Row {
