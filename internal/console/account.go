@@ -58,12 +58,12 @@ func profileFields(p *api.Profile) []profileField {
 type quotaRow struct{ Name, Used, Limit string }
 
 // quotaRows returns the quotas of the company and of its user, in the order of the API.
-func quotaRows(quotas map[string]store.QuotaUse) []quotaRow {
+func quotaRows(quotas map[string]api.Quota) []quotaRow {
 	var rows []quotaRow
 	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
-		row := quotaRow{Name: name, Used: grouped(strconv.FormatInt(max(quotas[name].Used, 0), 10))}
-		if limit := quotas[name].Limit; limit > 0 {
-			row.Limit = grouped(strconv.FormatInt(limit, 10))
+		row := quotaRow{Name: name, Used: grouped(strconv.FormatInt(quotas[name].Used, 10))}
+		if limit := quotas[name].Limit; limit != nil {
+			row.Limit = grouped(strconv.FormatInt(*limit, 10))
 		}
 		rows = append(rows, row)
 	}

@@ -40,11 +40,11 @@ func history(t *testing.T, submission store.ID, changes ...[4]string) []view.Eve
 }
 
 // submissionWith returns a submission with the given values, all final, that were reported the given minutes after it began.
-func submissionWith(words [4]string, reported ...time.Duration) *store.Submission {
+func submissionWith(words [4]string, minutes ...int) *store.Submission {
 	rows, origins := map[invoice.Dimension]invoice.StoredState{}, map[invoice.Dimension]store.Origin{}
 	for n, dimension := range invoice.Dimensions {
 		rows[dimension] = invoice.StoredState{Value: words[n], Terminal: true}
-		origins[dimension] = store.Origin{ReportedAt: began.Add(reported[n] * time.Minute)}
+		origins[dimension] = store.Origin{ReportedAt: began.Add(time.Duration(minutes[n]) * time.Minute)}
 	}
 	return &store.Submission{ID: store.ID{1}, AttemptedAt: began, States: invoice.RestoreStates(rows), Origins: origins}
 }

@@ -94,19 +94,7 @@ func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], err
 	if err != nil {
 		return 0, out, err
 	}
-	out.Data.Quotas = wireQuotas(quotas)
+	out.Data.Quotas = api.Quotas{StoredBytes: quotas[store.QuotaStoredBytes], Drafts: quotas[store.QuotaDrafts], Tokens: quotas[store.QuotaTokens],
+		Subscriptions: quotas[store.QuotaSubscriptions], SubscriptionsCreated: quotas[store.QuotaSubscriptionsCreated]}
 	return http.StatusOK, out, nil
-}
-
-// wireQuotas returns quotas as the API shows them.
-func wireQuotas(quotas map[string]store.QuotaUse) api.Quotas {
-	shown := func(name string) api.Quota {
-		q := api.Quota{Used: max(quotas[name].Used, 0)}
-		if limit := quotas[name].Limit; limit > 0 {
-			q.Limit = &limit
-		}
-		return q
-	}
-	return api.Quotas{StoredBytes: shown(store.QuotaStoredBytes), Drafts: shown(store.QuotaDrafts), Tokens: shown(store.QuotaTokens),
-		Subscriptions: shown(store.QuotaSubscriptions), SubscriptionsCreated: shown(store.QuotaSubscriptionsCreated)}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"quittance/sdk/go/api"
 )
 
 // Quotas bound what one company may store; zero means no bound. A company over a quota cannot create drafts, credit
@@ -54,12 +56,6 @@ func (e *QuotaError) Error() string {
 
 // Unwrap returns [ErrLimit].
 func (*QuotaError) Unwrap() error { return ErrLimit }
-
-// QuotaUse is the use of a quota.
-type QuotaUse struct {
-	// Limit is 0 if the quota has no bound.
-	Limit, Used int64
-}
 
 // usage is a change of the resources that a company uses; it may be negative.
 type usage struct{ bytes, drafts int64 }
@@ -123,7 +119,7 @@ func (t *Tenant) withinQuotas(ctx context.Context, q querier, drafts int64) erro
 
 // Quotas returns the use of each quota of the company, and of the quota of tokens for one user, by name. It reads
 // counters, and at most as many rows as the quotas allow.
-func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]QuotaUse, error) {
+func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]api.Quota, error) {
 	var used usage
 	var active, created, tokens int64
 	err := t.read(func(q querier) error {
@@ -135,9 +131,16 @@ func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]QuotaUse, erro
 	if err != nil {
 		return nil, err
 	}
+	quota := func(limit, used int64) api.Quota {
+		out := api.Quota{Used: max(used, 0)}
+		if limit > 0 {
+			out.Limit = &limit
+		}
+		return out
+	}
 	quotas := t.db.quotas
-	return map[string]QuotaUse{
-		QuotaStoredBytes: {quotas.StoredBytes, used.bytes}, QuotaDrafts: {quotas.Drafts, used.drafts}, QuotaTokens: {quotas.Tokens, tokens},
-		QuotaSubscriptions: {MaxSubscriptions, active}, QuotaSubscriptionsCreated: {quotas.SubscriptionsCreated, created},
+	return map[string]api.Quota{
+		QuotaStoredBytes: quota(quotas.StoredBytes, used.bytes), QuotaDrafts: quota(quotas.Drafts, used.drafts), QuotaTokens: quota(quotas.Tokens, tokens),
+		QuotaSubscriptions: quota(MaxSubscriptions, active), QuotaSubscriptionsCreated: quota(quotas.SubscriptionsCreated, created),
 	}, nil
 }
