@@ -100,7 +100,7 @@ soak-kills:
 # The pictures of the console in the README, from a sandbox in a real Chromium.
 screenshots:
 	@scripts/setup
-	@pictures=$$(mktemp -d) && QUITTANCE_SCREENSHOTS=$$pictures QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -run TestPagesLook ./internal/console && \
+	@pictures=$$(mktemp -d) && QUITTANCE_SCREENSHOTS=$$pictures QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -run TestPagesRender ./internal/console && \
 		mkdir -p docs/images && cp $$pictures/invoices-view.png $$pictures/invoice-view.png docs/images/; status=$$?; rm -r $$pictures; exit $$status
 
 # The product, which is one binary, and the program that measures it, both without cgo.

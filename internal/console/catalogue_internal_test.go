@@ -28,7 +28,7 @@ var (
 	messagePart = regexp.MustCompile(`"((?:[a-z0-9_]+\.)+)(?:%[sd]((?:\.[a-z]+)?))?"`)
 )
 
-// TestMessages: every message key in use exists, and every message is used.
+// TestMessages checks that every message key in use exists, and every message is used.
 func TestMessages(t *testing.T) {
 	messages, err := readCatalogue()
 	if err != nil {
@@ -100,7 +100,7 @@ func sourceText(t *testing.T) string {
 	return out.String()
 }
 
-// TestVendored: vendored files have the digests in VENDORED.md.
+// TestVendored checks that vendored files have the digests in VENDORED.md.
 func TestVendored(t *testing.T) {
 	text, err := os.ReadFile("static/VENDORED.md")
 	if err != nil {
@@ -133,8 +133,8 @@ func secured(t *testing.T) (*Console, *storetest.Store) {
 	return c, s
 }
 
-// TestSecureCookie: with TLS, the cookie is bound to the host and to TLS, and a cookie with the plain name is ignored.
-// Production pages have no sandbox banner.
+// TestSecureCookie checks that with TLS, the cookie is bound to the host and to TLS, and a cookie with the plain name
+// is ignored. Production pages have no sandbox banner.
 func TestSecureCookie(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
@@ -185,8 +185,8 @@ func bodyOf(t *testing.T, response *http.Response) string {
 	return out.String()
 }
 
-// TestFailurePages: a panic or a lost database fails only its own request. The page shows the request ID and nothing about
-// the cause.
+// TestFailurePages checks that a panic or a lost database fails only its own request. The page shows the request ID and
+// nothing about the cause.
 func TestFailurePages(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)

@@ -14,8 +14,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestCreditNotes: a credit note credits lines by quantity or amount and shows what remains. It rejects larger amounts with
-// the API's messages. Voiding it restores the amounts.
+// TestCreditNotes checks that a credit note credits lines by quantity or amount and shows what remains. It rejects
+// larger amounts with the API's messages. Voiding it restores the amounts.
 func TestCreditNotes(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -105,8 +105,8 @@ func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 	}
 }
 
-// TestPrint: the printable view shows what is stored and reported, infers nothing, and states that it is not the legal
-// document.
+// TestPrint checks that the printable view shows what is stored and reported, infers nothing, and states that it is not
+// the legal document.
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)

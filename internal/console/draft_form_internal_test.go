@@ -12,8 +12,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestFieldTables: the form has every field of the API's draft and lines, with the same kind and the same required fields.
-// No submission needs an optional field.
+// TestFieldTables checks that the form has every field of the API's draft and lines, with the same kind and the same
+// required fields. No submission needs an optional field.
 func TestFieldTables(t *testing.T) {
 	t.Parallel()
 	missing := strings.Join(invoice.Missing(&api.Draft{Items: []api.Item{{}}}), " ")
@@ -62,8 +62,8 @@ func TestFieldTables(t *testing.T) {
 	}
 }
 
-// TestCodes: exact matches come first, then codes that begin with the text, then names, ignoring case. Codes that are not
-// for new data are not offered.
+// TestCodes checks that exact matches come first, then codes that begin with the text, then names, ignoring case. Codes
+// that are not for new data are not offered.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	if found := codeLists["currencies"].find("aed", 5); len(found) != 1 || found[0].Code != "AED" {
@@ -92,7 +92,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestParseFields: forms may have more fields than net/url accepts, and are UTF-8.
+// TestParseFields checks that forms may have more fields than net/url accepts, and are UTF-8.
 func TestParseFields(t *testing.T) {
 	t.Parallel()
 	typed := url.Values{"empty": {""}, "a b": {"1&2=3", "+%é\r\n"}}
@@ -116,7 +116,8 @@ func TestParseFields(t *testing.T) {
 	}
 }
 
-// TestMoveLines: lines can be added, removed and moved, and the focus stays on the button, so that it can be pressed again.
+// TestMoveLines checks that lines can be added, removed and moved, and the focus stays on the button, so that it can be
+// pressed again.
 func TestMoveLines(t *testing.T) {
 	t.Parallel()
 	form := readDraftForm(url.Values{"items.name": {"a", "b", "c"}})

@@ -11,7 +11,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestDeleteDraftPage: a draft can be deleted in the version that the user saw, and only if nothing refers to it.
+// TestDeleteDraftPage checks that a draft can be deleted in the version that the user saw, and only if nothing refers
+// to it.
 func TestDeleteDraftPage(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -62,7 +63,8 @@ func TestDeleteDraftPage(t *testing.T) {
 	}
 }
 
-// TestLessCommonFields: the less common fields can be entered, survive an edit of other fields, and are shown.
+// TestLessCommonFields checks that the less common fields can be entered, survive an edit of other fields, and are
+// shown.
 func TestLessCommonFields(t *testing.T) {
 	s := start(t, storetest.Engines()[0], true, time.Second)
 	v, token := s.inside(t), s.token(t, s.email, s.password)

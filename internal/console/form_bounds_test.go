@@ -20,7 +20,8 @@ func many(fields int) string {
 	return form.Encode()
 }
 
-// TestFormsAreBounded: forms have one media type and bounded sizes and numbers of fields. Only a POST has a form.
+// TestFormsAreBounded checks that forms have one media type and bounded sizes and numbers of fields. Only a POST has a
+// form.
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -52,8 +53,8 @@ func TestFormsAreBounded(t *testing.T) {
 	}
 }
 
-// TestPreservedFormsAreBounded: a form whose session has ended is preserved up to a size. Larger ones get a page that says
-// what to do. Each counts against its source by its size.
+// TestPreservedFormsAreBounded checks that a form whose session has ended is preserved up to a size. Larger ones get a
+// page that says what to do. Each counts against its source by its size.
 func TestPreservedFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.AnonymousRate = 40 })

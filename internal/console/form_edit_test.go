@@ -10,8 +10,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestEditIsPatch: an edit is stored if the API's PATCH would store it. An outdated edit is rejected, keeps the input and
-// lists the differences. If the invoice can no longer be edited, the input can be saved as a new draft.
+// TestEditIsPatch checks that an edit is stored if the API's PATCH would store it. An outdated edit is rejected, keeps
+// the input and lists the differences. If the invoice can no longer be edited, the input can be saved as a new draft.
 func TestEditIsPatch(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestHostileForms: whatever a draft contains, its forms, its print view and its credit notes have the same elements as
-// with plain text, contain the text unchanged, and submit it unchanged.
+// TestHostileForms checks that the forms, the print view and the credit notes of a draft have the same elements as with
+// plain text, contain the text unchanged, and submit it unchanged, whatever the draft contains.
 func TestHostileForms(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)

@@ -123,9 +123,9 @@ func (v *visitor) created(form url.Values) string {
 	return strings.TrimPrefix(path, "/invoices/")
 }
 
-// TestFormSaysWhatTheAPISays: for a draft with every kind of fault, the page shows the same messages as the API at each
-// field, keeps the input, and stores nothing.
-func TestFormSaysWhatTheAPISays(t *testing.T) {
+// TestFormShowsTheMessagesOfTheAPI checks that for a draft with every kind of fault, the page shows the same messages
+// as the API at each field, keeps the input, and stores nothing.
+func TestFormShowsTheMessagesOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v, token := s.inside(t), s.token(t, s.email, s.password)
@@ -193,9 +193,9 @@ func TestFormSaysWhatTheAPISays(t *testing.T) {
 	}
 }
 
-// TestDecimalsStay: numbers keep their digits from the form to the store and back, and unchanged line breaks stay as they
-// are.
-func TestDecimalsStay(t *testing.T) {
+// TestDecimalsKeepTheirDigits checks that numbers keep their digits from the form to the store and back, and that line
+// breaks are kept.
+func TestDecimalsKeepTheirDigits(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -231,7 +231,8 @@ func TestDecimalsStay(t *testing.T) {
 	}
 }
 
-// TestFormWithoutJavaScript: every button of the form works without JavaScript. The check while typing stores nothing.
+// TestFormWithoutJavaScript checks that every button of the form works without JavaScript. The check while typing
+// stores nothing.
 func TestFormWithoutJavaScript(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -283,8 +284,8 @@ func TestFormWithoutJavaScript(t *testing.T) {
 	}
 }
 
-// TestManyLines: the form can show and store a draft with the maximum number of lines. One more line is rejected with a
-// message.
+// TestManyLines checks that the form can show and store a draft with the maximum number of lines. One more line is
+// rejected with a message.
 func TestManyLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -324,7 +325,7 @@ func TestManyLines(t *testing.T) {
 	}
 }
 
-// TestDuplicate: a copy has all fields except the number and the dates, and is another invoice.
+// TestDuplicate checks that a copy has all fields except the number and the dates, and is another invoice.
 func TestDuplicate(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -344,7 +345,8 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// TestSessionEndsWhileTyping: the input survives the end of the session, and no stored data is shown meanwhile.
+// TestSessionEndsWhileTyping checks that the input survives the end of the session, and no stored data is shown
+// meanwhile.
 func TestSessionEndsWhileTyping(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -377,7 +379,7 @@ func TestSessionEndsWhileTyping(t *testing.T) {
 	v.created(again)
 }
 
-// TestFormsOfOthers: for every request, another company's invoices and credit notes do not exist.
+// TestFormsOfOthers checks that for every request, another company's invoices and credit notes do not exist.
 func TestFormsOfOthers(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)

@@ -28,8 +28,8 @@ func (b *browser) refused(status string) {
 	b.t.Errorf("the browser reported no %s", status)
 }
 
-// TestDraftForm: a user creates an invoice by form, corrects the marked fields, sees the totals change while typing, saves
-// it, changes it, and duplicates it.
+// TestDraftForm checks that a user creates an invoice by form, corrects the marked fields, sees the totals change while
+// typing, saves it, changes it, and duplicates it.
 func TestDraftForm(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
@@ -95,8 +95,8 @@ func TestDraftForm(t *testing.T) {
 	})
 }
 
-// TestCreditNoteForm: a user credits some lines of an invoice, sees what remains and which amounts are too large, and voids
-// the credit note.
+// TestCreditNoteForm checks that a user credits some lines of an invoice, sees what remains and which amounts are too
+// large, and voids the credit note.
 func TestCreditNoteForm(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)

@@ -13,8 +13,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestInvoiceHistoryIsPaged: the page of an invoice and its live part show the newest hundred answers and link to older
-// ones.
+// TestInvoiceHistoryIsPaged checks that the page of an invoice and its live part show the newest hundred answers and
+// link to older ones.
 func TestInvoiceHistoryIsPaged(t *testing.T) {
 	t.Parallel()
 	const answers = 130
@@ -57,7 +57,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	}
 }
 
-// TestAccountShowsQuotas: the account page shows the same quotas as the API, and where there is no limit.
+// TestAccountShowsQuotas checks that the account page shows the same quotas as the API, and where there is no limit.
 func TestAccountShowsQuotas(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)

@@ -33,8 +33,8 @@ var hostile = []string{
 	"\u2028line\u2029paragraph", "\ufffd\ufffe", "<\u0131mg src=x>", "＜script＞alert(1)＜/script＞",
 }
 
-// TestHostileTexts: whatever an invoice, a profile or a provider's answer contains, the pages have the same elements and
-// attributes as with plain text, and show the text unchanged.
+// TestHostileTexts checks that the pages have the same elements and attributes as with plain text, and show the text
+// unchanged, whatever an invoice, a profile or a provider response contains.
 func TestHostileTexts(t *testing.T) {
 	if len(hostile) < 60 {
 		t.Fatalf("only %d texts", len(hostile))

@@ -15,8 +15,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestHostileWebhooks: whatever a subscription's description, a receiver's response or a purchase document contains, the
-// pages have the same elements and attributes as with plain text, and show the text unchanged.
+// TestHostileWebhooks checks that the pages have the same elements and attributes as with plain text, and show the text
+// unchanged, whatever a subscription's description, a receiver's response or a purchase document contains.
 func TestHostileWebhooks(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {

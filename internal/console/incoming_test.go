@@ -13,8 +13,8 @@ import (
 	"quittance/internal/view"
 )
 
-// TestIncoming: the list has search and pages. A page shows the revisions with their changes. A document is downloaded
-// unchanged as an attachment, unless it is withheld or was not stored.
+// TestIncoming checks that the list has search and pages. A page shows the revisions with their changes. A document is
+// downloaded unchanged as an attachment, unless it is withheld or was not stored.
 func TestIncoming(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -78,8 +78,8 @@ func TestIncoming(t *testing.T) {
 	}
 }
 
-// TestIncomingLive: a user sees an e-invoice arrive, finds it by its supplier, opens it and sees a revision arrive, without
-// reloading a page. A download is not a page.
+// TestIncomingLive checks that a user sees an e-invoice arrive, finds it by its supplier, opens it and sees a revision
+// arrive, without reloading a page. A download is not a page.
 func TestIncomingLive(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, 20*time.Millisecond)

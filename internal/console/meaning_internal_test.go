@@ -8,8 +8,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestColourIsThePublishedMeaning: only the published meaning of a value gives it a colour. A value that reads like good or
-// bad news has no colour by itself, final or not.
+// TestColourIsThePublishedMeaning checks that only the published meaning of a value gives it a colour. A value that
+// reads like good or bad news has no colour by itself, final or not.
 func TestColourIsThePublishedMeaning(t *testing.T) {
 	pages := testTemplates(t)
 	for _, word := range []string{"accepted", "rejected", "zz_unheard_of"} {

@@ -13,8 +13,8 @@ import (
 	"quittance/internal/store"
 )
 
-// TestSessionEndsDuringChange: if a session ends during a password change, the user gets to the login page and nothing is
-// changed.
+// TestSessionEndsDuringChange checks that if a session ends during a password change, the user gets to the login page
+// and nothing is changed.
 func TestSessionEndsDuringChange(t *testing.T) {
 	t.Parallel()
 	c, s := secured(t)
@@ -57,7 +57,7 @@ func TestSessionEndsDuringChange(t *testing.T) {
 	}
 }
 
-// TestBusyHasher: when too many passwords wait for hashing, the user is asked to try again.
+// TestBusyHasher checks that when too many passwords wait for hashing, the user is asked to try again.
 func TestBusyHasher(t *testing.T) {
 	t.Parallel()
 	if p := problemOf(fmt.Errorf("login: %w", account.ErrBusy)); p.status != http.StatusServiceUnavailable {

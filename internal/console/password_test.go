@@ -45,8 +45,8 @@ func (s *system) loginAnswer(t *testing.T, email, password string) (login api.Lo
 	return login
 }
 
-// TestFirstPassword: a user with a password from an administrator can open no page before changing it, and then continues
-// to the requested page. The API reports this and works. The same is true after a reset.
+// TestFirstPassword checks that a user with a password from an administrator can open no page before changing it, and
+// then continues to the requested page. The API reports this and works. The same is true after a reset.
 func TestFirstPassword(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestFirstPassword(t *testing.T) {
 	}
 }
 
-// TestFirstPasswordByAPI: after a change with the API, the console does not ask for a change either.
+// TestFirstPasswordByAPI checks that after a change with the API, the console does not ask for a change either.
 func TestFirstPasswordByAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -128,7 +128,7 @@ func TestFirstPasswordByAPI(t *testing.T) {
 	}
 }
 
-// TestFirstPasswordPage: the page for the first password is accessible, with and without an error.
+// TestFirstPasswordPage checks that the page for the first password is accessible, with and without an error.
 func TestFirstPasswordPage(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Millisecond)

@@ -10,8 +10,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestContradictedInvoice: the page of an invoice shows who decided to count it as rejected, and why. It warns when the
-// provider has the document nevertheless, beside a later submission.
+// TestContradictedInvoice checks that the page of an invoice shows who decided to count it as rejected, and why. It
+// warns when the provider has the document nevertheless, beside a later submission.
 func TestContradictedInvoice(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)

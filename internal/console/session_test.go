@@ -20,8 +20,8 @@ import (
 
 const strong = "a long enough new password"
 
-// TestSession: a login creates a session whose cookie is limited to this host and hidden from scripts. A session is not a
-// bearer token, a bearer token is not a session, and the API ignores cookies.
+// TestSession checks that a login creates a session whose cookie is limited to this host and hidden from scripts. A
+// session is not a bearer token, a bearer token is not a session, and the API ignores cookies.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -75,7 +75,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd: sessions end when the password changes, which starts a new session, and when the account is suspended.
+// TestSessionsEnd checks that sessions end when the password changes, which starts a new session, and when the account
+// is suspended.
 func TestSessionsEnd(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -122,7 +123,8 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestLoginIsRejected: a wrong password and an unknown address get the same answer, limits apply, and the input is kept.
+// TestLoginIsRejected checks that a wrong password and an unknown address get the same answer, limits apply, and the
+// input is kept.
 func TestLoginIsRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.LoginRate = 3 })
@@ -151,8 +153,8 @@ func TestLoginIsRejected(t *testing.T) {
 	}
 }
 
-// TestNextStaysHere: a login leads only to pages of the console.
-func TestNextStaysHere(t *testing.T) {
+// TestLoginLeadsToPagesOfTheConsole checks that a login leads only to pages of the console.
+func TestLoginLeadsToPagesOfTheConsole(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	for next, want := range map[string]string{
@@ -167,7 +169,7 @@ func TestNextStaysHere(t *testing.T) {
 	}
 }
 
-// TestOtherSites: a form from another origin has no effect, even with a valid cookie.
+// TestOtherSites checks that a form from another origin has no effect, even with a valid cookie.
 func TestOtherSites(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -196,9 +198,9 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// TestAddresses: an unknown address answers people with a page and programs with JSON. Things of another company are
-// unknown.
-func TestAddresses(t *testing.T) {
+// TestUnknownAddresses checks that an unknown address answers people with a page and programs with JSON. Things of
+// another company are unknown.
+func TestUnknownAddresses(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v := s.inside(t)
@@ -246,8 +248,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestHeaders: every page has strict security headers and no inline scripts or styles. Assets are cached under paths that
-// change with them.
+// TestHeaders checks that every page has strict security headers and no inline scripts or styles. Assets are cached
+// under paths that change with them.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), false, time.Millisecond)
@@ -306,8 +308,8 @@ func wantNothingInline(t *testing.T, path string, node *html.Node, assets map[st
 	}
 }
 
-// TestEvidenceIsAnAttachment: a retained body is downloaded unchanged, and never in a form that a browser would show in
-// this origin.
+// TestEvidenceIsAnAttachment checks that a retained body is downloaded unchanged, and never in a form that a browser
+// would show in this origin.
 func TestEvidenceIsAnAttachment(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, 5*time.Millisecond)
@@ -341,8 +343,8 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 	}
 }
 
-// TestAForm: forms are bounded, and unreadable forms are rejected.
-func TestAForm(t *testing.T) {
+// TestInvalidFormsAreRejected checks that forms are bounded, and unreadable forms are rejected.
+func TestInvalidFormsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v := s.inside(t)
@@ -354,7 +356,7 @@ func TestAForm(t *testing.T) {
 	}
 }
 
-// TestTooManyRequests: a session may make as many requests in a minute as a token.
+// TestTooManyRequests checks that a session may make as many requests in a minute as a token.
 func TestTooManyRequests(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.RateLimit = 5 })
@@ -369,8 +371,8 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// TestHundredRows: a page of a hundred invoices transfers less than 60 KB.
-func TestHundredRows(t *testing.T) {
+// TestInvoiceListIsSmall checks that a page of a hundred invoices transfers less than 60 KB.
+func TestInvoiceListIsSmall(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	for n := range 100 {

@@ -61,8 +61,8 @@ func drawn(row timelineRow) (out []string) {
 	return out
 }
 
-// TestTimeline: a value lasts from its report to the next one. Unreported dimensions have no segments, and a change of one
-// dimension does not affect others.
+// TestTimeline checks that a value lasts from its report to the next one. Unreported dimensions have no segments, and a
+// change of one dimension does not affect others.
 func TestTimeline(t *testing.T) {
 	last := [4]string{"b", "c", "", "x"}
 	s := submissionWith(last, 3, 2, 0, 2)
@@ -94,8 +94,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestTimelineIsCut: of many changes, the newest are drawn, together with the values before them.
-func TestTimelineIsCut(t *testing.T) {
+// TestTimelineIsTruncated checks that of many changes, the newest are drawn, together with the values before them.
+func TestTimelineIsTruncated(t *testing.T) {
 	var changes [][4]string
 	for n := range 20 {
 		changes = append(changes, [4]string{"kept", fmt.Sprintf("word %d", n), "", ""})
@@ -117,7 +117,7 @@ func TestTimelineIsCut(t *testing.T) {
 	}
 }
 
-// TestTimelineWithoutEvents: where old events were removed, the current values start at their last change.
+// TestTimelineWithoutEvents checks that where old events were removed, the current values start at their last change.
 func TestTimelineWithoutEvents(t *testing.T) {
 	chart, err := newTimeline(submissionWith([4]string{"a", "b", "", ""}, 1, 2, 0, 0), nil, nil)
 	if err != nil {

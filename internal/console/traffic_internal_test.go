@@ -37,8 +37,8 @@ func tries(ago time.Duration, status int, durations ...int) []store.Attempt {
 	return out
 }
 
-// TestTraffic: an attempt counts in the hour in which it started. Bars are stacked and scaled to the maximum, and small
-// values stay visible.
+// TestTraffic checks that an attempt counts in the hour in which it started. Bars are stacked and scaled to the
+// maximum, and small values stay visible.
 func TestTraffic(t *testing.T) {
 	t.Parallel()
 	var attempts []store.Attempt
@@ -73,8 +73,8 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// TestTrafficSpan: the charts of a busy subscription cover the longest span for which all attempts were read, and say so if
-// even the shortest span is incomplete.
+// TestTrafficSpan checks that the charts of a busy subscription cover the longest span for which all attempts were
+// read, and say so if even the shortest span is incomplete.
 func TestTrafficSpan(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[time.Duration]string{
@@ -91,7 +91,7 @@ func TestTrafficSpan(t *testing.T) {
 	}
 }
 
-// TestPercent: percentages are rounded down, so that only a complete set gives 100 %.
+// TestPercent checks that percentages are rounded down, so that only a complete set gives 100 %.
 func TestPercent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,8 +13,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestUndelivered: one page lists the undelivered deliveries of all subscriptions, and selected ones can be sent again.
-// Those of deactivated subscriptions cannot be selected, and those of another company are unknown.
+// TestUndelivered checks that one page lists the undelivered deliveries of all subscriptions, and selected ones can be
+// sent again. Those of deactivated subscriptions cannot be selected, and those of another company are unknown.
 func TestUndelivered(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestUndelivered(t *testing.T) {
 	}
 }
 
-// TestRemarks: the page of an invoice shows the provider's reason for a rejection, and so does the evidence entry. Withheld
-// answers stay sealed.
+// TestRemarks checks that the page of an invoice shows the provider's reason for a rejection, and so does the evidence
+// entry. Withheld answers stay sealed.
 func TestRemarks(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -98,7 +98,8 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestSearchCreditNotes: credit notes are found by text and state, also within one invoice, and can be printed.
+// TestSearchCreditNotes checks that credit notes are found by text and state, also within one invoice, and can be
+// printed.
 func TestSearchCreditNotes(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -139,8 +140,8 @@ func TestSearchCreditNotes(t *testing.T) {
 	}
 }
 
-// TestStateValuesAreVisible: the time line shows every state value completely, however narrow its column, and right-to-left
-// names are aligned like others.
+// TestStateValuesAreVisible checks that the time line shows every state value completely, however narrow its column,
+// and right-to-left names are aligned like others.
 func TestStateValuesAreVisible(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 300*time.Millisecond)
@@ -168,8 +169,8 @@ func TestStateValuesAreVisible(t *testing.T) {
 	})
 }
 
-// TestFocusStays: keyboard users keep the focus when a list or a page is refreshed.
-func TestFocusStays(t *testing.T) {
+// TestFocusIsKept checks that keyboard users keep the focus when a list or a page is refreshed.
+func TestFocusIsKept(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 20*time.Millisecond)
 		b := newBrowser(t, s.base)
@@ -197,8 +198,8 @@ func TestFocusStays(t *testing.T) {
 	})
 }
 
-// TestOtherPages: the remaining pages in Chromium. Selected boxes stay selected while the page is refreshed, and the
-// selected deliveries are sent again.
+// TestOtherPages checks the remaining pages in Chromium. Selected boxes stay selected while the page is refreshed, and
+// the selected deliveries are sent again.
 func TestOtherPages(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		l, reach := listen(t, http.StatusBadRequest, "")

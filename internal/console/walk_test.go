@@ -25,9 +25,9 @@ func inChromium(t *testing.T, test func(t *testing.T)) {
 // allFinal is true when all four dimensions of the invoice on the page are final.
 const allFinal = `document.querySelectorAll(".segment.current.final").length === 4`
 
-// TestPagesLook: every page, at both widths and in both colour schemes, has no violation that axe finds, does not overflow
-// the window, causes no browser errors and loads nothing from other hosts.
-func TestPagesLook(t *testing.T) {
+// TestPagesRender checks that every page, at both widths and in both colour schemes, has no violation that axe finds,
+// does not overflow the window, causes no browser errors and loads nothing from other hosts.
+func TestPagesRender(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, 300*time.Millisecond)
 		b := newBrowser(t, s.base)
@@ -83,8 +83,8 @@ func (s *system) submitted(t *testing.T, token, number, network string) string {
 	return made.ID
 }
 
-// TestKeyboardOnly: a keyboard user logs in, finds a draft, submits it, and sees its four states arrive without reloading
-// the page. Screen readers are informed.
+// TestKeyboardOnly checks that a keyboard user logs in, finds a draft, submits it, and sees its four states arrive
+// without reloading the page. Screen readers are informed.
 func TestKeyboardOnly(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, 300*time.Millisecond)
@@ -116,7 +116,7 @@ func TestKeyboardOnly(t *testing.T) {
 	})
 }
 
-// TestLiveList: a list shows the changes of others without reloading, and open details stay open.
+// TestLiveList checks that a list shows the changes of others without reloading, and open details stay open.
 func TestLiveList(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, 50*time.Millisecond)
@@ -141,7 +141,8 @@ func quoted(text string) string {
 	return "`" + strings.NewReplacer("`", "", `\`, "").Replace(text) + "`"
 }
 
-// TestOutcomes: an unknown outcome is shown as such, a rejected invoice can be corrected, and errors give the reason.
+// TestOutcomes checks that an unknown outcome is shown as such, a rejected invoice can be corrected, and errors give
+// the reason.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second) // so that what is unknown stays so for a while
@@ -185,7 +186,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestFocusIsVisible: the focused element has an outline in both colour schemes.
+// TestFocusIsVisible checks that the focused element has an outline in both colour schemes.
 func TestFocusIsVisible(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), false, time.Millisecond)

@@ -132,8 +132,8 @@ func (s *system) ended(t testing.TB, subscription string) []store.DeliveryRecord
 	}
 }
 
-// TestSubscribeForm: invalid fields show the API's messages and keep the input. One form creates one subscription, whose
-// secret appears in one answer only. The limit applies.
+// TestSubscribeForm checks that invalid fields show the API's messages and keep the input. One form creates one
+// subscription, whose secret appears in one answer only. The limit applies.
 func TestSubscribeForm(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
@@ -203,8 +203,9 @@ func secretOf(t *testing.T, page string) string {
 	return key
 }
 
-// TestHundredDeliveries: pages of a hundred deliveries and of a hundred incoming e-invoices transfer less than 60 KB.
-func TestHundredDeliveries(t *testing.T) {
+// TestDeliveryListIsSmall checks that pages of a hundred deliveries and of a hundred incoming e-invoices transfer less
+// than 60 KB.
+func TestDeliveryListIsSmall(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	id := s.subscription(t, s.Info.ReceiverURL, "", api.EventIncomingReceived)
@@ -240,8 +241,8 @@ func BenchmarkHundredDeliveries(b *testing.B) {
 	}
 }
 
-// TestBlockedDelivery: a redirect blocks its delivery and deactivates the subscription. Both pages give the reason, and
-// nothing is delivered any more.
+// TestBlockedDelivery checks that a redirect blocks its delivery and deactivates the subscription. Both pages give the
+// reason, and nothing is delivered any more.
 func TestBlockedDelivery(t *testing.T) {
 	t.Parallel()
 	l, reach := listen(t, http.StatusFound, "")
@@ -276,8 +277,8 @@ func TestBlockedDelivery(t *testing.T) {
 	}
 }
 
-// TestWebhooksOfOthers: another company's subscriptions, deliveries and incoming e-invoices do not exist, for reading or
-// for actions.
+// TestWebhooksOfOthers checks that another company's subscriptions, deliveries and incoming e-invoices do not exist,
+// for reading or for actions.
 func TestWebhooksOfOthers(t *testing.T) {
 	t.Parallel()
 	l, reach := listen(t, http.StatusOK, "")
@@ -328,9 +329,9 @@ func (b *browser) allow(part string) {
 	b.faults = kept
 }
 
-// TestSubscribeAndRedeliver: a user creates a subscription, copies its secret, sees a delivery fail, fixes the receiver,
-// sends it again, sees it arrive without reloading, and deactivates the subscription. Deliveries are signed with the
-// secret.
+// TestSubscribeAndRedeliver checks that a user creates a subscription, copies its secret, sees a delivery fail, fixes
+// the receiver, sends it again, sees it arrive without reloading, and deactivates the subscription. Deliveries are
+// signed with the secret.
 func TestSubscribeAndRedeliver(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		const refusal = `<b id="evil">no & thanks</b><script>document.title = "evil"</script>`

@@ -70,8 +70,8 @@ var hostile = []struct{ name, id, entry, shown string }{
 	{"an array", "sha256:" + hashed(`[[[1]]]`), `[[[1]]]`, "unreadable|-|-|-|-|-|-"},
 }
 
-// TestHostileMetadata: every entry is retained on both engines, and none stops the others. An unusable value is null, and an
-// unreadable entry is retained as unreadable. The same entry in a later run is not a new revision.
+// TestHostileMetadata checks that every entry is retained on both engines, and none stops the others. An unusable value
+// is null, and an unreadable entry is retained as unreadable. The same entry in a later run is not a new revision.
 func TestHostileMetadata(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		var list []string
@@ -116,8 +116,8 @@ func TestHostileMetadata(t *testing.T) {
 	})
 }
 
-// TestLargeDocument: of a document larger than 10 MiB, the metadata and the digest are kept; of one that is too large to
-// read, only the metadata. A smaller document is kept completely, on both engines.
+// TestLargeDocument checks that a document larger than 10 MiB leaves its metadata and its digest, and one that is too
+// large to read only its metadata. A smaller document is retained completely.
 func TestLargeDocument(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		sizes := map[string]int{"small": 10 << 20, "large": 10<<20 + 1, "endless": 64<<20 + 1}
@@ -142,8 +142,8 @@ func TestLargeDocument(t *testing.T) {
 	})
 }
 
-// TestEcho: a document or an entry that echoes our credential is withheld, and the others are shown. An echo in the list
-// outside its entries affects none of them.
+// TestEcho checks that a document or an entry that echoes our credential is withheld, and the others are shown. An echo
+// in the list outside its entries affects none of them.
 func TestEcho(t *testing.T) {
 	s := newStranger(t)
 	s.page = func(w http.ResponseWriter, _ string, _ int) {

@@ -48,8 +48,8 @@ func add(t *testing.T, p *fakeprovider.Server, id, document string) {
 	must(t, err)
 }
 
-// TestSync: everything that the provider has is retained once, in one run. A change is a revision. The next run is one
-// interval later.
+// TestSync checks that everything that the provider has is retained once, in one run. A change is a revision. The next
+// run is one interval later.
 func TestSync(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		p, address := newSandbox(t)
@@ -90,7 +90,7 @@ func TestSync(t *testing.T) {
 	})
 }
 
-// TestWork: a worker syncs as soon as the connection is active, without waiting for the poll interval.
+// TestWork checks that a worker syncs as soon as the connection is active, without waiting for the poll interval.
 func TestWork(t *testing.T) {
 	p, address := newSandbox(t)
 	add(t, p, "p-1", "<a/>")
@@ -117,7 +117,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestNotAllowed: a connection that may not be used in this environment is not called.
+// TestNotAllowed checks that a connection that may not be used in this environment is not called.
 func TestNotAllowed(t *testing.T) {
 	_, address := newSandbox(t)
 	b := newBench(t, storetest.SQLite, address)
@@ -132,7 +132,7 @@ func TestNotAllowed(t *testing.T) {
 	}
 }
 
-// TestNoAdapter: a connection that cannot be used is tried again, at growing intervals.
+// TestNoAdapter checks that a connection that cannot be used is tried again, at growing intervals.
 func TestNoAdapter(t *testing.T) {
 	_, address := newSandbox(t)
 	b := newBench(t, storetest.SQLite, address)

@@ -11,7 +11,7 @@ import (
 	"quittance/internal/provider"
 )
 
-// FuzzRead: for any entry, the result has the form that the store and the API promise.
+// FuzzRead checks that the result has the form that the store and the API promise, for any entry.
 func FuzzRead(f *testing.F) {
 	f.Add("id", "invoice", "N-1", "Söhne", "1", "2026-03-01", "2026-03-31", "AED", "10.00", strings.Repeat("ab", 32), "application/xml", "2026-03-01T00:00:00Z", []byte("{}"), false)
 	f.Add("\x00", "\xff", strings.Repeat("x", 300), "\u0085", "\n", "2026-02-30", "0000-00-00", "aed", "1e99", "zz", "\x7f", "now", []byte{}, true)

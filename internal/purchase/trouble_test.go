@@ -30,8 +30,8 @@ func failing(status map[string]int, times int) func(http.ResponseWriter, string,
 	}
 }
 
-// TestBadDocuments: documents that cannot be fetched are tried for five runs, while all others of their page are retained at
-// once. Then they are retained as unreadable, and the cursor moves. No other document is fetched twice.
+// TestBadDocuments checks that documents that cannot be fetched are tried for five runs, while all others of their page
+// are retained at once. Then they are retained as unreadable, and the cursor moves. No other document is fetched twice.
 func TestBadDocuments(t *testing.T) {
 	bad := map[string]int{"d001": 503, "d002": -1, "d004": 403, "d005": 425, "d007": 302, "d008": 500}
 	s := newStranger(t)
@@ -75,8 +75,8 @@ func TestBadDocuments(t *testing.T) {
 	}
 }
 
-// TestRecovery: a document that can be fetched after failures is retained with its bytes, and the count of failures starts
-// again.
+// TestRecovery checks that a document that can be fetched after failures is retained with its bytes, and the count of
+// failures starts again.
 func TestRecovery(t *testing.T) {
 	s := newStranger(t)
 	s.page = onePage(entries(6)...)
@@ -100,8 +100,8 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestOutage: while no document of a page can be fetched, none is given up, because the provider is failing, and it
-// recovers.
+// TestOutage checks that while no document of a page can be fetched, none is given up, because the provider is failing,
+// and it recovers.
 func TestOutage(t *testing.T) {
 	s := newStranger(t)
 	s.page = onePage(entries(3)...)
@@ -119,7 +119,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestPermanentRefusal: a document that the provider refuses permanently is unreadable at once, and the others are not.
+// TestPermanentRefusal checks that a document that the provider refuses permanently is unreadable at once, and the
+// others are not.
 func TestPermanentRefusal(t *testing.T) {
 	final := map[string]int{"d001": 400, "d002": 404, "d003": 406, "d005": 410, "d006": 414, "d007": 422, "d008": 451}
 	s := newStranger(t)
@@ -140,8 +141,8 @@ func TestPermanentRefusal(t *testing.T) {
 	}
 }
 
-// TestRateLimit: if a provider sends only a few documents a minute, none is lost, none is requested twice, and its
-// Retry-After is respected.
+// TestRateLimit checks that if a provider sends only a few documents a minute, none is lost, none is requested twice,
+// and its Retry-After is respected.
 func TestRateLimit(t *testing.T) {
 	s := newStranger(t)
 	s.page = onePage(entries(30)...)
@@ -178,7 +179,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestAlwaysLimited: a provider that never sends a document does not block its list forever.
+// TestAlwaysLimited checks that a provider that never sends a document does not block its list forever.
 func TestAlwaysLimited(t *testing.T) {
 	s := newStranger(t)
 	s.page = onePage(entries(6)...)
@@ -196,7 +197,8 @@ func TestAlwaysLimited(t *testing.T) {
 	}
 }
 
-// TestNoPage: a failed request for a page changes nothing, and the next run respects the provider's Retry-After.
+// TestNoPage checks that a failed request for a page changes nothing, and the next run respects the provider's
+// Retry-After.
 func TestNoPage(t *testing.T) {
 	s := newStranger(t)
 	good := onePage(entry("d"))
@@ -239,7 +241,8 @@ func TestNoPage(t *testing.T) {
 	}
 }
 
-// TestCursors: a provider whose pages never end does not occupy a worker forever, and everything on its pages is retained.
+// TestCursors checks that a provider whose pages never end does not occupy a worker forever, and everything on its
+// pages is retained.
 func TestCursors(t *testing.T) {
 	long := strings.Repeat("ü", 1025)
 	for name, try := range map[string]struct {
@@ -282,7 +285,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestLargePage: if entries are too large for a full page, fewer are requested.
+// TestLargePage checks that if entries are too large for a full page, fewer are requested.
 func TestLargePage(t *testing.T) {
 	s := newStranger(t)
 	all := make([]string, 7)
@@ -317,8 +320,8 @@ func TestPageSize(t *testing.T) {
 	}
 }
 
-// TestTakenOver: a worker that loses its claim during a run writes nothing more, and the other one continues from the last
-// commit.
+// TestTakenOver checks that a worker that loses its claim during a run writes nothing more, and the other one continues
+// from the last commit.
 func TestTakenOver(t *testing.T) {
 	s := newStranger(t)
 	s.page = func(w http.ResponseWriter, cursor string, _ int) {
@@ -353,8 +356,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// TestDigestMismatch: bytes that do not match the announced digest are retained as received. The document is requested again
-// in up to five more runs, and the right bytes are a new revision.
+// TestDigestMismatch checks that bytes that do not match the announced digest are retained as received. The document is
+// requested again in up to five more runs, and the right bytes are a new revision.
 func TestDigestMismatch(t *testing.T) {
 	const excuse = "<html>Please come back later.</html>"
 	announced := func(id, text string) string {

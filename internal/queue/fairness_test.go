@@ -92,8 +92,8 @@ func (s *receiver) wide() queue.Options {
 	return o
 }
 
-// TestWindow: a queue that has never responded gets one task at a time. Each response allows one more running task, up to the
-// bound; each task without a response halves their number.
+// TestWindow checks that a queue that has never responded gets one task at a time. Each response allows one more
+// running task, up to the bound; each task without a response halves their number.
 func TestWindow(t *testing.T) {
 	s := newReceiver(t)
 	s.subscribe(t)
@@ -109,8 +109,8 @@ func TestWindow(t *testing.T) {
 	s.awaitStats(t, queue.Stats{QuickWorkers: 1, WaitingQueues: 1})
 }
 
-// TestSlowQueue: a queue with a late task is slow, with all its running tasks. A prompt response makes it quick again only
-// when none of them is late.
+// TestSlowQueue checks that a queue with a late task is slow, with all its running tasks. A prompt response makes it
+// quick again only when none of them is late.
 func TestSlowQueue(t *testing.T) {
 	s := newReceiver(t)
 	s.subscribe(t)
@@ -134,7 +134,8 @@ func TestSlowQueue(t *testing.T) {
 	s.awaitStats(t, queue.Stats{QuickWorkers: 3, WaitingQueues: 1})
 }
 
-// TestSlowResponse: a response with a long latency makes a queue slow, although the scheduler did not see its task late.
+// TestSlowResponse checks that a response with a long latency makes a queue slow, although the scheduler did not see
+// its task late.
 func TestSlowResponse(t *testing.T) {
 	s := newReceiver(t)
 	s.subscribe(t)
@@ -146,8 +147,8 @@ func TestSlowResponse(t *testing.T) {
 	s.awaitStats(t, queue.Stats{SlowWorkers: 2, WaitingQueues: 1})
 }
 
-// TestHangingDestinations: the destinations of twenty companies hang and hold the whole slow pool and nothing beyond it. A
-// company whose destination has responded before is served as if they did not exist.
+// TestHangingDestinations checks that the hanging destinations of twenty companies hold the whole slow pool and nothing
+// beyond it. A company whose destination has responded before is served as if they did not exist.
 func TestHangingDestinations(t *testing.T) {
 	s := newReceiver(t)
 	quick := s.subscribe(t)
@@ -181,7 +182,7 @@ func TestHangingDestinations(t *testing.T) {
 	}
 }
 
-// TestNewCompany: while the slow pool is not full, a new company is served although others hang.
+// TestNewCompany checks that while the slow pool is not full, a new company is served although others hang.
 func TestNewCompany(t *testing.T) {
 	s := newReceiver(t)
 	for n := range 12 {
@@ -204,7 +205,8 @@ func TestNewCompany(t *testing.T) {
 	}
 }
 
-// TestMoreQueuesThanFit: when more slow queues have endless work than the ready list holds, each of them still has turns.
+// TestMoreQueuesThanFit checks that when more slow queues have endless work than the ready list holds, each of them
+// still has turns.
 func TestMoreQueuesThanFit(t *testing.T) {
 	f := newFixture(t)
 	const companies, each = 32, 20
@@ -245,7 +247,7 @@ func TestMoreQueuesThanFit(t *testing.T) {
 	await(t, ended, "the end of the run")
 }
 
-// TestFewScans: a queue with many due tasks is claimed in batches and without further scans.
+// TestFewScans checks that a queue with many due tasks is claimed in batches and without further scans.
 func TestFewScans(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)

@@ -135,7 +135,8 @@ func await[T any](t *testing.T, signal <-chan T, what string) (value T) {
 	return value
 }
 
-// TestStopWaits: after its context ends, Run claims nothing more and returns when the running tasks have ended.
+// TestStopWaits checks that after its context ends, Run claims nothing more and returns when the running tasks have
+// ended.
 func TestStopWaits(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
@@ -197,7 +198,7 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// TestPanic: a task that panics affects no other task, and the log has its stack.
+// TestPanic checks that a task that panics affects no other task, and the log has its stack.
 func TestPanic(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
@@ -223,7 +224,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestNotification: a commit that causes work starts that work at once, however long the poll interval is.
+// TestNotification checks that a commit that causes work starts that work at once, however long the poll interval is.
 func TestNotification(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
@@ -237,7 +238,7 @@ func TestNotification(t *testing.T) {
 	await(t, done, "work after the notification")
 }
 
-// TestLostNotification: polling finds work whose notification was lost.
+// TestLostNotification checks that polling finds work whose notification was lost.
 func TestLostNotification(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
@@ -252,7 +253,7 @@ func TestLostNotification(t *testing.T) {
 	await(t, done, "work without a notification")
 }
 
-// TestDueLater: a scan begins when the next work becomes due, before the poll interval has passed.
+// TestDueLater checks that a scan begins when the next work becomes due, before the poll interval has passed.
 func TestDueLater(t *testing.T) {
 	f := newFixture(t)
 	subscription := f.subscribe(t)
@@ -277,8 +278,8 @@ func TestDueLater(t *testing.T) {
 	}
 }
 
-// TestDatabaseErrors: a scan or a claim that fails is repeated and does not affect other queues. Tasks that a claim returns
-// together with an error are not run: the claim was not committed.
+// TestDatabaseErrors checks that a scan or a claim that fails is repeated and does not affect other queues. Tasks that
+// a claim returns together with an error are not run: the claim was not committed.
 func TestDatabaseErrors(t *testing.T) {
 	f := newFixture(t)
 	bad, good := f.subscribe(t), f.subscribe(t)

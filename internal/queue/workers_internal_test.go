@@ -11,8 +11,8 @@ import (
 // queueOf returns a new queue of a company.
 func queueOf(c *company, quick bool) *queue { return &queue{company: c, quick: quick, window: 1} }
 
-// TestRoundRobin: companies take turns, however many queues they have, and so do the queues of each company. Those without
-// capacity keep their positions.
+// TestRoundRobin checks that companies take turns, however many queues they have, and so do the queues of each company.
+// Those without capacity keep their positions.
 func TestRoundRobin(t *testing.T) {
 	a, b, c := &company{}, &company{}, &company{}
 	a1, a2, a3, b1, c1 := queueOf(a, true), queueOf(a, true), queueOf(a, true), queueOf(b, true), queueOf(c, true)
@@ -53,7 +53,8 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// TestReadyListIsBounded: the ready list bounds slow queues and quick queues, and slow ones leave space for quick ones.
+// TestReadyListIsBounded checks that the ready list bounds slow queues and quick queues, and slow ones leave space for
+// quick ones.
 func TestReadyListIsBounded(t *testing.T) {
 	r, c := &roundRobin{}, &company{}
 	for r.fits(false) {
@@ -68,8 +69,9 @@ func TestReadyListIsBounded(t *testing.T) {
 	}
 }
 
-// TestWorkerPoolBounds: in whatever order tasks begin, become late and end, no more workers are busy than there are, slow
-// queues begin nothing beyond the slow pool, no queue exceeds its bound, and at the end nothing is left over.
+// TestWorkerPoolBounds checks that, in any order of tasks that begin, become late and end, no more workers are busy
+// than exist, slow queues begin no task beyond the slow pool, no queue exceeds its bound, and in the end no worker is
+// held.
 func TestWorkerPoolBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(0, 0)

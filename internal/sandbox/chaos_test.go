@@ -41,9 +41,9 @@ func submitted(t *testing.T, base, token, number, recipient string) (id string, 
 	return id, call(t, base, token, http.MethodPost, "/api/v1/client/invoices/"+id+"/submit", struct{}{}, nil)
 }
 
-// TestLowChaosHeals plays every misbehaviour of the default level of chaos: whatever goes wrong, the states finally
-// match the provider's ledger, and nothing was sent twice.
-func TestLowChaosHeals(t *testing.T) {
+// TestStatesAreCorrectAfterLowChaos plays every misbehaviour of the default level of chaos. It checks that the states
+// finally match the provider's ledger, and that nothing was sent twice.
+func TestStatesAreCorrectAfterLowChaos(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) {
 		c.Empty, c.Pace, c.Service.PurchaseInterval = true, 50*time.Millisecond, 20*time.Millisecond
@@ -112,8 +112,8 @@ func learnt(t *testing.T, s *sandbox.Sandbox, token, number, recipient string) (
 	return status
 }
 
-// TestFalseReportsHaveNoEffect: reports on other documents, old reports, repeated ones and contradictory ones change
-// nothing in the end.
+// TestFalseReportsHaveNoEffect checks that reports on other documents, old reports, repeated ones and contradictory
+// ones change nothing in the end.
 func TestFalseReportsHaveNoEffect(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Empty, c.Pace = true, time.Second })
@@ -150,8 +150,8 @@ func fetched(t *testing.T, s *sandbox.Sandbox, token, id string) {
 	})
 }
 
-// TestSeedingWithoutChaos: a sandbox with a high level of chaos has the specified content, and misbehaves only
-// afterwards.
+// TestSeedingWithoutChaos checks that a sandbox with a high level of chaos has the specified content, and misbehaves
+// only afterwards.
 func TestSeedingWithoutChaos(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Chaos, c.ChaosSeed = fakeprovider.ChaosHigh, 7 })

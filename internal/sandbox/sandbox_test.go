@@ -151,8 +151,8 @@ func wantSeeded(t *testing.T, s *sandbox.Sandbox, token string) {
 	}
 }
 
-// TestFreshSandbox: a fresh sandbox has the specified content, its events are really delivered and verify, nothing was
-// submitted, and the files that contain secrets are private.
+// TestFreshSandbox checks that a fresh sandbox has the specified content, its events are really delivered and verify,
+// nothing was submitted, and the files that contain secrets are private.
 func TestFreshSandbox(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir())
@@ -192,8 +192,8 @@ func TestFreshSandbox(t *testing.T) {
 	}
 }
 
-// TestRestartKeeps: a second start on the data directory seeds nothing, keeps addresses and credentials, and shows no
-// password; the first password still works.
+// TestRestartKeeps checks that a second start on the data directory seeds nothing, keeps addresses and credentials, and
+// shows no password; the first password still works.
 func TestRestartKeeps(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -217,8 +217,8 @@ func TestRestartKeeps(t *testing.T) {
 	wantSeeded(t, second, token)
 }
 
-// TestResetBesideARunningServer: after a reset the account has new data, its old token is invalid, and its old rows are
-// not visible.
+// TestResetBesideARunningServer checks that after a reset the account has new data, its old token is invalid, and its
+// old rows are not visible.
 func TestResetBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	s, _ := run(t, t.TempDir())

@@ -16,7 +16,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// TestReadyFile: the ready file is a new private file, whatever somebody else put at its path or next to it.
+// TestReadyFile checks that the ready file is a new private file, even if another user has put a file at its path or
+// next to it.
 func TestReadyFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -52,7 +53,8 @@ func TestReadyFile(t *testing.T) {
 	}
 }
 
-// TestDataDirectory: a sandbox reports the absolute path of its data directory, and others have no access to it.
+// TestDataDirectory checks that a sandbox reports the absolute path of its data directory, and others have no access to
+// it.
 func TestDataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

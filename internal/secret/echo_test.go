@@ -10,8 +10,8 @@ import (
 	"quittance/internal/secret"
 )
 
-// TestEcho: a secret is seen in every form in which somebody else may write it, and nothing else is. The provider's tests
-// go through the forms one by one, over the wire.
+// TestEcho checks that a secret is found in every form in which a provider may repeat it, and that other text is not.
+// The tests of package provider check the forms one by one over HTTP.
 func TestEcho(t *testing.T) {
 	t.Parallel()
 	echo := secret.NewEcho(secret.New(canary))

@@ -113,7 +113,7 @@ func TestOneOfManyWritersWins(t *testing.T) {
 	}
 }
 
-func TestReadKeyFileRefusesWhatOthersCanRead(t *testing.T) {
+func TestReadKeyFileRejectsFilesThatOthersCanRead(t *testing.T) {
 	_, path := newKeyFile(t)
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o610} {
 		if err := os.Chmod(path, mode); err != nil {
@@ -133,7 +133,7 @@ func TestReadKeyFileRefusesWhatOthersCanRead(t *testing.T) {
 	}
 }
 
-func TestReadKeyFileRefusesWhatIsNoKeyFile(t *testing.T) {
+func TestReadKeyFileRejectsOtherFiles(t *testing.T) {
 	_, path := newKeyFile(t)
 	directory := t.TempDir()
 	if _, err := secret.ReadKeyFile(directory); !errors.Is(err, secret.ErrKeyFileMode) {
@@ -280,7 +280,8 @@ func TestStagedFileLocksOutASecondWriter(t *testing.T) {
 	}
 }
 
-// TestReplaceKeyFileComparesMaterial: a key with the number of another is not that key.
+// TestReplaceKeyFileComparesMaterial checks that a key with the number of another key but other material is a different
+// key.
 func TestReplaceKeyFileComparesMaterial(t *testing.T) {
 	ring, path := newKeyFile(t)
 	_, otherPath := newKeyFile(t)

@@ -40,7 +40,7 @@ func binding() secret.Binding {
 	return secret.Binding{Tenant: []byte("tenant-1"), Table: "provider_connection", Column: "credential", Row: []byte("row-1")}
 }
 
-func TestSealedValueOpensInItsOwnPlaceOnly(t *testing.T) {
+func TestSealedValueOpensWithItsOwnBindingOnly(t *testing.T) {
 	ring := generate(t)
 	sealed, err := ring.SealText(secret.New(canary), binding())
 	if err != nil {
@@ -69,7 +69,7 @@ func TestSealedValueOpensInItsOwnPlaceOnly(t *testing.T) {
 	}
 }
 
-func TestNoTwoPlacesShareASeal(t *testing.T) {
+func TestBindingsAreUnambiguous(t *testing.T) {
 	ring := generate(t)
 	part := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01")), 0, 4, -1)
 	filled := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01")), 1, 4, -1)
@@ -89,7 +89,7 @@ func TestNoTwoPlacesShareASeal(t *testing.T) {
 	})
 }
 
-func TestIncompletePlaceIsRefused(t *testing.T) {
+func TestIncompleteBindingIsRejected(t *testing.T) {
 	ring := generate(t)
 	sealed, err := ring.Seal([]byte("x"), binding())
 	if err != nil {
@@ -241,7 +241,7 @@ func TestSealAndOpenAnyBytes(t *testing.T) {
 	})
 }
 
-// FuzzOpen gives Open bytes that nobody sealed: none opens, none panics.
+// FuzzOpen checks that Open rejects bytes that were not sealed, and does not panic.
 func FuzzOpen(f *testing.F) {
 	ring := generate(f)
 	sealed, err := ring.Seal([]byte("plain"), binding())

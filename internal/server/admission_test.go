@@ -23,9 +23,10 @@ func few(c *service.Config) {
 	c.MaxRequests, c.ProviderTimeout, c.PollFirst = 40, time.Minute, time.Hour
 }
 
-// TestRoomIsShared: requests beyond a company's share of the slots fail at once with 503, Retry-After and the envelope. Other
-// companies and the health checks get responses meanwhile. Afterwards there are free slots again.
-func TestRoomIsShared(t *testing.T) {
+// TestRequestSlotsAreShared checks that requests beyond a company's share of the slots fail at once with 503,
+// Retry-After and the envelope. Other companies and the health checks get responses meanwhile. Afterwards there are
+// free slots again.
+func TestRequestSlotsAreShared(t *testing.T) {
 	onFirst(t, few, func(t *testing.T, s *system) {
 		provider := newMoody(t)
 		hit, other := s.company(t), s.connected(t)
@@ -75,9 +76,9 @@ func TestRoomIsShared(t *testing.T) {
 	})
 }
 
-// TestSlowClientsTakeNoRoom: a client that begins a request and sends its body slowly blocks no other client, whether its
-// credential is known or not.
-func TestSlowClientsTakeNoRoom(t *testing.T) {
+// TestSlowBodiesHoldNoSlots checks that a client that begins a request and sends its body slowly blocks no other
+// client, whether its credential is known or not.
+func TestSlowBodiesHoldNoSlots(t *testing.T) {
 	onFirst(t, few, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token := c.token(t)
@@ -99,8 +100,8 @@ func TestSlowClientsTakeNoRoom(t *testing.T) {
 	})
 }
 
-// TestConnectionsAreBounded: a connection beyond the bound takes the place of the one that has been idle for longest, and a
-// source beyond its own bound takes its own.
+// TestConnectionsAreBounded checks that a connection beyond the bound replaces the one that has been idle for longest,
+// and that one beyond the bound of its source replaces a connection of that source.
 func TestConnectionsAreBounded(t *testing.T) {
 	for name, change := range map[string]func(*service.Config){
 		"in all":       func(c *service.Config) { c.MaxRequests = 2 },
@@ -150,9 +151,10 @@ func answersOn(conn net.Conn) bool {
 	return err == nil && response.StatusCode == http.StatusOK && response.Body.Close() == nil
 }
 
-// TestSlowUsersTakeNoPlace: a user who is logged in and sends a form slowly, or does not read a page, holds no slot meanwhile.
-// The same company and others get pages while there are more such requests than the company may have slots.
-func TestSlowUsersTakeNoPlace(t *testing.T) {
+// TestSlowUsersHoldNoSlots checks that a user who is logged in and sends a form slowly, or does not read a page, holds
+// no slot meanwhile. The same company and others get pages although there are more such requests than the company may
+// have slots.
+func TestSlowUsersHoldNoSlots(t *testing.T) {
 	const more = 4 // than the two places a company gets
 	for name, slow := range map[string]struct {
 		sent   string

@@ -14,7 +14,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestRequestID: every response has a request id: that of the caller if it is fit for a log line, and otherwise a new one.
+// TestRequestID checks that every response has a request id: the caller's if it is safe for a log line, otherwise a new
+// one.
 func TestRequestID(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		kept := []string{"a", "0", ".", "-", "_", "..", "A-b_c.9", strings.Repeat("x", 128), "019f0000-0000-7000-8000-000000000000"}
@@ -69,8 +70,9 @@ func (s *system) raw(t *testing.T, method, target string) answer {
 	return a
 }
 
-// TestOddPaths: a path is compared as it was sent. What is not exactly a route is 404, with no redirect to a clean one.
-func TestOddPaths(t *testing.T) {
+// TestPathsAreNotNormalized checks that a path is compared as it was sent. A path that is not exactly a route gets 404,
+// not a redirect to a normalized path.
+func TestPathsAreNotNormalized(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		id := "019f0000-0000-7000-8000-000000000000"
 		for _, path := range []string{"//", "///", "/.", "/..", "/../", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/client", "/api/v2/client/invoices",
@@ -100,7 +102,7 @@ func TestOddPaths(t *testing.T) {
 	})
 }
 
-// TestHead: HEAD answers as GET does, without the body.
+// TestHead checks that HEAD gets the same response as GET, without the body.
 func TestHead(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		s.offerPurchase(t)
@@ -127,8 +129,8 @@ func TestHead(t *testing.T) {
 	})
 }
 
-// TestCatalogue: every code has a failure status and one sentence of its own, which says nothing of what is inside.
-func TestCatalogue(t *testing.T) {
+// TestErrorMessagesAreUnique checks that every code has an error status and a message of its own, which is a sentence.
+func TestErrorMessagesAreUnique(t *testing.T) {
 	sentences := map[string]api.Code{}
 	for code, entry := range server.ErrorCatalogue() {
 		if entry.Status < 400 || entry.Status > 599 || !strings.HasSuffix(entry.Message, ".") {

@@ -39,8 +39,8 @@ func (s *system) burst(t *testing.T, n int, make func(n int) request) map[int]in
 	return got
 }
 
-// TestBurstOfLogins: tries of one address's password that come at once, each from a source of its own, learn no more about
-// it than the limit of failures allows.
+// TestBurstOfLogins checks that concurrent guesses of one password, each from a different source, do not exceed the
+// limit of failures for its e-mail address.
 func TestBurstOfLogins(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -53,8 +53,8 @@ func TestBurstOfLogins(t *testing.T) {
 	})
 }
 
-// TestBurstOfPasswordChanges: changes of a password that come at once with a stolen token learn no more about the current
-// one than the limit of their source allows.
+// TestBurstOfPasswordChanges checks that concurrent password changes with a stolen token cannot guess more passwords
+// than the limit of their source allows.
 func TestBurstOfPasswordChanges(t *testing.T) {
 	onEngines(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -71,9 +71,9 @@ func TestBurstOfPasswordChanges(t *testing.T) {
 	})
 }
 
-// TestFailuresFromEverywhere: guesses by changes of the password and by logins, each from another network, are the same
-// failures of one address.
-func TestFailuresFromEverywhere(t *testing.T) {
+// TestFailuresCountForTheUser checks that failed logins and failed password changes, each from another network, count
+// together against one e-mail address.
+func TestFailuresCountForTheUser(t *testing.T) {
 	onFirst(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token := c.token(t)
@@ -90,8 +90,8 @@ func TestFailuresFromEverywhere(t *testing.T) {
 	})
 }
 
-// TestLoginsOfANetwork: all addresses of an IPv6 network are one source.
-func TestLoginsOfANetwork(t *testing.T) {
+// TestNetworkIsOneSource checks that all addresses of an IPv6 network are one source of logins.
+func TestNetworkIsOneSource(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		c := s.company(t)
 		for n := range loginsAMinute {
@@ -102,8 +102,8 @@ func TestLoginsOfANetwork(t *testing.T) {
 	})
 }
 
-// TestTooManyHashes: when more passwords wait to be hashed than may, callers are told so, and another company logs in all
-// the same.
+// TestTooManyHashes checks that callers get 503 when too many passwords wait to be hashed, and that another company can
+// log in meanwhile.
 func TestTooManyHashes(t *testing.T) {
 	onFirst(t, func(c *service.Config) { walkConfig(c); c.LoginRate, c.RateLimit = 0, 0 }, func(t *testing.T, s *system) {
 		c, other := s.company(t), s.company(t)
@@ -120,9 +120,9 @@ func TestTooManyHashes(t *testing.T) {
 	})
 }
 
-// TestResetWins: an operator's reset beside changes of the same password by whoever knows it: the operator's password is
-// the one that logs in, and the session that changed it has ended.
-func TestResetWins(t *testing.T) {
+// TestPasswordResetPrevails checks that an operator's reset prevails over concurrent changes of the same password: only
+// the operator's password logs in, and the session that made the changes has ended.
+func TestPasswordResetPrevails(t *testing.T) {
 	onEngines(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
 		c := s.company(t)
 		const reset = "given by the operator"

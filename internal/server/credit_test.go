@@ -18,7 +18,7 @@ func part(invoice, items string) string {
 	return edit(edit(credit(invoice), "kind", `"partial"`), "items", items)
 }
 
-// TestCreditNotes is the life of an invoice's credit notes, from the first to the one that takes all of it again.
+// TestCreditNotes follows the credit notes of an invoice from the first to one that credits the whole invoice again.
 func TestCreditNotes(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -68,7 +68,8 @@ func TestCreditNotes(t *testing.T) {
 	})
 }
 
-// TestCreditNoteFaults: every rule of every field, under its path.
+// TestCreditNoteFaults checks every rule of every field of a credit note, and the path under which its faults are
+// reported.
 func TestCreditNoteFaults(t *testing.T) {
 	s := start(t, "sqlite", nil)
 	c := s.company(t)
@@ -119,9 +120,9 @@ func reasonFaults() []fault {
 	return append(faults, fault{path: "reason", value: `"a\tb\r\nc"`})
 }
 
-// TestCreditNoteFaultsTogether: what is wrong with the form and what the invoice has to say are reported at once, and
-// nothing is said about what items take while kind or items have no form.
-func TestCreditNoteFaultsTogether(t *testing.T) {
+// TestCreditNoteFaultsAreReportedTogether checks that one response reports the invalid fields together with the amounts
+// that exceed the invoice. Amounts are not checked while kind or items are invalid.
+func TestCreditNoteFaultsAreReportedTogether(t *testing.T) {
 	s := start(t, "sqlite", nil)
 	c := s.company(t)
 	body := part(c.draft(t, c.numbered("")), `[{"position":0,"net_amount":1000.01},{"position":7,"quantity":1}]`)
@@ -141,8 +142,8 @@ func TestCreditNoteFaultsTogether(t *testing.T) {
 	wantRaw(t, c.get(t, creditNotes), "/data", "[]")
 }
 
-// TestCreditNotesStayHere: nothing that is done with credit notes calls the provider.
-func TestCreditNotesStayHere(t *testing.T) {
+// TestCreditNotesAreNotSent checks that no operation on credit notes sends a document to the provider.
+func TestCreditNotesAreNotSent(t *testing.T) {
 	s := start(t, "sqlite", nil)
 	c := s.company(t)
 	var documents atomic.Int32

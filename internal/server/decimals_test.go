@@ -10,9 +10,9 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestNumbersKeepTheirText: every way of reading an invoice returns a decimal as it was sent, digit for digit, including its scale,
-// and the provider gets it in the same form.
-func TestNumbersKeepTheirText(t *testing.T) {
+// TestNumbersKeepTheirDigits checks that every way of reading an invoice returns a decimal with the digits and the
+// scale that were sent, and that the provider gets it in the same form.
+func TestNumbersKeepTheirDigits(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		for given, want := range map[string]string{
@@ -72,7 +72,8 @@ func wantSentNumbers(t *testing.T, c *company) {
 	}
 }
 
-// TestMinorUnits: total_amount stays within its currency's minor unit, by value (contract, section 4).
+// TestMinorUnits checks that total_amount has no more decimals than the minor unit of its currency, apart from trailing
+// zeros (contract, section 4).
 func TestMinorUnits(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)

@@ -19,10 +19,10 @@ import (
 	"quittance/internal/view"
 )
 
-// TestDownloadsArriveByteForByte: what others wrote into a document is bytes to every layer below. Documents that are full of
-// lines that look like an answer of an HTTP server, one for each offset at which such a line may stand, arrive as they are
-// retained, over HTTP/1.1 and HTTP/2, and the connection is good for the next one.
-func TestDownloadsArriveByteForByte(t *testing.T) {
+// TestDownloadsAreUnchanged checks that documents are downloaded byte for byte over HTTP/1.1 and HTTP/2, even if they
+// are full of lines that look like the response of an HTTP server, at every offset. The connection can be used for the
+// next download.
+func TestDownloadsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	const line = "HTTP/1.1 400 x\r\n\r\n"
 	documents := map[string][]byte{"large": bytes.Repeat([]byte(line), 10<<20/len(line))}

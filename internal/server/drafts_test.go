@@ -45,9 +45,10 @@ func newTripwire(t *testing.T) *tripwire {
 	return w
 }
 
-// TestDraftsSendNothing: creating drafts opens no network connection (specification, parts 1 and 3). Two hundred are
-// created, read and listed beside an active connection and an active subscription; nobody dials the provider, no event is
-// recorded and no callback is made. A submission then shows that the wire is where the provider would be.
+// TestDraftsSendNothing checks that creating drafts opens no network connection (specification, parts 1 and 3). It
+// creates, reads and lists two hundred drafts while a connection and a subscription are active: the provider is not
+// called, no event is recorded and no webhook is sent. A submission then shows that the tripwire is in the provider's
+// place.
 func TestDraftsSendNothing(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		wire := newTripwire(t)
@@ -90,8 +91,8 @@ func TestDraftsSendNothing(t *testing.T) {
 	})
 }
 
-// TestNoWayToTheProvider: the packages that answer people and programs do not import the provider.
-func TestNoWayToTheProvider(t *testing.T) {
+// TestNoImportOfTheProvider checks that the packages that respond to people and programs do not import the provider.
+func TestNoImportOfTheProvider(t *testing.T) {
 	for _, dir := range []string{".", "../console"} {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			continue // this build of the service has no console

@@ -120,8 +120,9 @@ func fieldFaults() []fault {
 	return append(faults, decimalFaults("total_amount", true, true)...)
 }
 
-// TestFields: every broken rule of every field is reported with the exact path and the name of the rule, and nothing else is.
-func TestFields(t *testing.T) {
+// TestFieldRules checks that every broken rule of every field is reported with the exact path and the name of the rule,
+// and that no other fault is.
+func TestFieldRules(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token := c.token(t)
@@ -166,8 +167,9 @@ func wantRules(t *testing.T, a answer, f fault) {
 	a.wantFaults(t, api.CodeValidationFailed, map[string][]string{at: strings.Split(f.rules, ",")})
 }
 
-// TestAllFaultsAtOnce: one answer names every fault of a payload, those that only the domain knows included.
-func TestAllFaultsAtOnce(t *testing.T) {
+// TestAllFaultsAreReportedAtOnce checks that one response reports every fault of a payload, including those of rules
+// across fields.
+func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		body, want := complete, map[string][]string{}

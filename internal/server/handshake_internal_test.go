@@ -34,8 +34,8 @@ func (s slowSigner) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts
 	return s.Signer.Sign(random, digest, opts)
 }
 
-// TestHandshakesTakeTurns: with one signature at a time, a connection from elsewhere waits for the one under way and one more,
-// however many a flood waits for.
+// TestHandshakesTakeTurns floods a server that makes one signature at a time with handshakes from one source. It checks
+// that a handshake from another source waits only for the current signature and at most one more.
 func TestHandshakesTakeTurns(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestKeyedCallsHoldNobodyUp: while a write of another company does not end, calls with an idempotency key that keep nothing are
-// answered: those that are refused, and a repeat, as is a preflight without a key. One that has an effect waits for its turn, and has it.
-func TestKeyedCallsHoldNobodyUp(t *testing.T) {
+// TestIdempotencyKeysDoNotBlock checks that, while a write of another company is in progress, calls with an idempotency
+// key that write nothing get responses: rejected calls and repetitions. So does a preflight. A call with an effect
+// waits for its turn.
+func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c, other := s.company(t), s.company(t)
 		token := c.token(t)

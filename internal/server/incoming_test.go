@@ -47,8 +47,8 @@ func (s *system) incomingCallbacks() map[string][]fakeprovider.Callback {
 	return out
 }
 
-// TestIncoming is the story of an incoming e-invoice: the provider gets it, the company sees it, is told by a signed
-// callback, and again when the provider has a changed revision; both revisions stay, byte for byte.
+// TestIncoming follows an incoming e-invoice: the provider receives it, and the company reads it and gets a signed
+// webhook, and another one for a changed revision. Both revisions are retained byte for byte.
 func TestIncoming(t *testing.T) {
 	change := func(c *service.Config) { c.PurchaseInterval = 20 * time.Millisecond }
 	onEngines(t, change, func(t *testing.T, s *system) {
@@ -102,7 +102,8 @@ func TestIncoming(t *testing.T) {
 
 func digestOf(text string) string { return fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(text))) }
 
-// TestIncomingWithoutBody: what was not retained, or is withheld, has no body, and says so.
+// TestIncomingWithoutBody checks that a document that was not retained, or is withheld, has no body, and that the
+// response says so.
 func TestIncomingWithoutBody(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestSendBufferIsBounded: a client that reads nothing holds little of the kernel's memory.
+// TestSendBufferIsBounded checks that a client that reads nothing occupies little memory of the kernel.
 func TestSendBufferIsBounded(t *testing.T) {
 	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -64,8 +64,8 @@ var hostileHeads = []struct {
 	{"a bad request behind a good one", "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 }
 
-// TestUnreadableRequests: what is no HTTP is refused by net/http itself, over plain HTTP or TLS, with nothing behind the
-// refusal, and never reaches the handler.
+// TestUnreadableRequests checks that net/http itself rejects requests that are not valid HTTP, with and without TLS,
+// and closes the connection.
 func TestUnreadableRequests(t *testing.T) {
 	t.Parallel()
 	certificate, key, authority := keyPair(t)
@@ -94,8 +94,8 @@ func TestUnreadableRequests(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPWhereTLSIsSpoken: who forgets the s of https is told so.
-func TestPlainHTTPWhereTLSIsSpoken(t *testing.T) {
+// TestPlainHTTPToATLSPort checks that a plain HTTP request to a TLS port gets a response that mentions HTTPS.
+func TestPlainHTTPToATLSPort(t *testing.T) {
 	t.Parallel()
 	certificate, key, _ := keyPair(t)
 	address := serve(t, io.Discard, func(c *service.Config) { c.TLSCert, c.TLSKey = certificate, key })
@@ -128,8 +128,8 @@ func TestPlainHTTPWhereTLSIsSpoken(t *testing.T) {
 	}
 }
 
-// TestHTTP2: over TLS, clients that offer HTTP/2 get it, with bounds on streams and heads; what an answer is does not
-// depend on it.
+// TestHTTP2 checks that clients that offer HTTP/2 over TLS get it, with the same responses and a bound on the size of
+// headers.
 func TestHTTP2(t *testing.T) {
 	t.Parallel()
 	certificate, key, authority := keyPair(t)
@@ -164,9 +164,9 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-// TestGoodRequestsPass: what the handler answers is left alone, 100 Continue and long bodies included, on a connection
-// that stays open.
-func TestGoodRequestsPass(t *testing.T) {
+// TestConnectionIsReused checks that one TLS connection serves several requests, including errors, a long response and
+// 100 Continue.
+func TestConnectionIsReused(t *testing.T) {
 	t.Parallel()
 	certificate, key, authority := keyPair(t)
 	address := serve(t, io.Discard, func(c *service.Config) { c.TLSCert, c.TLSKey = certificate, key })

@@ -46,8 +46,9 @@ func wantEqual(t testing.TB, what string, got, want any) {
 	}
 }
 
-// TestListedInvoices: an entry of the list is the invoice without its items, complete or not, submitted or not.
-func TestListedInvoices(t *testing.T) {
+// TestListEntriesMatchInvoices checks that an entry of the list equals the invoice without its items, whether it is
+// complete or submitted or not.
+func TestListEntriesMatchInvoices(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		var ids []string
@@ -65,7 +66,8 @@ func TestListedInvoices(t *testing.T) {
 	})
 }
 
-// TestSummariesHaveEveryField: what is added to invoices or credit notes is added to their entries in lists.
+// TestSummariesHaveEveryField checks that the list entries of invoices and credit notes have every field of the whole
+// object except its items.
 func TestSummariesHaveEveryField(t *testing.T) {
 	for _, pair := range []struct {
 		whole, row reflect.Type
@@ -155,8 +157,8 @@ func longest(t *testing.T, name string, field reflect.StructField, of reflect.Ty
 	return 24 // a number or a flag
 }
 
-// TestPagesAreBounded: a hundred of the longest entries of any list that is read by page number stay below 8 MiB, so that a page never has
-// to end early.
+// TestPagesAreBounded checks that a hundred of the longest entries of any list with page numbers take less than 8 MiB,
+// so that a page never has to end early.
 func TestPagesAreBounded(t *testing.T) {
 	const pageBytes, perPage = 8 << 20, 100
 	for _, row := range []reflect.Type{reflect.TypeFor[api.InvoiceSummary](), reflect.TypeFor[api.CreditNoteSummary](), reflect.TypeFor[api.IncomingInvoice](),

@@ -17,9 +17,9 @@ func (s *system) login(t *testing.T, email, password string, forwarded ...string
 	return s.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(email, password), header: http.Header{"X-Forwarded-For": forwarded}})
 }
 
-// TestLoginTellsNothing: an unknown e-mail address, a wrong password and a wrong password of a suspended account differ in
-// nothing that is sent.
-func TestLoginTellsNothing(t *testing.T) {
+// TestFailedLoginsAreIndistinguishable checks that the responses to an unknown e-mail address, to a wrong password and
+// to a wrong password of a suspended account are the same.
+func TestFailedLoginsAreIndistinguishable(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		c, suspended := s.company(t), s.company(t)
 		suspended.suspend(t)
@@ -41,8 +41,8 @@ func TestLoginTellsNothing(t *testing.T) {
 	})
 }
 
-// TestLoginLimit: ten logins a minute from one source for one e-mail address, the right password or not; the headers
-// count down.
+// TestLoginLimit checks that one source may try ten logins a minute for one e-mail address, with right and wrong
+// passwords, and that the headers count down.
 func TestLoginLimit(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		c := s.company(t)
@@ -68,8 +68,9 @@ func wantLimit(t *testing.T, a answer, remaining int) {
 	}
 }
 
-// TestForwardedFor: behind a trusted proxy each caller has its own limit, and a caller that tells of others has not; without
-// one they are all the peer. Which address counts in every other case is in TestSource.
+// TestForwardedFor checks that, behind a trusted proxy, each caller has its own limit, whatever addresses it puts into
+// X-Forwarded-For itself. Without a trusted proxy, all callers share the limit of the peer. TestSource checks the other
+// cases.
 func TestForwardedFor(t *testing.T) {
 	t.Run("from a trusted proxy", func(t *testing.T) {
 		onFirst(t, func(c *service.Config) { walkConfig(c); c.LoginRate = 2 }, func(t *testing.T, s *system) {
@@ -101,7 +102,7 @@ func wantLoginTaken(t *testing.T, a answer, taken bool) {
 	}
 }
 
-// TestCallLimit: each token has its own calls a minute, and the headers count them down.
+// TestCallLimit checks that each token has its own limit of calls a minute, and that the headers count down.
 func TestCallLimit(t *testing.T) {
 	onFirst(t, func(c *service.Config) { c.RateLimit = 3 }, func(t *testing.T, s *system) {
 		c := s.company(t)

@@ -27,8 +27,9 @@ func (s *system) readDocument(t *testing.T) *document {
 	return d
 }
 
-// TestDocument: the API document is OpenAPI 3.1 in itself, and says of every route what the route table says.
-func TestDocument(t *testing.T) {
+// TestAPIDocument checks that the API document is consistent OpenAPI 3.1 and describes every route as the route table
+// has it.
+func TestAPIDocument(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		d := s.readDocument(t)
 		if !strings.HasPrefix(d.OpenAPI, "3.1.") || d.Info["title"] == nil || d.Info["version"] == nil || len(d.Servers) == 0 || d.Components.Security["bearer"] == nil {
@@ -104,8 +105,8 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o spoken) {
 	d.checkResponses(t, route, o)
 }
 
-// TestDocumentedWebhooks: every event kind is described with its header fields, and what was recorded for delivery keeps
-// the schema that is said of it.
+// TestDocumentedWebhooks checks that every event kind is documented with its header fields, and that recorded events
+// conform to their schema.
 func TestDocumentedWebhooks(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		d := s.readDocument(t)
@@ -176,8 +177,8 @@ func (d *document) checkResponses(t *testing.T, route server.Route, o spoken) {
 	}
 }
 
-// TestSchemas: every field of every schema has a type and a description, every example keeps its own schema, requests
-// take no other fields, and the codes of errors are listed.
+// TestSchemas checks that every field of every schema has a type and a description, that every example conforms to its
+// schema, that requests allow no other fields, and that all error codes are listed.
 func TestSchemas(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		d := s.readDocument(t)

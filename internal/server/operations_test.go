@@ -52,7 +52,7 @@ const (
 	loginsAMinute = 10
 )
 
-// operations is the table. Adding an operation to the service means adding it here or to a table below: TestWalk wants
+// operations is the table. Adding an operation to the service means adding it here or to a table below: TestEveryOperation wants
 // every route, and every status and code that its document promises.
 var operations = slices.Concat(coreOperations, accountOperations, invoiceOperations, creditNoteOperations, incomingOperations, webhookOperations)
 

@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TestOptionalFields: every way of reading a draft returns its optional fields as they were sent, and
-// the provider gets them, decimals as numbers with their scale. A patch that does not name a field leaves it unchanged, and null
-// removes it.
+// TestOptionalFields checks that every way of reading a draft returns its optional fields as they were sent, and the
+// provider gets them, decimals as numbers with their scale. A patch that does not name a field leaves it unchanged, and
+// null removes it.
 func TestOptionalFields(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)

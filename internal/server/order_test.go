@@ -8,9 +8,10 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestOrderOfRefusal: of two faults the one that stands earlier in contract, section 1, is told: unknown route 404, 405,
-// 401, 429, 415, 413, 400, unknown identifier 404, 422, 409. Each request here breaks two neighbours of that order.
-func TestOrderOfRefusal(t *testing.T) {
+// TestOrderOfErrors checks that of two errors in a request, the response reports the one that comes first in contract,
+// section 1: unknown route 404, 405, 401, 429, 415, 413, 400, unknown identifier 404, 422, 409. Each request here has
+// two adjacent errors of that order.
+func TestOrderOfErrors(t *testing.T) {
 	const unknown = "/00000000-0000-7000-8000-00000000000f/submit"
 	tooLarge := strings.Repeat("x", 1<<20+1) // and no JSON either
 	text := http.Header{"Content-Type": {"text/plain"}}

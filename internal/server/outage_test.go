@@ -168,10 +168,10 @@ func (c *company) own(t *testing.T) store.Connection {
 	return all[0]
 }
 
-// TestOutageOfOneProvider: the provider of one company hangs on every call while hundreds of its submissions are open. It
-// gets a bounded number of calls, its company's submissions are refused before anything is recorded once enough of them
-// hang, and another company submits, learns and is called back as ever. When it answers again, everything is asked
-// about before anything is asked a third time.
+// TestOutageOfOneProvider checks an outage in which the provider of one company hangs on every call while hundreds of
+// its submissions are open. The provider gets a bounded number of calls, further submissions of that company are
+// refused before anything is recorded, and another company submits, sees its states and gets its webhooks as usual.
+// When the provider responds again, every submission is polled before any is polled a third time.
 func TestOutageOfOneProvider(t *testing.T) {
 	const open, burst = 500, 320
 	slow := func(c *service.Config) {

@@ -40,8 +40,9 @@ func dialed(t *testing.T, address string) net.Conn {
 
 const slowLogin = "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 30000\r\n\r\n{"
 
-// A client that sends its body slower than the least pace is refused and loses the connection; nobody has to send more.
-func TestASlowBodyEnds(t *testing.T) {
+// TestSlowBodyIsRejected checks that a client that sends its body more slowly than the minimum rate gets 400 and loses
+// the connection.
+func TestSlowBodyIsRejected(t *testing.T) {
 	address, ended := paced(t, pace{grace: 50 * time.Millisecond, rate: 1 << 20})
 	conn := dialed(t, address)
 	if _, err := io.WriteString(conn, slowLogin); err != nil {
@@ -56,8 +57,8 @@ func TestASlowBodyEnds(t *testing.T) {
 	}
 }
 
-// A client that keeps the pace may take many times the grace.
-func TestABodyAtThePaceArrives(t *testing.T) {
+// TestBodyAtTheMinimumRateIsRead checks that a client that keeps the minimum rate may take many times the grace period.
+func TestBodyAtTheMinimumRateIsRead(t *testing.T) {
 	address, _ := paced(t, pace{grace: 50 * time.Millisecond, rate: 100})
 	conn := dialed(t, address)
 	if _, err := io.WriteString(conn, slowLogin); err != nil {
@@ -82,8 +83,9 @@ func TestABodyAtThePaceArrives(t *testing.T) {
 	}
 }
 
-// The pace applies to bodies and responses only: a handler may take longer, and its context is not canceled.
-func TestWorkHasNoPace(t *testing.T) {
+// TestHandlersHaveNoMinimumRate checks that the minimum rate applies to bodies and responses only: a handler may take
+// longer, and its context is not canceled.
+func TestHandlersHaveNoMinimumRate(t *testing.T) {
 	const grace = 50 * time.Millisecond
 	address, _ := paced(t, pace{grace: grace, rate: 1 << 20}, route{method: http.MethodPost, path: "/work", public: true, operation: operation{
 		serve: func(ctx context.Context, _ *call) (int, any, error) {
@@ -105,8 +107,8 @@ func TestWorkHasNoPace(t *testing.T) {
 	}
 }
 
-// A client that does not read its response loses the connection.
-func TestASlowReaderEnds(t *testing.T) {
+// TestSlowReaderIsDisconnected checks that a client that does not read its response loses the connection.
+func TestSlowReaderIsDisconnected(t *testing.T) {
 	large := strings.Repeat("x", 64<<20)
 	address, ended := paced(t, pace{grace: 50 * time.Millisecond, rate: 1 << 30}, route{method: http.MethodGet, path: "/large", public: true, operation: operation{
 		serve: func(context.Context, *call) (int, any, error) { return http.StatusOK, large, nil }}})
@@ -121,8 +123,9 @@ func TestASlowReaderEnds(t *testing.T) {
 	}
 }
 
-// Requests that read or delete have no body: the server does not wait for one that is sent nevertheless, and closes the connection.
-func TestUnwantedBodiesAreLeft(t *testing.T) {
+// TestUnexpectedBodiesAreNotRead checks that the server does not wait for the body of a request that reads or deletes,
+// if a client sends one, and closes the connection.
+func TestUnexpectedBodiesAreNotRead(t *testing.T) {
 	address, ended := paced(t, defaultPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: withoutBody(func(*call, context.Context) (int, any, error) {
 		return http.StatusOK, map[string]any{}, nil
 	})})

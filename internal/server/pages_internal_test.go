@@ -25,8 +25,8 @@ func documentation(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, r.URL.Path)
 }
 
-// The documentation responds to GET and HEAD of its paths. All other requests go to the API, with its envelope and its order of
-// errors. Each request has an id and a line in the log.
+// TestDocumentationIsServed checks that the documentation responds to GET and HEAD of its paths, and that all other
+// requests go to the API, with its envelope and its order of errors. Each request has an id and a line in the log.
 func TestDocumentationIsServed(t *testing.T) {
 	var log strings.Builder
 	running, _ := troubled(t, &log)
@@ -81,8 +81,9 @@ func TestDocumentationIsServed(t *testing.T) {
 	}
 }
 
-// The guide lists exactly the codes of the error catalogue, with their statuses.
-func TestTheGuideListsTheErrorCatalogue(t *testing.T) {
+// TestGuideListsTheErrorCatalogue checks that the guide lists exactly the codes of the error catalogue, with their
+// statuses.
+func TestGuideListsTheErrorCatalogue(t *testing.T) {
 	text, err := fs.ReadFile(quittance.Documents(), "docs/guide.md")
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +104,8 @@ func TestTheGuideListsTheErrorCatalogue(t *testing.T) {
 	}
 }
 
-// TestRootLeadsToTheDocumentation: a person who opens the address of the server without a console is redirected to the guides.
+// TestRootLeadsToTheDocumentation checks that a person who opens the address of the server without a console is
+// redirected to the guides.
 func TestRootLeadsToTheDocumentation(t *testing.T) {
 	s, err := New(Config{Now: time.Now, Log: slog.New(slog.DiscardHandler), Docs: http.NotFoundHandler(), MaxBody: 1 << 20,
 		Observe: func(string, string, int, time.Duration) {}})

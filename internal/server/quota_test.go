@@ -12,8 +12,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestQuotas: a company sees what it may keep and what it uses; a call beyond a quota is refused with the quota's name, and everything
-// else goes on. A login beyond the quota of tokens revokes the oldest one.
+// TestQuotas checks that a company sees its quotas and their use, and that a call beyond a quota fails with the name of
+// the quota. A login beyond the quota of tokens revokes the oldest token.
 func TestQuotas(t *testing.T) {
 	quotas := store.Quotas{StoredBytes: 1 << 20, Drafts: 2, Tokens: 3, SubscriptionsCreated: 1}
 	onEngines(t, func(config *service.Config) { config.Quotas = quotas }, func(t *testing.T, s *system) {

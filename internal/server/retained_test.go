@@ -12,9 +12,9 @@ import (
 	"quittance/internal/view"
 )
 
-// TestRetainedBodiesArriveWhole: a document is answered byte for byte whatever its length is beside the pieces that it is read
-// in.
-func TestRetainedBodiesArriveWhole(t *testing.T) {
+// TestRetainedBodiesAreComplete checks that a document is returned byte for byte, for lengths around those of the
+// chunks in which it is read.
+func TestRetainedBodiesAreComplete(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		tenant, err := s.db.Tenant(t.Context(), c.id)

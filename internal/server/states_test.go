@@ -82,9 +82,9 @@ func (p *partialProvider) times(reference string) int {
 	return p.asked[reference]
 }
 
-// TestEverySubsetOfStates: the provider may report any of the sixteen subsets of the four dimensions. However often it
-// does, what it has not reported stays null, and what it says of its words is told as it says it: in the invoice, in the lists, in the history and in every event. Only all
-// four make the terminal event, once.
+// TestEverySubsetOfStates reports every subset of the four dimensions. It checks that dimensions that were not reported
+// are null, and that values and their meanings are shown as reported: in the invoice, in the lists, in the history and
+// in every event. Only all four terminal values together cause the terminal event, once.
 func TestEverySubsetOfStates(t *testing.T) {
 	often := func(c *service.Config) { c.PollMax = 200 * time.Millisecond }
 	onEngines(t, often, func(t *testing.T, s *system) {

@@ -35,9 +35,9 @@ func (r request) from(source string) request {
 	return r
 }
 
-// TestStrangersAreLimited: what a source does without an accepted credential is limited before it costs anything. Who has a
-// credential is not concerned, even at the same source, and neither are others, nor who asks whether the process is well.
-func TestStrangersAreLimited(t *testing.T) {
+// TestAnonymousRequestsAreLimited checks that requests without an accepted credential are limited by their source.
+// Requests with a credential from the same source are not affected, and neither are other sources and health checks.
+func TestAnonymousRequestsAreLimited(t *testing.T) {
 	const most = 40
 	onFirst(t, func(c *service.Config) {
 		c.AnonymousRate, c.TrustedProxies = most, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -78,7 +78,8 @@ func TestStrangersAreLimited(t *testing.T) {
 	})
 }
 
-// TestSlowStreamsAreBounded: a source holds no more requests with one HTTP/2 connection than with connections of HTTP/1.1.
+// TestSlowStreamsAreBounded checks that a source cannot have more active requests over one HTTP/2 connection than it
+// may have connections.
 func TestSlowStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	certificate, key, authority := keyPair(t)
@@ -135,7 +136,8 @@ func TestSlowStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStrictTransportSecurity: every answer over TLS says that the next one has to be, too; none says so in plain HTTP.
+// TestStrictTransportSecurity checks that every response over TLS has Strict-Transport-Security, and no response over
+// plain HTTP.
 func TestStrictTransportSecurity(t *testing.T) {
 	t.Parallel()
 	certificate, key, authority := keyPair(t)

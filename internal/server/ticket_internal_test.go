@@ -20,9 +20,10 @@ import (
 	"quittance/internal/store"
 )
 
-// TestBodiesTakeRoomAsTheyArrive: a body of any length is read to its end, whether it was announced correctly or not. The memory that
-// is reserved for it is proportional to what has arrived, and is released. If there is no memory left, reading fails in the middle.
-func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
+// TestMemoryIsReservedAsBodiesArrive checks that a body of any length is read to its end, whether it was announced
+// correctly or not. The memory that is reserved for it is proportional to what has arrived, and is released. If there
+// is no memory left, reading fails in the middle.
+func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 	company := store.ID{1}
 	a := roomy(t)
 	for _, length := range []int{0, 1, 4095, 4096, 4097, 64 << 10, 1 << 20} {
@@ -71,9 +72,9 @@ func roomy(t *testing.T) *admission {
 	return newAdmission(&Config{MaxRequests: 8, MaxBody: 1 << 20, AnonymousRate: 10, Now: time.Now}, connlimit.Config{Total: 64, PerSource: 4})
 }
 
-// TestCallersDoNotWaitForStrangers: however many anonymous requests are active, the server serves callers whose credential was
-// accepted before, and health checks.
-func TestCallersDoNotWaitForStrangers(t *testing.T) {
+// TestAnonymousRequestsDoNotDelayCallers checks that the server serves health checks and callers whose credential was
+// accepted before, however many anonymous requests are active.
+func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 	running, db := troubled(t, io.Discard)
 	s, ok := running.Config.Handler.(*Server)
 	if !ok {
@@ -133,7 +134,7 @@ func TestCallersDoNotWaitForStrangers(t *testing.T) {
 	}
 }
 
-// TestCredentialCache: the size of the cache is bounded, and credentials in use are not evicted.
+// TestCredentialCache checks that the size of the cache is bounded, and that credentials in use are not evicted.
 func TestCredentialCache(t *testing.T) {
 	c := newCredentialCache()
 	digest := func(n int) (d [32]byte) {
@@ -160,7 +161,8 @@ func TestCredentialCache(t *testing.T) {
 	}
 }
 
-// TestAnonymousLimiter: counts end with their minute, the number of counts is bounded, and refunded requests do not count.
+// TestAnonymousLimiter checks that counts end with their minute, the number of counts is bounded, and refunded requests
+// do not count.
 func TestAnonymousLimiter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := newAnonymousLimiter(3, func() time.Time { return now })

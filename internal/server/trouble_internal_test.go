@@ -44,8 +44,9 @@ func troubled(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *st
 	return running, db
 }
 
-// TestTrouble: an internal error is reported with its code and a request id. The log has the request id and the cause.
-func TestTrouble(t *testing.T) {
+// TestInternalErrors checks that an internal error is reported with its code and a request id. The log has the request
+// id and the cause.
+func TestInternalErrors(t *testing.T) {
 	fails := func(err error) func(context.Context, *call) (int, any, error) {
 		return func(context.Context, *call) (int, any, error) { return 0, nil, err }
 	}
@@ -107,8 +108,8 @@ func TestTrouble(t *testing.T) {
 // failsInside is what the stack of a panic has to name.
 func failsInside() { panic(inside) }
 
-// TestPanicInTransaction: the log of a panic inside a transaction, which another request's goroutine may have run, says where it
-// was.
+// TestPanicInTransaction checks that the log of a panic inside a transaction has the stack of the panic, although
+// another request's goroutine may have run the transaction.
 func TestPanicInTransaction(t *testing.T) {
 	var log bytes.Buffer
 	var tenant *store.Tenant
@@ -133,8 +134,8 @@ func TestPanicInTransaction(t *testing.T) {
 	}
 }
 
-// TestLimitBeforeHash: a login that its limit refuses costs no hash. Here no hash ever ends, because the hasher works on
-// no password at a time: of two logins one waits until its caller gives up, and the other is refused at once.
+// TestLimitBeforeHash checks that a login beyond the limit is refused before its password is hashed. The hasher here
+// hashes nothing, so one login waits until its caller gives up, and the other one is refused at once.
 func TestLimitBeforeHash(t *testing.T) {
 	running, _ := troubled(t, io.Discard)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -173,8 +174,8 @@ func TestLimitBeforeHash(t *testing.T) {
 	}
 }
 
-// TestSource: X-Forwarded-For counts only when a trusted proxy has sent it, and then the last address that is no trusted
-// proxy's: what stands before it is a stranger's word.
+// TestSource checks that X-Forwarded-For counts only if a trusted proxy has sent it. Its last address that is not a
+// trusted proxy is the source, because a client can invent those before it.
 func TestSource(t *testing.T) {
 	for _, test := range []struct {
 		name, trusted, peer string

@@ -15,10 +15,10 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestWalk walks every operation through everything that can happen to it, over real HTTP. The route table says what
-// has to be walked: a route without an entry in operations fails, and so does a status or a code that is documented and
-// not shown by a row, or shown and not documented.
-func TestWalk(t *testing.T) {
+// TestEveryOperation checks every operation with every documented response, over real HTTP. It fails for a route
+// without an entry in operations, and for a status or a code that is documented but not produced by a row, or produced
+// but not documented.
+func TestEveryOperation(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		s.offerPurchase(t)
 		w := &world{system: s, border: s.db.Engine() == storetest.Engines()[0], document: s.readDocument(t), own: s.connected(t), other: s.connected(t)}
@@ -93,7 +93,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 		promised[fmt.Sprint(status)] = true
 	}
 	for _, code := range route.Codes {
-		if code != api.CodeInternal && code != api.CodeUnavailable { // nothing a caller does leads there; see TestTrouble
+		if code != api.CodeInternal && code != api.CodeUnavailable { // nothing a caller does leads there; see TestInternalErrors
 			promised[fmt.Sprint(server.ErrorCatalogue()[code].Status, " ", code)] = true
 		}
 	}

@@ -40,8 +40,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestCertificateRenewal: a renewed certificate is used without a restart. If it cannot be loaded, the previous one stays in use.
-// A key file that others can read is refused.
+// TestCertificateRenewal checks that a renewed certificate is used without a restart. If it cannot be loaded, the
+// previous one stays in use. A key file that others can read is refused.
 func TestCertificateRenewal(t *testing.T) {
 	dir := t.TempDir()
 	chain, key := filepath.Join(dir, "chain.pem"), filepath.Join(dir, "key.pem")
@@ -81,7 +81,8 @@ func TestCertificateRenewal(t *testing.T) {
 	}
 }
 
-// TestProductionVerifiesTheDatabase: production does not start with a database connection that does not verify the server.
+// TestProductionVerifiesTheDatabase checks that production does not start with a database connection that does not
+// verify the server.
 func TestProductionVerifiesTheDatabase(t *testing.T) {
 	config := Config{Environment: Production, Database: "postgres://db.example/quittance"}
 	if err := config.check(); !errors.Is(err, store.ErrUnverifiedServer) {

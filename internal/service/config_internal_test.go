@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMetricsOnANetworkWarn: a metrics address that other machines can reach is logged as a warning in every environment; a
-// loopback address is not.
+// TestMetricsOnANetworkWarn checks that a metrics address that other machines can reach is logged as a warning in every
+// environment; a loopback address is not.
 func TestMetricsOnANetworkWarn(t *testing.T) {
 	for listen, want := range map[string]bool{
 		"": false, "127.0.0.1:9090": false, "[::1]:9090": false, "localhost:9090": false,

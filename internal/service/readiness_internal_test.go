@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestReadinessIsOneCheck: concurrent readiness checks ping the database once. The result, success or failure, is reused for
-// half a second.
+// TestReadinessIsOneCheck checks that concurrent readiness checks ping the database once. The result, success or
+// failure, is reused for half a second.
 func TestReadinessIsOneCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pings atomic.Int64
@@ -51,7 +51,7 @@ func TestReadinessIsOneCheck(t *testing.T) {
 	})
 }
 
-// TestStoppingIsNotReadyAtOnce: a stopping process is not ready, even if a ready result is still reused.
+// TestStoppingIsNotReadyAtOnce checks that a stopping process is not ready, even if a ready result is still reused.
 func TestStoppingIsNotReadyAtOnce(t *testing.T) {
 	now := time.Now()
 	s := &Service{keys: &keyKeeper{}, readiness: newReadiness(func(context.Context) error { return nil }, func() time.Time { return now })}

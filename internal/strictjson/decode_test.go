@@ -142,7 +142,7 @@ func wantEqual(t interface {
 	}
 }
 
-func TestEverythingWrongIsReportedAtOnce(t *testing.T) {
+func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	body := `{"plain":5,"country":"x","kind":"?","date":"x","amount":99,"flag":0,"count":0,"lines":[{"name":" "},{"rate":"one"}],"events":["z"],"inner":{"deep":"long"},"what is this":1}`
 	_, faults := sampleDecoder.Decode(parse(t, body))
 	want := `["what is this"]: unknown_field; amount: maximum; count: minimum; country: pattern; date: date; events[0]: enum; flag: type; inner.deep: max_length; kind: enum; ` +
@@ -194,7 +194,7 @@ func TestDecodeFillsEveryKindOfField(t *testing.T) {
 	}
 }
 
-func TestFieldsAtFaultStayEmpty(t *testing.T) {
+func TestInvalidFieldsAreEmpty(t *testing.T) {
 	body := `{"must":"toolong","plain":"\u0000","kind":"x","date":"x","amount":99,"price":-1,"flag":"x","on":"x","count":0,"size":1.5,
 		"lines":[7,{"name":"kept","rate":-1}],"events":["a","x"],"numbers":[1,"x"],"inner":7,"pointer":{"deep":"long"},"flat":"xx"}`
 	got, faults := sampleDecoder.Decode(parse(t, body))
@@ -218,7 +218,7 @@ func TestTheBodyItselfMustBeAnObject(t *testing.T) {
 	}
 }
 
-func TestPathsOfStrangeKeysAreSafeAndShort(t *testing.T) {
+func TestPathsOfUnusualKeysAreSafeAndShort(t *testing.T) {
 	keys := map[string]string{
 		`snake_case-1`:             `snake_case-1`,
 		`a.b`:                      `["a.b"]`,
@@ -269,7 +269,7 @@ func TestUnknownFieldsAreListedUpToABound(t *testing.T) {
 	}
 }
 
-// TestAllFaultsOfALongListAreReported: the bound on unknown fields does not hide what a customer has to mend.
+// TestAllFaultsOfALongListAreReported checks that the bound on unknown fields does not hide other faults.
 func TestAllFaultsOfALongListAreReported(t *testing.T) {
 	body := `{"items":[` + strings.Repeat("{},", 999) + `{}]}`
 	draft, faults := strictjson.For[api.Draft]().Decode(parse(t, body))

@@ -65,7 +65,7 @@ func drafts() *rapid.Generator[api.Draft] {
 	})
 }
 
-func TestDraftsSurviveTheWire(t *testing.T) {
+func TestDraftsRoundTrip(t *testing.T) {
 	encoders := map[string]func(api.Draft) ([]byte, error){
 		"encoding/json": func(d api.Draft) ([]byte, error) { return json.Marshal(d) },
 		"json v2":       func(d api.Draft) ([]byte, error) { return jsonv2.Marshal(d) },
@@ -93,7 +93,7 @@ func TestDraftsSurviveTheWire(t *testing.T) {
 	}
 }
 
-// TestDecodedTextIsACopy: a draft outlives the buffer that its body was read into.
+// TestDecodedTextIsACopy checks that a draft does not share memory with the buffer of its body.
 func TestDecodedTextIsACopy(t *testing.T) {
 	body := []byte(tenItems())
 	v, err := strictjson.Parse(body)
@@ -117,8 +117,8 @@ func TestWalkRebuildsTheValue(t *testing.T) {
 	})
 }
 
-// FuzzParse holds for every body: no panic, what is accepted is JSON for the standard library too, and the walk sees the
-// same value as it does.
+// FuzzParse checks for every body that Parse does not panic, that the standard library accepts every text that Parse
+// accepts, and that both read the same value.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{``, `{}`, ` [1, -0.5e7,"x\u00e9\ud83d\ude00"] `, `{"a":{"a":[{}]},"\u0062":null}`, `{"a":1,"\u0061":2}`, `"\ud800"`, "\ufeff{}", `{} x`, `[[[[[[[[`, "\"\xff\"", `{"\\":"\""}`} {
 		f.Add([]byte(seed))
@@ -148,8 +148,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzDecode holds for every body: no panic, the same answer twice, and a body without faults is one that the standard
-// library reads into the same draft.
+// FuzzDecode checks for every body that decoding does not panic, that it has the same result twice, and that the
+// standard library reads a body without faults into the same draft.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(tenItems()))
 	for _, seed := range []string{
@@ -216,7 +216,7 @@ func BenchmarkParseAndDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkLinear reads hostile bodies of two sizes: ns per byte must not grow with the size.
+// BenchmarkLinear reads hostile bodies of two sizes. The time for each byte must not grow with the size.
 func BenchmarkLinear(b *testing.B) {
 	for name, unit := range map[string]string{"unknown keys": `"k%d":0,`, "broken items": `{},`} {
 		for _, n := range []int{1_000, 100_000} {

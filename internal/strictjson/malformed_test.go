@@ -8,8 +8,9 @@ import (
 	"quittance/internal/strictjson"
 )
 
-// TestWhereABodyIsMalformed: the line and the column, counted in characters, at which a text ceases to be JSON.
-func TestWhereABodyIsMalformed(t *testing.T) {
+// TestMalformedBodiesHaveAPosition checks the line and the column, counted in characters, at which a text is no longer
+// JSON.
+func TestMalformedBodiesHaveAPosition(t *testing.T) {
 	for body, want := range map[string]strictjson.MalformedError{
 		"":                                   {Line: 1, Column: 1},
 		"  \n ":                              {Line: 2, Column: 2},

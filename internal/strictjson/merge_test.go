@@ -12,7 +12,7 @@ import (
 	"quittance/internal/strictjson"
 )
 
-// TestMergeFollowsRFC7396 holds the examples of RFC 7396, appendix A, and of its section 3.
+// TestMergeFollowsRFC7396 checks the examples of RFC 7396, appendix A and section 3.
 func TestMergeFollowsRFC7396(t *testing.T) {
 	tests := []struct{ target, patch, want string }{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
@@ -50,7 +50,7 @@ func TestMergeFollowsRFC7396(t *testing.T) {
 	}
 }
 
-func TestMergeRefusesABrokenTarget(t *testing.T) {
+func TestMergeRejectsAnInvalidTarget(t *testing.T) {
 	for _, target := range []string{"", "{", `{"a":1,"a":2}`} {
 		if out, err := strictjson.Merge([]byte(target), parse(t, "{}")); !errors.Is(err, strictjson.ErrMalformed) || out != nil {
 			t.Errorf("%q: %q, %v, want ErrMalformed", target, out, err)

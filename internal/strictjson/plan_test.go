@@ -11,8 +11,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestRequestTypesOfTheContractCanBeRead makes the decoders that the server makes at its start.
-func TestRequestTypesOfTheContractCanBeRead(t *testing.T) {
+// TestRequestTypesHaveDecoders makes the decoders that the server makes when it starts.
+func TestRequestTypesHaveDecoders(t *testing.T) {
 	strictjson.For[api.LoginRequest]()
 	strictjson.For[api.Profile]()
 	strictjson.For[api.Draft]()
@@ -35,7 +35,7 @@ func (*custom) UnmarshalJSON([]byte) error { return nil }
 
 var _ json.Unmarshaler = (*custom)(nil)
 
-func TestForRefusesWhatItCouldNotEnforce(t *testing.T) {
+func TestForRejectsRulesItCannotEnforce(t *testing.T) {
 	tests := map[string]struct {
 		make func()
 		want string
@@ -170,7 +170,7 @@ type wideOpen struct {
 	Open []string `json:"open"`
 }
 
-func TestForRefusesTooManyFields(t *testing.T) {
+func TestForRejectsTooManyFields(t *testing.T) {
 	defer func() {
 		if got := fmt.Sprint(recover()); !strings.Contains(got, "more than 64 fields") {
 			t.Errorf("panic %q", got)

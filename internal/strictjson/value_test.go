@@ -22,7 +22,7 @@ func parse(t testing.TB, body string) strictjson.Value {
 	return v
 }
 
-func TestParseRefusesWhatIsNotOneCleanJSONText(t *testing.T) {
+func TestParseRejectsInvalidJSON(t *testing.T) {
 	deep := strings.Repeat("[", strictjson.MaxDepth+1) + strings.Repeat("]", strictjson.MaxDepth+1)
 	bodies := map[string]string{
 		"empty": "", "white space": " \n\t", "word": "hello", "upper-case literal": "True", "single quotes": "{'a':1}",
@@ -70,8 +70,8 @@ func TestParseAccepts(t *testing.T) {
 	}
 }
 
-// TestParseIsLinear gives Parse and the walk over it large bodies of the kinds that break naive readers: quadratic work
-// would not end within the test's time.
+// TestParseIsLinear gives Parse and the walk large bodies that take a naive parser quadratic time, which would not end
+// within the time of the test.
 func TestParseIsLinear(t *testing.T) {
 	var keys strings.Builder
 	keys.WriteByte('{')
@@ -105,7 +105,7 @@ func TestParseIsLinear(t *testing.T) {
 	}
 }
 
-func TestWalkYieldsExactlyWhatIsThere(t *testing.T) {
+func TestWalkYieldsEveryValue(t *testing.T) {
 	v := parse(t, ` { "a" : [ 1 , "x,]}\"" , { } , [ ] , null,-0.50e1 ] , "B\n\u00e9" : { "c" : "}" } , "" : true } `)
 	var got []string
 	for name, member := range v.Members() {

@@ -11,8 +11,8 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// TestAdaptersAreBounded: a limited number of adapters is kept, the most recently used ones, and a changed connection gets a
-// new adapter in place of the old one.
+// TestAdaptersAreBounded checks that a limited number of adapters is kept, the most recently used ones, and a changed
+// connection gets a new adapter in place of the old one.
 func TestAdaptersAreBounded(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite)
 	made := 0
@@ -48,8 +48,8 @@ func TestAdaptersAreBounded(t *testing.T) {
 	}
 }
 
-// TestKeptAdapterOfChangedConnection: a kept adapter is not used for a connection that was altered in the database, even if
-// its time of change was not.
+// TestKeptAdapterOfChangedConnection checks that a kept adapter is not used for a connection that was altered in the
+// database, even if its time of change was not.
 func TestKeptAdapterOfChangedConnection(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite)
 	adapters := NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter, error) {

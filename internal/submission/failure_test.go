@@ -8,8 +8,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestFailureReason: which responses count as a failure of the connection. One that is about the document alone does not,
-// and neither does one that there is no such document.
+// TestFailureReason checks which responses count as a failure of the connection. A response about the document alone
+// does not, and neither does one that there is no such document.
 func TestFailureReason(t *testing.T) {
 	status := func(kind provider.Kind, status int) provider.Response {
 		return provider.Response{Kind: kind, HTTPStatus: status, Body: []byte("{}")}
@@ -36,8 +36,8 @@ func TestFailureReason(t *testing.T) {
 	}
 }
 
-// TestPollingAfterFailure: a submission that was polled every hour is polled within a minute after a failed call, and no
-// less often while calls fail. After that, the interval doubles again up to an hour.
+// TestPollingAfterFailure checks that a submission that was polled every hour is polled within a minute after a failed
+// call, and no less often while calls fail. After that, the interval doubles again up to an hour.
 func TestPollingAfterFailure(t *testing.T) {
 	s, now := open(), began
 	s, _ = decideAndApply(t, s, callSubmit, reported(s, "accepted", 1, nil), true, now)
@@ -61,7 +61,8 @@ func TestPollingAfterFailure(t *testing.T) {
 	}
 }
 
-// TestMissingRespectsRetryAfter: Retry-After applies even if an earlier response could count towards a resend.
+// TestMissingRespectsRetryAfter checks that Retry-After applies even if an earlier response could count towards a
+// resend.
 func TestMissingRespectsRetryAfter(t *testing.T) {
 	s := open()
 	s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, true, began)
@@ -72,8 +73,9 @@ func TestMissingRespectsRetryAfter(t *testing.T) {
 	}
 }
 
-// TestResendFollowsALookUp: a resend follows a look-up that has just said that there is no such document, never one without
-// a response. An administrator's order also holds for a provider that cannot say, but not for one that is down.
+// TestResendFollowsALookUp checks that a resend follows a look-up that has just said that there is no such document,
+// never one without a response. An administrator's order also holds for a provider that cannot say, but not for one
+// that is down.
 func TestResendFollowsALookUp(t *testing.T) {
 	proven := open()
 	proven.Outcome, proven.MissingCount = api.OutcomeUnknown, missingCountForResend
@@ -99,8 +101,8 @@ func TestResendFollowsALookUp(t *testing.T) {
 	}
 }
 
-// TestSuspendedProcess: responses from before a document was sent do not count towards a resend, however long after its
-// intent it was sent, and whether or not the sender still has the lease.
+// TestSuspendedProcess checks that responses from before a document was sent do not count towards a resend, however
+// long after its intent it was sent, and whether or not the sender still has the lease.
 func TestSuspendedProcess(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	for _, leased := range []bool{true, false} {
@@ -122,8 +124,8 @@ func TestSuspendedProcess(t *testing.T) {
 	}
 }
 
-// TestResponseIsAsOldAsItsCall: a response that there is no such document counts from the beginning of its call, not from
-// the time when a suspended process recorded it.
+// TestResponseIsAsOldAsItsCall checks that a response that there is no such document counts from the beginning of its
+// call, not from the time when a suspended process recorded it.
 func TestResponseIsAsOldAsItsCall(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), Duration: 20 * time.Minute}
 	s, _ := decideAndApply(t, open(), callSubmit, provider.Response{Kind: provider.Ambiguous, Duration: timeout}, true, began.Add(timeout))
@@ -138,8 +140,8 @@ func TestResponseIsAsOldAsItsCall(t *testing.T) {
 	}
 }
 
-// TestQueryFirst: before anything is sent, a response that there is no such document keeps the lease for the submit call.
-// After every other response without a report the outcome is unknown.
+// TestQueryFirst checks that before anything is sent, a response that there is no such document keeps the lease for the
+// submit call. After every other response without a report the outcome is unknown.
 func TestQueryFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		response provider.Response

@@ -28,8 +28,8 @@ func fill(t *testing.T, l *callLimiter, of store.ID) (leave []func()) {
 	}
 }
 
-// TestCallsAreShared: a company alone has enough calls for a thousand submissions a second. If the providers of forty
-// companies hang, another company still gets calls. A released call goes to a waiter.
+// TestCallsAreShared checks that a company alone has enough calls for a thousand submissions a second. If the providers
+// of forty companies hang, another company still gets calls. A released call goes to a waiter.
 func TestCallsAreShared(t *testing.T) {
 	l := newCallLimiter()
 	first := fill(t, l, company(1))
@@ -64,8 +64,8 @@ func TestCallsAreShared(t *testing.T) {
 	}
 }
 
-// TestWaitingEnds: a waiter is refused when its time is over or its context is cancelled, and leaves nothing behind. The
-// number of waiters is limited.
+// TestWaitingEnds checks that a waiter is refused when its time is over or its context is cancelled, and leaves nothing
+// behind. The number of waiters is limited.
 func TestWaitingEnds(t *testing.T) {
 	l := newCallLimiter()
 	held := fill(t, l, company(1))
@@ -101,8 +101,8 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-// TestAllCallsAreReleased: for any sequence of acquiring, waiting, giving up and releasing, the limit holds, and at the end
-// no call or waiting slot is in use.
+// TestAllCallsAreReleased checks that the limit holds for any sequence of acquiring, waiting, giving up and releasing,
+// and that at the end no call or waiting slot is in use.
 func TestAllCallsAreReleased(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newCallLimiter()

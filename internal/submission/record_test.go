@@ -72,9 +72,9 @@ func word(value string, terminal bool) map[string]any {
 	return map[string]any{"value": value, "terminal": terminal}
 }
 
-// TestOutcomeOfSubmitResponse: only a document that the provider certainly did not receive is a draft again, only the
-// provider's own status rejects it, and after any ambiguous response the outcome is unknown. No HTTP status makes an outcome
-// or a state.
+// TestOutcomeOfSubmitResponse checks that only a document that the provider certainly did not receive is a draft again,
+// only the provider's own status rejects it, and after any ambiguous response the outcome is unknown. No HTTP status
+// makes an outcome or a state.
 func TestOutcomeOfSubmitResponse(t *testing.T) {
 	s := open()
 	other := open()
@@ -124,7 +124,7 @@ func TestOutcomeOfSubmitResponse(t *testing.T) {
 	}
 }
 
-// TestLateResponses: a response whose lease is lost is kept and may add information, but takes nothing back.
+// TestLateResponses checks that a response whose lease is lost is kept and may add information, but takes nothing back.
 func TestLateResponses(t *testing.T) {
 	s := open()
 	after, _ := decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.NotSent}, false, began)
@@ -143,8 +143,8 @@ func TestLateResponses(t *testing.T) {
 	}
 }
 
-// TestRejectionIsFinal: what the provider reports after its rejection is kept and shown, but does not change the outcome,
-// because the customer may have corrected the invoice.
+// TestRejectionIsFinal checks that what the provider reports after its rejection is kept and shown, but does not change
+// the outcome, because the customer may have corrected the invoice.
 func TestRejectionIsFinal(t *testing.T) {
 	s, _ := decideAndApply(t, open(), callSubmit, reported(open(), "rejected", 1, nil), true, began)
 	s, d := decideAndApply(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"tax_authority_state": word("accepted", true)}), true, began)
@@ -153,8 +153,8 @@ func TestRejectionIsFinal(t *testing.T) {
 	}
 }
 
-// TestEveryChangeHasOneEvent: a document goes through its states with evidence for every new response and none for a
-// repeated one, with its events in order, and with a single terminal event.
+// TestEveryChangeHasOneEvent checks that a document goes through its states with evidence for every new response and
+// none for a repeated one, with its events in order, and with a single terminal event.
 func TestEveryChangeHasOneEvent(t *testing.T) {
 	updated, changed, terminal := api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal
 	all := func(last string, final bool) map[string]any {
@@ -187,8 +187,9 @@ func TestEveryChangeHasOneEvent(t *testing.T) {
 	}
 }
 
-// TestResendRule: a document is sent again only if the provider has said twice that it has no such document, a minute apart
-// and later than two call time-outs after the send, and only if references are idempotent or an administrator orders it.
+// TestResendRule checks that a document is sent again only if the provider has said twice that it has no such document,
+// a minute apart and later than two call time-outs after the send, and only if references are idempotent or an
+// administrator orders it.
 func TestResendRule(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte(`{"error":{"code":"unknown_reference"}}`)}
 	idempotent := provider.Profile{Idempotent: true}
@@ -219,8 +220,8 @@ func TestResendRule(t *testing.T) {
 	}
 }
 
-// TestRefusedResend: after a resend that was refused unread or never sent, the reason for it remains valid: the provider's
-// two responses, or an administrator's order. The order does not count as a response of the provider.
+// TestRefusedResend checks that after a resend that was refused unread or never sent, the reason for it remains valid:
+// the provider's two responses, or an administrator's order. The order does not count as a response of the provider.
 func TestRefusedResend(t *testing.T) {
 	idempotent := provider.Profile{Idempotent: true}
 	for _, kind := range []provider.Kind{provider.Refused, provider.NotSent} {
@@ -254,8 +255,8 @@ func TestRefusedResend(t *testing.T) {
 	}
 }
 
-// TestReportThatEchoesCredential: a report with our credential in a state value or a reference is sealed evidence, and
-// nothing is read from it. A report with the credential elsewhere is read.
+// TestReportThatEchoesCredential checks that a report with our credential in a state value or a reference is sealed
+// evidence, and nothing is read from it. A report with the credential elsewhere is read.
 func TestReportThatEchoesCredential(t *testing.T) {
 	const credential = "canary-credential"
 	profile := provider.Profile{Vocabulary: provider.ProtocolVocabulary(), EchoesCredential: func(text string) bool { return strings.Contains(text, credential) }}
@@ -272,8 +273,8 @@ func TestReportThatEchoesCredential(t *testing.T) {
 	}
 }
 
-// TestMissingIsConfirmedEarly: the two responses that prove that a document is missing are requested as soon as they count,
-// not only after a doubled wait.
+// TestMissingIsConfirmedEarly checks that the two responses that prove that a document is missing are requested as soon
+// as they count, not only after a doubled wait.
 func TestMissingIsConfirmedEarly(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
@@ -287,8 +288,8 @@ func TestMissingIsConfirmedEarly(t *testing.T) {
 	}
 }
 
-// TestMissingKeepsPollInterval: a provider that has no such document is asked again no later than usual, so that a late
-// document is found soon, and no more often once further responses prove nothing more.
+// TestMissingKeepsPollInterval checks that a provider that has no such document is asked again no later than usual, so
+// that a late document is found soon, and no more often once further responses prove nothing more.
 func TestMissingKeepsPollInterval(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
@@ -311,8 +312,8 @@ func TestMissingKeepsPollInterval(t *testing.T) {
 	}
 }
 
-// TestPolling: the provider is asked soon after a change, then at doubling intervals up to an hour, daily for old
-// submissions, without end, and never before its Retry-After.
+// TestPolling checks that the provider is asked soon after a change, then at doubling intervals up to an hour, daily
+// for old submissions, without end, and never before its Retry-After.
 func TestPolling(t *testing.T) {
 	s, _ := decideAndApply(t, open(), callSubmit, reported(open(), "accepted", 1, nil), true, began)
 	now := began
@@ -342,8 +343,8 @@ func TestPolling(t *testing.T) {
 	}
 }
 
-// TestOnlyReportsChangeStates: for any responses, only a readable report on this submission changes a state, and only in the
-// dimensions that it mentions.
+// TestOnlyReportsChangeStates checks for any responses that only a readable report on this submission changes a state,
+// and only in the dimensions that it mentions.
 func TestOnlyReportsChangeStates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, now := open(), began
@@ -383,8 +384,8 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 	})
 }
 
-// TestContradiction: an administrator's rejection stays whatever the provider reports. The reports are recorded as usual,
-// and a report that the provider has the document contradicts the decision once.
+// TestContradiction checks that an administrator's rejection remains, whatever the provider reports. The reports are
+// recorded as usual, and a report that the provider has the document contradicts the decision once.
 func TestContradiction(t *testing.T) {
 	resolved := open()
 	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected, &api.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}

@@ -314,9 +314,9 @@ func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
 	}
 }
 
-// TestRestoredReconcilesBeforeItSubmits: after a restore of any of the backups, the company submits every invoice again and
-// corrects those that were rejected. Every invoice ends as the provider has it: no document is posted that the provider
-// already has, and the provider has no document twice.
+// TestRestoredReconcilesBeforeItSubmits checks that after a restore of any of the backups, the company submits every
+// invoice again and corrects those that were rejected. Every invoice ends as the provider has it: no document is posted
+// that the provider already has, and the provider has no document twice.
 func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
@@ -366,8 +366,8 @@ func (h *house) again(t *testing.T, id store.ID) {
 	t.Errorf("%s is never accepted", id)
 }
 
-// TestRestoredWhileTheProviderIsDown: after a restore, while the provider cannot be asked, nothing is sent and nothing can
-// be edited. The outcome is unknown.
+// TestRestoredWhileTheProviderIsDown checks that after a restore, while the provider cannot be asked, nothing is sent
+// and nothing can be edited. The outcome is unknown.
 func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
@@ -391,8 +391,8 @@ func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 	})
 }
 
-// TestRestoredWithoutMark: even if nobody marks a restored database as restored, the deterministic references prevent a
-// second copy of a document that is posted again.
+// TestRestoredWithoutMark checks that the deterministic references prevent a second copy of a document that is posted
+// again, even if a restored database was not marked as restored.
 func TestRestoredWithoutMark(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
@@ -409,8 +409,8 @@ func TestRestoredWithoutMark(t *testing.T) {
 	})
 }
 
-// TestTooLateToSend: a process that was suspended between its intent and its call for longer than its lease sends nothing,
-// because another worker may have learnt meanwhile that the document is missing.
+// TestTooLateToSend checks that a process that was suspended between its intent and its call for longer than its lease
+// sends nothing, because another worker may have learnt meanwhile that the document is missing.
 func TestTooLateToSend(t *testing.T) {
 	t.Parallel()
 	first := newHouse(t, storetest.SQLite, newParty(t))

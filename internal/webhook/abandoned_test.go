@@ -16,8 +16,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestPanickingAttempt: attempts that panic count: each is followed by the wait that any other failure is followed by, and after the
-// last one the delivery has failed. One that succeeds in between ends it.
+// TestPanickingAttempt checks that an attempt that panics counts as a failed attempt: it is followed by the usual wait,
+// and after the last one the delivery has failed. A later attempt that succeeds completes the delivery.
 func TestPanickingAttempt(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {

@@ -12,9 +12,9 @@ import (
 	"quittance/internal/webhook"
 )
 
-// TestWorkersEndABacklog: what is pending when a subscription with a long backlog is deactivated is ended by the workers, though none of
-// it is due, and nothing of it is sent; another company's callbacks are delivered meanwhile.
-func TestWorkersEndABacklog(t *testing.T) {
+// TestWorkersEndBacklogs checks that the workers end the pending deliveries of a deactivated subscription with a long
+// backlog, although none is due, and send none of them. Another company's webhooks are delivered meanwhile.
+func TestWorkersEndBacklogs(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"quittance/internal/webhook"
 )
 
-// The schedule of contract, section 9, spelled out: at once, then 5 s × 3ⁿ, at most 6 h apart, 12 attempts.
+// TestDefaultScheduleIsTwelveAttemptsInAboutADay checks the schedule of contract, section 9: at once, then after 5 s ×
+// 3ⁿ, at most 6 h, 12 attempts in all.
 func TestDefaultScheduleIsTwelveAttemptsInAboutADay(t *testing.T) {
 	schedule := webhook.DefaultBackoff()
 	want := []time.Duration{

@@ -11,8 +11,8 @@ import (
 	"quittance/internal/webhook"
 )
 
-// BenchmarkDeliver delivers bursts of 4,000 events to one destination over HTTPS, with the receiver in the same process:
-// from the look for due work to the commit of what came of each attempt.
+// BenchmarkDeliver delivers bursts of 4,000 events to one destination over HTTPS, with the receiver in the same
+// process. It measures from the scan for due work to the commit of each attempt.
 func BenchmarkDeliver(b *testing.B) {
 	const burst = 4000
 	for _, engine := range storetest.Engines() {

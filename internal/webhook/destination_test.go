@@ -129,7 +129,7 @@ func TestParseDestinationLength(t *testing.T) {
 	}
 }
 
-func TestPolicyWidensByExactlyWhatItNames(t *testing.T) {
+func TestPolicyAllowsExactlyItsRanges(t *testing.T) {
 	receiver := webhook.Policy{AllowAddrs: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8443")}}
 	loopback := webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	office := webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32")}}
@@ -174,8 +174,9 @@ func TestPolicyWidensByExactlyWhatItNames(t *testing.T) {
 	}
 }
 
-// Whatever the IPv4 address, only its dotted decimal is ever accepted, and only when it is public.
-func TestEveryOddSpellingOfAnAddressIsRefused(t *testing.T) {
+// TestUnusualSpellingsOfAddressesAreRejected checks that of any IPv4 address only the dotted decimal form is accepted,
+// and only if the address is public.
+func TestUnusualSpellingsOfAddressesAreRejected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.Uint32().Draw(t, "address")
 		var b [4]byte
@@ -216,7 +217,7 @@ func TestEveryOddSpellingOfAnAddressIsRefused(t *testing.T) {
 	})
 }
 
-// FuzzParseDestination holds what is accepted against readers of URLs and addresses that share no code with the parser.
+// FuzzParseDestination compares accepted destinations with the results of other parsers of URLs and addresses.
 func FuzzParseDestination(f *testing.F) {
 	for _, seeds := range [][]string{accepted, refused} {
 		for _, raw := range seeds {

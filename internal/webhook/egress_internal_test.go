@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// The check at the socket holds by itself, should a step before it ever let an address through.
-func TestControlIsASecondLine(t *testing.T) {
+// TestControlRejectsUnsafeAddresses checks that the check at the socket works by itself, in case an earlier step lets
+// an unsafe address through.
+func TestControlRejectsUnsafeAddresses(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -36,14 +37,14 @@ func (r *nameRecorder) LookupNetIP(_ context.Context, network, host string) ([]n
 	return nil, nil
 }
 
-func TestSystemResolverIsAskedForTheAbsoluteName(t *testing.T) {
+func TestSystemResolverLooksUpAbsoluteNames(t *testing.T) {
 	var recorder nameRecorder
 	if _, err := (absoluteResolver{&recorder}).LookupNetIP(t.Context(), "ip", "hooks.example.com"); err != nil || recorder.asked != "ip hooks.example.com." {
 		t.Errorf("asked %q, error %v", recorder.asked, err)
 	}
 }
 
-func TestPoolKeyComesApart(t *testing.T) {
+func TestPoolKeyHasHostAndAddresses(t *testing.T) {
 	for _, c := range []struct {
 		host    string
 		targets []string

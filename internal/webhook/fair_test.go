@@ -89,10 +89,10 @@ func options(s *storetest.Store) queue.Options {
 	return queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128, MaxPerQueue: 64, MaxPerSlowQueue: 8, SlowAfter: time.Second, PollInterval: time.Second, Now: s.Now, Log: s.Options.Log}
 }
 
-// TestHangingDestinationsKeepNobodyWaiting: the destinations of forty companies accept everything and never answer, and an
-// attempt lasts longer than the test. The destination of another company, of which nothing is known either, gets all its
-// events. Then it hangs too, in the midst of a burst, and yet another company gets its own.
-func TestHangingDestinationsKeepNobodyWaiting(t *testing.T) {
+// TestHangingDestinationsDelayNobodyElse checks that the destinations of forty companies, which accept requests and
+// never respond, do not delay the events of another company, whose destination is new. Then that destination hangs too,
+// in the middle of a burst, and a third company still gets its events.
+func TestHangingDestinationsDelayNobodyElse(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -136,9 +136,9 @@ func TestHangingDestinationsKeepNobodyWaiting(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreKept: as many attempts as may be under way to one destination at once use as many connections, and
-// the next ones use these again, also when the answers are longer than what is kept of them.
-func TestConnectionsAreKept(t *testing.T) {
+// TestConnectionsAreReused checks that concurrent attempts to one destination have a connection each, and that the next
+// attempts reuse these connections, even if the responses are longer than the part that is retained.
+func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	const atOnce, waves = 64, 3
 	var mu sync.Mutex
@@ -176,7 +176,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// TestSessionsAreResumed: another connection to a host that was spoken to before resumes its session.
+// TestSessionsAreResumed checks that a new connection to a known host resumes its TLS session.
 func TestSessionsAreResumed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -10,8 +10,8 @@ import (
 	"quittance/internal/webhook"
 )
 
-// A customer is told which rules of form a destination breaks, all of them at once, and nothing more about one that is
-// refused for where it leads.
+// TestDestinationFaults checks that a customer sees all format rules that a destination breaks at once, and no details
+// of a destination that is refused because of its address.
 func TestDestinationFaults(t *testing.T) {
 	for raw, want := range map[string][]string{
 		"http://hooks.example.com/":                     {"scheme"},
@@ -80,8 +80,8 @@ func TestDestinationFaults(t *testing.T) {
 
 func long(unit string) string { return strings.Repeat(unit, webhook.MaxURL) }
 
-// TestDeniedRanges: addresses of the operator's own are refused although they are public, also where a wider range is
-// allowed.
+// TestDeniedRanges checks that the operator's own address ranges are refused although they are public, even inside a
+// wider range that is allowed.
 func TestDeniedRanges(t *testing.T) {
 	policy := webhook.Policy{DenyCIDRs: []netip.Prefix{netip.MustParsePrefix("203.0.114.0/24"), netip.MustParsePrefix("2606:4700:64::/96")},
 		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("203.0.0.0/16")}}

@@ -42,7 +42,8 @@ func drip(w io.Writer, flush func() error, text string) {
 
 func noFlush() error { return nil }
 
-// An attempt ends within its time wherever the destination stops: each of these would last for ever.
+// TestSendEndsInTime checks that an attempt ends within its time-out wherever the destination stops. Each of the cases
+// would otherwise never end.
 func TestSendEndsInTime(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Conn){
@@ -100,8 +101,9 @@ func TestSendEndsInTimeInsideTheHandshake(t *testing.T) {
 	check(t, sender.Send(t.Context(), requestTo("https://"+addr.String()+"/")), unanswered(webhook.ClassTimeout))
 }
 
-// The status is the answer. A body that never ends costs the rest of the attempt's time and nothing else.
-func TestSendTakesTheStatusOfAnEndlessAnswer(t *testing.T) {
+// TestSendUsesTheStatusOfAnEndlessResponse checks that the status alone decides about the attempt. A body that never
+// ends only costs the rest of the attempt's time.
+func TestSendUsesTheStatusOfAnEndlessResponse(t *testing.T) {
 	t.Parallel()
 	t.Run("silence after the header", func(t *testing.T) {
 		t.Parallel()
@@ -136,7 +138,7 @@ func TestSendTakesTheStatusOfAnEndlessAnswer(t *testing.T) {
 	})
 }
 
-func TestSendReadsAKilobyteOfAHugeAnswer(t *testing.T) {
+func TestSendReadsAKilobyteOfAHugeResponse(t *testing.T) {
 	t.Parallel()
 	const size = 300 << 20
 	written := make(chan int64, 1)
@@ -162,7 +164,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestSendKeepsNoMoreThanTheLimitOfAnAnswer(t *testing.T) {
+func TestSendRetainsResponsesUpToTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{0, 1, webhook.MaxAnswer - 1, webhook.MaxAnswer, webhook.MaxAnswer + 1} {
 		body := strings.Repeat("\x00\xff", length/2+1)[:length]
@@ -200,7 +202,7 @@ func TestSendDoesNotFollowRedirects(t *testing.T) {
 	}
 }
 
-func TestSendRefusesWhatIsNotHTTP(t *testing.T) {
+func TestSendRejectsResponsesThatAreNotHTTP(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
 		"nothing":                  "",
@@ -227,7 +229,8 @@ func TestSendRefusesWhatIsNotHTTP(t *testing.T) {
 	}
 }
 
-// A request is written at most once in an attempt, also over a kept connection that breaks.
+// TestSendWritesARequestOnce checks that an attempt writes its request at most once, even if a reused connection
+// breaks.
 func TestSendWritesARequestOnce(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
@@ -289,8 +292,9 @@ func TestSendChecksTheCertificate(t *testing.T) {
 	}
 }
 
-// Whatever a name resolves to at the moment of an attempt, nothing goes to an address that is not public.
-func TestSendBlocksUnsafeAnswersOfTheResolver(t *testing.T) {
+// TestSendBlocksNamesWithUnsafeAddresses checks that no request goes to an address that is not public, whatever a name
+// resolves to at the time of an attempt.
+func TestSendBlocksNamesWithUnsafeAddresses(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
 	_, d := newServer(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
@@ -309,8 +313,9 @@ func TestSendBlocksUnsafeAnswersOfTheResolver(t *testing.T) {
 	}
 }
 
-// DNS rebinding: a public address for the check, a private one for the connection. There is only one answer per attempt,
-// and a kept connection does not outlive a change of the answer.
+// TestSendWithstandsRebinding checks that DNS rebinding fails, in which a name has a public address for the check and a
+// private one for the connection. An attempt resolves the name once, and a connection is not reused after the addresses
+// of its name have changed.
 func TestSendWithstandsRebinding(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
@@ -326,7 +331,7 @@ func TestSendWithstandsRebinding(t *testing.T) {
 	}
 }
 
-// A destination that the policy of today does not permit is blocked, however it got into the store.
+// TestSendChecksTheURLAgain checks that a stored destination that the current policy does not permit is blocked.
 func TestSendChecksTheURLAgain(t *testing.T) {
 	t.Parallel()
 	sender := newSender(t, webhook.Config{Resolver: resolverFunc(func(context.Context, string) ([]netip.Addr, error) {
@@ -338,7 +343,7 @@ func TestSendChecksTheURLAgain(t *testing.T) {
 	}
 }
 
-func TestSendClassifiesWhatPreventsAConnection(t *testing.T) {
+func TestSendClassifiesConnectionErrors(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -370,7 +375,7 @@ func TestSendClassifiesWhatPreventsAConnection(t *testing.T) {
 	}
 }
 
-func TestSendEndsWhenItsCallerGivesUp(t *testing.T) {
+func TestSendEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
 	_, d := newServer(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -389,7 +394,8 @@ func TestSendEndsWhenItsCallerGivesUp(t *testing.T) {
 	check(t, sender.Send(ctx, requestTo(d.url("/"))), unanswered(webhook.ClassCanceled))
 }
 
-// Not parallel: it changes the environment.
+// TestSendUsesNoProxy checks that Send ignores the proxy settings of the environment. It is not parallel, because it
+// changes the environment.
 func TestSendUsesNoProxy(t *testing.T) {
 	var proxied atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { proxied.Add(1) }))

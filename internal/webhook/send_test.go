@@ -17,7 +17,8 @@ import (
 	"quittance/sdk/go/client/receiver"
 )
 
-// What leaves is what was stored: the bytes, the four headers of specification, part 6.2, and nothing that was not meant.
+// TestSendDeliversTheStoredBytes checks that a request consists of the stored bytes and the four headers of
+// specification, part 6.2, and reveals nothing else.
 func TestSendDeliversTheStoredBytes(t *testing.T) {
 	t.Parallel()
 	type seen struct {
@@ -67,7 +68,7 @@ func TestSendDeliversTheStoredBytes(t *testing.T) {
 	}
 }
 
-// The receiver library accepts what the sender sends.
+// TestSendIsVerifiedByTheReceiverLibrary checks that the receiver library accepts the requests of Send.
 func TestSendIsVerifiedByTheReceiverLibrary(t *testing.T) {
 	t.Parallel()
 	verifier := receiver.Verifier{
@@ -91,8 +92,8 @@ func TestSendIsVerifiedByTheReceiverLibrary(t *testing.T) {
 	}
 }
 
-// The table of specification, part 6.5, rules 4 and 5, over every status there can be.
-func TestSendJudgesEveryStatus(t *testing.T) {
+// TestSendClassifiesEveryStatus checks the table of specification, part 6.5, rules 4 and 5, for every HTTP status.
+func TestSendClassifiesEveryStatus(t *testing.T) {
 	t.Parallel()
 	_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		status, err := strconv.Atoi(r.URL.Path[1:])
@@ -189,8 +190,9 @@ func newCountingServer(t *testing.T) (*atomic.Int32, target) {
 	return &connections, targetOf(server, server.Listener)
 }
 
-// A connection serves many deliveries, but only as long as the name leads to the same checked addresses.
-func TestSendKeepsConnectionsPerCheckedAddress(t *testing.T) {
+// TestSendReusesConnectionsPerCheckedAddress checks that a connection serves many deliveries, but only while the name
+// resolves to the same checked addresses.
+func TestSendReusesConnectionsPerCheckedAddress(t *testing.T) {
 	t.Parallel()
 	connections, d := newCountingServer(t)
 	here := []string{"127.0.0.1"}
@@ -215,7 +217,7 @@ func TestSendKeepsConnectionsPerCheckedAddress(t *testing.T) {
 	}
 }
 
-// The addresses of a name are alternatives, and their order means nothing.
+// TestSendTriesTheNextAddress checks that Send tries the addresses of a name one after another, in any order.
 func TestSendTriesTheNextAddress(t *testing.T) {
 	t.Parallel()
 	connections, d := newCountingServer(t)

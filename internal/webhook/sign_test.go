@@ -13,8 +13,9 @@ import (
 	"quittance/internal/webhook"
 )
 
-// Computed with OpenSSL: printf '%s' "$timestamp.$body" | openssl dgst -sha256 -hmac "$secret".
-func TestSignatureKnownAnswers(t *testing.T) {
+// TestSignatureKnownValues checks signatures computed with OpenSSL: printf '%s' "$timestamp.$body" | openssl dgst
+// -sha256 -hmac "$secret".
+func TestSignatureKnownValues(t *testing.T) {
 	const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 	const timestamp = "2026-03-01T09:30:00.123456Z"
 	for body, want := range map[string]string{
@@ -60,7 +61,7 @@ func TestNewSecret(t *testing.T) {
 	}
 }
 
-func TestNewSecretNeedsAllOfItsRandomness(t *testing.T) {
+func TestNewSecretFailsWithTooLittleRandomness(t *testing.T) {
 	broken := errors.New("broken")
 	for name, random := range map[string]io.Reader{
 		"short":  bytes.NewReader(make([]byte, 31)),

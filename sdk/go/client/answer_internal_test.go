@@ -9,7 +9,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// Whatever comes back, it is a success, a refusal with a code, or said to be unreadable.
+// FuzzAnswer checks that every response is a success, an error with a code, or reported as unreadable.
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, `{"data":{"id":"i","items":[],"total_amount":1e2}}`, "")
 	f.Add(201, `{"data":null}`, "5")
@@ -29,7 +29,7 @@ func FuzzAnswer(f *testing.F) {
 			if status < 200 || status > 299 {
 				t.Fatalf("%d passes for a success", status)
 			}
-			return // TestUnreadableAnswers goes on from here
+			return // TestUnreadableResponses goes on from here
 		}
 		response, ok := errors.AsType[*ResponseError](err)
 		if !ok || response.Status != status || response.Error() == "" {

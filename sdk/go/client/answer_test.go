@@ -13,7 +13,7 @@ import (
 	"quittance/sdk/go/client"
 )
 
-func TestARefusalIsReturnedAsItCame(t *testing.T) {
+func TestErrorsOfTheServiceAreReturned(t *testing.T) {
 	s, c, _ := start(t)
 	s.script = []http.HandlerFunc{write(409, `{"error":{"code":"duplicate_invoice_number","message":"Submitted before.","details":{"invoice_id":"invoice-7"},"hint":"new"},"more":1}`,
 		"Retry-After", "7", api.HeaderRequestID, "request-9")}
@@ -34,8 +34,9 @@ func TestARefusalIsReturnedAsItCame(t *testing.T) {
 	}
 }
 
-// What is not an answer of this API is an error with its status, never an empty invoice.
-func TestUnreadableAnswers(t *testing.T) {
+// TestUnreadableResponses checks that a response that does not come from this API is an error with its status, never an
+// empty invoice.
+func TestUnreadableResponses(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		status int
@@ -72,7 +73,7 @@ func TestUnreadableAnswers(t *testing.T) {
 	}
 }
 
-func TestAnAnswerAtTheLimitIsRead(t *testing.T) {
+func TestResponseAtTheLimitIsRead(t *testing.T) {
 	s, c, _ := start(t)
 	const text = `{"data":{"id":"i"}}`
 	s.fallback = write(200, text+strings.Repeat(" ", client.MaxResponse-len(text)))
@@ -81,8 +82,8 @@ func TestAnAnswerAtTheLimitIsRead(t *testing.T) {
 	}
 }
 
-// A service that is newer than this library has fields that it does not know.
-func TestUnknownFieldsAreTolerated(t *testing.T) {
+// TestUnknownFieldsAreIgnored checks that fields of a newer service, which this library does not know, are ignored.
+func TestUnknownFieldsAreIgnored(t *testing.T) {
 	s, c, _ := start(t)
 	s.fallback = write(200, `{"data":{"id":"i","total_amount":10.00,"receiver_state":"brand_new","next":{"x":[1]}},"meta":{}}`)
 	got, err := c.Invoice(t.Context(), "i")
@@ -91,8 +92,8 @@ func TestUnknownFieldsAreTolerated(t *testing.T) {
 	}
 }
 
-// A redirect would hand the token, or the password, to wherever it points. The policy of the caller's own HTTP client
-// changes nothing.
+// TestRedirectsAreNotFollowed checks that redirects, which would send the token or the password to another address, are
+// not followed, whatever policy the caller's own HTTP client has.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var strayed atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))

@@ -17,10 +17,10 @@ import (
 	"quittance/sdk/go/client"
 )
 
-// TestAtMostOnceWhateverHappens checks that a call has its effect at most once whatever fails on the way, and exactly once
-// if it succeeds; that it ends after a bounded number of requests; and that only the service receives the password and the
-// token.
-func TestAtMostOnceWhateverHappens(t *testing.T) {
+// TestCallsHaveTheirEffectAtMostOnce checks that a call has its effect at most once whatever fails on the way, and
+// exactly once if it succeeds; that it ends after a bounded number of requests; and that only the service receives the
+// password and the token.
+func TestCallsHaveTheirEffectAtMostOnce(t *testing.T) {
 	var strayed atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
 	defer elsewhere.Close()
@@ -89,7 +89,7 @@ func TestAtMostOnceWhateverHappens(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRejectsInvalidOptions(t *testing.T) {
 	good := client.Config{BaseURL: "https://quittance.example.com/prefix/", Email: email, Password: password}
 	if _, err := client.New(good); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestBadIdempotencyKeysAreNotSent(t *testing.T) {
 	}
 }
 
-func TestASubscriptionWhoseSecretIsLostIsSaidSo(t *testing.T) {
+func TestLostSubscriptionSecretIsReported(t *testing.T) {
 	s, c, _ := start(t)
 	s.script = []http.HandlerFunc{s.dropAfter}
 	got, err := c.CreateSubscription(t.Context(), api.SubscriptionRequest{URL: new("https://hooks.example.com")})
@@ -166,7 +166,8 @@ func TestASubscriptionWhoseSecretIsLostIsSaidSo(t *testing.T) {
 	}
 }
 
-// A context that has ended ends the call, with its own error and what went wrong before.
+// TestContextEndsACall checks that a context that ends also ends the call, with the error of the context and with what
+// went wrong before.
 func TestContextEndsACall(t *testing.T) {
 	s, c, waits := start(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -62,7 +62,8 @@ func TestInvoices(t *testing.T) {
 	}
 }
 
-// Invoices of 1,000 lines fill an answer long before a page is full: the page is asked for in halves.
+// TestAllInvoicesHalvesPagesThatAreTooLarge checks that a page whose response would be too large, such as one of
+// invoices with 1,000 lines, is requested in halves.
 func TestAllInvoicesHalvesPagesThatAreTooLarge(t *testing.T) {
 	s, c, _ := start(t)
 	l := &invoiceList{ids: numbered(3), fits: 2}

@@ -18,7 +18,7 @@ const (
 	many = `{"data":[{"id":"x"}],"pagination":{"current_page":1,"next_cursor":"7","has_more":true}}`
 )
 
-// What every operation sends, and that it reads its answer.
+// TestOperations checks the request of every operation, and that its response is read.
 func TestOperations(t *testing.T) {
 	const random = "01ab01ab01ab01ab01ab01ab01ab01ab"
 	const v1, hooks = "/prefix/api/v1/client", "/prefix/api/v1/webhooks"

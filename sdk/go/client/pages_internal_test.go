@@ -8,9 +8,9 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// Every entry that was there at the beginning comes, once and in its order, although new ones push the others on from
-// page to page, whatever the size of a page, and whatever fits into an answer.
-func TestEveryEntryComesOnce(t *testing.T) {
+// TestEveryEntryIsReturnedOnce checks that every entry that existed at the beginning is returned once and in order, for
+// any page size and any limit of a response, although new entries move the others from page to page.
+func TestEveryEntryIsReturnedOnce(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		// An entry is its number and its size; those that arrive later have numbers below 0.

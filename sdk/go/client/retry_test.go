@@ -23,7 +23,7 @@ var operations = map[string]func(context.Context, *client.Client) error{
 	"submit": func(ctx context.Context, c *client.Client) error { _, err := c.Submit(ctx, "i"); return err },
 }
 
-func TestWhatIsSentAgain(t *testing.T) {
+func TestWhichCallsAreRetried(t *testing.T) {
 	date := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 	const first, second, third = 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond
 	for name, test := range map[string]struct {
@@ -69,8 +69,9 @@ func TestWhatIsSentAgain(t *testing.T) {
 	}
 }
 
-// Every attempt of a creation goes under one key, and every creation has its own. Reads and submissions have none.
-func TestKeysOfAttempts(t *testing.T) {
+// TestIdempotencyKeysOfAttempts checks that all attempts of a creation have the same key, that every creation has its
+// own, and that reads and submissions have none.
+func TestIdempotencyKeysOfAttempts(t *testing.T) {
 	s, c, _ := start(t)
 	s.script = []http.HandlerFunc{s.dropAfter, refuse(503, api.CodeUnavailable), nil, s.truncate, nil, drop, nil}
 	for _, kind := range []string{"create", "create", "submit"} {
@@ -122,8 +123,9 @@ func TestOneAttempt(t *testing.T) {
 	}
 }
 
-// Logins are limited, and the wait the service asks for is kept (specification, part 8).
-func TestLoginsWaitToo(t *testing.T) {
+// TestLoginsRespectRetryAfter checks that logins, which are limited, wait as long as the service asks (specification,
+// part 8).
+func TestLoginsRespectRetryAfter(t *testing.T) {
 	s, c, waits := start(t)
 	s.atLogin = []http.HandlerFunc{refuse(429, api.CodeRateLimited, "Retry-After", "42"), drop}
 	if _, err := c.Invoice(t.Context(), "i"); err != nil {
@@ -146,8 +148,8 @@ func TestContextEndsAWait(t *testing.T) {
 	}
 }
 
-// The timer that is used when nothing is injected ends with the context.
-func TestTheTimer(t *testing.T) {
+// TestDefaultTimer checks that the timer that is used when none is injected ends with the context.
+func TestDefaultTimer(t *testing.T) {
 	s := newService(t)
 	s.script = []http.HandlerFunc{refuse(429, api.CodeRateLimited)}
 	config := s.configure(nil)
@@ -166,8 +168,8 @@ func TestTheTimer(t *testing.T) {
 	}
 }
 
-// A service that hangs costs one time-out an attempt.
-func TestASlowServiceTimesOut(t *testing.T) {
+// TestSlowServiceTimesOut checks that each attempt ends after its time-out if the service hangs.
+func TestSlowServiceTimesOut(t *testing.T) {
 	s, waits := newService(t), &sleeps{}
 	if _, err := newClient(t, s.configure(waits)).Login(t.Context()); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func refusalOf(err error) (int, api.Code) {
 	return response.Status, said.Code
 }
 
-func TestLogsInOnFirstUseAndAgainWhenTheTokenIsRefused(t *testing.T) {
+func TestLogsInOnFirstUseAndAgainWhenTheTokenIsRejected(t *testing.T) {
 	s, c, waits := start(t)
 	if s.loginRequests() != 0 {
 		t.Fatal("logged in before the first call")
@@ -51,7 +51,7 @@ func TestLogsInOnFirstUseAndAgainWhenTheTokenIsRefused(t *testing.T) {
 	}
 }
 
-func TestATokenRefusedTwiceIsNoLoop(t *testing.T) {
+func TestTokenRejectedTwiceIsAnError(t *testing.T) {
 	s, c, _ := start(t)
 	s.revoke(1000)
 	_, err := c.Invoice(t.Context(), "i")
@@ -60,8 +60,9 @@ func TestATokenRefusedTwiceIsNoLoop(t *testing.T) {
 	}
 }
 
-// Only the service's own refusal of a token is a reason to log in: a 401 of something else is not.
-func TestAForeign401IsNoReasonToLogIn(t *testing.T) {
+// TestForeign401CausesNoLogin checks that only the service's own rejection of a token causes a login, not a 401 from
+// anything else.
+func TestForeign401CausesNoLogin(t *testing.T) {
 	s, c, _ := start(t)
 	s.fallback = write(401, "<html>proxy authentication</html>")
 	var response *client.ResponseError
@@ -70,7 +71,7 @@ func TestAForeign401IsNoReasonToLogIn(t *testing.T) {
 	}
 }
 
-func TestRefusedLoginsAreReturnedAsTheyCame(t *testing.T) {
+func TestRejectedLoginsAreReturned(t *testing.T) {
 	for name, test := range map[string]struct {
 		password string
 		answer   http.HandlerFunc
@@ -150,8 +151,8 @@ func TestLogout(t *testing.T) {
 	}
 }
 
-// A changed password is used from then on. A change whose answer is lost is not tried again, and one that is refused
-// changes nothing.
+// TestChangePassword checks that a changed password is used from then on. A change whose response is lost is not
+// retried, and a rejected change has no effect.
 func TestChangePassword(t *testing.T) {
 	s, waits := newService(t), &sleeps{}
 	config := s.configure(waits)
@@ -221,7 +222,7 @@ func crowd(t *testing.T, s *service, password string, size int) (errs []error) {
 	return errs
 }
 
-func TestACrowdLogsInOnce(t *testing.T) {
+func TestConcurrentCallsLogInOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		for _, err := range crowd(t, s, password, 50) {
@@ -246,8 +247,9 @@ func TestACrowdLogsInOnce(t *testing.T) {
 	})
 }
 
-// All tokens are refused at once, and the calls find out one after another: one new login does for all.
-func TestACrowdLogsInAgainOnce(t *testing.T) {
+// TestConcurrentCallsLogInAgainOnce checks that one new login is enough when all tokens are rejected and the calls
+// notice it one after another.
+func TestConcurrentCallsLogInAgainOnce(t *testing.T) {
 	s, c, _ := start(t)
 	if _, err := c.Login(t.Context()); err != nil {
 		t.Fatal(err)
@@ -264,9 +266,9 @@ func TestACrowdLogsInAgainOnce(t *testing.T) {
 	}
 }
 
-// The call that logs in for the others gives up. That says nothing about the credentials: another takes over. A waiting
-// call gives up by itself.
-func TestAnAbandonedLoginIsTakenOver(t *testing.T) {
+// TestAbandonedLoginIsTakenOver checks that another call takes over if the call that logs in for the others gives up,
+// which proves nothing about the credentials. A waiting call can give up by itself.
+func TestAbandonedLoginIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{atLogin: []http.HandlerFunc{func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}}
 		c := newClient(t, client.Config{BaseURL: "http://quittance.test", Email: email, Password: password, HTTPClient: &http.Client{Transport: inProcess{s}}})

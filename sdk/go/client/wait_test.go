@@ -89,7 +89,8 @@ func TestSubmitAndWait(t *testing.T) {
 	}
 }
 
-// It submits once; after that it looks less and less often, until its context ends, and returns what it has seen.
+// TestSubmitAndWaitSubmitsOnceAndSlowsDown checks that SubmitAndWait submits once, then polls less and less often until
+// its context ends, and returns the invoice that it read last.
 func TestSubmitAndWaitSubmitsOnceAndSlowsDown(t *testing.T) {
 	s := newService(t)
 	s.fallback = shows(200, invoice(api.OutcomeAcknowledged, "", "accepted"))

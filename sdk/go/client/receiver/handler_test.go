@@ -82,7 +82,7 @@ func TestHandlerAcceptsNothingThatDoesNotVerify(t *testing.T) {
 	}
 }
 
-func TestHandlerTakesOnlyPOST(t *testing.T) {
+func TestHandlerAcceptsOnlyPOST(t *testing.T) {
 	handler := receiver.Handler(verifier(), func(context.Context, receiver.Event) error { return nil })
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodOptions} {
 		recorder := httptest.NewRecorder()
@@ -158,7 +158,8 @@ func TestOnceForgetsTheOldestBeyondItsCapacity(t *testing.T) {
 	}
 }
 
-// A duplicate is not confirmed while the first is undecided: had the first failed, the event would be lost.
+// TestOnceDoesNotConfirmADuplicateInFlight checks that a duplicate is not confirmed while the first callback is still
+// being accepted. If that failed, the event would be lost.
 func TestOnceDoesNotConfirmADuplicateInFlight(t *testing.T) {
 	started, finish := make(chan struct{}), make(chan struct{})
 	accept := receiver.Once(10, func(context.Context, receiver.Event) error {

@@ -68,13 +68,13 @@ func TestVerifyReturnsTheEventOfAGenuineCallback(t *testing.T) {
 	}
 }
 
-func TestSignatureKnownAnswer(t *testing.T) {
+func TestSignatureKnownValue(t *testing.T) {
 	if got := receiver.Signature([]byte(secret), timestamp, []byte(body)); got != signature {
 		t.Errorf("signature %s, want %s", got, signature)
 	}
 }
 
-func TestVerifyRefuses(t *testing.T) {
+func TestVerifyRejects(t *testing.T) {
 	// resigned returns the genuine header with what a holder of the secret would sign.
 	resigned := func(timestamp, body string, pairs ...string) http.Header {
 		return headers(append(pairs, "X-Webhook-Timestamp", timestamp, "X-Webhook-Signature", receiver.Signature([]byte(secret), timestamp, []byte(body)))...)
@@ -124,7 +124,8 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-// Events are as old as the retry horizon, because every attempt carries the event's own timestamp.
+// TestVerifyBoundsTheAge checks the bound on the age of an event. Events may be as old as the retry horizon, because
+// every attempt has the event's own timestamp.
 func TestVerifyBoundsTheAge(t *testing.T) {
 	for _, c := range []struct {
 		tolerance, age time.Duration
@@ -188,8 +189,8 @@ func TestVerifyAcceptsAnySecretOfARotation(t *testing.T) {
 	}
 }
 
-// Only exactly the signed bytes are accepted.
-func TestVerifyRefusesEveryChangedByte(t *testing.T) {
+// TestVerifyRejectsEveryChangedByte checks that only exactly the signed bytes are accepted.
+func TestVerifyRejectsEveryChangedByte(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		fields := [][]byte{[]byte(body), []byte(timestamp), []byte(signature)}
@@ -202,7 +203,8 @@ func TestVerifyRefusesEveryChangedByte(t *testing.T) {
 	}
 }
 
-// FuzzVerify: nothing is accepted without the secret, and nothing with it breaks the promises about what is accepted.
+// FuzzVerify checks that nothing is accepted without the secret, and that an event that is accepted has the promised
+// form.
 func FuzzVerify(f *testing.F) {
 	f.Add("einvoice.status.changed", eventID, timestamp, signature, []byte(body))
 	f.Add("", "", "", "", []byte(nil))
