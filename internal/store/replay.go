@@ -110,12 +110,12 @@ func (r *replayed) differs(s *Submission, found bool) flaw {
 	if f := r.statesDiffer(s); f.found() {
 		return f
 	}
-	const whatForeign = "it does not follow from the retained answers"
+	const whatForeign = "it does not follow from the retained responses"
 	switch {
 	case !r.allows(s.Outcome, found):
 		return flaw{"outcome", whatForeign}
 	case (s.Resolved == nil) != (r.Resolved == nil) || s.Resolved != nil && !equalInstants(s.Resolved.ContradictedAt, r.Resolved.ContradictedAt):
-		return flaw{"resolved", "it does not follow from the retained answers that the provider has contradicted it"}
+		return flaw{"resolved", "it does not follow from the retained responses that the provider has contradicted it"}
 	case !equal(s.ProviderReference, r.ProviderReference):
 		return flaw{"provider_reference", whatForeign}
 	case !equal(s.Sequence, r.Sequence):
@@ -123,9 +123,9 @@ func (r *replayed) differs(s *Submission, found bool) flaw {
 	case (s.TerminalAt == nil) != (r.TerminalAt == nil) || s.TerminalAt != nil && !r.sameInstant("", *s.TerminalAt, *r.TerminalAt):
 		return flaw{"terminal_at", whatForeign}
 	case s.LastStatus != r.LastStatus || s.LastSHA256 != r.LastSHA256:
-		return flaw{"last_sha256", "it is not that of the last retained answer"}
+		return flaw{"last_sha256", "it is not that of the last retained response"}
 	case (s.LastCheckedAt == nil) != (r.LastCheckedAt == nil) || s.LastCheckedAt != nil && s.LastCheckedAt.Before(*r.LastCheckedAt):
-		return flaw{"last_checked_at", "it is before the last retained answer"}
+		return flaw{"last_checked_at", "it is before the last retained response"}
 	}
 	return flaw{}
 }
@@ -134,11 +134,11 @@ func (r *replayed) differs(s *Submission, found bool) flaw {
 func (r *replayed) statesDiffer(s *Submission) flaw {
 	for _, dimension := range invoice.Dimensions {
 		if s.States.Stored(dimension) != r.States.Stored(dimension) {
-			return flaw{string(dimension), "the word, or what is said of it, does not follow from the retained answers"}
+			return flaw{string(dimension), "the value or its meaning does not follow from the retained responses"}
 		}
 		kept, follows := s.Origins[dimension], r.Origins[dimension]
 		if kept.Evidence != follows.Evidence || !r.sameInstant(dimension, kept.ReportedAt, follows.ReportedAt) {
-			return flaw{string(dimension), "the answer that it names is not the one that it follows from"}
+			return flaw{string(dimension), "the response that it names is not the one that it follows from"}
 		}
 	}
 	return flaw{}

@@ -99,7 +99,7 @@ func sealedColumns() []sealedColumn {
 		sealedValue("number of events of tenant", "tenants", "events_seal", []string{"id"}, func(r sealedRow) secret.Binding { return eventsSealBinding(r.id) }),
 		sealedValue("sealed setting", "sealed_settings", "value", []string{"id"}, func(r sealedRow) secret.Binding { return settingBinding(r.id) }),
 		sealedValue("end of the audit log", "audit_heads", "seal", []string{"chain"}, func(r sealedRow) secret.Binding { return auditSealBinding(r.id) }),
-		withheld("withheld answer", "evidence", "body", withheldBody, []string{"tenant_id", "id"},
+		withheld("withheld response", "evidence", "body", withheldBody, []string{"tenant_id", "id"},
 			func(r sealedRow) secret.Binding { return evidenceBinding(r.owner, r.id) }),
 		withheldRevision("body", withheldDocument), withheldRevision("metadata", withheldMetadata))
 }

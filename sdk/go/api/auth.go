@@ -10,12 +10,12 @@ type LoginRequest struct {
 
 // Login is the result of a login (specification, part 2.1).
 type Login struct {
-	Token     string       `json:"token" doc:"Bearer token: send it as Authorization: Bearer <token>."`
-	ExpiresAt time.Time    `json:"expires_at" doc:"When the token expires; log in again then."`
+	Token     string       `json:"token" doc:"Bearer token, for the header Authorization: Bearer <token>."`
+	ExpiresAt time.Time    `json:"expires_at" doc:"When the token expires. Log in again before that."`
 	User      LoginUser    `json:"user"`
 	Account   LoginAccount `json:"account"`
 	// PasswordChangeRequired is informational: the API accepts the token, but the console asks for a new password first.
-	PasswordChangeRequired bool `json:"password_change_required" doc:"Whether an administrator gave this password and the user has not changed it yet. The token works all the same; change the password with POST /api/v1/client/auth/password." example:"false"`
+	PasswordChangeRequired bool `json:"password_change_required" doc:"True if an administrator set this password and the user has not changed it yet. The token is valid all the same; change the password with POST /api/v1/client/auth/password." example:"false"`
 }
 
 // LoginUser is the user who logged in.
@@ -42,8 +42,8 @@ type Profile struct {
 	TaxRegistrationNumber      *string `json:"tax_registration_number" maxLength:"64" doc:"Seller tax registration (BT-31)."`
 	LegalRegistration          *string `json:"legal_registration_number" maxLength:"64" doc:"Seller legal registration (BT-30)."`
 	LegalRegistrationType      *string `json:"legal_registration_type" maxLength:"64" doc:"Kind of the legal registration (PINT-AE BTAE-15)."`
-	LegalRegistrationAuthority *string `json:"legal_registration_authority" maxLength:"256" doc:"Who issued the legal registration, which some types of it need: of a trade licence in the UAE the authority (PINT-AE BTAE-12), of a passport the country." example:"Department of Economy and Tourism"`
-	Currency                   *string `json:"currency" maxLength:"64" codelist:"currency" doc:"Currency in which the company mostly invoices (ISO 4217)." example:"AED"`
+	LegalRegistrationAuthority *string `json:"legal_registration_authority" maxLength:"256" doc:"Issuer of the legal registration, which some kinds require: in the UAE the authority of a trade licence (PINT-AE BTAE-12), or the country of a passport." example:"Department of Economy and Tourism"`
+	Currency                   *string `json:"currency" maxLength:"64" codelist:"currency" doc:"Usual currency of the company's invoices (ISO 4217)." example:"AED"`
 	Logo                       *string `json:"logo" maxLength:"90000" doc:"Logo for printed documents: a PNG or JPEG image as a data URL in base64, at most 65536 bytes, 2048 pixels wide and high. It is not sent to the provider."`
 	PayeeAccount               *string `json:"payee_account" maxLength:"64" doc:"Payment account (BT-84)."`
 	BuyerReference             *string `json:"buyer_reference" maxLength:"64" doc:"Default buyer reference (BT-10)."`
@@ -51,13 +51,13 @@ type Profile struct {
 
 // PasswordRequest is the body of a password change.
 type PasswordRequest struct {
-	CurrentPassword *string `json:"current_password" required:"true" maxLength:"1024" text:"any" doc:"The password as it is."`
-	NewPassword     *string `json:"new_password" required:"true" minLength:"15" maxLength:"256" text:"any" doc:"The new password: 15 to 256 characters, not a common one, not the old one."`
+	CurrentPassword *string `json:"current_password" required:"true" maxLength:"1024" text:"any" doc:"The current password."`
+	NewPassword     *string `json:"new_password" required:"true" minLength:"15" maxLength:"256" text:"any" doc:"The new password: 15 to 256 characters, neither a common password nor the current one."`
 }
 
 // PasswordChanged confirms a password change.
 type PasswordChanged struct {
-	PasswordChanged bool `json:"password_changed" doc:"Always true. Every other token of the user is revoked."`
+	PasswordChanged bool `json:"password_changed" doc:"Always true. All other tokens of the user are revoked."`
 }
 
 // LoggedOut confirms a logout.
@@ -70,33 +70,33 @@ type Account struct {
 	ID          string      `json:"id" format:"uuid" doc:"Identifier."`
 	CompanyName string      `json:"company_name" doc:"Name of the company."`
 	Status      string      `json:"status" enum:"active,suspended" doc:"State of the account."`
-	Profile     Profile     `json:"profile" doc:"What invoices say about the seller."`
-	Connection  *Connection `json:"connection" doc:"The active provider connection; null when none is active. Its credential is never shown."`
+	Profile     Profile     `json:"profile" doc:"The seller's data on invoices."`
+	Connection  *Connection `json:"connection" doc:"The active provider connection, or null. Its credential is never shown."`
 	CreatedAt   time.Time   `json:"created_at" doc:"When the account was created."`
-	Quotas      Quotas      `json:"quotas" doc:"What the company may keep, and how much of it is used."`
+	Quotas      Quotas      `json:"quotas" doc:"The company's quotas and their use."`
 }
 
 // Quotas are the storage limits of a company. A call that would exceed one fails with limit_reached, whose details name the quota.
 // Stored data is kept, and other calls work.
 type Quotas struct {
-	StoredBytes          Quota `json:"stored_bytes" doc:"Bytes of invoices, credit notes, retained answers and documents, events, and answers kept for idempotency keys."`
+	StoredBytes          Quota `json:"stored_bytes" doc:"Bytes of invoices, credit notes, retained responses and documents, events, and responses stored for idempotency keys."`
 	Drafts               Quota `json:"drafts" doc:"Invoices that were not submitted."`
-	Tokens               Quota `json:"tokens" doc:"Live tokens and sessions of the calling user. A login beyond the limit revokes the oldest instead of being refused."`
+	Tokens               Quota `json:"tokens" doc:"Valid tokens and sessions of the calling user. A login beyond the limit is not refused; it revokes the oldest one."`
 	Subscriptions        Quota `json:"subscriptions" doc:"Active webhook subscriptions."`
-	SubscriptionsCreated Quota `json:"subscriptions_created" doc:"Webhook subscriptions that were ever created, the deactivated ones included."`
+	SubscriptionsCreated Quota `json:"subscriptions_created" doc:"Webhook subscriptions that were ever created, including deactivated ones."`
 }
 
 // Quota is a limit and how much of it is used.
 type Quota struct {
-	Limit *int64 `json:"limit" doc:"How much there may be; null when there is no limit." example:"200000"`
-	Used  int64  `json:"used" doc:"How much there is." example:"12"`
+	Limit *int64 `json:"limit" doc:"The limit; null if there is none." example:"200000"`
+	Used  int64  `json:"used" doc:"The present use." example:"12"`
 }
 
 // Connection is the part of a provider connection that its company may see.
 type Connection struct {
-	Kind        string `json:"kind" enum:"http,simulator" doc:"How the provider is spoken to."`
-	Environment string `json:"environment" enum:"sandbox,production" doc:"What the provider is."`
+	Kind        string `json:"kind" enum:"http,simulator" doc:"Protocol of the connection."`
+	Environment string `json:"environment" enum:"sandbox,production" doc:"Environment of the provider."`
 	State       string `json:"state" enum:"pending,active,disabled" doc:"State of the connection."`
 	// FailingSince covers the calls for submissions only.
-	FailingSince *time.Time `json:"failing_since" doc:"Since when no call about a submission has got a usable answer from the provider; null when the last one has."`
+	FailingSince *time.Time `json:"failing_since" doc:"Time since which no request about a submission has had a usable response from the provider; null if the last one had."`
 }

@@ -5,17 +5,17 @@ import "time"
 // CreditNoteSummary is a credit note as a list shows it: without its items. The other fields are those of [CreditNote].
 type CreditNoteSummary struct {
 	ID               string     `json:"id" format:"uuid" doc:"Identifier."`
-	InvoiceID        string     `json:"invoice_id" format:"uuid" doc:"Identifier of the invoice that is credited."`
+	InvoiceID        string     `json:"invoice_id" format:"uuid" doc:"Identifier of the credited invoice."`
 	CreditNoteNumber string     `json:"credit_note_number" doc:"Number of the credit note (BT-1)." example:"CN-2026-0001"`
 	IssueDate        string     `json:"issue_date" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-15"`
-	Reason           string     `json:"reason" doc:"Why the invoice is credited (BT-22)."`
+	Reason           string     `json:"reason" doc:"Reason for the credit (BT-22)."`
 	ReasonCode       *string    `json:"reason_code" doc:"Coded reason, or null." example:"DL8.61.1.C"`
-	Kind             CreditKind `json:"kind" enum:"full,partial" doc:"full takes all lines and the total of the invoice."`
+	Kind             CreditKind `json:"kind" enum:"full,partial" doc:"full credits all lines and the total of the invoice."`
 	Currency         string     `json:"currency" doc:"Currency of the invoice (BT-5, ISO 4217)." example:"AED"`
-	TotalAmount      Amount     `json:"total_amount" doc:"Credited total with tax (BT-112). full: the invoice's own total_amount; partial: the items and their tax, rounded per category and rate." example:"210.00"`
+	TotalAmount      Amount     `json:"total_amount" doc:"Credited total with tax (BT-112). full: the total_amount of the invoice; partial: the items and their tax, rounded per category and rate." example:"210.00"`
 	ItemCount        int        `json:"item_count" minimum:"0" doc:"Number of credited lines; read the credit note for the lines themselves." example:"1"`
 	Submitted        bool       `json:"submitted" doc:"Always false: regulated submission of credit notes is disabled."`
-	VoidedAt         *time.Time `json:"voided_at" doc:"When it was voided (UTC) and its amount became free again; null while it is live."`
+	VoidedAt         *time.Time `json:"voided_at" doc:"When it was voided (UTC), which releases its amount; null if it is not void."`
 	CreatedAt        time.Time  `json:"created_at" doc:"When it was created (UTC)."`
 	UpdatedAt        time.Time  `json:"updated_at" doc:"When it last changed (UTC)."`
 }

@@ -17,17 +17,17 @@ type List[T any] struct {
 // Pagination describes a page of a list (specification, part 8).
 type Pagination struct {
 	// CurrentPage is the page that was asked for, from 1.
-	CurrentPage int `json:"current_page" minimum:"1" doc:"The page that was asked for, from 1."`
+	CurrentPage int `json:"current_page" minimum:"1" doc:"The requested page, from 1."`
 	// PerPage is the number of entries a full page holds, from 1 to 100.
-	PerPage int `json:"per_page" minimum:"1" maximum:"100" doc:"Entries on a full page. More than 100 is served as 100."`
+	PerPage int `json:"per_page" minimum:"1" maximum:"100" doc:"Entries on a full page, at most 100; a higher request is treated as 100."`
 	// LastPage is the number of the last page; an empty list has 1.
-	LastPage int `json:"last_page" minimum:"1" doc:"Number of the last page; an empty list has 1."`
+	LastPage int `json:"last_page" minimum:"1" doc:"Number of the last page; 1 for an empty list."`
 	// HasMore is true while CurrentPage is before LastPage.
-	HasMore bool `json:"has_more" doc:"True while there are pages behind this one."`
+	HasMore bool `json:"has_more" doc:"True if there are further pages."`
 	// Total is the number of entries in the whole list, or among the examined candidates if the list is Truncated.
-	Total int `json:"total" minimum:"0" doc:"Entries in the whole list; of a truncated list, among those that were looked through."`
+	Total int `json:"total" minimum:"0" doc:"Entries in the whole list; for a truncated list, among the examined ones."`
 	// Truncated is true if a list has more candidates than the 20,000 that are examined.
-	Truncated bool `json:"truncated,omitempty,omitzero" doc:"True, and there only then, when a filtered or sorted list has more candidates than the 20,000 that it looks through: narrow the filter."`
+	Truncated bool `json:"truncated,omitempty,omitzero" doc:"Present, and true, only if a filtered or sorted list has more than the 20,000 candidates that are examined; narrow the filter."`
 }
 
 // Feed is the envelope of a list that is read by cursor.
@@ -41,9 +41,9 @@ type Feed[T any] struct {
 // Cursor is the position in a feed.
 type Cursor struct {
 	// NextCursor is the value of the parameter "after" of the next call. It never skips an entry that commits later.
-	NextCursor string `json:"next_cursor" doc:"Send it as after= to go on. No entry ever appears behind a cursor that was given out."`
+	NextCursor string `json:"next_cursor" doc:"Cursor for the parameter after of the next request. New entries always come after a returned cursor."`
 	// HasMore is true if another entry is available.
-	HasMore bool `json:"has_more" doc:"True when more entries are waiting already."`
+	HasMore bool `json:"has_more" doc:"True if there are further entries now."`
 }
 
 // ErrorBody is the envelope of every failure (specification, part 7).
@@ -60,7 +60,7 @@ type Error struct {
 	Message string `json:"message" doc:"One English sentence for people; may change."`
 	// Details holds the faults of a payload by JSON path, or facts such as invoice_id, or the line and the column of a
 	// malformed body; {} if there are none.
-	Details map[string]any `json:"details" nullable:"false" doc:"On validation failures: JSON field path to a list of faults. Otherwise facts, or {}."`
+	Details map[string]any `json:"details" nullable:"false" doc:"For validation failures, lists of faults by JSON field path; otherwise further facts, or {}."`
 }
 
 // Error returns "code: message".
@@ -69,11 +69,11 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 // Fault is one broken rule of one field of a payload.
 type Fault struct {
 	// Rule is this API's name of the rule: required, type, max_length, country_unknown, …
-	Rule string `json:"rule" doc:"This API's word for the rule that is broken: required, type, max_length, country_unknown …" example:"base_quantity_not_positive"`
+	Rule string `json:"rule" doc:"This API's name of the violated rule: required, type, max_length, country_unknown …" example:"base_quantity_not_positive"`
 	// RuleID is the official identifier of a business rule, where there is one.
-	RuleID string `json:"rule_id,omitempty" doc:"Official identifier of the business rule; absent where there is none." example:"BR-CL-14"`
+	RuleID string `json:"rule_id,omitempty" doc:"Official identifier of the business rule; absent if there is none." example:"BR-CL-14"`
 	// Message says in English what the rule requires.
-	Message string `json:"message" doc:"What the rule wants."`
+	Message string `json:"message" doc:"What the rule requires."`
 }
 
 // Faults maps a JSON field path such as items[2].vat_rate to its faults.

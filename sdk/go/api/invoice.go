@@ -19,16 +19,16 @@ type Draft struct {
 	IssueTime           *string  `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" doc:"Issue time, HH:MM." example:"09:30"`
 	DueDate             *string  `json:"due_date" format:"date" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
 	PaymentMeansCode    *string  `json:"payment_means_code" maxLength:"64" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
-	ExternalID          *string  `json:"external_id" maxLength:"64" doc:"Your own system's key of the invoice; it says nothing about the invoice and need not be unique." example:"ERP-0815"`
-	Note                *string  `json:"note" maxLength:"1024" text:"multi" doc:"Note on the invoice (BT-22); may hold TAB, LF and CR." example:"Delivered in two parts."`
+	ExternalID          *string  `json:"external_id" maxLength:"64" doc:"Your system's key for the invoice. It has no meaning here and need not be unique." example:"ERP-0815"`
+	Note                *string  `json:"note" maxLength:"1024" text:"multi" doc:"Note on the invoice (BT-22); may contain TAB, LF and CR." example:"Delivered in two parts."`
 	BuyerTaxID          *string  `json:"buyer_tax_id" maxLength:"64" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
 	BuyerLegalID        *string  `json:"buyer_legal_id" maxLength:"64" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
-	BuyerLegalIDScheme  *string  `json:"buyer_legal_id_scheme" maxLength:"64" doc:"What the legal registration is: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD." example:"TL"`
-	BuyerReference      *string  `json:"buyer_reference" maxLength:"64" doc:"Reference that the buyer asked for (BT-10); the company profile's when absent." example:"COST-CENTRE-7"`
+	BuyerLegalIDScheme  *string  `json:"buyer_legal_id_scheme" maxLength:"64" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD." example:"TL"`
+	BuyerReference      *string  `json:"buyer_reference" maxLength:"64" doc:"Reference that the buyer asked for (BT-10); defaults to that of the company profile." example:"COST-CENTRE-7"`
 	OrderReference      *string  `json:"order_reference" maxLength:"64" doc:"Purchase order (BT-13)." example:"PO-4711"`
 	ContractReference   *string  `json:"contract_reference" maxLength:"64" doc:"Contract (BT-12)." example:"FRAME-2026"`
 	TaxExchangeRate     *Decimal `json:"tax_exchange_rate" exclusiveMinimum:"0" doc:"Units of the tax authority's currency for one unit of the invoice's." example:"3.6725"`
-	TransactionFlags    *string  `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" doc:"What kind of supply it is, a digit for each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export." example:"00000001"`
+	TransactionFlags    *string  `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export." example:"00000001"`
 	Items               []Item   `json:"items" required:"true" nullable:"false" minItems:"1" maxItems:"1000" doc:"Invoice lines (BG-25)."`
 }
 
@@ -36,10 +36,10 @@ type Draft struct {
 type Item struct {
 	ItemCode       *string  `json:"item_code" maxLength:"64" doc:"Seller's item identifier (BT-155)." example:"SKU-7"`
 	Name           *string  `json:"name" required:"true" minLength:"1" maxLength:"256" doc:"Item name (BT-153)." example:"Consulting"`
-	Description    *string  `json:"description" maxLength:"1024" text:"multi" doc:"Item description (BT-154); may hold TAB, LF and CR." example:"Integration workshop"`
+	Description    *string  `json:"description" maxLength:"1024" text:"multi" doc:"Item description (BT-154); may contain TAB, LF and CR." example:"Integration workshop"`
 	UnitCode       *string  `json:"unit_code" maxLength:"64" doc:"Unit of measure (BT-130, UN/ECE Recommendation 20/21)." example:"HUR"`
 	Quantity       *Decimal `json:"quantity" required:"true" doc:"Invoiced quantity (BT-129)." example:"10"`
-	BaseQuantity   *Decimal `json:"base_quantity" minimum:"0" doc:"Quantity that the price is for (BT-149); 1 when absent." example:"1"`
+	BaseQuantity   *Decimal `json:"base_quantity" minimum:"0" doc:"Quantity to which the price applies (BT-149); defaults to 1." example:"1"`
 	NetUnitPrice   *Decimal `json:"net_unit_price" required:"true" minimum:"0" doc:"Item net price (BT-146)." example:"100.00"`
 	GrossUnitPrice *Decimal `json:"gross_unit_price" minimum:"0" doc:"Item gross price before the discount (BT-148)." example:"110.00"`
 	DiscountAmount *Decimal `json:"discount_amount" doc:"Discount on the gross price (BT-147)." example:"10.00"`
@@ -58,42 +58,42 @@ type Item struct {
 type Invoice struct {
 	ID string `json:"id" doc:"Identifier." format:"uuid"`
 	Draft
-	Submitted   bool        `json:"submitted" doc:"True from the moment a submission is durably intended. It claims no delivery."`
-	SubmittedAt *time.Time  `json:"submitted_at" doc:"When the submission was durably intended."`
-	Complete    bool        `json:"complete" doc:"True when nothing is missing for submission."`
-	Missing     []string    `json:"missing" nullable:"false" doc:"JSON paths that submission still needs."`
-	Warnings    Faults      `json:"warnings" nullable:"false" doc:"Advice by JSON path; warnings refuse nothing."`
+	Submitted   bool        `json:"submitted" doc:"True as soon as the intent to submit is stored. It does not mean that the document was delivered."`
+	SubmittedAt *time.Time  `json:"submitted_at" doc:"When the intent to submit was stored."`
+	Complete    bool        `json:"complete" doc:"True if no field is missing for submission."`
+	Missing     []string    `json:"missing" nullable:"false" doc:"JSON paths of the fields that are missing for submission."`
+	Warnings    Faults      `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings do not prevent a submission."`
 	Submission  *Submission `json:"submission" doc:"The current submission, or null."`
 	States
-	Details   StateDetails `json:"states" doc:"What is known of each of the four states beside its word."`
+	Details   StateDetails `json:"states" doc:"Further information about each of the four states."`
 	CreatedAt time.Time    `json:"created_at" doc:"When the draft was created (UTC)."`
-	UpdatedAt time.Time    `json:"updated_at" doc:"When the draft or what is known about it last changed (UTC)."`
+	UpdatedAt time.Time    `json:"updated_at" doc:"When the draft, or the information about its submission, last changed (UTC)."`
 }
 
 // States are the four independent dimensions (specification, part 2.5), in the provider's own words.
 type States struct {
-	SubmissionState      *string `json:"submission_state" doc:"Provider validation or submission result, verbatim; null when never reported." example:"accepted_by_provider"`
-	ProviderInvoiceState *string `json:"provider_invoice_state" doc:"Top-level provider invoice state, verbatim; null when never reported." example:"accepted"`
-	TaxAuthorityState    *string `json:"tax_authority_state" doc:"Tax-authority reporting state, verbatim; null when never reported." example:"accepted"`
-	ReceiverState        *string `json:"receiver_state" doc:"Receiver state, verbatim; null when never reported." example:"accepted"`
+	SubmissionState      *string `json:"submission_state" doc:"Provider validation or submission result, verbatim; null if never reported." example:"accepted_by_provider"`
+	ProviderInvoiceState *string `json:"provider_invoice_state" doc:"Top-level provider invoice state, verbatim; null if never reported." example:"accepted"`
+	TaxAuthorityState    *string `json:"tax_authority_state" doc:"Tax-authority reporting state, verbatim; null if never reported." example:"accepted"`
+	ReceiverState        *string `json:"receiver_state" doc:"Receiver state, verbatim; null if never reported." example:"accepted"`
 }
 
 // StateDetails say more of each of the four states than its word; a dimension that was never reported is nil.
 type StateDetails struct {
-	SubmissionState      *StateDetail `json:"submission_state" doc:"Of the provider validation or submission result; null when never reported."`
-	ProviderInvoiceState *StateDetail `json:"provider_invoice_state" doc:"Of the top-level provider invoice state; null when never reported."`
-	TaxAuthorityState    *StateDetail `json:"tax_authority_state" doc:"Of the tax-authority reporting state; null when never reported."`
-	ReceiverState        *StateDetail `json:"receiver_state" doc:"Of the receiver state; null when never reported."`
+	SubmissionState      *StateDetail `json:"submission_state" doc:"About the provider validation or submission result; null if never reported."`
+	ProviderInvoiceState *StateDetail `json:"provider_invoice_state" doc:"About the top-level provider invoice state; null if never reported."`
+	TaxAuthorityState    *StateDetail `json:"tax_authority_state" doc:"About the tax-authority reporting state; null if never reported."`
+	ReceiverState        *StateDetail `json:"receiver_state" doc:"About the receiver state; null if never reported."`
 }
 
 // StateDetail is one state with what the provider, or its adapter's published table, says about the word. Nothing here is
 // our own reading of the word.
 type StateDetail struct {
-	Value      string    `json:"value" doc:"The word, verbatim." example:"accepted"`
-	Final      bool      `json:"final" doc:"True when the provider calls the word final."`
-	Meaning    *Meaning  `json:"meaning" enum:"positive,negative,waiting" doc:"What the provider says the word means; null when it does not say." example:"positive"`
-	ReportedAt time.Time `json:"reported_at" doc:"When the answer that says so was retained (UTC)."`
-	EvidenceID string    `json:"evidence_id" format:"uuid" doc:"The retained answer that it was read from."`
+	Value      string    `json:"value" doc:"The state value, verbatim." example:"accepted"`
+	Final      bool      `json:"final" doc:"True if the provider calls the value final."`
+	Meaning    *Meaning  `json:"meaning" enum:"positive,negative,waiting" doc:"Meaning of the value according to the provider; null if the provider does not state it." example:"positive"`
+	ReportedAt time.Time `json:"reported_at" doc:"When the response that reported the value was retained (UTC)."`
+	EvidenceID string    `json:"evidence_id" format:"uuid" doc:"Identifier of the retained response that reported the value."`
 }
 
 // Meaning is the meaning that a provider publishes for a state value.
@@ -111,23 +111,23 @@ var Meanings = [...]Meaning{MeaningPositive, MeaningNegative, MeaningWaiting} //
 
 // Submission is the service's own record of sending an invoice.
 type Submission struct {
-	ID                string      `json:"id" format:"uuid" doc:"The permanent reference the provider knows the document by."`
-	Outcome           Outcome     `json:"outcome" enum:"in_progress,acknowledged,rejected,resolved_rejected,unknown" doc:"Our own knowledge of the call; no fifth state. rejected is the provider's own decision; resolved_rejected is that of an administrator of this service about an unknown outcome."`
-	AttemptedAt       time.Time   `json:"attempted_at" doc:"When the intent was committed."`
+	ID                string      `json:"id" format:"uuid" doc:"The permanent reference under which the provider has the document."`
+	Outcome           Outcome     `json:"outcome" enum:"in_progress,acknowledged,rejected,resolved_rejected,unknown" doc:"What this service knows about the submission; it is not a fifth state. rejected is the provider's decision; resolved_rejected is the decision of an administrator of this service about an unknown outcome."`
+	AttemptedAt       time.Time   `json:"attempted_at" doc:"When the intent to submit was stored."`
 	ProviderReference *string     `json:"provider_reference" doc:"The provider's own identifier of the document, or null."`
-	LastCheckedAt     *time.Time  `json:"last_checked_at" doc:"When the provider last answered about it."`
-	NextCheckAt       *time.Time  `json:"next_check_at" doc:"When the provider is asked next, at the earliest while its connection is in trouble; null once everything is terminal."`
-	Resolved          *Resolution `json:"resolved" doc:"What an administrator of this service has decided about an unknown outcome; null when nothing had to be decided."`
+	LastCheckedAt     *time.Time  `json:"last_checked_at" doc:"When the provider last responded about it."`
+	NextCheckAt       *time.Time  `json:"next_check_at" doc:"When the provider is queried next, or at the earliest while its connection has failures; null once everything is final."`
+	Resolved          *Resolution `json:"resolved" doc:"Decision of an administrator of this service about an unknown outcome; null if there is none."`
 }
 
 // Resolution is the decision of an administrator of the service about a submission with an unknown outcome.
 type Resolution struct {
-	By       string    `json:"by" doc:"The administrator."`
+	By       string    `json:"by" doc:"Name of the administrator."`
 	At       time.Time `json:"at" doc:"When it was decided (UTC)."`
-	Decision string    `json:"decision" enum:"resend,reject" doc:"resend: sent again under its reference. reject: counted as rejected, so that the invoice can be corrected and submitted anew."`
-	Reason   string    `json:"reason" doc:"Why, in the administrator's words."`
+	Decision string    `json:"decision" enum:"resend,reject" doc:"resend: sent again under its reference. reject: counted as rejected, so that the invoice can be corrected and submitted again."`
+	Reason   string    `json:"reason" doc:"Reason that the administrator gave."`
 	// ContradictedAt means that there may be two documents for one invoice.
-	ContradictedAt *time.Time `json:"contradicted_at" doc:"When the provider reported the document after it had been resolved by rejecting it; null when it has not. Two documents may then have been accepted for one invoice."`
+	ContradictedAt *time.Time `json:"contradicted_at" doc:"When the provider reported the document although it had been resolved by rejecting it, or null. Two documents may then have been accepted for one invoice."`
 }
 
 // Outcome is the result of the service's own call to the provider. It is not a state of the invoice.
@@ -149,23 +149,23 @@ func (o Outcome) Rejected() bool { return o == OutcomeRejected || o == OutcomeRe
 
 // Deleted confirms a deletion.
 type Deleted struct {
-	ID      string `json:"id" format:"uuid" doc:"Identifier of what was deleted."`
-	Deleted bool   `json:"deleted" doc:"Always true. It is gone for good."`
+	ID      string `json:"id" format:"uuid" doc:"Identifier of the deleted invoice."`
+	Deleted bool   `json:"deleted" doc:"Always true. The deletion is permanent."`
 }
 
 // Preflight is the result of checking a draft that is not stored.
 type Preflight struct {
-	Complete bool     `json:"complete" doc:"True when nothing is missing for submission."`
-	Missing  []string `json:"missing" nullable:"false" doc:"JSON paths that submission still needs."`
-	Warnings Faults   `json:"warnings" nullable:"false" doc:"Advice by JSON path; warnings refuse nothing."`
-	Computed Computed `json:"computed" doc:"Totals by the server's own rules: lines rounded to the minor unit, tax rounded per category and rate."`
+	Complete bool     `json:"complete" doc:"True if no field is missing for submission."`
+	Missing  []string `json:"missing" nullable:"false" doc:"JSON paths of the fields that are missing for submission."`
+	Warnings Faults   `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings do not prevent a submission."`
+	Computed Computed `json:"computed" doc:"Totals as the server computes them: lines rounded to the minor unit, tax rounded per category and rate."`
 }
 
 // Computed are the totals of a draft. Each is null if it cannot be computed from the draft.
 type Computed struct {
 	Net   *Amount `json:"net" doc:"Sum of the lines."`
 	Tax   *Amount `json:"tax" doc:"Sum of the tax per category and rate."`
-	Total *Amount `json:"total" doc:"Net and tax."`
+	Total *Amount `json:"total" doc:"Sum of net and tax."`
 }
 
 // Amount is a computed amount: an exact JSON number, which may have more digits than a [Decimal].
@@ -186,31 +186,31 @@ type SubmissionRecord struct {
 	Current       bool   `json:"current" doc:"True for the submission that the invoice shows."`
 	InvoiceNumber string `json:"invoice_number" doc:"The number it was submitted with."`
 	States
-	Details StateDetails `json:"states" doc:"What is known of each of the four states beside its word."`
+	Details StateDetails `json:"states" doc:"Further information about each of the four states."`
 }
 
 // Evidence is one retained response of the provider. The list of an invoice's evidence is append-only.
 type Evidence struct {
 	ID           string            `json:"id" format:"uuid" doc:"Identifier."`
 	SubmissionID string            `json:"submission_id" format:"uuid" doc:"The submission it is about."`
-	Ordinal      int64             `json:"ordinal" minimum:"1" doc:"Place in the chain of its submission, from 1 without gaps."`
+	Ordinal      int64             `json:"ordinal" minimum:"1" doc:"Position in the chain of its submission, from 1 without gaps."`
 	ReceivedAt   time.Time         `json:"received_at" doc:"When it was retained (UTC)."`
-	Call         string            `json:"call" enum:"submit,status" doc:"What was asked."`
-	HTTPStatus   int               `json:"http_status" doc:"HTTP status of the answer. Nothing is derived from it."`
-	MediaType    string            `json:"media_type" doc:"Content-Type of the answer, as it came."`
+	Call         string            `json:"call" enum:"submit,status" doc:"Kind of the request."`
+	HTTPStatus   int               `json:"http_status" doc:"HTTP status of the response. Nothing is derived from it."`
+	MediaType    string            `json:"media_type" doc:"Content-Type of the response as received."`
 	SHA256       string            `json:"sha256" doc:"Lowercase hex digest of the retained bytes."`
-	Truncated    bool              `json:"truncated" doc:"True when the answer was longer than is retained."`
-	Withheld     bool              `json:"withheld" doc:"True when the answer echoed a credential: its body is sealed."`
-	Words        map[string]string `json:"words" nullable:"false" doc:"The states it carried, by dimension, in the provider's own words."`
-	Previous     string            `json:"previous" doc:"Digest of the entry before, all zeros for the first."`
-	Digest       string            `json:"digest" doc:"Digest of this entry, which covers everything here and the entry before."`
+	Truncated    bool              `json:"truncated" doc:"True if only the beginning of the response is retained."`
+	Withheld     bool              `json:"withheld" doc:"True if the response contains a credential; its body is then sealed."`
+	Words        map[string]string `json:"words" nullable:"false" doc:"The reported state values by dimension, verbatim."`
+	Previous     string            `json:"previous" doc:"Digest of the previous entry; all zeros for the first."`
+	Digest       string            `json:"digest" doc:"Digest of this entry, which covers all its fields and the previous entry."`
 }
 
 // RetainedBody is a body exactly as the provider sent it: a purchase document, or a response that was retained as evidence. Treat
 // it as data and never render it as a page.
 type RetainedBody struct {
-	MediaType  string  `json:"media_type" doc:"Content-Type as it was sent; empty when unknown." example:"application/xml"`
+	MediaType  string  `json:"media_type" doc:"Content-Type as it was sent; empty if unknown." example:"application/xml"`
 	SHA256     string  `json:"sha256" doc:"Lowercase hex SHA-256 of the bytes." example:"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`
-	BodyBase64 *string `json:"body_base64" doc:"The bytes in base64 (RFC 4648, section 4); null when they are withheld or were not retained."`
-	Withheld   bool    `json:"withheld" doc:"True when the bytes echo our credential: they are sealed and never shown."`
+	BodyBase64 *string `json:"body_base64" doc:"The bytes in base64 (RFC 4648, section 4); null if they are withheld or were not retained."`
+	Withheld   bool    `json:"withheld" doc:"True if the bytes contain our credential; they are then sealed and never shown."`
 }

@@ -5,17 +5,17 @@ import "time"
 // SubscriptionRequest is the body of a webhook subscription's creation.
 type SubscriptionRequest struct {
 	URL         *string  `json:"url" required:"true" minLength:"1" doc:"HTTPS destination: at most 2048 characters, a public host, no user info, query or fragment." example:"https://hooks.example.com/quittance"`
-	Events      []string `json:"events" nullable:"true" minItems:"1" maxItems:"16" enum:"einvoice.submission.updated,einvoice.status.changed,einvoice.terminal,einvoice.incoming.received,einvoice.incoming.revised" doc:"Event kinds to send; all when absent."`
+	Events      []string `json:"events" nullable:"true" minItems:"1" maxItems:"16" enum:"einvoice.submission.updated,einvoice.status.changed,einvoice.terminal,einvoice.incoming.received,einvoice.incoming.revised" doc:"Event kinds to send; defaults to all."`
 	Description *string  `json:"description" maxLength:"1024" text:"multi" doc:"A note for people."`
 }
 
 // Subscription is a webhook subscription. Its signing secret is in [NewSubscription] only.
 type Subscription struct {
 	ID                 string     `json:"id" format:"uuid" doc:"Identifier."`
-	URL                string     `json:"url" doc:"Destination, exactly as it was given."`
+	URL                string     `json:"url" doc:"Destination exactly as given."`
 	Events             []string   `json:"events" nullable:"false" doc:"Event kinds that are sent."`
 	Description        *string    `json:"description" doc:"A note for people."`
-	Active             bool       `json:"active" doc:"False after deactivation; there is no way back."`
+	Active             bool       `json:"active" doc:"False after deactivation, which is permanent."`
 	CreatedAt          time.Time  `json:"created_at" doc:"When it was created."`
 	DeactivatedAt      *time.Time `json:"deactivated_at" doc:"When it was deactivated."`
 	DeactivationReason *string    `json:"deactivation_reason" doc:"requested, redirect or unsafe_address." example:"redirect"`
@@ -24,7 +24,7 @@ type Subscription struct {
 // NewSubscription is the response to the creation of a subscription, and the only one with the signing secret.
 type NewSubscription struct {
 	Subscription
-	Secret string `json:"secret,omitempty" doc:"Signing secret, shown in this answer only. The HMAC key is all its ASCII bytes, whsec_ included."`
+	Secret string `json:"secret,omitempty" doc:"Signing secret, shown in this response only. The HMAC key is all its ASCII bytes, including whsec_."`
 }
 
 // EventKind is the name of a webhook event (specification, part 6.1).
@@ -67,8 +67,8 @@ type Event[P any] struct {
 	SchemaVersion string    `json:"schema_version" doc:"service-webhook-v2"`
 	ID            string    `json:"id" format:"uuid" doc:"Stable event UUID; equals X-Webhook-Delivery."`
 	Event         EventKind `json:"event" doc:"Event kind; equals X-Webhook-Event."`
-	ResourceType  string    `json:"resource_type" enum:"submission,incoming_invoice" doc:"What the event is about."`
-	ResourceID    string    `json:"resource_id" format:"uuid" doc:"Identifier of what the event is about."`
+	ResourceType  string    `json:"resource_type" enum:"submission,incoming_invoice" doc:"Type of the resource that the event is about."`
+	ResourceID    string    `json:"resource_id" format:"uuid" doc:"Identifier of the resource that the event is about."`
 	OccurredAt    string    `json:"occurred_at" format:"date-time" doc:"Event time; equals X-Webhook-Timestamp."`
 	Payload       P         `json:"payload"`
 }
@@ -95,10 +95,10 @@ type Delivery struct {
 	EventID        string        `json:"event_id" format:"uuid" doc:"UUID of the event, as in X-Webhook-Delivery."`
 	Event          EventKind     `json:"event" doc:"Event kind."`
 	SubscriptionID string        `json:"subscription_id" format:"uuid" doc:"The subscription."`
-	State          DeliveryState `json:"state" enum:"pending,delivered,failed,blocked" doc:"Where it stands; blocked: its subscription was deactivated by this delivery."`
+	State          DeliveryState `json:"state" enum:"pending,delivered,failed,blocked" doc:"State of the delivery. blocked: this delivery deactivated its subscription."`
 	Reason         *string       `json:"reason" doc:"Why it failed or was blocked: refused, attempts_exhausted, subscription_inactive, subscription_changed, redirect, unsafe_address." example:"refused"`
 	AttemptCount   int           `json:"attempt_count" minimum:"0" doc:"Attempts so far."`
-	NextAttemptAt  *time.Time    `json:"next_attempt_at" doc:"When it is tried next; null when it is not."`
+	NextAttemptAt  *time.Time    `json:"next_attempt_at" doc:"When the next attempt is made; null if there is none."`
 	CreatedAt      time.Time     `json:"created_at" doc:"When the event was recorded (UTC)."`
 	UpdatedAt      time.Time     `json:"updated_at" doc:"When it last changed (UTC)."`
 }
@@ -124,7 +124,7 @@ type DeliveryDetail struct {
 type Attempt struct {
 	StartedAt  time.Time `json:"started_at" doc:"When it began (UTC)."`
 	DurationMS float64   `json:"duration_ms" minimum:"0" doc:"How long it took, in milliseconds."`
-	HTTPStatus *int      `json:"http_status" doc:"Status of the answer; null when there was none."`
-	ErrorClass *string   `json:"error_class" doc:"Why there was no answer: dns, connect, tls, timeout, unsafe_address, protocol, canceled; abandoned when the service ended before it could record the answer." example:"timeout"`
-	Answer     string    `json:"answer" doc:"The first 1024 bytes of the answer's body, bytes that are not UTF-8 replaced; empty when they hold the signing secret."`
+	HTTPStatus *int      `json:"http_status" doc:"HTTP status of the response; null if there was none."`
+	ErrorClass *string   `json:"error_class" doc:"Why there was no response: dns, connect, tls, timeout, unsafe_address, protocol, canceled; abandoned if the service stopped before it could record the response." example:"timeout"`
+	Answer     string    `json:"answer" doc:"The first 1024 bytes of the response body, with bytes that are not UTF-8 replaced; empty if they contain the signing secret."`
 }
