@@ -15,6 +15,7 @@ import (
 	"quittance/internal/service"
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -318,24 +319,24 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 		created, err := s.tenant(t).CreateInvoice(t.Context(), draft(number, network))
 		must(t, err)
 		v.post("/invoices/" + created.ID.String() + "/submit")
-		evidence, err := s.tenant(t).InvoiceEvidence(t.Context(), created.ID)
+		evidence, err := view.Of(s.tenant(t)).EvidenceHistory(t.Context(), created.ID, 1, 10)
 		must(t, err)
-		if len(evidence) == 0 {
+		if evidence.Total == 0 {
 			t.Fatal("there is no evidence")
 		}
-		got := v.get("/evidence/" + evidence[0].ID.String())
+		got := v.get("/evidence/" + evidence.Entries[0].ID.String())
 		if network == "sandbox-echo-body" {
-			if got.status != http.StatusForbidden || strings.Contains(got.body, s.Info.ProviderCredential) || !evidence[0].Withheld {
+			if got.status != http.StatusForbidden || strings.Contains(got.body, s.Info.ProviderCredential) || !evidence.Entries[0].Withheld {
 				t.Errorf("a body that echoes a credential: %d", got.status)
 			}
 			continue
 		}
 		sum := sha256.Sum256([]byte(got.body))
-		if got.status != http.StatusOK || sum != evidence[0].SHA256 {
+		if got.status != http.StatusOK || sum != evidence.Entries[0].SHA256 {
 			t.Errorf("%d, digest %s", got.status, hex.EncodeToString(sum[:]))
 		}
 		for name, want := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff",
-			"Content-Security-Policy": "default-src 'none'; sandbox", "Content-Disposition": `attachment; filename="evidence-1-` + evidence[0].ID.String() + `.json"`} {
+			"Content-Security-Policy": "default-src 'none'; sandbox", "Content-Disposition": `attachment; filename="evidence-1-` + evidence.Entries[0].ID.String() + `.json"`} {
 			if got.header.Get(name) != want {
 				t.Errorf("%s: %q", name, got.header.Get(name))
 			}

@@ -142,30 +142,6 @@ func scanEvidence(row scanner, more ...any) (Evidence, error) {
 	return e, nil
 }
 
-// Evidence returns the chain of a submission, oldest first, without the bodies.
-func (t *Tenant) Evidence(ctx context.Context, submission ID) ([]Evidence, error) {
-	if _, err := t.Submission(ctx, submission); err != nil {
-		return nil, err
-	}
-	return t.evidenceWhere(ctx, `submission_id = $2 order by ordinal`, submission)
-}
-
-// InvoiceEvidence returns the chains of all submissions of an invoice, oldest first, without the bodies.
-func (t *Tenant) InvoiceEvidence(ctx context.Context, invoiceID ID) ([]Evidence, error) {
-	if _, err := t.Invoice(ctx, invoiceID); err != nil {
-		return nil, err
-	}
-	return t.evidenceWhere(ctx, `submission_id in (select id from submissions where tenant_id = $1 and invoice_id = $2)
-		order by (select ordinal from submissions where tenant_id = $1 and id = submission_id), ordinal`, invoiceID)
-}
-
-func (t *Tenant) evidenceWhere(ctx context.Context, where string, args ...any) ([]Evidence, error) {
-	return readValue(t, func(q querier) ([]Evidence, error) {
-		return collect(ctx, q, func(row scanner) (Evidence, error) { return scanEvidence(row) },
-			`select `+evidenceColumns+` from evidence where tenant_id = $1 and `+where, append([]any{t.id}, args...)...)
-	})
-}
-
 // EvidenceBody returns an entry with its body, unless the body is withheld.
 func (t *Tenant) EvidenceBody(ctx context.Context, id ID) (Evidence, error) {
 	return readValue(t, func(q querier) (Evidence, error) {

@@ -49,6 +49,18 @@ func WatchReads(t *Tenant, watch func(query string, args []any)) *Tenant {
 	return &Tenant{db: t.db, id: t.id, account: t.account, reads: watchedReads{t.db.reader, watch}}
 }
 
+// Evidence returns the chain of a submission, oldest first, without the bodies.
+func (t *Tenant) Evidence(ctx context.Context, submission ID) (out []Evidence, err error) {
+	if _, err := t.Submission(ctx, submission); err != nil {
+		return nil, err
+	}
+	err = t.ReadRows(func(r Reader) error {
+		out, err = r.Evidence(ctx, `submission_id = $2 order by ordinal`, submission)
+		return err
+	})
+	return out, err
+}
+
 // EventDigests returns the digests of the events that a response caused.
 func EventDigests(e Evidence) []byte { return e.events }
 

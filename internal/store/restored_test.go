@@ -12,6 +12,7 @@ import (
 
 	"quittance/internal/store"
 	"quittance/internal/store/storetest"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -153,7 +154,7 @@ func TestAdoptLater(t *testing.T) {
 		record(t, adopted, allFour("accepted", true))
 		invoice, err := f.tenant.Invoice(ctx, created.ID)
 		must(t, err)
-		if history, err := f.tenant.Submissions(ctx, created.ID); err != nil || len(history) != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
+		if history, err := view.Of(f.tenant).SubmissionHistory(ctx, created.ID, 1, 10); err != nil || history.Total != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
 			t.Errorf("history %v, %v", history, err)
 		}
 	})

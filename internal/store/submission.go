@@ -165,17 +165,6 @@ func (t *Tenant) Submission(ctx context.Context, id ID) (Submission, error) {
 	})
 }
 
-// Submissions returns the submissions of an invoice that the provider may have received, newest first.
-func (t *Tenant) Submissions(ctx context.Context, invoiceID ID) ([]Submission, error) {
-	return readValue(t, func(q querier) ([]Submission, error) {
-		if _, err := scanInvoice(q.QueryRowContext(ctx, `select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, invoiceID)); err != nil {
-			return nil, err
-		}
-		return collect(ctx, q, scanSubmission, `select `+t.db.submissionColumns()+` from submissions
-			where tenant_id = $1 and invoice_id = $2 and outcome <> 'not_sent' order by ordinal desc`, t.id, invoiceID)
-	})
-}
-
 // The errors of [Tenant.BeginSubmission], in the order in which they are checked.
 var (
 	ErrSubmissionInProgress = errors.New("submission in progress")

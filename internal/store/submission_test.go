@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -184,10 +185,10 @@ func TestOneSubmission(t *testing.T) {
 				t.Errorf("begun %v, error %v", mine, err)
 			}
 		})
-		all, err := f.tenant.Submissions(t.Context(), created.ID)
+		all, err := view.Of(f.tenant).SubmissionHistory(t.Context(), created.ID, 1, 10)
 		must(t, err)
-		if begun.Load() != 1 || len(all) != 1 {
-			t.Errorf("%d have begun, %d submissions are kept", begun.Load(), len(all))
+		if begun.Load() != 1 || all.Total != 1 {
+			t.Errorf("%d have begun, %d submissions are kept", begun.Load(), all.Total)
 		}
 	})
 }
@@ -235,10 +236,10 @@ func TestNotSent(t *testing.T) {
 		}
 		again, err := f.tenant.Invoice(ctx, call.Submission.Invoice)
 		must(t, err)
-		history, err := f.tenant.Submissions(ctx, call.Submission.Invoice)
+		history, err := view.Of(f.tenant).SubmissionHistory(ctx, call.Submission.Invoice, 1, 10)
 		must(t, err)
-		if again.Submission != nil || len(history) != 0 {
-			t.Errorf("a draft again with submission %v and a history of %d", again.Submission, len(history))
+		if again.Submission != nil || history.Total != 0 {
+			t.Errorf("a draft again with submission %v and a history of %d", again.Submission, history.Total)
 		}
 		other := f.submit(t, "INV-1")
 		_, _, err = f.tenant.BeginSubmission(ctx, call.Submission.Invoice, intent())
