@@ -51,9 +51,8 @@ func writeShared[M any](ctx context.Context, t *Tenant, owner ID, operation stri
 	if t.tx != nil {
 		return run(ctx, t.tx, []M{member})
 	}
-	actor := ActorOf(ctx)
 	return base.WriteShared(ctx, t.db.shared[operation], owner, member, size, func(ctx context.Context, begun *base.Tx, members []M) error {
-		return t.db.runTx(ctx, begun, actor, func(ctx context.Context, tx *tx) error { return run(ctx, tx, members) })
+		return t.db.runTx(ctx, begun, Actor{}, func(ctx context.Context, tx *tx) error { return run(ctx, tx, members) })
 	})
 }
 
