@@ -16,20 +16,25 @@ var ErrBackup = errors.New("a PostgreSQL database is backed up by its own means:
 // Backup writes a copy of the database to a new file, which only its owner may read, while servers are running. The copy contains
 // every commit whole or not at all. Backup returns when the copy is on the disk. It does not overwrite an existing file, and returns
 // [ErrBackup] on PostgreSQL.
-func (d *DB) Backup(ctx context.Context, path string) (err error) {
-	if d.backup == nil {
-		return ErrBackup
+func (d *DB) Backup(ctx context.Context, path string) error {
+	err := d.engine.backup(ctx, path)
+	if err == nil || errors.Is(err, ErrBackup) {
+		return err
 	}
+	return fmt.Errorf("backup: %w", d.Classify(err))
+}
+
+func (e *sqliteEngine) backup(ctx context.Context, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("backup: %w", err)
+		return err
 	}
 	defer func() {
 		if err = errors.Join(err, file.Close()); err != nil {
-			err = errors.Join(fmt.Errorf("backup: %w", d.Classify(err)), os.Remove(path)) // an incomplete copy is useless
+			err = errors.Join(err, os.Remove(path)) // an incomplete copy is useless
 		}
 	}()
-	if err := d.backup(ctx, path); err != nil {
+	if _, err := e.writer.ExecContext(ctx, "vacuum into $1", path); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {
@@ -37,3 +42,5 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	}
 	return files.SyncDirectory(filepath.Dir(path))
 }
+
+func (*postgresEngine) backup(context.Context, string) error { return ErrBackup }

@@ -99,13 +99,14 @@ func (d *DB) startClock(ctx, background context.Context) error {
 	if local == nil {
 		local = time.Now
 	}
+	replicas := d.engine.replicas()
 	switch {
 	case d.options.Now != nil:
 		d.clock = d.options.Now
-	case d.serverTime == nil:
+	case replicas == nil:
 		d.clock = (&steadyClock{source: local}).now
 	default:
-		shared := &databaseClock{local: local, query: d.serverTime}
+		shared := &databaseClock{local: local, query: replicas.serverTime}
 		if err := shared.sync(ctx); err != nil {
 			return d.Classify(err)
 		}

@@ -18,7 +18,8 @@
 // commits that. Then it gives each write its own result. There is no background goroutine and no timer, so a write that comes alone
 // is committed at once. On SQLite all writes have one queue, and each runs in a savepoint of its own. On PostgreSQL only the
 // operations of a [Shared] have queues, and the writes of a batch share their statements. If a write fails in a way that affects
-// the others, the batch is rolled back, and each write runs again on its own. Group.go has the details.
+// the others, the batch is rolled back, and each write runs again on its own. The file group.go has
+// the details.
 //
 // # The two databases
 //
@@ -33,8 +34,9 @@
 //
 // # Where to begin
 //
-// Read [Open], then tx.go, which runs writes, and group.go. engine.go lists what an engine consists of; sqlite.go and postgres.go are the
-// two engines, and transaction.go has their transactions. shared.go has writes and look-ups that share statements, lists.go the bounds of lists.
+// Read [Open], then tx.go, which runs writes, and group.go. engine.go lists what an engine consists of. sqlite.go and postgres.go are
+// the two engines, and transaction.go and postgres_transaction.go have their transactions. shared.go has writes and look-ups that
+// share statements, lists.go the bounds of lists.
 package db
 
 import (
@@ -83,10 +85,16 @@ type Options struct {
 
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
-	*engine
+	engine  engine
+	traits  traits
 	options Options
 	log     *slog.Logger
 	clock   func() time.Time
+	// groupCommit is the group of all writes on SQLite. It is nil on PostgreSQL, where most writes have a transaction of their own,
+	// and only those of a [Shared] have groups. There writeSlots bounds the concurrent write transactions.
+	groupCommit *group
+	writeSlots  chan struct{}
+	listLimit   *listLimiter
 	// writeFailed is set if the last write failed with ErrUnavailable.
 	writeFailed atomic.Bool
 	notifier    *notifier
@@ -100,31 +108,32 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	if options.Log == nil {
 		options.Log = slog.Default()
 	}
-	var eng *engine
+	var opened engine
 	var err error
 	switch path, isSQLite := strings.CutPrefix(address, "sqlite:"); {
 	case isSQLite && path != "":
-		eng, err = openSQLite(ctx, path, options)
+		opened, err = openSQLite(ctx, path, options)
 	case IsPostgres(address):
-		eng, err = openPostgres(ctx, address, options)
+		opened, err = openPostgres(ctx, address, options)
 	default:
 		err = errors.New("open database: want sqlite:PATH or postgres://…")
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{engine: eng, options: options, log: options.Log}
+	d := &DB{engine: opened, traits: opened.traits(), options: options, log: options.Log, listLimit: newListLimiter(opened.traits().lists)}
+	if d.traits.writers == 1 {
+		d.groupCommit = newGroup(true)
+	} else {
+		d.writeSlots = make(chan struct{}, d.traits.writers)
+	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
 	if err := d.startClock(ctx, background); err != nil {
 		stop()
-		return nil, errors.Join(err, d.close())
+		return nil, errors.Join(err, opened.close())
 	}
-	d.notifier = newNotifier(d.notify)
-	d.done.Go(func() { d.notifier.runSender(background, d.log) })
-	if d.listen != nil {
-		d.done.Go(func() { d.notifier.runListener(background, d.listen, d.log) })
-	}
+	d.startNotifier(background)
 	return d, nil
 }
 
@@ -132,30 +141,30 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 func (d *DB) Close() error {
 	d.stop()
 	d.done.Wait()
-	return d.close()
+	return d.engine.close()
 }
 
 // Engine returns "sqlite" or "postgres", for logs and metrics.
-func (d *DB) Engine() string { return d.name }
+func (d *DB) Engine() string { return d.traits.name }
 
 // Dialect returns what differs between the SQL of the databases.
-func (d *DB) Dialect() Dialect { return d.engine.Dialect }
+func (d *DB) Dialect() Dialect { return d.engine }
 
 // Reader returns what runs single queries beside the writes.
-func (d *DB) Reader() Querier { return d.reader }
+func (d *DB) Reader() Querier { return d.engine.reader() }
 
 // LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On SQLite it
 // returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds. Administration commands
 // do not need it and work beside a server.
-func (d *DB) LockForServing() (release func() error, err error) { return d.lockForServing() }
+func (d *DB) LockForServing() (release func() error, err error) { return d.engine.lockForServing() }
 
 // SingleServer reports whether only one process at a time can serve this database.
-func (d *DB) SingleServer() bool { return d.singleServer }
+func (d *DB) SingleServer() bool { return d.traits.singleServer }
 
 // ServedBy reports whether programs whose [Options.Application] is application have sessions on this database. Sessions of SQLite have
 // no names: there it reports whether any process serves the database.
 func (d *DB) ServedBy(ctx context.Context, application string) (bool, error) {
-	served, err := d.servedBy(ctx, application)
+	served, err := d.engine.servedBy(ctx, application)
 	return served, d.Classify(err)
 }
 
@@ -174,7 +183,7 @@ func (d *DB) Classify(err error) error {
 		return ErrNotFound
 	case errors.Is(err, context.Canceled):
 		return err
-	case d.isUnavailable(err), strings.HasSuffix(err.Error(), databaseClosed):
+	case d.engine.isUnavailable(err), strings.HasSuffix(err.Error(), databaseClosed):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err
@@ -183,7 +192,7 @@ func (d *DB) Classify(err error) error {
 // ViolatedConstraint returns the name of the unique index or constraint that err violates, or "". On SQLite that is the name in
 // [Options.Indexes], or the columns if they have none there.
 func (d *DB) ViolatedConstraint(err error) string {
-	name := d.violatedConstraint(err)
+	name := d.engine.violatedConstraint(err)
 	if index, found := d.options.Indexes[name]; found {
 		return index
 	}

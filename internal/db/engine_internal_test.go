@@ -57,7 +57,7 @@ func TestUnavailable(t *testing.T) {
 			g.testUnavailableFile(t, insert, wantUnavailable)
 		} else {
 			var name string
-			must(t, g.reader.QueryRowContext(t.Context(), "select current_database()").Scan(&name))
+			must(t, g.Reader().QueryRowContext(t.Context(), "select current_database()").Scan(&name))
 			setting := "alter database " + name + " set default_transaction_read_only = "
 			must(t, g.exec(t.Context(), setting+"on"))
 			must(t, g.endSessions(t))
@@ -70,7 +70,7 @@ func TestUnavailable(t *testing.T) {
 			t.Error("a write that succeeded failed")
 		}
 		closed := again(t, g.address)
-		must(t, closed.close())
+		must(t, closed.engine.close())
 		err := closed.Write(t.Context(), "test", func(context.Context, *Tx) error { return nil })
 		var n int
 		if read := closed.Classify(closed.Reader().QueryRowContext(t.Context(), "select 1").Scan(&n)); !errors.Is(err, ErrUnavailable) || !errors.Is(read, ErrUnavailable) {
@@ -103,14 +103,14 @@ func (g grouped) testUnavailableFile(t *testing.T, insert func() error, wantUnav
 func (g grouped) endSessions(t *testing.T) error {
 	t.Helper()
 	var ended int
-	err := g.reader.QueryRowContext(t.Context(), `select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database()
+	err := g.Reader().QueryRowContext(t.Context(), `select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database()
 		and pid <> pg_backend_pid()`).Scan(&ended)
 	if err != nil {
 		return err
 	}
-	_ = g.reader.QueryRowContext(t.Context(), "select pg_terminate_backend(pg_backend_pid())").Scan(&ended) // this session too
+	_ = g.Reader().QueryRowContext(t.Context(), "select pg_terminate_backend(pg_backend_pid())").Scan(&ended) // this session too
 	for range 20 {
-		if err = g.reader.QueryRowContext(t.Context(), "select 1").Scan(&ended); err == nil {
+		if err = g.Reader().QueryRowContext(t.Context(), "select 1").Scan(&ended); err == nil {
 			return nil
 		}
 	}

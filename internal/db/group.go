@@ -248,7 +248,7 @@ func (d *DB) processBatch(g *group, batch []*pendingWrite) {
 		ctx, cancel := d.writeContext(batch[0].ctx)
 		err := d.commitTogether(ctx, g, batch)
 		cancel()
-		if !errors.Is(err, errRunIndividually) && !d.isRetryable(err) {
+		if !errors.Is(err, errRunIndividually) && !d.engine.isRetryable(err) {
 			for _, p := range batch {
 				if err != nil {
 					p.err = err // also in place of its own error, which may come from a row that is rolled back now
@@ -265,7 +265,7 @@ func (d *DB) processBatch(g *group, batch []*pendingWrite) {
 		} else {
 			p.err, p.panicked, p.notifications = down, nil, nil // it would wait as long as the one that failed
 		}
-		if p.err != nil && d.isUnavailable(p.err) {
+		if p.err != nil && d.engine.isUnavailable(p.err) {
 			down = p.err
 		}
 		p.finish()
@@ -353,7 +353,7 @@ func (d *DB) runSharedStatements(ctx context.Context, begun transaction, batch [
 	case all.panicked == nil && all.err == nil:
 		batch[0].notifications = all.notifications // sent once for the whole batch
 		return nil
-	case all.panicked == nil && d.isUnavailable(all.err):
+	case all.panicked == nil && d.engine.isUnavailable(all.err):
 		return all.err // each would wait for the same unavailable database
 	}
 	return fmt.Errorf("%w: %w", errRunIndividually, all.err)

@@ -250,7 +250,7 @@ func TestCachedStatement(t *testing.T) {
 		}
 	}
 	const query = "select n from numbers where n >= $1 order by n"
-	conn, err := sqlPool(t, g.reader).Conn(t.Context())
+	conn, err := sqlPool(t, g.Reader()).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

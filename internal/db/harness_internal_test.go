@@ -102,7 +102,7 @@ func (g grouped) exec(ctx context.Context, query string, args ...any) error {
 // add inserts a number, then does more.
 func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, t *Tx) error) error {
 	return WriteShared(ctx, g.numbers, [16]byte{}, number{n, more}, n, func(ctx context.Context, t *Tx, all []number) error {
-		if _, err := t.Exec(ctx, "insert into numbers (n) "+g.Values("bigint"), Column(g, all, func(add number) int { return add.n })); err != nil {
+		if _, err := t.Exec(ctx, "insert into numbers (n) "+g.Dialect().Values("bigint"), Column(g.Dialect(), all, func(add number) int { return add.n })); err != nil {
 			return err
 		}
 		for _, add := range all {
@@ -138,7 +138,7 @@ func (g *group) batch(n int, write func(n int)) {
 // kept returns the numbers in the database.
 func (g grouped) kept(t testing.TB) []int {
 	t.Helper()
-	kept, err := Collect(context.Background(), g.reader, func(row Row) (n int, err error) { return n, row.Scan(&n) }, "select n from numbers order by n")
+	kept, err := Collect(context.Background(), g.Reader(), func(row Row) (n int, err error) { return n, row.Scan(&n) }, "select n from numbers order by n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,16 +98,11 @@ func (d *DB) List(ctx context.Context, owner [16]byte, fn func(ctx context.Conte
 	defer cancel()
 	leave, err := d.listLimit.acquire(bounded, owner)
 	if err == nil {
-		err = d.snapshot(bounded, fn)
+		err = d.engine.snapshot(bounded, fn)
 		leave()
 	}
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err) // SQLite only says that the query was interrupted
 	}
 	return d.Classify(err)
-}
-
-// Snapshot runs fn in a read transaction, in which everything is read as of one moment. It has no bounds of its own.
-func (d *DB) Snapshot(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
-	return d.Classify(d.snapshot(ctx, fn))
 }

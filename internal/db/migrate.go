@@ -11,17 +11,17 @@ import (
 
 // Migrate runs the migrations in the files of source that have not run yet, one process at a time. A file whose name ends with
 // _sqlite.sql or _postgres.sql is for that engine only.
-func (d *DB) Migrate(ctx context.Context, source fs.FS) error { return d.migrate(ctx, source) }
+func (d *DB) Migrate(ctx context.Context, source fs.FS) error { return d.engine.migrate(ctx, source) }
 
 // HasTable reports whether the database has a table with that name.
 func (d *DB) HasTable(ctx context.Context, name string) (bool, error) {
-	found, err := d.hasTable(ctx, name)
+	found, err := d.engine.hasTable(ctx, name)
 	return found, d.Classify(err)
 }
 
 // SchemaVersion returns the number of the latest migration of a database that has been migrated.
 func (d *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
-	err = d.reader.QueryRowContext(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&version)
+	err = d.Reader().QueryRowContext(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&version)
 	return version, d.Classify(err)
 }
 

@@ -24,6 +24,18 @@ func newNotifier(send func(context.Context, string) error) *notifier {
 	return &notifier{send: send, subscribers: map[string]map[chan struct{}]struct{}{}, outbox: make(chan string, 64)}
 }
 
+// startNotifier starts the goroutines that exchange notifications with other processes, until background ends.
+func (d *DB) startNotifier(background context.Context) {
+	shared := d.engine.replicas()
+	if shared == nil {
+		d.notifier = newNotifier(nil)
+		return
+	}
+	d.notifier = newNotifier(shared.notify)
+	d.done.Go(func() { d.notifier.runSender(background, d.log) })
+	d.done.Go(func() { d.notifier.runListener(background, shared.listen, d.log) })
+}
+
 // Subscribe returns a channel that receives after commits that notified of kind with [Tx.Notify], and a function that ends the
 // subscription. Several commits can give one notification, and a notification of another process can be lost.
 func (d *DB) Subscribe(kind string) (<-chan struct{}, func()) {
@@ -67,9 +79,6 @@ func (n *notifier) notifyLocal(kind string) {
 
 // runSender sends notifications to other replicas until ctx ends.
 func (n *notifier) runSender(ctx context.Context, log *slog.Logger) {
-	if n.send == nil {
-		return
-	}
 	for {
 		pending := map[string]bool{}
 		select {

@@ -28,8 +28,16 @@ const postgresLists = 8
 
 var errNotPostgresURL = errors.New("open database: not a valid postgres:// URL")
 
+// postgresEngine is a PostgreSQL database. channel is the one of its notifications.
+type postgresEngine struct {
+	postgresDialect
+	pool    *pgxpool.Pool
+	config  *pgx.ConnConfig
+	channel string
+}
+
 // openPostgres opens the database of a postgres:// URL.
-func openPostgres(ctx context.Context, address string, options Options) (*engine, error) {
+func openPostgres(ctx context.Context, address string, options Options) (engine, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// The text of the error can contain the password of the URL.
@@ -53,43 +61,51 @@ func openPostgres(ctx context.Context, address string, options Options) (*engine
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	return &engine{
-		Dialect: postgresDialect{}, name: "postgres", writeSlots: make(chan struct{}, postgresConns-4),
-		reader: pgQuerier{pool}, listLimit: newListLimiter(postgresLists),
-		snapshot: func(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
-			return postgresSnapshot(ctx, pool, fn)
-		},
-		begin:          func(ctx context.Context) (transaction, error) { return beginPostgres(ctx, pool) },
-		lockForServing: func() (func() error, error) { return func() error { return nil }, nil },
-		servedBy: func(ctx context.Context, application string) (served bool, err error) {
-			err = pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1", application).Scan(&served)
-			return served, err
-		},
-		hasTable: func(ctx context.Context, name string) (found bool, err error) {
-			err = pool.QueryRow(ctx, "select to_regclass($1) is not null", name).Scan(&found)
-			return found, err
-		},
-		violatedConstraint: postgresConstraint,
-		isRetryable:        postgresIsRetryable,
-		isUnavailable:      postgresIsUnavailable,
-		serverTime: func(ctx context.Context) (time.Time, error) {
-			var us int64
-			err := pool.QueryRow(ctx, "select (extract(epoch from clock_timestamp()) * 1000000)::bigint").Scan(&us)
-			return time.UnixMicro(us).UTC(), err
-		},
-		notify: func(ctx context.Context, kind string) error {
-			_, err := pool.Exec(ctx, "select pg_notify($1, $2)", options.Channel, kind)
-			return err
-		},
-		listen: func(ctx context.Context, notified func(kind string)) error {
-			return postgresListen(ctx, config.ConnConfig, options.Channel, notified)
-		},
-		migrate: func(ctx context.Context, source fs.FS) error { return migratePostgres(ctx, config.ConnConfig, source) },
-		close: func() error {
-			pool.Close()
-			return nil
-		},
-	}, nil
+	return &postgresEngine{pool: pool, config: config.ConnConfig, channel: options.Channel}, nil
+}
+
+func (*postgresEngine) traits() traits {
+	return traits{name: "postgres", lists: postgresLists, writers: postgresConns - 4}
+}
+
+func (e *postgresEngine) reader() Querier { return pgQuerier{e.pool} }
+
+func (e *postgresEngine) begin(ctx context.Context) (transaction, error) {
+	return beginPostgres(ctx, e.pool)
+}
+
+func (e *postgresEngine) replicas() *postgresEngine { return e }
+
+func (*postgresEngine) lockForServing() (release func() error, err error) {
+	return func() error { return nil }, nil
+}
+
+func (e *postgresEngine) close() error {
+	e.pool.Close()
+	return nil
+}
+
+func (e *postgresEngine) servedBy(ctx context.Context, application string) (served bool, err error) {
+	err = e.pool.QueryRow(ctx, "select count(*) > 0 from pg_stat_activity where datname = current_database() and application_name = $1", application).Scan(&served)
+	return served, err
+}
+
+func (e *postgresEngine) hasTable(ctx context.Context, name string) (found bool, err error) {
+	err = e.pool.QueryRow(ctx, "select to_regclass($1) is not null", name).Scan(&found)
+	return found, err
+}
+
+// serverTime reads the clock of the database.
+func (e *postgresEngine) serverTime(ctx context.Context) (time.Time, error) {
+	var us int64
+	err := e.pool.QueryRow(ctx, "select (extract(epoch from clock_timestamp()) * 1000000)::bigint").Scan(&us)
+	return time.UnixMicro(us).UTC(), err
+}
+
+// notify notifies all processes with a kind.
+func (e *postgresEngine) notify(ctx context.Context, kind string) error {
+	_, err := e.pool.Exec(ctx, "select pg_notify($1, $2)", e.channel, kind)
+	return err
 }
 
 // The time-outs of a migration while servers are running. A statement that waits for the lock of a table makes all later
@@ -105,11 +121,11 @@ const (
 // lockNotAvailable is the error code of a statement that timed out while it waited for a lock.
 const lockNotAvailable = "55P03"
 
-func migratePostgres(ctx context.Context, config *pgx.ConnConfig, source fs.FS) error {
+func (e *postgresEngine) migrate(ctx context.Context, source fs.FS) error {
 	wait := migrateFirstWait
 	for try := 1; ; try++ {
-		err := migrateOnce(ctx, config, wait, source)
-		if try == migrateTries || postgresCode(err) != lockNotAvailable && !postgresIsRetryable(err) {
+		err := e.migrateOnce(ctx, wait, source)
+		if try == migrateTries || postgresCode(err) != lockNotAvailable && !e.isRetryable(err) {
 			return err
 		}
 		wait = min(2*wait, migrateMostWait)
@@ -123,8 +139,8 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig, source fs.FS) 
 
 // migrateOnce migrates over connections of its own. Their statements wait for a lock for the time wait at most; once they have
 // it, they may take as long as they need.
-func migrateOnce(ctx context.Context, config *pgx.ConnConfig, wait time.Duration, source fs.FS) (err error) {
-	own := config.Copy()
+func (e *postgresEngine) migrateOnce(ctx context.Context, wait time.Duration, source fs.FS) (err error) {
+	own := e.config.Copy()
 	own.Tracer = nil
 	own.RuntimeParams["lock_timeout"] = strconv.FormatInt(wait.Milliseconds(), 10)
 	db := stdlib.OpenDB(*own)
@@ -137,14 +153,15 @@ func migrateOnce(ctx context.Context, config *pgx.ConnConfig, wait time.Duration
 	return migrate(ctx, goose.DialectPostgres, db, source, "_sqlite.sql", goose.WithSessionLocker(locker))
 }
 
-// postgresListen listens on a connection of its own until ctx ends or the connection is lost.
-func postgresListen(ctx context.Context, config *pgx.ConnConfig, channel string, notified func(kind string)) error {
-	conn, err := pgx.ConnectConfig(ctx, config)
+// listen calls notified with the kind of each notification. It listens on a connection of its own until ctx ends or the connection is
+// lost.
+func (e *postgresEngine) listen(ctx context.Context, notified func(kind string)) error {
+	conn, err := pgx.ConnectConfig(ctx, e.config)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is given up either way
-	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
+	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{e.channel}.Sanitize()); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	for {
@@ -163,7 +180,7 @@ func postgresCode(err error) string {
 	return ""
 }
 
-func postgresConstraint(err error) string {
+func (*postgresEngine) violatedConstraint(err error) string {
 	var failure *pgconn.PgError
 	if errors.As(err, &failure) && failure.Code == "23505" {
 		return failure.ConstraintName
@@ -171,13 +188,13 @@ func postgresConstraint(err error) string {
 	return ""
 }
 
-// postgresIsRetryable reports whether err is a serialization_failure or deadlock_detected: the transaction had no effect.
-func postgresIsRetryable(err error) bool {
+// isRetryable reports whether err is a serialization_failure or deadlock_detected: the transaction had no effect.
+func (*postgresEngine) isRetryable(err error) bool {
 	code := postgresCode(err)
 	return code == "40001" || code == "40P01"
 }
 
-func postgresIsUnavailable(err error) bool {
+func (*postgresEngine) isUnavailable(err error) bool {
 	if code := postgresCode(err); code != "" {
 		// connection exceptions, insufficient resources, operator intervention, system errors, read-only server
 		for _, class := range []string{"08", "53", "57", "58", "25006", "F0", "XX"} {

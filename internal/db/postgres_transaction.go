@@ -111,11 +111,10 @@ func (r pgRow) Scan(dest ...any) error {
 	return errors.Join(err, r.rows.Close()) // the statement may still fail after its first row
 }
 
-// postgresSnapshot runs fn in a read transaction, in which everything is read as of one moment.
-func postgresSnapshot(ctx context.Context, pool *pgxpool.Pool, fn func(ctx context.Context, q Querier) error) (err error) {
+func (e *postgresEngine) snapshot(ctx context.Context, fn func(ctx context.Context, q Querier) error) (err error) {
 	var tx pgx.Tx
 	if err := retryUnsent(ctx, func() (err error) {
-		tx, err = pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+		tx, err = e.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 		return err
 	}); err != nil {
 		return fmt.Errorf("begin: %w", err)

@@ -27,8 +27,15 @@ const (
 	sqliteLists   = 4
 )
 
+// sqliteEngine is a SQLite database. lists are the connections of lists and searches.
+type sqliteEngine struct {
+	sqliteDialect
+	path                   string
+	writer, readers, lists *sql.DB
+}
+
 // openSQLite opens the database file at path and creates it, with mode 0600, if it does not exist.
-func openSQLite(ctx context.Context, path string, options Options) (*engine, error) {
+func openSQLite(ctx context.Context, path string, options Options) (engine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("database path: %w", err)
@@ -40,70 +47,48 @@ func openSQLite(ctx context.Context, path string, options Options) (*engine, err
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	open := func(extra url.Values, conns int) (*sql.DB, error) {
-		// The page size applies to a new file: rows of about a kilobyte leave less of a page unused than with half the size. The
-		// driver sets the journal mode, which fixes the page size, after the pragmas.
-		query := url.Values{"_pragma": {"busy_timeout(15000)", "page_size(8192)", "synchronous(FULL)", "foreign_keys(1)"}, "_journal_mode": {"WAL"}}
-		for key, values := range extra {
-			query[key] = append(query[key], values...)
-		}
-		connector, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
-		if err != nil {
-			return nil, fmt.Errorf("open database: %w", err)
-		}
-		db := sql.OpenDB(stmtCachingConnector{connector})
-		db.SetMaxOpenConns(conns)
-		db.SetMaxIdleConns(conns)
-		return db, nil
-	}
+	e := &sqliteEngine{path: path}
 	// Keep statement journals, of which each savepoint has one, in memory: writing them to files took a tenth of the time of a
 	// write. Sorting would be in memory too, so migrations, which build indexes, have a connection of their own.
-	writer, err := open(url.Values{"_pragma": {"temp_store(memory)"}}, 1)
-	if err != nil {
+	if e.writer, err = e.open(url.Values{"_pragma": {"temp_store(memory)"}}, 1); err != nil {
 		return nil, err
 	}
-	reader, err := open(url.Values{"_pragma": {"query_only(1)"}}, sqliteReaders)
-	if err != nil {
-		return nil, errors.Join(err, writer.Close())
+	if e.readers, err = e.open(url.Values{"_pragma": {"query_only(1)"}}, sqliteReaders); err != nil {
+		return nil, errors.Join(err, e.writer.Close())
 	}
-	lists, err := open(url.Values{"_pragma": {"query_only(1)"}}, sqliteLists)
-	if err != nil {
-		return nil, errors.Join(err, reader.Close(), writer.Close())
+	if e.lists, err = e.open(url.Values{"_pragma": {"query_only(1)"}}, sqliteLists); err != nil {
+		return nil, errors.Join(err, e.readers.Close(), e.writer.Close())
 	}
 	makeFilesPrivate(ctx, path, options.Log)
-	return &engine{
-		Dialect: sqliteDialect{}, name: "sqlite", singleServer: true, noWriteDeadline: true,
-		reader: sqlQuerier{reader}, snapshot: func(ctx context.Context, fn func(ctx context.Context, q Querier) error) error {
-			return sqliteSnapshot(ctx, lists, fn)
-		}, listLimit: newListLimiter(sqliteLists),
-		begin:              func(ctx context.Context) (transaction, error) { return beginSQLite(ctx, writer) },
-		groupCommit:        newGroup(true),
-		lockForServing:     func() (func() error, error) { return lockFile(path + ".lock") },
-		servedBy:           func(context.Context, string) (bool, error) { return isLocked(path + ".lock") },
-		hasTable:           func(ctx context.Context, name string) (bool, error) { return sqliteHasTable(ctx, reader, name) },
-		violatedConstraint: sqliteConstraint,
-		isRetryable:        func(error) bool { return false },
-		isUnavailable:      sqliteIsUnavailable,
-		migrate: func(ctx context.Context, source fs.FS) (err error) {
-			// Begin write transactions immediate, for the reason that beginImmediate states.
-			own, err := open(url.Values{"_txlock": {"immediate"}}, 1)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, own.Close()) }()
-			return migrateSQLite(ctx, path, own, source)
-		},
-		backup: func(ctx context.Context, path string) error {
-			_, err := writer.ExecContext(ctx, "vacuum into $1", path)
-			return err
-		},
-		close: func() error { return errors.Join(lists.Close(), reader.Close(), writer.Close()) },
-	}, nil
+	return e, nil
 }
 
-// sqliteSnapshot runs fn in a read transaction, in which everything is read as of one moment.
-func sqliteSnapshot(ctx context.Context, pool *sql.DB, fn func(ctx context.Context, q Querier) error) (err error) {
-	tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+// open returns a pool of connections with extra parameters.
+func (e *sqliteEngine) open(extra url.Values, conns int) (*sql.DB, error) {
+	// The page size applies to a new file: rows of about a kilobyte leave less of a page unused than with half the size. The
+	// driver sets the journal mode, which fixes the page size, after the pragmas.
+	query := url.Values{"_pragma": {"busy_timeout(15000)", "page_size(8192)", "synchronous(FULL)", "foreign_keys(1)"}, "_journal_mode": {"WAL"}}
+	for key, values := range extra {
+		query[key] = append(query[key], values...)
+	}
+	connector, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: e.path, RawQuery: query.Encode()}).String())
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	pool := sql.OpenDB(stmtCachingConnector{connector})
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	return pool, nil
+}
+
+func (*sqliteEngine) traits() traits {
+	return traits{name: "sqlite", lists: sqliteLists, writers: 1, noWriteDeadline: true, singleServer: true}
+}
+
+func (e *sqliteEngine) reader() Querier { return sqlQuerier{e.readers} }
+
+func (e *sqliteEngine) snapshot(ctx context.Context, fn func(ctx context.Context, q Querier) error) (err error) {
+	tx, err := e.lists.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -113,6 +98,16 @@ func sqliteSnapshot(ctx context.Context, pool *sql.DB, fn func(ctx context.Conte
 		}
 	}()
 	return fn(ctx, sqlQuerier{tx})
+}
+
+func (e *sqliteEngine) begin(ctx context.Context) (transaction, error) {
+	return beginSQLite(ctx, e.writer)
+}
+
+func (*sqliteEngine) replicas() *postgresEngine { return nil }
+
+func (e *sqliteEngine) close() error {
+	return errors.Join(e.lists.Close(), e.readers.Close(), e.writer.Close())
 }
 
 // makeFilesPrivate removes the access of all users but the owner to the files of a database. It logs what it changed and what it
@@ -130,15 +125,14 @@ func makeFilesPrivate(ctx context.Context, path string, log *slog.Logger) {
 	}
 }
 
-// sqliteHasTable reports whether a table exists.
-func sqliteHasTable(ctx context.Context, pool *sql.DB, name string) (found bool, err error) {
-	err = pool.QueryRowContext(ctx, "select count(*) > 0 from sqlite_schema where name = $1", name).Scan(&found)
+func (e *sqliteEngine) hasTable(ctx context.Context, name string) (found bool, err error) {
+	err = e.readers.QueryRowContext(ctx, "select count(*) > 0 from sqlite_schema where name = $1", name).Scan(&found)
 	return found, err
 }
 
-// migrateSQLite migrates the database when no other process does, because goose reads the version before it begins.
-func migrateSQLite(ctx context.Context, path string, db *sql.DB, source fs.FS) (err error) {
-	file, err := os.OpenFile(path+".migrate", os.O_RDWR|os.O_CREATE, 0o600)
+// migrate migrates the database when no other process does, because goose reads the version before it begins.
+func (e *sqliteEngine) migrate(ctx context.Context, source fs.FS) (err error) {
+	file, err := os.OpenFile(e.path+".migrate", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
@@ -146,7 +140,13 @@ func migrateSQLite(ctx context.Context, path string, db *sql.DB, source fs.FS) (
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
-	return migrate(ctx, goose.DialectSQLite3, db, source, "_postgres.sql")
+	// Begin write transactions immediate, for the reason that beginImmediate states.
+	own, err := e.open(url.Values{"_txlock": {"immediate"}}, 1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	return migrate(ctx, goose.DialectSQLite3, own, source, "_postgres.sql")
 }
 
 func sqliteCode(err error) int {
@@ -156,8 +156,9 @@ func sqliteCode(err error) int {
 	return sqlite3.SQLITE_OK
 }
 
-// sqliteConstraint returns the columns of the unique index that err violates. It reads them from "constraint failed: UNIQUE constraint failed: a.b, a.c (2067)".
-func sqliteConstraint(err error) string {
+// violatedConstraint returns the columns of the unique index that err violates. It reads them from "constraint failed: UNIQUE constraint
+// failed: a.b, a.c (2067)".
+func (*sqliteEngine) violatedConstraint(err error) string {
 	switch sqliteCode(err) {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 	default:
@@ -171,7 +172,9 @@ func sqliteConstraint(err error) string {
 	return columns
 }
 
-func sqliteIsUnavailable(err error) bool {
+func (*sqliteEngine) isRetryable(error) bool { return false }
+
+func (*sqliteEngine) isUnavailable(err error) bool {
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN,
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_LOCKED:
@@ -180,9 +183,12 @@ func sqliteIsUnavailable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// isLocked reports whether a process has locked a file with [lockFile].
-func isLocked(path string) (bool, error) {
-	release, err := lockFile(path)
+func (e *sqliteEngine) lockForServing() (release func() error, err error) {
+	return lockFile(e.path + ".lock")
+}
+
+func (e *sqliteEngine) servedBy(context.Context, string) (bool, error) {
+	release, err := e.lockForServing()
 	if err != nil {
 		return errors.Is(err, ErrAlreadyServed), nil
 	}

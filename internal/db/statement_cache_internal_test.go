@@ -10,7 +10,7 @@ import (
 // statementsOfWriter runs fn on the one connection of the writer, past database/sql.
 func statementsOfWriter(t *testing.T, d *DB, fn func(c *stmtCachingConn)) {
 	t.Helper()
-	begun, err := d.begin(t.Context())
+	begun, err := d.engine.begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

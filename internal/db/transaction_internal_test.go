@@ -13,7 +13,7 @@ const insertNumber = "insert into numbers (n) values ($1)"
 // countAndSum returns the count and the sum of the committed numbers.
 func (g grouped) countAndSum(t *testing.T) (count, sum int) {
 	t.Helper()
-	if err := g.reader.QueryRowContext(t.Context(), "select count(*), cast(coalesce(sum(n), 0) as bigint) from numbers").Scan(&count, &sum); err != nil {
+	if err := g.Reader().QueryRowContext(t.Context(), "select count(*), cast(coalesce(sum(n), 0) as bigint) from numbers").Scan(&count, &sum); err != nil {
 		t.Fatal(err)
 	}
 	return count, sum
@@ -21,7 +21,7 @@ func (g grouped) countAndSum(t *testing.T) (count, sum int) {
 
 func (g grouped) begun(t *testing.T) transaction {
 	t.Helper()
-	begun, err := g.begin(t.Context())
+	begun, err := g.engine.begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestCommitRolledBack(t *testing.T) {
 		}
 		err := begun.Commit()
 		count, _ := g.countAndSum(t)
-		if rolledBack := errors.Is(err, pgx.ErrTxCommitRollback); rolledBack != (g.name == "postgres") || rolledBack != (count == 0) {
+		if rolledBack := errors.Is(err, pgx.ErrTxCommitRollback); rolledBack != (g.Engine() == "postgres") || rolledBack != (count == 0) {
 			t.Errorf("the commit returns %v, with %d numbers in the table", err, count)
 		}
 		if err := g.begun(t).Commit(); err != nil {
@@ -156,7 +156,7 @@ func TestBrokenConnection(t *testing.T) {
 		if err := begun.ExecDeferred(ctx, insertNumber, 1); err != nil {
 			t.Fatal(err)
 		}
-		if g.name != "postgres" {
+		if g.Engine() != "postgres" {
 			// A file has no connection that can be lost; losing the transaction has the same effect.
 			if _, err := begun.Exec(ctx, rollback); err != nil {
 				t.Fatal(err)
@@ -167,7 +167,7 @@ func TestBrokenConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			var ended bool
-			if err := g.reader.QueryRowContext(ctx, "select pg_terminate_backend($1)", pid).Scan(&ended); err != nil {
+			if err := g.Reader().QueryRowContext(ctx, "select pg_terminate_backend($1)", pid).Scan(&ended); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -161,7 +161,7 @@ const WriteTimeout = 30 * time.Second
 // must not interrupt a write, but it has a time-out.
 func (d *DB) writeContext(request context.Context) (context.Context, context.CancelFunc) {
 	ctx := context.WithoutCancel(request)
-	if d.noWriteDeadline {
+	if d.traits.noWriteDeadline {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, WriteTimeout)
@@ -195,9 +195,9 @@ func (d *DB) writeAlone(request context.Context, operation string, fn func(ctx c
 	for try := 1; ; try++ {
 		notifications, err := d.writeOnce(ctx, operation, fn)
 		if expired := ctx.Err(); err != nil && expired != nil {
-			err = fmt.Errorf("%w: %w", expired, err) // database/sql may say no more than that the transaction has ended
+			err = fmt.Errorf("%w: %w", expired, err) // the driver may only report that the connection is closed
 		}
-		if err == nil || try == tries || !d.isRetryable(err) {
+		if err == nil || try == tries || !d.engine.isRetryable(err) {
 			return notifications, err
 		}
 	}
@@ -225,7 +225,7 @@ func (d *DB) beginWrite(ctx context.Context) (transaction, error) {
 			return nil, err
 		}
 	}
-	return d.begin(ctx)
+	return d.engine.begin(ctx)
 }
 
 func (d *DB) writeOnce(ctx context.Context, operation string, fn func(ctx context.Context, t *Tx) error) (_ map[string]bool, err error) {
