@@ -164,7 +164,7 @@ func (a *abused) hold(t *testing.T, what attack, connections int) *attackers {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	held := &attackers{stop: stop}
-	opening := make(chan struct{}, 64) // at once, so that the flood itself is none of handshakes
+	opening := make(chan struct{}, 64) // bounds concurrent dials, so that the flood does not consist of handshakes
 	for n := range connections {
 		held.running.Go(func() {
 			for ctx.Err() == nil {

@@ -24,7 +24,7 @@ type admin struct {
 	JSON     bool   `help:"Print the record as JSON."`
 }
 
-// Validate returns an error when the flags name two databases.
+// Validate returns an error if the flags name two databases.
 func (a admin) Validate() error {
 	if a.Data != "" && (a.Database != "" || a.KeyFile != "") {
 		return errors.New("--data cannot be combined with --database or --key-file: it already selects the database and key file of a sandbox")
@@ -253,7 +253,7 @@ type field struct {
 	value any
 }
 
-// text returns the value as readable text, or a dash when there is none.
+// text returns the value as readable text, or a dash if there is none.
 func (f field) text() string {
 	if f.value == nil {
 		return "-"

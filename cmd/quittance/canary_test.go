@@ -83,7 +83,7 @@ type canaryStory struct {
 	server                 *process
 	base, metrics          string
 	caller                 *http.Client
-	withheld               int // documents that the provider returned and that nobody is shown
+	withheld               int // documents that the provider returned and that are never shown
 }
 
 // marker is not a secret. It is in every draft and must be found, to prove that the scan searches the right places.

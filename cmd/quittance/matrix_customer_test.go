@@ -33,7 +33,7 @@ type customer struct {
 
 	created     map[string]string // invoice identifier to number
 	keyed       []string          // numbers that were created under a key: there is one invoice of each
-	recipients  map[string]string // invoice identifier to what it was changed to
+	recipients  map[string]string // changed value by invoice identifier
 	submitted   []string
 	removed     []string          // invoice identifiers
 	creditNotes map[string]bool   // identifier to whether it was voided

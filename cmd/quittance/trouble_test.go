@@ -117,7 +117,7 @@ func (s *stricken) fileSizes(t *testing.T, most string) {
 	}
 }
 
-// stricken is a server whose database fails, with clients that record what they are told.
+// stricken is a server whose database fails, with clients that record the responses.
 type stricken struct {
 	*fleet
 	base, metrics string

@@ -64,7 +64,7 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newEntry returns the ledger entry of a document, including everything that will happen to it. courseChanged tells
+// newEntry returns the ledger entry of a document, including everything that will happen to it. courseChanged reports
 // whether the misbehaviour of the request contributes to that.
 func (s *Server) newEntry(doc submitted, t *requestState) (entry LedgerDocument, courseChanged bool) {
 	scenario := s.scenarioFor(value(doc.Invoice.RecipientNetworkID))

@@ -196,7 +196,8 @@ func (p *partialCredit) take(i int, request *api.CreditItemRequest) {
 	p.credit.Items = append(p.credit.Items, item)
 }
 
-// byQuantity returns the net amount of a quantity of a line. The amount may round to 0, so the quantity has a limit of its own.
+// byQuantity returns the net amount of a quantity of a line. The amount may round to 0, so the quantity has its own
+// limit.
 func (p *partialCredit) byQuantity(path string, position int, line *big.Int, quantity api.Decimal) (*big.Int, bool) {
 	part := p.draft.Items[position]
 	whole := units(part.Quantity.String(), api.MaxScale)

@@ -85,5 +85,5 @@ func text(s *string) string {
 // blank reports whether an optional text is absent, empty or white space alone.
 func blank(s *string) bool { return strings.TrimSpace(text(s)) == "" }
 
-// given reports whether an optional number is there.
+// given reports whether an optional number is present.
 func given(d *api.Decimal) bool { return d != nil && !d.IsZero() }

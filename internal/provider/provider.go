@@ -12,12 +12,13 @@ import (
 type Adapter interface {
 	// Submit sends one document. It never sends a document twice.
 	Submit(ctx context.Context, doc Document) Response
-	// Status asks what the provider has under a reference.
+	// Status queries what the provider has under a reference.
 	Status(ctx context.Context, reference string) Response
-	// Purchases asks for the purchase documents after a cursor; "" is the beginning. limit is the largest number of entries,
-	// from 1 to 100; other values are moved into that range. The page is empty unless the response is [Answered].
+	// Purchases requests the purchase documents after a cursor; "" is the beginning. limit is the maximum number of
+	// entries, from 1 to 100; other values are moved into that range. The page is empty unless the response is
+	// [Answered].
 	Purchases(ctx context.Context, cursor string, limit int) (PurchasePage, Response)
-	// PurchaseDocument asks for the bytes of one purchase document.
+	// PurchaseDocument requests the bytes of one purchase document.
 	PurchaseDocument(ctx context.Context, id string) Response
 	// Profile says how the adapter's responses are read.
 	Profile() Profile
@@ -39,8 +40,9 @@ type Profile struct {
 	// Idempotent says that the provider responds to a repeated reference with the document that it already has. Without it, a
 	// document is sent again only if an administrator orders it.
 	Idempotent bool
-	// EchoesCredential reports whether a text contains the connection's credential in one of the forms of [Response].Echoed; nil
-	// if there is no credential. Every text that is read from an echoed response must be checked before it is kept.
+	// EchoesCredential reports whether a text contains the connection's credential in one of the forms of
+	// [Response].Echoed; nil if there is no credential. Every text that is read from an echoed response must be checked
+	// before it is stored.
 	EchoesCredential func(text string) bool
 }
 

@@ -65,7 +65,7 @@ type LoggedOut struct {
 	LoggedOut bool `json:"logged_out" doc:"Always true. The presented token is revoked."`
 }
 
-// Account is the company that the token speaks for.
+// Account is the company that the token belongs to.
 type Account struct {
 	ID          string      `json:"id" format:"uuid" doc:"Identifier."`
 	CompanyName string      `json:"company_name" doc:"Name of the company."`

@@ -28,7 +28,7 @@ type CreditNoteChange struct {
 	ReasonCode *string `json:"reason_code" maxLength:"64" doc:"Coded reason, if the document format has a list of them." example:"DL8.61.1.C"`
 }
 
-// CreditKind is whether a credit note credits an invoice in full or in part.
+// CreditKind says whether a credit note credits an invoice in full or in part.
 type CreditKind string
 
 // The kinds of credit notes.

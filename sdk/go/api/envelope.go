@@ -16,7 +16,7 @@ type List[T any] struct {
 
 // Pagination describes a page of a list (specification, part 8).
 type Pagination struct {
-	// CurrentPage is the page that was asked for, from 1.
+	// CurrentPage is the requested page, from 1.
 	CurrentPage int `json:"current_page" minimum:"1" doc:"The requested page, from 1."`
 	// PerPage is the number of entries a full page holds, from 1 to 100.
 	PerPage int `json:"per_page" minimum:"1" maximum:"100" doc:"Entries on a full page, at most 100; a higher request is treated as 100."`
@@ -70,7 +70,7 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 type Fault struct {
 	// Rule is this API's name of the rule: required, type, max_length, country_unknown, …
 	Rule string `json:"rule" doc:"This API's name of the violated rule: required, type, max_length, country_unknown …" example:"base_quantity_not_positive"`
-	// RuleID is the official identifier of a business rule, where there is one.
+	// RuleID is the official identifier of a business rule, if there is one.
 	RuleID string `json:"rule_id,omitempty" doc:"Official identifier of the business rule; absent if there is none." example:"BR-CL-14"`
 	// Message says in English what the rule requires.
 	Message string `json:"message" doc:"What the rule requires."`

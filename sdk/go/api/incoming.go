@@ -2,20 +2,20 @@ package api
 
 import "time"
 
-// DocumentUnreadable is the document type of what the provider listed and could not be read or fetched. It is retained
-// all the same (contract, section 8).
+// DocumentUnreadable is the document type of a document that the provider listed and that could not be read or fetched.
+// It is retained all the same (contract, section 8).
 const DocumentUnreadable = "unreadable"
 
-// IncomingInvoice is a purchase document that was retained from the provider, as its latest revision has it
-// (specification, part 2.6; contract, section 8).
+// IncomingInvoice is the latest revision of a purchase document that was retained from the provider (specification,
+// part 2.6; contract, section 8).
 type IncomingInvoice struct {
 	ID                 string `json:"id" format:"uuid" doc:"Identifier."`
 	ProviderDocumentID string `json:"provider_document_id" doc:"The provider's identifier of the document; sha256: and a digest if the provider gave no usable one." example:"P-2026-000017"`
 	IncomingRevision
 }
 
-// IncomingRevision is one state of an incoming e-invoice. What the provider's metadata says is in its own
-// words; a value that is absent, or has not the form of its field, is null. None of it is read from the document.
+// IncomingRevision is one revision of an incoming e-invoice. The values of the provider's metadata are verbatim; a
+// value that is absent or malformed is null. None of them is read from the document.
 type IncomingRevision struct {
 	Revision          int               `json:"revision" minimum:"1" doc:"Number of the revision, from 1. Its bytes differ from those of the previous revision." example:"1"`
 	DocumentType      *string           `json:"document_type" doc:"The provider's document type; unreadable if the metadata or the document could not be read or fetched." example:"invoice"`
@@ -31,8 +31,8 @@ type IncomingRevision struct {
 	Evidence          RetentionEvidence `json:"evidence" doc:"How the revision was retained."`
 }
 
-// RetentionEvidence describes how a revision was retained. The digests of an incoming e-invoice's revisions are a chain:
-// each covers the one before.
+// RetentionEvidence describes how a revision was retained. The digests of the revisions of an incoming e-invoice are a
+// chain: each covers the previous one.
 type RetentionEvidence struct {
 	RetainedAt       time.Time `json:"retained_at" doc:"When it was retained (UTC)."`
 	MediaType        string    `json:"media_type" doc:"Content-Type of the document as it was sent, or else as the metadata claim; empty if unknown." example:"application/xml"`

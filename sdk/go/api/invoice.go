@@ -2,8 +2,9 @@ package api
 
 import "time"
 
-// Draft is the creation payload of an invoice (specification, parts 2.2 and 2.3; contract, section 4). Optional fields are
-// nil when absent. Lengths are in Unicode code points. What no rule here bounds is for the provider to judge.
+// Draft is the creation payload of an invoice (specification, parts 2.2 and 2.3; contract, section 4). Optional fields
+// are nil if absent. Lengths are in Unicode code points. The provider decides about everything that no rule here
+// limits.
 type Draft struct {
 	InvoiceNumber       *string  `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
 	RecipientName       *string  `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
@@ -53,8 +54,8 @@ type Item struct {
 	OrderLine          *string `json:"order_line_reference" maxLength:"64" doc:"Line of the purchase order (BT-132)." example:"10"`
 }
 
-// Invoice is an invoice as returned: every creation field, and what is known about its submission. The four states
-// are the provider's own words, each nil until the provider has reported it; none is derived from anything else.
+// Invoice is an invoice as returned: every creation field, and information about its submission. The four states are
+// the provider's own values, each nil until the provider has reported it; none is derived from anything else.
 type Invoice struct {
 	ID string `json:"id" doc:"Identifier." format:"uuid"`
 	Draft
@@ -70,7 +71,7 @@ type Invoice struct {
 	UpdatedAt time.Time    `json:"updated_at" doc:"When the draft, or the information about its submission, last changed (UTC)."`
 }
 
-// States are the four independent dimensions (specification, part 2.5), in the provider's own words.
+// States are the four independent dimensions (specification, part 2.5), with the provider's values verbatim.
 type States struct {
 	SubmissionState      *string `json:"submission_state" doc:"Provider validation or submission result, verbatim; null if never reported." example:"accepted_by_provider"`
 	ProviderInvoiceState *string `json:"provider_invoice_state" doc:"Top-level provider invoice state, verbatim; null if never reported." example:"accepted"`
@@ -78,7 +79,7 @@ type States struct {
 	ReceiverState        *string `json:"receiver_state" doc:"Receiver state, verbatim; null if never reported." example:"accepted"`
 }
 
-// StateDetails say more of each of the four states than its word; a dimension that was never reported is nil.
+// StateDetails has further information about each of the four states; a dimension that was never reported is nil.
 type StateDetails struct {
 	SubmissionState      *StateDetail `json:"submission_state" doc:"About the provider validation or submission result; null if never reported."`
 	ProviderInvoiceState *StateDetail `json:"provider_invoice_state" doc:"About the top-level provider invoice state; null if never reported."`
@@ -86,8 +87,8 @@ type StateDetails struct {
 	ReceiverState        *StateDetail `json:"receiver_state" doc:"About the receiver state; null if never reported."`
 }
 
-// StateDetail is one state with what the provider, or its adapter's published table, says about the word. Nothing here is
-// our own reading of the word.
+// StateDetail is one state with the provider's information, or that of its adapter's published table, about the value.
+// Nothing in it is an interpretation of this service.
 type StateDetail struct {
 	Value      string    `json:"value" doc:"The state value, verbatim." example:"accepted"`
 	Final      bool      `json:"final" doc:"True if the provider calls the value final."`

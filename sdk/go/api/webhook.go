@@ -88,8 +88,8 @@ type IncomingPayload struct {
 	SHA256             string `json:"sha256" doc:"Lowercase hex digest of the retained bytes."`
 }
 
-// Delivery is the history of telling one subscription of one event. A delivery that was received proves nothing about
-// network exchange, authority reporting or receiver acceptance.
+// Delivery is the delivery of one event to one subscription. A delivery that was received proves nothing about network
+// exchange, authority reporting or receiver acceptance.
 type Delivery struct {
 	ID             string        `json:"id" format:"uuid" doc:"Identifier of the delivery."`
 	EventID        string        `json:"event_id" format:"uuid" doc:"UUID of the event, as in X-Webhook-Delivery."`
@@ -120,7 +120,7 @@ type DeliveryDetail struct {
 	Attempts []Attempt `json:"attempts" nullable:"false" doc:"Every attempt, oldest first."`
 }
 
-// Attempt is one try to deliver.
+// Attempt is one HTTP request of a delivery.
 type Attempt struct {
 	StartedAt  time.Time `json:"started_at" doc:"When it began (UTC)."`
 	DurationMS float64   `json:"duration_ms" minimum:"0" doc:"How long it took, in milliseconds."`
