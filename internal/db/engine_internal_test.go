@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -115,4 +117,43 @@ func (g grouped) endSessions(t *testing.T) error {
 		}
 	}
 	return fmt.Errorf("no new session: %w", err)
+}
+
+// TestFiles checks that only the owner has access to the files of a SQLite database, also with special characters in the name.
+func TestFiles(t *testing.T) {
+	for n, name := range []string{"plain.db", "a space & 100%.db", "what?.db", "#1.db"} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			dir := t.TempDir()
+			db, err := Open(t.Context(), "sqlite:"+filepath.Join(dir, name), options())
+			must(t, err)
+			defer func() { must(t, db.Close()) }()
+			release, err := db.LockForServing()
+			must(t, err)
+			defer func() { must(t, release()) }()
+			files, err := os.ReadDir(dir)
+			must(t, err)
+			if len(files) < 2 {
+				t.Errorf("files %v", files)
+			}
+			for _, file := range files {
+				info, err := file.Info()
+				must(t, err)
+				if !strings.HasPrefix(file.Name(), name) || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s has mode %v", file.Name(), info.Mode())
+				}
+			}
+		})
+	}
+}
+
+// TestBadAddress checks that the error for a bad address does not contain the address, which may have a password.
+func TestBadAddress(t *testing.T) {
+	for _, address := range []string{"", "sqlite:", "mysql://secret@host/db", "/path/secret.db", "postgres://user:secret@host:port/db"} {
+		db, err := Open(t.Context(), address, options())
+		if err == nil {
+			t.Errorf("%q was opened: %v", address, errors.Join(db.Close()))
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
 }

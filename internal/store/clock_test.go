@@ -12,12 +12,12 @@ import (
 	"quittance/internal/store/storetest"
 )
 
-// closeBy is how far apart two estimates of the database's clock may be on a busy machine: a fraction of the hours by
-// which the machines' own clocks are wrong here.
+// closeBy is how far apart two estimates of the database's clock may be on a busy machine: a fraction of the hour by which the clocks
+// of the machines are wrong here.
 const closeBy = 5 * time.Second
 
-// TestOneClock: two replicas whose own clocks are an hour apart tell one time on PostgreSQL, that of the database. What
-// one has claimed the other does not, a lease ends for both when it ends, and a token of one is good at the other.
+// TestOneClock checks that two replicas on PostgreSQL whose own clocks differ use the clock of the database: they never claim the same
+// work, a lease ends for both at the same time, and a token of one is valid at the other.
 func TestOneClock(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // on SQLite there is one process, and its clock

@@ -23,7 +23,7 @@ type (
 type tx struct {
 	*base.Tx
 	db             *DB
-	actor          Actor        // on whose behalf it writes; nobody for operations that share their statements
+	actor          Actor        // on whose behalf it writes; zero for operations that share their statements
 	unwrittenUsage map[ID]usage // changes of quota counters that are not written yet; see [tx.use]
 }
 

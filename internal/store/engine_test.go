@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -20,7 +19,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestServe: one process alone serves a SQLite database; what only opens it works beside. PostgreSQL has replicas.
+// TestServe checks that only one process can serve a SQLite database, that others can open it meanwhile, and that several processes can
+// serve a PostgreSQL database.
 func TestServe(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		release, err := f.LockForServing()
@@ -37,7 +37,7 @@ func TestServe(t *testing.T) {
 		account, err := f.Account(t.Context(), f.account.ID)
 		must(t, err)
 		if account.Profile.City == nil {
-			t.Error("what was written beside the server is not seen")
+			t.Error("a change by another process is not visible")
 		}
 		f.create(t, "INV-1")
 		must(t, release())
@@ -47,7 +47,8 @@ func TestServe(t *testing.T) {
 	})
 }
 
-// TestCancelledWrite: a caller that hangs up before its turn changes nothing; after it, the whole fact is committed.
+// TestCancelledWrite checks that a caller that disconnects before its write begins changes nothing, and that otherwise the whole
+// operation is committed.
 func TestCancelledWrite(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -60,10 +61,10 @@ func TestCancelledWrite(t *testing.T) {
 		kept, err := f.tenant.Submission(t.Context(), call.Submission.ID)
 		must(t, err)
 		if kept.Evidence != 1 || !kept.States.AllTerminal() {
-			t.Errorf("half a fact was committed: %s", shown(kept))
+			t.Errorf("half of the operation was committed: %s", shown(kept))
 		}
 
-		// Callers that hang up at any moment: each has created its invoice, or has not.
+		// Callers that disconnect at any moment: each has created its invoice, or has not.
 		var created atomic.Int64
 		race(40, func(n int) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -89,7 +90,7 @@ func TestCancelledWrite(t *testing.T) {
 	})
 }
 
-// TestNotADatabase: a damaged file is unavailable too, and says nothing of its content.
+// TestNotADatabase checks that a file that is not a database is unavailable.
 func TestNotADatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quittance.db")
 	must(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600))
@@ -102,8 +103,8 @@ func TestNotADatabase(t *testing.T) {
 	}
 }
 
-// TestServerRestart: while the PostgreSQL server is down the store is unavailable. It works again after, without being
-// opened again, on everything that was committed.
+// TestServerRestart checks that the store is unavailable while the PostgreSQL server is down, and works again afterwards with everything
+// that was committed, without being reopened.
 func TestServerRestart(t *testing.T) {
 	if !pgtest.Enabled() {
 		return // there is no such server
@@ -133,46 +134,7 @@ func TestServerRestart(t *testing.T) {
 	}
 }
 
-// TestFiles: a SQLite database is readable by its owner alone, wherever it lies.
-func TestFiles(t *testing.T) {
-	for n, name := range []string{"plain.db", "a space & 100%.db", "what?.db", "#1.db"} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			dir := t.TempDir()
-			db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(dir, name), store.Options{})
-			must(t, err)
-			defer func() { must(t, db.Close()) }()
-			release, err := db.LockForServing()
-			must(t, err)
-			defer func() { must(t, release()) }()
-			files, err := os.ReadDir(dir)
-			must(t, err)
-			if len(files) < 3 {
-				t.Errorf("files %v", files)
-			}
-			for _, file := range files {
-				info, err := file.Info()
-				must(t, err)
-				if !strings.HasPrefix(file.Name(), name) || info.Mode().Perm() != 0o600 {
-					t.Errorf("%s has mode %v", file.Name(), info.Mode())
-				}
-			}
-		})
-	}
-}
-
-// TestBadAddress: what is no address is refused, without a word of what it holds.
-func TestBadAddress(t *testing.T) {
-	for _, address := range []string{"", "sqlite:", "mysql://secret@host/db", "/path/secret.db", "postgres://user:secret@host:port/db"} {
-		db, err := store.Open(t.Context(), address, store.Options{})
-		if err == nil {
-			t.Errorf("%q was opened: %v", address, errors.Join(db.Close()))
-		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", address, err)
-		}
-	}
-}
-
-// TestMigrateTogether: many processes that start on one empty database at once all get it.
+// TestMigrateTogether checks that several processes can open the same empty database at the same time.
 func TestMigrateTogether(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {

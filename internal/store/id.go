@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ID is the identifier of a row: a UUIDv7 (RFC 9562, section 5.7), kept as sixteen bytes and shown as text. To
+// ID is the identifier of a row: a UUIDv7 (RFC 9562, section 5.7), stored as sixteen bytes and shown as text. To
 // customers it is opaque.
 type ID [16]byte
 
@@ -30,10 +30,10 @@ func newID(now time.Time, random io.Reader) (ID, error) {
 }
 
 // reference is the identifier of an invoice's n-th submission (from 1), and so its permanent reference at the provider.
-// It is a function of the invoice and n alone. A database that was restored from a backup has forgotten what it sent
-// since, and gives the same submission the same reference once more; the provider, which takes a reference once, answers
-// with the document it has. The time stamp is the invoice's; the other 74 bits are a digest, so that nobody can name
-// another company's references.
+// It depends only on the tenant, the invoice and n. A database that was restored from a backup lacks the submissions since then,
+// and gives the same submission the same reference again; the provider, which accepts a reference once, answers
+// with the document that it has. The time stamp is that of the invoice. The other 74 bits are a digest, so that one company cannot
+// guess the references of another.
 func reference(tenant, invoice ID, n int64) ID {
 	text := append([]byte("quittance submission reference\x00"), tenant[:]...)
 	text = append(text, invoice[:]...)
@@ -73,7 +73,7 @@ func (id ID) String() string {
 	return string(out[:])
 }
 
-// IsZero tells whether id is the zero value, which names no row.
+// IsZero reports whether id is the zero value, which identifies no row.
 func (id ID) IsZero() bool { return id == ID{} }
 
 // MarshalText returns the text form, for logs and JSON.

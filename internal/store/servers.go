@@ -37,7 +37,7 @@ func (db *DB) NewServer(name, version, role string) (Server, error) {
 // database.
 func (db *DB) RegisterServer(ctx context.Context, s Server) error {
 	return db.write(ctx, "announce server", func(ctx context.Context, t *tx) error {
-		// Locked, so that nobody promotes a key that this server lacks in the meantime.
+		// Locked, so that no other process promotes a key in the meantime that this server lacks.
 		records, err := t.lockedKeyRecords(ctx)
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ func (g grouped) batch(t *testing.T, operation string, n int, write func(n int))
 	running.Wait()
 }
 
-// tenantNamed is the tenant of a new account.
+// tenantNamed returns the tenant of a new account.
 func (g grouped) tenantNamed(t *testing.T, name string) *Tenant {
 	t.Helper()
 	account, err := g.CreateAccount(t.Context(), name, NewUser{Email: name + "@example.com", Name: name, PasswordHash: "none"})
@@ -96,11 +96,11 @@ func (g grouped) tenantNamed(t *testing.T, name string) *Tenant {
 	return tenant
 }
 
-// wantOneTransaction tells a batch that was committed together from one whose members were run again alone.
+// wantOneTransaction fails the test if the rows of a table were not written by one transaction.
 func (g grouped) wantOneTransaction(t *testing.T, table string) {
 	t.Helper()
 	if g.SingleServer() {
-		return // SQLite does not tell
+		return // SQLite does not record it
 	}
 	var transactions int
 	if err := g.reader.QueryRowContext(t.Context(), "select count(distinct xmin::text) from "+table).Scan(&transactions); err != nil || transactions != 1 {
@@ -108,8 +108,8 @@ func (g grouped) wantOneTransaction(t *testing.T, table string) {
 	}
 }
 
-// TestDraftsTogether: drafts of several companies in one commit are numbered in the order of their coming, without gaps,
-// each company's by its own counter; and a company that was reset meanwhile is told so alone.
+// TestDraftsTogether checks that the drafts of several companies in one commit get consecutive positions of their companies, in the
+// order of the requests, and that only the drafts of a company that was reset meanwhile fail.
 func TestDraftsTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		tenants := []*Tenant{g.tenantNamed(t, "one"), g.tenantNamed(t, "two"), g.tenantNamed(t, "reset")}
@@ -152,14 +152,14 @@ func TestDraftsTogether(t *testing.T) {
 	})
 }
 
-// claimedOf tells a new subscription of a tenant of n events, and claims their deliveries.
+// claimedOf emits n events to a new subscription of a tenant and claims their deliveries.
 func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []Delivery {
 	t.Helper()
 	s, err := tenant.CreateSubscription(t.Context(), NewSubscription{URL: "https://example.com/hook", Events: []api.EventKind{api.EventTerminal}, Secret: secret.New("whsec_test")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tenant.write(t.Context(), "tell", func(ctx context.Context, tx *tx) error {
+	if err := tenant.write(t.Context(), "emit", func(ctx context.Context, tx *tx) error {
 		emitted, err := emit(ctx, tx, tenant, g.now(), slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
 		if err != nil {
 			return err
@@ -175,9 +175,9 @@ func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []Delivery {
 	return claimed
 }
 
-// TestEndsTogether: of attempts in one commit each is recorded with what follows from it, and whoever has lost his lease is
-// told so alone, also when the one who took it is in the same commit.
-func TestEndsTogether(t *testing.T) {
+// TestAttemptsTogether checks that each of several attempts in one commit is recorded and updates its delivery, and that only those
+// fail whose lease is lost, also if the lease is taken over in the same commit.
+func TestAttemptsTogether(t *testing.T) {
 	forEachGroup(t, func(t *testing.T, g grouped) {
 		ctx, tenant := t.Context(), g.tenantNamed(t, "one")
 		ended := g.claimedOf(t, tenant, 2)

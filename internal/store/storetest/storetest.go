@@ -38,7 +38,7 @@ func Engines() []string {
 	return engines
 }
 
-// Clock is a clock that only moves when it is told to. It is safe for concurrent use.
+// Clock is a clock that moves only in [Clock.Advance]. It is safe for concurrent use.
 type Clock struct {
 	mu sync.Mutex
 	at time.Time
