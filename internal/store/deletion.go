@@ -87,7 +87,7 @@ func (r Reader) InvoicesByRank(ctx context.Context, p InvoicePositions, low, hig
 	if err != nil {
 		return nil, err
 	}
-	return r.Invoices(ctx, `i.position <= $2 and i.position > $3 order by i.position desc`, to, from)
+	return r.Invoices(ctx, `i.position <= $2 and i.position > $3`, `order by i.position desc`, to, from)
 }
 
 // positionOf returns the position of the invoice with a rank, from 1 for the oldest one: 0 for rank 0, and the last

@@ -55,7 +55,7 @@ func (t *Tenant) Evidence(ctx context.Context, submission ID) (out []Evidence, e
 		return nil, err
 	}
 	err = t.ReadRows(func(r Reader) error {
-		out, err = r.Evidence(ctx, `submission_id = $2 order by ordinal`, submission)
+		out, err = r.Evidence(ctx, `submission_id = $2`, `order by ordinal`, submission)
 		return err
 	})
 	return out, err

@@ -20,11 +20,11 @@ type InvoiceRow struct {
 }
 
 // Invoices returns invoices i with their current submissions and states, with two queries.
-func (r Reader) Invoices(ctx context.Context, condition string, args ...any) ([]InvoiceRow, error) {
+func (r Reader) Invoices(ctx context.Context, condition, order string, args ...any) ([]InvoiceRow, error) {
 	t := r.tenant
 	out, err := collect(ctx, r.q, scanInvoiceRow, `select i.id, i.version, i.created_at, i.updated_at, `+numberHolder+`, s.item_count, s.summary
 		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id and i.summarized <> 0
-		where i.tenant_id = $1 and `+condition, r.args(args)...)
+		where i.tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 	if err != nil || len(out) == 0 {
 		return out, err
 	}
@@ -37,7 +37,7 @@ func (r Reader) Invoices(ctx context.Context, condition string, args ...any) ([]
 		ids[n], byInvoice[out[n].ID] = out[n].ID, n
 	}
 	list, idArgs := t.idList(ids)
-	submissions, err := r.Submissions(ctx, `invoice_id in (`+list+`) and current = 1 and outcome <> 'not_sent'`, idArgs[1:]...)
+	submissions, err := r.Submissions(ctx, `invoice_id in (`+list+`) and current = 1 and outcome <> 'not_sent'`, ``, idArgs[1:]...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 // [Tenant.ReadRows] make one, for internal/view alone. The parameter $1 of every statement is the tenant, and the given
 // arguments are the parameters from $2.
 //
-// The methods that are named after a fact return the facts that a condition selects. It is the end of a where clause after the
-// condition on the tenant, and may continue with an order and a limit.
+// The methods that are named after a fact return the facts of the tenant that a condition selects. order is what follows the where
+// clause: the order and the bounds, or nothing.
 type Reader struct {
 	tenant *Tenant
 	q      querier
@@ -49,44 +49,44 @@ func (r Reader) InSubquery(query string) string { return r.tenant.db.dialect.InS
 func (r Reader) ByteOrder() string { return r.tenant.db.dialect.ByteOrder() }
 
 // Submissions returns submissions with their states.
-func (r Reader) Submissions(ctx context.Context, condition string, args ...any) ([]Submission, error) {
-	return collect(ctx, r.q, scanSubmission, `select `+r.tenant.db.submissionColumns()+` from submissions where tenant_id = $1 and `+condition, r.args(args)...)
+func (r Reader) Submissions(ctx context.Context, condition, order string, args ...any) ([]Submission, error) {
+	return collect(ctx, r.q, scanSubmission, `select `+r.tenant.db.submissionColumns()+` from submissions where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
 // Evidence returns retained responses without their bodies.
-func (r Reader) Evidence(ctx context.Context, condition string, args ...any) ([]Evidence, error) {
+func (r Reader) Evidence(ctx context.Context, condition, order string, args ...any) ([]Evidence, error) {
 	return collect(ctx, r.q, func(row scanner) (Evidence, error) { return scanEvidence(row) },
-		`select `+evidenceColumns+` from evidence where tenant_id = $1 and `+condition, r.args(args)...)
+		`select `+evidenceColumns+` from evidence where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
 // Subscriptions returns webhook subscriptions.
-func (r Reader) Subscriptions(ctx context.Context, condition string, args ...any) ([]Subscription, error) {
-	return collect(ctx, r.q, scanSubscription, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and `+condition, r.args(args)...)
+func (r Reader) Subscriptions(ctx context.Context, condition, order string, args ...any) ([]Subscription, error) {
+	return collect(ctx, r.q, scanSubscription, `select `+subscriptionColumns+` from subscriptions where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
 // Events returns events with the exact bytes of their deliveries.
-func (r Reader) Events(ctx context.Context, condition string, args ...any) ([]Event, error) {
-	return collect(ctx, r.q, scanEvent, `select `+eventColumns+` from events where tenant_id = $1 and `+condition, r.args(args)...)
+func (r Reader) Events(ctx context.Context, condition, order string, args ...any) ([]Event, error) {
+	return collect(ctx, r.q, scanEvent, `select `+eventColumns+` from events where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
 // Deliveries returns webhook deliveries without their attempts.
-func (r Reader) Deliveries(ctx context.Context, condition string, args ...any) ([]DeliveryRecord, error) {
-	return collect(ctx, r.q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and `+condition, r.args(args)...)
+func (r Reader) Deliveries(ctx context.Context, condition, order string, args ...any) ([]DeliveryRecord, error) {
+	return collect(ctx, r.q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
 // CreditNotes returns credit notes without their items.
-func (r Reader) CreditNotes(ctx context.Context, condition string, args ...any) ([]CreditNoteRow, error) {
+func (r Reader) CreditNotes(ctx context.Context, condition, order string, args ...any) ([]CreditNoteRow, error) {
 	// Only a note of the version before, which kept no count, is read with its items.
 	return collect(ctx, r.q, scanCreditNoteRow, `select `+creditNoteColumns(`case when item_count is null then items else '' end`)+`, item_count
-		from credit_notes where tenant_id = $1 and `+condition, r.args(args)...)
+		from credit_notes where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 
 // Revisions returns revisions r of incoming e-invoices i without their documents.
-func (r Reader) Revisions(ctx context.Context, condition string, args ...any) ([]Revision, error) {
-	return collect(ctx, r.q, func(row scanner) (Revision, error) { return scanRevision(row) }, `select `+revisionColumns+fromRevisions+condition, r.args(args)...)
+func (r Reader) Revisions(ctx context.Context, condition, order string, args ...any) ([]Revision, error) {
+	return collect(ctx, r.q, func(row scanner) (Revision, error) { return scanRevision(row) }, `select `+revisionColumns+fromRevisions+`(`+condition+`) `+order, r.args(args)...)
 }
 
 // Incoming returns incoming e-invoices i in their latest revisions r.
-func (r Reader) Incoming(ctx context.Context, condition string, args ...any) ([]Incoming, error) {
-	return collect(ctx, r.q, scanIncoming, `select `+revisionColumns+fromRevisions+`r.revision = i.revision and `+condition, r.args(args)...)
+func (r Reader) Incoming(ctx context.Context, condition, order string, args ...any) ([]Incoming, error) {
+	return collect(ctx, r.q, scanIncoming, `select `+revisionColumns+fromRevisions+`r.revision = i.revision and (`+condition+`) `+order, r.args(args)...)
 }

@@ -43,12 +43,12 @@ func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number
 				return err
 			}
 			high, low := pageRange(out.Total, number, perPage)
-			out.Entries, err = r.CreditNotes(ctx, `position <= $2 and position > $3 order by position desc`, high, low)
+			out.Entries, err = r.CreditNotes(ctx, `position <= $2 and position > $3`, `order by position desc`, high, low)
 			return err
 		}
 		var s statement
 		where := filter.conditions(&s)
-		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where, r.CreditNotes, where+` order by position desc`)
+		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where, r.CreditNotes, where, `order by position desc`)
 		return err
 	})
 	return out, err

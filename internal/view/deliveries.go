@@ -12,7 +12,7 @@ import (
 // Subscriptions returns a page of all webhook subscriptions, including deactivated ones, newest first.
 func (t Tenant) Subscriptions(ctx context.Context, number, perPage int) (out Page[store.Subscription], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		out, err = readPage(ctx, r, &statement{}, number, perPage, `select count(*) from subscriptions where tenant_id = $1`, r.Subscriptions, `true order by id desc`)
+		out, err = readPage(ctx, r, &statement{}, number, perPage, `select count(*) from subscriptions where tenant_id = $1`, r.Subscriptions, `true`, `order by id desc`)
 		return err
 	})
 	return out, err
@@ -33,16 +33,17 @@ func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, p
 		// Deliveries after oldest are examined: all of them if there are no more than SearchDepth.
 		oldest, truncated := []byte{}, false
 		var s statement
+		among := filter.among(&s) + ` order by id desc limit 1 offset ` + s.value(SearchDepth)
 		err := r.Query(ctx, func(row store.Row) error {
 			truncated = true
 			return row.Scan(&oldest)
-		}, `select id from deliveries where tenant_id = $1`+filter.among(&s)+` order by id desc limit 1 offset `+s.value(SearchDepth), s.args...)
+		}, `select id from deliveries where tenant_id = $1`+among, s.args...)
 		if err != nil {
 			return err
 		}
 		s = statement{}
 		where := `id > ` + s.value(oldest) + filter.among(&s) + filter.rest(&s)
-		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from deliveries where tenant_id = $1 and `+where, r.Deliveries, where+` order by id desc`)
+		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from deliveries where tenant_id = $1 and `+where, r.Deliveries, where, `order by id desc`)
 		out.Truncated = truncated
 		return err
 	})
@@ -143,7 +144,7 @@ func (t Tenant) newestDeliveries(ctx context.Context, newest string, s *statemen
 			where = ` where state = ` + s.value(state)
 		}
 		where += ` order by id desc` + s.limit(number, perPage)
-		out.Deliveries, err = r.Deliveries(ctx, `id in (select id`+newest+where+`) order by id desc`, s.args...)
+		out.Deliveries, err = r.Deliveries(ctx, `id in (select id`+newest+where+`)`, `order by id desc`, s.args...)
 		return err
 	})
 	return out, err

@@ -19,7 +19,7 @@ func (t Tenant) SubmissionHistory(ctx context.Context, invoice store.ID, number,
 // EvidenceHistory returns a page of the evidence of all submissions of an invoice, oldest first, without the bodies.
 func (t Tenant) EvidenceHistory(ctx context.Context, invoice store.ID, number, perPage int) (out Page[store.Evidence], err error) {
 	err = t.readHistory(ctx, invoice, func(ctx context.Context, r store.Reader) error {
-		out, err = evidencePage(ctx, r, invoice, ofInvoice+` order by `+ordinalOfSubmission+`, ordinal`, number, perPage)
+		out, err = evidencePage(ctx, r, invoice, `order by `+ordinalOfSubmission+`, ordinal`, number, perPage)
 		return err
 	})
 	return out, err
@@ -33,7 +33,7 @@ func (t Tenant) InvoiceHistory(ctx context.Context, invoice store.ID, number, pe
 		if submissions, err = submissionPage(ctx, r, invoice, number, perPage); err != nil {
 			return err
 		}
-		evidence, err = evidencePage(ctx, r, invoice, ofInvoice+` order by `+ordinalOfSubmission+` desc, ordinal desc`, number, perPage)
+		evidence, err = evidencePage(ctx, r, invoice, `order by `+ordinalOfSubmission+` desc, ordinal desc`, number, perPage)
 		slices.Reverse(evidence.Entries)
 		return err
 	})
@@ -58,7 +58,7 @@ func (t Tenant) readHistory(ctx context.Context, invoice store.ID, read func(ctx
 func submissionPage(ctx context.Context, r store.Reader, invoice store.ID, number, perPage int) (Page[store.Submission], error) {
 	const sent = `invoice_id = $2 and outcome <> 'not_sent'`
 	return readPage(ctx, r, &statement{args: []any{invoice}}, number, perPage, `select count(*) from submissions where tenant_id = $1 and `+sent,
-		r.Submissions, sent+` order by ordinal desc`)
+		r.Submissions, sent, `order by ordinal desc`)
 }
 
 // ofInvoice selects the evidence of all submissions of the invoice $2, and ordinalOfSubmission sorts it by submission.
@@ -67,8 +67,8 @@ const (
 	ordinalOfSubmission = `(select ordinal from submissions where tenant_id = $1 and id = submission_id)`
 )
 
-func evidencePage(ctx context.Context, r store.Reader, invoice store.ID, rows string, number, perPage int) (Page[store.Evidence], error) {
-	return readPage(ctx, r, &statement{args: []any{invoice}}, number, perPage, `select count(*) from evidence where tenant_id = $1 and `+ofInvoice, r.Evidence, rows)
+func evidencePage(ctx context.Context, r store.Reader, invoice store.ID, order string, number, perPage int) (Page[store.Evidence], error) {
+	return readPage(ctx, r, &statement{args: []any{invoice}}, number, perPage, `select count(*) from evidence where tenant_id = $1 and `+ofInvoice, r.Evidence, ofInvoice, order)
 }
 
 // EvidenceBodies returns the bodies of at most 100 retained responses with one query, except those that are withheld, truncated or

@@ -37,14 +37,14 @@ func (t Tenant) IncomingInvoices(ctx context.Context, search string, number, per
 				or lower(r.supplier_network_id) like lower($2) escape '\' or lower(i.provider_document_id) like lower($2) escape '\')`
 			out, err = readPage(ctx, r, &statement{args: []any{containing(search), SearchDepth}}, number, perPage, `select count(*) from incoming i
 				join revisions r on r.tenant_id = i.tenant_id and r.incoming_id = i.id where i.tenant_id = $1 and r.revision = i.revision and `+matching,
-				r.Incoming, matching+` order by i.position desc`)
+				r.Incoming, matching, `order by i.position desc`)
 			return err
 		}
 		if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, `select incoming from tenants where id = $1`); err != nil {
 			return err
 		}
 		high, low := pageRange(out.Total, number, perPage)
-		out.Entries, err = r.Incoming(ctx, `i.position <= $2 and i.position > $3 order by i.position desc`, high, low)
+		out.Entries, err = r.Incoming(ctx, `i.position <= $2 and i.position > $3`, `order by i.position desc`, high, low)
 		return err
 	})
 	return out, err
@@ -53,7 +53,7 @@ func (t Tenant) IncomingInvoices(ctx context.Context, search string, number, per
 // Revisions returns a page of the revisions of an incoming e-invoice, oldest first.
 func (t Tenant) Revisions(ctx context.Context, id store.ID, number, perPage int) (out Page[store.Revision], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		latest, err := r.Incoming(ctx, `i.id = $2`, id)
+		latest, err := r.Incoming(ctx, `i.id = $2`, ``, id)
 		if err == nil && len(latest) == 0 {
 			err = store.ErrNotFound
 		}
@@ -64,7 +64,7 @@ func (t Tenant) Revisions(ctx context.Context, id store.ID, number, perPage int)
 		if number-1 > out.Total/perPage { // the product below could overflow
 			return nil
 		}
-		out.Entries, err = r.Revisions(ctx, `i.id = $2 and r.revision > $3 and r.revision <= $4 order by r.revision`, id, int64(number-1)*int64(perPage), int64(number)*int64(perPage))
+		out.Entries, err = r.Revisions(ctx, `i.id = $2 and r.revision > $3 and r.revision <= $4`, `order by r.revision`, id, int64(number-1)*int64(perPage), int64(number)*int64(perPage))
 		return err
 	})
 	return out, err

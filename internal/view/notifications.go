@@ -16,7 +16,8 @@ func (t Tenant) EventsByID(ctx context.Context, ids []store.ID) (map[store.ID]st
 			return nil
 		}
 		var s statement
-		events, err := r.Events(ctx, `id in (`+s.list(ids)+`)`, s.args...)
+		list := s.list(ids)
+		events, err := r.Events(ctx, `id in (`+list+`)`, ``, s.args...)
 		for _, e := range events {
 			out[e.ID] = e
 		}
@@ -40,7 +41,8 @@ func (t Tenant) ResourceEvents(ctx context.Context, resources []store.ID, most i
 			return nil
 		}
 		var s statement
-		events, err := r.Events(ctx, `resource_id in (`+s.list(resources)+`) order by position desc limit `+s.value(most), s.args...)
+		list, limit := s.list(resources), s.value(most)
+		events, err := r.Events(ctx, `resource_id in (`+list+`)`, `order by position desc limit `+limit, s.args...)
 		if err != nil || len(events) == 0 {
 			return err
 		}
@@ -51,7 +53,8 @@ func (t Tenant) ResourceEvents(ctx context.Context, resources []store.ID, most i
 			out[n].Event, ids[n], byID[e.ID] = e, e.ID, n
 		}
 		s = statement{}
-		deliveries, err := r.Deliveries(ctx, `event_id in (`+s.list(ids)+`) order by created_at, id`, s.args...)
+		list = s.list(ids)
+		deliveries, err := r.Deliveries(ctx, `event_id in (`+list+`)`, `order by created_at, id`, s.args...)
 		for _, d := range deliveries {
 			e := &out[byID[d.Event]]
 			e.Deliveries = append(e.Deliveries, d)

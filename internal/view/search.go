@@ -54,7 +54,8 @@ func invoicesByID(ctx context.Context, r store.Reader, ids []store.ID) ([]store.
 		return nil, nil
 	}
 	var s statement
-	rows, err := r.Invoices(ctx, `i.id in (`+s.list(ids)+`)`, s.args...)
+	list := s.list(ids)
+	rows, err := r.Invoices(ctx, `i.id in (`+list+`)`, ``, s.args...)
 	if err != nil {
 		return nil, err
 	}

@@ -60,17 +60,17 @@ func (s *statement) list(ids []store.ID) string {
 	return strings.Join(names, ", ")
 }
 
-// readPage counts rows with the query count and reads one page of them: read gets the end of a condition, rows, with the bounds of
-// the page. Both have the arguments of s. number and perPage are at least 1; a page past the end is empty.
+// readPage counts rows with the query count and reads one page of them: read gets their condition, and the order with the bounds of
+// the page. All have the arguments of s. number and perPage are at least 1; a page past the end is empty.
 func readPage[T any](ctx context.Context, r store.Reader, s *statement, number, perPage int, count string,
-	read func(ctx context.Context, condition string, args ...any) ([]T, error), rows string) (Page[T], error) {
+	read func(ctx context.Context, condition, order string, args ...any) ([]T, error), condition, order string) (Page[T], error) {
 	var out Page[T]
 	err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, count, s.args...)
 	if err != nil || number-1 > out.Total/perPage {
 		return out, err
 	}
-	rows += s.limit(number, perPage)
-	out.Entries, err = read(ctx, rows, s.args...)
+	order += s.limit(number, perPage)
+	out.Entries, err = read(ctx, condition, order, s.args...)
 	return out, err
 }
 
@@ -97,13 +97,14 @@ func byID[V any](ctx context.Context, t Tenant, ids []store.ID, query string) (m
 			return nil
 		}
 		var s statement
+		list := s.list(ids)
 		return r.Query(ctx, func(row store.Row) error {
 			var id store.ID
 			var value V
 			err := row.Scan(&id, &value)
 			out[id] = value
 			return err
-		}, query+` and id in (`+s.list(ids)+`)`, s.args...)
+		}, query+` and id in (`+list+`)`, s.args...)
 	})
 	return out, err
 }
