@@ -177,7 +177,7 @@ func TestReconciliationLag(t *testing.T) {
 		f.Clock.Advance(time.Minute)
 		want(store.ReconciliationLag{Overdue: 5, Oldest: time.Minute, OpenCircuits: 1})
 		decide(t, f.claimSubmissions(t, 1)[0], func(s store.Submission, now time.Time) store.Decision {
-			return told(s, now, allFour("accepted", false))
+			return reported(s, now, allFour("accepted", false))
 		})
 		want(store.ReconciliationLag{Overdue: 4, Oldest: time.Minute})
 	})

@@ -54,7 +54,7 @@ func TestOneClock(t *testing.T) {
 		t.Errorf("the replica whose clock is ahead waits %v for a lease of %v", wait, lease)
 	}
 	decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-		d := told(s, now, allFour("open", false))
+		d := reported(s, now, allFour("open", false))
 		d.DueAt = new(now.Add(-closeBy)) // due at once, by the clock of the one whose own is behind
 		return d
 	})

@@ -139,7 +139,7 @@ func TestSealedAtRest(t *testing.T) {
 		must(t, err)
 		f.subscribe(t, api.EventKinds[:]...)
 		decide(t, f.submit(t, "INV-FINDME"), func(s store.Submission, now time.Time) store.Decision {
-			d := told(s, now, allFour("accepted", true), api.EventSubmissionUpdated)
+			d := reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated)
 			d.Evidence.Withheld, d.Evidence.Body = true, []byte("you sent "+echoed)
 			return d
 		})

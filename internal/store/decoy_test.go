@@ -35,7 +35,7 @@ func (f *fixture) fillDecoy(t *testing.T) {
 	retain(t, claim, store.SyncStep{Cursor: "c-1", After: 10 * 365 * 24 * time.Hour}, incoming("a", "A"), incoming("b", "decoy"), incoming("b", "B"))
 	call := c.submit(t, "INV-1")
 	decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-		d := told(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
+		d := reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
 		d.Evidence.Withheld, d.DueAt = true, nil
 		return d
 	})

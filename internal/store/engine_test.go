@@ -55,7 +55,7 @@ func TestCancelledWrite(t *testing.T) {
 		call := f.submit(t, "INV-1")
 		_, err := call.Record(ctx, func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
 			cancel()
-			return told(s, now, allFour("accepted", true), api.EventTerminal), nil
+			return reported(s, now, allFour("accepted", true), api.EventTerminal), nil
 		})
 		must(t, err)
 		kept, err := f.tenant.Submission(t.Context(), call.Submission.ID)

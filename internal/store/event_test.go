@@ -74,7 +74,7 @@ func TestSubscribedMissesNothing(t *testing.T) {
 		race(2, func(n int) {
 			if n == 0 {
 				_, err := call.Record(ctx, func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
-					return told(s, now, allFour("cleared", true), api.EventTerminal), nil
+					return reported(s, now, allFour("cleared", true), api.EventTerminal), nil
 				})
 				must2(t, err)
 				return
@@ -118,13 +118,13 @@ func TestEventDeliveries(t *testing.T) {
 		}
 		// The deactivation above was caused by a delivery of one more event.
 		if kinds := told(everything); !slices.Equal(kinds, []api.EventKind{api.EventStatusChanged, api.EventSubmissionUpdated, api.EventSubmissionUpdated, api.EventTerminal}) {
-			t.Errorf("everything is told of %v", kinds)
+			t.Errorf("the subscription to everything got %v", kinds)
 		}
 		if kinds := told(terminal); !slices.Equal(kinds, []api.EventKind{api.EventTerminal}) {
-			t.Errorf("the one for the end is told of %v", kinds)
+			t.Errorf("the subscription to terminal events got %v", kinds)
 		}
 		if kinds := told(ended); len(kinds) != 0 {
-			t.Errorf("the deactivated one is told of %v", kinds)
+			t.Errorf("the deactivated subscription got %v", kinds)
 		}
 		if after := f.number(t, `select count(*) from deliveries where subscription_id = $1`, ended.ID); after != before {
 			t.Errorf("the deactivated one has %d deliveries, before %d", after, before)
@@ -147,7 +147,7 @@ func TestEventOrder(t *testing.T) {
 			defer close(recorded)
 			race(recorders, func(n int) {
 				_, err := calls[n].Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
-					return told(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal), nil
+					return reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal), nil
 				})
 				must2(t, err)
 			})

@@ -216,7 +216,7 @@ func recompute(t *testing.T, text []byte) (entries int) {
 
 // withheldDecision retains a response that contains the credential.
 func withheldDecision(s store.Submission, now time.Time) store.Decision {
-	d := told(s, now, nil)
+	d := reported(s, now, nil)
 	d.Evidence.Body, d.Evidence.Withheld = []byte("sealed-canary"), true
 	return d
 }
@@ -230,7 +230,7 @@ func (f *fixture) exports(t *testing.T) (invoiceFile, incomingFile []byte) {
 	f.Clock.Advance(1500 * time.Microsecond)
 	decide(t, call, withheldDecision)
 	decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-		d := told(s, now, nil)
+		d := reported(s, now, nil)
 		d.Evidence.Body, d.Outcome = nil, api.OutcomeRejected
 		return d
 	})

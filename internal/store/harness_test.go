@@ -40,7 +40,7 @@ type fixture struct {
 	raw   *sql.DB // the same database past the store
 }
 
-// company is an account with everything that leads to its rows.
+// company is an account with everything that is needed to access its rows.
 type company struct {
 	account    store.Account
 	user       store.User
@@ -85,7 +85,8 @@ func fillDrafts(t testing.TB, s *storetest.Store, tenant *store.Tenant, draft ap
 	must(t, data.Close())
 }
 
-// forEachStore runs a test of what is not one company's, and so would change a decoy too, on every engine.
+// forEachStore runs a test on every engine whose subject is not one company, and which would therefore change a decoy
+// too.
 func forEachStore(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	t.Parallel()
@@ -165,7 +166,7 @@ func sandboxConnection() store.NewConnection {
 	return store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: providerURL, Credential: secret.New(credential)}
 }
 
-// exec runs a statement past the store and wants it to change exactly one row.
+// exec runs a statement outside of the store and checks that it changes exactly one row.
 func (f *fixture) exec(t *testing.T, query string, args ...any) {
 	t.Helper()
 	result, err := f.raw.ExecContext(t.Context(), query, args...)
@@ -177,7 +178,7 @@ func (f *fixture) exec(t *testing.T, query string, args ...any) {
 	}
 }
 
-// number reads one number past the store.
+// number reads one number outside of the store.
 func (f *fixture) number(t *testing.T, query string, args ...any) int64 {
 	t.Helper()
 	var n int64
@@ -211,7 +212,7 @@ func (c company) create(t *testing.T, number string) store.Invoice {
 	return created
 }
 
-// intent renders a document that holds its reference and the invoice, which is all these tests look at.
+// intent renders a document with its reference and the invoice, which are all that these tests read.
 func intent() store.Intent {
 	return store.Intent{Environment: "sandbox", Lease: lease, QueryFirstLease: 2 * lease,
 		Render: func(d *api.Draft, _ *api.Profile, reference string) ([]byte, []string, error) {
@@ -244,10 +245,10 @@ func (c company) subscribe(t *testing.T, kinds ...api.EventKind) store.Subscript
 	return s
 }
 
-// words are states as the provider reports them: a word of each dimension, final or not.
+// words are states in the form of a provider's report: a value of each dimension, final or not.
 type words = map[invoice.Dimension]invoice.StoredState
 
-// allFour reports a word in every dimension.
+// allFour reports a value in every dimension.
 func allFour(word string, terminal bool) words {
 	out := words{}
 	for _, d := range invoice.Dimensions {
@@ -256,9 +257,9 @@ func allFour(word string, terminal bool) words {
 	return out
 }
 
-// told is the decision that a readable answer leads to: evidence with the words, their states, an acknowledgement, the
-// next question in a second, and the given events.
-func told(s store.Submission, now time.Time, report words, kinds ...api.EventKind) store.Decision {
+// reported is the decision about a response with a report: evidence with the state values, their states, an
+// acknowledgement, the next poll in a second, and the given events.
+func reported(s store.Submission, now time.Time, report words, kinds ...api.EventKind) store.Decision {
 	merged := words{}
 	for _, d := range invoice.Dimensions {
 		if word := s.States.Stored(d); word.Value != "" {
@@ -286,10 +287,10 @@ func told(s store.Submission, now time.Time, report words, kinds ...api.EventKin
 	}
 }
 
-// record records what told says and returns the submission after it.
+// record records the decision of reported and returns the submission after it.
 func record(t *testing.T, call store.SubmissionLease, report words, kinds ...api.EventKind) store.Submission {
 	t.Helper()
-	return decide(t, call, func(s store.Submission, now time.Time) store.Decision { return told(s, now, report, kinds...) })
+	return decide(t, call, func(s store.Submission, now time.Time) store.Decision { return reported(s, now, report, kinds...) })
 }
 
 func decide(t *testing.T, call store.SubmissionLease, decision func(s store.Submission, now time.Time) store.Decision) store.Submission {
@@ -301,7 +302,7 @@ func decide(t *testing.T, call store.SubmissionLease, decision func(s store.Subm
 	return after
 }
 
-// outcome is the decision that only changes the outcome, without an answer.
+// outcome is a decision that only changes the outcome, without a response.
 func outcome(s store.Submission, outcome api.Outcome) store.Decision {
 	return store.Decision{Outcome: outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States}
 }
@@ -329,7 +330,7 @@ func findQueue(queues []store.Queue, key store.ID) (store.Queue, bool) {
 	return store.Queue{}, false
 }
 
-// claimDeliveries claims what is due of a subscription; nothing when it has no queue.
+// claimDeliveries claims the due deliveries of a subscription; none if it has no queue.
 func (f *fixture) claimDeliveries(t *testing.T, subscription store.ID, limit int) []store.Delivery {
 	t.Helper()
 	queue, due := f.deliveryQueue(t, subscription)
@@ -341,7 +342,7 @@ func (f *fixture) claimDeliveries(t *testing.T, subscription store.ID, limit int
 	return claimed
 }
 
-// claimSubmissions claims what is due of the fixture's connection; nothing when it has no queue.
+// claimSubmissions claims the due submissions of the fixture's connection; none if it has no queue.
 func (f *fixture) claimSubmissions(t *testing.T, limit int) []store.SubmissionLease {
 	t.Helper()
 	queue, due := f.submissionQueue(t, f.connection.ID)
@@ -369,7 +370,7 @@ func race(n int, run func(i int)) {
 	}
 }
 
-// short bounds a wait that only a fault lets run out.
+// short limits a wait that reaches its end only if there is a fault.
 func short(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

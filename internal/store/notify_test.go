@@ -44,7 +44,7 @@ func TestNotifications(t *testing.T) {
 		f.wantNoNotification(t, deliveries) // there is no webhook subscription
 		f.subscribe(t, api.EventStatusChanged)
 		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
-			d := told(s, now, allFour("accepted", true), api.EventStatusChanged)
+			d := reported(s, now, allFour("accepted", true), api.EventStatusChanged)
 			d.DueAt = nil
 			return d, nil
 		})

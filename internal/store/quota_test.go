@@ -96,7 +96,7 @@ func TestUsageIsCounted(t *testing.T) {
 		check("an answer")
 		rejected := f.submit(t, "INV-3")
 		decide(t, rejected, func(s store.Submission, now time.Time) store.Decision {
-			d := told(s, now, allFour("rejected", true), api.EventSubmissionUpdated)
+			d := reported(s, now, allFour("rejected", true), api.EventSubmissionUpdated)
 			d.Outcome = api.OutcomeRejected
 			return d
 		})

@@ -151,7 +151,7 @@ func TestRecorded(t *testing.T) {
 		call := f.submit(t, "INV-1")
 		at := f.Clock.Advance(time.Minute)
 		after := decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-			d := told(s, now, allFour("accepted", true), api.EventTerminal)
+			d := reported(s, now, allFour("accepted", true), api.EventTerminal)
 			d.MissingSince, d.MissingCount, d.LastSHA256 = &now, 3, [32]byte{9}
 			return d
 		})
@@ -194,7 +194,7 @@ func TestLostLease(t *testing.T) {
 			if leased {
 				t.Error("the late call still has the lease")
 			}
-			return told(s, now, allFour("accepted", false), api.EventSubmissionUpdated), nil
+			return reported(s, now, allFour("accepted", false), api.EventSubmissionUpdated), nil
 		})
 		must(t, err)
 		if after.DueAt == nil || !after.DueAt.Equal(*due) || after.Evidence != 1 || after.Outcome != api.OutcomeAcknowledged {
@@ -204,7 +204,7 @@ func TestLostLease(t *testing.T) {
 			if !leased {
 				t.Error("the late answer took the lease")
 			}
-			return told(s, now, allFour("accepted", false)), nil
+			return reported(s, now, allFour("accepted", false)), nil
 		})
 		must(t, err)
 		if want := f.Clock.Now().Add(time.Second); after.DueAt == nil || !after.DueAt.Equal(want) || after.Evidence != 2 {
@@ -241,12 +241,12 @@ func TestFailedRecord(t *testing.T) {
 		steps := map[string]func(s store.Submission, now time.Time) (store.Decision, error){
 			"deciding": func(store.Submission, time.Time) (store.Decision, error) { return store.Decision{}, broken },
 			"states without evidence": func(s store.Submission, now time.Time) (store.Decision, error) {
-				d := told(s, now, allFour("accepted", true))
+				d := reported(s, now, allFour("accepted", true))
 				d.Evidence = nil
 				return d, nil
 			},
 			"an outcome there is not, after evidence and states": func(s store.Submission, now time.Time) (store.Decision, error) {
-				d := told(s, now, allFour("accepted", true), api.EventTerminal)
+				d := reported(s, now, allFour("accepted", true), api.EventTerminal)
 				d.Outcome = "guessed"
 				return d, nil
 			},
@@ -296,7 +296,9 @@ func TestSubmittedIsWhatAReaderFinds(t *testing.T) {
 		}
 		for n, step := range []func(store.Submission, time.Time) store.Decision{
 			usableResponse, unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", 0), unusableResponse("timeout", time.Hour), unusableResponse("timeout", 0), usableResponse,
-			func(s store.Submission, now time.Time) store.Decision { return told(s, now, allFour("cleared", true)) },
+			func(s store.Submission, now time.Time) store.Decision {
+				return reported(s, now, allFour("cleared", true))
+			},
 			func(s store.Submission, _ time.Time) store.Decision { return outcome(s, s.Outcome) },
 		} {
 			created := f.create(t, fmt.Sprintf("INV-%d", n))

@@ -118,7 +118,7 @@ func TestContradiction(t *testing.T) {
 		must(t, change("INV-2"))
 		for range 2 {
 			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-				d := told(s, now, allFour("accepted", false))
+				d := reported(s, now, allFour("accepted", false))
 				d.Outcome, d.Contradicts = s.Outcome, s.Resolved.ContradictedAt == nil
 				return d
 			})
@@ -158,7 +158,7 @@ func TestContradictedInvoiceStays(t *testing.T) {
 		_, err := f.ResolveSubmission(t.Context(), call.Submission.ID, store.DecisionReject, because)
 		must(t, err)
 		decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-			d := told(s, now, allFour("accepted", true))
+			d := reported(s, now, allFour("accepted", true))
 			d.Outcome, d.Contradicts = s.Outcome, true
 			return d
 		})

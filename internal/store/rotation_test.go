@@ -21,7 +21,7 @@ func (f *fixture) fillSealed(t *testing.T) {
 	t.Helper()
 	f.subscribe(t, api.EventSubmissionUpdated)
 	decide(t, f.submit(t, "INV-1"), func(s store.Submission, now time.Time) store.Decision {
-		d := told(s, now, allFour("one", false), api.EventSubmissionUpdated)
+		d := reported(s, now, allFour("one", false), api.EventSubmissionUpdated)
 		d.Evidence.Withheld, d.Evidence.Body = true, []byte("you sent "+credential)
 		return d
 	})

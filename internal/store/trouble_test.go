@@ -103,7 +103,7 @@ func TestLostCommit(t *testing.T) {
 		if !leased && s.Evidence > 0 { // like the submission package: a repeated response is not stored
 			return store.Decision{Outcome: s.Outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States, Answered: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
 		}
-		return told(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventTerminal), nil
+		return reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventTerminal), nil
 	}
 	lose("record answer", func() error { _, err := calls[0].Record(ctx, answer); return err })
 	after, err := calls[0].Record(ctx, answer)

@@ -76,7 +76,7 @@ func TestEvidenceBodies(t *testing.T) {
 		} {
 			call := f.submit(t, fmt.Sprintf("BODY-%d", n))
 			s := decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-				d := told(s, now, allFour("accepted", true))
+				d := reported(s, now, allFour("accepted", true))
 				edit(d.Evidence)
 				return d
 			})

@@ -17,7 +17,7 @@ func TestShownInvoiceIsProven(t *testing.T) {
 		answered := func(number string, outcome api.Outcome) store.ID {
 			call := f.submit(t, number)
 			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
-				d := told(s, now, allFour("one", false))
+				d := reported(s, now, allFour("one", false))
 				d.Outcome = outcome
 				return d
 			})
@@ -84,7 +84,7 @@ func TestDraftsAreNotProven(t *testing.T) {
 		}
 		rejected := f.submit(t, "INV-1")
 		decide(t, rejected, func(s store.Submission, now time.Time) store.Decision {
-			d := told(s, now, allFour("one", false))
+			d := reported(s, now, allFour("one", false))
 			d.Outcome = api.OutcomeRejected
 			return d
 		})

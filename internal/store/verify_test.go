@@ -339,7 +339,7 @@ func TestVerifyBesideAppends(t *testing.T) {
 			defer close(done)
 			for n := range 40 {
 				if _, err := call.Record(t.Context(), func(s store.Submission, _ bool, now time.Time) (store.Decision, error) {
-					return readAs(told(s, now, allFour(fmt.Sprint(n), false))), nil
+					return readAs(reported(s, now, allFour(fmt.Sprint(n), false))), nil
 				}); err != nil {
 					t.Error(err)
 				}
