@@ -25,31 +25,33 @@ type scan struct {
 	notBefore, pollAt time.Time
 	// nextDue is when the earliest work becomes due that was not due yet when the scan saw it, by the clock of the work.
 	nextDue time.Time
-	// quickDropped and slowDropped say that the scan found quick or slow queues that did not fit into the ready list.
-	quickDropped, slowDropped bool
-	// A scan skips slow queues before slowStart, because the scan before admitted those. When the ready list is full,
-	// slowStart becomes the cursor of the first step with a slow queue that did not fit, and slowFull is set.
-	slowStart store.ScanCursor
-	slowFull  bool
-	// admitted counts the queues made ready. It rotates the order within a step, so that a list that is nearly full does not
-	// always admit the same queues of a large step.
-	admitted int
+	// quickLeftOut and slowLeftOut say that the scan found quick or slow queues that it did not make ready.
+	quickLeftOut, slowLeftOut bool
+	// When there are more slow queues than fit into the ready list, the scans share them: the next scan begins with the slow
+	// queues that did not fit into the list in this one. resumeSlow is the cursor of the first step with such a queue; the
+	// next scan makes no slow queue before it ready. resumeSet says that this scan has set it. A scan to which all slow
+	// queues fitted resets it, so that the one after it begins with the first slow queue again.
+	resumeSlow store.ScanCursor
+	resumeSet  bool
+	// madeReady is the number of queues that the scans have made ready. Each step begins with the queue at this index,
+	// modulo their number, so that a list that is nearly full does not take the same queues of a large step every time.
+	madeReady int
 }
 
-// begin resets what one scan learns.
+// begin resets the results of the last scan.
 func (s *scan) begin() {
-	s.requested, s.quickDropped, s.slowDropped, s.slowFull, s.nextDue = false, false, false, false, time.Time{}
+	s.requested, s.quickLeftOut, s.slowLeftOut, s.resumeSet, s.nextDue = false, false, false, false, time.Time{}
 }
 
 // end notes the end of a scan; the next one begins at pollAt at the latest.
 func (s *scan) end(pollAt time.Time) { s.cursor, s.pollAt = store.ScanCursor{}, pollAt }
 
-// dropped reports whether the scan found quick or slow queues that did not fit into the ready list.
-func (s *scan) dropped(quick bool) bool {
+// leftOut reports whether the scan found quick or slow queues that it did not make ready.
+func (s *scan) leftOut(quick bool) bool {
 	if quick {
-		return s.quickDropped
+		return s.quickLeftOut
 	}
-	return s.slowDropped
+	return s.slowLeftOut
 }
 
 // scanWait returns how long it is until the next scan step begins: zero or less for at once, [noScan] while a step is
@@ -62,8 +64,8 @@ func (s *scheduler[W]) scanWait() time.Duration {
 	if !s.scan.nextDue.IsZero() {
 		wait = min(wait, s.scan.nextDue.Sub(s.options.Now()))
 	}
-	droppedFit := (s.scan.quickDropped || s.scan.slowDropped) && s.ready.size < maxReady/2
-	if s.scan.requested || !s.scan.cursor.IsZero() || droppedFit {
+	othersFit := (s.scan.quickLeftOut || s.scan.slowLeftOut) && s.ready.size < maxReady/2
+	if s.scan.requested || !s.scan.cursor.IsZero() || othersFit {
 		wait = 0
 	}
 	return max(wait, s.scan.notBefore.Sub(s.machineNow()))
@@ -98,7 +100,7 @@ func (s *scheduler[W]) scanStep(ctx context.Context) {
 
 // scanned handles the result of a scan step.
 func (s *scheduler[W]) scanned(found store.DueScan) {
-	first := s.scan.admitted
+	first := s.scan.madeReady
 	for n := range found.Queues {
 		s.admit(found.Queues[(first+n)%len(found.Queues)])
 	}
@@ -109,13 +111,13 @@ func (s *scheduler[W]) scanned(found store.DueScan) {
 	if s.scan.cursor = found.Next; !s.scan.cursor.IsZero() {
 		return
 	}
-	if !s.scan.slowFull {
-		s.scan.slowStart = store.ScanCursor{}
+	if !s.scan.resumeSet {
+		s.scan.resumeSlow = store.ScanCursor{}
 	}
 	s.scan.end(s.machineNow().Add(s.options.PollInterval))
 }
 
-// admit makes a queue with due work ready if it fits into the list.
+// admit makes a queue with due work ready if it fits into the list and it is not one of the slow queues before resumeSlow.
 func (s *scheduler[W]) admit(due store.Queue) {
 	known := s.workers.queues[due.Key()]
 	quick := known != nil && known.quick
@@ -123,17 +125,17 @@ func (s *scheduler[W]) admit(due store.Queue) {
 	case known != nil && known.claiming:
 		known.foundAgain = true
 	case known != nil && known.ready:
-	case !quick && s.scan.cursor.Before(s.scan.slowStart):
-		s.scan.slowDropped = true
+	case !quick && s.scan.cursor.Before(s.scan.resumeSlow):
+		s.scan.slowLeftOut = true
 	case s.ready.fits(quick):
 		s.ready.push(s.workers.queue(due))
-		s.scan.admitted++
+		s.scan.madeReady++
 	case quick:
-		s.scan.quickDropped = true
+		s.scan.quickLeftOut = true
 	default:
-		s.scan.slowDropped = true
-		if !s.scan.slowFull {
-			s.scan.slowFull, s.scan.slowStart = true, s.scan.cursor
+		s.scan.slowLeftOut = true
+		if !s.scan.resumeSet {
+			s.scan.resumeSet, s.scan.resumeSlow = true, s.scan.cursor
 		}
 	}
 }

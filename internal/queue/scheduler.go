@@ -107,8 +107,8 @@ func (s *scheduler[W]) claim(ctx context.Context, q *queue, n int) {
 				}
 			case len(claimed) < n && !q.foundAgain:
 				// The queue has no more due work.
-			case s.scan.dropped(q.quick):
-				// Queues of this kind wait outside the full list: let them in first. The next scan finds this one again.
+			case s.scan.leftOut(q.quick):
+				// Other queues of this kind are waiting for space in the list: they go first. The next scan finds this one again.
 			default:
 				s.ready.push(q)
 			}

@@ -28,7 +28,7 @@ func few(c *service.Config) {
 // free slots again.
 func TestRequestSlotsAreShared(t *testing.T) {
 	onFirst(t, few, func(t *testing.T, s *system) {
-		provider := newMoody(t)
+		provider := newHangingProvider(t)
 		hit, other := s.company(t), s.connected(t)
 		hit.connect(t, provider.url, service.Sandbox)
 		provider.hang()
@@ -57,10 +57,10 @@ func TestRequestSlotsAreShared(t *testing.T) {
 					t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
 				}
 			case <-time.After(time.Minute):
-				t.Fatal("fewer requests are refused than have no room")
+				t.Fatalf("fewer than %d requests are refused", burst-share)
 			}
 		}
-		patiently(t, "as many calls as have room", func() bool { _, highest := provider.counts(); return highest == share })
+		eventually(t, "a call in each slot", func() bool { _, highest := provider.counts(); return highest == share })
 		hit.get(t, "/api/v1/client/account").want(t, http.StatusServiceUnavailable, api.CodeUnavailable)
 		for range 20 {
 			other.get(t, "/api/v1/client/account").want(t, http.StatusOK, "")
@@ -92,10 +92,10 @@ func TestSlowBodiesHoldNoSlots(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Each takes a place until its head is read, so a moment in which many come at once may have no room; then it has.
+		// Each of them holds a slot until its head is read, so a request may find no free slot at first.
 		for range 20 {
-			patiently(t, "a login beside them", func() bool { return s.login(t, c.email, password).status == http.StatusOK })
-			patiently(t, "a draft beside them", func() bool { return c.post(t, invoices, c.numbered("")).status == http.StatusCreated })
+			eventually(t, "a concurrent login", func() bool { return s.login(t, c.email, password).status == http.StatusOK })
+			eventually(t, "a concurrent draft", func() bool { return c.post(t, invoices, c.numbered("")).status == http.StatusCreated })
 		}
 	})
 }
@@ -117,14 +117,14 @@ func TestConnectionsAreBounded(t *testing.T) {
 						t.Fatal("a new connection is not answered")
 					}
 				}
-				stay := 0
+				kept := 0
 				for _, conn := range open {
 					if answersOn(conn) {
-						stay++
+						kept++
 					}
 				}
-				if stay != 16 {
-					t.Errorf("%d connections stay of %d, want 16", stay, len(open))
+				if kept != 16 {
+					t.Errorf("%d of %d connections are open, want 16", kept, len(open))
 				}
 			})
 		})
@@ -142,7 +142,7 @@ func (s *system) dial(t *testing.T) net.Conn {
 	return conn
 }
 
-// answersOn tells whether a request on a connection is answered.
+// answersOn reports whether a request on a connection gets a response.
 func answersOn(conn net.Conn) bool {
 	if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		return false
@@ -155,10 +155,10 @@ func answersOn(conn net.Conn) bool {
 // no slot meanwhile. The same company and others get pages although there are more such requests than the company may
 // have slots.
 func TestSlowUsersHoldNoSlots(t *testing.T) {
-	const more = 4 // than the two places a company gets
+	const requests = 4 // a company gets two slots
 	for name, slow := range map[string]struct {
 		sent   string
-		stands func(*testing.T, net.Conn) bool
+		active func(*testing.T, net.Conn) bool
 	}{
 		"forms":     {"POST /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na", unanswered},
 		"documents": {strings.Repeat("GET PATH HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\n\r\n", 4), begun},
@@ -168,17 +168,17 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 				email, paths := withIncoming(t, s.db, map[string][]byte{"large": make([]byte, 3<<20)})
 				clients := []*http.Client{loggedIn(t, s.base, email, http.DefaultTransport), loggedIn(t, s.base, s.company(t).email, http.DefaultTransport)}
 				head := strings.ReplaceAll(strings.ReplaceAll(slow.sent, "COOKIE", sessionCookie(t, clients[0], s.base)), "PATH", paths["large"])
-				// Those that stand for long lose their connections, so each try is with new ones.
-				patiently(t, "pages beside those who are slow", func() bool {
-					var standing []net.Conn
+				// Slow requests lose their connections after a while, so each attempt opens new ones.
+				eventually(t, "pages during slow requests", func() bool {
+					var slowConns []net.Conn
 					defer func() {
-						for _, conn := range standing {
+						for _, conn := range slowConns {
 							_ = conn.Close()
 						}
 					}()
-					for range more {
-						// A request has a place until it stands, and one that comes meanwhile may find none.
-						patiently(t, "a slow user", func() bool {
+					for range requests {
+						// A request holds a slot until it is slow, so the next one may find none.
+						eventually(t, "a slow request", func() bool {
 							conn := s.dial(t)
 							if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
 								t.Fatal(err)
@@ -186,11 +186,11 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 							if _, err := conn.Write([]byte(head)); err != nil {
 								t.Fatal(err)
 							}
-							if !slow.stands(t, conn) {
+							if !slow.active(t, conn) {
 								_ = conn.Close()
 								return false
 							}
-							standing = append(standing, conn)
+							slowConns = append(slowConns, conn)
 							return true
 						})
 					}
@@ -200,14 +200,14 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 							return false
 						}
 					}
-					return name != "forms" || !slices.ContainsFunc(standing, func(conn net.Conn) bool { return !unanswered(t, conn) })
+					return name != "forms" || !slices.ContainsFunc(slowConns, func(conn net.Conn) bool { return !unanswered(t, conn) })
 				})
 			})
 		})
 	}
 }
 
-// begun tells whether a document begins to come on a connection.
+// begun reports whether the response with a document has begun on a connection.
 func begun(t *testing.T, conn net.Conn) bool {
 	t.Helper()
 	const wanted = "HTTP/1.1 200"
@@ -219,7 +219,7 @@ func begun(t *testing.T, conn net.Conn) bool {
 	return err == nil && string(head) == wanted
 }
 
-// unanswered tells whether a connection gets no answer for a while in which a refusal would have come.
+// unanswered reports whether a connection gets no response within a time in which an error would have arrived.
 func unanswered(t *testing.T, conn net.Conn) bool {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
@@ -229,7 +229,7 @@ func unanswered(t *testing.T, conn net.Conn) bool {
 	return os.IsTimeout(err)
 }
 
-// sessionCookie is the cookie of a session, as a request sends it.
+// sessionCookie returns the value of the Cookie header of a session.
 func sessionCookie(t *testing.T, client *http.Client, base string) string {
 	t.Helper()
 	at, err := url.Parse(base)

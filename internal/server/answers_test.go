@@ -40,12 +40,12 @@ func TestRequestID(t *testing.T) {
 		}
 		first := s.send(t, request{method: http.MethodGet, path: "/healthz", header: http.Header{"X-Request-Id": {"one", "two"}}})
 		if got := first.header.Values(api.HeaderRequestID); len(got) != 1 {
-			t.Errorf("two identifiers got %q", got)
+			t.Errorf("a request with two ids got %q", got)
 		}
 	})
 }
 
-// raw sends a request line as it is, which a client library would clean.
+// raw sends a request line unchanged; a client library would normalize it.
 func (s *system) raw(t *testing.T, method, target string) answer {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
@@ -117,7 +117,7 @@ func TestHead(t *testing.T) {
 				path = fill(path, op.ids(t, c))
 			}
 			if strings.HasSuffix(path, "/events") {
-				path += "?limit=1" // more of them may come between the two calls
+				path += "?limit=1" // there may be more of them at the second call
 			}
 			get := c.get(t, path)
 			head := c.send(t, request{method: http.MethodHead, path: path, token: c.token(t)})
@@ -131,14 +131,14 @@ func TestHead(t *testing.T) {
 
 // TestErrorMessagesAreUnique checks that every code has an error status and a message of its own, which is a sentence.
 func TestErrorMessagesAreUnique(t *testing.T) {
-	sentences := map[string]api.Code{}
+	messages := map[string]api.Code{}
 	for code, entry := range server.ErrorCatalogue() {
 		if entry.Status < 400 || entry.Status > 599 || !strings.HasSuffix(entry.Message, ".") {
 			t.Errorf("%s: %d %q", code, entry.Status, entry.Message)
 		}
-		if other, twice := sentences[entry.Message]; twice {
-			t.Errorf("%s and %s say the same", code, other)
+		if other, twice := messages[entry.Message]; twice {
+			t.Errorf("%s and %s have the same message", code, other)
 		}
-		sentences[entry.Message] = code
+		messages[entry.Message] = code
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 const passwordAPI = "/api/v1/client/auth/password"
 
-// burst sends requests all at once and counts the answers by status.
+// burst sends n requests concurrently and counts the responses by status.
 func (s *system) burst(t *testing.T, n int, make func(n int) request) map[int]int {
 	t.Helper()
 	got := map[int]int{}
@@ -47,7 +47,7 @@ func TestBurstOfLogins(t *testing.T) {
 		got := s.burst(t, 200, func(int) request {
 			return request{method: http.MethodPost, path: loginPath, body: credentials(c.email, "wrong"), header: http.Header{"X-Forwarded-For": {s.source()}}}
 		})
-		if learnt := got[http.StatusUnauthorized]; learnt > 100 || got[http.StatusTooManyRequests] == 0 || learnt+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != 200 {
+		if guessed := got[http.StatusUnauthorized]; guessed > 100 || got[http.StatusTooManyRequests] == 0 || guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != 200 {
 			t.Errorf("answers %v: want at most 100 of 401", got)
 		}
 	})
@@ -62,10 +62,10 @@ func TestBurstOfPasswordChanges(t *testing.T) {
 		got := s.burst(t, 400, func(int) request {
 			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword), header: http.Header{"X-Forwarded-For": {from}}}
 		})
-		if learnt := got[http.StatusUnprocessableEntity]; learnt > loginsAMinute || got[http.StatusTooManyRequests] == 0 || learnt+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != 400 {
+		if guessed := got[http.StatusUnprocessableEntity]; guessed > loginsAMinute || got[http.StatusTooManyRequests] == 0 || guessed+got[http.StatusTooManyRequests]+got[http.StatusServiceUnavailable] != 400 {
 			t.Errorf("answers %v: want at most %d of 422", got, loginsAMinute)
 		}
-		// Whoever is limited is not told whether the password is right.
+		// The response to a limited caller does not depend on the password.
 		right := s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(password, newPassword), header: http.Header{"X-Forwarded-For": {from}}})
 		right.want(t, http.StatusTooManyRequests, api.CodeRateLimited)
 	})
@@ -84,7 +84,7 @@ func TestFailuresCountForTheUser(t *testing.T) {
 			}
 			return request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords("wrong", newPassword), header: header}
 		})
-		if learnt := got[http.StatusUnauthorized] + got[http.StatusUnprocessableEntity]; learnt > 100 || got[http.StatusTooManyRequests] == 0 {
+		if guessed := got[http.StatusUnauthorized] + got[http.StatusUnprocessableEntity]; guessed > 100 || got[http.StatusTooManyRequests] == 0 {
 			t.Errorf("answers %v: want at most 100 of 401 and 422", got)
 		}
 	})
@@ -155,7 +155,7 @@ func TestPasswordResetPrevails(t *testing.T) {
 		select {
 		case <-changed:
 		case <-ended:
-			t.Fatal("nothing was changed")
+			t.Fatal("the changes ended before the reset")
 		}
 		resetBegun.Store(true)
 		if err := s.db.ResetPassword(t.Context(), c.id, c.user.ID, hash); err != nil {
@@ -169,7 +169,7 @@ func TestPasswordResetPrevails(t *testing.T) {
 		a.want(t, http.StatusOK, "")
 		wantRaw(t, a, "/data/password_change_required", "true")
 		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(reset, newPassword)}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
-		token = a.text1(t, "/data/token")
+		token = a.textAt(t, "/data/token")
 		s.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
 		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token, body: passwords(reset, "my own pass phrase")}).want(t, http.StatusOK, "")
 		wantRaw(t, s.login(t, c.email, "my own pass phrase", s.source()), "/data/password_change_required", "false")

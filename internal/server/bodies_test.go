@@ -11,7 +11,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// malformed bodies are no JSON text as the contract wants it (contract, section 1).
+// malformed are bodies that are not JSON texts as the contract defines them (contract, section 1).
 var malformed = []string{
 	" ", "\n\n", "{", "}", "[", `{"a":1`, `{"a":1]`, `{"a"}`, `{"a":}`, `{a:1}`, `{'a':1}`, `{"a":1,}`, `{,}`, `[1,]`, `{"a":1 "b":2}`,
 	`{"a":1}{"b":2}`, `{} {}`, `{}x`, "{}\x00", `nul`, `True`, `NaN`, `{"a":NaN}`, `{"a":Infinity}`, `{"a":-Infinity}`, `{"a":01}`, `{"a":+1}`, `{"a":1.}`,
@@ -21,7 +21,7 @@ var malformed = []string{
 	`{"a":` + strings.Repeat(`{"a":`, 32) + `1` + strings.Repeat("}", 33), strings.Repeat("[", 100_000),
 }
 
-// otherMedia are no declarations of JSON in UTF-8.
+// otherMedia are headers that do not declare a body as unencoded JSON in UTF-8.
 var otherMedia = []http.Header{
 	{"Content-Type": nil},
 	{"Content-Type": {"text/plain"}},
@@ -38,9 +38,9 @@ var otherMedia = []http.Header{
 	{"Content-Type": {"/"}},
 }
 
-// bodyRows: what is wrong with a body as such, from 415 to 422.
+// bodyRows returns the rows for invalid bodies that every operation rejects in the same way, from 415 to 422.
 func bodyRows(route server.Route, op *operation) []row {
-	if route.Method == http.MethodDelete { // nothing is read of a body
+	if route.Method == http.MethodDelete { // its body is not read
 		return []row{refusedBody("a body that is not read", `{"no_such":`, route.Status, "")}
 	}
 	tooLarge := `{"description":"` + strings.Repeat("x", 1<<20) + `"}`
@@ -53,7 +53,7 @@ func bodyRows(route server.Route, op *operation) []row {
 		refusedFields("an odd key", `{"a b\n":1}`, `["a b\n"]`, "unknown_field"),
 	}
 	bodies, media := malformed, otherMedia
-	if route.Path != invoices { // one border reads them all
+	if route.Path != invoices { // the same code decodes the bodies of all routes
 		bodies, media = malformed[:12], otherMedia[:4]
 	}
 	for _, body := range bodies {
@@ -97,7 +97,7 @@ func refusedBody(name, body string, status int, code api.Code) row {
 	return row{name: name, status: status, code: code, prepare: func(_ *testing.T, _ *company, r *request) { r.body = body }}
 }
 
-// malformedBody is a body that is no JSON text: the answer says where.
+// malformedBody returns the row of a body that is not JSON. The response has the position of the error.
 func malformedBody(name, body string) row {
 	one := refusedBody(name, body, http.StatusBadRequest, api.CodeMalformedRequest)
 	one.check = func(t *testing.T, _ *company, a answer) {
@@ -112,7 +112,7 @@ func malformedBody(name, body string) row {
 	return one
 }
 
-// refusedFields is a body with one fault, among others perhaps.
+// refusedFields returns the row of a body with a fault at path; there may be others elsewhere.
 func refusedFields(name, body, path, rule string) row {
 	return row{name: name, status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = body },

@@ -15,7 +15,7 @@ const (
 
 var accountOperations = []operation{
 	{route: "POST /api/v1/client/auth/logout", rows: []row{
-		{name: "the token is dead, others live", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		{name: "the token is revoked, others are valid", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
 			wantRaw(t, a, "/data", `{"logged_out":true}`)
 			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
 			c.get(t, invoices).want(t, http.StatusOK, "")
@@ -56,7 +56,7 @@ var passwordRows = []row{
 	badPassword("a wrong current password", passwords("wrong", newPassword), "current_password", "wrong"),
 	badPassword("fourteen characters", passwords(password, "fourteen chars"), "new_password", "min_length"),
 	badPassword("257 characters", fmt.Sprintf(`{"current_password":%q,"new_password":%s}`, password, repeat(257, "x")), "new_password", "max_length"),
-	badPassword("one character over and over", passwords(password, "aaaaaaaaaaaaaaaaaaaa"), "new_password", "common"),
+	badPassword("the same character twenty times", passwords(password, "aaaaaaaaaaaaaaaaaaaa"), "new_password", "common"),
 	badPassword("the old one", passwords(password, password), "new_password", "unchanged"),
 	{name: "guessing the current password", status: http.StatusTooManyRequests, code: api.CodeRateLimited, prepare: func(t *testing.T, c *company, r *request) {
 		for range loginsAMinute {
@@ -83,7 +83,7 @@ var invoiceOperations = []operation{
 			wantRaw(t, a, "/data/computed", `{"net":1000.00,"tax":50.00,"total":1050.00}`)
 			wantRaw(t, c.get(t, invoices), "/data", "[]") // nothing is stored
 		}},
-		{name: "a draft that does not add up", status: http.StatusOK,
+		{name: "a draft with a wrong total", status: http.StatusOK,
 			prepare: func(_ *testing.T, _ *company, r *request) {
 				r.body = edit(edit(r.body, "total_amount", "7"), "due_date", "")
 			},
@@ -125,7 +125,7 @@ var invoiceOperations = []operation{
 			wantRaw(t, a, "/data/withheld", "false")
 			wantRetained(t, a)
 		}},
-		{name: "an answer that echoes the credential", status: http.StatusOK,
+		{name: "a response that echoes the credential", status: http.StatusOK,
 			prepare: func(t *testing.T, c *company, r *request) {
 				r.path = "/api/v1/client/evidence/" + evidenceOf(t, c, "sandbox-echo")
 			},
@@ -136,7 +136,7 @@ var invoiceOperations = []operation{
 	}},
 }
 
-// submitted is the path of an invoice that was submitted.
+// submitted submits an invoice and returns its path.
 func submitted(t *testing.T, c *company, recipient string) string {
 	t.Helper()
 	path := invoices + "/" + c.draft(t, c.numbered(recipient))
@@ -148,18 +148,18 @@ func submitted(t *testing.T, c *company, recipient string) string {
 
 func evidenceOf(t *testing.T, c *company, recipient string) string {
 	t.Helper()
-	return c.get(t, submitted(t, c, recipient)+"/evidence").text1(t, "/data/0/id")
+	return c.get(t, submitted(t, c, recipient)+"/evidence").textAt(t, "/data/0/id")
 }
 
 var patchRows = []row{
-	fullRow(),
+	quotaRow(),
 	{name: "a field", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
 		wantRaw(t, a, "/data/buyer_city", `"Sharjah"`)
 		wantRaw(t, a, "/data/recipient_name", `"Palm Trading LLC"`)
 	}},
-	{name: "null removes", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.body = `{"due_date":null}` },
+	{name: "null removes a field", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.body = `{"due_date":null}` },
 		check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data/missing", `["due_date"]`) }},
-	{name: "items are replaced whole", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) {
+	{name: "items are replaced completely", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) {
 		r.body = `{"items":[{"name":"Other","quantity":2.50,"net_unit_price":1}]}`
 	}, check: func(t *testing.T, _ *company, a answer) {
 		wantRaw(t, a, "/data/items/0/quantity", "2.50")
@@ -210,7 +210,7 @@ var deleteRows = []row{
 			first, second := c.get(t, invoices+"?per_page=1"), c.get(t, invoices+"?per_page=1&page=2")
 			wantRaw(t, first, "/pagination/total", "2")
 			wantRaw(t, second, "/pagination/last_page", "2")
-			if first.text1(t, "/data/0/id") == second.text1(t, "/data/0/id") || c.get(t, invoices+"?per_page=1&page=3").raw(t, "/data") != "[]" {
+			if first.textAt(t, "/data/0/id") == second.textAt(t, "/data/0/id") || c.get(t, invoices+"?per_page=1&page=3").raw(t, "/data") != "[]" {
 				t.Errorf("%s\n%s", first.text, second.text)
 			}
 		}},
@@ -229,7 +229,7 @@ var deleteRows = []row{
 		r.path = submitted(t, c, "sandbox-rejected-validation")
 		c.send(t, request{method: http.MethodPatch, path: r.path, body: `{"buyer_city":"Ajman"}`, token: c.token(t)}).want(t, http.StatusOK, "")
 	}, check: stillThere},
-	{name: "a draft that the provider did not take", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
+	{name: "a draft that the provider did not accept", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
 		submitTo("sandbox-429-once")(t, c, r)
 		c.post(t, r.path+"/submit", "").want(t, http.StatusBadGateway, api.CodeProviderError)
 	}, check: stillThere},
@@ -238,17 +238,17 @@ var deleteRows = []row{
 	}, check: stillThere},
 	{name: "an invoice with a void credit note", status: http.StatusConflict, code: api.CodeInvoiceNotEditable, prepare: func(t *testing.T, c *company, r *request) {
 		made := c.post(t, creditNotes, credit(r.path[len(invoices)+1:]))
-		c.post(t, creditNotes+"/"+made.text1(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
+		c.post(t, creditNotes+"/"+made.textAt(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
 	}, check: stillThere},
 }
 
-// stillThere: what was not deleted can be read.
+// stillThere checks that the resource can still be read.
 func stillThere(t *testing.T, c *company, a answer) {
 	c.get(t, a.request.path).want(t, http.StatusOK, "")
 }
 
 var patchCreditRows = []row{
-	{name: "all that can be changed", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+	{name: "every field that can be changed", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
 		wantRaw(t, a, "/data/issue_date", `"2026-03-16"`)
 		wantRaw(t, a, "/data/reason", `"Goods\treturned"`)
 		wantRaw(t, a, "/data/reason_code", `"DL8.61.1.D"`)
@@ -259,7 +259,7 @@ var patchCreditRows = []row{
 			t.Errorf("changed under the tag %q, read under %q", tag, read.header.Get("ETag"))
 		}
 	}},
-	{name: "one field, and nothing twice", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.body = `{"reason_code":"VD"}` },
+	{name: "one field; the same patch again changes nothing", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.body = `{"reason_code":"VD"}` },
 		check: func(t *testing.T, c *company, a answer) {
 			wantRaw(t, a, "/data/issue_date", `"2026-03-15"`)
 			again := c.send(t, request{method: http.MethodPatch, path: a.request.path, body: a.request.body, token: c.token(t)})
@@ -270,10 +270,10 @@ var patchCreditRows = []row{
 			removed := c.send(t, request{method: http.MethodPatch, path: a.request.path, body: `{"reason_code":null}`, token: c.token(t)})
 			wantRaw(t, removed, "/data/reason_code", "null")
 		}},
-	{name: "a void one", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
+	{name: "a void credit note", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
 		c.post(t, r.path+"/void", "").want(t, http.StatusOK, "")
 	}},
-	{name: "what cannot be changed, and faults", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
+	{name: "fields that cannot be changed, and invalid values", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, _ *company, r *request) {
 			r.body = `{"kind":"partial","items":[],"credit_note_number":"CN-2","reason":null,"issue_date":"2026-02-30","reason_code":7}`
 		},
@@ -290,7 +290,7 @@ var patchCreditRows = []row{
 	}},
 }
 
-// credit is a full credit note of an invoice.
+// credit returns the body of a full credit note of an invoice.
 func credit(invoice string) string {
 	return fmt.Sprintf(`{"invoice_id":%q,"credit_note_number":"CN-1","issue_date":"2026-03-15","reason":"Returned\tgoods","kind":"full"}`, invoice)
 }
@@ -299,7 +299,7 @@ func aCreditNote(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	a := c.post(t, creditNotes, credit(c.draft(t, c.numbered(""))))
 	a.want(t, http.StatusCreated, "")
-	return map[string]string{"credit_note_id": a.text1(t, "/data/id")}
+	return map[string]string{"credit_note_id": a.textAt(t, "/data/id")}
 }
 
 var creditNoteOperations = []operation{
@@ -328,7 +328,7 @@ var creditNoteOperations = []operation{
 		}},
 	{route: "POST /api/v1/client/credit-notes/{credit_note_id}/void", ids: aCreditNote, rows: []row{
 		{name: "its amount is free again", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
-			invoice := a.text1(t, "/data/invoice_id")
+			invoice := a.textAt(t, "/data/invoice_id")
 			if a.raw(t, "/data/voided_at") == "null" {
 				t.Errorf("not void: %s", a.text)
 			}
@@ -342,7 +342,7 @@ var creditNoteOperations = []operation{
 }
 
 var creditRows = []row{
-	fullRow(),
+	quotaRow(),
 	{name: "the whole invoice", status: http.StatusCreated, check: func(t *testing.T, _ *company, a answer) {
 		wantRaw(t, a, "/data/total_amount", "1050.00")
 		wantRaw(t, a, "/data/currency", `"AED"`)
@@ -356,12 +356,12 @@ var creditRows = []row{
 	}, check: func(t *testing.T, c *company, a answer) {
 		wantRaw(t, a, "/data/items/0/quantity", "2.00")
 		wantRaw(t, a, "/data/reason_code", `"DL8.61.1.C"`)
-		wantRaw(t, c.get(t, creditNotes+"/"+a.text1(t, "/data/id")), "/data/reason_code", `"DL8.61.1.C"`)
+		wantRaw(t, c.get(t, creditNotes+"/"+a.textAt(t, "/data/id")), "/data/reason_code", `"DL8.61.1.C"`)
 		if a.header.Get("ETag") == "" {
 			t.Error("no ETag")
 		}
 	}},
-	{name: "more than there is", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
+	{name: "more than the remaining amount", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
 		c.post(t, creditNotes, r.body).want(t, http.StatusCreated, "")
 	}, check: func(t *testing.T, _ *company, a answer) {
 		a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"kind": {"exceeds_invoice"}})

@@ -13,7 +13,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// part is a partial credit note of an invoice.
+// part returns the body of a partial credit note of an invoice.
 func part(invoice, items string) string {
 	return edit(edit(credit(invoice), "kind", `"partial"`), "items", items)
 }
@@ -39,7 +39,7 @@ func TestCreditNotes(t *testing.T) {
 			wantFaults(t, api.CodeValidationFailed, map[string][]string{"items[0].net_amount": {"exceeds_line"}})
 		c.post(t, creditNotes, credit(another)).want(t, http.StatusCreated, "")
 
-		one := creditNotes + "/" + first.text1(t, "/data/id")
+		one := creditNotes + "/" + first.textAt(t, "/data/id")
 		if got := c.get(t, one); got.text != first.text {
 			t.Errorf("created %s\nread    %s", first.text, got.text)
 		}
@@ -59,7 +59,7 @@ func TestCreditNotes(t *testing.T) {
 			}
 		}
 		c.post(t, creditNotes, credit(invoice)).wantFaults(t, api.CodeValidationFailed, map[string][]string{"kind": {"exceeds_invoice"}})
-		c.post(t, creditNotes+"/"+second.text1(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
+		c.post(t, creditNotes+"/"+second.textAt(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
 		full := c.post(t, creditNotes, credit(invoice))
 		full.want(t, http.StatusCreated, "")
 		wantRaw(t, full, "/data/total_amount", "1050.00")
@@ -102,7 +102,7 @@ func TestCreditNoteFaults(t *testing.T) {
 			a := c.post(t, creditNotes, edit(body, f.path, f.value))
 			if f.rules == "" {
 				a.want(t, http.StatusCreated, "")
-				c.post(t, creditNotes+"/"+a.text1(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
+				c.post(t, creditNotes+"/"+a.textAt(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
 				return
 			}
 			at := f.at
@@ -114,7 +114,7 @@ func TestCreditNoteFaults(t *testing.T) {
 	}
 }
 
-// reasonFaults are the values of a text that allows TAB, LF and CR.
+// reasonFaults returns the cases for the reason, a text that allows TAB, LF and CR.
 func reasonFaults() []fault {
 	faults := textFaults("reason", 1024, true)
 	return append(faults, fault{path: "reason", value: `"a\tb\r\nc"`})
@@ -148,7 +148,7 @@ func TestCreditNotesAreNotSent(t *testing.T) {
 	c := s.company(t)
 	var documents atomic.Int32
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/v1/purchases") { // asked for by itself, and no news of credit notes
+		if strings.HasPrefix(r.URL.Path, "/v1/purchases") { // polled independently of credit notes
 			_, err := w.Write([]byte(`{"purchases":[],"next_cursor":"","has_more":false}`))
 			if err != nil {
 				t.Error(err)

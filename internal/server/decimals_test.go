@@ -20,10 +20,10 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 			"123456789012345678": "123456789012345678", "123456789012.345678": "123456789012.345678", "999999999999999999": "999999999999999999", "9007199254740993": "9007199254740993",
 			"0.3": "0.3", "1e2": "100", "1E2": "100", "1e+2": "100", "1.5e1": "15", "1.50e1": "15.0", "150e-1": "15.0", "1e-6": "0.000001", "0e9": "0", "-0": "0", "-0.00": "0.00", "1e17": "100000000000000000",
 		} {
-			// As a number and as a string that holds it.
+			// As a number, and as a string with the number.
 			created := c.post(t, invoices, edit(edit(complete, "items[0].quantity", given), "items[0].vat_rate", `"`+given+`"`))
 			created.want(t, http.StatusCreated, "")
-			id := created.text1(t, "/data/id")
+			id := created.textAt(t, "/data/id")
 			list := c.get(t, invoices+"?per_page=1")
 			for _, read := range []answer{created, c.get(t, invoices+"/"+id)} {
 				wantRaw(t, read, "/data/items/0/quantity", want)
@@ -46,12 +46,12 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 	})
 }
 
-// wantSentNumbers looks at the document in the provider's ledger.
+// wantSentNumbers checks the numbers of a document in the provider's ledger.
 func wantSentNumbers(t *testing.T, c *company) {
 	t.Helper()
 	a := c.post(t, invoices+"/"+c.draft(t, edit(complete, "items[0].quantity", `"10.000000"`))+"/submit", "")
 	a.want(t, http.StatusOK, "")
-	body, found, err := c.sandbox.Provider.Ledger().Body(a.text1(t, "/data/submission/id"))
+	body, found, err := c.sandbox.Provider.Ledger().Body(a.textAt(t, "/data/submission/id"))
 	if !found || err != nil {
 		t.Fatalf("the ledger does not have the document: %v", err)
 	}
@@ -79,14 +79,14 @@ func TestMinorUnits(t *testing.T) {
 		c := s.company(t)
 		for _, test := range []struct {
 			currency, total string
-			taken           bool
+			accepted        bool
 		}{
 			{"JPY", "100", true}, {"JPY", "100.00", true}, {"JPY", "100.000000", true}, {"JPY", "100.5", false}, {"JPY", "0.01", false}, {"JPY", "1e2", true}, {"JPY", "-100", true},
 			{"KWD", "1.234", true}, {"KWD", "1.2340", true}, {"KWD", "1.2345", false}, {"KWD", "1.000001", false}, {"AED", "1050.00", true}, {"AED", "1050.000", true}, {"AED", "1050.001", false},
 			{"AED", "-0.01", true}, {"AED", "-0.001", false}, {"AED", "1e-2", true}, {"AED", "1e-3", false}, {"CLF", "1.2345", true}, {"CLF", "1.23456", false}, {"XAU", "1.123456", true}, {"XXX", "0.000001", true},
 		} {
 			a := c.post(t, invoices, edit(edit(complete, "currency", `"`+test.currency+`"`), "total_amount", test.total))
-			if !test.taken {
+			if !test.accepted {
 				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"total_amount": {"minor_unit"}})
 			} else if a.status != http.StatusCreated {
 				t.Errorf("%s %s was refused: %s", test.currency, test.total, a.text)

@@ -58,8 +58,8 @@ func TestDownloadsAreUnchanged(t *testing.T) {
 	}
 }
 
-// withIncoming makes a company that has retained documents. It returns the e-mail address of its user, and where the console
-// has each document.
+// withIncoming creates a company with retained documents. It returns the e-mail address of its user, and the path of each
+// document in the console.
 func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (email string, paths map[string]string) {
 	t.Helper()
 	hash, err := account.DefaultCost().Hash(password)

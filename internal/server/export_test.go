@@ -7,10 +7,10 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// Route is what the external tests know about a route: what the API document says about it.
+// Route is the part of a route that the API document describes, for the tests outside the package.
 type Route struct {
 	Name, Method, Path string
-	// Public routes need no token; hidden ones are no part of the API document.
+	// Public routes need no token. Hidden routes are not in the API document.
 	Public, Hidden bool
 	// HasBody means that the route requires a body.
 	HasBody bool
@@ -19,7 +19,7 @@ type Route struct {
 	// Conditional means that the route honours If-Match.
 	Conditional bool
 	Query       []string
-	// Status is the ordinary success, 0 for a route that always fails; Also are the others.
+	// Status is the usual status of a success, 0 for a route that always fails. Also has the other ones.
 	Status int
 	Also   []int
 	// Codes are the documented errors.

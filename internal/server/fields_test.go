@@ -10,17 +10,17 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// fault is one value of one field, and the rules it breaks; no rules means that it is taken.
+// fault is one value of one field and the rules that it breaks. Without rules, the value is accepted.
 type fault struct {
-	path  string // what is set
+	path  string // of the field that is set
 	value string // JSON; "" removes the field
-	rules string // by commas
-	at    string // where the faults are reported, if not at path
+	rules string // separated by commas
+	at    string // the path of the reported faults, if it is not path
 }
 
 func repeat(n int, text string) string { return `"` + strings.Repeat(text, n) + `"` }
 
-// textFaults are the values of a text of at most so many code points.
+// textFaults returns the cases for a text of at most the given number of code points.
 func textFaults(path string, most int, required bool) []fault {
 	absent := ""
 	if required {
@@ -36,7 +36,7 @@ func textFaults(path string, most int, required bool) []fault {
 	}
 }
 
-// decimalFaults are the values of a number.
+// decimalFaults returns the cases for a number.
 func decimalFaults(path string, required, negative bool) []fault {
 	absent, below := "", "minimum"
 	if required {
@@ -50,7 +50,7 @@ func decimalFaults(path string, required, negative bool) []fault {
 		{path: path, value: "[1]", rules: "type"}, {path: path, value: "{}", rules: "type"}, {path: path, value: "-0.01", rules: below}, {path: path, value: "-0"}, {path: path, value: "0"},
 		{path: path, value: "1234567890123456789", rules: "decimal"}, {path: path, value: "0.0000001", rules: "decimal"}, {path: path, value: "1e400", rules: "decimal"},
 		{path: path, value: "1e-400", rules: "decimal"}, {path: path, value: "1e999999999999999999999", rules: "decimal"},
-		// A string that holds a number is that number, and keeps every rule of it.
+		// A string with a number is that number, and all rules for numbers apply.
 		{path: path, value: `"1"`}, {path: path, value: `"1050.00"`}, {path: path, value: `"1.5e1"`}, {path: path, value: `"\u0031"`}, {path: path, value: `"-0.01"`, rules: below},
 		{path: path, value: `"1234567890123456789"`, rules: "decimal"}, {path: path, value: `"0.0000001"`, rules: "decimal"}, {path: path, value: `"1e400"`, rules: "decimal"},
 		{path: path, value: repeat(100_000, "9"), rules: "decimal"}, {path: path, value: `""`, rules: "type"}, {path: path, value: `" 1"`, rules: "type"}, {path: path, value: `"1 "`, rules: "type"},
@@ -60,7 +60,7 @@ func decimalFaults(path string, required, negative bool) []fault {
 	}
 }
 
-// fieldFaults is every rule of every field of an invoice (contract, sections 1 and 4).
+// fieldFaults returns the cases for every rule of every field of an invoice (contract, sections 1 and 4).
 func fieldFaults() []fault {
 	faults := []fault{
 		{path: "buyer_country", value: `"AE"`}, {path: "buyer_country", value: "", rules: ""}, {path: "buyer_country", value: `"ae"`, rules: "pattern"},
@@ -194,7 +194,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 		}
 		c.post(t, invoices, body).wantFaults(t, api.CodeValidationFailed, want)
 
-		want["currency"] = []string{"currency"} // without a currency nothing is known of its minor unit
+		want["currency"] = []string{"currency"} // without a valid currency, total_amount has no known minor unit
 		withoutUnit := maps.Clone(want)
 		delete(withoutUnit, "total_amount")
 		c.post(t, invoices, edit(body, "currency", `"XXXX"`)).wantFaults(t, api.CodeValidationFailed, withoutUnit)

@@ -29,7 +29,7 @@ func FuzzBody(f *testing.F) {
 				t.Fatalf("%s answered %d to %q: %s", path, a.status, body, a.text)
 			}
 			if path == invoices && a.status == http.StatusCreated {
-				if read := s.send(t, request{method: http.MethodGet, path: path + "/" + a.text1(t, "/data/id"), token: token}); read.text != a.text {
+				if read := s.send(t, request{method: http.MethodGet, path: path + "/" + a.textAt(t, "/data/id"), token: token}); read.text != a.text {
 					t.Errorf("created %s\nread    %s", a.text, read.text)
 				}
 			}
@@ -50,7 +50,7 @@ func FuzzQuery(f *testing.F) {
 	token := s.company(f).token(f)
 	f.Fuzz(func(t *testing.T, query string) {
 		if strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
-			return // that is no query, but the end of one
+			return // these characters end a query
 		}
 		for _, path := range []string{invoices, "/api/v1/webhooks/events", deliveries, subscriptions, creditNotes, incoming} {
 			a := s.send(t, request{method: http.MethodGet, path: path + "?" + query, token: token})
@@ -72,7 +72,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		path = "/api/v1/" + path
 		if _, err := url.ParseRequestURI(path); err != nil || strings.ContainsAny(path, "?# ") || !utf8.ValidString(path) {
-			return // net/http refuses such a request line by itself
+			return // net/http itself rejects such a request line
 		}
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 			if a := s.send(t, request{method: method, path: path, token: token}); a.status >= http.StatusInternalServerError {

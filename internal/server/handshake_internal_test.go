@@ -17,12 +17,13 @@ import (
 	"time"
 )
 
-// slowSigner is a key for one handshake. It tells whose signature begins, and takes until it is let go.
+// slowSigner is a key for one handshake. It announces the source of each signature that begins, and waits until the test
+// releases it.
 type slowSigner struct {
 	crypto.Signer
 	from  string
 	began chan string
-	letGo chan struct{} // closed once the test is over
+	letGo chan struct{} // each value releases one signature; closed at the end of the test
 }
 
 func (s slowSigner) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
@@ -66,7 +67,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 			}
 			running.Go(func() {
 				defer conn.Close()
-				_ = conn.(*tls.Conn).HandshakeContext(context.Background()) // the client tells
+				_ = conn.(*tls.Conn).HandshakeContext(context.Background()) // the client reports errors
 			})
 		}
 	})
@@ -94,8 +95,8 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	shake(other)
 	select {
 	case <-began:
-		t.Fatal("two handshakes sign at a time")
-	case <-time.After(200 * time.Millisecond): // in which all of them come
+		t.Fatal("two handshakes sign at the same time")
+	case <-time.After(200 * time.Millisecond): // enough for all of them to arrive
 	}
 	var order []string
 	for range flood {

@@ -19,7 +19,7 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 		token := c.token(t)
 		send := func(path, key, body string) answer {
 			t.Helper()
-			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second) // a call that waits for the writer gives up after more
+			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second) // less than a call waits for the writer
 			defer cancel()
 			a, err := s.try(ctx, request{method: http.MethodPost, path: path, body: body, token: token, header: http.Header{"Idempotency-Key": {key}}})
 			if err != nil {
@@ -47,7 +47,7 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 		s.send(t, request{method: http.MethodPost, path: invoices + "/preflight", body: least, token: token}).want(t, http.StatusOK, "")
 		send(invoices, "first", least+" ").want(t, http.StatusConflict, api.CodeIdempotencyKeyReused)
 		if again := send(invoices, "first", least); again.header.Get("Idempotency-Replayed") != "true" || again.text != first.text {
-			t.Errorf("the repeat is answered %s, the first call %s", again.text, first.text)
+			t.Errorf("the repetition returned %s, the first call %s", again.text, first.text)
 		}
 		waiting := make(chan answer, 1)
 		go func() { waiting <- send(invoices, "second", least) }()
@@ -58,7 +58,7 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 		a := <-waiting
 		a.want(t, http.StatusCreated, "")
 		if a.header.Get("Idempotency-Replayed") != "" {
-			t.Error("the first call with a key is answered as a repeat")
+			t.Error("the first call with a key got the response of a repetition")
 		}
 	})
 }

@@ -17,7 +17,7 @@ const (
 	incomingDocument = "<Invoice>synthetic</Invoice>"
 )
 
-// offerPurchase puts one purchase document into the provider's ledger: every company that connects from now on gets it.
+// offerPurchase adds a purchase document to the provider's ledger. Every company that connects afterwards gets it.
 func (s *system) offerPurchase(t *testing.T) {
 	t.Helper()
 	if _, err := s.sandbox.Provider.Ledger().AddPurchase(fakeprovider.Purchase{ID: "P-1", DocumentType: "invoice", InvoiceNumber: "SUP-1", SupplierName: "Supplier",
@@ -27,7 +27,7 @@ func (s *system) offerPurchase(t *testing.T) {
 	}
 }
 
-// anIncoming is the incoming e-invoice of a company, and its only revision.
+// anIncoming waits for the incoming e-invoice of a company, and returns its id and its only revision.
 func anIncoming(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	ids := map[string]string{"revision": "1"}
@@ -36,13 +36,13 @@ func anIncoming(t *testing.T, c *company) map[string]string {
 		if a.raw(t, "/data/0") == "" {
 			return false
 		}
-		ids["incoming_invoice_id"] = a.text1(t, "/data/0/id")
+		ids["incoming_invoice_id"] = a.textAt(t, "/data/0/id")
 		return true
 	})
 	return ids
 }
 
-// incomingID is the same for paths without a revision.
+// incomingID is [anIncoming] for paths without a revision.
 func incomingID(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	ids := anIncoming(t, c)
@@ -52,13 +52,13 @@ func incomingID(t *testing.T, c *company) map[string]string {
 
 var incomingOperations = []operation{
 	{route: "GET /api/v1/client/incoming-invoices", rows: []row{
-		{name: "what the provider had", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { anIncoming(t, c) },
+		{name: "the documents of the provider", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { anIncoming(t, c) },
 			check: func(t *testing.T, c *company, a answer) {
 				wantRaw(t, a, "/pagination/total", "1")
 				wantRaw(t, a, "/data/0/provider_document_id", `"P-1"`)
 				wantRaw(t, a, "/data/0/total_amount", "10.50")
 				wantRaw(t, a, "/data/0/revision", "1")
-				wantRaw(t, c.company(t).get(t, incoming), "/data", "[]") // that one has no connection
+				wantRaw(t, c.company(t).get(t, incoming), "/data", "[]") // it has no connection
 			}},
 		badPage("page=0"),
 	}},
@@ -86,12 +86,12 @@ var incomingOperations = []operation{
 // wantRetained compares the retained bytes with their digest.
 func wantRetained(t *testing.T, a answer) {
 	t.Helper()
-	body, err := base64.StdEncoding.DecodeString(a.text1(t, "/data/body_base64"))
+	body, err := base64.StdEncoding.DecodeString(a.textAt(t, "/data/body_base64"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(body)
-	if got := a.text1(t, "/data/sha256"); got != hex.EncodeToString(sum[:]) || len(body) == 0 {
+	if got := a.textAt(t, "/data/sha256"); got != hex.EncodeToString(sum[:]) || len(body) == 0 {
 		t.Errorf("%d bytes with the digest %s", len(body), got)
 	}
 }

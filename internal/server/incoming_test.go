@@ -16,7 +16,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// controlPurchase gives the provider sandbox a purchase document over its own HTTP, as a person at the sandbox does.
+// controlPurchase adds a purchase document to the provider sandbox over its HTTP API, as a user of the sandbox does.
 func (s *system) controlPurchase(t *testing.T, id, document string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"id":%q,"document_type":"invoice","invoice_number":"SUP-%[1]s","supplier_name":"Söhne & Co","currency":"AED","issue_date":"2026-03-01","total_amount":1050.00,"document_base64":%q}`,
@@ -55,7 +55,7 @@ func TestIncoming(t *testing.T) {
 		c := s.connected(t)
 		subscribed := c.post(t, subscriptions, fmt.Sprintf(`{"url":%q}`, s.sandbox.Info.ReceiverURL))
 		subscribed.want(t, http.StatusCreated, "")
-		s.sandbox.Receiver.Trust(subscribed.text1(t, "/data/secret"))
+		s.sandbox.Receiver.Trust(subscribed.textAt(t, "/data/secret"))
 
 		s.controlPurchase(t, "P-9", "<Invoice>first</Invoice>")
 		path := incoming + "/" + anIncoming(t, c)["incoming_invoice_id"]
@@ -86,15 +86,15 @@ func TestIncoming(t *testing.T) {
 
 		eventually(t, "both callbacks", func() bool { return len(s.incomingCallbacks()) == 2 })
 		for event, revision := range map[string]int{"einvoice.incoming.received": 1, "einvoice.incoming.revised": 2} {
-			told := s.incomingCallbacks()[event]
+			callbacks := s.incomingCallbacks()[event]
 			var body api.Event[api.IncomingPayload]
-			if err := json.Unmarshal([]byte(told[0].Body), &body); err != nil {
+			if err := json.Unmarshal([]byte(callbacks[0].Body), &body); err != nil {
 				t.Fatal(err)
 			}
 			want := api.IncomingPayload{IncomingInvoiceID: strings.TrimPrefix(path, incoming+"/"), Revision: revision, ProviderDocumentID: "P-9",
 				SHA256: strings.Trim(c.get(t, fmt.Sprintf("%s/revisions/%d/document", path, revision)).raw(t, "/data/sha256"), `"`)}
-			if len(told) != 1 || told[0].Verified == nil || body.Payload != want || body.ResourceType != api.ResourceIncomingInvoice || body.ResourceID != want.IncomingInvoiceID || body.ID != told[0].Delivery {
-				t.Errorf("%s was told as %+v", event, told)
+			if len(callbacks) != 1 || callbacks[0].Verified == nil || body.Payload != want || body.ResourceType != api.ResourceIncomingInvoice || body.ResourceID != want.IncomingInvoiceID || body.ID != callbacks[0].Delivery {
+				t.Errorf("%s has the callbacks %+v", event, callbacks)
 			}
 		}
 	})

@@ -16,14 +16,14 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// complete is a draft with every field. Nothing is missing and nothing is advised.
+// complete is a draft that has no missing fields and no warnings.
 const complete = `{"invoice_number":"INV-1","recipient_name":"Palm Trading LLC","recipient_network_id":"1234567890",` +
 	`"buyer_endpoint_scheme":"0235","buyer_street":"12 Harbour Road","buyer_city":"Dubai","buyer_subdivision":"DXB","buyer_country":"AE",` +
 	`"total_amount":1050.00,"currency":"AED","issue_date":"2026-03-01","issue_time":"09:30","due_date":"2026-03-31","payment_means_code":"30",` +
 	`"items":[{"item_code":"SKU-7","name":"Consulting","description":"Workshop","unit_code":"HUR","quantity":10,"base_quantity":1,` +
 	`"net_unit_price":100.00,"gross_unit_price":110.00,"discount_amount":10.00,"vat_category":"S","vat_rate":5}]}`
 
-// least is a draft with the required fields alone.
+// least is a draft with only the required fields.
 const least = `{"invoice_number":"INV-2","recipient_name":"R","currency":"AED","issue_date":"2026-03-01","total_amount":1,` +
 	`"items":[{"name":"N","quantity":1,"net_unit_price":1}]}`
 
@@ -78,7 +78,7 @@ func mustJSON[T any](value T, err error) T {
 	return value
 }
 
-// decode reads the answer into out, strictly.
+// decode decodes the response into out.
 func (a answer) decode(t testing.TB, out any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.text), out); err != nil {
@@ -86,7 +86,7 @@ func (a answer) decode(t testing.TB, out any) {
 	}
 }
 
-// raw returns the JSON text at a pointer (RFC 6901), "" when there is nothing.
+// raw returns the JSON text at a pointer (RFC 6901), or "" if there is none.
 func (a answer) raw(t testing.TB, pointer string) string {
 	t.Helper()
 	value := jsontext.Value(a.text)
@@ -109,8 +109,8 @@ func (a answer) raw(t testing.TB, pointer string) string {
 	return strings.TrimSpace(string(value))
 }
 
-// text1 returns the one string at a pointer.
-func (a answer) text1(t testing.TB, pointer string) string {
+// textAt returns the string at a pointer.
+func (a answer) textAt(t testing.TB, pointer string) string {
 	t.Helper()
 	var text string
 	if err := json.Unmarshal([]byte(a.raw(t, pointer)), &text); err != nil {
@@ -121,11 +121,11 @@ func (a answer) text1(t testing.TB, pointer string) string {
 
 var requestIDs = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,128}\z`)
 
-// canaries are words that only a decoder, a database, a provider or a stack would say.
+// canaries are words that appear in the messages of decoders, databases, providers and stacks, and never in a fault.
 var canaries = []string{"sql", "json", "pgx", "postgres", "goroutine", "panic", "runtime", ".go", "/", `\`, "unmarshal", "unexpected",
 	"invalid character", "offset", "eof", "constraint", "sqlstate", "dial", "tcp", "127.0.0.1", "context", "deadline", "strict", "store:"}
 
-// checkAnswer checks what holds for every answer, whatever went wrong (contract, sections 1 and 2).
+// checkAnswer checks the rules for all responses, successes and errors (contract, sections 1 and 2).
 func checkAnswer(t testing.TB, a answer) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
@@ -145,7 +145,7 @@ func checkAnswer(t testing.TB, a answer) {
 	}
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal([]byte(a.text), &members); err != nil {
-		t.Errorf("%.200s: the body is no strict JSON object: %v in %.400s", name, err, a.text)
+		t.Errorf("%.200s: the body is not a JSON object: %v in %.400s", name, err, a.text)
 		return
 	}
 	switch _, document := members["openapi"]; {
@@ -153,11 +153,11 @@ func checkAnswer(t testing.TB, a answer) {
 		checkRefusal(t, a)
 	case document:
 	case members["data"] == nil || len(members) > 2 || len(members) == 2 && members["pagination"] == nil:
-		t.Errorf("%.200s: a success has data, and pagination for a list: %.400s", name, a.text)
+		t.Errorf("%.200s: the members of a success are not data and pagination: %.400s", name, a.text)
 	}
 }
 
-// checkRefusal checks the envelope of a failure, and that it says what the catalogue says and nothing else.
+// checkRefusal checks the envelope of an error, which has the status and the message of the catalogue and no other member.
 func checkRefusal(t testing.TB, a answer) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
@@ -170,7 +170,7 @@ func checkRefusal(t testing.TB, a answer) {
 	}
 	if err := json.Unmarshal([]byte(a.text), &body, json.RejectUnknownMembers(true)); err != nil || body.Error == nil ||
 		body.Error.Code == nil || body.Error.Message == nil || body.Error.Details == nil {
-		t.Errorf("%.200s: not the envelope of a failure: %v in %.400s", name, err, a.text)
+		t.Errorf("%.200s: not the envelope of an error: %v in %.400s", name, err, a.text)
 		return
 	}
 	entry, known := server.ErrorCatalogue()[*body.Error.Code]
@@ -208,12 +208,12 @@ func checkFaults(t testing.TB, name, path string, detail jsontext.Value) {
 		Message *string `json:"message"`
 	}
 	if err := json.Unmarshal(detail, &faults, json.RejectUnknownMembers(true)); err != nil || len(faults) == 0 {
-		t.Errorf("%.200s: details of %q are no list of faults: %s", name, path, detail)
+		t.Errorf("%.200s: the details of %q are not a list of faults: %s", name, path, detail)
 		return
 	}
 	for _, fault := range faults {
 		if fault.Rule == nil || fault.Message == nil || *fault.Rule == "" || *fault.Message == "" {
-			t.Errorf("%.200s: half a fault at %q: %s", name, path, detail)
+			t.Errorf("%.200s: an incomplete fault at %q: %s", name, path, detail)
 			continue
 		}
 		for _, word := range canaries {

@@ -9,24 +9,24 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// keyRows: an Idempotency-Key makes a repeat safe (contract, section 1).
+// keyRows returns the rows for an Idempotency-Key, which makes a repetition safe (contract, section 1).
 func keyRows(route server.Route) []row {
 	rows := []row{
 		{name: "key used for another request", status: http.StatusConflict, code: api.CodeIdempotencyKeyReused,
 			prepare: func(t *testing.T, c *company, r *request) {
 				first(t, c, r, route)
-				r.body = strings.TrimSpace(r.body + " {} ")[:max(2, len(r.body))] + " " // other bytes, whatever they mean
+				r.body = strings.TrimSpace(r.body + " {} ")[:max(2, len(r.body))] + " " // other bytes, with any meaning
 			}},
 		{name: "key used for the same request", status: route.Status,
 			prepare: func(t *testing.T, c *company, r *request) { first(t, c, r, route) },
 			check: func(t *testing.T, c *company, a answer) {
 				if a.header.Get("Idempotency-Replayed") != "true" {
-					t.Errorf("the repeat acted again: %v", a.header)
+					t.Errorf("the repetition had an effect: %v", a.header)
 				}
-				// The first answer is compared by acting a third time: every repeat is the same, to the byte and the tag.
+				// All repetitions have the same bytes and the same tag.
 				again := c.send(t, a.request)
 				if again.text != a.text || again.header.Get("ETag") != a.header.Get("ETag") {
-					t.Errorf("repeats differ: %s\n%s", a.text, again.text)
+					t.Errorf("the repetitions differ: %s\n%s", a.text, again.text)
 				}
 				if want := a.request.header.Get(firstAnswer); strings.TrimSpace(a.text) != want {
 					t.Errorf("replayed %s\nfirst    %s", a.text, want)
@@ -39,7 +39,7 @@ func keyRows(route server.Route) []row {
 			c.send(t, broken).want(t, http.StatusBadRequest, api.CodeMalformedRequest)
 		}, check: func(t *testing.T, _ *company, a answer) {
 			if a.header.Get("Idempotency-Replayed") != "" {
-				t.Error("an answer to a failure was kept")
+				t.Error("the response to a failed call was stored")
 			}
 		}},
 		{name: "key of another company", status: route.Status, prepare: func(t *testing.T, c *company, r *request) {
@@ -49,7 +49,7 @@ func keyRows(route server.Route) []row {
 				want(t, http.StatusCreated, "")
 		}, check: func(t *testing.T, _ *company, a answer) {
 			if a.header.Get("Idempotency-Replayed") != "" {
-				t.Error("another company's answer was given")
+				t.Error("the response of another company was returned")
 			}
 		}},
 		{name: "key of 255 characters", status: route.Status, prepare: func(_ *testing.T, c *company, r *request) {
@@ -63,10 +63,11 @@ func keyRows(route server.Route) []row {
 	return rows
 }
 
-// firstAnswer is a header in which a test takes the first answer along; the service knows nothing of it.
+// firstAnswer is a header in which the test keeps the first response. The service ignores it.
 const firstAnswer = "X-Test-First-Answer"
 
-// first gives a request a key and sends it for the first time. What is shown once is not expected again.
+// first adds a key to a request and sends it for the first time. It stores the response, without a secret that is shown only
+// once, in the header firstAnswer.
 func first(t *testing.T, c *company, r *request, route server.Route) {
 	t.Helper()
 	r.header.Set("Idempotency-Key", "k-"+c.source())
@@ -76,5 +77,5 @@ func first(t *testing.T, c *company, r *request, route server.Route) {
 		t.Error("the first answer is a replay")
 	}
 	r.header.Set(firstAnswer, edit(strings.TrimSpace(a.text), "data.secret", ""))
-	r.token = c.token(t) // another session of the same company
+	r.token = c.token(t) // another token of the same company
 }

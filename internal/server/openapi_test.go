@@ -40,7 +40,7 @@ func TestAPIDocument(t *testing.T) {
 				t.Errorf("the tag %s has no description", tag["name"])
 			}
 		}
-		operations := map[string]spoken{}
+		operations := map[string]documentedOperation{}
 		for path, item := range d.Paths {
 			for method, operation := range item {
 				operations[strings.ToUpper(method)+" "+path] = operation
@@ -68,7 +68,7 @@ func TestAPIDocument(t *testing.T) {
 	})
 }
 
-func (d *document) checkOperation(t *testing.T, route server.Route, o spoken) {
+func (d *document) checkOperation(t *testing.T, route server.Route, o documentedOperation) {
 	t.Helper()
 	if o.ID != route.Name || o.Summary == "" || o.Description == "" || len(o.Tags) != 1 || !slices.ContainsFunc(d.Tags, func(tag map[string]string) bool { return tag["name"] == o.Tags[0] }) {
 		t.Errorf("%s: half documented: %q %q %v", route.Name, o.ID, o.Summary, o.Tags)
@@ -135,7 +135,7 @@ func TestDocumentedWebhooks(t *testing.T) {
 		seen := 0
 		for ; events.raw(t, fmt.Sprintf("/data/%d", seen)) != ""; seen++ {
 			event := events.raw(t, fmt.Sprintf("/data/%d", seen))
-			schema := d.Webhooks[events.text1(t, fmt.Sprintf("/data/%d/event", seen))]["post"].Body.Content["application/json"].Schema
+			schema := d.Webhooks[events.textAt(t, fmt.Sprintf("/data/%d/event", seen))]["post"].Body.Content["application/json"].Schema
 			if faults := d.faults("event", schema, jsontext.Value(event), true); len(faults) > 0 {
 				t.Errorf("an event breaks its schema: %v\n%s", faults, event)
 			}
@@ -147,7 +147,7 @@ func TestDocumentedWebhooks(t *testing.T) {
 }
 
 // checkResponses: the statuses of the route and no others, with every code named where its status is described.
-func (d *document) checkResponses(t *testing.T, route server.Route, o spoken) {
+func (d *document) checkResponses(t *testing.T, route server.Route, o documentedOperation) {
 	t.Helper()
 	want := map[string]bool{}
 	for _, status := range append(route.Also, route.Status) {

@@ -43,7 +43,7 @@ type row struct {
 // walkConfig are the limits the walk meets.
 func walkConfig(c *service.Config) {
 	c.RateLimit, c.LoginRate = callsAMinute, loginsAMinute
-	c.Quotas.StoredBytes = storeMost
+	c.Quotas.StoredBytes = maxStoredBytes
 	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
@@ -111,7 +111,7 @@ var loginRows = []row{
 	{name: "the right password", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
 		wantRaw(t, a, "/data/user", fmt.Sprintf(`{"name":"Owner","email":%q}`, c.email))
 		wantRaw(t, a, "/data/account/status", `"active"`)
-		token := a.text1(t, "/data/token")
+		token := a.textAt(t, "/data/token")
 		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
 	}},
 	{name: "an e-mail address in another spelling", status: http.StatusOK, prepare: func(_ *testing.T, c *company, r *request) {
@@ -147,10 +147,10 @@ func (c *company) suspend(t *testing.T) {
 }
 
 var createRows = []row{
-	fullRow(),
+	quotaRow(),
 	{name: "every field", status: http.StatusCreated, check: func(t *testing.T, c *company, a answer) {
 		wantRaw(t, a, "/data/submitted", "false")
-		read := c.get(t, invoices+"/"+a.text1(t, "/data/id"))
+		read := c.get(t, invoices+"/"+a.textAt(t, "/data/id"))
 		if read.text != a.text || read.header.Get("ETag") != a.header.Get("ETag") || a.header.Get("ETag") == "" {
 			t.Errorf("created %q %s\nread    %q %s", a.header.Get("ETag"), a.text, read.header.Get("ETag"), read.text)
 		}
@@ -350,7 +350,7 @@ var subscribeRows = []row{
 	{name: "every event", status: http.StatusCreated, check: func(t *testing.T, _ *company, a answer) {
 		wantRaw(t, a, "/data/url", `"https://hooks.example.com/in"`)
 		wantRaw(t, a, "/data/active", "true")
-		if secret := a.text1(t, "/data/secret"); len(secret) < 32 {
+		if secret := a.textAt(t, "/data/secret"); len(secret) < 32 {
 			t.Errorf("secret of %d characters", len(secret))
 		}
 		if got := a.raw(t, "/data/events/4"); got == "" {

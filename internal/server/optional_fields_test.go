@@ -32,7 +32,7 @@ func TestOptionalFields(t *testing.T) {
 		}
 		created := c.post(t, invoices, body)
 		created.want(t, http.StatusCreated, "")
-		id := created.text1(t, "/data/id")
+		id := created.textAt(t, "/data/id")
 		patched := c.send(t, request{method: http.MethodPatch, path: invoices + "/" + id, body: `{"buyer_city":"Ajman"}`, token: c.token(t)})
 		for path, value := range given {
 			for _, a := range []answer{created, patched, c.get(t, invoices+"/"+id)} {
@@ -44,7 +44,7 @@ func TestOptionalFields(t *testing.T) {
 		}
 		submitted := c.post(t, invoices+"/"+id+"/submit", "")
 		submitted.want(t, http.StatusOK, "")
-		text, found, err := c.sandbox.Provider.Ledger().Body(submitted.text1(t, "/data/submission/id"))
+		text, found, err := c.sandbox.Provider.Ledger().Body(submitted.textAt(t, "/data/submission/id"))
 		if !found || err != nil {
 			t.Fatalf("the ledger does not have the document: %v", err)
 		}

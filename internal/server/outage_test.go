@@ -17,20 +17,20 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// moody is a provider that takes every document and goes on processing it for ever, and that hangs when it is told to.
-type moody struct {
+// hangingProvider is a provider that accepts every document and reports it as processing without end. It can be made to hang.
+type hangingProvider struct {
 	url string
 
 	mu              sync.Mutex
-	hanging         chan struct{} // closed when it answers again; nil while it answers
+	hanging         chan struct{} // closed when it responds again; nil while it responds
 	inside, highest int
 	calls           int
-	asked           map[string]int // look-ups answered, by reference
+	polled          map[string]int // look-ups with a response, by reference
 }
 
-func newMoody(t *testing.T) *moody {
+func newHangingProvider(t *testing.T) *hangingProvider {
 	t.Helper()
-	m := &moody{asked: map[string]int{}}
+	m := &hangingProvider{polled: map[string]int{}}
 	server := httptest.NewServer(m)
 	m.url = server.URL
 	t.Cleanup(func() {
@@ -40,13 +40,13 @@ func newMoody(t *testing.T) *moody {
 	return m
 }
 
-func (m *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (m *hangingProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reference, isDocument := strings.CutPrefix(r.URL.Path, "/v1/documents")
 	if !isDocument {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	// A server notices that its client has gone only after it has read the body.
+	// A server notices that its client has disconnected only after it has read the body.
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return
 	}
@@ -65,14 +65,14 @@ func (m *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reference = strings.TrimPrefix(reference, "/")
 	if r.Method == http.MethodGet {
 		m.mu.Lock()
-		m.asked[reference]++
+		m.polled[reference]++
 		m.mu.Unlock()
 	}
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"reference":%q,"provider_reference":"P","status":"processing","sequence":1,"reported_at":"2026-03-01T09:00:00Z","states":{}}`, reference)
 }
 
-func (m *moody) enter() chan struct{} {
+func (m *hangingProvider) enter() chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.inside++
@@ -81,46 +81,46 @@ func (m *moody) enter() chan struct{} {
 	return m.hanging
 }
 
-func (m *moody) leave() {
+func (m *hangingProvider) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.inside--
 }
 
-// hang has every call from now on wait until it gives up; counts begin anew.
-func (m *moody) hang() {
+// hang makes every call wait until its client gives up, and resets the counts.
+func (m *hangingProvider) hang() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hanging, m.calls, m.highest = make(chan struct{}), 0, 0
 }
 
-func (m *moody) recover() {
+func (m *hangingProvider) recover() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hanging != nil {
 		close(m.hanging)
 	}
-	m.hanging, m.asked = nil, map[string]int{}
+	m.hanging, m.polled = nil, map[string]int{}
 }
 
-// counts returns how many calls there were, and how many of them at once at most.
-func (m *moody) counts() (calls, highest int) {
+// counts returns the number of calls, and the highest number of concurrent ones.
+func (m *hangingProvider) counts() (calls, highest int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls, m.highest
 }
 
-// rounds returns how many references were asked about, and how often at most.
-func (m *moody) rounds() (references, most int) {
+// rounds returns the number of references that were polled, and the highest number of polls of one of them.
+func (m *hangingProvider) rounds() (references, most int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, times := range m.asked {
+	for _, times := range m.polled {
 		most = max(most, times)
 	}
-	return len(m.asked), most
+	return len(m.polled), most
 }
 
-// submitted creates drafts past the API, and submits them at the same time over it. It returns their answers by status.
+// submitted creates drafts in the store and submits them concurrently over the API. It returns the responses by status.
 func (c *company) submitted(t *testing.T, count int) map[int][]answer {
 	t.Helper()
 	tenant, err := c.db.Tenant(t.Context(), c.id)
@@ -158,8 +158,8 @@ func (c *company) submitted(t *testing.T, count int) map[int][]answer {
 	return answers
 }
 
-// own returns the one connection of a company.
-func (c *company) own(t *testing.T) store.Connection {
+// connection returns the only connection of a company.
+func (c *company) connection(t *testing.T) store.Connection {
 	t.Helper()
 	all, err := c.db.Connections(t.Context(), &c.id)
 	if err != nil || len(all) != 1 {
@@ -178,51 +178,51 @@ func TestOutageOfOneProvider(t *testing.T) {
 		c.PollFirst, c.PollMax, c.ProviderTimeout = 4*time.Second, 4*time.Second, 2*time.Second
 	}
 	onEngines(t, slow, func(t *testing.T, s *system) {
-		provider := newMoody(t)
+		provider := newHangingProvider(t)
 		hit, other := s.company(t), s.connected(t)
 		hit.connect(t, provider.url, service.Sandbox)
 		for range open / 50 {
 			if answers := hit.submitted(t, 50); len(answers[http.StatusOK]) != 50 {
-				t.Fatalf("%d of 50 were taken", len(answers[http.StatusOK]))
+				t.Fatalf("%d of 50 were accepted", len(answers[http.StatusOK]))
 			}
 		}
 		provider.hang()
-		patiently(t, "trouble", func() bool { return hit.own(t).RetryAt != nil })
-		if since := hit.get(t, "/api/v1/client/account").text1(t, "/data/connection/failing_since"); since == "" {
-			t.Error("the company is not told that its connection fails")
+		eventually(t, "a failing connection", func() bool { return hit.connection(t).RetryAt != nil })
+		if since := hit.get(t, "/api/v1/client/account").textAt(t, "/data/connection/failing_since"); since == "" {
+			t.Error("the account does not show that its connection fails")
 		}
 		calls, highest := provider.counts()
-		// Our side makes 64 look-ups at once; the provider may not have noticed yet that some have ended.
+		// The service makes 64 concurrent look-ups. The provider may not have noticed yet that some have ended.
 		if highest > 2*64 {
-			t.Errorf("%d look-ups at once", highest)
+			t.Errorf("%d concurrent look-ups", highest)
 		}
 		var group sync.WaitGroup
 		group.Go(func() { hit.checkBurst(t, hit.submitted(t, burst)) })
-		other.trades(t, 20)
+		other.submitAndAwaitDeliveries(t, 20)
 		group.Wait()
-		// Look-ups alone; the burst of submissions has a bound of its own, of an eighth of all there may be.
+		// These are look-ups only. The burst of submissions has its own bound, an eighth of all calls.
 		if calls > 64+64+2 {
-			t.Errorf("%d look-ups before the trouble was noticed", calls)
+			t.Errorf("%d look-ups before the failure was noticed", calls)
 		}
 		if _, highest := provider.counts(); highest > 2*128 {
-			t.Errorf("%d calls at once", highest)
+			t.Errorf("%d concurrent calls", highest)
 		}
-		if hit.own(t).RetryAt == nil {
-			t.Error("the trouble is over before its time")
+		if hit.connection(t).RetryAt == nil {
+			t.Error("the connection recovered before its provider did")
 		}
 		provider.recover()
-		patiently(t, "one round", func() bool { references, _ := provider.rounds(); return references >= open })
+		eventually(t, "a poll of every submission", func() bool { references, _ := provider.rounds(); return references >= open })
 		if _, most := provider.rounds(); most > 2 {
-			t.Errorf("one submission was asked about %d times before every one was", most)
+			t.Errorf("one submission was polled %d times before every one was polled", most)
 		}
-		patiently(t, "the end of the trouble", func() bool { return hit.own(t).Failures == 0 })
+		eventually(t, "the recovery of the connection", func() bool { return hit.connection(t).Failures == 0 })
 		if since := hit.get(t, "/api/v1/client/account").raw(t, "/data/connection/failing_since"); since != "null" {
-			t.Errorf("the company is told that its connection fails since %s", since)
+			t.Errorf("the account shows that its connection has failed since %s", since)
 		}
 	})
 }
 
-// checkBurst looks at the answers to more submissions than a hanging provider may hold.
+// checkBurst checks the responses to more submissions than may wait for a hanging provider.
 func (c *company) checkBurst(t *testing.T, answers map[int][]answer) {
 	for status, some := range answers {
 		switch status {
@@ -244,25 +244,15 @@ func (c *company) checkBurst(t *testing.T, answers map[int][]answer) {
 	}
 }
 
-// trades submits invoices one after the other, and waits until every state of each is final and its end was delivered.
-func (c *company) trades(t *testing.T, count int) {
+// submitAndAwaitDeliveries submits invoices one after the other, and waits for the delivery of the terminal event of each.
+func (c *company) submitAndAwaitDeliveries(t *testing.T, count int) {
 	t.Helper()
 	c.post(t, subscriptions, fmt.Sprintf(`{"url": %q, "events": ["einvoice.terminal"]}`, c.sandbox.Info.ReceiverURL)).want(t, http.StatusCreated, "")
 	for range count {
 		id := c.draft(t, c.numbered(""))
 		c.post(t, invoices+"/"+id+"/submit", "").want(t, http.StatusOK, "")
 	}
-	patiently(t, "delivery of every end", func() bool {
+	eventually(t, "the delivery of every terminal event", func() bool {
 		return strings.Count(c.get(t, "/api/v1/webhooks/deliveries?state=delivered&per_page=100").text, `"event":"einvoice.terminal"`) == count
 	})
-}
-
-// patiently is eventually for what hundreds of calls have to be made for.
-func patiently(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", what)
-		}
-	}
 }

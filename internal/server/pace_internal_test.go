@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// paced is a server with little patience and further routes; ended has the status of each request that it has done with.
-func paced(t *testing.T, least pace, more ...route) (address string, ended chan int) {
+// newPacedServer starts a server with a minimum rate and additional routes. The channel receives the status of each request
+// that has ended.
+func newPacedServer(t *testing.T, least pace, more ...route) (address string, ended chan int) {
 	t.Helper()
-	running, _ := troubled(t, io.Discard, more...)
+	running, _ := newTestServer(t, io.Discard, more...)
 	s, ok := running.Config.Handler.(*Server)
 	if !ok {
 		t.Fatal("another handler")
@@ -28,7 +29,7 @@ func paced(t *testing.T, least pace, more ...route) (address string, ended chan 
 	return strings.TrimPrefix(server.URL, "http://"), ended
 }
 
-func dialed(t *testing.T, address string) net.Conn {
+func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -43,8 +44,8 @@ const slowLogin = "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent
 // TestSlowBodyIsRejected checks that a client that sends its body more slowly than the minimum rate gets 400 and loses
 // the connection.
 func TestSlowBodyIsRejected(t *testing.T) {
-	address, ended := paced(t, pace{grace: 50 * time.Millisecond, rate: 1 << 20})
-	conn := dialed(t, address)
+	address, ended := newPacedServer(t, pace{grace: 50 * time.Millisecond, rate: 1 << 20})
+	conn := dial(t, address)
 	if _, err := io.WriteString(conn, slowLogin); err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +60,8 @@ func TestSlowBodyIsRejected(t *testing.T) {
 
 // TestBodyAtTheMinimumRateIsRead checks that a client that keeps the minimum rate may take many times the grace period.
 func TestBodyAtTheMinimumRateIsRead(t *testing.T) {
-	address, _ := paced(t, pace{grace: 50 * time.Millisecond, rate: 100})
-	conn := dialed(t, address)
+	address, _ := newPacedServer(t, pace{grace: 50 * time.Millisecond, rate: 100})
+	conn := dial(t, address)
 	if _, err := io.WriteString(conn, slowLogin); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestBodyAtTheMinimumRateIsRead(t *testing.T) {
 // longer, and its context is not canceled.
 func TestHandlersHaveNoMinimumRate(t *testing.T) {
 	const grace = 50 * time.Millisecond
-	address, _ := paced(t, pace{grace: grace, rate: 1 << 20}, route{method: http.MethodPost, path: "/work", public: true, operation: operation{
+	address, _ := newPacedServer(t, pace{grace: grace, rate: 1 << 20}, route{method: http.MethodPost, path: "/work", public: true, operation: operation{
 		serve: func(ctx context.Context, _ *call) (int, any, error) {
 			select {
 			case <-ctx.Done():
@@ -110,28 +111,28 @@ func TestHandlersHaveNoMinimumRate(t *testing.T) {
 // TestSlowReaderIsDisconnected checks that a client that does not read its response loses the connection.
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	large := strings.Repeat("x", 64<<20)
-	address, ended := paced(t, pace{grace: 50 * time.Millisecond, rate: 1 << 30}, route{method: http.MethodGet, path: "/large", public: true, operation: operation{
+	address, ended := newPacedServer(t, pace{grace: 50 * time.Millisecond, rate: 1 << 30}, route{method: http.MethodGet, path: "/large", public: true, operation: operation{
 		serve: func(context.Context, *call) (int, any, error) { return http.StatusOK, large, nil }}})
-	conn := dialed(t, address)
+	conn := dial(t, address)
 	if _, err := io.WriteString(conn, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	<-ended // without anything of it being read
+	<-ended // although the client has read nothing
 	got, err := io.Copy(io.Discard, conn)
 	if got >= int64(len(large)) {
-		t.Errorf("%d bytes were waited for: %v", got, err)
+		t.Errorf("the client got %d bytes of the response: %v", got, err)
 	}
 }
 
 // TestUnexpectedBodiesAreNotRead checks that the server does not wait for the body of a request that reads or deletes,
 // if a client sends one, and closes the connection.
 func TestUnexpectedBodiesAreNotRead(t *testing.T) {
-	address, ended := paced(t, defaultPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: withoutBody(func(*call, context.Context) (int, any, error) {
+	address, ended := newPacedServer(t, defaultPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: withoutBody(func(*call, context.Context) (int, any, error) {
 		return http.StatusOK, map[string]any{}, nil
 	})})
 	for _, request := range []string{"GET /healthz", "HEAD /healthz", "GET /nowhere", "DELETE /thing", "GET /api/v1/client/account", "DELETE /api/v1/client/account"} {
 		for _, length := range []string{"Content-Length: 100000000000", "Transfer-Encoding: chunked", "Content-Length: 5"} {
-			conn := dialed(t, address)
+			conn := dial(t, address)
 			if _, err := io.WriteString(conn, request+" HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\n"+length+"\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +150,7 @@ func TestUnexpectedBodiesAreNotRead(t *testing.T) {
 				t.Errorf("%s with %s: %v", request, length, err)
 			}
 			if rest, err := io.ReadAll(reader); len(rest) > 0 {
-				t.Errorf("%s with %s: %q %v behind the answer", request, length, rest, err)
+				t.Errorf("%s with %s: %q %v after the response", request, length, rest, err)
 			}
 		}
 	}

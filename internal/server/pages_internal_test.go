@@ -29,7 +29,7 @@ func documentation(w http.ResponseWriter, r *http.Request) {
 // requests go to the API, with its envelope and its order of errors. Each request has an id and a line in the log.
 func TestDocumentationIsServed(t *testing.T) {
 	var log strings.Builder
-	running, _ := troubled(t, &log)
+	running, _ := newTestServer(t, &log)
 	bare := running.Config.Handler
 	documented := *bare.(*Server)
 	documented.Docs = http.HandlerFunc(documentation)

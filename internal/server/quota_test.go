@@ -76,16 +76,16 @@ func TestNoQuotas(t *testing.T) {
 	})
 }
 
-// storeMost is the quota of bytes in the walk through the operations.
-const storeMost = 6 << 20
+// maxStoredBytes is the quota of bytes in the walk through the operations.
+const maxStoredBytes = 6 << 20
 
 // fullRow is the row of an operation that would add to what a company stores, which is as much as it may be.
-func fullRow() row {
+func quotaRow() row {
 	return row{name: "of a company that stores as much as it may", status: http.StatusConflict, code: api.CodeLimitReached,
 		prepare: func(t *testing.T, c *company, _ *request) {
 			item := `{"name":"N","quantity":1,"net_unit_price":1,"description":"` + strings.Repeat("x", 900) + `"}`
 			large := edit(least, "items", "["+strings.TrimSuffix(strings.Repeat(item+",", 1000), ",")+"]")
-			for range storeMost/(900*1000) + 1 {
+			for range maxStoredBytes/(900*1000) + 1 {
 				if a := c.post(t, invoices, large); a.status != http.StatusCreated {
 					a.want(t, http.StatusConflict, api.CodeLimitReached)
 				}
@@ -93,6 +93,6 @@ func fullRow() row {
 		},
 		check: func(t *testing.T, _ *company, a answer) {
 			wantRaw(t, a, "/error/details/quota", `"stored_bytes"`)
-			wantRaw(t, a, "/error/details/limit", fmt.Sprint(storeMost))
+			wantRaw(t, a, "/error/details/limit", fmt.Sprint(maxStoredBytes))
 		}}
 }

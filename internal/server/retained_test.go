@@ -41,11 +41,11 @@ func TestRetainedBodiesAreComplete(t *testing.T) {
 			path := "/api/v1/client/incoming-invoices/" + i.ID.String() + "/revisions/1/document"
 			a := c.get(t, path)
 			a.want(t, http.StatusOK, "")
-			got, err := base64.StdEncoding.DecodeString(a.text1(t, "/data/body_base64"))
+			got, err := base64.StdEncoding.DecodeString(a.textAt(t, "/data/body_base64"))
 			if err != nil || !bytes.Equal(got, documents[i.ProviderDocumentID]) {
 				t.Errorf("%s: %d bytes, %v", i.ProviderDocumentID, len(got), err)
 			}
-			if media := a.text1(t, "/data/media_type"); media != i.MediaType {
+			if media := a.textAt(t, "/data/media_type"); media != i.MediaType {
 				t.Errorf("%s: media type %q", i.ProviderDocumentID, media)
 			}
 		}

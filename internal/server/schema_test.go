@@ -16,20 +16,20 @@ import (
 
 // document is the API document, as a generator of clients reads it.
 type document struct {
-	OpenAPI    string                       `json:"openapi"`
-	Info       map[string]jsontext.Value    `json:"info"`
-	Servers    []map[string]string          `json:"servers"`
-	Tags       []map[string]string          `json:"tags"`
-	Paths      map[string]map[string]spoken `json:"paths"`
-	Webhooks   map[string]map[string]spoken `json:"webhooks"`
+	OpenAPI    string                                    `json:"openapi"`
+	Info       map[string]jsontext.Value                 `json:"info"`
+	Servers    []map[string]string                       `json:"servers"`
+	Tags       []map[string]string                       `json:"tags"`
+	Paths      map[string]map[string]documentedOperation `json:"paths"`
+	Webhooks   map[string]map[string]documentedOperation `json:"webhooks"`
 	Components struct {
 		Schemas  map[string]*schema        `json:"schemas"`
 		Security map[string]jsontext.Value `json:"securitySchemes"`
 	} `json:"components"`
 }
 
-// spoken is one operation of the document.
-type spoken struct {
+// documentedOperation is one operation of the document.
+type documentedOperation struct {
 	ID          string                `json:"operationId"`
 	Summary     string                `json:"summary"`
 	Description string                `json:"description"`

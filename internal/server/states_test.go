@@ -98,7 +98,7 @@ func TestEverySubsetOfStates(t *testing.T) {
 			a.want(t, http.StatusOK, "")
 			wantStates(t, a, "/data", subset)
 			wantDetails(t, c, a, "/data", subset)
-			references[subset] = a.text1(t, "/data/submission/id")
+			references[subset] = a.textAt(t, "/data/submission/id")
 		}
 		for subset := range 15 { // of all four nothing is left to ask
 			eventually(t, "four reports of each subset", func() bool {
@@ -168,8 +168,8 @@ func wantSubsetEvents(t *testing.T, c *company, references []string) {
 	seen := map[string]int{}
 	for n := 0; events.raw(t, fmt.Sprintf("/data/%d", n)) != ""; n++ {
 		at := fmt.Sprintf("/data/%d", n)
-		resource := events.text1(t, at+"/resource_id")
-		seen[resource+events.text1(t, at+"/event")]++
+		resource := events.textAt(t, at+"/resource_id")
+		seen[resource+events.textAt(t, at+"/event")]++
 		for subset, reference := range references {
 			if reference == resource {
 				wantStates(t, events, at+"/payload", subset)

@@ -24,7 +24,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// onEngines runs a test against a system on each engine, on the first one alone with -short.
+// onEngines runs a test against a system on each engine, or only on the first one with -short.
 func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
 	t.Helper()
 	t.Parallel()
@@ -40,7 +40,7 @@ func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.
 	}
 }
 
-// onFirst runs a test against a system on one engine: what it tests ends before the store.
+// onFirst runs a test against a system on one engine, because the code under test does not depend on the engine.
 func onFirst(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
 	t.Helper()
 	t.Parallel()
@@ -53,7 +53,7 @@ type system struct {
 	sandbox *sandbox.Sandbox
 	db      *store.DB
 	http    *http.Client
-	// hash is of the password that every user of these tests has.
+	// hash is the hash of the password that every user of these tests has.
 	hash    string
 	sources atomic.Uint32
 	names   atomic.Uint32
@@ -108,7 +108,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	return s
 }
 
-// newClient follows no redirects: the service gives none, and a test would not see it.
+// newClient returns a client that does not follow redirects, so that a test sees one.
 func newClient() *http.Client {
 	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 64},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -120,11 +120,11 @@ type company struct {
 	id    store.ID
 	email string
 	user  store.User
-	// delivered is a delivery that was made, "" before the first.
+	// delivered is the id of a delivered delivery; "" if there is none yet.
 	delivered string
 }
 
-// company makes an account without a provider connection.
+// company creates an account without a provider connection.
 func (s *system) company(t testing.TB) *company {
 	t.Helper()
 	n := s.names.Add(1)
@@ -140,7 +140,7 @@ func (s *system) company(t testing.TB) *company {
 	return c
 }
 
-// connected makes an account with an active connection to the provider sandbox.
+// connected creates an account with an active connection to the provider sandbox.
 func (s *system) connected(t testing.TB) *company {
 	t.Helper()
 	c := s.company(t)
@@ -161,13 +161,13 @@ func (c *company) connect(t testing.TB, url, environment string) {
 	}
 }
 
-// token makes a fresh token, as a login does, without the cost of hashing a password.
+// token creates a token, like a login but without hashing a password.
 func (c *company) token(t testing.TB) string {
 	t.Helper()
 	return c.tokenFor(t, time.Hour)
 }
 
-// tokenFor makes a token that expires after a while, which may be over.
+// tokenFor creates a token that expires after ttl. A negative ttl makes an expired token.
 func (c *company) tokenFor(t testing.TB, ttl time.Duration) string {
 	t.Helper()
 	token, err := secret.NewToken(rand.Reader)
@@ -180,7 +180,7 @@ func (c *company) tokenFor(t testing.TB, ttl time.Duration) string {
 	return token.Reveal()
 }
 
-// revoke ends a token.
+// revoke revokes a token.
 func (c *company) revoke(t testing.TB, token string) {
 	t.Helper()
 	if err := c.db.RevokeToken(t.Context(), secret.Digest(secret.New(token))); err != nil {
@@ -188,15 +188,15 @@ func (c *company) revoke(t testing.TB, token string) {
 	}
 }
 
-// source returns an address that no request came from before, so that no login limit is shared by accident.
+// source returns an unused source address, so that tests do not share a login limit.
 func (s *system) source() string {
 	n := s.sources.Add(1)
 	return fmt.Sprintf("198.51.%d.%d", 100+n/250%100, 1+n%250)
 }
 
-// request is one request to be sent.
+// request is a request to the service.
 type request struct {
-	method, path string // path as it goes over the wire, with its query
+	method, path string // the path is sent unchanged, with its query
 	token        string
 	header       http.Header
 	// body is sent as JSON unless header says otherwise; "" is no body.
@@ -205,7 +205,7 @@ type request struct {
 	chunked bool
 }
 
-// answer is what came back.
+// answer is a response with the request that it belongs to.
 type answer struct {
 	request request
 	status  int
@@ -213,7 +213,7 @@ type answer struct {
 	text    string
 }
 
-// send sends a request and checks what holds for every answer.
+// send sends a request and checks the rules for all responses.
 func (s *system) send(t testing.TB, r request) answer {
 	t.Helper()
 	a, err := s.try(t.Context(), r)
@@ -224,7 +224,7 @@ func (s *system) send(t testing.TB, r request) answer {
 	return a
 }
 
-// try sends a request from any goroutine.
+// try sends a request. Any goroutine may call it.
 func (s *system) try(ctx context.Context, r request) (answer, error) {
 	var body io.Reader = http.NoBody
 	if r.body != "" {
@@ -253,7 +253,7 @@ func (s *system) try(ctx context.Context, r request) (answer, error) {
 	return answer{request: r, status: got.StatusCode, header: got.Header, text: string(text)}, err
 }
 
-// get and post send as a company, with a fresh token.
+// get sends a GET request of the company, with a new token.
 func (c *company) get(t testing.TB, path string) answer {
 	t.Helper()
 	return c.send(t, request{method: http.MethodGet, path: path, token: c.token(t)})
@@ -269,7 +269,7 @@ func (c *company) draft(t testing.TB, body string) string {
 	t.Helper()
 	a := c.post(t, invoices, body)
 	a.want(t, http.StatusCreated, "")
-	return a.text1(t, "/data/id")
+	return a.textAt(t, "/data/id")
 }
 
 const (
@@ -278,19 +278,19 @@ const (
 	loginPath     = "/api/v1/client/auth/login"
 )
 
-// want compares the status and, for a refusal, the code.
+// want compares the status and, for an error, the code.
 func (a answer) want(t testing.TB, status int, code api.Code) {
 	t.Helper()
 	got := api.Code("")
 	if a.status >= 400 && a.text != "" {
-		got = api.Code(a.text1(t, "/error/code"))
+		got = api.Code(a.textAt(t, "/error/code"))
 	}
 	if a.status != status || got != code {
 		t.Fatalf("%s %s\n%.300s\nanswered %d %s, want %d %s\n%.600s", a.request.method, a.request.path, a.request.body, a.status, got, status, code, a.text)
 	}
 }
 
-// wantFaults compares the details of a 422: path to rules, in any order of paths, "path: rule, rule".
+// wantFaults compares the faults in the details of a 422: the rules by path.
 func (a answer) wantFaults(t testing.TB, code api.Code, want map[string][]string) {
 	t.Helper()
 	a.want(t, http.StatusUnprocessableEntity, code)
@@ -309,10 +309,10 @@ func (a answer) wantFaults(t testing.TB, code api.Code, want map[string][]string
 	wantEqual(t, fmt.Sprintf("faults of %.2000s", a.request.body), got, want)
 }
 
-// eventually waits until done, for as long as anything here may take.
+// eventually waits until done returns true. It fails after a time that is longer than any operation here takes.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute)
 	for !done() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s did not happen", what)
@@ -321,7 +321,7 @@ func eventually(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// numbered is a complete draft with a number of its own; to names its recipient, "" the ordinary one.
+// numbered returns a complete draft with an unused number for the recipient to, or for the usual recipient if to is empty.
 func (s *system) numbered(to string) string {
 	text := edit(complete, "invoice_number", fmt.Sprintf(`"N-%d"`, s.names.Add(1)))
 	return edit(text, "recipient_network_id", fmt.Sprintf("%q", cmp.Or(to, "1234567890")))

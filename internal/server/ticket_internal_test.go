@@ -25,7 +25,7 @@ import (
 // is no memory left, reading fails in the middle.
 func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 	company := store.ID{1}
-	a := roomy(t)
+	a := smallAdmission(t)
 	for _, length := range []int{0, 1, 4095, 4096, 4097, 64 << 10, 1 << 20} {
 		for _, announced := range []int64{-1, 0, int64(length), 1 << 40} {
 			for _, owner := range []store.ID{{}, company} {
@@ -66,8 +66,8 @@ func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 	}
 }
 
-// roomy returns an admission with small limits.
-func roomy(t *testing.T) *admission {
+// smallAdmission returns an admission with small limits.
+func smallAdmission(t *testing.T) *admission {
 	t.Helper()
 	return newAdmission(&Config{MaxRequests: 8, MaxBody: 1 << 20, AnonymousRate: 10, Now: time.Now}, connlimit.Config{Total: 64, PerSource: 4})
 }
@@ -75,12 +75,12 @@ func roomy(t *testing.T) *admission {
 // TestAnonymousRequestsDoNotDelayCallers checks that the server serves health checks and callers whose credential was
 // accepted before, however many anonymous requests are active.
 func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
-	running, db := troubled(t, io.Discard)
+	running, db := newTestServer(t, io.Discard)
 	s, ok := running.Config.Handler.(*Server)
 	if !ok {
 		t.Fatal("another handler")
 	}
-	s.admission = roomy(t)
+	s.admission = smallAdmission(t)
 	made, err := db.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: "x"})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 		}
 	}
 	if taken != minSidePool {
-		t.Fatalf("strangers took %d places, want all %d", taken, minSidePool)
+		t.Fatalf("anonymousRequests took %d places, want all %d", taken, minSidePool)
 	}
 	for path, want := range map[string]int{client + "/account": http.StatusOK, "/healthz": http.StatusOK} {
 		if status := ask(path, "known"); status != want {

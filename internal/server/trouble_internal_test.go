@@ -27,8 +27,8 @@ import (
 // inside is a text that may appear only in the log.
 const inside = "pgx: SQLSTATE 42P01 in internal/store/secret.go: canary"
 
-// troubled starts a server on a real store with additional routes, which writes its log to log.
-func troubled(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *storetest.Store) {
+// newTestServer starts a server on a real store with additional routes, which writes its log to log.
+func newTestServer(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *storetest.Store) {
 	t.Helper()
 	db := storetest.Open(t, storetest.Engines()[0])
 	s, err := New(Config{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, MaxBody: 1 << 20, RateLimit: 2, Version: "test",
@@ -73,23 +73,23 @@ func TestInternalErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
-			running, _ := troubled(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{serve: test.serve}})
-			wantTrouble(t, running.URL+"/trouble", test.status, test.code)
+			running, _ := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{serve: test.serve}})
+			wantErrorResponse(t, running.URL+"/trouble", test.status, test.code)
 			if !strings.Contains(log.String(), `"my-id"`) {
 				t.Errorf("the log does not have the request id: %s", log.String())
 			}
 			if test.status != http.StatusBadGateway && test.name != "a runtime error" && test.name != "an aborted handler" && !strings.Contains(log.String(), "canary") {
 				t.Errorf("the log does not have the cause: %s", log.String())
 			}
-			wantTrouble(t, running.URL+"/trouble", test.status, test.code) // it cost that request alone
+			wantErrorResponse(t, running.URL+"/trouble", test.status, test.code) // it cost that request alone
 		})
 	}
 	t.Run("a process that is not ready", func(t *testing.T) {
-		running, _ := troubled(t, io.Discard)
-		wantTrouble(t, running.URL+"/readyz", http.StatusServiceUnavailable, api.CodeUnavailable)
+		running, _ := newTestServer(t, io.Discard)
+		wantErrorResponse(t, running.URL+"/readyz", http.StatusServiceUnavailable, api.CodeUnavailable)
 	})
 	t.Run("a closed store", func(t *testing.T) {
-		running, db := troubled(t, io.Discard)
+		running, db := newTestServer(t, io.Discard)
 		other := db.Again(t)
 		if err := other.Close(); err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func failsInside() { panic(inside) }
 func TestPanicInTransaction(t *testing.T) {
 	var log bytes.Buffer
 	var tenant *store.Tenant
-	running, db := troubled(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{
+	running, db := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", public: true, operation: operation{
 		serve: func(ctx context.Context, _ *call) (int, any, error) {
 			_, _, err := tenant.Idempotent(ctx, "key", [32]byte{}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 				failsInside()
@@ -128,7 +128,7 @@ func TestPanicInTransaction(t *testing.T) {
 	if tenant, err = db.Tenant(t.Context(), created.ID); err != nil {
 		t.Fatal(err)
 	}
-	wantTrouble(t, running.URL+"/trouble", http.StatusInternalServerError, api.CodeInternal)
+	wantErrorResponse(t, running.URL+"/trouble", http.StatusInternalServerError, api.CodeInternal)
 	if !strings.Contains(log.String(), "server.failsInside") {
 		t.Errorf("the log does not say where the panic was: %s", log.String())
 	}
@@ -137,7 +137,7 @@ func TestPanicInTransaction(t *testing.T) {
 // TestLimitBeforeHash checks that a login beyond the limit is refused before its password is hashed. The hasher here
 // hashes nothing, so one login waits until its caller gives up, and the other one is refused at once.
 func TestLimitBeforeHash(t *testing.T) {
-	running, _ := troubled(t, io.Discard)
+	running, _ := newTestServer(t, io.Discard)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	answers := make(chan *http.Response, 2)
@@ -234,7 +234,7 @@ func get(t *testing.T, url string) got {
 }
 
 // wantTrouble compares an answer with the envelope of a code, to the byte.
-func wantTrouble(t *testing.T, url string, status int, code api.Code) {
+func wantErrorResponse(t *testing.T, url string, status int, code api.Code) {
 	t.Helper()
 	answer := get(t, url)
 	want, err := json.Marshal(api.ErrorBody{Error: api.Error{Code: code, Message: errorCatalogue[code].message, Details: map[string]any{}}})

@@ -59,7 +59,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 		}
 		code := ""
 		if a.status >= 400 && a.text != "" {
-			code = " " + a.text1(t, "/error/code")
+			code = " " + a.textAt(t, "/error/code")
 		}
 		shown[fmt.Sprint(a.status)+code] = true
 	}

@@ -38,7 +38,7 @@ var webhookOperations = []operation{
 	{route: "GET /api/v1/webhooks/deliveries", rows: []row{
 		{name: "filtered", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
 			d := c.get(t, deliveries+"/"+aDelivery(t, c)["delivery_id"])
-			r.path += fmt.Sprintf("?subscription_id=%s&event_id=%s&event=%s&state=delivered", d.text1(t, "/data/subscription_id"), d.text1(t, "/data/event_id"), d.text1(t, "/data/event"))
+			r.path += fmt.Sprintf("?subscription_id=%s&event_id=%s&event=%s&state=delivered", d.textAt(t, "/data/subscription_id"), d.textAt(t, "/data/event_id"), d.textAt(t, "/data/event"))
 		}, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/pagination/total", "1") }},
 		{name: "of a subscription that cannot exist", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?subscription_id=x" },
 			check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
@@ -53,7 +53,7 @@ var webhookOperations = []operation{
 	}},
 	{route: "POST /api/v1/webhooks/deliveries/{delivery_id}/redeliver", ids: aDelivery, rows: []row{
 		{name: "the same bytes again", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
-			event := a.text1(t, "/data/event_id")
+			event := a.textAt(t, "/data/event_id")
 			eventually(t, "a second callback of the event", func() bool {
 				var bodies []string
 				for _, callback := range c.sandbox.Receiver.Callbacks() {
@@ -65,7 +65,7 @@ var webhookOperations = []operation{
 			})
 		}},
 		{name: "a deactivated subscription", status: http.StatusConflict, code: api.CodeSubscriptionInactive, prepare: func(t *testing.T, c *company, r *request) {
-			subscription := c.get(t, r.path[:len(r.path)-len("/redeliver")]).text1(t, "/data/subscription_id")
+			subscription := c.get(t, r.path[:len(r.path)-len("/redeliver")]).textAt(t, "/data/subscription_id")
 			c.post(t, subscriptions+"/"+subscription+"/deactivate", "").want(t, http.StatusOK, "")
 		}},
 	}},
@@ -91,10 +91,10 @@ func aSubscription(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	a := c.post(t, subscriptions, fmt.Sprintf(`{"url":%q}`, c.sandbox.Info.ReceiverURL))
 	if a.status == http.StatusConflict { // the company has as many as it may have: they are as good
-		return map[string]string{"subscription_id": c.get(t, subscriptions).text1(t, "/data/0/id")}
+		return map[string]string{"subscription_id": c.get(t, subscriptions).textAt(t, "/data/0/id")}
 	}
 	a.want(t, http.StatusCreated, "")
-	return map[string]string{"subscription_id": a.text1(t, "/data/id")}
+	return map[string]string{"subscription_id": a.textAt(t, "/data/id")}
 }
 
 // aDelivery is a delivery that was received, the same one for every row of a company.
@@ -108,7 +108,7 @@ func aDelivery(t *testing.T, c *company) map[string]string {
 			if a.raw(t, "/data/0") == "" {
 				return false
 			}
-			c.delivered = a.text1(t, "/data/0/id")
+			c.delivered = a.textAt(t, "/data/0/id")
 			return true
 		})
 	}

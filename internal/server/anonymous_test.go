@@ -15,8 +15,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// strangers are requests of which none comes with an accepted credential.
-var strangers = []request{
+// anonymousRequests are requests of which none comes with an accepted credential.
+var anonymousRequests = []request{
 	{method: http.MethodGet, path: "/api/v1/client/account"},
 	{method: http.MethodGet, path: "/api/v1/client/account", token: "random"},
 	{method: http.MethodGet, path: "/api/nowhere"},
@@ -56,12 +56,12 @@ func TestAnonymousRequestsAreLimited(t *testing.T) {
 			{"the networks of one site", func(n int) string { return fmt.Sprintf("2001:db8:8:%x::1", n) }, 4 * most},
 		} {
 			for n := range test.most {
-				if a, err := s.try(t.Context(), strangers[n%len(strangers)].from(test.address(n))); err != nil || a.status == http.StatusTooManyRequests || a.status >= 500 {
+				if a, err := s.try(t.Context(), anonymousRequests[n%len(anonymousRequests)].from(test.address(n))); err != nil || a.status == http.StatusTooManyRequests || a.status >= 500 {
 					t.Fatalf("%s: request %d answered %d: %v", test.name, n, a.status, err)
 				}
 				s.send(t, account.from(test.address(n))).want(t, http.StatusOK, "") // counts for nobody but its token
 			}
-			for n, r := range strangers {
+			for n, r := range anonymousRequests {
 				a, err := s.try(t.Context(), r.from(test.address(n)))
 				if err != nil || a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || len(a.text) > 300 {
 					t.Errorf("%s: %s %s answered %d after the limit, want 429 in few bytes: %v %s", test.name, r.method, r.path, a.status, err, a.text)
