@@ -15,7 +15,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// anonymousRequests are requests of which none comes with an accepted credential.
+// anonymousRequests are requests without an accepted credential.
 var anonymousRequests = []request{
 	{method: http.MethodGet, path: "/api/v1/client/account"},
 	{method: http.MethodGet, path: "/api/v1/client/account", token: "random"},
@@ -27,7 +27,7 @@ var anonymousRequests = []request{
 	{method: http.MethodPost, path: "/invoices/new", header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, body: "a=b"},
 }
 
-// from is a request as it comes from a source, through a proxy.
+// from returns the request as it arrives from a source through a proxy.
 func (r request) from(source string) request {
 	header := http.Header{"X-Forwarded-For": {source}}
 	maps.Copy(header, r.header)
@@ -59,12 +59,12 @@ func TestAnonymousRequestsAreLimited(t *testing.T) {
 				if a, err := s.try(t.Context(), anonymousRequests[n%len(anonymousRequests)].from(test.address(n))); err != nil || a.status == http.StatusTooManyRequests || a.status >= 500 {
 					t.Fatalf("%s: request %d answered %d: %v", test.name, n, a.status, err)
 				}
-				s.send(t, account.from(test.address(n))).want(t, http.StatusOK, "") // counts for nobody but its token
+				s.send(t, account.from(test.address(n))).want(t, http.StatusOK, "") // counts only for its token
 			}
 			for n, r := range anonymousRequests {
 				a, err := s.try(t.Context(), r.from(test.address(n)))
 				if err != nil || a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || len(a.text) > 300 {
-					t.Errorf("%s: %s %s answered %d after the limit, want 429 in few bytes: %v %s", test.name, r.method, r.path, a.status, err, a.text)
+					t.Errorf("%s: %s %s answered %d after the limit, want a short 429: %v %s", test.name, r.method, r.path, a.status, err, a.text)
 				}
 				if a.header.Get("Content-Type") == "application/json" {
 					a.want(t, http.StatusTooManyRequests, api.CodeRateLimited)
@@ -96,7 +96,7 @@ func TestSlowStreamsAreBounded(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		response, err := transport.RoundTrip(r)
 		if err != nil {
-			return 0 // the test has ended its body
+			return 0 // the test has closed the body
 		}
 		defer response.Body.Close()
 		if response.ProtoMajor != 2 {
@@ -118,7 +118,7 @@ func TestSlowStreamsAreBounded(t *testing.T) {
 	}
 	for range streams - most {
 		if status := <-answers; status != http.StatusServiceUnavailable {
-			t.Errorf("a stream too many answered %d", status)
+			t.Errorf("a stream beyond the bound answered %d", status)
 		}
 	}
 	if status := ask(http.MethodGet, "/healthz", http.NoBody); status != http.StatusOK {

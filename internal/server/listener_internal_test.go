@@ -29,7 +29,7 @@ func TestSendBufferIsBounded(t *testing.T) {
 	if err := conn.SetWriteDeadline(time.Now().Add(2 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	const most = 512 << 10 // the doubled send buffer, and what the client's kernel has taken
+	const most = 512 << 10 // twice the send buffer, and what the client's kernel has received
 	written, err := conn.Write(make([]byte, 16<<20))
 	if err == nil || written > most {
 		t.Errorf("%d bytes were written to a client that reads nothing (%v), want at most %d", written, err, most)

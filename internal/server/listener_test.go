@@ -23,45 +23,45 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// hostileHeads are requests that net/http refuses before the handler is asked, and the status it gives each.
+// hostileHeads are requests that net/http rejects without calling the handler, and the status of each response.
 var hostileHeads = []struct {
 	name, head string
 	status     int
 }{
-	{"an escape that is none", "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-	{"an escape that breaks off", "GET /healthz%2 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+	{"an invalid escape", "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+	{"an incomplete escape", "GET /healthz%2 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 	{"no path", "GET HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 	{"a path without a slash", "GET healthz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 	{"two spaces", "GET  /healthz  HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 	{"no version", "GET /healthz\r\nHost: a\r\n\r\n", 400},
-	{"a version that is none", "GET /healthz HTTP/eleven\r\nHost: a\r\n\r\n", 400},
+	{"an invalid version", "GET /healthz HTTP/eleven\r\nHost: a\r\n\r\n", 400},
 	{"another protocol", "GET /healthz ICY/1.0\r\nHost: a\r\n\r\n", 400},
-	{"a version of the past", "GET /healthz HTTP/0.9\r\nHost: a\r\n\r\n", 505},
-	{"a version of the future", "GET /healthz HTTP/3.0\r\nHost: a\r\n\r\n", 505},
-	{"a method that is no token", "G@T /healthz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+	{"an old version", "GET /healthz HTTP/0.9\r\nHost: a\r\n\r\n", 505},
+	{"a future version", "GET /healthz HTTP/3.0\r\nHost: a\r\n\r\n", 505},
+	{"an invalid method", "G@T /healthz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 	{"a control character in the path", "GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-	{"a host in the path that is none", "GET http://[::1 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+	{"an invalid host in the path", "GET http://[::1 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 	{"no host", "GET /healthz HTTP/1.1\r\n\r\n", 400},
 	{"two hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400},
-	{"a host that is none", "GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", 400},
+	{"an invalid host", "GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", 400},
 	{"a header without a colon", "GET /healthz HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n", 400},
 	{"a header without a name", "GET /healthz HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n", 400},
 	{"a space in a name", "GET /healthz HTTP/1.1\r\nHost: a\r\nX y: z\r\n\r\n", 400},
 	{"a space before the colon", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length : 2\r\n\r\n{}", 400},
 	{"a NUL in a header", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: a\x00b\r\n\r\n", 400},
 	{"a folded first header", "GET /healthz HTTP/1.1\r\n Host: a\r\n\r\n", 400},
-	{"a length that is none", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: two\r\n\r\n{}", 400},
+	{"an invalid length", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: two\r\n\r\n{}", 400},
 	{"a negative length", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: -2\r\n\r\n{}", 400},
 	{"two lengths", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400},
 	{"two transfer codings", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501},
 	{"an unknown transfer coding", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n{}", 501},
 	{"an unknown expectation", "POST /api/v1/client/auth/login HTTP/1.1\r\nHost: a\r\nExpect: miracles\r\nContent-Length: 2\r\n\r\n{}", 417},
-	{"an unknown expectation of old", "GET /healthz HTTP/1.0\r\nHost: a\r\nExpect: miracles\r\n\r\n", 417},
-	{"a header without end", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", 431},
-	{"headers without end", "GET /healthz HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: y\r\n", 20<<10) + "\r\n", 431},
-	{"a path without end", "GET /" + strings.Repeat("x", 80<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", 431},
-	{"bytes that are no HTTP", "\x00\x01\x02\x03\x04\r\n\r\n", 400},
-	{"a bad request behind a good one", "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+	{"an unknown expectation in HTTP/1.0", "GET /healthz HTTP/1.0\r\nHost: a\r\nExpect: miracles\r\n\r\n", 417},
+	{"a long header", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", 431},
+	{"many headers", "GET /healthz HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: y\r\n", 20<<10) + "\r\n", 431},
+	{"a long path", "GET /" + strings.Repeat("x", 80<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", 431},
+	{"bytes that are not HTTP", "\x00\x01\x02\x03\x04\r\n\r\n", 400},
+	{"a bad request after a good one", "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 }
 
 // TestUnreadableRequests checks that net/http itself rejects requests that are not valid HTTP, with and without TLS,
@@ -122,9 +122,9 @@ func TestPlainHTTPToATLSPort(t *testing.T) {
 	if _, err := conn.Write([]byte("\x00\x01\x02 neither of the two\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	// TLS has an alert for this, of seven bytes; a broken connection says it, too.
+	// TLS has an alert of seven bytes for this; closing the connection is enough, too.
 	if text, err := io.ReadAll(conn); bytes.Contains(text, []byte("HTTP")) {
-		t.Errorf("what is neither TLS nor HTTP is answered in HTTP: %q %v", text, err)
+		t.Errorf("bytes that are neither TLS nor HTTP got an HTTP response: %q %v", text, err)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestHTTP2(t *testing.T) {
 		request.Header.Set("X-Padding", want.header)
 		response, err := transport.RoundTrip(request)
 		if want.status == 431 && err != nil {
-			continue // a client that knows the bound refuses by itself
+			continue // the client knows the bound and rejects the request itself
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -215,16 +215,16 @@ func TestConnectionIsReused(t *testing.T) {
 	}
 }
 
-// checkRefused sends a head and wants the last answer to be a refusal of that status, after which the connection ends.
+// checkRefused sends a head and checks that the last response has the status of an error and closes the connection.
 func checkRefused(t *testing.T, conn net.Conn, head string, status int) {
 	t.Helper()
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_, _ = io.WriteString(conn, head) // the server hangs up on what it does not want to read to the end
+		_, _ = io.WriteString(conn, head) // the server may close the connection before it has read the whole head
 	}()
 	reader := bufio.NewReader(conn)
-	good := strings.Count(head, "\r\n\r\nGET ") // that many requests come before the hostile one
+	good := strings.Count(head, "\r\n\r\nGET ") // the number of requests before the hostile one
 	for n := range good + 1 {
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {
@@ -273,7 +273,7 @@ func serveService(t *testing.T, log io.Writer, change func(*service.Config)) *se
 	return running
 }
 
-// keyPair writes a certificate for 127.0.0.1 and its key into files, and returns who trusts it.
+// keyPair writes a certificate for 127.0.0.1 and its key into files, and returns a pool that trusts it.
 func keyPair(t *testing.T) (certificate, key string, authority *x509.CertPool) {
 	t.Helper()
 	model := httptest.NewTLSServer(http.NotFoundHandler())

@@ -17,8 +17,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// wantSummary fails the test unless row is what a list shows of something that is answered as whole: everything but its items,
-// and how many there are.
+// wantSummary fails the test unless row is the list entry of whole: all its fields except the items, and their number.
 func wantSummary(t *testing.T, row, whole string) {
 	t.Helper()
 	var got, want map[string]any
@@ -87,7 +86,7 @@ func TestSummariesHaveEveryField(t *testing.T) {
 	}
 }
 
-// fieldNames are the JSON names of a type's fields, with their types.
+// fieldNames returns the JSON names of a type's fields, with their types.
 func fieldNames(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for _, field := range reflect.VisibleFields(t) {
@@ -98,7 +97,7 @@ func fieldNames(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// The lengths, in characters, of what the tags of an answer do not bound, because it was bounded where it came from.
+// lengths are the greatest lengths, in characters, of fields whose tags have no bound, because their source bounds them.
 var lengths = map[string]int{
 	"submission_state": 256, "provider_invoice_state": 256, "tax_authority_state": 256, "receiver_state": 256, "value": 256, "words": 256, "provider_reference": 256,
 	"provider_document_id": 256, "document_type": 64, "supplier_name": 256, "supplier_network_id": 64, "media_type": 255, "call": 6, "url": 2048, "description": 1024,
@@ -106,7 +105,7 @@ var lengths = map[string]int{
 	"environment": 64, "currency": 3, "buyer_country": 2, "transaction_flags": 8, "issue_time": 5, "events": 64, "meaning": 8,
 }
 
-// longest is the length of the longest JSON that a value of a type has, in bytes, and whether every part of it is bounded.
+// longest returns the length of the longest JSON text of a type, in bytes. It fails the test if a part has no known bound.
 func longest(t *testing.T, name string, field reflect.StructField, of reflect.Type) int {
 	t.Helper()
 	const escaped = 6 // \u001f: no character takes more
@@ -117,8 +116,8 @@ func longest(t *testing.T, name string, field reflect.StructField, of reflect.Ty
 	case of == reflect.TypeFor[api.Decimal](), of == reflect.TypeFor[api.Amount]():
 		return 64
 	case of == reflect.TypeFor[api.Faults]():
-		// The first paths of the draft, and every field of the profile; each with a path and at most two of our own sentences, which
-		// have under 256 bytes with the names of their rules.
+		// The first paths of the draft and every field of the profile, each with at most two faults. A fault, with its rule and
+		// its message, takes less than 256 bytes.
 		return (api.MaxSummaryPaths + reflect.TypeFor[api.Profile]().NumField()) * (64 + 2*256)
 	case name == "missing":
 		return api.MaxSummaryPaths * 64
@@ -149,7 +148,7 @@ func longest(t *testing.T, name string, field reflect.StructField, of reflect.Ty
 		if characters == 0 {
 			characters = 64
 			if !slices.Contains([]string{"invoice_number", "reason_code"}, name) {
-				t.Errorf("%s has no bound that this test knows of", name)
+				t.Errorf("%s has no known bound", name)
 			}
 		}
 		return escaped*characters + 2
@@ -167,7 +166,7 @@ func TestPagesAreBounded(t *testing.T) {
 		bytes := longest(t, row.Name(), reflect.StructField{}, row)
 		t.Logf("%s: at most %d bytes", row, bytes)
 		if bytes*perPage > pageBytes {
-			t.Errorf("%d of %s may have %d bytes", perPage, row, bytes*perPage)
+			t.Errorf("%d entries of %s may have %d bytes", perPage, row, bytes*perPage)
 		}
 	}
 }

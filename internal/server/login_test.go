@@ -11,7 +11,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// login tries to log in from behind proxies.
+// login tries to log in through proxies.
 func (s *system) login(t *testing.T, email, password string, forwarded ...string) answer {
 	t.Helper()
 	return s.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(email, password), header: http.Header{"X-Forwarded-For": forwarded}})
@@ -55,8 +55,8 @@ func TestLoginLimit(t *testing.T) {
 		refused := s.login(t, c.email, password, from)
 		refused.want(t, http.StatusTooManyRequests, api.CodeRateLimited)
 		wantLimit(t, refused, 0)
-		s.login(t, " "+c.email+" ", password, from).want(t, http.StatusTooManyRequests, api.CodeRateLimited) // another spelling is the same address
-		s.login(t, c.email, password, s.source()).want(t, http.StatusOK, "")                                 // nobody locks the owner out
+		s.login(t, " "+c.email+" ", password, from).want(t, http.StatusTooManyRequests, api.CodeRateLimited) // the same address in another spelling
+		s.login(t, c.email, password, s.source()).want(t, http.StatusOK, "")                                 // the owner can still log in from elsewhere
 		s.login(t, s.company(t).email, password, from).want(t, http.StatusOK, "")
 	})
 }
@@ -79,23 +79,23 @@ func TestForwardedFor(t *testing.T) {
 				s.login(t, c.email, "wrong", from).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
 			}
 			for n, from := range []string{"192.0.2.4, 198.51.100.1", "192.0.2.5,198.51.100.1", "192.0.2.6, 198.51.100.1"} {
-				wantLoginTaken(t, s.login(t, c.email, "wrong", from), n < 2)
+				wantLoginCounted(t, s.login(t, c.email, "wrong", from), n < 2)
 			}
 		})
 	})
-	t.Run("from anybody else", func(t *testing.T) {
+	t.Run("from another peer", func(t *testing.T) {
 		onFirst(t, func(c *service.Config) { c.LoginRate = 2 }, func(t *testing.T, s *system) {
 			c := s.company(t)
 			for n, from := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
-				wantLoginTaken(t, s.login(t, c.email, "wrong", from), n < 2)
+				wantLoginCounted(t, s.login(t, c.email, "wrong", from), n < 2)
 			}
 		})
 	})
 }
 
-func wantLoginTaken(t *testing.T, a answer, taken bool) {
+func wantLoginCounted(t *testing.T, a answer, withinLimit bool) {
 	t.Helper()
-	if taken {
+	if withinLimit {
 		a.want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
 	} else {
 		a.want(t, http.StatusTooManyRequests, api.CodeRateLimited)

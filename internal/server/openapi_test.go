@@ -15,14 +15,14 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// readDocument reads the API document; a keyword that the types here do not know is a failure.
+// readDocument reads the API document. It fails the test if the document has a keyword that the types here do not know.
 func (s *system) readDocument(t *testing.T) *document {
 	t.Helper()
 	a := s.send(t, request{method: http.MethodGet, path: "/openapi.json"})
 	a.want(t, http.StatusOK, "")
 	d := &document{}
 	if err := json.Unmarshal([]byte(a.text), d, json.RejectUnknownMembers(true)); err != nil {
-		t.Fatalf("the API document has something that no test looks at: %v", err)
+		t.Fatalf("the API document has a keyword that no test checks: %v", err)
 	}
 	return d
 }
@@ -63,7 +63,7 @@ func TestAPIDocument(t *testing.T) {
 			}
 		}
 		for name := range operations {
-			t.Errorf("%s is documented, and there is no such route", name)
+			t.Errorf("%s is documented, but there is no such route", name)
 		}
 	})
 }
@@ -71,7 +71,7 @@ func TestAPIDocument(t *testing.T) {
 func (d *document) checkOperation(t *testing.T, route server.Route, o documentedOperation) {
 	t.Helper()
 	if o.ID != route.Name || o.Summary == "" || o.Description == "" || len(o.Tags) != 1 || !slices.ContainsFunc(d.Tags, func(tag map[string]string) bool { return tag["name"] == o.Tags[0] }) {
-		t.Errorf("%s: half documented: %q %q %v", route.Name, o.ID, o.Summary, o.Tags)
+		t.Errorf("%s: incomplete documentation: %q %q %v", route.Name, o.ID, o.Summary, o.Tags)
 	}
 	if o.Security == nil || (len(o.Security) == 0) != route.Public {
 		t.Errorf("%s: public %v with security %v", route.Name, route.Public, o.Security)
@@ -95,7 +95,7 @@ func (d *document) checkOperation(t *testing.T, route server.Route, o documented
 	for _, p := range o.Parameters {
 		got[p.Name] = p.In
 		if p.Description == "" || p.Schema == nil || p.Required != (p.In == "path") {
-			t.Errorf("%s: parameter %s is half documented", route.Name, p.Name)
+			t.Errorf("%s: the documentation of the parameter %s is incomplete", route.Name, p.Name)
 		}
 	}
 	wantEqual(t, "parameters of "+route.Name, got, want)
@@ -116,7 +116,7 @@ func TestDocumentedWebhooks(t *testing.T) {
 		for _, kind := range api.EventKinds {
 			o := d.Webhooks[string(kind)]["post"]
 			if o.ID == "" || o.Description == "" || o.Security == nil || len(o.Security) > 0 || o.Body == nil || !o.Body.Required || o.Responses["2XX"].Description == "" {
-				t.Errorf("%s is half described: %+v", kind, o)
+				t.Errorf("%s is not described completely: %+v", kind, o)
 				continue
 			}
 			required := map[string]bool{}
@@ -137,7 +137,7 @@ func TestDocumentedWebhooks(t *testing.T) {
 			event := events.raw(t, fmt.Sprintf("/data/%d", seen))
 			schema := d.Webhooks[events.textAt(t, fmt.Sprintf("/data/%d/event", seen))]["post"].Body.Content["application/json"].Schema
 			if faults := d.faults("event", schema, jsontext.Value(event), true); len(faults) > 0 {
-				t.Errorf("an event breaks its schema: %v\n%s", faults, event)
+				t.Errorf("an event does not conform to its schema: %v\n%s", faults, event)
 			}
 		}
 		if seen == 0 {
@@ -146,7 +146,7 @@ func TestDocumentedWebhooks(t *testing.T) {
 	})
 }
 
-// checkResponses: the statuses of the route and no others, with every code named where its status is described.
+// checkResponses checks that the documented statuses are those of the route, and that the description of each names its codes.
 func (d *document) checkResponses(t *testing.T, route server.Route, o documentedOperation) {
 	t.Helper()
 	want := map[string]bool{}
@@ -164,12 +164,12 @@ func (d *document) checkResponses(t *testing.T, route server.Route, o documented
 	}
 	for status, response := range o.Responses {
 		if !want[status] {
-			t.Errorf("%s: %s is documented and never given", route.Name, status)
+			t.Errorf("%s: %s is documented but never returned", route.Name, status)
 		}
 		delete(want, status)
 		if response.Description == "" || response.Content["application/json"].Schema == nil || response.Headers[api.HeaderRequestID] == nil ||
 			(status == "429" || status == "503") != (response.Headers["Retry-After"] != nil) {
-			t.Errorf("%s: %s is half documented: %v", route.Name, status, response.Headers)
+			t.Errorf("%s: the documentation of %s is incomplete: %v", route.Name, status, response.Headers)
 		}
 	}
 	for status := range want {
@@ -189,7 +189,7 @@ func TestSchemas(t *testing.T) {
 			}
 			for _, required := range component.Required {
 				if component.Properties[required] == nil {
-					t.Errorf("%s requires %s and does not have it", name, required)
+					t.Errorf("%s requires %s but does not have it", name, required)
 				}
 			}
 			for field, property := range component.Properties {
@@ -209,7 +209,7 @@ func TestSchemas(t *testing.T) {
 			}
 		}
 		if examples < 40 {
-			t.Errorf("%d examples only", examples)
+			t.Errorf("only %d examples", examples)
 		}
 		for code := range server.ErrorCatalogue() {
 			if text := d.Components.Schemas["Error"].Properties["code"].Description; !strings.Contains(text, string(code)) {
@@ -219,7 +219,7 @@ func TestSchemas(t *testing.T) {
 		for name, schema := range d.Components.Schemas {
 			for field, property := range schema.Properties {
 				if strings.Contains(string(property.Type), `"number"`) && property.Format != "double" {
-					t.Errorf("%s.%s: a number without a format becomes a single in generated code", name, field)
+					t.Errorf("%s.%s: a number without a format has single precision in generated code", name, field)
 				}
 			}
 		}
@@ -227,7 +227,8 @@ func TestSchemas(t *testing.T) {
 	})
 }
 
-// wantDraft looks at the payload of a creation, the schema that most people read.
+// wantDraft checks the schema of a draft: its required fields, and that it accepts and rejects the same payloads as the server,
+// as far as a schema can express the rules.
 func wantDraft(t *testing.T, d *document) {
 	t.Helper()
 	draft := d.Components.Schemas["DraftRequest"]
@@ -239,28 +240,28 @@ func wantDraft(t *testing.T, d *document) {
 	}
 	for _, body := range []string{complete, least, edit(complete, "due_date", "null")} {
 		if faults := d.faults("draft", draft, jsontext.Value(body), true); len(faults) > 0 {
-			t.Errorf("a good draft breaks its schema: %v", faults)
+			t.Errorf("a valid draft does not conform to its schema: %v", faults)
 		}
 	}
 	for _, f := range fieldFaults() {
-		switch f.rules { // what a schema cannot say is said by the description
+		switch f.rules { // the descriptions have the rules that a schema cannot express
 		case "", "control_characters", "currency", "decimal", "minor_unit", "max_length,control_characters", "control_characters,pattern":
 			continue
 		}
 		if strings.HasPrefix(f.value, `" `) && f.rules == "required" || f.value == `"0000-01-01"` {
-			continue // blank is absent; and RFC 3339 has a year 0
+			continue // blank text counts as absent, and RFC 3339 has a year 0
 		}
 		if f.value == `"-0.01"` {
-			continue // the bounds of a number in a string are said by the description
+			continue // the description has the bounds of a number in a string
 		}
 		body := edit(complete, f.path, f.value)
 		if faults := d.faults("draft", draft, jsontext.Value(body), true); len(faults) == 0 {
-			t.Errorf("%s = %.60s is refused with %s, and the schema takes it", f.path, f.value, f.rules)
+			t.Errorf("%s = %.60s is rejected with %s, but the schema accepts it", f.path, f.value, f.rules)
 		}
 	}
 }
 
-// check compares an answer, and the request if it was taken, with what the document says of them.
+// check compares a response, and the request if it was accepted, with the document.
 func (d *document) check(t *testing.T, route server.Route, a answer) {
 	t.Helper()
 	if route.Hidden || a.text == "" || a.status == http.StatusMethodNotAllowed {
@@ -277,18 +278,18 @@ func (d *document) check(t *testing.T, route server.Route, a answer) {
 			t.Errorf("%s answered %d with %s, which is not documented", route.Name, a.status, name)
 		}
 	}
-	// The Unix time is that of 2026-11-22, when the release that announces the deprecation was made.
+	// The Unix time is that of 2026-11-22, the date of the release that announced the deprecation.
 	if alias := strings.HasSuffix(route.Path, "/submit-provider"); alias && a.header.Get("Deprecation") != "@1795305600" {
 		t.Errorf("%s: answered with Deprecation %q", route.Name, a.header.Get("Deprecation"))
 	} else if alias != o.Deprecated || alias != (a.header.Get("Deprecation") != "") || alias != (a.header.Get("Link") != "") {
 		t.Errorf("%s: documented as deprecated %v, answered with Deprecation %q and Link %q", route.Name, o.Deprecated, a.header.Get("Deprecation"), a.header.Get("Link"))
 	}
 	if faults := d.faults(strconv.Itoa(a.status), response.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.text)), true); len(faults) > 0 {
-		t.Errorf("%s: the answer breaks its schema: %v\n%s", route.Name, faults, a.text)
+		t.Errorf("%s: the response does not conform to its schema: %v\n%s", route.Name, faults, a.text)
 	}
 	if a.status < 300 && o.Body != nil {
 		if faults := d.faults("body", o.Body.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.request.body)), true); len(faults) > 0 {
-			t.Errorf("%s took what breaks its schema: %v", route.Name, faults)
+			t.Errorf("%s accepted a body that does not conform to its schema: %v", route.Name, faults)
 		}
 	}
 }

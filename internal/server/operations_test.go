@@ -13,34 +13,34 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// operation is what the walk has to know of an operation beside its route: how to make it succeed, and what goes right
-// or wrong with it in particular. What goes wrong with every operation of its kind is in kinds_test.go.
+// operation is what [TestEveryOperation] needs to know about an operation in addition to its route: how to make it succeed,
+// and the cases that are specific to it. world.common has the cases of all operations of its kind.
 type operation struct {
 	// route is the method and the path, as the route table has them.
 	route string
-	// ids makes things of a company's own for the parameters of the path.
+	// ids creates resources of a company for the parameters of the path.
 	ids func(t *testing.T, c *company) map[string]string
-	// body is a valid body; nil when the operation wants none.
+	// body returns a valid body. It is nil if the operation has none.
 	body func(t *testing.T, c *company) string
-	// alone tells that a success spoils the company for the other rows.
+	// alone reports that each row needs its own company, because a success affects the other rows.
 	alone bool
-	// refused is the refusal of an operation that never succeeds.
+	// refused is the error code of an operation that never succeeds.
 	refused api.Code
 	rows    []row
 }
 
-// row is one thing that can happen.
+// row is one case of an operation.
 type row struct {
 	name   string
 	status int
-	code   api.Code // of a refusal
-	// prepare makes it happen to a request that would succeed, of a company of its own with an active connection.
+	code   api.Code // of an error
+	// prepare turns a request that would succeed into that of the row.
 	prepare func(t *testing.T, c *company, r *request)
-	// check looks at the answer; the envelope and the headers are looked at in any case.
+	// check checks the response, in addition to the envelope and the headers.
 	check func(t *testing.T, c *company, a answer)
 }
 
-// walkConfig are the limits the walk meets.
+// walkConfig sets the limits that the rows exceed.
 func walkConfig(c *service.Config) {
 	c.RateLimit, c.LoginRate = callsAMinute, loginsAMinute
 	c.Quotas.StoredBytes = maxStoredBytes
@@ -48,15 +48,15 @@ func walkConfig(c *service.Config) {
 }
 
 const (
-	callsAMinute  = 12 // every request of the walk has a token of its own
+	callsAMinute  = 12 // every request of a row has its own token
 	loginsAMinute = 10
 )
 
-// operations is the table. Adding an operation to the service means adding it here or to a table below: TestEveryOperation wants
-// every route, and every status and code that its document promises.
+// operations has every operation of the service. [TestEveryOperation] requires every route, and every status and code that
+// the API document promises.
 var operations = slices.Concat(coreOperations, accountOperations, invoiceOperations, creditNoteOperations, incomingOperations, webhookOperations)
 
-// coreOperations are those of the specification, part 4, and of the operator.
+// coreOperations are the operations of the specification, part 4, and those for operators.
 var coreOperations = []operation{
 	{route: "POST /api/v1/client/auth/login", rows: loginRows,
 		body: func(_ *testing.T, c *company) string {
@@ -86,10 +86,10 @@ var coreOperations = []operation{
 	{route: "GET /readyz", rows: []row{{name: "ready", status: http.StatusOK}}},
 }
 
-// dimensions are the four states, as they are named in answers.
+// dimensions are the names of the four states in responses.
 var dimensions = []string{"submission_state", "provider_invoice_state", "tax_authority_state", "receiver_state"}
 
-// anInvoice is a complete draft.
+// anInvoice creates a complete draft.
 func anInvoice(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	return map[string]string{"invoice_id": c.draft(t, c.numbered(""))}
@@ -102,7 +102,7 @@ func wantRaw(t testing.TB, a answer, pointer, want string) {
 	}
 }
 
-// credentials is the body of a login.
+// credentials returns the body of a login.
 func credentials(email, password string) string {
 	return fmt.Sprintf(`{"email":%q,"password":%q}`, email, password)
 }
@@ -228,7 +228,7 @@ func badPage(query string) row {
 		}}
 }
 
-// wantFault looks for one fault that is explained at a name in the details of an answer.
+// wantFault checks that the details of a response have exactly one fault, at name, with a rule and a message.
 func wantFault(t *testing.T, a answer, name string) {
 	t.Helper()
 	var out struct {
@@ -243,20 +243,20 @@ func wantFault(t *testing.T, a answer, name string) {
 }
 
 var submitRows = []row{
-	{name: "an answer of the provider", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+	{name: "a response of the provider", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
 		wantRaw(t, a, "/data/submitted", "true")
 		wantRaw(t, a, "/data/submission/outcome", `"acknowledged"`)
 		again := c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)})
 		again.want(t, http.StatusOK, "")
 		if again.raw(t, "/data/submission/id") != a.raw(t, "/data/submission/id") {
-			t.Error("a repeat made another submission")
+			t.Error("a repetition made another submission")
 		}
 	}},
 	{name: "a rejection of the provider", status: http.StatusOK, prepare: submitTo("sandbox-rejected-validation"), check: func(t *testing.T, c *company, a answer) {
 		wantRaw(t, a, "/data/submission/outcome", `"rejected"`)
 		c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
 	}},
-	{name: "an answer that cannot be read", status: http.StatusAccepted, prepare: submitTo("sandbox-garbage"), check: func(t *testing.T, _ *company, a answer) {
+	{name: "an unreadable response", status: http.StatusAccepted, prepare: submitTo("sandbox-garbage"), check: func(t *testing.T, _ *company, a answer) {
 		wantRaw(t, a, "/data/submission/outcome", `"unknown"`)
 		for _, state := range dimensions {
 			wantRaw(t, a, "/data/"+state, "null")
@@ -287,14 +287,14 @@ var submitRows = []row{
 				t.Errorf("invoice_id is %s, want %s", got, second)
 			}
 		}},
-	{name: "a provider that certainly took nothing", status: http.StatusBadGateway, code: api.CodeProviderError, prepare: submitTo("sandbox-429-once"),
+	{name: "a provider that certainly accepted nothing", status: http.StatusBadGateway, code: api.CodeProviderError, prepare: submitTo("sandbox-429-once"),
 		check: func(t *testing.T, c *company, a answer) {
 			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
 		}},
 	{name: "a second submit during the first", status: http.StatusConflict, code: api.CodeSubmissionInProgress, prepare: submitInProgress},
 }
 
-// submitTo makes the row submit a draft for a recipient.
+// submitTo returns a prepare function that makes a row submit a draft for a recipient.
 func submitTo(recipient string) func(t *testing.T, c *company, r *request) {
 	return func(t *testing.T, c *company, r *request) { submitDraft(t, c, r, c.numbered(recipient)) }
 }
@@ -317,7 +317,7 @@ func (c *company) disconnect(t *testing.T) {
 	}
 }
 
-// submitInProgress begins another submit, whose provider does not answer before the test ends.
+// submitInProgress begins another submit call, to a provider that does not respond before the test ends.
 func submitInProgress(t *testing.T, c *company, r *request) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
@@ -375,8 +375,8 @@ var subscribeRows = []row{
 	unsafeURL("https://169.254.169.254/latest"), unsafeURL("https://0x7f.1/"), unsafeURL("https://hooks.internal/"), unsafeURL("ftp://a.b", "scheme"), unsafeURL("hooks", "scheme"),
 }
 
-// unsafeURL is the refusal of a destination: the rules of form that it breaks are named, and nothing is said of one that is
-// refused for where it leads.
+// unsafeURL returns the row of a refused destination. The response names the format rules that it breaks, and has no details
+// if it is refused because of its address.
 func unsafeURL(url string, rules ...string) row {
 	return row{name: url, status: http.StatusUnprocessableEntity, code: api.CodeUnsafeDestination,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = edit(r.body, "url", fmt.Sprintf("%q", url)) },

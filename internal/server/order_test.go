@@ -13,14 +13,14 @@ import (
 // two adjacent errors of that order.
 func TestOrderOfErrors(t *testing.T) {
 	const unknown = "/00000000-0000-7000-8000-00000000000f/submit"
-	tooLarge := strings.Repeat("x", 1<<20+1) // and no JSON either
+	tooLarge := strings.Repeat("x", 1<<20+1) // and not JSON either
 	text := http.Header{"Content-Type": {"text/plain"}}
 	onFirst(t, walkConfig, func(t *testing.T, s *system) {
 		for _, test := range []struct {
-			name   string
-			status int
-			code   api.Code
-			break2 func(t *testing.T, c *company) request
+			name    string
+			status  int
+			code    api.Code
+			prepare func(t *testing.T, c *company) request
 		}{
 			{"unknown route before method", 404, api.CodeNotFound, func(*testing.T, *company) request {
 				return request{method: http.MethodTrace, path: "/api/v1/client/no-such"}
@@ -87,7 +87,7 @@ func TestOrderOfErrors(t *testing.T) {
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				c := s.connected(t)
-				c.send(t, test.break2(t, c)).want(t, test.status, test.code)
+				c.send(t, test.prepare(t, c)).want(t, test.status, test.code)
 			})
 		}
 	})

@@ -16,7 +16,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// documentation is a handler in place of the site: it responds with the path, and with 404 below /docs/none.
+// documentation replaces the handler of the documentation. It responds with the path, and with 404 below /docs/none.
 func documentation(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(r.URL.Path, "/docs/none") {
@@ -93,7 +93,7 @@ func TestGuideListsTheErrorCatalogue(t *testing.T) {
 		code := api.Code(row[2])
 		entry, known := errorCatalogue[code]
 		if !known || fmt.Sprint(entry.status) != row[1] || listed[code] {
-			t.Errorf("the guide has %s %s, and the catalogue %d", row[1], code, entry.status)
+			t.Errorf("the guide has %s %s, but the catalogue %d", row[1], code, entry.status)
 		}
 		listed[code] = true
 	}

@@ -76,12 +76,12 @@ func TestNoQuotas(t *testing.T) {
 	})
 }
 
-// maxStoredBytes is the quota of bytes in the walk through the operations.
+// maxStoredBytes is the quota of stored bytes in TestEveryOperation.
 const maxStoredBytes = 6 << 20
 
-// fullRow is the row of an operation that would add to what a company stores, which is as much as it may be.
+// quotaRow returns the row of an operation that stores data, for a company that has used up its quota of stored bytes.
 func quotaRow() row {
-	return row{name: "of a company that stores as much as it may", status: http.StatusConflict, code: api.CodeLimitReached,
+	return row{name: "of a company that has used up its quota", status: http.StatusConflict, code: api.CodeLimitReached,
 		prepare: func(t *testing.T, c *company, _ *request) {
 			item := `{"name":"N","quantity":1,"net_unit_price":1,"description":"` + strings.Repeat("x", 900) + `"}`
 			large := edit(least, "items", "["+strings.TrimSuffix(strings.Repeat(item+",", 1000), ",")+"]")

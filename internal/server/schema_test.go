@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// document is the API document, as a generator of clients reads it.
+// document is the API document.
 type document struct {
 	OpenAPI    string                                    `json:"openapi"`
 	Info       map[string]jsontext.Value                 `json:"info"`
@@ -58,7 +58,7 @@ type content struct {
 	Schema *schema `json:"schema"`
 }
 
-// schema is a JSON Schema (2020-12), as far as the document uses it; any other keyword is refused by the strict decoding.
+// schema is a JSON Schema (2020-12) with the keywords that the document uses. The strict decoder rejects all others.
 type schema struct {
 	Type        jsontext.Value     `json:"type"` // a name or a list of names
 	Ref         string             `json:"$ref"`
@@ -82,8 +82,8 @@ type schema struct {
 	AnyOf       []*schema          `json:"anyOf"`
 }
 
-// faults returns what a value breaks of a schema. With closed, a member that the schema does not name is a fault too:
-// answers may get more fields in later versions, but this one has to know its own.
+// faults returns the rules of a schema that a value breaks. With closed, a member that the schema does not name is a fault
+// too: later versions may add fields to responses, but a schema must have all fields of its own version.
 func (d *document) faults(at string, s *schema, value jsontext.Value, closed bool) []string {
 	if s.Ref != "" {
 		target := d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
@@ -121,7 +121,7 @@ func (d *document) faults(at string, s *schema, value jsontext.Value, closed boo
 		}
 		return out
 	default:
-		return nil // shallow has said everything of it
+		return nil // shallow has checked all rules of a scalar
 	}
 }
 
@@ -150,7 +150,7 @@ func (d *document) members(at string, s *schema, value jsontext.Value, closed bo
 	return out
 }
 
-// shallow compares a value with everything but what it holds.
+// shallow checks the rules about a value itself, not those about its members and elements.
 func (s *schema) shallow(at string, value jsontext.Value) []string {
 	var out []string
 	breaks := func(broken bool, rule string) {
@@ -180,7 +180,7 @@ func (s *schema) shallow(at string, value jsontext.Value) []string {
 		mustDecode(value, &elements)
 		breaks(s.MinItems != nil && len(elements) < *s.MinItems, "minItems")
 		breaks(s.MaxItems != nil && len(elements) > *s.MaxItems, "maxItems")
-	default: // no other kind has bounds
+	default: // other kinds have no bounds
 	}
 	return out
 }
@@ -216,7 +216,7 @@ func (s *schema) hasType(value jsontext.Value) bool {
 			if name == "object" {
 				return true
 			}
-		default: // what is no JSON value has no type
+		default: // not a JSON value
 		}
 	}
 	return false

@@ -15,8 +15,8 @@ import (
 	"quittance/internal/service"
 )
 
-// partialProvider speaks the provider protocol and reports, about a document for subset-N, the dimensions that are the
-// bits of N, and no others, each time with another sequence.
+// partialProvider implements the provider protocol. For the recipient subset-N it reports only the dimensions whose bits are
+// set in N, each time with a new sequence number.
 type partialProvider struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -100,7 +100,7 @@ func TestEverySubsetOfStates(t *testing.T) {
 			wantDetails(t, c, a, "/data", subset)
 			references[subset] = a.textAt(t, "/data/submission/id")
 		}
-		for subset := range 15 { // of all four nothing is left to ask
+		for subset := range 15 { // the submission with all four is not polled any more
 			eventually(t, "four reports of each subset", func() bool {
 				wantStates(t, c.get(t, invoices+"/"+ids[subset]), "/data", subset)
 				return provider.times(references[subset]) >= 4
@@ -116,16 +116,16 @@ func TestEverySubsetOfStates(t *testing.T) {
 			wantStates(t, list, fmt.Sprintf("/data/%d", 15-subset), subset)
 		}
 		if n := provider.times(references[15]); n != 1 {
-			t.Errorf("a submission whose four states are terminal was asked for %d times", n-1)
+			t.Errorf("a submission with four terminal states was polled %d times", n-1)
 		}
 		wantSubsetEvents(t, c, references)
 	})
 }
 
-// meaningOf is what the provider says its words mean, one kind for each dimension: in the list, not in the list, not said.
+// meaningOf has the meaning that the provider reports in each dimension: two known ones, an unknown one and none.
 var meaningOf = [...]string{`,"meaning":"positive"`, `,"meaning":"negative"`, `,"meaning":"splendid"`, ``}
 
-// publishedMeaning is what the API says of that.
+// publishedMeaning has the meaning that the API shows in each dimension.
 var publishedMeaning = [...]string{`"positive"`, `"negative"`, "null", "null"}
 
 // wantStates compares the four states at a pointer with a subset.
@@ -140,7 +140,7 @@ func wantStates(t *testing.T, a answer, pointer string, subset int) {
 	}
 }
 
-// wantDetails compares what is known of the four states beside their words, and finds their evidence.
+// wantDetails checks the details of the four states and their evidence.
 func wantDetails(t *testing.T, c *company, a answer, pointer string, subset int) {
 	t.Helper()
 	for n, dimension := range dimensions {
@@ -160,7 +160,8 @@ func wantDetails(t *testing.T, c *company, a answer, pointer string, subset int)
 	}
 }
 
-// wantSubsetEvents: one event for the retained result, one for the words if there are any, one for the end if there is one.
+// wantSubsetEvents checks that each submission has one event for its result, one for its states if it has any, and one
+// terminal event if all states are terminal.
 func wantSubsetEvents(t *testing.T, c *company, references []string) {
 	t.Helper()
 	events := c.get(t, "/api/v1/webhooks/events?limit=100")

@@ -36,7 +36,7 @@ func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 					t.Fatalf("%d bytes of %d, error %v", len(got), length, err)
 				}
 				if used := s.bytesPool().InUse(); used < length || used > 2*length+64<<10 {
-					t.Errorf("%d bytes take room for %d", length, used)
+					t.Errorf("%d bytes are reserved for %d", used, length)
 				}
 				s.close()
 			}
@@ -48,14 +48,14 @@ func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 	a.bytes = fairlimit.New[holder](100<<10, fairlimit.Policy{Divisor: holderDivisor, Max: 100 << 10})
 	s := &ticket{admission: a, holder: holder{company: company}}
 	if _, err := s.read(strings.NewReader(strings.Repeat("x", 90<<10)), -1); !errors.Is(err, fairlimit.ErrFull) {
-		t.Errorf("error %v, want no room", err)
+		t.Errorf("error %v, want ErrFull", err)
 	}
 	other := &ticket{admission: a, holder: holder{company: store.ID{2}}}
 	if _, err := other.read(strings.NewReader("{}"), 2); err != nil {
-		t.Errorf("no room for another company's two bytes: %v", err)
+		t.Errorf("no memory for two bytes of another company: %v", err)
 	}
 	s.close()
-	broken := errors.New("the client broke off")
+	broken := errors.New("the client closed the connection")
 	if got, err := s.read(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)), 3); !errors.Is(err, broken) || string(got) != "abc" {
 		t.Errorf("%q, error %v", got, err)
 	}
@@ -66,7 +66,7 @@ func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 	}
 }
 
-// smallAdmission returns an admission with small limits.
+// smallAdmission returns an admission with low limits.
 func smallAdmission(t *testing.T) *admission {
 	t.Helper()
 	return newAdmission(&Config{MaxRequests: 8, MaxBody: 1 << 20, AnonymousRate: 10, Now: time.Now}, connlimit.Config{Total: 64, PerSource: 4})
@@ -109,7 +109,7 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 		}
 	}
 	if taken != minSidePool {
-		t.Fatalf("anonymousRequests took %d places, want all %d", taken, minSidePool)
+		t.Fatalf("anonymous requests acquired %d slots, want all %d", taken, minSidePool)
 	}
 	for path, want := range map[string]int{client + "/account": http.StatusOK, "/healthz": http.StatusOK} {
 		if status := ask(path, "known"); status != want {
@@ -117,20 +117,20 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 		}
 	}
 	if status := ask(client+"/account", "unknown"); status != http.StatusServiceUnavailable {
-		t.Errorf("a stranger without a place was answered %d", status)
+		t.Errorf("an anonymous request without a slot answered %d", status)
 	}
-	// A credential that is not accepted any more is a stranger's again.
+	// A request with a credential that is no longer accepted is anonymous.
 	if err := db.RevokeToken(t.Context(), secret.Digest(secret.New("known"))); err != nil {
 		t.Fatal(err)
 	}
 	if status := ask(client+"/account", "known"); status != http.StatusUnauthorized {
-		t.Errorf("a revoked token was answered %d", status)
+		t.Errorf("a revoked token answered %d", status)
 	}
 	if status := ask(client+"/account", "known"); status != http.StatusServiceUnavailable {
-		t.Errorf("a token that was found to be revoked was answered %d, as if it were known", status)
+		t.Errorf("the second call with a revoked token answered %d, want that of an anonymous request", status)
 	}
 	if _, known := s.admission.credentials.company(secret.Digest(secret.New("known"))); known || made.ID.IsZero() {
-		t.Error("a revoked token is known")
+		t.Error("a revoked token is in the cache")
 	}
 }
 
@@ -151,13 +151,13 @@ func TestCredentialCache(t *testing.T) {
 		t.Errorf("%d credentials are held", held)
 	}
 	if company, ok := c.company(digest(7)); !ok || company != (store.ID{2}) {
-		t.Error("one that is used all the time is forgotten")
+		t.Error("a credential in use was evicted")
 	}
 	if _, ok := c.company(digest(5*cachedCredentials - 1)); !ok {
-		t.Error("the last one is not there")
+		t.Error("the last credential is not in the cache")
 	}
 	if _, ok := c.company(digest(8)); ok {
-		t.Error("the first of many is still there")
+		t.Error("an old credential was not evicted")
 	}
 }
 
@@ -175,10 +175,10 @@ func TestAnonymousLimiter(t *testing.T) {
 	}
 	l.refund(one, 1)
 	if err := l.spend(one, 2); err == nil {
-		t.Error("two were let through where one is left")
+		t.Error("two requests were allowed although one is left")
 	}
 	if err := l.spend(one, 1); err != nil {
-		t.Errorf("what was given back is counted: %v", err)
+		t.Errorf("a refunded request counts: %v", err)
 	}
 	now = now.Add(time.Minute)
 	if err := l.spend(one, 3); err != nil {

@@ -27,7 +27,7 @@ import (
 // inside is a text that may appear only in the log.
 const inside = "pgx: SQLSTATE 42P01 in internal/store/secret.go: canary"
 
-// newTestServer starts a server on a real store with additional routes, which writes its log to log.
+// newTestServer starts a server with additional routes on a real store. The server writes its log to log.
 func newTestServer(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *storetest.Store) {
 	t.Helper()
 	db := storetest.Open(t, storetest.Engines()[0])
@@ -63,11 +63,11 @@ func TestInternalErrors(t *testing.T) {
 			return len(list[len(inside)]), nil, nil
 		}, 500, api.CodeInternal},
 		{"an aborted handler", func(context.Context, *call) (int, any, error) { panic(http.ErrAbortHandler) }, 500, api.CodeInternal},
-		{"an error of nobody's", fails(errors.New(inside)), 500, api.CodeInternal},
-		{"a database that is away", fails(fmt.Errorf("%w: %s", store.ErrUnavailable, inside)), 503, api.CodeUnavailable},
+		{"an unknown error", fails(errors.New(inside)), 500, api.CodeInternal},
+		{"an unavailable database", fails(fmt.Errorf("%w: %s", store.ErrUnavailable, inside)), 503, api.CodeUnavailable},
 		{"a time-out", fails(fmt.Errorf("%s: %w", inside, context.DeadlineExceeded)), 503, api.CodeUnavailable},
-		{"a provider that took nothing", fails(fmt.Errorf("%s: %w", inside, submission.ErrNotSubmitted)), 502, api.CodeProviderError},
-		{"an answer that is no JSON", func(context.Context, *call) (int, any, error) {
+		{"a provider that accepted nothing", fails(fmt.Errorf("%s: %w", inside, submission.ErrNotSubmitted)), 502, api.CodeProviderError},
+		{"a result that JSON cannot represent", func(context.Context, *call) (int, any, error) {
 			return 200, map[string]any{inside: func() {}}, nil
 		}, 500, api.CodeInternal},
 	} {
@@ -81,7 +81,7 @@ func TestInternalErrors(t *testing.T) {
 			if test.status != http.StatusBadGateway && test.name != "a runtime error" && test.name != "an aborted handler" && !strings.Contains(log.String(), "canary") {
 				t.Errorf("the log does not have the cause: %s", log.String())
 			}
-			wantErrorResponse(t, running.URL+"/trouble", test.status, test.code) // it cost that request alone
+			wantErrorResponse(t, running.URL+"/trouble", test.status, test.code) // the server still works
 		})
 	}
 	t.Run("a process that is not ready", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestInternalErrors(t *testing.T) {
 		s := Server{Config: Config{DB: other}}
 		_, err := s.authenticate(t.Context(), &call{request: &http.Request{Header: http.Header{"Authorization": {"Bearer x"}}}, ticket: &ticket{exempt: true}})
 		if shown := toAPIError(err); err == nil || errorCatalogue[shown.code].status < 500 {
-			t.Errorf("a token of which nothing is known was refused as the caller's fault: %v", err)
+			t.Errorf("a token that could not be checked was rejected as an error of the caller: %v", err)
 		}
 		if response := get(t, running.URL+"/healthz"); response.status != http.StatusOK {
 			t.Errorf("the health check answered %d", response.status)
@@ -105,7 +105,7 @@ func TestInternalErrors(t *testing.T) {
 	})
 }
 
-// failsInside is what the stack of a panic has to name.
+// failsInside is the function that the stack of the panic must name.
 func failsInside() { panic(inside) }
 
 // TestPanicInTransaction checks that the log of a panic inside a transaction has the stack of the panic, although
@@ -163,10 +163,10 @@ func TestLimitBeforeHash(t *testing.T) {
 	both.Wait()
 	if waited := <-answers; waited != nil {
 		waited.Body.Close()
-		t.Errorf("both logins were answered, the second %d", waited.StatusCode)
+		t.Errorf("both logins got a response, the second %d", waited.StatusCode)
 	}
 	if refused == nil {
-		t.Fatal("no login was answered")
+		t.Fatal("no login got a response")
 	}
 	defer refused.Body.Close()
 	if refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" || refused.Header.Get("RateLimit-Remaining") != "0" {
@@ -182,14 +182,14 @@ func TestSource(t *testing.T) {
 		forwarded           []string
 		want                string
 	}{
-		{"nobody is trusted", "", "10.0.0.9:1", []string{"192.0.2.1"}, "10.0.0.9"},
-		{"another is trusted", "10.1.0.0/16", "10.0.0.9:1", []string{"192.0.2.1"}, "10.0.0.9"},
+		{"no proxy is trusted", "", "10.0.0.9:1", []string{"192.0.2.1"}, "10.0.0.9"},
+		{"another network is trusted", "10.1.0.0/16", "10.0.0.9:1", []string{"192.0.2.1"}, "10.0.0.9"},
 		{"the peer is trusted", "10.0.0.0/8", "10.0.0.9:1", []string{"192.0.2.1"}, "192.0.2.1"},
-		{"the peer is trusted and says nothing", "10.0.0.0/8", "10.0.0.9:1", nil, "10.0.0.9"},
-		{"a stranger's word before its own address", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1, 192.0.2.1"}, "192.0.2.1"},
+		{"a trusted peer without the header", "10.0.0.0/8", "10.0.0.9:1", nil, "10.0.0.9"},
+		{"an address that the client has added", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1, 192.0.2.1"}, "192.0.2.1"},
 		{"in two headers", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1", "192.0.2.1"}, "192.0.2.1"},
 		{"a chain of proxies", "10.0.0.0/8", "10.0.0.9:1", []string{"203.0.113.1, 192.0.2.1, 10.0.0.2,10.0.0.3"}, "192.0.2.1"},
-		{"nothing but proxies", "10.0.0.0/8", "10.0.0.9:1", []string{"10.0.0.2, 10.0.0.3"}, "10.0.0.2"},
+		{"only proxies", "10.0.0.0/8", "10.0.0.9:1", []string{"10.0.0.2, 10.0.0.3"}, "10.0.0.2"},
 		{"no address", "10.0.0.0/8", "10.0.0.9:1", []string{"192.0.2.1, unknown"}, "10.0.0.9"},
 		{"another spelling", "10.0.0.0/8", "10.0.0.9:1", []string{" ::ffff:192.0.2.1 "}, "192.0.2.1"},
 		{"a peer in another spelling", "10.0.0.0/8", "[::ffff:10.0.0.9]:1", []string{"192.0.2.1"}, "192.0.2.1"},
@@ -233,7 +233,7 @@ func get(t *testing.T, url string) got {
 	return got{response.StatusCode, response.Header, string(text)}
 }
 
-// wantTrouble compares an answer with the envelope of a code, to the byte.
+// wantErrorResponse checks that a response is exactly the envelope of a code.
 func wantErrorResponse(t *testing.T, url string, status int, code api.Code) {
 	t.Helper()
 	answer := get(t, url)

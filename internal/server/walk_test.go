@@ -31,13 +31,13 @@ func TestEveryOperation(t *testing.T) {
 			op := table[name]
 			delete(table, name)
 			if op == nil {
-				t.Errorf("%s is not walked: add it to operations", name)
+				t.Errorf("%s is not tested: add it to operations", name)
 				continue
 			}
 			t.Run(name, func(t *testing.T) { w.walk(t, route, op) })
 		}
 		for name := range table {
-			t.Errorf("operations has %s, and there is no such route", name)
+			t.Errorf("operations has %s, but there is no such route", name)
 		}
 	})
 }
@@ -46,7 +46,7 @@ func TestEveryOperation(t *testing.T) {
 type world struct {
 	*system
 	document *document
-	// border tells that what ends before the store is walked too, which is the same on every engine.
+	// border says to test also the responses that do not depend on the store, and so not on the engine.
 	border     bool
 	own, other *company
 }
@@ -55,7 +55,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 	shown := map[string]bool{}
 	show := func(a answer) {
 		if a.status == http.StatusMethodNotAllowed {
-			return // that is no answer of this operation
+			return // this response is not from the operation
 		}
 		code := ""
 		if a.status >= 400 && a.text != "" {
@@ -70,7 +70,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 	}
 	common := *op
 	if op.ids != nil && !op.alone {
-		own := op.ids(t, w.own) // made once: hardly any of these requests does anything to it
+		own := op.ids(t, w.own) // created once, because almost none of these requests changes it
 		common.ids = func(*testing.T, *company) map[string]string { return own }
 	}
 	for _, one := range w.common(t, route, op) {
@@ -93,14 +93,14 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 		promised[fmt.Sprint(status)] = true
 	}
 	for _, code := range route.Codes {
-		if code != api.CodeInternal && code != api.CodeUnavailable { // nothing a caller does leads there; see TestInternalErrors
+		if code != api.CodeInternal && code != api.CodeUnavailable { // no request causes these; see TestInternalErrors
 			promised[fmt.Sprint(server.ErrorCatalogue()[code].Status, " ", code)] = true
 		}
 	}
 	wantEqual(t, "responses", shown, promised)
 }
 
-// step does one row.
+// step tests one row.
 func (w *world) step(t *testing.T, c *company, route server.Route, op *operation, one row) answer {
 	t.Helper()
 	r := w.request(t, c, route, op)
@@ -140,7 +140,7 @@ func fill(path string, ids map[string]string) string {
 	return path
 }
 
-// common are the rows that follow from what a route is.
+// common returns the rows that apply to all routes of the same kind.
 func (w *world) common(t *testing.T, route server.Route, op *operation) []row {
 	if (op.body != nil) != route.HasBody || (op.ids != nil) != strings.Contains(route.Path, "{") {
 		t.Fatalf("the table and the route disagree about a body or about the path's identifiers")
@@ -164,7 +164,7 @@ func (w *world) common(t *testing.T, route server.Route, op *operation) []row {
 	return rows
 }
 
-// queryRows: a query that cannot be parsed is rejected, and so is a parameter that the route does not have.
+// queryRows returns the rows for a query that cannot be parsed and for parameters that the route does not have.
 func queryRows(route server.Route) []row {
 	queries := map[string]string{"?no_such=1": "no_such", "?%70age_=1": "page_", "?a=%zz": "a", "?%": "%", "?a=%00": "a", "?a=%ff": "a", "?a;b": "a;b", "?=": "query",
 		"?&&x": "x", "?page[]=1": "page[]", "?" + strings.Repeat("a", 100) + "=1": strings.Repeat("a", 64) + "…"}
@@ -180,7 +180,7 @@ func queryRows(route server.Route) []row {
 	return rows
 }
 
-// tokenRows: who calls is not known.
+// tokenRows are the rows for requests without a valid token, and for the limit of calls.
 var tokenRows = []row{
 	unauthenticated("no token", func(_ *testing.T, _ *company, r *request) { r.token = "" }),
 	unauthenticated("an unknown token", func(_ *testing.T, _ *company, r *request) { r.token = strings.Repeat("A", 43) }),
@@ -223,7 +223,7 @@ func unauthenticated(name string, prepare func(t *testing.T, c *company, r *requ
 	return row{name: name, status: http.StatusUnauthorized, code: api.CodeUnauthenticated, prepare: prepare}
 }
 
-// authorization sends other Authorization headers.
+// authorization returns a prepare function that sets the Authorization headers.
 func authorization(values func(token string) []string) func(t *testing.T, c *company, r *request) {
 	return func(_ *testing.T, _ *company, r *request) {
 		r.header.Del("Authorization")
@@ -231,7 +231,7 @@ func authorization(values func(token string) []string) func(t *testing.T, c *com
 	}
 }
 
-// exhaust makes all the calls that a token may make in a minute.
+// exhaust makes all calls that a token may make in a minute.
 func (c *company) exhaust(t *testing.T, token string) {
 	t.Helper()
 	for range callsAMinute {
@@ -239,7 +239,8 @@ func (c *company) exhaust(t *testing.T, token string) {
 	}
 }
 
-// identifierRows: unknown, malformed and other companies' identifiers get the same answer, to the byte.
+// identifierRows returns the rows for unknown and malformed identifiers and for those of another company, which all get the
+// same response byte for byte.
 func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) []row {
 	own, foreign := op.ids(t, w.own), op.ids(t, w.other)
 	var rows []row
@@ -282,7 +283,7 @@ func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) 
 	return rows
 }
 
-// numberRows: what is not the number of one of them is unknown.
+// numberRows returns the rows for a path parameter that is not the number of an existing revision.
 func numberRows(route server.Route, own map[string]string, name string) []row {
 	var rows []row
 	for _, instead := range []string{"0", "-1", "01", "+1", "1.0", "1e0", "x", "%20", "%00", "4711", "99999999999999999999", "%D9%A1"} {
@@ -294,7 +295,7 @@ func numberRows(route server.Route, own map[string]string, name string) []row {
 	return rows
 }
 
-// methodRows: the methods that the path does not have, with those that it has in Allow.
+// methodRows returns the rows for methods that the path does not have. Allow has those that it has.
 func methodRows(route server.Route) []row {
 	allowed := map[string]bool{}
 	for _, other := range server.Routes() {
@@ -313,7 +314,7 @@ func methodRows(route server.Route) []row {
 		}
 		code := api.CodeMethodNotAllowed
 		if method == http.MethodHead {
-			code = "" // such an answer has no body
+			code = "" // the response to HEAD has no body
 		}
 		rows = append(rows, row{name: "method " + method, status: http.StatusMethodNotAllowed, code: code,
 			prepare: func(_ *testing.T, _ *company, r *request) { r.method, r.body = method, "" },

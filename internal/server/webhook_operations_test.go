@@ -90,14 +90,14 @@ var webhookOperations = []operation{
 func aSubscription(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	a := c.post(t, subscriptions, fmt.Sprintf(`{"url":%q}`, c.sandbox.Info.ReceiverURL))
-	if a.status == http.StatusConflict { // the company has as many as it may have: they are as good
+	if a.status == http.StatusConflict { // the company has the maximum number: use one of them
 		return map[string]string{"subscription_id": c.get(t, subscriptions).textAt(t, "/data/0/id")}
 	}
 	a.want(t, http.StatusCreated, "")
 	return map[string]string{"subscription_id": a.textAt(t, "/data/id")}
 }
 
-// aDelivery is a delivery that was received, the same one for every row of a company.
+// aDelivery returns a delivery that was delivered, the same one for every row of a company.
 func aDelivery(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	if c.delivered == "" {

@@ -35,7 +35,7 @@ func TestPanickingAttempt(t *testing.T) {
 				_, destination := newServer(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 				c := newCompany(t, s, "a@example.com")
 				subscription := c.subscribe(t, destination.url("/"))
-				c.tell(t, 1)
+				c.addEvents(t, 1)
 				const attempts, timeout = 4, 10 * time.Second
 				backoff := webhook.Backoff{First: time.Minute, Attempts: attempts}
 				d := &webhook.Deliverer{DB: s.DB, Sender: newSender(t, webhook.Config{Policy: destination.policy}), Backoff: backoff, Timeout: timeout,
@@ -77,8 +77,8 @@ func ended(t *testing.T, c *company, subscription store.ID) store.DeliveryRecord
 	return found
 }
 
-// stepUntilEnded does what is due of one delivery, and moves the clock to when it is due next, until it is no longer on its way. It
-// returns how long was waited after each attempt that counted.
+// stepUntilEnded runs the due attempts of one delivery, advancing the clock to the next one, until the delivery is no longer
+// pending. It returns the wait after each attempt that counts.
 func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.Delivery], subscription store.ID) (waits []time.Duration) {
 	t.Helper()
 	attempts := 0
@@ -101,12 +101,12 @@ func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.Delivery],
 			must(t, err)
 			for _, d := range claimed {
 				func() {
-					defer func() { _ = recover() }() // as the workers do
+					defer func() { _ = recover() }() // like the workers
 					work.Do(t.Context(), d)
 				}()
 			}
 		}
 	}
-	t.Fatalf("the delivery is still on its way after %v", waits)
+	t.Fatalf("the delivery is still pending after %v", waits)
 	return nil
 }

@@ -23,11 +23,11 @@ func TestWorkersEndBacklogs(t *testing.T) {
 			_, destination := newServer(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 			c, other := newCompany(t, s, "a@example.com"), newCompany(t, s, "b@example.com")
 			ended := c.subscribe(t, destination.url("/ended"))
-			c.tell(t, 2_200)
+			c.addEvents(t, 2_200)
 			_, err := c.tenant.DeactivateSubscription(t.Context(), ended)
 			must(t, err)
 			other.subscribe(t, destination.url("/other"))
-			other.tell(t, 20)
+			other.addEvents(t, 20)
 			verdicts := make(chan webhook.Verdict, 3_000)
 			stop := deliver(t, s, newSender(t, webhook.Config{Policy: destination.policy}), ample, options(s), func(v webhook.Verdict) { verdicts <- v })
 			for range 20 {
@@ -52,7 +52,7 @@ func TestWorkersEndBacklogs(t *testing.T) {
 			}
 			stop()
 			if len(verdicts) != 0 {
-				t.Errorf("%d attempts were made at a deactivated subscription", len(verdicts))
+				t.Errorf("%d attempts were made for a deactivated subscription", len(verdicts))
 			}
 			page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: ended, State: store.DeliveryFailed}, 1, 1)
 			must(t, err)

@@ -82,7 +82,7 @@ func TestBackoffProperties(t *testing.T) {
 		}
 		if !again || attempt < 1 {
 			if wait != 0 {
-				t.Fatalf("wait %v where there is nothing to wait for", wait)
+				t.Fatalf("wait %v although there is no next attempt", wait)
 			}
 			return
 		}

@@ -22,7 +22,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// company is a company with subscriptions, which is told of events.
+// company is a company with subscriptions.
 type company struct {
 	*storetest.Store
 	tenant *store.Tenant
@@ -49,8 +49,8 @@ func (c *company) subscribe(t testing.TB, url string) store.ID {
 	return s.ID
 }
 
-// tell makes n events, each due to every subscription.
-func (c *company) tell(t testing.TB, n int) {
+// addEvents makes n events, each with a due delivery for every subscription.
+func (c *company) addEvents(t testing.TB, n int) {
 	t.Helper()
 	id, err := c.NewID()
 	must(t, err)
@@ -69,7 +69,7 @@ func (c *company) tell(t testing.TB, n int) {
 	must(t, err)
 }
 
-// deliver runs the delivery of what is due until stop, which waits for the end.
+// deliver runs due deliveries until stop is called, which waits for the end.
 func deliver(t testing.TB, s *storetest.Store, sender *webhook.Sender, timeout time.Duration, options queue.Options, observe func(webhook.Verdict)) (stop func()) {
 	t.Helper()
 	d := &webhook.Deliverer{DB: s.DB, Sender: sender, Backoff: webhook.DefaultBackoff(), Timeout: timeout, Jitter: func() float64 { return 0 },

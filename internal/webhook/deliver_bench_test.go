@@ -26,7 +26,7 @@ func BenchmarkDeliver(b *testing.B) {
 			var spent time.Duration
 			for range b.N {
 				b.StopTimer()
-				c.tell(b, burst)
+				c.addEvents(b, burst)
 				done := make(chan webhook.Verdict, burst)
 				b.StartTimer()
 				begun := time.Now()

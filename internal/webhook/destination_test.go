@@ -15,7 +15,7 @@ import (
 	"quittance/internal/webhook"
 )
 
-// accepted holds destinations a customer may use; refused holds the rest of the world.
+// accepted has destinations that a customer may use, refused has others.
 var accepted = []string{
 	"https://hooks.example.com",
 	"https://hooks.example.com/",
@@ -69,7 +69,7 @@ var refused = []string{
 	"https://xn--bcher-KVa0.example/", "https://xn--localhost-.com/", "https://xn--abc-.example.com/", "https://hooks.xn--local-/",
 	"https://xn--mi7cdqncpe6aj.example.com/", "https://xn--bcher-2pa.example.com/", "https://xn--sh-1b1n.example.com/", "https://xn--ab-m1t.example.com/", "https://xn--8g7ccp.example.com/",
 	"https://xn--ab-1u3n.example.com/", "https://xn--xy-r13a.example.com/", "https://xn--bucher-xyd.example.com/", "https://xn--a-zhc.example.com/",
-	// white space, control characters, backslashes, characters no URL has
+	// white space, control characters, backslashes, characters that a URL cannot have
 	"https://hooks.example.com/ ", "https://hooks.example.com/a b", "https://hooks.example.com/\t", "https://hooks.example.com/\r\nX: y",
 	"https://hooks.example.com\n/", "https://hooks.example.com\x00/", "https://hooks.example.com/\x00", "https://hooks.example.com/\x7f", "https://hooks.example.com\\@127.0.0.1/",
 	"https:\\\\hooks.example.com/", "https://hooks.example.com/\\", "https://hooks.example.com/<x>", `https://hooks.example.com/"`, "https://hooks.example.com/{id}",
@@ -82,7 +82,7 @@ var refused = []string{
 	"https://224.0.0.1/", "https://239.255.255.250/", "https://240.0.0.1/", "https://255.255.255.255/", "https://168.63.129.16/",
 	"https://[::]/", "https://[::1]/", "https://[::1]:8443/", "https://[fe80::1]/", "https://[fec0::1]/", "https://[fc00::1]/", "https://[fd00:ec2::254]/", "https://[ff02::1]/",
 	"https://[100::1]/", "https://[2001:db8::1]/", "https://[2001:2::1]/", "https://[2001:10::1]/", "https://[3fff::1]/", "https://[5f00::1]/",
-	// odd spellings of addresses, public ones included
+	// unusual spellings of addresses, including public ones
 	"https://2130706433/", "https://134744072/", "https://0x7f.1/", "https://0x7f000001/", "https://0x08080808/", "https://0177.0.0.1/", "https://010.8.8.8/", "https://127.1/",
 	"https://8.8/", "https://8.8.8/", "https://127.0.1/", "https://127.0.0.0x1/", "https://8.8.8.0x8/", "https://8.8.8.08/", "https://8.8.8.8./", "https://8.8.8.8../",
 	"https://8.8.8.8.8/", "https://256.8.8.8/", "https://8.8.8.256/", "https://8.8.8.-8/", "https://hooks.example.1/", "https://hooks.example.0x1/", "https://hooks.1com/",
@@ -108,7 +108,7 @@ func TestParseDestination(t *testing.T) {
 	}
 	for _, raw := range refused {
 		d, err := production.ParseDestination(raw)
-		// One error with one text: nothing is wrapped around it.
+		// The error is exactly ErrUnsafeDestination: it does not show the reason.
 		if !errors.Is(err, webhook.ErrUnsafeDestination) || err.Error() != webhook.ErrUnsafeDestination.Error() {
 			t.Errorf("%q: error %v, want ErrUnsafeDestination", raw, err)
 		}
@@ -243,7 +243,7 @@ func FuzzParseDestination(f *testing.F) {
 			t.Fatalf("accepted %q: %#v", raw, u)
 		}
 		if sent := u.RequestURI(); !strings.HasSuffix(raw, sent) && sent != "/" {
-			t.Fatalf("accepted %q, but %q would be asked for", raw, sent)
+			t.Fatalf("accepted %q, but the request would be for %q", raw, sent)
 		}
 		if port := u.Port(); port != "" {
 			if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
@@ -276,7 +276,7 @@ func checkHost(t *testing.T, host string) {
 	}
 }
 
-// readAsAddress is the classic, generous reading of inet_aton: one to four parts, each decimal, octal or hexadecimal.
+// readAsAddress reports whether inet_aton would accept the host: one to four parts, each decimal, octal or hexadecimal.
 func readAsAddress(host string) bool {
 	parts := strings.Split(strings.TrimRight(host, "."), ".")
 	for _, part := range parts {
@@ -287,7 +287,7 @@ func readAsAddress(host string) bool {
 	return len(parts) <= 4
 }
 
-// isPublic is written down from the IANA special-purpose address registries, apart from the library in use.
+// isPublic follows the IANA special-purpose address registries, independently of the library in use.
 func isPublic(addr netip.Addr) bool {
 	special := []string{
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",

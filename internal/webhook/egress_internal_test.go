@@ -29,7 +29,7 @@ func TestControlRejectsUnsafeAddresses(t *testing.T) {
 	}
 }
 
-// nameRecorder is a resolver that only remembers what it was asked.
+// nameRecorder is a resolver that only records the names.
 type nameRecorder struct{ asked string }
 
 func (r *nameRecorder) LookupNetIP(_ context.Context, network, host string) ([]netip.Addr, error) {
@@ -64,12 +64,12 @@ func TestPoolKeyHasHostAndAddresses(t *testing.T) {
 		}
 		host, back, err := parsePoolKey(key)
 		if err != nil || host != c.host || !slices.Equal(back, targets) {
-			t.Errorf("%q comes apart into %q, %v, %v", key, host, back, err)
+			t.Errorf("%q is split into %q, %v, %v", key, host, back, err)
 		}
 	}
 	for _, key := range []string{"hooks.example.com", "[hooks.example.com,8.8.8]:443", "[hooks.example.com,8.8.8.8]:65536"} {
 		if _, _, err := parsePoolKey(key); err == nil {
-			t.Errorf("%q comes apart", key)
+			t.Errorf("%q can be split", key)
 		}
 	}
 }

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// patience bounds a wait that only a fault lets run out. An attempt lasts longer than any test.
+	// patience bounds the waits, which end earlier unless there is a bug. The time-out of an attempt is longer than any test.
 	patience = time.Minute
 	forever  = time.Hour
 )
 
-// destination is one destination for each path, each of which hangs while it is told to.
+// destination has a destination for each path. The test can make each of them hang.
 type destination struct {
 	target
 	mu       sync.Mutex
 	hanging  map[string]bool
 	over     chan struct{}
-	received map[string]int // answered, by path
+	received map[string]int // requests with a response, by path
 	inside   map[string]int
-	highest  int // at one path at once
-	all      int // at all at once
+	highest  int // greatest number of concurrent requests of one path
+	all      int // greatest number of concurrent requests of all paths
 }
 
 func newDestination(t *testing.T) *destination {
@@ -68,7 +68,7 @@ func (r *destination) set(path string, hanging bool) {
 	r.hanging[path] = hanging
 }
 
-// eventually waits until what is true of a destination.
+// eventually waits until holds returns true.
 func (r *destination) eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
@@ -81,7 +81,7 @@ func (r *destination) eventually(t *testing.T, what string, holds func() bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.Fatalf("waited in vain for %s; received %v, inside %v", what, r.received, r.inside)
+	t.Fatalf("timed out waiting for %s; received %v, inside %v", what, r.received, r.inside)
 }
 
 // options are those of the service.
@@ -106,7 +106,7 @@ func TestHangingDestinationsDelayNobodyElse(t *testing.T) {
 					r.set(path, true)
 					c.subscribe(t, r.url(path))
 				}
-				c.tell(t, 5)
+				c.addEvents(t, 5)
 			}
 			deliver(t, s, newSender(t, webhook.Config{Policy: r.policy, Timeout: forever}), forever, options(s), func(webhook.Verdict) {})
 			t.Cleanup(func() { close(r.over) })
@@ -114,22 +114,22 @@ func TestHangingDestinationsDelayNobodyElse(t *testing.T) {
 			first, second := newCompany(t, s, "first@example.com"), newCompany(t, s, "second@example.com")
 			first.subscribe(t, r.url("/first"))
 			second.subscribe(t, r.url("/second"))
-			first.tell(t, 100)
+			first.addEvents(t, 100)
 			r.eventually(t, "the first company's events", func() bool { return r.received["/first"] == 100 })
 			r.set("/first", true)
-			first.tell(t, 100)
+			first.addEvents(t, 100)
 			r.eventually(t, "a burst that hangs", func() bool { return r.inside["/first"] > 8 })
 			s.Clock.Advance(time.Second)
-			second.tell(t, 100)
+			second.addEvents(t, 100)
 			r.eventually(t, "the second company's events", func() bool { return r.received["/second"] == 100 })
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if r.highest > 64 || r.all > companies*each+2*64 {
-				t.Errorf("%d attempts at one destination at once and %d in all", r.highest, r.all)
+				t.Errorf("%d concurrent attempts for one destination and %d in all", r.highest, r.all)
 			}
 			for path, n := range r.inside {
 				if path != "/first" && path != "/second" && n != 1 {
-					t.Errorf("%d attempts at %s, which has never answered, want one", n, path)
+					t.Errorf("%d attempts for %s, which has never responded, want one", n, path)
 				}
 			}
 		})
@@ -154,7 +154,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			close(wave)
 		}
 		mu.Unlock()
-		<-wave // all are here
+		<-wave // all requests have arrived
 		_, _ = w.Write(long)
 	})
 	sender := newSender(t, webhook.Config{Policy: d.policy})
@@ -172,7 +172,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(peers) != atOnce {
-		t.Errorf("%d connections for %d times %d attempts at once, want %d", len(peers), waves, atOnce, atOnce)
+		t.Errorf("%d connections for %d times %d concurrent attempts, want %d", len(peers), waves, atOnce, atOnce)
 	}
 }
 

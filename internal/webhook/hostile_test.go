@@ -19,13 +19,13 @@ import (
 	"quittance/internal/webhook"
 )
 
-// loopbackToo returns p with all of 127.0.0.0/8 allowed.
+// loopbackToo returns p with 127.0.0.0/8 allowed as well.
 func loopbackToo(p webhook.Policy) webhook.Policy {
 	p.AllowCIDRs = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	return p
 }
 
-// drip writes one byte of text after the other, again and again, until the peer has had enough.
+// drip writes text byte by byte, again and again, until the peer closes the connection.
 func drip(w io.Writer, flush func() error, text string) {
 	for {
 		for i := range len(text) {
@@ -35,7 +35,7 @@ func drip(w io.Writer, flush func() error, text string) {
 			if err := flush(); err != nil {
 				return
 			}
-			time.Sleep(time.Millisecond) // the pace of the attack; nothing waits for it
+			time.Sleep(time.Millisecond) // the speed of the attack
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestSendReadsAKilobyteOfAHugeResponse(t *testing.T) {
 	}
 }
 
-// endless is a reader of x.
+// endless is a reader that returns x without end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

@@ -151,7 +151,7 @@ func TestSendReadsRetryAfter(t *testing.T) {
 		request.EventID = value
 		check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Retry, HTTPStatus: 503, RetryAfter: want})
 	}
-	// It means something only where there is another attempt.
+	// It has a meaning only if there is another attempt.
 	for path, want := range map[string]webhook.Result{
 		"/done": {Verdict: webhook.Delivered, HTTPStatus: 200},
 		"/no":   {Verdict: webhook.Failed, HTTPStatus: 400},
@@ -175,7 +175,7 @@ func TestSendMeasuresWithItsClock(t *testing.T) {
 	}
 }
 
-// newCountingServer starts a server that says 200 to everything, and counts the connections made to it.
+// newCountingServer starts a server that responds with 200 to every request and counts its connections.
 func newCountingServer(t *testing.T) (*atomic.Int32, target) {
 	t.Helper()
 	var connections atomic.Int32
@@ -207,13 +207,13 @@ func TestSendReusesConnectionsPerCheckedAddress(t *testing.T) {
 		t.Errorf("%d connections for 3 deliveries, want 1", n)
 	}
 	check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), unsafeAddress())
-	// Another name at the same address has to prove itself: the connection kept for the first name is not its own.
+	// Another name of the same address needs its own connection, because the certificate of the first was checked for its name.
 	check(t, sender.Send(t.Context(), requestTo(d.named("other.example.com", "/"))), delivered)
 	if n := connections.Load(); n != 2 {
 		t.Errorf("%d connections for 2 names, want 2", n)
 	}
 	if len(names.asked) != 5 || names.asked[0] != "ip hooks.example.com" {
-		t.Errorf("the resolver was asked %q, want once per attempt", names.asked)
+		t.Errorf("the resolver looked up %q, want once for each attempt", names.asked)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestSendReusesConnectionsPerCheckedAddress(t *testing.T) {
 func TestSendTriesTheNextAddress(t *testing.T) {
 	t.Parallel()
 	connections, d := newCountingServer(t)
-	// 127.0.0.0 takes no connection.
+	// 127.0.0.0 accepts no connection.
 	names := answers([]string{"127.0.0.1", "127.0.0.0"}, []string{"127.0.0.0", "127.0.0.1"})
 	sender := newSender(t, webhook.Config{Policy: loopbackToo(d.policy), Resolver: names})
 	for range 2 {
@@ -251,7 +251,7 @@ func TestSendKeepsFewIdleConnectionsPerDestination(t *testing.T) {
 	t.Cleanup(server.Close)
 	d := targetOf(server, server.Listener)
 	sender := newSender(t, webhook.Config{Policy: d.policy, MaxIdlePerDestination: kept})
-	// round makes deliveries that are all under way at once, each over a connection of its own.
+	// round makes concurrent deliveries, each over its own connection.
 	round := func() {
 		var sends sync.WaitGroup
 		for range inFlight {

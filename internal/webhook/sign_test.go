@@ -56,7 +56,7 @@ func TestNewSecret(t *testing.T) {
 			t.Errorf("NewSecret = %q, %v; want %q", got, err, want)
 		}
 		if !regexp.MustCompile(`^whsec_[A-Za-z0-9_-]{43}$`).MatchString(got) {
-			t.Errorf("%q has not the form of a secret", got)
+			t.Errorf("%q does not have the form of a secret", got)
 		}
 	}
 }
@@ -72,6 +72,6 @@ func TestNewSecretFailsWithTooLittleRandomness(t *testing.T) {
 		}
 	}
 	if _, err := webhook.NewSecret(iotest.ErrReader(broken)); !errors.Is(err, broken) {
-		t.Errorf("the cause is lost: %v", err)
+		t.Errorf("the error does not wrap its cause: %v", err)
 	}
 }

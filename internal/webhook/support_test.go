@@ -23,7 +23,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// short is an attempt's time for destinations that use it up; ample is never used up.
+// short is the time-out of attempts that the destination makes time out; ample is one that never ends.
 const (
 	short = 250 * time.Millisecond
 	ample = time.Minute
@@ -65,7 +65,7 @@ func targetOf(server *httptest.Server, listener net.Listener) target {
 	return target{addr, webhook.Policy{AllowAddrs: []netip.AddrPort{addr}, RootCAs: roots}}
 }
 
-// newRawServer starts a TLS server that reads a whole request from each connection and leaves the answer to serve.
+// newRawServer starts a TLS server that reads a whole request from each connection and calls serve to respond.
 func newRawServer(t *testing.T, serve func(net.Conn)) target {
 	t.Helper()
 	model := httptest.NewTLSServer(http.NotFoundHandler())
@@ -86,7 +86,7 @@ func newRawServer(t *testing.T, serve func(net.Conn)) target {
 	return targetOf(model, listener)
 }
 
-// serveRaw runs serve for every connection until the end of the test, which closes what is left open.
+// serveRaw runs serve for every connection until the end of the test, which closes the open ones.
 func serveRaw(t *testing.T, listener net.Listener, serve func(net.Conn)) {
 	t.Helper()
 	var running sync.WaitGroup
@@ -133,7 +133,7 @@ func newSender(t testing.TB, config webhook.Config) *webhook.Sender {
 	return sender
 }
 
-// resolver answers with one list of addresses after the other; the last one stays.
+// resolver returns one list of addresses after the other, and the last one for all further calls.
 type resolver struct {
 	mu      sync.Mutex
 	asked   []string
@@ -156,7 +156,7 @@ func (r *resolver) LookupNetIP(_ context.Context, network, host string) ([]netip
 
 func answers(lists ...[]string) *resolver { return &resolver{answers: lists} }
 
-// resolverFunc is a resolver that is one function.
+// resolverFunc is a function as a resolver.
 type resolverFunc func(ctx context.Context, host string) ([]netip.Addr, error)
 
 func (f resolverFunc) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
@@ -177,7 +177,7 @@ func requestTo(url string) webhook.Request {
 	}
 }
 
-// check compares a result, except its duration, with what is wanted.
+// check compares a result, except its duration, with want.
 func check(t *testing.T, got webhook.Result, want webhook.Result) {
 	t.Helper()
 	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(webhook.Result{}, "Duration"), cmpopts.EquateEmpty()); d != "" {

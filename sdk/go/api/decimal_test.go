@@ -79,7 +79,7 @@ func FuzzParseDecimal(f *testing.F) {
 			return
 		}
 		if !json.Valid([]byte(text)) {
-			t.Fatalf("%q is no JSON number", text)
+			t.Fatalf("%q is not a JSON number", text)
 		}
 		if _, exponent, _ := strings.Cut(strings.ToLower(text), "e"); len(exponent) > 5 {
 			return // math/big cannot handle an exponent of many digits

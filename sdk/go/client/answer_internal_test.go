@@ -27,9 +27,9 @@ func FuzzAnswer(f *testing.F) {
 		err := a.check()
 		if err == nil {
 			if status < 200 || status > 299 {
-				t.Fatalf("%d passes for a success", status)
+				t.Fatalf("status %d is a success", status)
 			}
-			return // TestUnreadableResponses goes on from here
+			return // TestUnreadableResponses checks the rest
 		}
 		response, ok := errors.AsType[*ResponseError](err)
 		if !ok || response.Status != status || response.Error() == "" {

@@ -118,6 +118,6 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		}
 	}
 	if n := strayed.Load(); n > 0 {
-		t.Errorf("%d requests went elsewhere", n)
+		t.Errorf("%d requests went to another server", n)
 	}
 }

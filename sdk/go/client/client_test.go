@@ -63,15 +63,15 @@ func TestCallsHaveTheirEffectAtMostOnce(t *testing.T) {
 				continue
 			}
 			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, password) || strings.Contains(text, tokens) {
-				t.Fatalf("an error tells a secret: %s", text)
+				t.Fatalf("an error contains a secret: %s", text)
 			}
 		}
 		if s.made() < len(ids) || s.made() > calls {
-			t.Fatalf("%d calls, %d of them good, had %d effects", calls, len(ids), s.made())
+			t.Fatalf("%d calls, of which %d succeeded, had %d effects", calls, len(ids), s.made())
 		}
-		// A call is tried under two tokens at most, each of which takes one login at most.
+		// A call uses at most two tokens, and each token needs at most one login.
 		if most := calls * 2 * config.MaxAttempts; len(s.requests()) > most || s.loginRequests() > most {
-			t.Fatalf("%d requests and %d logins, %d are the most", len(s.requests()), s.loginRequests(), most)
+			t.Fatalf("%d requests and %d logins, want at most %d", len(s.requests()), s.loginRequests(), most)
 		}
 		keys := map[string]bool{}
 		for _, e := range s.requests() {
@@ -124,11 +124,11 @@ func TestNothingShowsTheSecrets(t *testing.T) {
 	for _, value := range []any{config, &config, struct{ C client.Config }{config}, c, struct{ c *client.Client }{c}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			if text := fmt.Sprintf(verb, value); strings.Contains(text, password) || strings.Contains(text, tokens) || strings.Contains(text, fmt.Sprintf("%x", password)) {
-				t.Errorf("%s of %T tells a secret: %s", verb, value, text)
+				t.Errorf("%s of %T contains a secret: %s", verb, value, text)
 			}
 		}
 		if text, err := json.Marshal(value); err == nil && (strings.Contains(string(text), password) || strings.Contains(string(text), tokens)) {
-			t.Errorf("%T as JSON tells a secret: %s", value, text)
+			t.Errorf("%T as JSON contains a secret: %s", value, text)
 		}
 	}
 	if text := fmt.Sprint(config); !strings.Contains(text, s.URL) || !strings.Contains(text, "[redacted]") {
@@ -173,7 +173,7 @@ func TestContextEndsACall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.script = []http.HandlerFunc{func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
-		<-r.Context().Done() // the client hangs up
+		<-r.Context().Done() // the client closes the connection
 	}}
 	if _, err := c.Invoice(ctx, "i"); !isCanceled(err) || len(s.requests()) != 1 || len(waits.waits) > 0 {
 		t.Errorf("%v after %d requests and the waits %v", err, len(s.requests()), waits.waits)

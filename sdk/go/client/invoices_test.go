@@ -15,9 +15,9 @@ import (
 
 // invoiceList is an invoice list, newest first.
 type invoiceList struct {
-	ids   []string
-	fits  int      // how many fit into an answer; 0 for any number
-	asked []string // the queries
+	ids     []string
+	fits    int // how many fit into a response; 0 for any number
+	queries []string
 }
 
 func (l *invoiceList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func (l *invoiceList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, id := range l.ids[first:last] {
 		out.Data = append(out.Data, api.Invoice{ID: id})
 	}
-	l.asked = append(l.asked, r.URL.RawQuery)
+	l.queries = append(l.queries, r.URL.RawQuery)
 	if l.fits > 0 && len(out.Data) > l.fits {
 		write(200, strings.Repeat(" ", client.MaxResponse+1))(w, r)
 		return
@@ -56,7 +56,7 @@ func TestInvoices(t *testing.T) {
 	if err != nil || len(page.Data) != 10 || page.Data[0].ID != "invoice-10" || page.Pagination.LastPage != 3 || page.Pagination.Total != 30 {
 		t.Errorf("%+v, %v", page, err)
 	}
-	// An empty list has data, an empty list.
+	// The data of an empty list is not null.
 	if page, err = c.Invoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{Page: 9}}); err != nil || len(page.Data) != 0 {
 		t.Errorf("%+v, %v", page, err)
 	}
@@ -76,21 +76,21 @@ func TestAllInvoicesHalvesPagesThatAreTooLarge(t *testing.T) {
 		got = append(got, invoice.ID)
 	}
 	want := []string{"page=1&per_page=3", "page=1&per_page=1", "page=2&per_page=1", "page=3&per_page=1"}
-	if !slices.Equal(got, numbered(3)) || !slices.Equal(l.asked, want) {
-		t.Errorf("%v, asked %v", got, l.asked)
+	if !slices.Equal(got, numbered(3)) || !slices.Equal(l.queries, want) {
+		t.Errorf("%v, asked %v", got, l.queries)
 	}
-	l.asked = nil
+	l.queries = nil
 	s.fallback = func(w http.ResponseWriter, r *http.Request) {
-		l.asked = append(l.asked, r.URL.RawQuery)
+		l.queries = append(l.queries, r.URL.RawQuery)
 		write(200, strings.Repeat(" ", client.MaxResponse+1))(w, r)
 	}
 	for _, err := range c.AllInvoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{PerPage: 4}}) {
 		if !errors.Is(err, client.ErrTooLarge) {
-			t.Errorf("an invoice that is too large by itself: %v", err)
+			t.Errorf("a single invoice that is too large: %v", err)
 		}
 	}
-	if want := []string{"page=1&per_page=4", "page=1&per_page=2", "page=1&per_page=1"}; !slices.Equal(l.asked, want) {
-		t.Errorf("asked %v", l.asked)
+	if want := []string{"page=1&per_page=4", "page=1&per_page=2", "page=1&per_page=1"}; !slices.Equal(l.queries, want) {
+		t.Errorf("asked %v", l.queries)
 	}
 }
 
@@ -99,11 +99,11 @@ func TestAllInvoicesStops(t *testing.T) {
 	l := &invoiceList{ids: numbered(30)}
 	s.fallback = l.ServeHTTP
 	sequence := c.AllInvoices(t.Context(), client.InvoiceQuery{Paging: client.Paging{PerPage: 10}})
-	if len(l.asked) != 0 {
+	if len(l.queries) != 0 {
 		t.Fatal("read before it is needed")
 	}
-	for range 2 { // a sequence begins anew each time
-		l.asked = nil
+	for range 2 { // each use of the sequence starts at its beginning
+		l.queries = nil
 		count := 0
 		for _, err := range sequence {
 			if err != nil {
@@ -113,8 +113,8 @@ func TestAllInvoicesStops(t *testing.T) {
 				break
 			}
 		}
-		if !slices.Equal(l.asked, []string{"page=1&per_page=10", "page=2&per_page=10"}) {
-			t.Errorf("asked %v", l.asked)
+		if !slices.Equal(l.queries, []string{"page=1&per_page=10", "page=2&per_page=10"}) {
+			t.Errorf("asked %v", l.queries)
 		}
 	}
 	s.script = []http.HandlerFunc{nil, refuse(500, api.CodeInternal)}
@@ -133,9 +133,9 @@ func TestAllInvoicesStops(t *testing.T) {
 	if got != 10 || failed != 1 {
 		t.Errorf("%d invoices and %d errors", got, failed)
 	}
-	// A service that always promises more and never delivers.
+	// A service that always announces another page and never has one.
 	s.fallback = write(200, `{"data":[],"pagination":{"has_more":true}}`)
 	for invoice, err := range sequence {
-		t.Errorf("%+v, %v came", invoice, err)
+		t.Errorf("%+v, %v was returned", invoice, err)
 	}
 }

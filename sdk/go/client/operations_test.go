@@ -111,7 +111,7 @@ func TestOperations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t)
-			// The login of this service is at another path, and is answered in its turn.
+			// The login is at another path, and the script has its response, too.
 			s.script = []http.HandlerFunc{write(200, `{"data":{"token":"t"}}`), write(200, test.answer)}
 			config := s.configure(&sleeps{})
 			config.BaseURL += "/prefix/"
@@ -144,7 +144,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// read checks that something of the answer was read.
+// read checks that the response was decoded.
 func read(t *testing.T, got any) {
 	t.Helper()
 	switch got := got.(type) {

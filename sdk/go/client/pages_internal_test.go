@@ -16,7 +16,7 @@ func TestEveryEntryIsReturnedOnce(t *testing.T) {
 		// An entry is its number and its size; those that arrive later have numbers below 0.
 		type entry struct{ number, size int }
 		size := func() int { return random.IntN(11) }
-		const fits = 10 // in an answer; any one entry does
+		const fits = 10 // the size of a response; any single entry fits
 		arrivals := make([]int, random.IntN(9))
 		for n := range arrivals {
 			arrivals[n] = random.IntN(21)
@@ -42,7 +42,7 @@ func TestEveryEntryIsReturnedOnce(t *testing.T) {
 			if total > fits {
 				return api.List[entry]{}, &ResponseError{Status: 200, cause: ErrTooLarge}
 			}
-			if len(arrivals) > 0 { // once somebody has seen the list
+			if len(arrivals) > 0 { // after the first page was read
 				for range arrivals[0] {
 					entries = slices.Insert(entries, 0, entry{-len(entries) - 1, size()})
 				}
@@ -60,7 +60,7 @@ func TestEveryEntryIsReturnedOnce(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("%v came of %v", got, want)
+			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"quittance/sdk/go/client"
 )
 
-// operations are one call of every kind: a read, a creation, a submission.
+// operations has a call of every kind: a read, a creation and a submission.
 var operations = map[string]func(context.Context, *client.Client) error{
 	"read": func(ctx context.Context, c *client.Client) error { _, err := c.Invoice(ctx, "i"); return err },
 	"create": func(ctx context.Context, c *client.Client) error {
@@ -28,7 +28,7 @@ func TestWhichCallsAreRetried(t *testing.T) {
 	const first, second, third = 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
-		waits  []time.Duration // nil when it is not sent again
+		waits  []time.Duration // nil if it is not retried
 	}{
 		"connection dropped":    {drop, []time.Duration{first, second, third}},
 		"answer broken off":     {write(200, "{", "Content-Length", "100"), []time.Duration{first, second, third}},
@@ -153,7 +153,7 @@ func TestDefaultTimer(t *testing.T) {
 	s := newService(t)
 	s.script = []http.HandlerFunc{refuse(429, api.CodeRateLimited)}
 	config := s.configure(nil)
-	config.Sleep, config.Jitter = nil, func() float64 { return -0.5 } // a wait of nothing
+	config.Sleep, config.Jitter = nil, func() float64 { return -0.5 } // waits take no time
 	c := newClient(t, config)
 	if _, err := c.Invoice(t.Context(), "i"); err != nil || len(s.requests()) != 2 {
 		t.Errorf("%v after %d requests", err, len(s.requests()))

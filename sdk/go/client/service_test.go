@@ -22,24 +22,24 @@ const (
 	tokens   = "token-that-nobody-may-see-"
 )
 
-// exchange is one request as it arrived.
+// exchange is a request that has arrived.
 type exchange struct {
 	method, path, query, key, authorization, contentType, userAgent, body string
 }
 
-// service is a small Quittance over real HTTP. It keeps its promises, those about tokens and Idempotency-Keys above all,
-// and answers as badly as it is told to.
+// service is a small Quittance over real HTTP. It implements the contract for tokens and Idempotency-Keys, and misbehaves as
+// its script says.
 type service struct {
 	*httptest.Server
 	mu       sync.Mutex
-	logins   int // answered with a token
-	revoked  int // tokens up to this number are no longer good
-	effects  int // drafts and subscriptions made
+	logins   int // those that got a token
+	revoked  int // tokens up to this number are revoked
+	effects  int // the number of drafts and subscriptions created
 	keys     map[string]api.Data[api.NewSubscription]
 	arrived  []exchange
-	script   []http.HandlerFunc // answers to the next requests, logins excepted; nil lets one through
+	script   []http.HandlerFunc // responses to the next requests except logins; nil means the usual one
 	atLogin  []http.HandlerFunc // the same for logins
-	fallback http.HandlerFunc   // answers everything but logins when the script is at its end
+	fallback http.HandlerFunc   // responds to all requests except logins after the end of the script
 }
 
 func newService(t interface{ Cleanup(func()) }) *service {
@@ -94,7 +94,7 @@ func (s *service) login(w http.ResponseWriter, body []byte) {
 	answer(w, 200, api.Data[api.Login]{Data: api.Login{Token: token, User: api.LoginUser{Email: email}}})
 }
 
-// serve does what the contract says.
+// serve responds as the contract says.
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func answer(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-// refuse answers with an error of the API.
+// refuse responds with an error of the API.
 func refuse(status int, code api.Code, header ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for n := 0; n < len(header); n += 2 {
@@ -137,7 +137,7 @@ func refuse(status int, code api.Code, header ...string) http.HandlerFunc {
 	}
 }
 
-// write answers with any text.
+// write responds with any text.
 func write(status int, text string, header ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for n := 0; n < len(header); n += 2 {
@@ -150,16 +150,16 @@ func write(status int, text string, header ...string) http.HandlerFunc {
 	}
 }
 
-// drop breaks the connection before anything was done.
+// drop closes the connection without an effect of the request.
 func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// dropAfter does what was asked for and breaks the connection.
+// dropAfter processes the request and closes the connection without a response.
 func (s *service) dropAfter(_ http.ResponseWriter, r *http.Request) {
 	s.serve(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
 
-// truncate does what was asked for and breaks off in the middle of the answer.
+// truncate processes the request and closes the connection in the middle of the response.
 func (s *service) truncate(w http.ResponseWriter, r *http.Request) {
 	recorder := httptest.NewRecorder()
 	s.serve(recorder, r)
@@ -171,7 +171,7 @@ func (s *service) truncate(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// requests returns what arrived, logins excepted.
+// requests returns the requests that have arrived, except logins.
 func (s *service) requests() (list []exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +183,7 @@ func (s *service) requests() (list []exchange) {
 	return list
 }
 
-// loginRequests returns how many logins arrived, those that failed too.
+// loginRequests returns the number of logins that have arrived, including failed ones.
 func (s *service) loginRequests() int {
 	requests := len(s.requests())
 	s.mu.Lock()
@@ -191,21 +191,21 @@ func (s *service) loginRequests() int {
 	return len(s.arrived) - requests
 }
 
-// made returns how many drafts and subscriptions were made.
+// made returns the number of drafts and subscriptions created.
 func (s *service) made() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.effects
 }
 
-// revoke makes the tokens up to a number no longer good.
+// revoke revokes the tokens up to a number.
 func (s *service) revoke(upTo int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revoked = upTo
 }
 
-// sleeps are the waits of a client, which take no time.
+// sleeps records the waits of a client, which take no time.
 type sleeps struct {
 	mu    sync.Mutex
 	waits []time.Duration
@@ -218,8 +218,8 @@ func (s *sleeps) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// configure returns the configuration of a client of the service whose waits take no time and are not spread. Its
-// connections are used once, since net/http repeats requests on its own when a used one turns out to be dead.
+// configure returns the configuration of a client of the service whose waits take no time and have no jitter. Its
+// connections are used once, because net/http itself repeats requests if a reused connection is closed.
 func (s *service) configure(waits *sleeps) client.Config {
 	return client.Config{BaseURL: s.URL, Email: email, Password: password, Sleep: waits.sleep,
 		Jitter:     func() float64 { return 0.5 },

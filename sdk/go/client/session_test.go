@@ -146,7 +146,7 @@ func TestLogout(t *testing.T) {
 			t.Errorf("%s: %d logins to log out", name, n)
 		}
 		if _, err := c.Invoice(t.Context(), "i"); err != nil || s.loginRequests()-before != test.logins {
-			t.Errorf("%s: then %v after %d logins", name, err, s.loginRequests()-before)
+			t.Errorf("%s: the next call: %v after %d logins", name, err, s.loginRequests()-before)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// inProcess serves requests without a socket, because a bubble of synctest has none.
+// inProcess serves requests without a socket, because synctest does not support sockets.
 type inProcess struct{ http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -197,8 +197,8 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// crowd runs calls that all need a login at the same time. The login is answered when every one of them waits.
-func crowd(t *testing.T, s *service, password string, size int) (errs []error) {
+// runConcurrently runs calls that all need a login at the same time. The login ends when all of them wait for it.
+func runConcurrently(t *testing.T, s *service, password string, size int) (errs []error) {
 	t.Helper()
 	errs = make([]error, size)
 	release := make(chan struct{})
@@ -225,7 +225,7 @@ func crowd(t *testing.T, s *service, password string, size int) (errs []error) {
 func TestConcurrentCallsLogInOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
-		for _, err := range crowd(t, s, password, 50) {
+		for _, err := range runConcurrently(t, s, password, 50) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -236,7 +236,7 @@ func TestConcurrentCallsLogInOnce(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
-		for _, err := range crowd(t, s, "wrong", 50) {
+		for _, err := range runConcurrently(t, s, "wrong", 50) {
 			if _, code := refusalOf(err); code != api.CodeInvalidCredentials {
 				t.Error(err)
 			}
@@ -278,7 +278,7 @@ func TestAbandonedLoginIsTakenOver(t *testing.T) {
 				_, err := c.Invoice(ctx, "i")
 				done <- err
 			}()
-			synctest.Wait() // until it is at the login
+			synctest.Wait() // until it waits for the login
 			return done
 		}
 		leading, leave := context.WithCancel(t.Context())

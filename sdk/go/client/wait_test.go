@@ -12,7 +12,7 @@ import (
 	"quittance/sdk/go/client"
 )
 
-// invoice is an invoice as it is answered after a submission.
+// invoice returns an invoice as the API returns it after a submission.
 func invoice(outcome api.Outcome, states ...string) api.Invoice {
 	later := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 	i := api.Invoice{ID: "i", Submitted: true, Submission: &api.Submission{ID: "s", Outcome: outcome, NextCheckAt: &later}}
@@ -24,7 +24,7 @@ func invoice(outcome api.Outcome, states ...string) api.Invoice {
 	return i
 }
 
-// checked is an invoice that the service asks for no more.
+// checked returns the invoice as one that the service no longer polls.
 func checked(i api.Invoice) api.Invoice {
 	i.Submission.NextCheckAt = nil
 	return i
@@ -41,8 +41,8 @@ func TestSubmitAndWait(t *testing.T) {
 	draft := api.Invoice{ID: "i"}
 	for name, test := range map[string]struct {
 		until   func(api.Invoice) bool
-		answers []http.HandlerFunc // the first to the submission
-		outcome api.Outcome        // of the invoice that comes back
+		answers []http.HandlerFunc // the first one is that of the submission
+		outcome api.Outcome        // of the invoice that is returned
 		err     error
 		code    api.Code
 	}{
@@ -70,7 +70,10 @@ func TestSubmitAndWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, c, _ := start(t)
 			s.script = slices.Clone(test.answers)
-			s.fallback = func(http.ResponseWriter, *http.Request) { t.Error("asked once too often"); panic(http.ErrAbortHandler) }
+			s.fallback = func(http.ResponseWriter, *http.Request) {
+				t.Error("polled once too often")
+				panic(http.ErrAbortHandler)
+			}
 			got, err := c.SubmitAndWait(t.Context(), "i", test.until)
 			if _, code := refusalOf(err); code != test.code || test.code == "" && !errors.Is(err, test.err) {
 				t.Errorf("%v", err)

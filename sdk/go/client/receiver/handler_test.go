@@ -17,7 +17,7 @@ import (
 	"quittance/sdk/go/client/receiver"
 )
 
-// post hands a callback to handler and returns the status of the answer.
+// post sends a callback to handler and returns the status of the response.
 func post(t *testing.T, handler http.Handler, header http.Header, body io.Reader) int {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", body)
@@ -25,7 +25,7 @@ func post(t *testing.T, handler http.Handler, header http.Header, body io.Reader
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, request)
 	if recorder.Body.Len() != 0 {
-		t.Errorf("the answer says %q", recorder.Body)
+		t.Errorf("the response is %q", recorder.Body)
 	}
 	return recorder.Code
 }
@@ -193,7 +193,7 @@ func TestOnceForgetsAnEventWhoseAcceptPanicked(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("the panic was swallowed")
+				t.Error("the panic did not reach the caller")
 			}
 		}()
 		_ = accept(t.Context(), event("a"))

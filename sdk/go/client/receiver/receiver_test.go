@@ -28,7 +28,7 @@ const (
 
 var occurred = time.Date(2026, 3, 1, 9, 30, 0, 123_456_000, time.UTC)
 
-// clock returns a clock that stands age after the event.
+// clock returns a clock whose time is age after the event.
 func clock(age time.Duration) func() time.Time {
 	return func() time.Time { return occurred.Add(age) }
 }
@@ -75,7 +75,7 @@ func TestSignatureKnownValue(t *testing.T) {
 }
 
 func TestVerifyRejects(t *testing.T) {
-	// resigned returns the genuine header with what a holder of the secret would sign.
+	// resigned returns the genuine header with the signature of another body, made with the secret.
 	resigned := func(timestamp, body string, pairs ...string) http.Header {
 		return headers(append(pairs, "X-Webhook-Timestamp", timestamp, "X-Webhook-Signature", receiver.Signature([]byte(secret), timestamp, []byte(body)))...)
 	}
@@ -119,7 +119,7 @@ func TestVerifyRejects(t *testing.T) {
 			t.Errorf("%s: error %v, want %v", name, err, c.want)
 		}
 		if event.ID != "" || event.Payload != nil {
-			t.Errorf("%s: an event comes with the error: %+v", name, event)
+			t.Errorf("%s: an event is returned with the error: %+v", name, event)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestVerifyUsesTheSystemClock(t *testing.T) {
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	h := headers("X-Webhook-Timestamp", now, "X-Webhook-Signature", receiver.Signature([]byte(secret), now, []byte(body)))
 	if _, err := v.Verify(h, []byte(body)); err != nil {
-		t.Errorf("an event of this moment: %v", err)
+		t.Errorf("a new event: %v", err)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestVerifyAcceptsAnySecretOfARotation(t *testing.T) {
 	// Anyone can sign with the empty secret.
 	forged := headers("X-Webhook-Signature", receiver.Signature(nil, timestamp, []byte(body)))
 	if _, err := (receiver.Verifier{Secrets: []string{""}, Now: clock(0)}).Verify(forged, []byte(body)); !errors.Is(err, receiver.ErrNoSecret) {
-		t.Errorf("a callback signed with nothing: error %v", err)
+		t.Errorf("a callback signed with an empty secret: error %v", err)
 	}
 }
 
@@ -213,7 +213,7 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, id, at, signed string, content []byte) {
 		h := http.Header{"X-Webhook-Event": {kind}, "X-Webhook-Delivery": {id}, "X-Webhook-Timestamp": {at}, "X-Webhook-Signature": {signed}}
 		if _, err := verifier().Verify(h, content); err == nil && (string(content) != body || at != timestamp || signed != signature) {
-			t.Fatal("accepted what nobody signed")
+			t.Fatal("accepted a callback that was not signed with the secret")
 		}
 		h.Set("X-Webhook-Signature", receiver.Signature([]byte(secret), at, content))
 		event, err := verifier().Verify(h, content)
