@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// patience is how long a test waits for a page. Loaded machines need long.
+// patience is how long a test waits for a page. A busy machine may take long.
 const patience = 90 * time.Second
 
 // browser is one tab of a real Chromium with its own profile. It records errors of the page and requests to other hosts for
@@ -187,8 +187,8 @@ func (b *browser) press(keys string) {
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// stay marks the current page and returns a check that it was not reloaded.
-func (b *browser) stay() (same func()) {
+// markPage marks the current page and returns a check that it was not reloaded.
+func (b *browser) markPage() (same func()) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(`window.stayed = true`, nil))
 	return func() {

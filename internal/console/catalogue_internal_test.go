@@ -57,7 +57,7 @@ func TestMessages(t *testing.T) {
 	for _, found := range messagePart.FindAllStringSubmatch(source, -1) {
 		families = append(families, found[1])
 	}
-	families = append(families, "flash.") // whatever a handler or an address names
+	families = append(families, "flash.") // their keys come from handlers and addresses
 	if len(used) < 80 || len(families) < 8 {
 		t.Fatalf("only %d keys and %d families were found", len(used), len(families))
 	}

@@ -21,7 +21,7 @@ func TestCreditNotes(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Millisecond)
-			v := s.inside(t)
+			v := s.loggedIn(t)
 			form := complete("INV-1")
 			for _, name := range []string{"name", "quantity", "unit_code", "net_unit_price", "vat_category", "vat_rate", "item_code", "description", "base_quantity", "gross_unit_price", "discount_amount"} {
 				form["items."+name] = append(form["items."+name], form.Get("items."+name))
@@ -110,7 +110,7 @@ func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	page := v.read("/invoices/" + v.created(complete("INV-1")) + "/print")
 	for _, want := range []string{"INV-1", "1,000.00", "1,050.00 AED", "10 <bdi>hour</bdi>", "Credit transfer", "not the legal document", "It was not sent", "All data here is synthetic"} {
 		if !strings.Contains(page.body, want) {

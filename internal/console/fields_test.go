@@ -18,7 +18,7 @@ func TestDeleteDraftPage(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Second)
-			v, token := s.inside(t), s.token(t, s.email, s.password)
+			v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 			id := v.created(complete("INV-1"))
 			page := v.read("/invoices/" + id)
 			if !strings.Contains(page.body, `id="delete"`) || !strings.Contains(page.body, "Delete this draft?") {
@@ -49,7 +49,7 @@ func TestDeleteDraftPage(t *testing.T) {
 				t.Error("the page of a submitted invoice offers to delete it")
 			}
 			why := false
-			for version := range 20 { // one of them is the present one
+			for version := range 20 { // one of them is the current version
 				got := v.send("/invoices/"+submitted+"/delete", url.Values{"version": {strconv.Itoa(version)}}, "")
 				if why = why || strings.Contains(got.body, "credit note refers to it"); got.status != http.StatusConflict {
 					t.Errorf("deleting a submitted invoice: %d", got.status)
@@ -67,7 +67,7 @@ func TestDeleteDraftPage(t *testing.T) {
 // shown.
 func TestLessCommonFields(t *testing.T) {
 	s := start(t, storetest.Engines()[0], true, time.Second)
-	v, token := s.inside(t), s.token(t, s.email, s.password)
+	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 	given := map[string]string{"external_id": "ERP-0815", "note": "Delivered\r\nin two parts", "buyer_tax_id": "100200300400003", "buyer_legal_id": "CN-77", "buyer_legal_id_scheme": "TL",
 		"buyer_reference": "COST-7", "order_reference": "PO-4711", "contract_reference": "FRAME-1", "tax_exchange_rate": "3.67250", "transaction_flags": "00000001",
 		"items.tax_exemption_code": "DL8.46.1", "items.tax_exemption_reason": "Certain services", "items.commodity_code": "84713000", "items.commodity_scheme": "HS", "items.order_line_reference": "10"}

@@ -25,7 +25,7 @@ func many(fields int) string {
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	stranger, user := s.visitor(t), s.inside(t)
+	stranger, user := s.visitor(t), s.loggedIn(t)
 	const multipart = "multipart/form-data; boundary=x"
 	file := "--x\r\nContent-Disposition: form-data; name=\"email\"; filename=\"f\"\r\n\r\n" + strings.Repeat("y", 100<<10) + "\r\n--x--\r\n"
 	for _, test := range []struct {

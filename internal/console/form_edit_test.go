@@ -17,7 +17,7 @@ func TestEditIsPatch(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Second)
-			v, token := s.inside(t), s.token(t, s.email, s.password)
+			v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 			id := v.created(complete("INV-1"))
 			path := "/invoices/" + id + "/edit"
 			mine := controls(t, v.read(path).body)

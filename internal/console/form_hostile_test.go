@@ -15,7 +15,7 @@ import (
 func TestHostileForms(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v, token := s.inside(t), s.token(t, s.email, s.password)
+	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 	want := map[string]string{}
 	for _, text := range append([]string{"plain"}, hostile...) {
 		for page, shape := range formShapes(t, s, v, token, text) {
@@ -53,7 +53,7 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 	if after := s.invoiceAt(t, token, made.ID); !after.UpdatedAt.Equal(made.UpdatedAt) {
 		t.Errorf("saving %q changes it", text)
 	}
-	for name := range form { // fields that take no text say so, and keep it
+	for name := range form { // fields that do not accept text show a fault and keep the input
 		if name != "version" && name != "show_missing" && name != "announced" {
 			form.Set(name, text)
 		}
@@ -74,7 +74,7 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 		if (name == "the print" || strings.Contains(name, "credit note")) && !strings.Contains(textOf(parse(t, page.body)), text) {
 			t.Errorf("%q is not shown on %s", text, name)
 		}
-		if name != "the credit notes" && name != "a search in credit notes" { // it has other pages beside it from the second text on
+		if name != "the credit notes" && name != "a search in credit notes" { // its list has several pages from the second text on
 			out[name] = shape(parse(t, page.body))
 		}
 	}

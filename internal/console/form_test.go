@@ -128,7 +128,7 @@ func (v *visitor) created(form url.Values) string {
 func TestFormShowsTheMessagesOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v, token := s.inside(t), s.token(t, s.email, s.password)
+	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 	form := complete("INV-1")
 	edit := func(name string, values ...string) { form[name] = values }
 	edit("invoice_number", strings.Repeat("9", 65))
@@ -200,7 +200,7 @@ func TestDecimalsKeepTheirDigits(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Millisecond)
-			v, token := s.inside(t), s.token(t, s.email, s.password)
+			v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 			form := complete("INV-1")
 			form["total_amount"], form["items.quantity"], form["items.net_unit_price"], form["items.vat_rate"] = []string{" 100000000000000.10 "}, []string{"123456789012.345678"}, []string{"0.10"}, []string{"5.000"}
 			id := v.created(form)
@@ -236,7 +236,7 @@ func TestDecimalsKeepTheirDigits(t *testing.T) {
 func TestFormWithoutJavaScript(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	form := controls(t, v.read("/invoices/new").body)
 	if len(form["items.name"]) != 1 || form.Get("issue_date") == "" {
 		t.Fatalf("a new form: %v", form)
@@ -289,7 +289,7 @@ func TestFormWithoutJavaScript(t *testing.T) {
 func TestManyLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v, token := s.inside(t), s.token(t, s.email, s.password)
+	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 	form := complete("INV-1")
 	for name := range form {
 		if strings.HasPrefix(name, "items.") {
@@ -329,7 +329,7 @@ func TestManyLines(t *testing.T) {
 func TestDuplicate(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	id := v.created(complete("INV-1"))
 	page := v.read("/invoices/" + id + "/duplicate")
 	form := controls(t, page.body)
@@ -350,7 +350,7 @@ func TestDuplicate(t *testing.T) {
 func TestSessionEndsWhileTyping(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	form := complete("INV-1")
 	form.Set("buyer_street", "\"><script>")
 	v.post("/logout")
@@ -385,7 +385,7 @@ func TestFormsOfOthers(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	const password = "correct horse battery staple"
 	s.company(t, "other@example.com", password)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	id := v.created(complete("INV-1"))
 	v.send("/invoices/"+id+"/credit", url.Values{"credit_note_number": {"CN"}, "issue_date": {"2026-03-01"}, "reason": {"x"}, "kind": {"full"}}, "")
 	notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 1)
@@ -423,7 +423,7 @@ func TestFormsOfOthers(t *testing.T) {
 // BenchmarkHundredLines requests the form of a draft with a hundred lines over HTTP.
 func BenchmarkHundredLines(b *testing.B) {
 	s := start(b, first(), true, time.Millisecond)
-	v := s.inside(b)
+	v := s.loggedIn(b)
 	form := complete("INV-1")
 	for name := range form {
 		if strings.HasPrefix(name, "items.") {

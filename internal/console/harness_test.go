@@ -171,8 +171,8 @@ func (v *visitor) login(email, password string) {
 	}
 }
 
-// inside returns a visitor who is logged in as the sandbox's user.
-func (s *system) inside(t testing.TB) *visitor {
+// loggedIn returns a visitor who is logged in as the sandbox's user.
+func (s *system) loggedIn(t testing.TB) *visitor {
 	t.Helper()
 	v := s.visitor(t)
 	v.login(s.email, s.password)

@@ -19,7 +19,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	t.Parallel()
 	const answers = 130
 	s := start(t, first(), true, time.Second)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
 	must(t, err)
 	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: time.Hour, QueryFirstLease: time.Hour,
@@ -61,7 +61,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 func TestAccountShowsQuotas(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	_, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
 	must(t, err)
 	var account api.Account

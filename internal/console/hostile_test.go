@@ -44,7 +44,7 @@ func TestHostileTexts(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Millisecond)
 			token := s.token(t, s.email, s.password)
-			v := s.inside(t)
+			v := s.loggedIn(t)
 			want := map[string]string{}
 			for _, text := range append([]string{"early", "plain"}, hostile...) {
 				got := shapes(t, s, v, token, text)

@@ -23,7 +23,7 @@ func TestHostileWebhooks(t *testing.T) {
 			t.Parallel()
 			l, reach := listen(t, http.StatusBadRequest, "")
 			s := start(t, engine, true, time.Millisecond, reach)
-			v := s.inside(t)
+			v := s.loggedIn(t)
 			want := map[string]string{}
 			for _, text := range append([]string{"early", "plain"}, hostile...) {
 				got := s.webhookShapes(t, v, l, text)
@@ -49,7 +49,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	for _, body := range []string{"1", "2"} {
 		s.purchase(t, text, func(d *store.NewIncoming) {
 			d.DocumentType, d.InvoiceNumber, d.SupplierName, d.SupplierNetworkID, d.MediaType, d.Body = &text, &text, &text, &text, text, []byte(text+body)
-			if body == "2" { // what is shown as changed
+			if body == "2" { // the fields that are shown as changed
 				d.SupplierName, d.Currency = new(text+"2"), new("USD")
 			}
 		})
@@ -88,7 +88,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	}
 	sid, err := store.ParseID(id)
 	must(t, err)
-	_, err = s.tenant(t).DeactivateSubscription(t.Context(), sid) // there may be twenty
+	_, err = s.tenant(t).DeactivateSubscription(t.Context(), sid) // at most twenty may be active
 	must(t, err)
 	return out
 }

@@ -18,7 +18,7 @@ import (
 func TestIncoming(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	if got := v.get("/incoming"); got.status != http.StatusOK || !strings.Contains(got.body, "No incoming e-invoices yet") {
 		t.Errorf("without any e-invoice: %d", got.status)
 	}
@@ -88,7 +88,7 @@ func TestIncomingLive(t *testing.T) {
 		b.click(`.side a[href="/incoming"]`)
 		b.until(`document.querySelectorAll("a.row").length === 5`)
 		b.inspect("incoming")
-		same := b.stay()
+		same := b.markPage()
 		s.purchase(t, "live", func(d *store.NewIncoming) { d.SupplierName = new("Live & Söhne “GmbH”") })
 		b.until(`document.querySelectorAll("a.row").length === 6`)
 		same()
@@ -97,7 +97,7 @@ func TestIncomingLive(t *testing.T) {
 		b.until(`document.querySelectorAll("a.row").length === 1 && location.search === "?q=s%C3%B6hne"`)
 		b.click("a.row")
 		b.until(`document.querySelector("#revision-1")`)
-		same = b.stay()
+		same = b.markPage()
 		s.purchase(t, "live", func(d *store.NewIncoming) {
 			d.SupplierName, d.Body = new("Live & Söhne “GmbH”"), []byte("<Invoice><!-- 2 --></Invoice>")
 		})

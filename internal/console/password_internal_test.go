@@ -43,7 +43,7 @@ func TestSessionEndsDuringChange(t *testing.T) {
 		t.Fatalf("%d %v", in.StatusCode, in.Header)
 	}
 	c.Accounts.LoginRate = 10
-	c.Accounts.Now = func() time.Time { // asked once the session is known and before the change
+	c.Accounts.Now = func() time.Time { // called after the session is loaded and before the change
 		s.Clock.Advance(2 * c.Accounts.TokenTTL)
 		return s.Clock.Now()
 	}

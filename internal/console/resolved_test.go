@@ -15,7 +15,7 @@ import (
 func TestContradictedInvoice(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
-	v, token := s.inside(t), s.token(t, s.email, s.password)
+	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 	var made api.Invoice
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft("INV-1", "1"), &made)
 	id, err := store.ParseID(made.ID)

@@ -83,7 +83,7 @@ func TestSessionsEnd(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Millisecond)
-			v, elsewhere, token := s.inside(t), s.inside(t), s.token(t, s.email, s.password)
+			v, elsewhere, token := s.loggedIn(t), s.loggedIn(t), s.token(t, s.email, s.password)
 			before := v.cookie()
 			for fault, fields := range map[string][]string{
 				"current-fault": {"current", "not it at all, no", "new", strong},
@@ -174,7 +174,7 @@ func TestLoginLeadsToPagesOfTheConsole(t *testing.T) {
 func TestOtherSites(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
 	must(t, err)
 	submit := "/invoices/" + created.ID.String() + "/submit"
@@ -204,7 +204,7 @@ func TestOtherSites(t *testing.T) {
 func TestUnknownAddresses(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	s.company(t, "other@example.com", strong)
 	stranger := s.visitor(t)
 	stranger.login("other@example.com", strong)
@@ -254,7 +254,7 @@ func TestUnknownAddresses(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), false, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	assets := map[string]bool{}
 	for _, path := range []string{"/login", "/invoices", "/account", "/nowhere"} {
 		from := v
@@ -314,7 +314,7 @@ func wantNothingInline(t *testing.T, path string, node *html.Node, assets map[st
 func TestEvidenceIsAnAttachment(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, 5*time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	for number, network := range map[string]string{"INV-1": "sandbox-accepted", "INV-2": "sandbox-echo-body"} {
 		created, err := s.tenant(t).CreateInvoice(t.Context(), draft(number, network))
 		must(t, err)
@@ -348,7 +348,7 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 func TestInvalidFormsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	if got := v.post("/account/password", "current", strings.Repeat("x", 2<<20)); got.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("2 MiB: %d", got.status)
 	}
@@ -361,7 +361,7 @@ func TestInvalidFormsAreRejected(t *testing.T) {
 func TestTooManyRequests(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond, func(c *service.Config) { c.RateLimit = 5 })
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	for range 5 {
 		if got := v.get("/account"); got.status != http.StatusOK {
 			t.Fatalf("%d", got.status)
@@ -380,10 +380,10 @@ func TestInvoiceListIsSmall(t *testing.T) {
 		_, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-"+strconv.Itoa(n), "1"))
 		must(t, err)
 	}
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/invoices?per=100", http.NoBody)
 	must(t, err)
-	request.Header.Set("Accept-Encoding", "gzip") // set by hand, so that what comes is counted as it comes
+	request.Header.Set("Accept-Encoding", "gzip") // set explicitly, so that the compressed bytes are counted
 	response, err := v.client.Do(request)
 	must(t, err)
 	defer response.Body.Close()
@@ -417,7 +417,7 @@ func BenchmarkHundredRows(b *testing.B) {
 			s.report(b, created.ID.String(), "accepted_by_provider")
 		}
 	}
-	v := s.inside(b)
+	v := s.loggedIn(b)
 	for b.Loop() {
 		if got := v.get("/invoices?per=100", "Accept-Encoding", "gzip"); got.status != http.StatusOK {
 			b.Fatal(got.status)

@@ -21,7 +21,7 @@ func TestUndelivered(t *testing.T) {
 			t.Parallel()
 			l, reach := listen(t, http.StatusBadRequest, "")
 			s := start(t, engine, true, time.Millisecond, reach)
-			v := s.inside(t)
+			v := s.loggedIn(t)
 			if got := v.get("/webhooks/lost"); !strings.Contains(got.body, "No failed deliveries") || strings.Contains(v.get("/webhooks").body, "Show and resend") {
 				t.Errorf("without undelivered deliveries: %d", got.status)
 			}
@@ -85,7 +85,7 @@ func TestUndelivered(t *testing.T) {
 func TestRemarks(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-rejected-validation")
 	page := v.get("/invoices/" + id)
 	said := strings.Split(page.body, `class="remarks"`)
@@ -104,8 +104,8 @@ func TestSearchCreditNotes(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, engine, false, time.Millisecond) // ten of the sandbox, half of them in full
-			v := s.inside(t)
+			s := start(t, engine, false, time.Millisecond) // the sandbox has ten, half of them full credit notes
+			v := s.loggedIn(t)
 			notes, err := view.Of(s.tenant(t)).CreditNotes(t.Context(), view.CreditNoteFilter{}, 1, 100)
 			must(t, err)
 			note, of := notes.Entries[0], notes.Entries[0].Invoice.String()
@@ -218,7 +218,7 @@ func TestOtherPages(t *testing.T) {
 		b.click("#pick-all")
 		b.until(`document.querySelectorAll("tbody input:checked").length === 3`)
 		b.click("tbody tr:last-child input")
-		same := b.stay()
+		same := b.markPage()
 		s.purchase(t, "d", nil)
 		b.until(`document.querySelectorAll("tbody input").length === 4`)
 		b.until(`document.querySelectorAll("tbody input:checked").length === 2`)

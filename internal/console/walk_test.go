@@ -48,7 +48,7 @@ func TestPagesRender(t *testing.T) {
 		b.inspect("confirm")
 		b.click("#confirm button.primary")
 		b.until(allFinal)
-		b.do(chromedp.Evaluate(`location.replace(location.pathname)`, nil)) // without the notice
+		b.do(chromedp.Evaluate(`location.replace(location.pathname)`, nil)) // removes the notice
 		b.until(`!document.querySelector(".notice")`)
 		b.inspect("invoice")
 		token := s.token(t, s.email, s.password)
@@ -106,7 +106,7 @@ func TestKeyboardOnly(t *testing.T) {
 		b.until(`document.activeElement.matches("#confirm button.primary")`)
 		b.press(kb.Enter)
 		b.until(`document.querySelector(".status.acknowledged")`)
-		same := b.stay()
+		same := b.markPage()
 		b.until(allFinal)
 		b.until(`document.querySelector("#announcer").textContent.includes("Receiver: accepted")`)
 		same()
@@ -122,15 +122,15 @@ func TestLiveList(t *testing.T) {
 		s := start(t, first(), true, 50*time.Millisecond)
 		b := newBrowser(t, s.base)
 		b.login(s.email, s.password)
-		same := b.stay()
+		same := b.markPage()
 		id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-silent-receiver")
 		b.until(`document.querySelectorAll(".c-state .state.final").length === 3 && document.querySelector(".c-state .state.none").innerText.includes("not reported")`)
 		same()
 		b.open("/invoices/" + id)
-		same = b.stay()
+		same = b.markPage()
 		b.click("details summary")
 		before := b.text("#h-attempts ~ div")
-		b.until(`document.querySelector(".submission").innerText !== ` + quoted(before)) // the provider is asked again and again
+		b.until(`document.querySelector(".submission").innerText !== ` + quoted(before)) // the provider is polled repeatedly
 		b.until(`document.querySelector("details[open]")`)
 		same()
 		b.wantQuiet("the live pages")
@@ -145,8 +145,8 @@ func quoted(text string) string {
 // the reason.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
-	s := start(t, first(), true, time.Second) // so that what is unknown stays so for a while
-	v := s.inside(t)
+	s := start(t, first(), true, time.Second) // so that an unknown outcome remains unknown for a while
+	v := s.loggedIn(t)
 	token := s.token(t, s.email, s.password)
 	for network, want := range map[string]string{
 		"sandbox-arriving":            "We do not know yet whether the provider has the document. We keep checking. Do not create a new invoice.",

@@ -31,7 +31,7 @@ type listener struct {
 	mu     sync.Mutex
 	status int
 	answer string
-	hold   chan struct{} // nil to answer at once
+	hold   chan struct{} // nil to respond at once
 	came   []callback
 }
 
@@ -53,7 +53,7 @@ func listen(t *testing.T, status int, answer string) (*listener, func(*service.C
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	return l, func(c *service.Config) {
-		c.AttemptTimeout = patience // longer than a test holds an answer back
+		c.AttemptTimeout = patience // longer than a test delays a response
 		c.Destinations = webhook.Policy{AllowAddrs: []netip.AddrPort{netip.MustParseAddrPort(at.Host)}, RootCAs: roots}
 	}
 }
@@ -78,7 +78,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "https://elsewhere.example/")
 	}
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, answer) // who hangs up has gone
+	_, _ = io.WriteString(w, answer) // the service may have disconnected
 }
 
 // become changes the response. hold delays each response until it is closed.
@@ -137,7 +137,7 @@ func (s *system) ended(t testing.TB, subscription string) []store.DeliveryRecord
 func TestSubscribeForm(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	hooks := s.Info.ReceiverURL
 	all := []string{"events", "einvoice.terminal", "events", "einvoice.status.changed"}
 	for name, bad := range map[string]struct {
@@ -213,9 +213,9 @@ func TestDeliveryListIsSmall(t *testing.T) {
 		s.purchase(t, fmt.Sprintf("doc-%d", n), nil)
 	}
 	s.ended(t, id)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	for _, path := range []string{"/webhooks/" + id + "?per=100", "/incoming?per=100"} {
-		packed := v.get(path, "Accept-Encoding", "gzip") // set by hand, so that what comes is counted as it comes
+		packed := v.get(path, "Accept-Encoding", "gzip") // set explicitly, so that the compressed bytes are counted
 		if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > 60_000 {
 			t.Errorf("%s: %d bytes, encoding %q", path, len(packed.body), packed.header.Get("Content-Encoding"))
 		}
@@ -233,7 +233,7 @@ func BenchmarkHundredDeliveries(b *testing.B) {
 		s.purchase(b, fmt.Sprintf("doc-%d", n), nil)
 	}
 	s.ended(b, id)
-	v := s.inside(b)
+	v := s.loggedIn(b)
 	for b.Loop() {
 		if got := v.get("/webhooks/"+id+"?per=100", "Accept-Encoding", "gzip"); got.status != http.StatusOK {
 			b.Fatal(got.status)
@@ -247,7 +247,7 @@ func TestBlockedDelivery(t *testing.T) {
 	t.Parallel()
 	l, reach := listen(t, http.StatusFound, "")
 	s := start(t, first(), true, time.Millisecond, reach)
-	v := s.inside(t)
+	v := s.loggedIn(t)
 	id := s.subscription(t, l.url, "", api.EventIncomingReceived)
 	s.purchase(t, "a", nil)
 	deliveries := s.ended(t, id)
@@ -296,7 +296,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 		if got := stranger.get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}
-		if got := s.inside(t).get(path); got.status != http.StatusOK {
+		if got := s.loggedIn(t).get(path); got.status != http.StatusOK {
 			t.Errorf("%s for its owner: %d", path, got.status)
 		}
 	}
@@ -368,7 +368,7 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.do(chromedp.NavigateForward())
 		b.until(`document.querySelector("#deactivate") && ` + gone)
 
-		same := b.stay()
+		same := b.markPage()
 		number := "INV-1"
 		s.submitted(t, s.token(t, s.email, s.password), number, "sandbox-accepted")
 		b.until(`document.querySelector(".sends .delivery.failed")`)
@@ -391,7 +391,7 @@ func TestSubscribeAndRedeliver(t *testing.T) {
 		b.inspect("redeliver")
 		b.click("#confirm button.primary")
 		b.until(`document.querySelector(".status.unknown")`)
-		same = b.stay()
+		same = b.markPage()
 		close(hold)
 		b.until(`document.querySelector(".status.acknowledged") && document.querySelectorAll(".sent > li").length === 2`)
 		b.until(`document.querySelector("#announcer").textContent.includes("2xx")`)

@@ -30,8 +30,8 @@ func shown(r api.IncomingRevision) string {
 	return strings.Join(out, "|")
 }
 
-// hostile lists entries that no provider should send, with what is shown of each. Every entry is retained, with or without
-// an identifier.
+// hostile lists entries that no provider should send, with the values that are shown. Every entry is retained, with or
+// without an identifier.
 var hostile = []struct{ name, id, entry, shown string }{
 	{"ordinary", "ok", `{"id":"ok","document_type":"credit_note","invoice_number":"N 1","supplier_name":"Söhne","supplier_network_id":"0235:1","issue_date":"2026-02-28","due_date":"2024-02-29","currency":"JPY","total_amount":100.00,"received_at":"2026-03-01T09:00:00.1234567+04:00"}`,
 		"credit_note|N 1|Söhne|0235:1|2026-02-28|2024-02-29|JPY|100.00|2026-03-01T05:00:00.123456Z"},
@@ -78,10 +78,10 @@ func TestHostileMetadata(t *testing.T) {
 		for _, h := range hostile {
 			list = append(list, h.entry)
 		}
-		s := newStranger(t)
+		s := newScriptedProvider(t)
 		s.page = func(w http.ResponseWriter, _ string, _ int) { send(w, pageOf("end", false, list...)) }
 		b := newBench(t, engine, s.URL)
-		for run := 1; b.cursor(t) != "end"; run++ { // one of them announces other bytes than it has: it is asked for again
+		for run := 1; b.cursor(t) != "end"; run++ { // one of them announces a wrong digest, so it is requested again
 			if b.syncRun(t); run > 5 {
 				t.Fatal("the page is never given up")
 			}
@@ -97,7 +97,7 @@ func TestHostileMetadata(t *testing.T) {
 				t.Errorf("%s: shown\n%.200s, want\n%.200s", h.name, shown(i.IncomingRevision), h.shown)
 			}
 			if i.Evidence.MetadataSHA256 != hashed(h.entry) {
-				t.Errorf("%s: the metadata are not retained as they came", h.name)
+				t.Errorf("%s: the metadata is not retained unchanged", h.name)
 			}
 		}
 		if len(got) != len(hostile) {
@@ -111,7 +111,7 @@ func TestHostileMetadata(t *testing.T) {
 		}
 		b.syncRun(t)
 		if again := b.kinds(t); again[api.EventIncomingReceived] != len(hostile) || again[api.EventIncomingRevised] != 0 {
-			t.Errorf("asked again, there are the events %v", again)
+			t.Errorf("after another run there are the events %v", again)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func TestHostileMetadata(t *testing.T) {
 func TestLargeDocument(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		sizes := map[string]int{"small": 10 << 20, "large": 10<<20 + 1, "endless": 64<<20 + 1}
-		s := newStranger(t)
+		s := newScriptedProvider(t)
 		s.page = onePage(entry("small"), entry("large"), entry("endless"))
 		s.document = func(w http.ResponseWriter, id string, _ int) { send(w, strings.Repeat("x", sizes[id])) }
 		b := newBench(t, engine, s.URL)
@@ -145,7 +145,7 @@ func TestLargeDocument(t *testing.T) {
 // TestEcho checks that a document or an entry that echoes our credential is withheld, and the others are shown. An echo
 // in the list outside its entries affects none of them.
 func TestEcho(t *testing.T) {
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = func(w http.ResponseWriter, _ string, _ int) {
 		w.Header().Set("X-Debug", "Bearer "+credential)
 		send(w, fmt.Sprintf(`{"echo":%q,"purchases":[%s,%s,{"id":"entry","supplier_name":%q},{"id":%[4]q}],"next_cursor":"c","has_more":false}`,

@@ -128,7 +128,7 @@ func TestNotAllowed(t *testing.T) {
 	b.service.Environment = "sandbox"
 	b.syncRun(t)
 	if len(b.made()) != 1 {
-		t.Error("nothing is asked although it is allowed")
+		t.Error("an allowed connection is not called")
 	}
 }
 
@@ -147,6 +147,6 @@ func TestNoAdapter(t *testing.T) {
 	}
 	b.service.Adapter = working
 	if next := b.syncRun(t); next != interval {
-		t.Errorf("after a good run the next is %s away", next)
+		t.Errorf("after a successful run the next one is in %s", next)
 	}
 }

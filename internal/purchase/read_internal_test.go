@@ -38,7 +38,7 @@ func FuzzRead(f *testing.F) {
 			t.Error("no identifier")
 		}
 		if broken && (doc.DocumentType == nil || *doc.DocumentType != "unreadable") {
-			t.Error("what cannot be read is not unreadable")
+			t.Error("an entry that cannot be read does not have the type unreadable")
 		}
 		for _, day := range []*string{doc.IssueDate, doc.DueDate} {
 			if day != nil {

@@ -36,7 +36,7 @@ const (
 	interval   = time.Minute
 )
 
-// bench is a store with one company, whose provider is some server.
+// bench is a store with one company that has a provider connection.
 type bench struct {
 	*storetest.Store
 	tenant     *store.Tenant
@@ -179,26 +179,26 @@ func (b *bench) kinds(t *testing.T) map[api.EventKind]int {
 	return out
 }
 
-// stranger is a provider whose responses the test chooses.
-type stranger struct {
+// scriptedProvider is a provider whose responses the test chooses.
+type scriptedProvider struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked map[string]int // by path
-	// page answers GET /v1/purchases, document GET /v1/purchases/{id}/document.
+	// page responds to GET /v1/purchases, document to GET /v1/purchases/{id}/document.
 	page     func(w http.ResponseWriter, cursor string, limit int)
-	document func(w http.ResponseWriter, id string, n int) // n counts the questions for id from 1
+	document func(w http.ResponseWriter, id string, n int) // n is the number of the request for id, from 1
 }
 
-func newStranger(t *testing.T) *stranger {
+func newScriptedProvider(t *testing.T) *scriptedProvider {
 	t.Helper()
-	s := &stranger{asked: map[string]int{}, document: func(w http.ResponseWriter, id string, _ int) { send(w, "document "+id) }}
+	s := &scriptedProvider{asked: map[string]int{}, document: func(w http.ResponseWriter, id string, _ int) { send(w, "document "+id) }}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
 }
 
 // ServeHTTP responds with page or document.
-func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *scriptedProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked[r.URL.Path]++
 	n, page, document := s.asked[r.URL.Path], s.page, s.document
@@ -226,7 +226,7 @@ func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // count returns how often the document of id was requested.
-func (s *stranger) count(id string) int {
+func (s *scriptedProvider) count(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked["/v1/purchases/"+id+"/document"]
@@ -234,7 +234,7 @@ func (s *stranger) count(id string) int {
 
 func send(w http.ResponseWriter, body string) {
 	w.Header().Set("Content-Type", "application/xml")
-	_, _ = w.Write([]byte(body)) // the caller may hang up
+	_, _ = w.Write([]byte(body)) // the caller may have disconnected
 }
 
 // onePage lists entries, each as JSON, on one page after the beginning.

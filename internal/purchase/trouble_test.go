@@ -34,7 +34,7 @@ func failing(status map[string]int, times int) func(http.ResponseWriter, string,
 // are retained at once. Then they are retained as unreadable, and the cursor moves. No other document is fetched twice.
 func TestBadDocuments(t *testing.T) {
 	bad := map[string]int{"d001": 503, "d002": -1, "d004": 403, "d005": 425, "d007": 302, "d008": 500}
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = func(w http.ResponseWriter, cursor string, _ int) {
 		if cursor == "" {
 			send(w, pageOf("c-1", true, entries(10)...))
@@ -65,20 +65,20 @@ func TestBadDocuments(t *testing.T) {
 			i.Evidence.MetadataSHA256 != i.SHA256 || i.Evidence.DocumentRetained || i.Evidence.Size != nil {
 			t.Errorf("given up as %+v", i)
 		}
-		// A connection that breaks is not always the server's doing, so that net/http asks again by itself.
+		// If a connection breaks, net/http itself may repeat the request.
 		if n := s.count(id); n < 5 || status > 0 && n != 5 {
-			t.Errorf("asked %d times for %s", n, id)
+			t.Errorf("%d requests for %s", n, id)
 		}
 	}
 	if len(got) != 11 || s.count("d000") != 1 || s.count("behind") != 1 || *got["behind"].DocumentType != "invoice" {
-		t.Errorf("asked %d and %d times for others; there are %d", s.count("d000"), s.count("behind"), len(got))
+		t.Errorf("%d and %d requests for other documents; %d are retained", s.count("d000"), s.count("behind"), len(got))
 	}
 }
 
 // TestRecovery checks that a document that can be fetched after failures is retained with its bytes, and the count of
 // failures starts again.
 func TestRecovery(t *testing.T) {
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = onePage(entries(6)...)
 	s.document = failing(map[string]int{"d001": 503, "d005": 500}, 4)
 	b := newBench(t, storetest.SQLite, s.URL)
@@ -103,7 +103,7 @@ func TestRecovery(t *testing.T) {
 // TestOutage checks that while no document of a page can be fetched, none is given up, because the provider is failing,
 // and it recovers.
 func TestOutage(t *testing.T) {
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = onePage(entries(3)...)
 	s.document = failing(map[string]int{"d000": 503, "d001": 500, "d002": 502}, 12)
 	b := newBench(t, storetest.SQLite, s.URL)
@@ -123,7 +123,7 @@ func TestOutage(t *testing.T) {
 // others are not.
 func TestPermanentRefusal(t *testing.T) {
 	final := map[string]int{"d001": 400, "d002": 404, "d003": 406, "d005": 410, "d006": 414, "d007": 422, "d008": 451}
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = onePage(entries(10)...)
 	s.document = failing(final, 1000)
 	b := newBench(t, storetest.SQLite, s.URL)
@@ -144,7 +144,7 @@ func TestPermanentRefusal(t *testing.T) {
 // TestRateLimit checks that if a provider sends only a few documents a minute, none is lost, none is requested twice,
 // and its Retry-After is respected.
 func TestRateLimit(t *testing.T) {
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = onePage(entries(30)...)
 	var budget atomic.Int32
 	s.document = func(w http.ResponseWriter, id string, _ int) {
@@ -181,7 +181,7 @@ func TestRateLimit(t *testing.T) {
 
 // TestAlwaysLimited checks that a provider that never sends a document does not block its list forever.
 func TestAlwaysLimited(t *testing.T) {
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = onePage(entries(6)...)
 	s.document = func(w http.ResponseWriter, _ string, _ int) { w.WriteHeader(http.StatusTooManyRequests) }
 	b := newBench(t, storetest.SQLite, s.URL)
@@ -200,7 +200,7 @@ func TestAlwaysLimited(t *testing.T) {
 // TestNoPage checks that a failed request for a page changes nothing, and the next run respects the provider's
 // Retry-After.
 func TestNoPage(t *testing.T) {
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	good := onePage(entry("d"))
 	var bad atomic.Pointer[func(http.ResponseWriter)]
 	s.page = func(w http.ResponseWriter, cursor string, limit int) {
@@ -236,7 +236,7 @@ func TestNoPage(t *testing.T) {
 		}
 		bad.Store(nil)
 		if next := b.syncRun(t); next != interval {
-			t.Errorf("%s: after a good page the next run is %s away", name, next)
+			t.Errorf("%s: after a successful page the next run is in %s", name, next)
 		}
 	}
 }
@@ -263,7 +263,7 @@ func TestCursors(t *testing.T) {
 			engines = storetest.Engines()
 		}
 		for _, engine := range engines {
-			s := newStranger(t)
+			s := newScriptedProvider(t)
 			s.page = func(w http.ResponseWriter, cursor string, _ int) {
 				send(w, pageOf(try.next(cursor), true, fmt.Sprintf(`{"id":%q}`, hashed(cursor)[:8])))
 			}
@@ -287,7 +287,7 @@ func TestCursors(t *testing.T) {
 
 // TestLargePage checks that if entries are too large for a full page, fewer are requested.
 func TestLargePage(t *testing.T) {
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	all := make([]string, 7)
 	for n := range all {
 		all[n] = fmt.Sprintf(`{"id":"d%d","document_type":"invoice","note":%q}`, n, strings.Repeat("x", 300<<10))
@@ -307,7 +307,7 @@ func TestLargePage(t *testing.T) {
 // TestPageSize checks that a page is asked for as many entries as configured, and for the default number otherwise.
 func TestPageSize(t *testing.T) {
 	for configured, want := range map[int]int{0: purchase.DefaultPageSize, 1: 1, purchase.MaxPageSize: purchase.MaxPageSize} {
-		s := newStranger(t)
+		s := newScriptedProvider(t)
 		var limits []int
 		s.page = func(w http.ResponseWriter, cursor string, limit int) {
 			limits = append(limits, limit)
@@ -323,7 +323,7 @@ func TestPageSize(t *testing.T) {
 // TestTakenOver checks that a worker that loses its claim during a run writes nothing more, and the other one continues
 // from the last commit.
 func TestTakenOver(t *testing.T) {
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = func(w http.ResponseWriter, cursor string, _ int) {
 		send(w, pageOf(cursor+"c", cursor != "cc", entry("page"+cursor)))
 	}
@@ -363,7 +363,7 @@ func TestDigestMismatch(t *testing.T) {
 	announced := func(id, text string) string {
 		return strings.Replace(entry(id), "{", fmt.Sprintf(`{"sha256":%q,`, hashed(text)), 1)
 	}
-	s := newStranger(t)
+	s := newScriptedProvider(t)
 	s.page = onePage(announced("late", "the bill"), announced("never", "another bill"), entry("plain"))
 	s.document = func(w http.ResponseWriter, id string, n int) {
 		switch {
@@ -387,7 +387,7 @@ func TestDigestMismatch(t *testing.T) {
 	}
 	never := b.retained(t)["never"]
 	if runs != 7 || s.count("never") != 7 || s.count("late") != 3 || s.count("plain") != 1 {
-		t.Errorf("%d runs; asked %d, %d and %d times", runs, s.count("never"), s.count("late"), s.count("plain"))
+		t.Errorf("%d runs with %d, %d and %d requests", runs, s.count("never"), s.count("late"), s.count("plain"))
 	}
 	if never.SHA256 != hashed(excuse) || never.Revision != 1 || never.Evidence.ClaimedSHA256 == nil || *never.Evidence.ClaimedSHA256 != hashed("another bill") {
 		t.Errorf("given up as %+v", never)

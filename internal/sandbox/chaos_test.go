@@ -82,8 +82,8 @@ func TestStatesAreCorrectAfterLowChaos(t *testing.T) {
 	}
 }
 
-// learnt submits an invoice and waits until nothing more can change: then it has the final states of the provider's
-// ledger, and was sent once.
+// learnt submits an invoice, waits until nothing more can change, and checks that it has the terminal states of the
+// provider's ledger and was sent once.
 func learnt(t *testing.T, s *sandbox.Sandbox, token, number, recipient string) (status int) {
 	t.Helper()
 	id, status := submitted(t, s.Info.BaseURL, token, number, recipient)
@@ -161,6 +161,6 @@ func TestSeedingWithoutChaos(t *testing.T) {
 		t.Errorf("chaos %s, seed %d", level, seed)
 	}
 	if _, err := sandbox.Start(t.Context(), sandbox.Config{Data: t.TempDir(), Chaos: "some"}); err == nil {
-		t.Error("an unknown level is taken")
+		t.Error("an unknown level is accepted")
 	}
 }

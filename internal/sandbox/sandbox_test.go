@@ -261,7 +261,7 @@ func TestResetBesideARunningServer(t *testing.T) {
 		t.Errorf("an old invoice gets %d", status)
 	}
 	if _, err := sandbox.Reset(t.Context(), db, account, "http://127.0.0.1/hooks", time.Now(), time.Second); err == nil {
-		t.Error("a receiver without TLS is taken")
+		t.Error("a receiver without TLS is accepted")
 	}
 	if _, err := sandbox.Reset(t.Context(), db, &store.ID{1}, receiver, time.Now(), time.Second); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown account: %v", err)

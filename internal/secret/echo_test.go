@@ -26,11 +26,11 @@ func TestEcho(t *testing.T) {
 	}
 	for text, truncated := range map[string]bool{"": true, "canary": false, canary[:len(canary)-1]: false, "a harmless text": true, canary[:7]: true} {
 		if echo([]byte(text), truncated) {
-			t.Errorf("%q (truncated: %v) is taken for the secret", text, truncated)
+			t.Errorf("the secret is found in %q (truncated: %v)", text, truncated)
 		}
 	}
 	if !echo([]byte("it is "+canary[:8]), true) {
-		t.Error("what a truncated text ends in is not seen")
+		t.Error("the beginning of the secret at the end of a truncated text is not found")
 	}
 	if secret.NewEcho(secret.Text{})([]byte("anything"), true) {
 		t.Error("the empty secret is found")

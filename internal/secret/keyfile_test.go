@@ -24,7 +24,7 @@ func newKeyFile(t *testing.T) (*secret.Keyring, string) {
 	return ring, path
 }
 
-// names lists a directory, to see that nothing is left behind.
+// names returns the names of the files in a directory.
 func names(t *testing.T, directory string) string {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
@@ -178,7 +178,7 @@ func TestReadKeyFileRejectsOtherFiles(t *testing.T) {
 	}
 }
 
-// material returns the place of the key material in a key file with one key.
+// material returns the bounds of the key material in a key file with one key.
 func material(t *testing.T, keyset map[string]any) map[string]any {
 	t.Helper()
 	return keyset["key"].([]any)[0].(map[string]any)["keyData"].(map[string]any)

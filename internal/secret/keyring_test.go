@@ -73,18 +73,18 @@ func TestBindingsAreUnambiguous(t *testing.T) {
 	ring := generate(t)
 	part := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01")), 0, 4, -1)
 	filled := rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\x01")), 1, 4, -1)
-	places := rapid.Custom(func(t *rapid.T) secret.Binding {
+	bindings := rapid.Custom(func(t *rapid.T) secret.Binding {
 		return secret.Binding{Tenant: []byte(part.Draw(t, "tenant")), Table: filled.Draw(t, "table"), Column: filled.Draw(t, "column"), Row: []byte(filled.Draw(t, "row"))}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := places.Draw(t, "a"), places.Draw(t, "b")
+		a, b := bindings.Draw(t, "a"), bindings.Draw(t, "b")
 		same := bytes.Equal(a.Tenant, b.Tenant) && a.Table == b.Table && a.Column == b.Column && bytes.Equal(a.Row, b.Row)
 		sealed, err := ring.Seal([]byte("x"), a)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := ring.Open(sealed, b); (err == nil) != same {
-			t.Fatalf("%q opens at %q: %v", a, b, err)
+			t.Fatalf("a value sealed with %q, opened with %q: %v", a, b, err)
 		}
 	})
 }
@@ -254,7 +254,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(sealed[:len(sealed)-1])
 	f.Add(bytes.Repeat([]byte{1}, 64))
 	f.Fuzz(func(t *testing.T, tail []byte) {
-		// Bytes without our key number never reach the cipher, so they are also tried behind it.
+		// Bytes without the key number never reach the cipher, so they are also tried after it.
 		for _, forged := range [][]byte{tail, append(slices.Clone(sealed[:5]), tail...)} {
 			plain, err := ring.Open(forged, binding())
 			if err == nil || plain != nil {

@@ -29,7 +29,7 @@ import (
 // canary is the secret that must not appear anywhere.
 const canary = "canary-7Kq/2v+Zx"
 
-// holder keeps a secret as real code does: exported, unexported, behind a pointer, in a list, in a map and in an interface.
+// holder has a secret in the places where real code has one: exported, unexported, behind a pointer, in a list, in a map and in an interface.
 type holder struct {
 	Name    string
 	Public  secret.Text
@@ -50,7 +50,7 @@ func newHolder() holder {
 	return h
 }
 
-// assertHidden fails when out shows the canary in any of the forms a printer or an encoder could give it.
+// assertHidden fails the test if out contains the canary in any form that a printer or an encoder could produce.
 func assertHidden(t *testing.T, how, out string) {
 	t.Helper()
 	raw := []byte(canary)
@@ -113,7 +113,7 @@ func TestTextIsNotEncoded(t *testing.T) {
 		"gob":           func(v any, w io.Writer) error { return gob.NewEncoder(w).Encode(v) },
 		"xml":           func(v any, w io.Writer) error { return xml.NewEncoder(w).Encode(v) },
 		"sql": func(v any, w io.Writer) error {
-			// What database/sql does with every parameter.
+			// database/sql converts every parameter in this way.
 			value, err := driver.DefaultParameterConverter.ConvertValue(v)
 			_, _ = fmt.Fprint(w, value)
 			return err

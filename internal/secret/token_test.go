@@ -16,7 +16,7 @@ import (
 	"quittance/internal/secret"
 )
 
-// counting gives 0, 1, 2 …, as a source of known "random" bytes.
+// counting returns the bytes 0, 1, 2 …, as a known source of randomness.
 func counting() io.Reader {
 	all := make([]byte, 256)
 	for i := range all {
@@ -60,7 +60,7 @@ func TestTokensAndPasswordsDiffer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !form.MatchString(password.Reveal()) {
-			t.Fatalf("password %q has another form", password.Reveal())
+			t.Fatalf("password %q has the wrong form", password.Reveal())
 		}
 		passwords[password.Reveal()] = true
 		for _, letter := range password.Reveal() {

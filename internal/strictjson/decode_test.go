@@ -58,7 +58,7 @@ type embedded struct {
 
 var sampleDecoder = strictjson.For[sample]()
 
-// rules writes faults as "path: rule, rule" in the order of the paths.
+// rules formats faults as "path: rule, rule" in the order of the paths.
 func rules(faults api.Faults) string {
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(faults)) {

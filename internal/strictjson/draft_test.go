@@ -19,7 +19,7 @@ import (
 
 var draftDecoder = strictjson.For[api.Draft]()
 
-// drafts draws invoice drafts that keep every form rule; optional fields come and go.
+// drafts generates invoice drafts that conform to every rule, with and without the optional fields.
 func drafts() *rapid.Generator[api.Draft] {
 	return rapid.Custom(func(t *rapid.T) api.Draft {
 		letters := rapid.SampledFrom([]rune("aZ0 \"\\/<>&é漢😀\u202e\u2028\ufeff"))

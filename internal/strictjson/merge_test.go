@@ -35,7 +35,7 @@ func TestMergeFollowsRFC7396(t *testing.T) {
 			`{"title":"Hello!","phoneNumber":"+01-123-456-7890","author":{"familyName":null},"tags":["example"]}`,
 			`{"title":"Hello!","author":{"givenName":"John"},"tags":["example"],"content":"This will be unchanged","phoneNumber":"+01-123-456-7890"}`,
 		},
-		// Ours: text is kept, names are compared without their escapes, nulls inside arrays are content.
+		// Further cases: the text of values is kept, names are compared without their escapes, nulls inside arrays are values.
 		{`{ "n" : 10.00 , "x":1e2, "y":0.10 }`, `{"x":2.50, "z": 123456789012345678901234567890}`, `{"n":10.00,"x":2.50,"y":0.10,"z":123456789012345678901234567890}`},
 		{`{"a":1,"b":2}`, `{"\u0061":3}`, `{"a":3,"b":2}`},
 		{`{"a\n\"":1}`, `{"b":{"A":1}}`, `{"a\n\"":1,"b":{"A":1}}`},
@@ -58,7 +58,7 @@ func TestMergeRejectsAnInvalidTarget(t *testing.T) {
 	}
 }
 
-// mergePatch is RFC 7396, section 2, on decoded values: the oracle of Merge.
+// mergePatch is the algorithm of RFC 7396, section 2, on decoded values.
 func mergePatch(target, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

@@ -30,7 +30,7 @@ type twice struct {
 
 type custom struct{ X string }
 
-// UnmarshalJSON makes custom a type with a form of its own.
+// UnmarshalJSON makes custom a type that decodes itself.
 func (*custom) UnmarshalJSON([]byte) error { return nil }
 
 var _ json.Unmarshaler = (*custom)(nil)
@@ -179,7 +179,7 @@ func TestForRejectsTooManyFields(t *testing.T) {
 	strictjson.For[tooWide]()
 }
 
-// tooWide has one field more than a decoding has bits for.
+// tooWide has one field more than a decoder can have.
 type tooWide struct {
 	F00 string `json:"f00"`
 	F01 string `json:"f01"`

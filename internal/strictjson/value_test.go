@@ -135,7 +135,7 @@ func TestWalkYieldsEveryValue(t *testing.T) {
 	}
 }
 
-// jsonTexts draws JSON texts with odd white space, escapes and nesting. Keys of one object are distinct.
+// jsonTexts generates JSON texts with unusual white space, escapes and nesting. The keys of an object are distinct.
 func jsonTexts(depth int) *rapid.Generator[string] {
 	scalar := rapid.OneOf(
 		rapid.SampledFrom([]string{"null", "true", "false", "0", "-0", "1.50", "1e400", "-12.5E-3", `""`, `"\""`, `"\\"`, `"\u0000{"`, `"[,]"`, `"\ud83d\ude00"`}),
@@ -170,7 +170,7 @@ func jsonTexts(depth int) *rapid.Generator[string] {
 	return rapid.OneOf(scalar, container)
 }
 
-// rebuild writes a value from what the walk gives, and so proves that the walk misses and invents nothing.
+// rebuild writes a value from the results of the walk, which shows that the walk is complete and correct.
 func rebuild(t interface{ Fatal(...any) }, v strictjson.Value) []byte {
 	var out bytes.Buffer
 	switch v.Kind() {
@@ -210,7 +210,7 @@ func rebuild(t interface{ Fatal(...any) }, v strictjson.Value) []byte {
 	return out.Bytes()
 }
 
-// generic reads JSON into any with numbers kept as text, by the standard library.
+// generic decodes JSON with the standard library into an any, with numbers as text.
 func generic(t interface{ Fatalf(string, ...any) }, text []byte) any {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -26,21 +26,21 @@ import (
 
 const credential = "provider-credential"
 
-// party is the fake provider over real HTTP. It counts how often each reference was posted.
-type party struct {
+// testProvider is the fake provider over real HTTP. It counts how often each reference was posted.
+type testProvider struct {
 	*fakeprovider.Server
 	url  string
-	down atomic.Bool // every call is answered 503
+	down atomic.Bool // every call gets 503
 
 	mu     sync.Mutex
 	posted map[string]int
 }
 
-func newParty(t *testing.T) *party {
+func newTestProvider(t *testing.T) *testProvider {
 	t.Helper()
 	inner, err := fakeprovider.New(fakeprovider.Options{Dir: t.TempDir(), Credential: secret.New(credential), Clock: time.Now, Pace: 100 * time.Microsecond})
 	must(t, err)
-	p := &party{Server: inner, posted: map[string]int{}}
+	p := &testProvider{Server: inner, posted: map[string]int{}}
 	server := httptest.NewServer(p)
 	p.url = server.URL
 	t.Cleanup(func() {
@@ -50,7 +50,7 @@ func newParty(t *testing.T) *party {
 	return p
 }
 
-func (p *party) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *testProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		p.mu.Lock()
 		p.posted[r.Header.Get("Idempotency-Key")]++
@@ -64,7 +64,7 @@ func (p *party) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // posts returns how often each reference was posted since the last call of posts.
-func (p *party) posts() map[string]int {
+func (p *testProvider) posts() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	posted := p.posted
@@ -73,7 +73,7 @@ func (p *party) posts() map[string]int {
 }
 
 // accepted returns the number of documents with an invoice number that the provider has accepted.
-func (p *party) accepted(number string) (count int) {
+func (p *testProvider) accepted(number string) (count int) {
 	for _, d := range p.Ledger().Documents() {
 		if d.InvoiceNumber == number && d.Report(time.Now()).Status == invoice.Accepted {
 			count++
@@ -82,15 +82,15 @@ func (p *party) accepted(number string) (count int) {
 	return count
 }
 
-// house is a service on a database, with the company whose invoices it submits.
-type house struct {
+// testService is a service on a database, with the company whose invoices it submits.
+type testService struct {
 	*store.DB
-	party   *party
-	address string
-	keys    *secret.Keyring
-	service *submission.Service
-	account store.ID
-	tenant  *store.Tenant
+	ledgerProvider *testProvider
+	address        string
+	keys           *secret.Keyring
+	service        *submission.Service
+	account        store.ID
+	tenant         *store.Tenant
 }
 
 func must(t testing.TB, err error) {
@@ -101,12 +101,12 @@ func must(t testing.TB, err error) {
 }
 
 // open opens the database at an address. The caller closes it.
-func open(t *testing.T, p *party, address string, keys *secret.Keyring) *house {
+func open(t *testing.T, p *testProvider, address string, keys *secret.Keyring) *testService {
 	t.Helper()
 	return openWith(t, p, address, store.Options{Keys: keys})
 }
 
-func openWith(t *testing.T, p *party, address string, options store.Options) *house {
+func openWith(t *testing.T, p *testProvider, address string, options store.Options) *testService {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	options.Log = log
@@ -115,13 +115,13 @@ func openWith(t *testing.T, p *party, address string, options store.Options) *ho
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: 10 * time.Second, Clock: time.Now})
 	})
-	return &house{DB: db, party: p, address: address, keys: options.Keys, service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
+	return &testService{DB: db, ledgerProvider: p, address: address, keys: options.Keys, service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
 		CallTimeout: 10 * time.Second, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond}, Log: log,
 		Observe: func(string, string, time.Duration) {}})}
 }
 
-// newHouse returns an empty database with a company whose connection leads to the party.
-func newHouse(t *testing.T, engine string, p *party) *house {
+// newTestService returns an empty database with a company with a connection to the provider.
+func newTestService(t *testing.T, engine string, p *testProvider) *testService {
 	t.Helper()
 	keys, err := secret.Generate()
 	must(t, err)
@@ -142,8 +142,8 @@ func newHouse(t *testing.T, engine string, p *party) *house {
 	return h
 }
 
-// backup copies the database of the house. It returns the house, opened again if necessary, and the address of the copy.
-func (h *house) backup(t *testing.T) (again *house, copied string) {
+// backup copies the database of the service. It returns the service, opened again if necessary, and the address of the copy.
+func (h *testService) backup(t *testing.T) (again *testService, copied string) {
 	t.Helper()
 	if h.Engine() == storetest.SQLite {
 		path := filepath.Join(t.TempDir(), "backup.db")
@@ -155,10 +155,10 @@ func (h *house) backup(t *testing.T) (again *house, copied string) {
 	return h.at(t, h.address), copied
 }
 
-// at opens the house of the same company on another database.
-func (h *house) at(t *testing.T, address string) *house {
+// at opens the service of the same company on another database.
+func (h *testService) at(t *testing.T, address string) *testService {
 	t.Helper()
-	again := open(t, h.party, address, h.keys)
+	again := open(t, h.ledgerProvider, address, h.keys)
 	tenant, err := again.Tenant(t.Context(), h.account)
 	must(t, err)
 	again.account, again.tenant = h.account, tenant
@@ -170,7 +170,7 @@ func draftFor(number, to string) *api.Draft {
 	dec := func(text string) *api.Decimal {
 		d, err := api.ParseDecimal(text)
 		if err != nil {
-			panic(err) // a literal of this test
+			panic(err) // the text is constant
 		}
 		return &d
 	}
@@ -181,7 +181,7 @@ func draftFor(number, to string) *api.Draft {
 			DiscountAmount: dec("0"), VATCategory: new("S"), VATRate: dec("5"), ItemCode: new("SKU-7"), Description: new("Workshop")}}}
 }
 
-func (h *house) draft(t *testing.T, number, to string) store.ID {
+func (h *testService) draft(t *testing.T, number, to string) store.ID {
 	t.Helper()
 	created, err := h.tenant.CreateInvoice(t.Context(), draftFor(number, to))
 	must(t, err)
@@ -189,7 +189,7 @@ func (h *house) draft(t *testing.T, number, to string) store.ID {
 }
 
 // patch changes the recipient to an ordinary one.
-func (h *house) patch(t *testing.T, id store.ID) {
+func (h *testService) patch(t *testing.T, id store.ID) {
 	t.Helper()
 	_, err := h.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true }, func(current []byte) (api.Draft, error) {
 		var draft api.Draft
@@ -200,7 +200,7 @@ func (h *house) patch(t *testing.T, id store.ID) {
 	must(t, err)
 }
 
-func (h *house) submit(t *testing.T, id store.ID, want api.Outcome) {
+func (h *testService) submit(t *testing.T, id store.ID, want api.Outcome) {
 	t.Helper()
 	submitted, err := h.service.Submit(t.Context(), h.tenant, id)
 	if want == store.OutcomeNotSent {
@@ -216,7 +216,7 @@ func (h *house) submit(t *testing.T, id store.ID, want api.Outcome) {
 }
 
 // settle reconciles until the outcome of an invoice is known and, unless it is rejected, all its states are terminal.
-func (h *house) settle(t *testing.T, id store.ID) store.Invoice {
+func (h *testService) settle(t *testing.T, id store.ID) store.Invoice {
 	t.Helper()
 	work := h.service.Work()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -240,10 +240,10 @@ func (h *house) settle(t *testing.T, id store.ID) store.Invoice {
 }
 
 // wantTruth compares an invoice with what the provider reports under its reference.
-func (h *house) wantTruth(t *testing.T, found store.Invoice) {
+func (h *testService) wantTruth(t *testing.T, found store.Invoice) {
 	t.Helper()
 	s := found.Submission
-	entry, ok := h.party.Ledger().Document(s.ID.String())
+	entry, ok := h.ledgerProvider.Ledger().Document(s.ID.String())
 	if !ok {
 		t.Errorf("%s: the provider has nothing under %s", s.Number, s.ID)
 		return
@@ -253,13 +253,13 @@ func (h *house) wantTruth(t *testing.T, found store.Invoice) {
 	report, err := invoice.ReadReport(text, provider.ProtocolVocabulary())
 	must(t, err)
 	if s.Outcome != invoice.Outcome(report.Status) || s.States != report.States {
-		t.Errorf("%s is %s with %v, and the provider says %s with %v", s.Number, s.Outcome, s.States, report.Status, report.States)
+		t.Errorf("%s is %s with %v, but the provider reports %s with %v", s.Number, s.Outcome, s.States, report.Status, report.States)
 	}
 }
 
 // story is what a company did before the disaster, with the backups that were made meanwhile.
 type story struct {
-	*house
+	*testService
 	plain, dropped, rejected, edited, untouched store.ID
 	backups                                     []string
 }
@@ -276,10 +276,10 @@ func (s *story) invoices() [5]store.ID {
 // draft. newStory makes backups before, between and after these steps.
 func newStory(t *testing.T, engine string) *story {
 	t.Helper()
-	s := &story{house: newHouse(t, engine, newParty(t))}
+	s := &story{testService: newTestService(t, engine, newTestProvider(t))}
 	backup := func() {
 		var copied string
-		s.house, copied = s.backup(t)
+		s.testService, copied = s.backup(t)
 		s.backups = append(s.backups, copied)
 	}
 	s.plain, s.dropped = s.draft(t, numbers[0], "1234567890"), s.draft(t, numbers[1], "sandbox-drop-after-accept")
@@ -320,21 +320,21 @@ func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
 func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
-		s.party.posts()
+		s.ledgerProvider.posts()
 		for n, backup := range s.backups {
 			h := s.at(t, backup)
 			_, err := h.MarkRestored(t.Context())
 			must(t, err)
 			for i, id := range s.invoices() {
 				h.again(t, id)
-				if count := s.party.accepted(numbers[i]); count != 1 {
+				if count := s.ledgerProvider.accepted(numbers[i]); count != 1 {
 					t.Errorf("backup %d: the provider has %d documents of %s", n, count, numbers[i])
 				}
 			}
-			posts := s.party.posts()
+			posts := s.ledgerProvider.posts()
 			var want int
 			if n == 0 {
-				want = 1 // the one that was a draft still; the restores after this one find it there
+				want = 1 // the invoice that was still a draft; the next restores find it at the provider
 			}
 			if len(posts) != want {
 				t.Errorf("backup %d: posted %v, want %d", n, posts, want)
@@ -350,7 +350,7 @@ func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 }
 
 // again submits an invoice like a company that does not know its state, and corrects it if it is rejected.
-func (h *house) again(t *testing.T, id store.ID) {
+func (h *testService) again(t *testing.T, id store.ID) {
 	t.Helper()
 	for range 3 {
 		if _, err := h.service.Submit(t.Context(), h.tenant, id); err != nil {
@@ -371,20 +371,20 @@ func (h *house) again(t *testing.T, id store.ID) {
 func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
-		s.party.posts()
+		s.ledgerProvider.posts()
 		h := s.at(t, s.backups[0])
 		_, err := h.MarkRestored(t.Context())
 		must(t, err)
-		s.party.down.Store(true)
+		s.ledgerProvider.down.Store(true)
 		h.submit(t, s.plain, api.OutcomeUnknown)
 		h.submit(t, s.edited, api.OutcomeUnknown)
 		_, err = h.tenant.UpdateInvoice(t.Context(), s.edited, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draftFor("OTHER", "1"), nil })
 		if !errors.Is(err, store.ErrNotEditable) {
 			t.Errorf("edited: %v", err)
 		}
-		s.party.down.Store(false)
+		s.ledgerProvider.down.Store(false)
 		h.wantTruth(t, h.settle(t, s.plain))
-		if posts := s.party.posts(); len(posts) != 0 {
+		if posts := s.ledgerProvider.posts(); len(posts) != 0 {
 			t.Errorf("posted %v", posts)
 		}
 		must(t, h.Close())
@@ -401,7 +401,7 @@ func TestRestoredWithoutMark(t *testing.T) {
 			h.again(t, id)
 		}
 		for _, number := range []string{"PLAIN", "DROPPED", "UNTOUCHED"} {
-			if count := s.party.accepted(number); count != 1 {
+			if count := s.ledgerProvider.accepted(number); count != 1 {
 				t.Errorf("the provider has %d documents of %s", count, number)
 			}
 		}
@@ -413,10 +413,10 @@ func TestRestoredWithoutMark(t *testing.T) {
 // sends nothing, because another worker may have learnt meanwhile that the document is missing.
 func TestTooLateToSend(t *testing.T) {
 	t.Parallel()
-	first := newHouse(t, storetest.SQLite, newParty(t))
+	first := newTestService(t, storetest.SQLite, newTestProvider(t))
 	must(t, first.Close())
 	clock := storetest.NewClock()
-	late := openWith(t, first.party, first.address, store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
+	late := openWith(t, first.ledgerProvider, first.address, store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
 		if moment == store.Before && step == "provider submit" {
 			clock.Advance(time.Minute)
 		}
@@ -425,7 +425,7 @@ func TestTooLateToSend(t *testing.T) {
 	must(t, err)
 	late.tenant = tenant
 	late.submit(t, late.draft(t, "LATE", "1234567890"), store.OutcomeNotSent)
-	if posts := first.party.posts(); len(posts) != 0 {
+	if posts := first.ledgerProvider.posts(); len(posts) != 0 {
 		t.Errorf("posted %v", posts)
 	}
 	must(t, late.Close())

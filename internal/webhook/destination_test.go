@@ -108,12 +108,12 @@ func TestParseDestination(t *testing.T) {
 	}
 	for _, raw := range refused {
 		d, err := production.ParseDestination(raw)
-		// The error is exactly ErrUnsafeDestination: it does not show the reason.
+		// The text of the error does not show the reason.
 		if !errors.Is(err, webhook.ErrUnsafeDestination) || err.Error() != webhook.ErrUnsafeDestination.Error() {
 			t.Errorf("%q: error %v, want ErrUnsafeDestination", raw, err)
 		}
 		if d.String() != "" {
-			t.Errorf("%q is refused and returned", raw)
+			t.Errorf("%q is refused, but returned", raw)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// short is the time-out of attempts that the destination makes time out; ample is one that never ends.
+// short is the time-out for destinations that do not respond, and ample is longer than any attempt that ends takes.
 const (
 	short = 250 * time.Millisecond
 	ample = time.Minute

@@ -75,7 +75,7 @@ func TestSignatureKnownValue(t *testing.T) {
 }
 
 func TestVerifyRejects(t *testing.T) {
-	// resigned returns the genuine header with the signature of another body, made with the secret.
+	// resigned returns the genuine header with another timestamp and the right signature for it and a body.
 	resigned := func(timestamp, body string, pairs ...string) http.Header {
 		return headers(append(pairs, "X-Webhook-Timestamp", timestamp, "X-Webhook-Signature", receiver.Signature([]byte(secret), timestamp, []byte(body)))...)
 	}
