@@ -55,7 +55,7 @@ func (a *assetFiles) path(name string) (string, error) {
 	return at, nil
 }
 
-// serve answers with an asset. It requires no login, because the login page uses assets as well.
+// serve responds with an asset. It requires no login, because the login page uses assets as well.
 func (a *assetFiles) serve(w http.ResponseWriter, r *http.Request) {
 	found, ok := a.byPath[r.URL.EscapedPath()]
 	secureHeaders(w.Header())

@@ -95,7 +95,7 @@ type Served struct {
 	Answered bool
 	// Route is the pattern of the path, or "console" when no route matches.
 	Route string
-	// Account and User identify who is logged in; they are zero for nobody.
+	// Account and User identify the user who is logged in; they are zero if there is none.
 	Account, User store.ID
 	// Err is the cause of an internal error, or nil.
 	Err error
@@ -104,7 +104,7 @@ type Served struct {
 // unknownRoute replaces paths that match no route, because callers choose their text.
 const unknownRoute = "console"
 
-// Serve answers one request. source is the caller's address, for the login limits. Nothing is written before the answer is
+// Serve responds to one request. source is the caller's address, for the login limits. Nothing is written before the response is
 // complete.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, admission Admission) Served {
 	path := r.URL.EscapedPath()
@@ -127,12 +127,12 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 	return served
 }
 
-// wantsPage reports whether the caller is a browser that shows the answer: browsers accept HTML.
+// wantsPage reports whether the caller is a browser that shows the response: browsers accept HTML.
 func wantsPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// serveRecovered runs a request and answers its error. A panic fails only this request. It returns internal errors.
+// serveRecovered runs a request and responds with its error. A panic fails only this request. It returns internal errors.
 func (c *Console) serveRecovered(req *request, found *route, allowed []string) (err error) {
 	secureHeaders(req.w.Header())
 	defer func() {
@@ -189,7 +189,7 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// secureHeaders sets the headers of every answer. Assets and attachments override some of them.
+// secureHeaders sets the headers of every response. Assets and attachments override some of them.
 func secureHeaders(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Frame-Options", "DENY")

@@ -166,7 +166,7 @@ func (req *request) newCredit() error {
 	return req.answerCredit(http.StatusOK, found, remaining, form, api.Faults{}, creditSums{})
 }
 
-// answerCredit answers with the form of a credit note.
+// answerCredit responds with the form of a credit note.
 func (req *request) answerCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
 	d := &found.Draft
 	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: deref(d.InvoiceNumber), Currency: deref(d.Currency), Form: form, Remaining: remaining,
@@ -247,7 +247,7 @@ type creditCheck struct {
 	Notes []fieldNotes
 }
 
-// checkCredit answers with the feedback on a form. It stores nothing.
+// checkCredit responds with the feedback on a form. It stores nothing.
 func (req *request) checkCredit() error {
 	id, err := req.id("invoice")
 	if err != nil {

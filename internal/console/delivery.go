@@ -64,7 +64,7 @@ func (req *request) showDelivery() error {
 	return req.answerDelivery(http.StatusOK, found, nil)
 }
 
-// answerDelivery answers with the page of a delivery and an optional notice.
+// answerDelivery responds with the page of a delivery and an optional notice.
 func (req *request) answerDelivery(status int, found store.DeliveryRecord, flash *notice) error {
 	p, err := req.deliveryPage(found)
 	if err != nil {
@@ -171,7 +171,7 @@ func (req *request) redeliver() error {
 	return req.redirect(withFlash("/webhooks/deliveries/"+again.ID.String(), "good.redelivered"))
 }
 
-// downloadEvent answers with the exact bytes that every attempt sends, as an attachment.
+// downloadEvent responds with the exact bytes that every attempt sends, as an attachment.
 func (req *request) downloadEvent() error {
 	id, err := req.id("delivery")
 	if err != nil {

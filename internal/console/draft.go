@@ -224,7 +224,7 @@ func (f draftForm) differences(other draftForm) []string {
 	return paths
 }
 
-// answerFaults answers with the form and its faults.
+// answerFaults responds with the form and its faults.
 func (req *request) answerFaults(checked checkedForm, p draftPage) error {
 	p.ShowMissing = true
 	first := focus{}
@@ -252,7 +252,7 @@ func (req *request) answerButton(form draftForm, p draftPage, at focus) error {
 	return req.part("draft", "swapped-form", page)
 }
 
-// answerDraft answers with the whole page.
+// answerDraft responds with the whole page.
 func (req *request) answerDraft(status int, checked checkedForm, p draftPage, at focus, flash *notice) error {
 	p, err := req.buildDraftPage(&checked, p, at)
 	if err != nil {
@@ -271,7 +271,7 @@ func (req *request) answerDraft(status int, checked checkedForm, p draftPage, at
 	return req.page(status, "draft", pageData{Title: title, Section: "invoices", Notice: flash, Body: p})
 }
 
-// part answers with one template of a page's file.
+// part responds with one template of a page's file.
 func (req *request) part(page, name string, data any) error {
 	return req.render(http.StatusOK, page, name, data)
 }
@@ -286,7 +286,7 @@ type checkPage struct {
 	Lines []formLine
 }
 
-// checkDraft answers with the feedback on a form. It stores nothing.
+// checkDraft responds with the feedback on a form. It stores nothing.
 func (req *request) checkDraft() error {
 	checked, err := req.check(readDraftForm(req.form))
 	if err != nil {

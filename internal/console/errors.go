@@ -33,7 +33,7 @@ type problemPage struct {
 	RequestID  string
 }
 
-// answerError answers with the page of an error. It returns internal errors, for the log.
+// answerError responds with the page of an error. It returns internal errors, for the log.
 func (req *request) answerError(err error) error {
 	p := problemOf(err)
 	if limited, ok := errors.AsType[*account.LimitedError](err); ok {

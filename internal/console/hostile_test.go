@@ -116,7 +116,7 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 	return out
 }
 
-// report makes a provider report a text in all four dimensions, as its reference and as the media type of its answer, whose
+// report makes a provider report a text in all four dimensions, as its reference and as the media type of its response, whose
 // body is the text as well.
 func (s *system) report(t testing.TB, invoiceID, text string) {
 	t.Helper()

@@ -214,7 +214,7 @@ func changedValues(before, after *store.Revision) []changedValue {
 	return out
 }
 
-// downloadDocument answers with the retained bytes of a revision, as an attachment.
+// downloadDocument responds with the retained bytes of a revision, as an attachment.
 func (req *request) downloadDocument() error {
 	id, err := req.id("incoming")
 	if err != nil {

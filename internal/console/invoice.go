@@ -34,7 +34,7 @@ type invoicePage struct {
 	// Warnings is the advice by field, sorted by path.
 	Warnings []advice
 	Evidence []evidenceRow
-	// Remarks are the provider's messages to people in its latest answer about the current submission.
+	// Remarks are the provider's messages to people in its latest response about the current submission.
 	Remarks []invoice.Remark
 	// Details are the less common fields.
 	Details []detail
@@ -84,14 +84,14 @@ type advice struct {
 	Faults []api.Fault
 }
 
-// evidenceRow is one retained answer of the provider.
+// evidenceRow is one retained response of the provider.
 type evidenceRow struct {
 	api.Evidence
-	// States are the state values in the answer, in the order of the dimensions.
+	// States are the state values in the response, in the order of the dimensions.
 	States []stateView
-	// Remarks are the messages to people in the answer.
+	// Remarks are the messages to people in the response.
 	Remarks []invoice.Remark
-	// Earlier reports that the answer concerns an earlier submission.
+	// Earlier reports that the response concerns an earlier submission.
 	Earlier bool
 }
 
@@ -134,7 +134,7 @@ func (req *request) showInvoice() error {
 	return req.answerInvoice(http.StatusOK, id, nil)
 }
 
-// answerInvoice answers with the page of an invoice and an optional notice.
+// answerInvoice responds with the page of an invoice and an optional notice.
 func (req *request) answerInvoice(status int, id store.ID, flash *notice) error {
 	ctx := req.r.Context()
 	if err := req.acquireForInvoice(id); err != nil {
@@ -228,7 +228,7 @@ func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoi
 		return p, err
 	}
 	if p.History.Page > 1 {
-		evidence = nil // the time line links to answers on the first page
+		evidence = nil // the time line links to responses on the first page
 	}
 	p.Timeline, err = newTimeline(found.Submission, events, evidence)
 	return p, err
@@ -249,10 +249,10 @@ func (req *request) showHistory(ctx context.Context, p *invoicePage, found store
 	return evidence.Entries, req.showEvidence(ctx, p, found.Submission, evidence.Entries)
 }
 
-// maxRead is the number of answers whose bodies are searched for messages to people.
+// maxRead is the number of responses whose bodies are searched for messages to people.
 const maxRead = 40
 
-// showEvidence adds the retained answers, with the messages in the newest of them. It reads their bodies in one query.
+// showEvidence adds the retained responses, with the messages in the newest of them. It reads their bodies in one query.
 // Withheld bodies stay sealed.
 func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *store.Submission, evidence []store.Evidence) error {
 	var ids []store.ID
@@ -273,7 +273,7 @@ func (req *request) showEvidence(ctx context.Context, p *invoicePage, current *s
 	return nil
 }
 
-// stateViewsOf returns the state values in an answer, in the order of the dimensions.
+// stateViewsOf returns the state values in a response, in the order of the dimensions.
 func stateViewsOf(values map[string]string) []stateView {
 	var out []stateView
 	for _, dimension := range invoice.Dimensions {
@@ -355,7 +355,7 @@ func (req *request) answerSubmitError(id store.ID, err error) error {
 	return req.answerInvoice(status, id, flash)
 }
 
-// downloadEvidence answers with the retained bytes of an answer, as an attachment.
+// downloadEvidence responds with the retained bytes of a response, as an attachment.
 func (req *request) downloadEvidence() error {
 	id, err := req.id("evidence")
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	// largePageWait is how long a page waits for a slot. It is shorter than people's patience.
 	largePageWait = 2 * time.Second
 	// documentFactor is the memory that a page needs per byte of its document, and formFactor the memory per byte of a
-	// submitted form, beside the form itself.
+	// submitted form, in addition to the form itself.
 	documentFactor = 4
 	formFactor     = 2
 )
@@ -66,10 +66,10 @@ func (req *request) releaseLargePage() {
 	}
 }
 
-// minReserved is the size in bytes from which an answer reserves memory.
+// minReserved is the size in bytes from which a response reserves memory.
 const minReserved = 64 << 10
 
-// reserve changes the memory that the request has reserved beside its body to the given number of bytes.
+// reserve changes the memory that the request has reserved in addition to its body to the given number of bytes.
 func (req *request) reserve(bytes int) error {
 	if bytes < minReserved {
 		bytes = 0

@@ -12,7 +12,7 @@ import (
 // live is a part of a page that the browser polls and replaces when it has changed. A poll costs one read and an empty
 // answer while nothing has changed. There is no open connection, so any replica can answer.
 type live struct {
-	// URL is the address of the page; with the header HX-Request it answers with this part alone.
+	// URL is the address of the page; with the header HX-Request it responds with this part alone.
 	URL string
 	// Every is the poll interval in the syntax of htmx, or "" when nothing can change any more.
 	Every string

@@ -80,7 +80,7 @@ const (
 )
 
 // replacePassword changes the password, which ends all sessions and tokens of the user, starts a new session and redirects.
-// refused answers with an error message about the input.
+// refused responds with an error message about the input.
 func (req *request) replacePassword(refused func(status int, fault string) error, to string) error {
 	current, chosen := req.form.Get("current"), req.form.Get("new")
 	if length := utf8.RuneCountInString(chosen); length < minNewPassword || length > maxNewPassword || !utf8.ValidString(chosen) {

@@ -28,7 +28,7 @@ func (s *system) newcomer(t *testing.T, email string) store.User {
 	return user
 }
 
-// wantTo checks that the answer redirects to a page.
+// wantTo checks that the response redirects to a page.
 func (a answer) wantTo(t *testing.T, want string) {
 	t.Helper()
 	if a.status != http.StatusSeeOther || a.header.Get("Location") != want {

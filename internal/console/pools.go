@@ -16,7 +16,7 @@ type bufferPool struct{ pool sync.Pool }
 // occupy memory afterwards.
 const maxPooledBuffer = 1 << 20
 
-// get returns an empty buffer. The caller returns it with put when nobody reads it any more.
+// get returns an empty buffer. The caller returns it with put when it is no longer used.
 func (b *bufferPool) get() *bytes.Buffer {
 	if kept, ok := b.pool.Get().(*bytes.Buffer); ok {
 		return kept

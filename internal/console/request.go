@@ -14,7 +14,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// request is one HTTP request and the state of its answer.
+// request is one HTTP request and the state of its response.
 type request struct {
 	*Console
 	w      http.ResponseWriter
@@ -24,7 +24,7 @@ type request struct {
 	admission Admission
 	// form is the form of a POST, once it is read.
 	form url.Values
-	// session is the session of the caller; its Tenant is nil when nobody is logged in.
+	// session is the session of the caller; its Tenant is nil when the caller is not logged in.
 	session store.Session
 	// values are the values of the route's {parameters}.
 	values map[string]string
@@ -78,7 +78,7 @@ type pageData struct {
 // IsSynthetic reports that this is not a production environment.
 func (s pageData) IsSynthetic() bool { return s.Environment != "production" }
 
-// page answers with a page: the template file of the given name, in the layout.
+// page responds with a page: the template file of the given name, in the layout.
 func (req *request) page(status int, name string, p pageData) error {
 	p.Company, p.LoggedIn, p.Environment = req.session.Account.Company, req.session.Tenant != nil && !req.session.PasswordChangeRequired, req.Environment
 	p.Sections = sections
@@ -88,7 +88,7 @@ func (req *request) page(status int, name string, p pageData) error {
 	return req.render(status, name, "layout", p)
 }
 
-// render answers with one template of a page's file.
+// render responds with one template of a page's file.
 func (req *request) render(status int, page, name string, data any) error {
 	html := req.buffers.get()
 	if err := req.pages.execute(html, page, name, data); err != nil {
@@ -98,7 +98,7 @@ func (req *request) render(status int, page, name string, data any) error {
 	return req.send(status, "text/html; charset=utf-8", html)
 }
 
-// send writes an answer, compressed when the caller accepts it, and returns the buffer to its pool. It ignores write
+// send writes a response, compressed when the caller accepts it, and returns the buffer to its pool. It ignores write
 // errors, because a client may disconnect.
 func (req *request) send(status int, mediaType string, body *bytes.Buffer) error {
 	header := req.w.Header()
@@ -124,7 +124,7 @@ func (req *request) send(status int, mediaType string, body *bytes.Buffer) error
 	return nil
 }
 
-// minCompressed is the size in bytes from which answers are compressed. Smaller ones fit into one packet.
+// minCompressed is the size in bytes from which responses are compressed. Smaller ones fit into one packet.
 const minCompressed = 1200
 
 // redirect redirects the browser to a path of the console, which it requests with GET.
@@ -209,7 +209,7 @@ func (p paging) Next() int {
 	return p.Page + 1
 }
 
-// attachment answers with bytes that others wrote. The browser stores them and never shows them in this origin. The caller
+// attachment responds with bytes that others wrote. The browser stores them and never shows them in this origin. The caller
 // reserved memory for them before reading them.
 func (req *request) attachment(name string, body []byte) error {
 	header := req.w.Header()

@@ -11,11 +11,11 @@ import (
 type route struct {
 	method, path string
 	serve        func(req *request) error
-	// public routes need nobody logged in.
+	// public routes require no login.
 	public bool
 	// always routes are open also to a session whose user has to change the password first.
 	always bool
-	// large routes take forms with many fields. What was typed into them survives the end of a session.
+	// large routes take forms with many fields. Their input is kept when a session ends.
 	large bool
 }
 

@@ -53,7 +53,7 @@ func (c *Console) Session(r *http.Request) (digest [32]byte, presented bool) {
 	return secret.SessionDigest(secret.New(given.Value)), true
 }
 
-// authenticate loads the session of the caller. It is not an error when nobody is logged in.
+// authenticate loads the session of the caller. It is not an error when the caller is not logged in.
 func (req *request) authenticate() error {
 	digest, presented := req.Session(req.r)
 	if !presented {

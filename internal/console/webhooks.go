@@ -155,7 +155,7 @@ func (req *request) showSubscribe() error {
 	return req.answerSubscribe(http.StatusOK, form)
 }
 
-// answerSubscribe answers with the form, which gets a new key each time.
+// answerSubscribe responds with the form, which gets a new key each time.
 func (req *request) answerSubscribe(status int, form subscribeForm) error {
 	var err error
 	if form.Key, err = req.newKey(); err != nil {
@@ -207,7 +207,7 @@ func (req *request) readSubscribeForm() (subscribeForm, api.SubscriptionRequest,
 	return form, request, nil
 }
 
-// subscribe creates a subscription and shows its secret in the answer itself. No other address shows it. Sending the form
+// subscribe creates a subscription and shows its secret in the response itself. No other address shows it. Sending the form
 // again leads to the subscription without the secret.
 func (req *request) subscribe() error {
 	form, request, err := req.readSubscribeForm()

@@ -289,7 +289,7 @@ func (r *syncRun) fetchOne(ctx context.Context, entry *provider.Purchase) fetchR
 	return f
 }
 
-// isPermanent tells whether a response permanently refuses the document, so that asking again is useless.
+// isPermanent reports whether a response permanently refuses the document, so that asking again is useless.
 func isPermanent(response provider.Response) bool {
 	switch response.HTTPStatus {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -33,11 +33,11 @@ type holder struct {
 	network netip.Prefix
 }
 
-// admission bounds what concurrent requests take of this process. API calls of companies, console requests of users who are
+// admission bounds the resources that concurrent requests use. API calls of companies, console requests of users who are
 // logged in, and anonymous requests, which have presented no accepted credential, have separate pools, so that none of them
 // waits for another. In each pool, one holder gets at most a fraction of the free capacity.
 type admission struct {
-	// api, console and anonymous are slots of requests that are worked on. A request holds none while the server waits for its
+	// api, console and anonymous are slots of requests that are being processed. A request holds none while the server waits for its
 	// client.
 	api, console, anonymous *fairlimit.Limiter[holder]
 	// bytes and anonymousBytes are the memory of bodies and of large responses.

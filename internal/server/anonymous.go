@@ -93,7 +93,7 @@ func (l *anonymousLimiter) add(prefix netip.Prefix, n int64, now time.Time) {
 	l.windows[key] = count
 }
 
-// key returns the map key of a prefix: the prefix itself, or the shared key if there is no room for another source.
+// key returns the map key of a prefix: the prefix itself, or the shared key if too many sources are counted already.
 func (l *anonymousLimiter) key(prefix netip.Prefix) netip.Prefix {
 	if _, ok := l.windows[prefix]; !ok && len(l.windows) >= maxSources {
 		return netip.Prefix{}

@@ -36,7 +36,7 @@ type call struct {
 	idempotency *idempotency
 	// header is that of the response.
 	header http.Header
-	// ticket bounds what the request uses of this process.
+	// ticket bounds the resources that the request uses.
 	ticket *ticket
 }
 

@@ -19,7 +19,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// ServeHTTP answers one request and writes its line into the log.
+// ServeHTTP responds to one request and writes its line into the log.
 func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	started := s.Now()
 	header := plain.Header()

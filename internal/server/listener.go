@@ -65,8 +65,8 @@ func connectionLimits(config *Config) connlimit.Config {
 func (s *Server) Connections() int { return s.connections.Open() }
 
 // Listener returns a listener for [Server.HTTP], whose connections are bounded. With a certificate it speaks TLS, and
-// HTTP/2 with clients that want it; nil is for plain HTTP/1.1. Requests that net/http cannot read it answers by itself, in
-// plain text.
+// HTTP/2 with clients that support it; without one, it speaks plain HTTP/1.1. net/http itself responds, in plain text, to
+// requests that it cannot read.
 func (s *Server) Listener(inner net.Listener, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) net.Listener {
 	bounded := s.connections.Listener(sendBuffers{inner})
 	if certificate == nil {

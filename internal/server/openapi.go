@@ -191,7 +191,7 @@ func (rt *route) documentResponses(operation *huma.Operation, components schemas
 	}
 }
 
-// responseHeaders describes the header fields of the route's answers with a status.
+// responseHeaders describes the header fields of the route's responses with a status.
 func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 	text := func(description string) *huma.Param {
 		return &huma.Param{Description: description, Schema: &huma.Schema{Type: huma.TypeString}}

@@ -24,7 +24,7 @@ func isAPIPath(path string) bool {
 type Console interface {
 	// Session returns the digest of the session that a request presents; presented is false if it has none.
 	Session(r *http.Request) (digest [32]byte, presented bool)
-	// Serve answers a request. source is the address of the client.
+	// Serve responds to a request. source is the address of the client.
 	Serve(w http.ResponseWriter, r *http.Request, source string, admission PageAdmission) Served
 }
 
@@ -48,7 +48,7 @@ func (p PageAdmission) ReadBody(ctx context.Context, limit int64) ([]byte, error
 // Reserve reserves memory until the request ends or releases it.
 func (p PageAdmission) Reserve(bytes int) error { return p.c.ticket.reserveBytes(bytes) }
 
-// Release gives reserved bytes back before the request ends.
+// Release releases reserved bytes before the request ends.
 func (p PageAdmission) Release(bytes int) { p.c.ticket.releaseBytes(bytes) }
 
 // Charge counts expensive work for a client that is not logged in as several requests.
@@ -100,7 +100,7 @@ func (s *Server) writeErrorPage(w http.ResponseWriter, apiErr *apiError) (status
 // isSafeMethod reports whether a method only reads.
 func isSafeMethod(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// servePage answers requests for the documentation and the console. answered is false if the request is for the API.
+// servePage serves requests for the documentation and the console. answered is false if the request is for the API.
 func (s *Server) servePage(w *responseWriter, c *call, started time.Time) (answered bool) {
 	r := c.request
 	path := r.URL.EscapedPath()

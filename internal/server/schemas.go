@@ -122,7 +122,7 @@ func (s schemas) property(p *huma.Schema, field reflect.StructField, optional bo
 	}
 	switch t {
 	case reflect.TypeFor[api.Decimal](), reflect.TypeFor[api.Amount]():
-		p.Format = "double" // generators without it take a single; the text itself is exact
+		p.Format = "double" // without it, generated code has single precision; the text itself is exact
 		if example, ok := field.Tag.Lookup("example"); ok {
 			p.Examples = []any{json.RawMessage(example)} // with its scale
 		}

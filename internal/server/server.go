@@ -1,6 +1,6 @@
 // Package server is the JSON API: one literal route table, generic endpoints, and one error catalogue.
 //
-// Its invariants: every response has the envelope and a request id, whatever went wrong; the errors of a request are checked
+// Its invariants: every response has the envelope and a request id, also after any error; the errors of a request are checked
 // in the order of the contract, section 1, and all faults of a payload are reported at once; no text of the provider, the
 // database or the decoder reaches a caller; and the package never imports the provider, so that creating a draft cannot use
 // the network.
@@ -37,7 +37,7 @@ type Config struct {
 	Now func() time.Time
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
-	// MaxRequests is how many API calls are worked on at a time; 0 means 2048. A quarter as many console requests, and a quarter
+	// MaxRequests is how many API calls are processed at the same time; 0 means 2048. A quarter as many console requests, and a quarter
 	// as many requests without an accepted credential, have limits of their own. The limit of open connections is eight times
 	// MaxRequests, or lower if the process may not open that many files.
 	MaxRequests int
@@ -65,9 +65,9 @@ type Config struct {
 	Observe func(route, method string, status int, duration time.Duration)
 	// Version is shown in the API document.
 	Version string
-	// Docs answers GET and HEAD of /docs, of everything below it, and of /changelog; nil for no documentation.
+	// Docs serves GET and HEAD of /docs, of everything below it, and of /changelog; nil for no documentation.
 	Docs http.Handler
-	// Console answers the requests for all other paths than those of the API and the documentation; nil for no console.
+	// Console serves the requests for all other paths than those of the API and the documentation; nil for no console.
 	Console Console
 	// Ready returns an error if the process cannot serve; the error is logged.
 	Ready func(ctx context.Context) error
@@ -79,13 +79,13 @@ type Served struct {
 	Answered bool
 	// Route names the page. It is one of a fixed set, never text of the caller.
 	Route string
-	// Account and User are those of the session; zero if nobody is logged in.
+	// Account and User are those of the session; zero if the caller is not logged in.
 	Account, User store.ID
 	// Err is the cause of an internal error; nil otherwise.
 	Err error
 }
 
-// Server answers the API. It is safe for concurrent use.
+// Server serves the API. It is safe for concurrent use.
 type Server struct {
 	Config
 	router  *router.Router[route]

@@ -11,7 +11,7 @@ import (
 	"quittance/internal/store"
 )
 
-// ticket is the right of one request to be worked on. It holds a slot of a pool while the request is worked on, bytes of memory,
+// ticket is the right of one request to be processed. It holds a slot of a pool while the request is processed, bytes of memory,
 // and one of the requests that its tenant or source may have in flight.
 type ticket struct {
 	admission *admission
@@ -19,7 +19,7 @@ type ticket struct {
 	// tenantPool is the pool of the slot once the tenant is known; pool is the pool of the current or last slot.
 	tenantPool, pool *fairlimit.Limiter[holder]
 	holder           holder
-	// exempt requests are always answered.
+	// exempt requests are always processed.
 	exempt          bool
 	acquired        bool
 	bytes           int
@@ -44,7 +44,7 @@ func (t *ticket) trackInFlight(company store.ID) error {
 }
 
 // acquire takes a slot, unless the ticket holds one. Anonymous requests wait for it, because they come in bursts and each takes
-// little time. The request of a tenant fails at once with [fairlimit.ErrFull], which its caller is told to retry.
+// little time. The request of a tenant fails at once with [fairlimit.ErrFull], and the response has Retry-After.
 func (t *ticket) acquire(ctx context.Context) error {
 	switch {
 	case t.acquired || t.exempt:
@@ -62,7 +62,7 @@ func (t *ticket) acquire(ctx context.Context) error {
 	return nil
 }
 
-// release gives the slot back. It is called while the server waits for the client, so that a client that sends or reads slowly
+// release releases the slot. It is called while the server waits for the client, so that a client that sends or reads slowly
 // blocks no other request.
 func (t *ticket) release() {
 	if t.acquired {
@@ -71,7 +71,7 @@ func (t *ticket) release() {
 	}
 }
 
-// close gives back everything that the ticket holds.
+// close releases everything that the ticket holds.
 func (t *ticket) close() {
 	t.release()
 	t.releaseAllBytes()
@@ -104,7 +104,7 @@ func (t *ticket) reserveBytes(n int) error {
 	return nil
 }
 
-// releaseBytes gives n reserved bytes back.
+// releaseBytes releases n reserved bytes.
 func (t *ticket) releaseBytes(n int) {
 	t.bytesPool().Release(t.holder, n)
 	t.bytes -= n

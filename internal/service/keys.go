@@ -25,7 +25,7 @@ type keyKeeper struct {
 	server  store.Server
 
 	mu  sync.Mutex
-	err error // what is wrong with the key file, nil when nothing is
+	err error // the problem with the key file, if any
 }
 
 // newKeyKeeper registers the server for the first time. It fails when the server lacks a key of the database.

@@ -45,7 +45,7 @@ func (s *lagCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector]. It omits what it cannot read, rather than report zero.
+// Collect implements [prometheus.Collector]. It omits numbers that it cannot read; it does not report zero for them.
 func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()

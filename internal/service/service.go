@@ -282,7 +282,7 @@ func (s *Service) DB() *store.DB { return s.db }
 // longer ready, serves requests for config.ShutdownDelay, closes its listeners, waits up to config.Grace for running requests
 // and tasks, and closes the store. Tasks that are interrupted are due again when their leases end.
 func (s *Service) Run(ctx context.Context) error {
-	// From now on the process acts for itself, not for whoever started it.
+	// From now on the process acts by itself, not on a command of a user.
 	ctx, stop := context.WithCancel(store.WithActor(ctx, store.SystemActor()))
 	defer stop()
 	var failed error

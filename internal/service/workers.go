@@ -36,7 +36,7 @@ const (
 const (
 	// pollInterval is the longest time between two scans for due work.
 	pollInterval = time.Second
-	// cleanUpInterval is the time between two removals of what has expired.
+	// cleanUpInterval is the time between two removals of expired rows.
 	cleanUpInterval = 10 * time.Minute
 	// providerConns is the number of connections to the provider of one company: one for each call that can run at the same
 	// time (128 submissions, the status queries, and the documents of a purchase sync), so that no call waits for another.

@@ -11,14 +11,14 @@ import (
 	"quittance/internal/store"
 )
 
-// ErrBusy says that the company has too many submissions waiting for its provider for another one to begin. Nothing is recorded
-// of the one that was refused.
+// ErrBusy means that too many submissions of the company wait for its provider, so that another one cannot begin. Nothing is
+// recorded of the refused one.
 var ErrBusy = errors.New("the provider keeps too many submissions of the company waiting")
 
 // Limits on concurrent submissions in one process: on those in provider calls and on those that wait for a call to end. They hold
 // for all companies together and for each company, which may take an eighth of the free calls and half of the free waiting
 // slots. A company alone has at least 64 calls, which is more than a thousand submissions a second at a provider that
-// answers in 50 ms. Dozens of companies whose providers hang leave calls for others.
+// responds in 50 ms. Dozens of companies whose providers hang leave calls for others.
 const (
 	maxCalls            = 1024
 	maxCallsOfCompany   = 128
@@ -94,7 +94,7 @@ func (l *callLimiter) enqueue(company store.ID, mayWait bool) *waiter {
 	return w
 }
 
-// release gives a call back, and grants calls to the waiters that may have one, in order of arrival.
+// release releases a call, and grants calls to the waiters that may have one, in order of arrival.
 func (l *callLimiter) release(company store.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -76,7 +76,7 @@ func (r providerResponse) decide(s store.Submission, leased bool, now time.Time)
 	return d, nil
 }
 
-// provedAbsent tells whether nothing was sent yet and the provider has no such document, so that the document may be sent.
+// provedAbsent reports whether nothing was sent yet and the provider has no such document, so that the document may be sent.
 func (r providerResponse) provedAbsent(s store.Submission, leased bool) bool {
 	return r.sendFollows && leased && s.Outcome == api.OutcomeInProgress && r.Kind == provider.UnknownReference
 }
@@ -92,7 +92,7 @@ func (r providerResponse) readReport(s store.Submission) (invoice.Report, bool) 
 	return report, err == nil && same && !r.echoesCredential(report)
 }
 
-// echoesCredential tells whether a value that would be kept of the report in plain text contains our credential.
+// echoesCredential reports whether a value that would be kept of the report in plain text contains our credential.
 func (r providerResponse) echoesCredential(report invoice.Report) bool {
 	if !r.Echoed || r.profile.EchoesCredential == nil {
 		return false
@@ -165,7 +165,7 @@ func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, rep
 	return change
 }
 
-// reportChanged tells whether a report has changed anything about a submission.
+// reportChanged reports whether a report has changed anything about a submission.
 func reportChanged(d store.Decision, s store.Submission) bool {
 	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome || !equal(d.ProviderReference, s.ProviderReference) || !equal(d.Sequence, s.Sequence)
 }
@@ -213,14 +213,14 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 	}
 }
 
-// mayResend tells whether the rules allow sending a submission again under its reference: an administrator has ordered it, or the
+// mayResend reports whether the rules allow sending a submission again under its reference: an administrator has ordered it, or the
 // adapter's references are idempotent and the provider has said often enough that it has no such document.
 func mayResend(s store.Submission, p provider.Profile) bool {
 	missing := s.MissingCount >= missingCountForResend //planted:resend-without-look-up
 	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || p.Idempotent && missing)
 }
 
-// allowsResend tells whether a submission, as it is after this response, is sent again now. The rules must allow it, and the
+// allowsResend reports whether a submission, as it is after this response, is sent again now. The rules must allow it, and the
 // provider must have just said that it has no such document. If an administrator has ordered the resend, any response from
 // a working provider is enough.
 func (r providerResponse) allowsResend(s store.Submission) bool {

@@ -85,12 +85,12 @@ func (p *testProvider) accepted(number string) (count int) {
 // testService is a service on a database, with the company whose invoices it submits.
 type testService struct {
 	*store.DB
-	ledgerProvider *testProvider
-	address        string
-	keys           *secret.Keyring
-	service        *submission.Service
-	account        store.ID
-	tenant         *store.Tenant
+	provider *testProvider
+	address  string
+	keys     *secret.Keyring
+	service  *submission.Service
+	account  store.ID
+	tenant   *store.Tenant
 }
 
 func must(t testing.TB, err error) {
@@ -115,7 +115,7 @@ func openWith(t *testing.T, p *testProvider, address string, options store.Optio
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
 		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: 10 * time.Second, Clock: time.Now})
 	})
-	return &testService{DB: db, ledgerProvider: p, address: address, keys: options.Keys, service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
+	return &testService{DB: db, provider: p, address: address, keys: options.Keys, service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
 		CallTimeout: 10 * time.Second, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond}, Log: log,
 		Observe: func(string, string, time.Duration) {}})}
 }
@@ -158,7 +158,7 @@ func (h *testService) backup(t *testing.T) (again *testService, copied string) {
 // at opens the service of the same company on another database.
 func (h *testService) at(t *testing.T, address string) *testService {
 	t.Helper()
-	again := open(t, h.ledgerProvider, address, h.keys)
+	again := open(t, h.provider, address, h.keys)
 	tenant, err := again.Tenant(t.Context(), h.account)
 	must(t, err)
 	again.account, again.tenant = h.account, tenant
@@ -243,7 +243,7 @@ func (h *testService) settle(t *testing.T, id store.ID) store.Invoice {
 func (h *testService) wantTruth(t *testing.T, found store.Invoice) {
 	t.Helper()
 	s := found.Submission
-	entry, ok := h.ledgerProvider.Ledger().Document(s.ID.String())
+	entry, ok := h.provider.Ledger().Document(s.ID.String())
 	if !ok {
 		t.Errorf("%s: the provider has nothing under %s", s.Number, s.ID)
 		return
@@ -320,18 +320,18 @@ func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
 func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
-		s.ledgerProvider.posts()
+		s.provider.posts()
 		for n, backup := range s.backups {
 			h := s.at(t, backup)
 			_, err := h.MarkRestored(t.Context())
 			must(t, err)
 			for i, id := range s.invoices() {
 				h.again(t, id)
-				if count := s.ledgerProvider.accepted(numbers[i]); count != 1 {
+				if count := s.provider.accepted(numbers[i]); count != 1 {
 					t.Errorf("backup %d: the provider has %d documents of %s", n, count, numbers[i])
 				}
 			}
-			posts := s.ledgerProvider.posts()
+			posts := s.provider.posts()
 			var want int
 			if n == 0 {
 				want = 1 // the invoice that was still a draft; the next restores find it at the provider
@@ -371,20 +371,20 @@ func (h *testService) again(t *testing.T, id store.ID) {
 func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
-		s.ledgerProvider.posts()
+		s.provider.posts()
 		h := s.at(t, s.backups[0])
 		_, err := h.MarkRestored(t.Context())
 		must(t, err)
-		s.ledgerProvider.down.Store(true)
+		s.provider.down.Store(true)
 		h.submit(t, s.plain, api.OutcomeUnknown)
 		h.submit(t, s.edited, api.OutcomeUnknown)
 		_, err = h.tenant.UpdateInvoice(t.Context(), s.edited, func(int64) bool { return true }, func([]byte) (api.Draft, error) { return *draftFor("OTHER", "1"), nil })
 		if !errors.Is(err, store.ErrNotEditable) {
 			t.Errorf("edited: %v", err)
 		}
-		s.ledgerProvider.down.Store(false)
+		s.provider.down.Store(false)
 		h.wantTruth(t, h.settle(t, s.plain))
-		if posts := s.ledgerProvider.posts(); len(posts) != 0 {
+		if posts := s.provider.posts(); len(posts) != 0 {
 			t.Errorf("posted %v", posts)
 		}
 		must(t, h.Close())
@@ -401,7 +401,7 @@ func TestRestoredWithoutMark(t *testing.T) {
 			h.again(t, id)
 		}
 		for _, number := range []string{"PLAIN", "DROPPED", "UNTOUCHED"} {
-			if count := s.ledgerProvider.accepted(number); count != 1 {
+			if count := s.provider.accepted(number); count != 1 {
 				t.Errorf("the provider has %d documents of %s", count, number)
 			}
 		}
@@ -416,7 +416,7 @@ func TestTooLateToSend(t *testing.T) {
 	first := newTestService(t, storetest.SQLite, newTestProvider(t))
 	must(t, first.Close())
 	clock := storetest.NewClock()
-	late := openWith(t, first.ledgerProvider, first.address, store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
+	late := openWith(t, first.provider, first.address, store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
 		if moment == store.Before && step == "provider submit" {
 			clock.Advance(time.Minute)
 		}
@@ -425,7 +425,7 @@ func TestTooLateToSend(t *testing.T) {
 	must(t, err)
 	late.tenant = tenant
 	late.submit(t, late.draft(t, "LATE", "1234567890"), store.OutcomeNotSent)
-	if posts := first.ledgerProvider.posts(); len(posts) != 0 {
+	if posts := first.provider.posts(); len(posts) != 0 {
 		t.Errorf("posted %v", posts)
 	}
 	must(t, late.Close())

@@ -1,4 +1,4 @@
-// Package submission sends a complete draft to the provider as one regulated submission, and finds out what became of it.
+// Package submission sends a complete draft to the provider as one regulated submission, and polls its result.
 //
 // Its invariants (contract, section 5):
 //
@@ -261,7 +261,7 @@ func (s *Service) logCall(ctx context.Context, lease store.SubmissionLease, resp
 	}
 }
 
-// contradicted tells whether the provider has reported a submission that an administrator had resolved by rejecting it.
+// contradicted reports whether the provider has reported a submission that an administrator had resolved by rejecting it.
 func contradicted(s store.Submission) bool {
 	return s.Resolved != nil && s.Resolved.ContradictedAt != nil
 }

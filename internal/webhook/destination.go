@@ -41,10 +41,10 @@ type Destination struct {
 	fixed []netip.Addr // the addresses, when they are known without a resolver
 }
 
-// String returns the URL exactly as it was given.
+// String returns the URL exactly as the customer entered it.
 func (d Destination) String() string { return d.raw }
 
-// ParseDestination checks a destination as a customer gives it (specification, part 8; contract, section 9): an
+// ParseDestination checks a destination that a customer has entered (specification, part 8; contract, section 9): an
 // absolute https URL of at most [MaxURL] characters of RFC 3986, with a host name of two labels or more or a literal
 // address that p permits, a port from 1 to 65535 or none, and no user info, query or fragment, not even empty ones.
 // Special-use names and all spellings of an address but the canonical one are rejected. It uses no resolver. The only
