@@ -319,3 +319,13 @@ func (db *DB) User(ctx context.Context, session Session) (User, error) {
 		session.Account.ID, session.User))
 	return user, db.classify(err)
 }
+
+// Logo returns the logo of the company's profile as a data URL, or nil. It is not part of [Account], which every call of the company
+// reads.
+func (t *Tenant) Logo(ctx context.Context) (*string, error) {
+	var logo sql.Null[string]
+	err := t.read(func(q querier) error {
+		return q.QueryRowContext(ctx, `select logo from accounts where id = $1`, t.account).Scan(&logo)
+	})
+	return textOrNil(logo), err
+}

@@ -97,3 +97,48 @@ type behind struct {
 
 // Scan scans the first columns too.
 func (b behind) Scan(dest ...any) error { return b.row.Scan(append(b.first, dest...)...) }
+
+// InvoiceExtent is the size of an invoice.
+type InvoiceExtent struct {
+	// Bytes is the length of the stored document.
+	Bytes int
+	// Lines is the number of invoice lines, or an upper bound if the invoice has no summary yet.
+	Lines int
+}
+
+// InvoiceExtent returns the size of an invoice without reading its document, for a caller that must reserve memory first.
+func (t *Tenant) InvoiceExtent(ctx context.Context, id ID) (InvoiceExtent, error) {
+	const shortestLine = 3 // {} and a comma
+	var out InvoiceExtent
+	err := t.read(func(q querier) error {
+		var lines sql.Null[int]
+		err := q.QueryRowContext(ctx, `select octet_length(i.document), (select s.item_count from invoice_summaries s
+			where s.tenant_id = $1 and s.invoice_id = $2 and i.summarized <> 0) from invoices i where i.tenant_id = $1 and i.id = $2`, t.id, id).Scan(&out.Bytes, &lines)
+		if out.Lines = lines.V; !lines.Valid {
+			out.Lines = out.Bytes / shortestLine
+		}
+		return err
+	})
+	return out, err
+}
+
+// numberHolder selects [Invoice.NumberHolder] of an invoice i, from the unique index of submitted numbers.
+const numberHolder = `(select h.invoice_id from submissions h where h.tenant_id = i.tenant_id and h.number = i.number
+	and h.outcome in ('in_progress', 'acknowledged', 'unknown') and h.invoice_id <> i.id)`
+
+// NumberHolder returns the invoice that was submitted with a number and is not rejected, or the zero ID.
+func (t *Tenant) NumberHolder(ctx context.Context, number string) (ID, error) {
+	return readValue(t, func(q querier) (ID, error) {
+		return t.numberHolder(ctx, q, number)
+	})
+}
+
+func (t *Tenant) numberHolder(ctx context.Context, q querier, number string) (ID, error) {
+	var holder ID
+	err := q.QueryRowContext(ctx, `select invoice_id from submissions where tenant_id = $1 and number = $2
+		and outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, number).Scan(&holder)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ID{}, nil
+	}
+	return holder, err
+}

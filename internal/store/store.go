@@ -21,16 +21,16 @@
 // # Where to begin
 //
 // Read [Open], then tenant.go, then follow the creation of a draft: [Tenant.CreateInvoice] in invoice.go, and [writeShared] in
-// database.go, behind which package db runs the transaction. The heart of the product is [Tenant.BeginSubmission] in submission.go and [SubmissionLease.Record] in record.go.
+// database.go, behind which package db runs the transaction. The heart of the product is [Tenant.BeginSubmission] in submission.go
+// and [SubmissionLease.Record] in record.go.
 //
 // # Files
 //
 // The database: store.go opens it, and database.go connects this package to package db, which runs the transactions. id.go, schema
 // and servers.go are what their names say. reader.go lets internal/view select the rows of lists and pages.
 //
-// Invoices: invoice.go writes them, with summary.go for what lists show; invoice_read.go and invoice_row.go read
-// them; deletion.go keeps lists numbered without gaps. credit.go has credit notes, idempotent.go stored responses, quota.go what a
-// company may keep.
+// Invoices: invoice.go writes them, with summary.go for what lists show; invoice_read.go and invoice_row.go read them; deletion.go
+// keeps lists numbered without gaps. credit.go has credit notes, idempotent.go stored responses, quota.go what a company may keep.
 //
 // Submissions: submission.go begins them and record.go records responses; circuit.go is the circuit breaker of a connection;
 // resolve.go and restored.go handle decisions of administrators and restored backups; states.go reads states.
@@ -42,7 +42,7 @@
 //
 // Incoming e-invoices: purchase.go claims connections and retains documents; incoming.go reads them.
 //
-// Accounts: account.go, user.go, password.go, sessions.go, limit.go, connection.go, reset.go, logo.go and overview.go.
+// Accounts: account.go, user.go, password.go, sessions.go, limit.go, connection.go, reset.go and overview.go.
 //
 // Evidence: evidence.go retains responses in chains (chain.go) that are sealed (seal.go, submission_seal.go); the files verify*.go and
 // replay.go verify them, export*.go export them, anchor.go and evidence_record.go prove the age of a database, and seal_evidence.go
@@ -50,7 +50,7 @@
 //
 // Keys: keys.go seals and opens values, keyrecords.go records which keys the database uses, reseal.go and bind.go seal values anew.
 //
-// wire.go turns rows into types of package api. retention.go and limit.go remove what is old or expired.
+// retention.go and limit.go remove what is old or expired.
 package store
 
 import (
