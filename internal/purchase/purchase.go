@@ -63,7 +63,7 @@ type Config struct {
 	CallTimeout time.Duration
 	// Interval is the time from the end of a complete run to the next, 1 min by default.
 	Interval time.Duration
-	// PageSize is how many entries a page is asked for, 1 to [MaxPageSize]; 0 means [DefaultPageSize]. If the page is larger than
+	// PageSize is how many entries are requested for a page, 1 to [MaxPageSize]; 0 means [DefaultPageSize]. If the page is larger than
 	// the adapter reads, the run continues with fewer.
 	PageSize int
 	// Log receives one line for every provider call.
@@ -82,7 +82,7 @@ type Service struct {
 func New(db *store.DB, config Config) *Service { return &Service{db: db, Config: config} }
 
 const (
-	// maxBackoff is the longest wait after a failure, unless the provider asks for a longer one.
+	// maxBackoff is the longest wait after a failure, unless the provider requests a longer one.
 	maxBackoff = 15 * time.Minute
 	// leaseMargin is added to the time-outs of the calls of a step: it is the time to retain their results.
 	leaseMargin = 30 * time.Second

@@ -12,7 +12,7 @@ import (
 	"quittance/internal/store"
 )
 
-// The numbers of entries that a page can be asked for.
+// The numbers of entries that can be requested for a page.
 const (
 	DefaultPageSize = 50
 	// MaxPageSize is the limit of the provider protocol.
@@ -182,7 +182,7 @@ type pageProgress struct {
 	failed  []store.NewIncoming // what could not be fetched, in the form in which it is retained if it is given up
 	// digestMismatch says that the bytes of a document are not those that its entry announces.
 	digestMismatch bool
-	// rateLimited says that the provider asks to wait. The rest of the page was not requested.
+	// rateLimited says that the provider has requested a wait. The rest of the page was not requested.
 	rateLimited bool
 	retryAfter  time.Duration
 }

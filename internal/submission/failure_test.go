@@ -47,17 +47,17 @@ func TestPollingAfterFailure(t *testing.T) {
 		now = now.Add(time.Hour)
 		s, _ = decideAndApply(t, s, callStatus, down, true, now)
 		if got := s.DueAt.Sub(now); got != time.Minute {
-			t.Errorf("asked again after %v", got)
+			t.Errorf("polled again after %v", got)
 		}
 	}
 	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 1, nil), true, now)
 	if got := s.DueAt.Sub(now); got != 2*time.Minute {
-		t.Errorf("after a report, asked again after %v", got)
+		t.Errorf("after a report, polled again after %v", got)
 	}
 	down.RetryAfter = 20 * time.Minute
 	s, _ = decideAndApply(t, s, callStatus, down, true, now)
 	if got := s.DueAt.Sub(now); got != 20*time.Minute {
-		t.Errorf("asked again after %v, before Retry-After", got)
+		t.Errorf("polled again after %v, before Retry-After", got)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestMissingRespectsRetryAfter(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}"), RetryAfter: 30 * time.Minute}
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Second))
 	if got := s.DueAt.Sub(began.Add(time.Second)); got < 30*time.Minute {
-		t.Errorf("asked again after %v", got)
+		t.Errorf("polled again after %v", got)
 	}
 }
 

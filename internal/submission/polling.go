@@ -8,7 +8,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// Polling sets when the provider is asked again: First after a change, then twice as long each time up to Max, and daily once a
+// Polling sets when the provider is polled again: First after a change, then twice as long each time up to Max, and daily once a
 // submission is 90 days old. Polling ends only when all four states are terminal (contract, section 5).
 type Polling struct {
 	First time.Duration // 1 s by default
@@ -30,12 +30,12 @@ func (p Polling) missingGap() time.Duration {
 const (
 	longOpen  = 90 * 24 * time.Hour
 	dailyPoll = 24 * time.Hour
-	// maxWaitAfterFailure is the longest wait after a response without information, so that every submission is asked about
+	// maxWaitAfterFailure is the longest wait after a response without information, so that every submission is polled
 	// soon after an outage. The connection's circuit breaker bounds the cost of a long outage: see circuit.go in the store.
 	maxWaitAfterFailure = time.Minute
 )
 
-// schedule sets when to ask next, or nothing if no further response can change the submission.
+// schedule sets the time of the next poll, or nothing if no further response can change the submission.
 func (r providerResponse) schedule(d *store.Decision, s store.Submission, changed bool, now time.Time) {
 	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() { //planted:polling-stops-after-an-error
 		return
@@ -56,7 +56,7 @@ func (r providerResponse) schedule(d *store.Decision, s store.Submission, change
 	wait = max(wait, r.RetryAfter)
 	due := now.Add(wait)
 	if d.Outcome == api.OutcomeUnknown && r.Kind == provider.UnknownReference {
-		// Ask as soon as the next response can count towards a resend, if that is earlier. Never ask later than usual, because
+		// Poll as soon as the next response can count towards a resend, if that is earlier. Never poll later than usual, because
 		// the document may appear at any moment.
 		counts := s.SentAt.Add(2 * r.timeout)
 		if d.MissingSince != nil {

@@ -118,7 +118,7 @@ func TestOutcomeOfSubmitResponse(t *testing.T) {
 				t.Errorf("evidence %v of a response with status %d", d.Evidence, c.response.HTTPStatus)
 			}
 			if (d.DueAt == nil) != (c.want == store.OutcomeNotSent) {
-				t.Errorf("asked again at %v", d.DueAt)
+				t.Errorf("polled again at %v", d.DueAt)
 			}
 		})
 	}
@@ -330,16 +330,16 @@ func TestPolling(t *testing.T) {
 	}
 	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 2, map[string]any{"receiver_state": word("sent", false)}), true, now)
 	if got := s.DueAt.Sub(now); got != time.Second {
-		t.Errorf("after a change it is asked again after %v", got)
+		t.Errorf("after a change it is polled again after %v", got)
 	}
 	old := began.Add(91 * 24 * time.Hour)
 	s, _ = decideAndApply(t, s, callStatus, reported(s, "accepted", 2, nil), true, old)
 	if got := s.DueAt.Sub(old); got != 24*time.Hour {
-		t.Errorf("an old one is asked again after %v", got)
+		t.Errorf("an old submission is polled again after %v", got)
 	}
 	s, _ = decideAndApply(t, s, callStatus, provider.Response{Kind: provider.Refused, HTTPStatus: 429, RetryAfter: 30 * time.Minute}, true, began.Add(time.Minute))
 	if got := s.DueAt.Sub(began.Add(time.Minute)); got < 30*time.Minute {
-		t.Errorf("asked again after %v, before Retry-After", got)
+		t.Errorf("polled again after %v, before Retry-After", got)
 	}
 }
 

@@ -60,7 +60,7 @@ type Config struct {
 	Adapters *Adapters
 	// CallTimeout limits a provider call, including reading the response.
 	CallTimeout time.Duration
-	// Polling sets when the provider is asked again.
+	// Polling sets when the provider is polled again.
 	Polling Polling
 	// Log receives one line for every provider call.
 	Log *slog.Logger
@@ -186,7 +186,7 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	return response
 }
 
-// lookUpOnce makes one status call: it asks what the provider has under a reference.
+// lookUpOnce makes one status call, which returns what the provider has under a reference.
 func (s *Service) lookUpOnce(ctx context.Context, lease store.SubmissionLease, reference store.ID) providerResponse {
 	adapter, response := s.prepareCall(ctx, lease.Connection, callStatus)
 	if adapter == nil {

@@ -20,7 +20,7 @@ func DefaultBackoff() Backoff { return Backoff{First: 5 * time.Second, Attempts:
 
 // Next returns how long to wait after the given number of attempts, and whether there is another attempt. The wait is between 0
 // (before the first attempt) and [MaxWait]. jitter, from 0 to 1, scales the scheduled wait by 0.8 to 1.2, so that deliveries that
-// failed together are not retried together. retryAfter is the wait that the destination asked for; it can lengthen the wait and
+// failed together are not retried together. retryAfter is the wait that the destination requested; it can lengthen the wait and
 // never shortens it.
 func (b Backoff) Next(attempt int, retryAfter time.Duration, jitter float64) (wait time.Duration, again bool) {
 	if attempt >= b.Attempts {

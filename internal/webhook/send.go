@@ -153,7 +153,7 @@ type Result struct {
 	ErrorClass string
 	// Answer holds the first bytes of the response body, at most [MaxAnswer]. They can be any bytes.
 	Answer []byte
-	// RetryAfter is the wait that the destination asked for, from 0 to [MaxWait]; it is set only if Verdict is [Retry].
+	// RetryAfter is the wait that the destination requested, from 0 to [MaxWait]; it is set only if Verdict is [Retry].
 	RetryAfter time.Duration
 	// Duration is the duration of the attempt.
 	Duration time.Duration

@@ -119,7 +119,7 @@ type Client struct {
 	sessions sync.Mutex // guards the fields below
 	password hidden
 	current  *session // nil before the first login
-	pending  *login   // nil when nobody is logging in
+	pending  *login   // nil when no login is in progress
 }
 
 // New returns a client. It sends nothing: the first call logs in. It returns an error if a required field is missing or the base
