@@ -1,6 +1,7 @@
 package db
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -34,6 +35,9 @@ type Dialect interface {
 // one member.
 func Column[M, T any](dialect Dialect, members []M, value func(M) T) any {
 	if dialect.singleRow() {
+		if len(members) != 1 {
+			panic(fmt.Sprintf("db: %d members share a statement on SQLite", len(members)))
+		}
 		return value(members[0])
 	}
 	values := make([]T, len(members))

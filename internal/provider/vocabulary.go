@@ -1,8 +1,6 @@
 package provider
 
 import (
-	"strings"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/internal/invoice"
@@ -74,16 +72,19 @@ func simulatorPointers(value jsontext.Pointer, last string) invoice.StatePointer
 // PublishedVocabulary returns a table that one of our adapters publishes, or has published, by its name. A retained response is read
 // again with the table that it was first read with.
 func PublishedVocabulary(name string) (invoice.Vocabulary, bool) {
-	for _, now := range []invoice.Vocabulary{ProtocolVocabulary(), simulatorVocabulary()} {
-		kind, _, _ := strings.Cut(now.Name, "/")
-		switch name {
-		case now.Name:
-			return now, true
-		case kind + "/1":
-			return withoutMeanings(now, name), true
+	for _, table := range publishedVocabularies() {
+		if table.Name == name {
+			return table, true
 		}
 	}
 	return invoice.Vocabulary{}, false
+}
+
+// publishedVocabularies returns every table that an adapter has published. A published table never changes: a change is a new table
+// with a new name, and the old one stays here.
+func publishedVocabularies() []invoice.Vocabulary {
+	protocol, simulator := ProtocolVocabulary(), simulatorVocabulary()
+	return []invoice.Vocabulary{protocol, withoutMeanings(protocol, "http/1"), simulator, withoutMeanings(simulator, "simulator/1")}
 }
 
 // withoutMeanings returns the first version of a table, which did not say what state values mean.

@@ -182,6 +182,7 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 		calls, err = collect(ctx, tx, func(row scanner) (SubmissionLease, error) {
 			s, err := scanSubmission(row)
 			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, isProbe: probe}, err
+			// Identifiers of submissions are unique across tenants, so the two conditions select the rows of due alone.
 		}, `with due as materialized (select tenant_id, id from submissions
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+q.db.dialect.ForUpdateSkipLocked()+`)
 			update submissions set lease = lease + 1, due_at = $5
@@ -214,7 +215,7 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 // ReleaseOrphanedLeases releases the leases that an ended process has left on submissions, deliveries and purchase syncs, so
 // that their work is due at once. Call it only at the start of a process that serves the database alone; with several
 // processes, leases have to expire. Work without a lease stays due at its own time, except for purchase syncs, for which
-// an additional request does no harm. The interrupted attempt of a delivery counts when that delivery is claimed next.
+// an additional request does no harm, and the probes of connections whose circuit is open. The interrupted attempt of a delivery counts when that delivery is claimed next.
 func (db *DB) ReleaseOrphanedLeases(ctx context.Context) error {
 	return db.write(ctx, "free abandoned work", func(ctx context.Context, t *tx) error {
 		now := micros(t.Now())

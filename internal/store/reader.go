@@ -20,12 +20,12 @@ type Reader struct {
 type Row = scanner
 
 // ReadSnapshot runs fn, which reads a list, in one snapshot of the database. The time, and how many lists of a company are read
-// concurrently, are bounded: ReadSnapshot returns [ErrListsBusy] or another [ErrUnavailable] beyond that.
+// concurrently, are bounded: beyond that, ReadSnapshot returns [ErrUnavailable].
 func (t *Tenant) ReadSnapshot(ctx context.Context, fn func(ctx context.Context, r Reader) error) error {
 	return t.list(ctx, func(ctx context.Context, q querier) error { return fn(ctx, Reader{t, q}) })
 }
 
-// ReadRows runs fn, which reads what belongs to at most 100 known rows, each statement as of its own moment. It never waits for
+// ReadRows runs fn, which reads a bounded number of rows, each statement as of its own moment. It never waits for
 // lists.
 func (t *Tenant) ReadRows(fn func(r Reader) error) error {
 	return t.read(func(q querier) error { return fn(Reader{t, q}) })

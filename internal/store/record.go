@@ -56,8 +56,7 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 	var after Submission
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
 		// Every transaction that changes more of a submission than its lease locks the invoice first, so that two of them cannot
-		// deadlock. The same statement reads the
-		// connection's failures: usually there are none, and nothing has to be written.
+		// deadlock. The same statement reads the connection's failures: usually there are none, and nothing has to be written.
 		var version, updated, failures int64
 		if err := tx.QueryRowContext(ctx, `select version, updated_at, (select failures from connections where account_id = $3 and id = $4)
 			from invoices where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, l.Submission.Invoice, t.account, l.Submission.Connection).Scan(&version, &updated, &failures); err != nil {

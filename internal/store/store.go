@@ -13,8 +13,9 @@
 // deliveries) is committed together or not at all. No write runs under the context of a request, because a client that disconnects
 // must not interrupt one.
 //
-// The rows are also the queue of work: submissions, deliveries and connections have a due time and a lease. A worker claims due
-// rows, works without a transaction, and records the result only if it still holds the lease.
+// The rows are also the queue of work: submissions, deliveries and purchase syncs have a due time and a lease. A worker claims
+// due rows and works without a transaction. Only the holder of the lease decides what happens next and when; a response that a
+// worker records after it has lost the lease is kept and merged all the same.
 //
 // Secrets are sealed (encrypted and authenticated) before they reach a row. Rows that describe work contain only identifiers.
 //
