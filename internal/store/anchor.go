@@ -142,7 +142,7 @@ func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
 // anchorMoment returns a time such that all transactions from before it are committed.
 func (db *DB) anchorMoment(ctx context.Context) (at time.Time, err error) {
 	if !db.SingleServer() {
-		return db.now().Add(-writeTimeout - 5*time.Second), nil
+		return db.Now().Add(-writeTimeout - 5*time.Second), nil
 	}
 	// There is one writer at a time, so everything from before this write is committed.
 	err = db.write(ctx, "anchor", func(_ context.Context, t *tx) error {

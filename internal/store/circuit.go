@@ -77,7 +77,7 @@ type ReconciliationLag struct {
 func (db *DB) ReconciliationLag(ctx context.Context) (ReconciliationLag, error) {
 	var s ReconciliationLag
 	var oldest sql.Null[int64]
-	now := db.now()
+	now := db.Now()
 	err := db.reader.QueryRowContext(ctx, `select cast(coalesce(sum((select count(*) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)), 0) as bigint),
 			min((select min(s.due_at) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)),
 			coalesce(sum(case when c.retry_at is null then 0 else 1 end), 0)

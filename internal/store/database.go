@@ -81,9 +81,6 @@ func parameter(n int) string { return base.Parameter(n) }
 // withoutQueryDeadline is [base.WithoutQueryDeadline].
 func withoutQueryDeadline(ctx context.Context) context.Context { return base.WithoutQueryDeadline(ctx) }
 
-// now returns the time at the resolution of the database.
-func (db *DB) now() time.Time { return db.database.Now() }
-
 // classify is [base.DB.Classify].
 func (db *DB) classify(err error) error { return db.database.Classify(err) }
 
@@ -122,8 +119,8 @@ const (
 // it around every exchange.
 func (db *DB) Checkpoint(moment Moment, step string) { db.database.Checkpoint(moment, step) }
 
-// Now returns the time by the clock that leases, expiries and due times use: the clock of the database on PostgreSQL, which all
-// replicas share, and the clock of this machine on SQLite, unless [Options.Now] replaces it.
+// Now returns the time, to the microsecond, by the clock that leases, expiries and due times use: the clock of the database on
+// PostgreSQL, which all replicas share, and the clock of this machine on SQLite, unless [Options.Now] replaces it.
 func (db *DB) Now() time.Time { return db.database.Now() }
 
 // Close waits for the goroutines of the store and closes the database. The caller stops its workers first.

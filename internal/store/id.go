@@ -109,4 +109,4 @@ func (id *ID) Scan(value any) error {
 }
 
 // NewID makes an identifier from the store's clock and randomness, for what is kept elsewhere, such as a request id.
-func (db *DB) NewID() (ID, error) { return newID(db.now(), db.random) }
+func (db *DB) NewID() (ID, error) { return newID(db.Now(), db.random) }

@@ -72,7 +72,7 @@ func (t *Tenant) storeResponse(ctx context.Context, tx *tx, key string, reply Id
 // progress. [ErrKeyReused] says that the key was used for another request.
 func (t *Tenant) IdempotentResponse(ctx context.Context, key string, fingerprint [32]byte) (reply *IdempotentResponse, err error) {
 	err = t.read(func(q querier) error {
-		found, err := t.storedResponse(ctx, q, key, fingerprint, t.db.now())
+		found, err := t.storedResponse(ctx, q, key, fingerprint, t.db.Now())
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

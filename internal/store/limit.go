@@ -121,7 +121,7 @@ func (t *tx) releaseLimits(ctx context.Context, uses []LimitUsage) error {
 func (db *DB) LimitUsage(ctx context.Context, key [32]byte) (used int64, end time.Time, err error) {
 	var until int64
 	err = db.reader.QueryRowContext(ctx, `select coalesce(max(used), 0), coalesce(max(window_end), 0) from limits where key = $1 and window_end > $2`,
-		key[:], micros(db.now())).Scan(&used, &until)
+		key[:], micros(db.Now())).Scan(&used, &until)
 	return used, instant(until), db.classify(err)
 }
 

@@ -101,7 +101,7 @@ const MaxBacklog = 100_000
 // Backlogs measures the pending deliveries, and the submissions that wait for a response of their provider. It reads only the indexes of
 // due work.
 func (db *DB) Backlogs(ctx context.Context) (deliveries, submissions Backlog, err error) {
-	now := db.now()
+	now := db.Now()
 	read := func(query string) (b Backlog, err error) {
 		var oldest sql.Null[int64]
 		if err := db.reader.QueryRowContext(ctx, query, micros(now), MaxBacklog).Scan(&b.Pending, &b.Overdue, &oldest); err != nil {

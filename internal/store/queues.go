@@ -135,7 +135,7 @@ func (db *DB) scanQueues(ctx context.Context, scan func(scanner) (queueRow, erro
 			last = row.cursor
 		}
 	}
-	now := micros(db.now())
+	now := micros(db.Now())
 	if len(cursors) >= limit && last.dueAt <= now {
 		found.Next = last
 	}

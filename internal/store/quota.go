@@ -126,7 +126,7 @@ func (t *Tenant) Quotas(ctx context.Context, user ID) (map[string]api.Quota, err
 		return q.QueryRowContext(ctx, `select stored_bytes, drafts,
 			(select count(*) from subscriptions where tenant_id = $1 and active = 1), (select count(*) from subscriptions where tenant_id = $1),
 			(select count(*) from tokens where account_id = $2 and user_id = $3 and revoked_at is null and expires_at > $4)
-			from tenants, users where tenants.id = $1 and users.account_id = $2 and users.id = $3`, t.id, t.account, user, micros(t.db.now())).Scan(&used.bytes, &used.drafts, &active, &created, &tokens)
+			from tenants, users where tenants.id = $1 and users.account_id = $2 and users.id = $3`, t.id, t.account, user, micros(t.db.Now())).Scan(&used.bytes, &used.drafts, &active, &created, &tokens)
 	})
 	if err != nil {
 		return nil, err

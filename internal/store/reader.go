@@ -40,7 +40,7 @@ func (r Reader) Query(ctx context.Context, scan func(Row) error, query string, a
 }
 
 // Now returns the time of the database.
-func (r Reader) Now() time.Time { return r.tenant.db.now() }
+func (r Reader) Now() time.Time { return r.tenant.db.Now() }
 
 // InSubquery returns a condition that compares the column before it with the results of a query that returns few rows.
 func (r Reader) InSubquery(query string) string { return r.tenant.db.dialect.InSubquery(query) }

@@ -32,14 +32,14 @@ const (
 // the next time belong to deliveries that are still pending or were attempted since.
 func (db *DB) ApplyRetention(ctx context.Context, r Retention) (removed int64, err error) {
 	if r.Attempts > 0 {
-		n, err := db.prune(ctx, db.now().Add(-r.Attempts), oldAttempts, (*Tenant).pruneAttempts)
+		n, err := db.prune(ctx, db.Now().Add(-r.Attempts), oldAttempts, (*Tenant).pruneAttempts)
 		if removed += n; err != nil {
 			return removed, err
 		}
 	}
 	if r.Events > 0 {
 		// Recorded before anything is removed, so that a verification can distinguish it from tampering.
-		before := db.now().Add(-r.Events)
+		before := db.Now().Add(-r.Events)
 		if err := db.recordRemoval(ctx, micros(before)); err != nil {
 			return removed, err
 		}

@@ -28,8 +28,8 @@ type Server struct {
 
 // NewServer returns the entry of a server that starts now, for [DB.RegisterServer].
 func (db *DB) NewServer(name, version, role string) (Server, error) {
-	id, err := newID(db.now(), db.random)
-	return Server{ID: id, Name: name, Version: version, Role: role, StartedAt: db.now()}, err
+	id, err := newID(db.Now(), db.random)
+	return Server{ID: id, Name: name, Version: version, Role: role, StartedAt: db.Now()}, err
 }
 
 // RegisterServer records that a server is running and which keys it has loaded, for other processes. Servers call it again
@@ -97,5 +97,5 @@ func (db *DB) servers(ctx context.Context, q querier) ([]Server, error) {
 		slices.Sort(s.Keys)
 		return s, nil
 	}, `select id, name, version, role, keys, primary_key, started_at, seen_at from servers where seen_at > $1 order by name, id`,
-		micros(db.now().Add(-ServerTimeout)))
+		micros(db.Now().Add(-ServerTimeout)))
 }

@@ -160,7 +160,7 @@ func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []Delivery {
 		t.Fatal(err)
 	}
 	if err := tenant.write(t.Context(), "emit", func(ctx context.Context, tx *tx) error {
-		emitted, err := emit(ctx, tx, tenant, g.now(), slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
+		emitted, err := emit(ctx, tx, tenant, g.Now(), slices.Repeat([]api.EventKind{api.EventTerminal}, n), api.ResourceSubmission, tenant.id, "payload")
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func TestAttemptsTogether(t *testing.T) {
 		if err := g.exec(ctx, "update deliveries set lease = lease + 1 where id = $1", mine[3].ID); err != nil {
 			t.Fatal(err)
 		}
-		due := g.now().Add(time.Hour)
+		due := g.Now().Add(time.Hour)
 		delivered, retry := DeliveryUpdate{State: DeliveryDelivered}, DeliveryUpdate{State: DeliveryPending, DueAt: due}
 		pending := fmt.Sprintf("pending  %d", micros(due))
 		writes := []struct {
@@ -210,7 +210,7 @@ func TestAttemptsTogether(t *testing.T) {
 		}
 		ends := make([]error, len(writes))
 		g.batch(t, opRecordAttempt, len(writes), func(n int) {
-			ends[n] = writes[n].RecordAttempt(ctx, Attempt{StartedAt: g.now(), HTTPStatus: 200 + n}, writes[n].DeliveryUpdate)
+			ends[n] = writes[n].RecordAttempt(ctx, Attempt{StartedAt: g.Now(), HTTPStatus: 200 + n}, writes[n].DeliveryUpdate)
 		})
 		g.wantOneTransaction(t, "attempts")
 		for n, w := range writes {

@@ -203,12 +203,12 @@ func decidedColumns(t *testing.T, table string, columns []string) (altered []str
 }
 
 // everyRow makes TestAnyAlterationIsFound change all rows of a table: "make evidence".
-var everyRow = flag.Bool("every-row", false, "alter every row of a table, not just its first and its last one")
+var everyRow = flag.Bool("every-row", false, "alter every row of a table, not just one")
 
 // TestAnyAlterationIsFound checks that a verification detects every change by somebody who controls the database but
-// has no keys. It takes every column of the first and the last row (with -every-row, of all rows) of every table with
-// evidence or values that follow from it, and sets it to another value, to null, and to the value of another row. It
-// also removes each row, and adds a copy of it.
+// has no keys. It takes every column of one row of every table with evidence or values that follow from it, and sets it to
+// another value, to null, and to the value of another row. It also removes the row, and adds a copy of it. The row is the first
+// one of the table on SQLite and the last one on PostgreSQL; with -every-row it is each row, on both.
 func TestAnyAlterationIsFound(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		f.story(t)
@@ -225,8 +225,12 @@ func TestAnyAlterationIsFound(t *testing.T) {
 			if len(rows) == 0 {
 				t.Errorf("%s has no row", table)
 			}
+			chosen := 0
+			if !a.sqlite {
+				chosen = len(rows) - 1
+			}
 			for n := range rows {
-				if !*everyRow && n > 0 && n < len(rows)-1 {
+				if !*everyRow && n != chosen {
 					continue
 				}
 				for _, change := range alterations(table, columns, altered, rows, n, a.sqlite) {
@@ -243,7 +247,7 @@ func TestAnyAlterationIsFound(t *testing.T) {
 			}
 		}
 		t.Logf("%d alterations, %d of them refused by the database", tried, refused)
-		least := 500
+		least := 300
 		if *everyRow {
 			least = 1800
 		}

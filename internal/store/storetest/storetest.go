@@ -6,6 +6,8 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -73,6 +75,25 @@ type Store struct {
 	Clock   *Clock
 }
 
+// emptyDatabase returns the file of a SQLite database that has the schema and no rows. It is made once, because the migrations
+// take longer than most tests.
+var emptyDatabase = sync.OnceValues(func() (text []byte, err error) { //nolint:gochecknoglobals // a constant that is computed
+	dir, err := os.MkdirTemp("", "storetest-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "empty.db")
+	db, err := store.OpenUnmigrated(context.Background(), "sqlite:"+path, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(db.Migrate(context.Background()), db.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 // Open opens an empty store on an engine.
 func Open(t testing.TB, engine string) *Store {
 	t.Helper()
@@ -85,6 +106,13 @@ func Open(t testing.TB, engine string) *Store {
 	if engine == SQLite {
 		s.Path = filepath.Join(t.TempDir(), "quittance.db")
 		s.Address = "sqlite:" + s.Path
+		text, err := emptyDatabase()
+		if err == nil {
+			err = os.WriteFile(s.Path, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	} else {
 		s.Address = pgtest.URL(t)
 	}
