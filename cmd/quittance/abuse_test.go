@@ -314,9 +314,18 @@ func (a *abused) script(t *testing.T) string {
 // TestBodiesOfPages checks that the server does not read the body of a request to a page that takes none, writes no
 // part of it to a file, and closes the connection soon after the response however much is sent.
 func TestBodiesOfPages(t *testing.T) {
-	t.Parallel()
-	temporary := t.TempDir()
-	a := newAbused(t, script(t, "export TMPDIR="+temporary), storetest.Engines()[0], false)
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			temporary := t.TempDir()
+			newAbused(t, script(t, "export TMPDIR="+temporary), engine, false).readsNoBody(t, temporary)
+		})
+	}
+}
+
+// readsNoBody sends bodies of any length to pages that take none, to a process with a temporary directory of its own.
+func (a *abused) readsNoBody(t *testing.T, temporary string) {
+	t.Helper()
 	for _, head := range []string{"GET /login", "HEAD /login", "GET /", "GET /invoices", "POST /login", "POST /nowhere", "GET /docs", "GET /api/v1/client/account", "POST /api/v1/client/auth/login"} {
 		conn, err := a.dial(t.Context(), "127.0.0.1", false)
 		if err != nil {
@@ -428,8 +437,17 @@ func standing(t *testing.T, connections []net.Conn) []net.Conn {
 // TestGuessingStrangers checks that a source that guesses tokens and paths is rate limited with the default flags, and
 // that users with a token at the same source are not.
 func TestGuessingStrangers(t *testing.T) {
-	t.Parallel()
-	a := newAbused(t, "quittance", storetest.Engines()[0], false)
+	for _, engine := range storetest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			newAbused(t, "quittance", engine, false).withstandsGuessing(t)
+		})
+	}
+}
+
+// withstandsGuessing makes 7,000 calls with guessed tokens and paths, of which the process answers as many as its limit allows.
+func (a *abused) withstandsGuessing(t *testing.T) {
+	t.Helper()
 	guess := func(n int) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.base+"/api/v1/client/account", http.NoBody)
 		if err != nil {
