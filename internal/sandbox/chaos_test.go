@@ -44,6 +44,9 @@ func submitted(t *testing.T, base, token, number, recipient string) (id string, 
 // TestStatesAreCorrectAfterLowChaos plays every misbehaviour of the default level of chaos. It checks that the states
 // finally match the provider's ledger, and that nothing was sent twice.
 func TestStatesAreCorrectAfterLowChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) {
 		c.Empty, c.Pace, c.Service.PurchaseInterval = true, 50*time.Millisecond, 20*time.Millisecond

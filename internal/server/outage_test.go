@@ -173,6 +173,9 @@ func (c *company) connection(t *testing.T) store.Connection {
 // refused before anything is recorded, and another company submits, sees its states and gets its webhooks as usual.
 // When the provider responds again, every submission is polled before any is polled a third time.
 func TestOutageOfOneProvider(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const open, burst = 500, 320
 	slow := func(c *service.Config) {
 		c.PollFirst, c.PollMax, c.ProviderTimeout = 4*time.Second, 4*time.Second, 2*time.Second

@@ -127,6 +127,9 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 // TestUnexpectedBodiesAreNotRead checks that the server does not wait for the body of a request that reads or deletes,
 // if a client sends one, and closes the connection.
 func TestUnexpectedBodiesAreNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	address, ended := newPacedServer(t, defaultPace, route{method: http.MethodDelete, path: "/thing", public: true, operation: withoutBody(func(*call, context.Context) (int, any, error) {
 		return http.StatusOK, map[string]any{}, nil
 	})})
