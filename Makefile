@@ -32,11 +32,11 @@ UNRACED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang
 RACE := -race $(foreach package,$(UNRACED),-gcflags=$(package)=-race=false)
 
 # Every promise, with the race detector, on both engines. All packages share one PostgreSQL cluster, which stops at the end.
-# Tests spend much of their time waiting, so more packages and more tests run at a time than there are processors.
+# Tests spend much of their time waiting, so more of them run at a time than there are processors.
 test:
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
-	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -p 3 -parallel 4 -timeout 30m $(PACKAGES)
+	CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -parallel 4 -timeout 30m $(PACKAGES)
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
