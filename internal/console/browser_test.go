@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -20,6 +23,9 @@ import (
 
 // patience is how long a test waits for a page. A busy machine may take long.
 const patience = 90 * time.Second
+
+// serverError is the code of every failed command of the Chrome DevTools protocol.
+const serverError = -32000
 
 // browser is one tab of a real Chromium with its own profile. It records errors of the page and requests to other hosts for
 // [browser.wantQuiet].
@@ -154,10 +160,39 @@ func (b *browser) until(expression string) {
 	}
 }
 
-// click clicks an element when it is visible.
+// click clicks an element when it is visible. A live page may replace the element after chromedp has found it and before it
+// presses the button. Chromium reports that as a server error, and click searches again.
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	b.do(chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		err := chromedp.Run(ctx, chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
+		if err == nil {
+			return
+		}
+		if replaced := (*cdproto.Error)(nil); !errors.As(err, &replaced) || replaced.Code != serverError {
+			b.t.Fatalf("click %s at %s: %v\n%s", selector, b.location(), err, b.text("body"))
+		}
+	}
+}
+
+// hold presses the mouse on an element when it is visible, and returns a function that releases it there.
+func (b *browser) hold(selector string) (release func()) {
+	b.t.Helper()
+	var at struct{ X, Y float64 }
+	b.until(fmt.Sprintf(`document.querySelector(%q)`, selector))
+	b.do(chromedp.Evaluate(fmt.Sprintf(`{ const box = document.querySelector(%q).getBoundingClientRect();
+		({x: box.x + box.width / 2, y: box.y + box.height / 2}) }`, selector), &at))
+	mouse := func(event input.MouseType) {
+		b.t.Helper()
+		b.do(input.DispatchMouseEvent(event, at.X, at.Y).WithButton(input.Left).WithClickCount(1))
+	}
+	mouse(input.MousePressed)
+	return func() {
+		b.t.Helper()
+		mouse(input.MouseReleased)
+	}
 }
 
 // fill replaces the text of a field.
@@ -234,7 +269,7 @@ func (b *browser) shoot(name string) {
 		suffix string
 		width  int64
 		dark   bool
-	}{{"1280", 1280, false}, {"1280-dark", 1280, true}, {"390", 390, false}, {"390-dark", 390, true}} {
+	}{{"1280", 1280, false}, {"1280-dark", 1280, true}, {"900", 900, false}, {"390", 390, false}, {"390-dark", 390, true}} {
 		b.size(look.width, 800, look.dark)
 		var picture []byte
 		b.do(chromedp.FullScreenshot(&picture, 100))
@@ -268,19 +303,38 @@ func (b *browser) wantAccessible(where string) {
 	}
 }
 
-// inspect checks the page at both widths and in both colour schemes, and takes screenshots.
+// wantReachable fails the test for every link of a list whose middle is covered by something else, and for a page that is
+// wider than the window.
+func (b *browser) wantReachable(where string) {
+	b.t.Helper()
+	var covered []string
+	var overflow float64
+	b.do(chromedp.Evaluate(`[...document.querySelectorAll("a.row")].filter(link => {
+			link.scrollIntoView({block: "center", behavior: "instant"});
+			const box = link.getClientRects()[0];
+			return !box || !link.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
+		}).map(link => link.innerText)`, &covered),
+		chromedp.Evaluate(`scrollTo(0, 0); document.documentElement.scrollWidth - document.documentElement.clientWidth`, &overflow))
+	if len(covered) > 0 {
+		b.t.Errorf("%s: a click does not reach %q", where, covered)
+	}
+	if overflow > 0 {
+		b.t.Errorf("%s overflows the window by %v pixels", where, overflow)
+	}
+}
+
+// inspect checks the page at several widths and in both colour schemes, and takes screenshots.
 func (b *browser) inspect(name string) {
 	b.t.Helper()
+	for _, width := range []int64{1280, 1100, 1000, 780, 390} {
+		b.size(width, 800, false)
+		b.wantReachable(fmt.Sprintf("%s at %d pixels", name, width))
+	}
 	for _, width := range []int64{1280, 390} {
 		for _, dark := range []bool{false, true} {
 			b.size(width, 800, dark)
 			where := fmt.Sprintf("%s at %d pixels, dark %v", name, width, dark)
 			b.wantAccessible(where)
-			var overflow float64
-			b.do(chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &overflow))
-			if overflow > 0 {
-				b.t.Errorf("%s overflows the window by %v pixels", where, overflow)
-			}
 			b.wantQuiet(where)
 		}
 	}

@@ -116,3 +116,33 @@ func TestIncomingLive(t *testing.T) {
 		}
 	})
 }
+
+// TestPressedLink checks that the page does not change between the press and the release of the mouse, so that the click
+// opens the row under it, and that the page changes again after the release.
+func TestPressedLink(t *testing.T) {
+	inChromium(t, func(t *testing.T) {
+		s := start(t, first(), false, 20*time.Millisecond)
+		b := newBrowser(t, s.base)
+		b.login(s.email, s.password)
+		b.open("/incoming")
+		rows := func(n int) string { return fmt.Sprintf(`document.querySelectorAll("a.row").length === %d`, n) }
+		b.until(rows(5))
+		// pressed stores an e-invoice while the mouse is down, and waits until a poll that began later has returned.
+		pressed := func(on, number string) (release func()) {
+			release = b.hold(on)
+			s.purchase(t, number, nil)
+			b.do(chromedp.Evaluate(`window.stored = performance.now()`, nil))
+			b.until(`performance.getEntriesByType("resource").some(e => e.initiatorType === "xmlhttprequest" && e.startTime > window.stored)`)
+			return release
+		}
+		release := pressed("thead", "first")
+		b.until(rows(5))
+		release()
+		b.until(rows(6))
+		var want string
+		b.do(chromedp.Evaluate(`document.querySelector("a.row").getAttribute("href")`, &want))
+		release = pressed("a.row bdi", "second")
+		release()
+		b.until(fmt.Sprintf(`location.pathname === %q`, want))
+	})
+}

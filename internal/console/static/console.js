@@ -34,6 +34,15 @@
     if (part.hasAttribute("data-live") && (document.hidden || part.querySelector(":popover-open"))) event.preventDefault();
   });
 
+  // Do not replace the live part between the press and the release of a pointer in it: the click would be lost. The next poll
+  // replaces it.
+  let pressed = false;
+  document.addEventListener("pointerdown", (event) => { pressed = event.target.closest("[data-live]") !== null; });
+  for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => { pressed = false; });
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (pressed && event.detail.target.hasAttribute("data-live")) event.detail.shouldSwap = false;
+  });
+
   // Keep details open and boxes checked when their part is replaced.
   let open = [], ticked = [], focused = "";
   document.addEventListener("htmx:beforeSwap", () => {
