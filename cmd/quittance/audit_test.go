@@ -105,7 +105,7 @@ func (a *administrator) unknownSubmission(account string) store.Submission {
 	check(err)
 	invoice, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: new("INV-1")})
 	check(err)
-	call, _, err := tenant.BeginSubmission(ctx, invoice.ID, store.Intent{Environment: "sandbox", Lease: time.Hour, QueryFirstLease: time.Hour,
+	call, _, err := tenant.BeginSubmission(ctx, invoice.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) {
 			return []byte(`{"invoice":{"invoice_number":"INV-1"}}`), nil, nil
 		}})

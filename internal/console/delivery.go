@@ -65,7 +65,7 @@ func (req *request) showDelivery() error {
 }
 
 // answerDelivery responds with the page of a delivery and an optional notice.
-func (req *request) answerDelivery(status int, found store.DeliveryRecord, flash *notice) error {
+func (req *request) answerDelivery(status int, found store.Delivery, flash *notice) error {
 	p, err := req.deliveryPage(found)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (req *request) answerDelivery(status int, found store.DeliveryRecord, flash
 }
 
 // deliveryPage reads everything that belongs to a delivery.
-func (req *request) deliveryPage(found store.DeliveryRecord) (deliveryPage, error) {
+func (req *request) deliveryPage(found store.Delivery) (deliveryPage, error) {
 	ctx, tenant := req.r.Context(), req.session.Tenant
 	shown := view.DeliveryDetail(found)
 	p := deliveryPage{Delivery: shown.Delivery}

@@ -22,7 +22,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	v := s.loggedIn(t)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
 	must(t, err)
-	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: time.Hour, QueryFirstLease: time.Hour,
+	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
 	must(t, err)
 	for n := range answers {

@@ -123,7 +123,7 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	id, err := store.ParseID(invoiceID)
 	must(t, err)
 	reference := fmt.Sprintf("%s %s", text, invoiceID)
-	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", Lease: time.Hour, QueryFirstLease: time.Hour,
+	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 		Render: func(d *api.Draft, _ *api.Profile, _ string) ([]byte, []string, error) {
 			number := reference[len(reference)-36:] // numbers of submissions are given once
 			d.InvoiceNumber = &number

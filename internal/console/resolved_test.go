@@ -22,7 +22,7 @@ func TestContradictedInvoice(t *testing.T) {
 	must(t, err)
 	begin := func() store.SubmissionLease {
 		t.Helper()
-		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", Lease: time.Hour, QueryFirstLease: time.Hour,
+		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 			Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
 		must(t, err)
 		return call

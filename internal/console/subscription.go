@@ -112,7 +112,7 @@ func (req *request) listDeliveries(p *subscriptionPage, newest view.NewestDelive
 }
 
 // deliveryListRows returns deliveries with their subjects. It reads all their events in one query.
-func (req *request) deliveryListRows(deliveries []store.DeliveryRecord) ([]deliveryListRow, error) {
+func (req *request) deliveryListRows(deliveries []store.Delivery) ([]deliveryListRow, error) {
 	ids := make([]store.ID, len(deliveries))
 	for n, d := range deliveries {
 		ids[n] = d.Event

@@ -85,7 +85,7 @@ func (req *request) listUndelivered() error {
 }
 
 // undeliveredRows returns the rows of the page. It reads the events in one query and the destinations in another.
-func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.DeliveryRecord) error {
+func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.Delivery) error {
 	rows, err := req.deliveryListRows(deliveries)
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ func (s *system) purchase(t testing.TB, id string, edit func(*store.NewIncoming)
 }
 
 // ended waits until every delivery of a subscription has ended, and returns them.
-func (s *system) ended(t testing.TB, subscription string) []store.DeliveryRecord {
+func (s *system) ended(t testing.TB, subscription string) []store.Delivery {
 	t.Helper()
 	id, err := store.ParseID(subscription)
 	must(t, err)

@@ -5,7 +5,7 @@
 //
 //   - Nothing is dropped. The cursor moves only in the transaction that retains the last documents of its page. A document that
 //     cannot be read or fetched is retained as unreadable, with the provider's metadata as received.
-//   - Documents are fetched outside any transaction, a few at a time. The claim is renewed before every step, so that it outlives
+//   - Documents are fetched outside any transaction, a few at a time. The lease is renewed before every step, so that it outlives
 //     the calls of the step.
 //   - The provider's values are untrusted text. A value that does not have the form of its field is shown as null, and no value
 //     can cause a database error.
@@ -88,20 +88,20 @@ const (
 	leaseMargin = 30 * time.Second
 )
 
-// leaseTime is how long a step may take: the call for a page, and the parallel calls for its first documents.
-func (s *Service) leaseTime() time.Duration { return 2*s.CallTimeout + leaseMargin }
+// leaseDuration is how long a step may take: the call for a page, and the parallel calls for its first documents.
+func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
 // Sync makes one run at a claimed connection: it reads page after page until the provider has no more, or until a failure. It
-// releases the claim with the time of the next run. The error is the store's. After an error, the connection is due again when
+// releases the lease with the time of the next run. The error is the store's. After an error, the connection is due again when
 // the lease ends, and the next run continues from what was committed.
-func (s *Service) Sync(ctx context.Context, claim store.SyncClaim) error {
-	r := &syncRun{Service: s, claim: claim, pageSize: cmp.Or(s.PageSize, DefaultPageSize), seenCursors: map[string]bool{claim.Cursor: true}}
-	if !claim.Connection.Allowed(s.Environment, s.Release) {
+func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
+	r := &syncRun{Service: s, lease: lease, pageSize: cmp.Or(s.PageSize, DefaultPageSize), seenCursors: map[string]bool{lease.Cursor: true}}
+	if !lease.Connection.Allowed(s.Environment, s.Release) {
 		return r.endEarly(ctx) // it may be approved at any time
 	}
-	adapter, err := s.Adapter(claim.Connection)
+	adapter, err := s.Adapter(lease.Connection)
 	if err != nil {
-		s.Log.ErrorContext(ctx, "provider connection unusable", "connection", claim.Connection.ID, "error", err)
+		s.Log.ErrorContext(ctx, "provider connection unusable", "connection", lease.Connection.ID, "error", err)
 		return r.endWithoutPage(ctx, 0)
 	}
 	r.adapter = adapter
@@ -109,9 +109,9 @@ func (s *Service) Sync(ctx context.Context, claim store.SyncClaim) error {
 }
 
 // logCall logs and observes a provider call.
-func (s *Service) logCall(ctx context.Context, claim *store.SyncClaim, call string, response provider.Response) {
+func (s *Service) logCall(ctx context.Context, lease *store.PurchaseLease, call string, response provider.Response) {
 	s.Observe(call, response.Kind.String(), response.Duration)
-	s.Log.InfoContext(ctx, "provider call", "call", call, "tenant", claim.Tenant.Key(), "connection", claim.Connection.ID,
+	s.Log.InfoContext(ctx, "provider call", "call", call, "tenant", lease.Tenant.Key(), "connection", lease.Connection.ID,
 		"kind", response.Kind.String(), "status", response.HTTPStatus, "class", string(response.ErrorClass), "bytes", response.Size,
 		"duration_ms", response.Duration.Milliseconds())
 }

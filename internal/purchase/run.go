@@ -35,11 +35,11 @@ const (
 	maxCursorLength = 1024
 )
 
-// syncRun is one run at a connection. Every commit updates claim.
+// syncRun is one run at a connection. Every commit updates lease.
 type syncRun struct {
 	*Service
 	adapter     provider.Adapter
-	claim       store.SyncClaim
+	lease       store.PurchaseLease
 	pageSize    int
 	seenCursors map[string]bool // the cursors of this run
 }
@@ -58,9 +58,9 @@ func (r *syncRun) readPages(ctx context.Context) error {
 // syncPage reads the page after the cursor and retains its documents. more says that the run continues.
 func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
 	r.db.Checkpoint(store.Before, "provider purchases")
-	page, response := r.adapter.Purchases(ctx, r.claim.Cursor, r.pageSize)
+	page, response := r.adapter.Purchases(ctx, r.lease.Cursor, r.pageSize)
 	r.db.Checkpoint(store.After, "provider purchases")
-	r.logCall(ctx, &r.claim, "purchases", response)
+	r.logCall(ctx, &r.lease, "purchases", response)
 	if response.ErrorClass == provider.ClassTooLarge && r.pageSize > 1 {
 		// The entries are large, so request fewer of them.
 		r.pageSize = max(1, r.pageSize/8)
@@ -77,7 +77,7 @@ func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
 	case len(got.failed) > 0, got.digestMismatch:
 		return r.retryPage(ctx, page, got)
 	case utf8.RuneCountInString(page.NextCursor) > maxCursorLength:
-		r.Log.WarnContext(ctx, "the provider's cursor is too long: what is behind it cannot be asked for", "connection", r.claim.Connection.ID)
+		r.Log.WarnContext(ctx, "the provider's cursor is too long: what is behind it cannot be asked for", "connection", r.lease.Connection.ID)
 		if err := r.commit(ctx, got.pending, r.renewal()); err != nil {
 			return false, err
 		}
@@ -92,11 +92,11 @@ func (r *syncRun) advanceCursor(ctx context.Context, page provider.PurchasePage,
 	step := store.SyncStep{Cursor: page.NextCursor}
 	switch loop := page.HasMore && r.seenCursors[page.NextCursor]; {
 	case loop:
-		r.Log.WarnContext(ctx, "the provider's cursors go round in a circle", "connection", r.claim.Connection.ID)
+		r.Log.WarnContext(ctx, "the provider's cursors go round in a circle", "connection", r.lease.Connection.ID)
 		step.Wait = r.nextBackoff()
 		step.After = step.Wait
 	case page.HasMore && retryAfter == 0:
-		step.After, step.Hold = r.leaseTime(), true
+		step.After, step.Hold = r.leaseDuration(), true
 		more = true
 	default:
 		step.After, step.Complete = max(r.Interval, retryAfter), !page.HasMore
@@ -110,7 +110,7 @@ func (r *syncRun) retryPage(ctx context.Context, page provider.PurchasePage, got
 	if err := r.commitAndCount(ctx, got.pending, &got.stored); err != nil {
 		return false, err
 	}
-	failures := r.claim.Failures + 1
+	failures := r.lease.Failures + 1
 	if got.stored > 0 {
 		failures = 1
 	}
@@ -121,7 +121,7 @@ func (r *syncRun) retryPage(ctx context.Context, page provider.PurchasePage, got
 	if failures < limit {
 		return false, r.releaseForRetry(ctx, nil, failures, got.retryAfter)
 	}
-	r.Log.WarnContext(ctx, "purchase documents are given up: they are unreadable, or not what was announced", "connection", r.claim.Connection.ID, "unreadable", len(got.failed))
+	r.Log.WarnContext(ctx, "purchase documents are given up: they are unreadable, or not what was announced", "connection", r.lease.Connection.ID, "unreadable", len(got.failed))
 	if got.rateLimited || utf8.RuneCountInString(page.NextCursor) > maxCursorLength {
 		// The page is not finished. The count stays above zero, so that no document of it is fetched twice.
 		return false, r.releaseForRetry(ctx, got.failed, 1, got.retryAfter)
@@ -129,15 +129,15 @@ func (r *syncRun) retryPage(ctx context.Context, page provider.PurchasePage, got
 	return r.advanceCursor(ctx, page, got.failed, got.retryAfter)
 }
 
-// releaseForRetry releases the claim with the same cursor and a longer backoff.
+// releaseForRetry releases the lease with the same cursor and a longer backoff.
 func (r *syncRun) releaseForRetry(ctx context.Context, docs []store.NewIncoming, failures int, retryAfter time.Duration) error {
 	wait := r.nextBackoff()
-	return r.commit(ctx, docs, store.SyncStep{Cursor: r.claim.Cursor, Failures: failures, Wait: wait, After: max(wait, retryAfter)})
+	return r.commit(ctx, docs, store.SyncStep{Cursor: r.lease.Cursor, Failures: failures, Wait: wait, After: max(wait, retryAfter)})
 }
 
 // endWithoutPage ends a run in which the provider gave no usable page.
 func (r *syncRun) endWithoutPage(ctx context.Context, retryAfter time.Duration) error {
-	return r.releaseForRetry(ctx, nil, r.claim.Failures, retryAfter)
+	return r.releaseForRetry(ctx, nil, r.lease.Failures, retryAfter)
 }
 
 // endEarly ends a run that stops without a failure.
@@ -147,29 +147,29 @@ func (r *syncRun) endEarly(ctx context.Context) error {
 	return r.commit(ctx, nil, step)
 }
 
-// renewal returns a step that only renews the claim.
+// renewal returns a step that only renews the lease.
 func (r *syncRun) renewal() store.SyncStep {
-	return store.SyncStep{Cursor: r.claim.Cursor, Failures: r.claim.Failures, Wait: r.claim.Wait, After: r.leaseTime(), Hold: true}
+	return store.SyncStep{Cursor: r.lease.Cursor, Failures: r.lease.Failures, Wait: r.lease.Wait, After: r.leaseDuration(), Hold: true}
 }
 
 // nextBackoff returns the wait after a failure: first the interval, then twice as long each time, up to [maxBackoff].
 func (r *syncRun) nextBackoff() time.Duration {
-	return max(r.Interval, min(2*r.claim.Wait, maxBackoff))
+	return max(r.Interval, min(2*r.lease.Wait, maxBackoff))
 }
 
 func (r *syncRun) commit(ctx context.Context, docs []store.NewIncoming, step store.SyncStep) error {
-	after, _, err := r.claim.RetainPurchases(ctx, docs, step)
+	after, _, err := r.lease.RetainPurchases(ctx, docs, step)
 	if err == nil {
-		r.claim = after
+		r.lease = after
 	}
 	return err
 }
 
-// commitAndCount retains documents, renews the claim, and adds the number of new documents to stored.
+// commitAndCount retains documents, renews the lease, and adds the number of new documents to stored.
 func (r *syncRun) commitAndCount(ctx context.Context, docs []store.NewIncoming, stored *int) error {
-	after, isNew, err := r.claim.RetainPurchases(ctx, docs, r.renewal())
+	after, isNew, err := r.lease.RetainPurchases(ctx, docs, r.renewal())
 	if err == nil {
-		r.claim = after
+		r.lease = after
 		*stored += isNew
 	}
 	return err
@@ -229,14 +229,14 @@ func (r *syncRun) fetchDocuments(ctx context.Context, entries []provider.Purchas
 
 // notYetStored returns the entries that no earlier run at the same page has retained.
 func (r *syncRun) notYetStored(ctx context.Context, entries []provider.Purchase) ([]provider.Purchase, error) {
-	if r.claim.Failures == 0 {
+	if r.lease.Failures == 0 {
 		return entries, nil
 	}
 	ids := make([]string, len(entries))
 	for n := range entries {
 		ids[n] = documentID(&entries[n])
 	}
-	known, err := r.claim.Known(ctx, ids)
+	known, err := r.lease.Known(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (r *syncRun) fetchOne(ctx context.Context, entry *provider.Purchase) fetchR
 		return fetchResult{doc: newIncoming(entry)} // there is no identifier to fetch it by
 	}
 	response := r.adapter.PurchaseDocument(ctx, entry.ID)
-	r.logCall(ctx, &r.claim, "purchase_document", response)
+	r.logCall(ctx, &r.lease, "purchase_document", response)
 	f := fetchResult{retryAfter: response.RetryAfter}
 	if response.Kind == provider.Answered {
 		f.doc = withDocument(newIncoming(entry), response)

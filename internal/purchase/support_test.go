@@ -108,7 +108,7 @@ func (b *bench) made() []string {
 }
 
 // claim claims the sync, which must be due.
-func (b *bench) claim(t *testing.T) store.SyncClaim {
+func (b *bench) claim(t *testing.T) store.PurchaseLease {
 	t.Helper()
 	source := b.service.Work()
 	scan, err := source.Scan(t.Context(), store.ScanCursor{})

@@ -9,22 +9,22 @@ import (
 )
 
 // Work returns the sync of due connections as a source of tasks, with one queue for each connection.
-func (s *Service) Work() queue.Source[store.SyncClaim] {
-	return queue.Source[store.SyncClaim]{
+func (s *Service) Work() queue.Source[store.PurchaseLease] {
+	return queue.Source[store.PurchaseLease]{
 		Name: "purchase sync",
 		Kind: store.WorkPurchases,
 		Scan: s.db.DuePurchaseQueues,
-		Claim: func(ctx context.Context, due store.Queue, _ int) ([]store.SyncClaim, error) {
-			return due.ClaimPurchases(ctx, s.leaseTime())
+		Claim: func(ctx context.Context, due store.Queue, _ int) ([]store.PurchaseLease, error) {
+			return due.ClaimPurchases(ctx, s.leaseDuration())
 		},
-		Do: func(ctx context.Context, claim store.SyncClaim) queue.Result {
+		Do: func(ctx context.Context, lease store.PurchaseLease) queue.Result {
 			began := s.db.Now()
-			err := s.Sync(ctx, claim)
+			err := s.Sync(ctx, lease)
 			switch {
 			case errors.Is(err, store.ErrLeaseLost):
-				s.Log.InfoContext(ctx, "purchase sync was taken over", "connection", claim.Connection.ID)
+				s.Log.InfoContext(ctx, "purchase sync was taken over", "connection", lease.Connection.ID)
 			case err != nil:
-				s.Log.ErrorContext(ctx, "purchase sync", "connection", claim.Connection.ID, "error", err)
+				s.Log.ErrorContext(ctx, "purchase sync", "connection", lease.Connection.ID, "error", err)
 			}
 			// The task is a sync of several calls. Only its latency says whether the queue is slow.
 			return queue.Result{Latency: s.db.Now().Sub(began), Responded: true}

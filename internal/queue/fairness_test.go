@@ -32,7 +32,7 @@ func newReceiver(t *testing.T) *receiver {
 	return &receiver{fixture: newFixture(t), requests: make(chan request, 10_000), over: make(chan struct{})}
 }
 
-func (s *receiver) do(d store.Delivery) queue.Result {
+func (s *receiver) do(d store.DeliveryLease) queue.Result {
 	r := request{d.Subscription, make(chan queue.Result, 1)}
 	s.requests <- r
 	select {
@@ -255,12 +255,12 @@ func TestFewScans(t *testing.T) {
 	f.addDeliveries(t, tasks)
 	var scans, claims atomic.Int32
 	done := make(chan struct{}, tasks)
-	source := f.source(store.WorkPurchases, func() { scans.Add(1) }, func(store.Delivery) queue.Result {
+	source := f.source(store.WorkPurchases, func() { scans.Add(1) }, func(store.DeliveryLease) queue.Result {
 		done <- struct{}{}
 		return responded
 	})
 	claim := source.Claim
-	source.Claim = func(ctx context.Context, q store.Queue, limit int) ([]store.Delivery, error) {
+	source.Claim = func(ctx context.Context, q store.Queue, limit int) ([]store.DeliveryLease, error) {
 		claims.Add(1)
 		return claim(ctx, q, limit)
 	}

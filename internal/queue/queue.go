@@ -8,8 +8,8 @@
 //  3. A scan begins when a commit has caused work, when the next work it knows of becomes due, when queues that found the
 //     list of ready queues full fit in again, and at the latest one poll interval after the last scan; it ends when the
 //     store has no further step.
-//  4. The scheduler claims of each ready queue as many tasks as it can begin at once; a claim leases them, so that no
-//     other process works on them, and a task that is not finished is due again when its lease ends.
+//  4. The scheduler claims of each ready queue as many tasks as it can begin at once; their leases keep other
+//     processes from working on them, and a task that is not finished is due again when its lease ends.
 //  5. Companies take turns, and so do the queues of a company; a company holds no more than a fixed fraction of the
 //     workers that are free (package fairlimit).
 //  6. A queue has a window of tasks that may run at the same time, which grows by one with each response and is halved by
@@ -43,7 +43,7 @@ type Source[W any] struct {
 	Kind store.Work
 	// Scan makes one step of a scan: it returns the queues with due work that follow the cursor.
 	Scan func(ctx context.Context, from store.ScanCursor) (store.DueScan, error)
-	// Claim leases up to limit due tasks of a queue.
+	// Claim claims up to limit due tasks of a queue.
 	Claim func(ctx context.Context, queue store.Queue, limit int) ([]W, error)
 	// Do runs one task. It reports its own errors; a task that it does not finish is due again when its lease ends.
 	Do func(ctx context.Context, work W) Result

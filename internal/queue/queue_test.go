@@ -75,7 +75,7 @@ func (f *fixture) addDeliveries(t *testing.T, n int) {
 		f.numbers++
 		created, err := f.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d", f.numbers))})
 		must(t, err)
-		call, _, err := f.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: never,
+		call, _, err := f.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: never,
 			Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
 		must(t, err)
 		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
@@ -87,17 +87,17 @@ func (f *fixture) addDeliveries(t *testing.T, n int) {
 }
 
 // source delivers due deliveries and is notified of commits of kind. scanned is called after each scan step.
-func (f *fixture) source(kind store.Work, scanned func(), do func(store.Delivery) queue.Result) queue.Source[store.Delivery] {
-	return queue.Source[store.Delivery]{
+func (f *fixture) source(kind store.Work, scanned func(), do func(store.DeliveryLease) queue.Result) queue.Source[store.DeliveryLease] {
+	return queue.Source[store.DeliveryLease]{
 		Name: "test", Kind: kind,
 		Scan: func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
 			defer scanned()
 			return f.DueDeliveryQueues(ctx, from)
 		},
-		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.Delivery, error) {
+		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.DeliveryLease, error) {
 			return q.ClaimDeliveries(ctx, limit, never)
 		},
-		Do: func(_ context.Context, d store.Delivery) queue.Result { return do(d) },
+		Do: func(_ context.Context, d store.DeliveryLease) queue.Result { return do(d) },
 	}
 }
 
@@ -109,7 +109,7 @@ func (f *fixture) options(poll time.Duration) queue.Options {
 }
 
 // start runs a source; stop ends it and waits for that.
-func start(t *testing.T, f *fixture, source queue.Source[store.Delivery], options queue.Options) (stop func()) {
+func start(t *testing.T, f *fixture, source queue.Source[store.DeliveryLease], options queue.Options) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -149,7 +149,7 @@ func TestStopWaits(t *testing.T) {
 	go func() {
 		defer close(ended)
 		source := f.source(store.WorkDeliveries, func() {}, nil)
-		source.Do = func(ctx context.Context, _ store.Delivery) queue.Result {
+		source.Do = func(ctx context.Context, _ store.DeliveryLease) queue.Result {
 			begun <- struct{}{}
 			<-release
 			if ctx.Err() != nil {
@@ -208,7 +208,7 @@ func TestPanic(t *testing.T) {
 	var log lockedBuffer
 	options := f.options(never)
 	options.Log = slog.New(slog.NewTextHandler(&log, nil))
-	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.Delivery) queue.Result {
+	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.DeliveryLease) queue.Result {
 		if tasks.Add(1)%3 == 1 {
 			panicking()
 		}
@@ -229,7 +229,7 @@ func TestNotification(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
 	scanned, done := make(chan struct{}, 100), make(chan struct{}, 1)
-	start(t, f, f.source(store.WorkDeliveries, func() { scanned <- struct{}{} }, func(store.Delivery) queue.Result {
+	start(t, f, f.source(store.WorkDeliveries, func() { scanned <- struct{}{} }, func(store.DeliveryLease) queue.Result {
 		done <- struct{}{}
 		return responded
 	}), f.options(never))
@@ -244,7 +244,7 @@ func TestLostNotification(t *testing.T) {
 	f.subscribe(t)
 	scanned, done := make(chan struct{}, 10_000), make(chan struct{}, 1)
 	// No commit causes work of this other kind, as if every notification were lost.
-	start(t, f, f.source(store.WorkPurchases, func() { scanned <- struct{}{} }, func(store.Delivery) queue.Result {
+	start(t, f, f.source(store.WorkPurchases, func() { scanned <- struct{}{} }, func(store.DeliveryLease) queue.Result {
 		done <- struct{}{}
 		return responded
 	}), f.options(10*time.Millisecond))
@@ -269,7 +269,7 @@ func TestDueLater(t *testing.T) {
 		if scans.Add(1) == 1 {
 			f.Clock.Advance(50 * time.Millisecond) // after the first scan, the work is due
 		}
-	}, func(d store.Delivery) queue.Result {
+	}, func(d store.DeliveryLease) queue.Result {
 		done <- d.Subscription
 		return responded
 	}), f.options(never))
@@ -286,7 +286,7 @@ func TestDatabaseErrors(t *testing.T) {
 	f.addDeliveries(t, 1)
 	done := make(chan store.ID, 2)
 	phantom := store.ID{9}
-	source := f.source(store.WorkPurchases, func() {}, func(d store.Delivery) queue.Result {
+	source := f.source(store.WorkPurchases, func() {}, func(d store.DeliveryLease) queue.Result {
 		if d.ID == phantom {
 			t.Error("a task ran although its claim failed")
 			return responded
@@ -302,9 +302,9 @@ func TestDatabaseErrors(t *testing.T) {
 		}
 		return scan(ctx, from)
 	}
-	source.Claim = func(ctx context.Context, q store.Queue, limit int) ([]store.Delivery, error) {
+	source.Claim = func(ctx context.Context, q store.Queue, limit int) ([]store.DeliveryLease, error) {
 		if q.Key() == bad && claims.Add(1) < 3 {
-			return []store.Delivery{{ID: phantom}}, store.ErrUnavailable
+			return []store.DeliveryLease{{ID: phantom}}, store.ErrUnavailable
 		}
 		return claim(ctx, q, limit)
 	}

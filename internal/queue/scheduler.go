@@ -91,7 +91,7 @@ func (s *scheduler[W]) claim(ctx context.Context, q *queue, n int) {
 	s.run(func() func() {
 		claimed, err := s.source.Claim(ctx, q.Queue, n)
 		if err != nil {
-			claimed = nil // the transaction did not commit: nothing is leased
+			claimed = nil // the transaction did not commit: nothing is claimed
 		}
 		return func() {
 			s.claims--

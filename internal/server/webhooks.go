@@ -71,7 +71,7 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 	if err != nil {
 		return 0, out, err
 	}
-	var found view.Page[store.DeliveryRecord]
+	var found view.Page[store.Delivery]
 	if known {
 		if found, err = view.Of(c.session.Tenant).Deliveries(ctx, filter, page, perPage); err != nil {
 			return 0, out, err
@@ -119,7 +119,7 @@ func (c *call) redeliver(ctx context.Context) (int, api.Data[api.DeliveryDetail]
 }
 
 // delivery calls do for the delivery that the path names, and responds with the result.
-func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.DeliveryRecord, error)) (int, api.Data[api.DeliveryDetail], error) {
+func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Delivery, error)) (int, api.Data[api.DeliveryDetail], error) {
 	id, err := c.id("delivery_id")
 	if err != nil {
 		return 0, api.Data[api.DeliveryDetail]{}, err

@@ -36,8 +36,8 @@ func bugs() []bug {
 		{name: "event-outside-the-transaction", after: `type inner struct{}
 			if ctx.Value(inner{}) == nil {
 				var late []api.EventKind
-				s, err := l.Record(context.WithValue(ctx, inner{}, true), func(s Submission, leased bool, now time.Time) (Decision, error) {
-					d, err := decide(s, leased, now)
+				s, err := l.Record(context.WithValue(ctx, inner{}, true), func(s Submission, held bool, now time.Time) (Decision, error) {
+					d, err := decide(s, held, now)
 					late, d.Events = d.Events, nil
 					return d, err
 				})
@@ -59,7 +59,7 @@ func bugs() []bug {
 			}`},
 		{name: "no-look-up-after-a-crash", after: `s.DueAt = new(now.Add(1000 * time.Hour))`},
 		{name: "late-worker-overwrites", before: `for _, r := range records {
-				if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", r.Tenant.id, r.ID).Scan(&r.lease); err != nil {
+				if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", r.Tenant.id, r.ID).Scan(&r.fencingToken); err != nil {
 					return err
 				}
 			}`},
@@ -73,7 +73,7 @@ func bugs() []bug {
 		{name: "redirect-keeps-the-subscription", before: `return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason}`},
 		{name: "private-address-allowed", never: true},
 		{name: "cursor-before-documents", before: `early := step
-			early.Hold, early.After = true, r.leaseTime()
+			early.Hold, early.After = true, r.leaseDuration()
 			if err := r.commit(ctx, nil, early); err != nil {
 				return false, err
 			}`},

@@ -41,7 +41,7 @@ func TestAnchor(t *testing.T) {
 		silent := f.submit(t, "INV-SILENT") // without responses and events
 		call := f.submit(t, "INV-1")
 		record(t, call, allFour("one", false))
-		claim, _ := retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
+		lease, _ := retain(t, f.mustClaim(t), onward("c"), incoming("x", "one"))
 		first := f.anchored(t, nil)
 		before := f.rows(t, `select evidence_seal from submissions where id = $1`, call.Submission.ID)
 		if len(before) != 1 {
@@ -54,7 +54,7 @@ func TestAnchor(t *testing.T) {
 		}
 		f.Clock.Advance(time.Second)
 		record(t, call, allFour("two", true), api.EventTerminal)
-		retain(t, claim, onward("d"), incoming("x", "two"), incoming("y", "one"))
+		retain(t, lease, onward("d"), incoming("x", "two"), incoming("y", "one"))
 		f.submit(t, "INV-2")
 		if faults := f.against(t, first); len(faults) > 0 {
 			t.Fatalf("faults after additions: %v", faults)

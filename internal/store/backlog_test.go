@@ -64,7 +64,7 @@ func TestLargeBacklogEnds(t *testing.T) {
 					if !due {
 						break
 					}
-					claimed, err := queue.ClaimDeliveries(ctx, 64, lease)
+					claimed, err := queue.ClaimDeliveries(ctx, 64, leaseDuration)
 					must(t, err)
 					now := pending()
 					if len(claimed) != 0 || left-now > batch || left-now < 1 || rounds > waiting/batch {
@@ -90,7 +90,7 @@ func TestAbandonedAttempt(t *testing.T) {
 		ctx := t.Context()
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 1)
-		claim := func(abandoned bool) store.Delivery {
+		claim := func(abandoned bool) store.DeliveryLease {
 			t.Helper()
 			claimed := f.claimDeliveries(t, s.ID, 10)
 			if len(claimed) != 1 || claimed[0].Abandoned != abandoned {
@@ -99,7 +99,7 @@ func TestAbandonedAttempt(t *testing.T) {
 			return claimed[0]
 		}
 		first := claim(false)
-		f.Clock.Advance(lease)
+		f.Clock.Advance(leaseDuration)
 		claim(true)
 		must(t, f.ReleaseOrphanedLeases(ctx))
 		d := claim(true)
@@ -107,7 +107,7 @@ func TestAbandonedAttempt(t *testing.T) {
 		f.wantDelivery(t, d.ID, delivery{state: "pending", attempts: 1, round: 1, due: f.Clock.Now().Add(time.Minute).UnixMicro()})
 		f.Clock.Advance(time.Minute)
 		claim(false)
-		f.Clock.Advance(lease)
+		f.Clock.Advance(leaseDuration)
 		_, err := f.tenant.Redeliver(ctx, first.ID)
 		must(t, err)
 		claim(false)

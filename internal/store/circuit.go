@@ -56,7 +56,7 @@ func (l SubmissionLease) updateCircuit(ctx context.Context, tx *tx, s *Submissio
 		where account_id = $1 and id = $2`, account, id, failures, micros(now), d.FailureReason, retry, wait)
 }
 
-// acquireProbe leases the probe of an open circuit until the given time. It returns false when another worker has it.
+// acquireProbe claims the probe of an open circuit until the given time. It returns false when another worker has it.
 func (q Queue) acquireProbe(ctx context.Context, tx *tx, c *Connection, until time.Time) (bool, error) {
 	changed, err := tx.Exec(ctx, `update connections set retry_at = $4 where account_id = $1 and id = $2 and retry_at = $3`,
 		q.account, q.id, micros(*c.RetryAt), micros(until))

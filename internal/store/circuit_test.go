@@ -118,7 +118,7 @@ func TestSubmissionsWhileCircuitIsOpen(t *testing.T) {
 		f.Clock.Advance(time.Second)
 		probe := f.claimSubmissions(t, 1)
 		f.failCalls(t, "INV-8")
-		if c := f.readConnection(t); !c.RetryAt.Equal(f.Clock.Now().Add(lease)) {
+		if c := f.readConnection(t); !c.RetryAt.Equal(f.Clock.Now().Add(leaseDuration)) {
 			t.Errorf("while a probe is under way, the next is at %v", c.RetryAt)
 		}
 		decide(t, f.submit(t, "INV-9"), usableResponse)
@@ -144,14 +144,14 @@ func TestOneProbe(t *testing.T) {
 		}
 		var probes atomic.Int64
 		race(8, func(int) {
-			claimed, err := queue.ClaimSubmissions(t.Context(), 16, lease)
+			claimed, err := queue.ClaimSubmissions(t.Context(), 16, leaseDuration)
 			must2(t, err)
 			probes.Add(int64(len(claimed)))
 		})
 		if probes.Load() != 1 {
 			t.Errorf("%d probes at the same time", probes.Load())
 		}
-		f.Clock.Advance(lease)
+		f.Clock.Advance(leaseDuration)
 		if claimed := f.claimSubmissions(t, 16); len(claimed) != 1 {
 			t.Errorf("%d probes after the lease", len(claimed))
 		}

@@ -50,8 +50,8 @@ func TestOneClock(t *testing.T) {
 	if len(scan.Queues) != 0 {
 		t.Error("the replica whose clock is ahead takes a lease for ended")
 	}
-	if wait := scan.NextDue.Sub(late.Now()); wait <= 0 || wait > lease+closeBy {
-		t.Errorf("the replica whose clock is ahead waits %v for a lease of %v", wait, lease)
+	if wait := scan.NextDue.Sub(late.Now()); wait <= 0 || wait > leaseDuration+closeBy {
+		t.Errorf("the replica whose clock is ahead waits %v for a lease of %v", wait, leaseDuration)
 	}
 	decide(t, call, func(s store.Submission, now time.Time) store.Decision {
 		d := reported(s, now, allFour("open", false))
@@ -66,7 +66,7 @@ func TestOneClock(t *testing.T) {
 		scan, err := db.DueSubmissionQueues(ctx, store.ScanCursor{})
 		must2(t, err)
 		for _, queue := range scan.Queues {
-			got, err := queue.ClaimSubmissions(ctx, 10, lease)
+			got, err := queue.ClaimSubmissions(ctx, 10, leaseDuration)
 			must2(t, err)
 			claimed.Add(int64(len(got)))
 		}

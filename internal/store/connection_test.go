@@ -98,7 +98,7 @@ func TestReplaceCredential(t *testing.T) {
 		if opened.Reveal() != "another-canary-11d0" || kept.Fingerprint != secret.Fingerprint(opened) || kept.State != store.ConnectionActive {
 			t.Errorf("connection %+v opens another credential", kept)
 		}
-		f.Clock.Advance(lease)
+		f.Clock.Advance(leaseDuration)
 		if claimed := f.claimSubmissions(t, 10); len(claimed) != 1 || claimed[0].Submission.ID != call.Submission.ID {
 			t.Errorf("%d open submissions are left", len(claimed))
 		}

@@ -19,8 +19,9 @@ const (
 	DeliveryBlocked   = api.DeliveryBlocked
 )
 
-// Delivery is a claimed delivery: one event for one subscription, leased for one attempt.
-type Delivery struct {
+// DeliveryLease is the exclusive right to make one attempt at a delivery (one event for one subscription), until the lease
+// expires.
+type DeliveryLease struct {
 	Tenant       *Tenant
 	ID           ID
 	Subscription ID
@@ -36,21 +37,21 @@ type Delivery struct {
 	// caller records it as an attempt without a response before it makes another one.
 	Abandoned bool
 
-	lease int64
+	fencingToken int64
 }
 
-// ClaimDeliveries leases up to limit due deliveries of the queue for the duration of lease. No other worker gets them during
+// ClaimDeliveries claims up to limit due deliveries of the queue for the duration. No other worker gets them during
 // that time, and they are due again when it ends. If the subscription is no longer active, ClaimDeliveries claims nothing and
 // ends a batch of its pending deliveries instead.
-func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
+func (q Queue) ClaimDeliveries(ctx context.Context, limit int, duration time.Duration) ([]DeliveryLease, error) {
 	t := q.tenant
-	var claimed []Delivery
+	var claimed []DeliveryLease
 	err := t.write(ctx, "claim deliveries", func(ctx context.Context, tx *tx) error {
 		now := tx.Now()
-		leased, err := collect(ctx, tx, func(row scanner) (Delivery, error) {
-			d := Delivery{Tenant: t, Subscription: q.id}
+		due, err := collect(ctx, tx, func(row scanner) (DeliveryLease, error) {
+			d := DeliveryLease{Tenant: t, Subscription: q.id}
 			var occurred, claims int64
-			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.lease, &claims, &d.Kind, &occurred, &d.Body)
+			err := row.Scan(&d.ID, &d.Event, &d.Attempts, &d.Round, &d.fencingToken, &claims, &d.Kind, &occurred, &d.Body)
 			d.OccurredAt, d.Abandoned = instant(occurred), claims > 1
 			return d, err
 		}, `with due as materialized (select id from deliveries
@@ -60,11 +61,11 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Durati
 			returning id, event_id, attempts, round, lease, leased, kind,
 				(select occurred_at from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id),
 				(select body from events e where e.tenant_id = deliveries.tenant_id and e.id = deliveries.event_id)`,
-			t.id, q.id, micros(now), limit, micros(now.Add(lease)))
+			t.id, q.id, micros(now), limit, micros(now.Add(duration)))
 		if err != nil {
 			return err
 		}
-		claimed, err = t.addDestination(ctx, tx, q.id, leased) //planted:delivered-before-it-is-sent
+		claimed, err = t.addDestination(ctx, tx, q.id, due) //planted:delivered-before-it-is-sent
 		return err
 	})
 	if err != nil {
@@ -75,7 +76,7 @@ func (q Queue) ClaimDeliveries(ctx context.Context, limit int, lease time.Durati
 
 // addDestination adds the URL and the signing secret of their subscription to claimed deliveries. It returns none if the
 // subscription is inactive or does not open, after ending its pending deliveries.
-func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, leased []Delivery) ([]Delivery, error) {
+func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, claimed []DeliveryLease) ([]DeliveryLease, error) {
 	var url string
 	var active int64
 	var sealed []byte
@@ -85,7 +86,7 @@ func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, le
 	if active == 0 {
 		return nil, t.endPending(ctx, tx, subscription)
 	}
-	if len(leased) == 0 {
+	if len(claimed) == 0 {
 		return nil, nil
 	}
 	key, err := t.db.keys.openBound(sealed, subscriptionBinding(t.id, subscription), boundURL(url))
@@ -100,10 +101,10 @@ func (t *Tenant) addDestination(ctx context.Context, tx *tx, subscription ID, le
 	if err != nil {
 		return nil, err
 	}
-	for n := range leased {
-		leased[n].URL, leased[n].Secret = url, key
+	for n := range claimed {
+		claimed[n].URL, claimed[n].Secret = url, key
 	}
-	return leased, nil
+	return claimed, nil
 }
 
 // Attempt is one HTTP request to a webhook destination and its result.
@@ -128,23 +129,23 @@ type DeliveryUpdate struct {
 	Deactivate string
 }
 
-// opRecordAttempt is the operation of [Delivery.RecordAttempt].
+// opRecordAttempt is the operation of [DeliveryLease.RecordAttempt].
 const opRecordAttempt = "record attempt"
 
 // attemptRecord is an attempt on its way into the database, and the result of recording it.
 type attemptRecord struct {
-	Delivery
-	attempt   Attempt
-	update    DeliveryUpdate
-	ordinal   int64 // of the attempt, from 1; 0 before it is recorded
-	leaseHeld bool  // the caller still held the lease
+	DeliveryLease
+	attempt Attempt
+	update  DeliveryUpdate
+	ordinal int64 // of the attempt, from 1; 0 before it is recorded
+	held    bool  // the caller still held the lease
 }
 
 // RecordAttempt records an attempt and updates its delivery, in one transaction. It returns [ErrLeaseLost] when the delivery
 // was claimed or requested again in the meantime: the attempt is recorded, but the delivery is left to the holder of the
 // lease. The receiver may then get the event twice, with the same identifier.
-func (d Delivery) RecordAttempt(ctx context.Context, attempt Attempt, update DeliveryUpdate) error {
-	r := &attemptRecord{Delivery: d, attempt: attempt, update: update}
+func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, update DeliveryUpdate) error {
+	r := &attemptRecord{DeliveryLease: d, attempt: attempt, update: update}
 	var err error
 	if update.Deactivate == "" {
 		err = writeShared(ctx, d.Tenant, d.ID, opRecordAttempt, r, len(attempt.Answer), recordAttempts)
@@ -159,7 +160,7 @@ func (d Delivery) RecordAttempt(ctx context.Context, attempt Attempt, update Del
 			return recordAttempts(ctx, tx, []*attemptRecord{r})
 		})
 	}
-	if err == nil && !r.leaseHeld {
+	if err == nil && !r.held {
 		err = ErrLeaseLost
 	}
 	return err
@@ -175,7 +176,7 @@ func recordAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error
 		var distinct, repeated []*attemptRecord
 		byID := make(map[ID]*attemptRecord, len(rest))
 		for _, r := range rest {
-			if r.ordinal, r.leaseHeld = 0, false; byID[r.ID] != nil {
+			if r.ordinal, r.held = 0, false; byID[r.ID] != nil {
 				repeated = append(repeated, r)
 				continue
 			}
@@ -208,23 +209,23 @@ func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byI
 		where deliveries.tenant_id = attempted.tenant_id and deliveries.id = attempted.delivery_id and deliveries.lease = attempted.lease
 			and (deliveries.state = 'pending' or attempted.new_state <> 'pending') returning id, attempts`,
 		columnArg(db, records, func(r *attemptRecord) ID { return r.Tenant.id }), columnArg(db, records, func(r *attemptRecord) ID { return r.ID }),
-		columnArg(db, records, func(r *attemptRecord) int64 { return r.lease }), columnArg(db, records, func(r *attemptRecord) string { return string(r.update.State) }),
+		columnArg(db, records, func(r *attemptRecord) int64 { return r.fencingToken }), columnArg(db, records, func(r *attemptRecord) string { return string(r.update.State) }),
 		columnArg(db, records, (*attemptRecord).reason), columnArg(db, records, (*attemptRecord).due), now)
 	if err != nil {
 		return err
 	}
 	for _, u := range rows {
 		r := byID[u.id]
-		r.ordinal, r.leaseHeld = u.ordinal, true
+		r.ordinal, r.held = u.ordinal, true
 	}
 	for _, r := range records {
 		if r.update.State == DeliveryPending {
 			tx.notify(WorkDeliveries) // the workers need to know when it is due
 		}
-		if r.leaseHeld {
+		if r.held {
 			continue
 		}
-		if r.ordinal, r.leaseHeld, err = r.recordLateAttempt(ctx, tx, now); err != nil {
+		if r.ordinal, r.held, err = r.recordLateAttempt(ctx, tx, now); err != nil {
 			return err
 		}
 	}
@@ -248,20 +249,20 @@ func (r *attemptRecord) reason() *string {
 }
 
 // recordLateAttempt counts an attempt that does not decide what happens to its delivery: the subscription was deactivated in
-// the meantime, which ended the delivery, or another worker holds the lease. leased reports whether the caller still holds it.
-func (d Delivery) recordLateAttempt(ctx context.Context, tx *tx, now int64) (ordinal int64, leased bool, err error) {
+// the meantime, which ended the delivery, or another worker holds the lease. held reports whether the caller still holds it.
+func (d DeliveryLease) recordLateAttempt(ctx context.Context, tx *tx, now int64) (ordinal int64, held bool, err error) {
 	t := d.Tenant
-	var lease int64
-	if err := tx.QueryRowContext(ctx, `select lease, attempts + 1 from deliveries where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, d.ID).Scan(&lease, &ordinal); err != nil {
+	var fencingToken int64
+	if err := tx.QueryRowContext(ctx, `select lease, attempts + 1 from deliveries where tenant_id = $1 and id = $2`+t.db.dialect.ForUpdate(), t.id, d.ID).Scan(&fencingToken, &ordinal); err != nil {
 		return 0, false, err
 	}
-	if leased = lease == d.lease; leased {
+	if held = fencingToken == d.fencingToken; held {
 		_, err = tx.Exec(ctx, `update deliveries set attempts = $3, round = round + 1, lease = lease + 1, leased = 0, updated_at = $4, reason = $5
 			where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal, now, reasonInactive)
 	} else {
 		_, err = tx.Exec(ctx, `update deliveries set attempts = $3 where tenant_id = $1 and id = $2`, t.id, d.ID, ordinal)
 	}
-	return ordinal, leased, err
+	return ordinal, held, err
 }
 
 func insertAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error {

@@ -9,8 +9,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// DeliveryRecord is the delivery of one event to one subscription, with its history.
-type DeliveryRecord struct {
+// Delivery is the delivery of one event to one subscription, with its history.
+type Delivery struct {
 	ID           ID
 	Event        ID
 	Kind         api.EventKind
@@ -29,8 +29,8 @@ type DeliveryRecord struct {
 const deliveryColumns = `id, event_id, kind, subscription_id, state, reason, attempts, due_at, created_at, updated_at,
 	(select s.deactivated_at from subscriptions s where s.tenant_id = deliveries.tenant_id and s.id = deliveries.subscription_id)`
 
-func scanDelivery(row scanner) (DeliveryRecord, error) {
-	var d DeliveryRecord
+func scanDelivery(row scanner) (Delivery, error) {
+	var d Delivery
 	var reason sql.Null[string]
 	var due, deactivated sql.Null[int64]
 	var created, updated int64
@@ -43,8 +43,8 @@ func scanDelivery(row scanner) (DeliveryRecord, error) {
 }
 
 // Delivery returns one delivery with all its attempts.
-func (t *Tenant) Delivery(ctx context.Context, id ID) (DeliveryRecord, error) {
-	var d DeliveryRecord
+func (t *Tenant) Delivery(ctx context.Context, id ID) (Delivery, error) {
+	var d Delivery
 	err := t.read(func(q querier) error {
 		var err error
 		d, err = t.delivery(ctx, q, id, "")
@@ -53,7 +53,7 @@ func (t *Tenant) Delivery(ctx context.Context, id ID) (DeliveryRecord, error) {
 	return d, err
 }
 
-func (t *Tenant) delivery(ctx context.Context, q querier, id ID, lock string) (DeliveryRecord, error) {
+func (t *Tenant) delivery(ctx context.Context, q querier, id ID, lock string) (Delivery, error) {
 	d, err := scanDelivery(q.QueryRowContext(ctx, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and id = $2`+lock, t.id, id))
 	if err != nil {
 		return d, err
@@ -73,8 +73,8 @@ var ErrInactive = errors.New("subscription inactive")
 
 // Redeliver makes a delivery due immediately, with a full new round of attempts. It is the same delivery, so the receiver gets the
 // same identifier and the same bytes. Redeliver returns [ErrInactive] if its subscription is deactivated.
-func (t *Tenant) Redeliver(ctx context.Context, id ID) (DeliveryRecord, error) {
-	var d DeliveryRecord
+func (t *Tenant) Redeliver(ctx context.Context, id ID) (Delivery, error) {
+	var d Delivery
 	err := t.write(ctx, "redeliver", func(ctx context.Context, tx *tx) error {
 		var err error
 		if d, err = t.delivery(ctx, tx, id, t.db.dialect.ForUpdate()); err != nil {

@@ -67,7 +67,7 @@ func TestClaimOnce(t *testing.T) {
 		race(20, func(int) {
 			// Beside others a claim may come away with nothing while there is more: the last look is after the race.
 			for range 4 {
-				claimed, err := queue.ClaimDeliveries(t.Context(), 3, lease)
+				claimed, err := queue.ClaimDeliveries(t.Context(), 3, leaseDuration)
 				must2(t, err)
 				mu.Lock()
 				for _, d := range claimed {
@@ -98,7 +98,7 @@ func TestDeliveryLease(t *testing.T) {
 		s := f.subscribe(t, api.EventSubmissionUpdated)
 		f.tell(t, 1)
 		first := f.claimDeliveries(t, s.ID, 10)
-		f.Clock.Advance(lease - time.Microsecond)
+		f.Clock.Advance(leaseDuration - time.Microsecond)
 		if _, due := f.deliveryQueue(t, s.ID); due || len(first) != 1 {
 			t.Fatalf("%d claimed, and due again before the lease ends: %v", len(first), due)
 		}

@@ -29,7 +29,7 @@ const (
 	credential    = "provider-credential-canary-7f3a"
 	signingSecret = "whsec_signing-canary-91bc"
 	providerURL   = "https://provider.example.com"
-	lease         = 30 * time.Second
+	leaseDuration = 30 * time.Second
 )
 
 // fixture is a store with two companies: the one a test works with, and its decoy twin.
@@ -214,7 +214,7 @@ func (c company) create(t *testing.T, number string) store.Invoice {
 
 // intent renders a document with its reference and the invoice, which are all that these tests read.
 func intent() store.Intent {
-	return store.Intent{Environment: "sandbox", Lease: lease, QueryFirstLease: 2 * lease,
+	return store.Intent{Environment: "sandbox", LeaseDuration: leaseDuration, QueryFirstLeaseDuration: 2 * leaseDuration,
 		Render: func(d *api.Draft, _ *api.Profile, reference string) ([]byte, []string, error) {
 			text, err := jsonv2.Marshal(d, jsonv2.OmitZeroStructFields(true))
 			return fmt.Appendf(nil, `{"reference":%q,"invoice":%s}`, reference, text), nil, err
@@ -331,13 +331,13 @@ func findQueue(queues []store.Queue, key store.ID) (store.Queue, bool) {
 }
 
 // claimDeliveries claims the due deliveries of a subscription; none if it has no queue.
-func (f *fixture) claimDeliveries(t *testing.T, subscription store.ID, limit int) []store.Delivery {
+func (f *fixture) claimDeliveries(t *testing.T, subscription store.ID, limit int) []store.DeliveryLease {
 	t.Helper()
 	queue, due := f.deliveryQueue(t, subscription)
 	if !due {
 		return nil
 	}
-	claimed, err := queue.ClaimDeliveries(t.Context(), limit, lease)
+	claimed, err := queue.ClaimDeliveries(t.Context(), limit, leaseDuration)
 	must(t, err)
 	return claimed
 }
@@ -349,7 +349,7 @@ func (f *fixture) claimSubmissions(t *testing.T, limit int) []store.SubmissionLe
 	if !due {
 		return nil
 	}
-	claimed, err := queue.ClaimSubmissions(t.Context(), limit, lease)
+	claimed, err := queue.ClaimSubmissions(t.Context(), limit, leaseDuration)
 	must(t, err)
 	return claimed
 }

@@ -32,40 +32,40 @@ func unfetched(id, metadata string) store.NewIncoming {
 	return store.NewIncoming{ProviderDocumentID: id, DocumentType: new(api.DocumentUnreadable), Metadata: []byte(metadata)}
 }
 
-// onward moves a sync to a cursor and keeps the claim.
+// onward moves a sync to a cursor and keeps the lease.
 func onward(cursor string) store.SyncStep {
-	return store.SyncStep{Cursor: cursor, After: lease, Hold: true}
+	return store.SyncStep{Cursor: cursor, After: leaseDuration, Hold: true}
 }
 
 // claimPurchases claims the sync of a company's connection; false when it is not due.
-func (f *fixture) claimPurchases(t *testing.T, c company) (store.SyncClaim, bool) {
+func (f *fixture) claimPurchases(t *testing.T, c company) (store.PurchaseLease, bool) {
 	t.Helper()
 	scan, err := f.DuePurchaseQueues(t.Context(), store.ScanCursor{})
 	must(t, err)
 	queue, due := findQueue(scan.Queues, c.connection.ID)
 	if !due {
-		return store.SyncClaim{}, false
+		return store.PurchaseLease{}, false
 	}
-	claims, err := queue.ClaimPurchases(t.Context(), lease)
+	claims, err := queue.ClaimPurchases(t.Context(), leaseDuration)
 	must(t, err)
 	if len(claims) == 0 {
-		return store.SyncClaim{}, false
+		return store.PurchaseLease{}, false
 	}
 	return claims[0], true
 }
 
-func (f *fixture) mustClaim(t *testing.T) store.SyncClaim {
+func (f *fixture) mustClaim(t *testing.T) store.PurchaseLease {
 	t.Helper()
-	claim, due := f.claimPurchases(t, f.company)
+	lease, due := f.claimPurchases(t, f.company)
 	if !due {
 		t.Fatal("the purchase sync is not due")
 	}
-	return claim
+	return lease
 }
 
-func retain(t *testing.T, claim store.SyncClaim, step store.SyncStep, docs ...store.NewIncoming) (store.SyncClaim, int) {
+func retain(t *testing.T, lease store.PurchaseLease, step store.SyncStep, docs ...store.NewIncoming) (store.PurchaseLease, int) {
 	t.Helper()
-	after, stored, err := claim.RetainPurchases(t.Context(), docs, step)
+	after, stored, err := lease.RetainPurchases(t.Context(), docs, step)
 	must(t, err)
 	return after, stored
 }
@@ -97,20 +97,20 @@ func TestRetainPurchases(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		s := f.subscribe(t, api.EventIncomingRevised)
-		claim := f.mustClaim(t)
-		if claim.Cursor != "" || claim.Failures != 0 || claim.Connection.ID != f.connection.ID || claim.Tenant.Key() != f.tenant.Key() {
-			t.Errorf("the first claim is %+v", claim)
+		lease := f.mustClaim(t)
+		if lease.Cursor != "" || lease.Failures != 0 || lease.Connection.ID != f.connection.ID || lease.Tenant.Key() != f.tenant.Key() {
+			t.Errorf("the first lease is %+v", lease)
 		}
-		claim, stored := retain(t, claim, onward("c-1"), incoming("a", "A"), incoming("b", "B"), incoming("a", "A"))
+		lease, stored := retain(t, lease, onward("c-1"), incoming("a", "A"), incoming("b", "B"), incoming("a", "A"))
 		if stored != 2 {
 			t.Errorf("%d documents are new, want 2", stored)
 		}
 		f.Clock.Advance(time.Second)
-		claim, stored = retain(t, claim, onward("c-2"), incoming("a", "A"), incoming("b", "B2"), incoming("c", "C"))
+		lease, stored = retain(t, lease, onward("c-2"), incoming("a", "A"), incoming("b", "B2"), incoming("c", "C"))
 		if stored != 2 {
 			t.Errorf("%d of the second page are new, want 2", stored)
 		}
-		retain(t, claim, store.SyncStep{Cursor: "c-3", After: time.Minute, Complete: true}, incoming("b", "B"))
+		retain(t, lease, store.SyncStep{Cursor: "c-3", After: time.Minute, Complete: true}, incoming("b", "B"))
 		want := []string{"received a 1 " + hashed("A")[:8], "received b 1 " + hashed("B")[:8], "revised b 2 " + hashed("B2")[:8],
 			"received c 1 " + hashed("C")[:8], "revised b 3 " + hashed("B")[:8]}
 		if got := f.incomingEvents(t); strings.Join(got, "\n") != "einvoice.incoming."+strings.Join(want, "\neinvoice.incoming.") {
@@ -145,8 +145,8 @@ func TestRetainPurchases(t *testing.T) {
 func TestRevisionChain(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		claim, bare := f.mustClaim(t), unfetched("a", `{"id":"a","x":1}`)
-		retain(t, claim, onward("c"), incoming("a", "A"), bare, incoming("a", "A2"))
+		lease, bare := f.mustClaim(t), unfetched("a", `{"id":"a","x":1}`)
+		retain(t, lease, onward("c"), incoming("a", "A"), bare, incoming("a", "A2"))
 		list, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 10)
 		must(t, err)
 		id := list.Entries[0].ID
@@ -224,7 +224,7 @@ func TestRevisionDocument(t *testing.T) {
 // TestNothingNew: whose bytes were not seen is new only when the provider says something else than before.
 func TestNothingNew(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		claim := f.mustClaim(t)
+		lease := f.mustClaim(t)
 		claims := func(doc store.NewIncoming, sum string) store.NewIncoming {
 			doc.ClaimedSHA256 = &sum
 			return doc
@@ -245,11 +245,11 @@ func TestNothingNew(t *testing.T) {
 			{unfetched("b", "m3"), 1},
 		} {
 			var stored int
-			if claim, stored = retain(t, claim, onward("c"), step.doc); stored != step.stored {
+			if lease, stored = retain(t, lease, onward("c"), step.doc); stored != step.stored {
 				t.Errorf("step %d: %d are new, want %d", n, stored, step.stored)
 			}
 		}
-		known, err := claim.Known(t.Context(), []string{"a", "b", "c"})
+		known, err := lease.Known(t.Context(), []string{"a", "b", "c"})
 		must(t, err)
 		if len(known) != 2 || known["a"] != sha256.Sum256(incoming("a", "A").Metadata) || known["b"] != sha256.Sum256([]byte("m3")) {
 			t.Errorf("known are %x", known)
@@ -257,21 +257,21 @@ func TestNothingNew(t *testing.T) {
 	})
 }
 
-// TestSyncClaims: a sync is due at activation, is claimed by one, keeps its claim while it holds it, and is due again at
+// TestPurchaseLeases: a sync is due at activation, is claimed by one, keeps its lease while it renews it, and is due again at
 // its time; a disabled connection is not asked, and an active one at once again, from where it stood.
-func TestSyncClaims(t *testing.T) {
+func TestPurchaseLeases(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		claim := f.mustClaim(t)
+		lease := f.mustClaim(t)
 		if _, due := f.claimPurchases(t, f.company); due {
 			t.Error("a claimed sync is due")
 		}
-		f.Clock.Advance(lease - time.Second)
+		f.Clock.Advance(leaseDuration - time.Second)
 		cursor := "\x00 " + strings.Repeat("ü", 1020)
-		claim, _ = retain(t, claim, store.SyncStep{Cursor: cursor, Failures: 2, Wait: time.Hour, After: lease, Hold: true})
-		f.Clock.Advance(lease - time.Second)
+		lease, _ = retain(t, lease, store.SyncStep{Cursor: cursor, Failures: 2, Wait: time.Hour, After: leaseDuration, Hold: true})
+		f.Clock.Advance(leaseDuration - time.Second)
 		if _, due := f.claimPurchases(t, f.company); due {
-			t.Error("a sync is due although its claim was renewed")
+			t.Error("a sync is due although its lease was renewed")
 		}
 		f.Clock.Advance(time.Second)
 		second := f.mustClaim(t)
@@ -279,7 +279,7 @@ func TestSyncClaims(t *testing.T) {
 			t.Errorf("claimed again as %+v", second)
 		}
 		before := f.dump(t, f.company)
-		_, _, err := claim.RetainPurchases(ctx, []store.NewIncoming{incoming("a", "A")}, onward("late"))
+		_, _, err := lease.RetainPurchases(ctx, []store.NewIncoming{incoming("a", "A")}, onward("late"))
 		wantErr(t, err, store.ErrLeaseLost)
 		if f.dump(t, f.company) != before {
 			t.Error("a late step has written something")
@@ -321,7 +321,7 @@ func TestClaimSyncOnce(t *testing.T) {
 		queue, _ := findQueue(scan.Queues, f.connection.ID)
 		var claimed atomic.Int32
 		race(16, func(int) {
-			claims, err := queue.ClaimPurchases(t.Context(), lease)
+			claims, err := queue.ClaimPurchases(t.Context(), leaseDuration)
 			must2(t, err)
 			claimed.Add(int32(len(claims)))
 		})
@@ -334,10 +334,10 @@ func TestClaimSyncOnce(t *testing.T) {
 // TestFrozenTenantGetsNothing: a tenant that was frozen under a sync gets nothing more, and the cursor stays.
 func TestFrozenTenantGetsNothing(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		claim := f.mustClaim(t)
+		lease := f.mustClaim(t)
 		f.exec(t, `update tenants set frozen_at = 1 where id = $1`, f.tenant.Key())
 		before := f.dump(t, f.company)
-		_, _, err := claim.RetainPurchases(t.Context(), []store.NewIncoming{incoming("a", "A")}, onward("c"))
+		_, _, err := lease.RetainPurchases(t.Context(), []store.NewIncoming{incoming("a", "A")}, onward("c"))
 		wantErr(t, err, store.ErrLeaseLost)
 		wantErr(t, f.tenant.SeedIncoming(t.Context(), []store.NewIncoming{incoming("a", "A")}), store.ErrNotFound)
 		if f.dump(t, f.company) != before {
@@ -350,11 +350,11 @@ func TestFrozenTenantGetsNothing(t *testing.T) {
 // TestFailedRetain: what the engine refuses leaves nothing behind, the cursor and the events included.
 func TestFailedRetain(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		claim := f.mustClaim(t)
+		lease := f.mustClaim(t)
 		before := f.dump(t, f.company)
 		f.exec(t, `insert into incoming (tenant_id, id, position, provider_document_id, revision, sha256, head, created_at, updated_at)
 			values ($1, $2, 2, 'x', 1, $3, $3, 1, 1)`, f.tenant.Key(), store.ID{9}, []byte{1})
-		_, _, err := claim.RetainPurchases(t.Context(), []store.NewIncoming{incoming("a", "A"), incoming("b", "B")}, onward("c"))
+		_, _, err := lease.RetainPurchases(t.Context(), []store.NewIncoming{incoming("a", "A"), incoming("b", "B")}, onward("c"))
 		if err == nil {
 			t.Error("a taken position was given out again")
 		}
@@ -362,7 +362,7 @@ func TestFailedRetain(t *testing.T) {
 		if f.dump(t, f.company) != before {
 			t.Error("a failed step has left something behind")
 		}
-		if _, stored := retain(t, claim, onward("c"), incoming("a", "A"), incoming("b", "B")); stored != 2 {
+		if _, stored := retain(t, lease, onward("c"), incoming("a", "A"), incoming("b", "B")); stored != 2 {
 			t.Errorf("%d are new afterwards", stored)
 		}
 	})
@@ -382,8 +382,8 @@ func TestSeedIncoming(t *testing.T) {
 		if list.Total != 3 || len(list.Entries) != 3 {
 			t.Errorf("%d of %d are listed", len(list.Entries), list.Total)
 		}
-		if claim := f.mustClaim(t); claim.Cursor != "" {
-			t.Errorf("seeding has moved the cursor to %q", claim.Cursor)
+		if lease := f.mustClaim(t); lease.Cursor != "" {
+			t.Errorf("seeding has moved the cursor to %q", lease.Cursor)
 		}
 	})
 }
@@ -394,8 +394,8 @@ func TestWithheldRevision(t *testing.T) {
 		ctx := t.Context()
 		echo := incoming("a", "you sent withheld-canary-77aa")
 		echo.Metadata, echo.Withheld = []byte(`{"id":"a","debug":"metadata-canary-12cd"}`), true
-		claim, _ := retain(t, f.mustClaim(t), onward("c"), echo)
-		if _, stored := retain(t, claim, onward("c"), echo); stored != 0 {
+		lease, _ := retain(t, f.mustClaim(t), onward("c"), echo)
+		if _, stored := retain(t, lease, onward("c"), echo); stored != 0 {
 			t.Error("the same digest is something new once it is sealed")
 		}
 		for _, canary := range []string{"withheld-canary-77aa", "metadata-canary-12cd"} {

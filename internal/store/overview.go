@@ -47,7 +47,7 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 
 // AccountDelivery is a delivery with its account and its destination.
 type AccountDelivery struct {
-	DeliveryRecord
+	Delivery
 	Account ID
 	URL     string
 }
@@ -78,7 +78,7 @@ func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.Delivery
 	found, err := collect(ctx, db.reader, func(row scanner) (AccountDelivery, error) {
 		var d AccountDelivery
 		var err error
-		d.DeliveryRecord, err = scanDelivery(behind{row, []any{&d.Account, &d.URL}})
+		d.Delivery, err = scanDelivery(behind{row, []any{&d.Account, &d.URL}})
 		return d, err
 	}, `select t.account_id, s.url, d.id, d.event_id, d.kind, d.subscription_id, d.state, d.reason, d.attempts, d.due_at, d.created_at, d.updated_at, s.deactivated_at
 		from deliveries d join tenants t on t.id = d.tenant_id join subscriptions s on s.tenant_id = d.tenant_id and s.id = d.subscription_id

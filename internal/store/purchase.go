@@ -31,66 +31,67 @@ func (db *DB) DuePurchaseQueues(ctx context.Context, from ScanCursor) (DueScan, 
 		order by due_at, account_id limit $3`, from.dueAt, from.company[:], maxSyncsPerScan)
 }
 
-// SyncClaim is the right to ask a connection for purchase documents, and where the sync stands.
-type SyncClaim struct {
+// PurchaseLease is the exclusive right to query a connection for purchase documents, until the lease expires, and where the
+// purchase sync stands.
+type PurchaseLease struct {
 	// Tenant gets the documents.
 	Tenant     *Tenant
 	Connection Connection
 	// Cursor is the provider's own text for where to go on; "" is the beginning.
 	Cursor string
-	// Failures counts the turns in a row in which a document behind the cursor could not be fetched and none was gained.
+	// Failures counts the runs in a row in which a document behind the cursor could not be fetched and none was gained.
 	Failures int
 	// Wait is how long was waited after trouble the last time, 0 when there was none.
 	Wait time.Duration
 
-	lease int64
+	fencingToken int64
 }
 
-// ClaimPurchases leases the purchase sync of a connection for the duration lease; it returns none when the sync is not due.
-func (q Queue) ClaimPurchases(ctx context.Context, lease time.Duration) ([]SyncClaim, error) {
+// ClaimPurchases claims the purchase sync of a connection for the duration; it returns none if the sync is not due.
+func (q Queue) ClaimPurchases(ctx context.Context, duration time.Duration) ([]PurchaseLease, error) {
 	if q.db == nil {
 		return nil, ErrNoTenant
 	}
-	var claims []SyncClaim
+	var leases []PurchaseLease
 	err := q.db.write(ctx, "claim purchases", func(ctx context.Context, tx *tx) error {
-		claims = nil
+		leases = nil
 		now := tx.Now()
-		rows, err := collect(ctx, tx, func(row scanner) (SyncClaim, error) {
-			var c SyncClaim
+		rows, err := collect(ctx, tx, func(row scanner) (PurchaseLease, error) {
+			var l PurchaseLease
 			var cursor []byte
 			var wait int64
-			err := row.Scan(&cursor, &c.Failures, &wait, &c.lease)
-			c.Cursor, c.Wait = string(cursor), time.Duration(wait)*time.Microsecond
-			return c, err
+			err := row.Scan(&cursor, &l.Failures, &wait, &l.fencingToken)
+			l.Cursor, l.Wait = string(cursor), time.Duration(wait)*time.Microsecond
+			return l, err
 		}, `update purchase_syncs set lease = lease + 1, due_at = $4
 			where account_id = $1 and connection_id = $2 and due_at <= $3 returning cursor, failures, wait, lease`,
-			q.account, q.id, micros(now), micros(now.Add(lease)))
+			q.account, q.id, micros(now), micros(now.Add(duration)))
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		claim := rows[0]
-		if claim.Connection, err = scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, q.account, q.id)); err != nil {
+		lease := rows[0]
+		if lease.Connection, err = scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, q.account, q.id)); err != nil {
 			return err
 		}
-		if claim.Tenant, err = q.db.currentTenant(ctx, tx, q.account); err != nil {
+		if lease.Tenant, err = q.db.currentTenant(ctx, tx, q.account); err != nil {
 			return err
 		}
-		claims = []SyncClaim{claim}
+		leases = []PurchaseLease{lease}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return claims, nil
+	return leases, nil
 }
 
 // SyncStep is where a purchase sync stands after what was retained.
 type SyncStep struct {
-	// Cursor, Failures and Wait replace those of the claim.
+	// Cursor, Failures and Wait replace those of the lease.
 	Cursor   string
 	Failures int
 	Wait     time.Duration
-	// After is when to go on. Hold keeps the claim until then; otherwise the work is handed back and due at that time.
+	// After is when to go on. Hold renews the lease until then; otherwise the lease is released and the sync is due then.
 	After time.Duration
 	Hold  bool
 	// Complete says that the provider has nothing more for now.
@@ -98,16 +99,16 @@ type SyncStep struct {
 }
 
 // RetainPurchases retains what is new among documents, records the events and moves the sync on, in one transaction. It
-// returns the claim as it stands then and how many documents and revisions were new. [ErrLeaseLost] says that the sync
+// returns the lease as it is then and how many documents and revisions were new. [ErrLeaseLost] says that the sync
 // was claimed again, its connection disabled or its tenant frozen since: nothing was written.
-func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step SyncStep) (after SyncClaim, stored int, err error) {
-	t := c.Tenant
+func (l PurchaseLease) RetainPurchases(ctx context.Context, docs []NewIncoming, step SyncStep) (after PurchaseLease, stored int, err error) {
+	t := l.Tenant
 	err = t.write(ctx, "retain purchases", func(ctx context.Context, tx *tx) error {
 		now := tx.Now()
-		after = c
+		after = l
 		after.Cursor, after.Failures, after.Wait = step.Cursor, step.Failures, step.Wait
 		if !step.Hold {
-			after.lease++ // a second step under the same claim finds it lost
+			after.fencingToken++ // the lease is released: a second step under it finds it lost
 		}
 		var synced any
 		if step.Complete {
@@ -115,8 +116,8 @@ func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step
 		}
 		changed, err := tx.Exec(ctx, `update purchase_syncs set cursor = $4, failures = $5, wait = $6, due_at = $7, lease = $8,
 				synced_at = coalesce(cast($9 as bigint), synced_at)
-			where account_id = $1 and connection_id = $2 and lease = $3`, c.Connection.Account, c.Connection.ID, c.lease,
-			[]byte(step.Cursor), step.Failures, step.Wait.Microseconds(), micros(now.Add(step.After)), after.lease, synced)
+			where account_id = $1 and connection_id = $2 and lease = $3`, l.Connection.Account, l.Connection.ID, l.fencingToken,
+			[]byte(step.Cursor), step.Failures, step.Wait.Microseconds(), micros(now.Add(step.After)), after.fencingToken, synced)
 		if err != nil {
 			return err
 		}
@@ -134,8 +135,8 @@ func (c SyncClaim) RetainPurchases(ctx context.Context, docs []NewIncoming, step
 
 // Known returns, of the given provider document ids, those that are retained in the bytes that the provider announces, if
 // it announces any, each with the digest of the metadata of its latest revision.
-func (c SyncClaim) Known(ctx context.Context, ids []string) (map[string][32]byte, error) {
-	t := c.Tenant
+func (l PurchaseLease) Known(ctx context.Context, ids []string) (map[string][32]byte, error) {
+	t := l.Tenant
 	known := make(map[string][32]byte, len(ids))
 	err := t.read(func(q querier) error {
 		for _, id := range ids {
@@ -155,8 +156,8 @@ func (c SyncClaim) Known(ctx context.Context, ids []string) (map[string][32]byte
 	return known, err
 }
 
-// schedulePurchases makes the purchase sync of an active connection due at once, and ends that of any other: a turn
-// under way loses its lease.
+// schedulePurchases makes the purchase sync of an active connection due at once, and ends that of any other: a run
+// in progress loses its lease.
 func (t *tx) schedulePurchases(ctx context.Context, c *Connection) error {
 	if c.State != ConnectionActive {
 		_, err := t.Exec(ctx, `update purchase_syncs set due_at = null, lease = lease + 1 where account_id = $1 and connection_id = $2`, c.Account, c.ID)

@@ -159,15 +159,15 @@ func (c ScanCursor) Before(d ScanCursor) bool {
 // errProbeTaken rolls a claim back because another worker has taken the probe of an open circuit.
 var errProbeTaken = errors.New("another worker probes the connection")
 
-// ClaimSubmissions leases up to limit due submissions of a connection for the duration lease. While the circuit breaker of
-// the connection is open, it leases one at most, as the probe.
-func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Duration) ([]SubmissionLease, error) {
+// ClaimSubmissions claims up to limit due submissions of a connection for the duration. While the circuit breaker of
+// the connection is open, it claims one at most, as the probe.
+func (q Queue) ClaimSubmissions(ctx context.Context, limit int, duration time.Duration) ([]SubmissionLease, error) {
 	if q.db == nil {
 		return nil, ErrNoTenant
 	}
-	var calls []SubmissionLease
+	var leases []SubmissionLease
 	err := q.db.write(ctx, "claim submissions", func(ctx context.Context, tx *tx) error {
-		calls = nil
+		leases = nil
 		now := tx.Now()
 		connection, err := scanConnection(tx.QueryRowContext(ctx, `select `+connectionColumns+` from connections where account_id = $1 and id = $2`, q.account, q.id))
 		if err != nil {
@@ -179,7 +179,7 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 				return nil
 			}
 		}
-		calls, err = collect(ctx, tx, func(row scanner) (SubmissionLease, error) {
+		leases, err = collect(ctx, tx, func(row scanner) (SubmissionLease, error) {
 			s, err := scanSubmission(row)
 			return SubmissionLease{Tenant: &Tenant{db: q.db, id: s.tenant, account: q.account}, Submission: s, Connection: connection, isProbe: probe}, err
 			// Identifiers of submissions are unique across tenants, so the two conditions select the rows of due alone.
@@ -187,13 +187,13 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 				where account_id = $1 and connection_id = $2 and due_at <= $3 order by due_at limit $4`+q.db.dialect.ForUpdateSkipLocked()+`)
 			update submissions set lease = lease + 1, due_at = $5
 				where tenant_id `+q.db.dialect.InSubquery(`select tenant_id from due`)+` and id `+q.db.dialect.InSubquery(`select id from due`)+`
-			returning `+q.db.submissionColumns(), q.account, q.id, micros(now), limit, micros(now.Add(lease)))
-		if err != nil || len(calls) == 0 {
+			returning `+q.db.submissionColumns(), q.account, q.id, micros(now), limit, micros(now.Add(duration)))
+		if err != nil || len(leases) == 0 {
 			return err
 		}
 		if probe {
 			// The lock order is submissions before connections, as in all transactions.
-			acquired, err := q.acquireProbe(ctx, tx, &connection, now.Add(lease))
+			acquired, err := q.acquireProbe(ctx, tx, &connection, now.Add(duration))
 			if err != nil {
 				return err
 			}
@@ -209,7 +209,7 @@ func (q Queue) ClaimSubmissions(ctx context.Context, limit int, lease time.Durat
 	case err != nil:
 		return nil, err // the claims may have been rolled back
 	}
-	return calls, nil
+	return leases, nil
 }
 
 // ReleaseOrphanedLeases releases the leases that an ended process has left on submissions, deliveries and purchase syncs, so

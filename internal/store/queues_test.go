@@ -86,13 +86,13 @@ func TestDueSubmissionQueues(t *testing.T) {
 		if len(scan.Queues) != 0 || !scan.NextDue.Equal(*first.Submission.DueAt) {
 			t.Errorf("%d queues while the calls are under way, next %v", len(scan.Queues), scan.NextDue)
 		}
-		f.Clock.Advance(lease)
+		f.Clock.Advance(leaseDuration)
 		scan, err = f.DueSubmissionQueues(ctx, store.ScanCursor{})
 		must(t, err)
 		if got := keys(scan.Queues, f.connection.ID, added.ID); !slices.Equal(got, []store.ID{f.connection.ID, added.ID}) {
 			t.Fatalf("queues %v", got)
 		}
-		claimed, err := scan.Queues[1].ClaimSubmissions(ctx, 10, lease)
+		claimed, err := scan.Queues[1].ClaimSubmissions(ctx, 10, leaseDuration)
 		must(t, err)
 		var ids []store.ID
 		for _, call := range claimed {
@@ -105,11 +105,11 @@ func TestDueSubmissionQueues(t *testing.T) {
 			t.Errorf("claimed %v", ids)
 		}
 		record(t, claimed[0], allFour("accepted", false))
-		if calls, err := scan.Queues[1].ClaimSubmissions(ctx, 10, lease); err != nil || len(calls) != 0 {
+		if calls, err := scan.Queues[1].ClaimSubmissions(ctx, 10, leaseDuration); err != nil || len(calls) != 0 {
 			t.Errorf("%d are claimed before they are due, error %v", len(calls), err)
 		}
 		// The queue of deliveries has no submissions, nor the other way round.
-		_, err = scan.Queues[0].ClaimDeliveries(ctx, 1, lease)
+		_, err = scan.Queues[0].ClaimDeliveries(ctx, 1, leaseDuration)
 		wantErr(t, err, store.ErrNoTenant)
 	})
 }
@@ -121,12 +121,12 @@ func TestClaimSubmissionOnce(t *testing.T) {
 		for n := range due {
 			f.submit(t, "INV-"+string(rune('A'+n)))
 		}
-		f.Clock.Advance(lease)
+		f.Clock.Advance(leaseDuration)
 		queue, _ := f.submissionQueue(t, f.connection.ID)
 		claims := make(chan store.ID, 10*due)
 		race(10, func(int) {
 			for range 5 {
-				calls, err := queue.ClaimSubmissions(t.Context(), 2, lease)
+				calls, err := queue.ClaimSubmissions(t.Context(), 2, leaseDuration)
 				must2(t, err)
 				for _, call := range calls {
 					claims <- call.Submission.ID
@@ -166,8 +166,8 @@ func TestReleaseOrphanedLeases(t *testing.T) {
 			t.Fatalf("due at once: %+v", claimed)
 		}
 		for _, call := range []store.SubmissionLease{asked, cut} {
-			_, err := call.Record(t.Context(), func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
-				if leased {
+			_, err := call.Record(t.Context(), func(s store.Submission, held bool, _ time.Time) (store.Decision, error) {
+				if held {
 					t.Error("a call that was cut off has its lease still")
 				}
 				return outcome(s, s.Outcome), nil

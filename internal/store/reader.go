@@ -70,7 +70,7 @@ func (r Reader) Events(ctx context.Context, condition, order string, args ...any
 }
 
 // Deliveries returns webhook deliveries without their attempts.
-func (r Reader) Deliveries(ctx context.Context, condition, order string, args ...any) ([]DeliveryRecord, error) {
+func (r Reader) Deliveries(ctx context.Context, condition, order string, args ...any) ([]Delivery, error) {
 	return collect(ctx, r.q, scanDelivery, `select `+deliveryColumns+` from deliveries where tenant_id = $1 and (`+condition+`) `+order, r.args(args)...)
 }
 

@@ -32,7 +32,7 @@ func TestRecentDeliveries(t *testing.T) {
 		if all.Among() != 4 || len(all.Deliveries) != 3 {
 			t.Errorf("%d of %d deliveries, want 3 of 4", len(all.Deliveries), all.Among())
 		}
-		if !slices.IsSortedFunc(all.Deliveries, func(a, b store.DeliveryRecord) int { return b.CreatedAt.Compare(a.CreatedAt) }) || all.Deliveries[0].State != store.DeliveryPending {
+		if !slices.IsSortedFunc(all.Deliveries, func(a, b store.Delivery) int { return b.CreatedAt.Compare(a.CreatedAt) }) || all.Deliveries[0].State != store.DeliveryPending {
 			t.Errorf("not newest first: %+v", all.Deliveries)
 		}
 		second, err := view.Of(f.tenant).SubscriptionDeliveries(ctx, s.ID, "", 2, 3)
@@ -67,7 +67,7 @@ func TestRecentDeliveries(t *testing.T) {
 }
 
 // decoyDelivery is a delivery of the other company.
-func (f *fixture) decoyDelivery(t *testing.T) store.DeliveryRecord {
+func (f *fixture) decoyDelivery(t *testing.T) store.Delivery {
 	t.Helper()
 	page, err := view.Of(f.decoy.tenant).Deliveries(t.Context(), view.DeliveryFilter{}, 1, 1)
 	must(t, err)

@@ -49,9 +49,9 @@ type Decision struct {
 }
 
 // Record locks the submission, calls decide with it and commits the decision in the same transaction: evidence, states, outcome,
-// events and deliveries. leased says whether the caller still has the lease. If not, the response is still recorded, but the
+// events and deliveries. held says whether the caller still has the lease. If not, the response is still recorded, but the
 // schedule belongs to the worker that has the lease.
-func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, leased bool, now time.Time) (Decision, error)) (Submission, error) {
+func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, held bool, now time.Time) (Decision, error)) (Submission, error) {
 	t := l.Tenant //planted:event-outside-the-transaction
 	var after Submission
 	err := t.write(ctx, "record answer", func(ctx context.Context, tx *tx) error {
@@ -67,15 +67,15 @@ func (l SubmissionLease) Record(ctx context.Context, decide func(s Submission, l
 			return err
 		}
 		s.version, s.updatedAt = version, instant(updated)
-		leased := s.lease == l.Submission.lease
-		decision, err := decide(s, leased, tx.Now())
+		held := s.fencingToken == l.Submission.fencingToken
+		decision, err := decide(s, held, tx.Now())
 		if err != nil {
 			return err
 		}
 		if err := l.updateCircuit(ctx, tx, &s, failures, decision); err != nil {
 			return err
 		}
-		if err := t.writeDecision(ctx, tx, &s, decision, leased); err != nil {
+		if err := t.writeDecision(ctx, tx, &s, decision, held); err != nil {
 			return err
 		}
 		after = s
@@ -91,7 +91,7 @@ func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 }
 
 // writeDecision writes a decision and updates s.
-func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Decision, leased bool) error {
+func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Decision, held bool) error {
 	now := tx.Now()
 	next, err := t.verifySeal(ctx, tx, s)
 	if err != nil {
@@ -116,8 +116,8 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 	if err := t.writeStates(ctx, tx, s, d, evidence, now); err != nil {
 		return err
 	}
-	s.applyDecision(d, now, leased)
-	if leased && !d.KeepLease {
+	s.applyDecision(d, now, held)
+	if held && !d.KeepLease {
 		tx.notify(WorkSubmissions) // the workers must learn when it is due
 	}
 	if d.Contradicts {
@@ -135,7 +135,7 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 		evidence_seal = $18, sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
 		t.id, s.ID, storedOutcome(s.Outcome), s.ProviderReference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus, s.LastSHA256[:],
 		s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
-		s.Evidence, s.head, microsOrNil(s.DueAt), s.lease, microsOrNil(s.NextCheckAt), s.sealed, micros(s.SentAt), s.resend()); err != nil {
+		s.Evidence, s.head, microsOrNil(s.DueAt), s.fencingToken, microsOrNil(s.NextCheckAt), s.sealed, micros(s.SentAt), s.resend()); err != nil {
 		return err
 	}
 	if changed {
@@ -163,7 +163,7 @@ func (d Decision) usage(before api.Outcome) (add usage) {
 var errNoEvidence = errors.New("a state or an event without evidence")
 
 // applyDecision updates s with a decision.
-func (s *Submission) applyDecision(d Decision, now time.Time, leased bool) {
+func (s *Submission) applyDecision(d Decision, now time.Time, held bool) {
 	s.Outcome, s.ProviderReference, s.Sequence, s.States = d.Outcome, d.ProviderReference, d.Sequence, d.States
 	s.MissingSince, s.MissingCount = d.MissingSince, d.MissingCount
 	if !d.SentAt.IsZero() {
@@ -172,10 +172,10 @@ func (s *Submission) applyDecision(d Decision, now time.Time, leased bool) {
 	if d.Answered {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
-	if leased && !d.KeepLease {
+	if held && !d.KeepLease {
 		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
 		s.ResendOrdered, s.ResendUnderWay = d.ResendOrdered, false
-		s.lease++ // the lease is released: a second response under it finds it lost
+		s.fencingToken++ // the lease is released: a second response under it finds it lost
 	}
 	if slices.Contains(d.Events, api.EventTerminal) {
 		s.TerminalAt = &now

@@ -184,14 +184,14 @@ func TestRecorded(t *testing.T) {
 func TestLostLease(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		late := f.submit(t, "INV-1")
-		f.Clock.Advance(lease)
+		f.Clock.Advance(leaseDuration)
 		claimed := f.claimSubmissions(t, 10)
 		if len(claimed) != 1 || len(f.claimSubmissions(t, 10)) != 0 {
 			t.Fatalf("%d submissions were claimed", len(claimed))
 		}
 		due := claimed[0].Submission.DueAt
-		after, err := late.Record(t.Context(), func(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
-			if leased {
+		after, err := late.Record(t.Context(), func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+			if held {
 				t.Error("the late call still has the lease")
 			}
 			return reported(s, now, allFour("accepted", false), api.EventSubmissionUpdated), nil
@@ -200,8 +200,8 @@ func TestLostLease(t *testing.T) {
 		if after.DueAt == nil || !after.DueAt.Equal(*due) || after.Evidence != 1 || after.Outcome != api.OutcomeAcknowledged {
 			t.Errorf("a late answer leads to %s", shown(after))
 		}
-		after, err = claimed[0].Record(t.Context(), func(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
-			if !leased {
+		after, err = claimed[0].Record(t.Context(), func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+			if !held {
 				t.Error("the late answer took the lease")
 			}
 			return reported(s, now, allFour("accepted", false)), nil
@@ -218,9 +218,9 @@ func TestKeepLease(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
 		for _, want := range []bool{true, true, false} {
-			_, err := call.Record(t.Context(), func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
-				if leased != want {
-					t.Errorf("leased %v, want %v", leased, want)
+			_, err := call.Record(t.Context(), func(s store.Submission, held bool, _ time.Time) (store.Decision, error) {
+				if held != want {
+					t.Errorf("held %v, want %v", held, want)
 				}
 				d := outcome(s, api.OutcomeUnknown)
 				d.KeepLease = s.Outcome == api.OutcomeInProgress

@@ -111,7 +111,7 @@ func TestKeyRotation(t *testing.T) {
 		if !due {
 			t.Fatal("no delivery is due")
 		}
-		claimed, err := queue.ClaimDeliveries(t.Context(), 1, lease)
+		claimed, err := queue.ClaimDeliveries(t.Context(), 1, leaseDuration)
 		if err != nil || claimed[0].Secret.Reveal() != signingSecret {
 			t.Errorf("the signing secret does not open: %v", err)
 		}

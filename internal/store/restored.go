@@ -116,11 +116,11 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		if err != nil {
 			return err
 		}
-		if s.lease != l.Submission.lease || s.Outcome != api.OutcomeInProgress && s.Outcome != api.OutcomeUnknown {
+		if s.fencingToken != l.Submission.fencingToken || s.Outcome != api.OutcomeInProgress && s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
 		}
 		s.Outcome, s.Current, s.DueAt, s.NextCheckAt = OutcomeNotSent, false, nil, nil
-		s.lease++
+		s.fencingToken++
 		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference, l
 		now := tx.Now()
 		due := now.Add(lease)
 		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, Connection: s.Connection, Number: s.Number,
-			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, lease: 1}
+			Outcome: api.OutcomeUnknown, AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, fencingToken: 1}
 		if err := t.insertSubmission(ctx, tx, &adopted, document); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func TestRestored(t *testing.T) {
 		if !older.QueryFirst || younger.QueryFirst {
 			t.Errorf("looked up first: %v of before, %v of afterwards", older.QueryFirst, younger.QueryFirst)
 		}
-		if !older.Submission.DueAt.Equal(f.Clock.Now().Add(2 * lease)) {
+		if !older.Submission.DueAt.Equal(f.Clock.Now().Add(2 * leaseDuration)) {
 			t.Errorf("leased until %v", older.Submission.DueAt)
 		}
 		if none, err := younger.LaterReferences(ctx); err != nil || len(none) != 0 {

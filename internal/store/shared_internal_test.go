@@ -153,7 +153,7 @@ func TestDraftsTogether(t *testing.T) {
 }
 
 // claimedOf emits n events to a new subscription of a tenant and claims their deliveries.
-func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []Delivery {
+func (g grouped) claimedOf(t *testing.T, tenant *Tenant, n int) []DeliveryLease {
 	t.Helper()
 	s, err := tenant.CreateSubscription(t.Context(), NewSubscription{URL: "https://example.com/hook", Events: []api.EventKind{api.EventTerminal}, Secret: secret.New("whsec_test")})
 	if err != nil {
@@ -192,7 +192,7 @@ func TestAttemptsTogether(t *testing.T) {
 		delivered, retry := DeliveryUpdate{State: DeliveryDelivered}, DeliveryUpdate{State: DeliveryPending, DueAt: due}
 		pending := fmt.Sprintf("pending  %d", micros(due))
 		writes := []struct {
-			Delivery
+			DeliveryLease
 			DeliveryUpdate
 			lost  bool
 			after string // state, reason and due time after all of them

@@ -49,9 +49,9 @@ type Submission struct {
 	// HeldUntil is when the connection is probed next while its circuit breaker is open; nil while it is closed.
 	HeldUntil *time.Time
 
-	tenant ID
-	lease  int64
-	head   []byte
+	tenant       ID
+	fencingToken int64
+	head         []byte
 	// version and updatedAt are those of the invoice after [SubmissionLease.Record]; zero elsewhere.
 	version   int64
 	updatedAt time.Time
@@ -108,7 +108,7 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	var resolved resolution
 	into := []any{&s.tenant, &s.account, &s.ID, &s.Invoice, &s.Connection, &s.Ordinal, &current, &s.Number, &s.Outcome, &attempted,
 		&sent, &resend, &reference, &sequence, &checked, &status, &sum, &wait, &missing, &s.MissingCount,
-		&terminal, &s.Evidence, &s.head, &due, &next, &s.lease, &s.begunAt, &s.earlierEvents, &s.sealed}
+		&terminal, &s.Evidence, &s.head, &due, &next, &s.fencingToken, &s.begunAt, &s.earlierEvents, &s.sealed}
 	into = append(append(into, resolved.fields()...), &states, &retry)
 	if err := row.Scan(append(into, more...)...); err != nil {
 		return Submission{}, err
@@ -196,9 +196,9 @@ type Intent struct {
 	Release string
 	// Render returns the exact document for the provider, or the fields that are missing. It is a pure function.
 	Render func(draft *api.Draft, seller *api.Profile, reference string) (document []byte, missing []string, err error)
-	// Lease is how long the caller may take before reconciliation looks up the reference. QueryFirstLease is the same for a
+	// LeaseDuration is how long the caller may take before reconciliation looks up the reference. QueryFirstLeaseDuration is the same for a
 	// lease with [SubmissionLease.QueryFirst].
-	Lease, QueryFirstLease time.Duration
+	LeaseDuration, QueryFirstLeaseDuration time.Duration
 }
 
 // SubmissionLease is the exclusive right to call the provider about one submission, until the lease expires.
@@ -292,13 +292,13 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	s.Invoice, s.Connection, s.Number = found.ID, lease.Connection.ID, *found.Draft.InvoiceNumber
 	begun := s.AttemptedAt
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
-	leaseTime := intent.Lease
+	duration := intent.LeaseDuration
 	if lease.QueryFirst = p.queryFirst; lease.QueryFirst {
-		leaseTime = intent.QueryFirstLease
+		duration = intent.QueryFirstLeaseDuration
 	}
-	s.DueAt, s.PollWait = new(now.Add(leaseTime)), 0 //planted:no-look-up-after-a-crash
+	s.DueAt, s.PollWait = new(now.Add(duration)), 0 //planted:no-look-up-after-a-crash
 	s.NextCheckAt = s.DueAt
-	s.lease++
+	s.fencingToken++
 	if before != nil {
 		err = t.restartSubmission(ctx, tx, &s, begun, *before, document)
 	} else {
@@ -323,7 +323,7 @@ func (t *Tenant) restartSubmission(ctx context.Context, tx *tx, s *Submission, b
 	}
 	return tx.ExecDeferred(ctx, `update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
 		sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0, begun_at = $10, evidence_seal = $11 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, s.Connection, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, s.begunAt, s.sealed)
+		t.id, s.ID, s.Connection, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.fencingToken, s.begunAt, s.sealed)
 }
 
 // insertSubmission writes the first intent under a reference. The row is sealed from the start, although its evidence chain is
@@ -336,7 +336,7 @@ func (t *Tenant) insertSubmission(ctx context.Context, tx *tx, s *Submission, do
 	return tx.ExecDeferred(ctx, `insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
 		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal, begun_at)
 		values ($1, $2, $3, $4, $5, $13, 1, $6, $7, $8, $9, $14, 0, $10, $10, $11, $12, $9)`,
-		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.lease, s.sealed, s.Ordinal, micros(s.SentAt))
+		t.id, s.ID, t.account, s.Connection, s.Invoice, s.Number, string(document), s.Outcome, micros(s.AttemptedAt), micros(*s.DueAt), s.fencingToken, s.sealed, s.Ordinal, micros(s.SentAt))
 }
 
 // submissionPreconditions is what a submission depends on, besides the invoice.
@@ -425,7 +425,7 @@ func (t *Tenant) duplicateNumber(ctx context.Context, invoiceID ID) error {
 // BeginResend commits the intent to send a submission again under its reference, before a byte leaves. It discards earlier
 // responses that the document is missing. An administrator's order is used up, unless the provider does not receive the resend.
 // BeginResend returns [ErrLeaseLost] if another worker has the lease.
-func (l SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (SubmissionLease, error) {
+func (l SubmissionLease) BeginResend(ctx context.Context, duration time.Duration) (SubmissionLease, error) {
 	t := l.Tenant
 	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {
 		// The invoice is locked first, as in every transaction that changes a submission.
@@ -436,16 +436,16 @@ func (l SubmissionLease) BeginResend(ctx context.Context, lease time.Duration) (
 		if err != nil {
 			return err
 		}
-		if s.lease != l.Submission.lease || s.Outcome != api.OutcomeUnknown {
+		if s.fencingToken != l.Submission.fencingToken || s.Outcome != api.OutcomeUnknown {
 			return ErrLeaseLost
 		}
 		if l.Document, err = t.document(ctx, tx, s.ID); err != nil {
 			return err
 		}
 		now := tx.Now()
-		s.SentAt, s.MissingSince, s.MissingCount, s.DueAt = now, nil, 0, new(now.Add(lease))
+		s.SentAt, s.MissingSince, s.MissingCount, s.DueAt = now, nil, 0, new(now.Add(duration))
 		s.ResendOrdered, s.ResendUnderWay = false, s.ResendOrdered
-		s.lease++
+		s.fencingToken++
 		if err := t.saveSubmission(ctx, tx, &s); err != nil {
 			return err
 		}

@@ -103,7 +103,7 @@ func (t *Tenant) saveSubmission(ctx context.Context, tx *tx, s *Submission) erro
 		due_at = $9, next_check_at = $10, lease = $11, evidence_seal = $12, resolved_at = $13, resolved_by = $14, resolved_decision = $15,
 		resolved_reason = $16 where tenant_id = $1 and id = $2`,
 		t.id, s.ID, flag(s.Current), storedOutcome(s.Outcome), micros(s.SentAt), s.resend(), microsOrNil(s.MissingSince), s.MissingCount,
-		microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt), s.lease, s.sealed, r.at, r.by, r.decision, r.reason)
+		microsOrNil(s.DueAt), microsOrNil(s.NextCheckAt), s.fencingToken, s.sealed, r.at, r.by, r.decision, r.reason)
 }
 
 // retireSubmission ends the time of the current submission of an invoice that is locked, if it has one: it belongs to the

@@ -26,7 +26,7 @@ func TestBeginSubmission(t *testing.T) {
 		kept, err := f.tenant.Submission(ctx, call.Submission.ID)
 		must(t, err)
 		wantEqual(t, "the stored submission", kept, call.Submission)
-		if kept.Outcome != api.OutcomeInProgress || !kept.AttemptedAt.Equal(at) || !kept.SentAt.Equal(at) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(lease)) ||
+		if kept.Outcome != api.OutcomeInProgress || !kept.AttemptedAt.Equal(at) || !kept.SentAt.Equal(at) || kept.DueAt == nil || !kept.DueAt.Equal(at.Add(leaseDuration)) ||
 			kept.Ordinal != 1 || !kept.Current || kept.Number != "INV-1" || kept.Invoice != created.ID || kept.States.AllTerminal() {
 			t.Errorf("intent %s", shown(kept))
 		}
@@ -251,8 +251,8 @@ func TestNotSent(t *testing.T) {
 		if second.Submission.ID != call.Submission.ID || second.Submission.Ordinal != 1 || !second.Submission.AttemptedAt.Equal(at) {
 			t.Errorf("the second try is %s", shown(second.Submission))
 		}
-		_, err = call.Record(ctx, func(s store.Submission, leased bool, _ time.Time) (store.Decision, error) {
-			if leased {
+		_, err = call.Record(ctx, func(s store.Submission, held bool, _ time.Time) (store.Decision, error) {
+			if held {
 				t.Error("the first try still has the lease")
 			}
 			return outcome(s, s.Outcome), nil
@@ -326,7 +326,7 @@ func TestBeginResend(t *testing.T) {
 			d.MissingSince, d.MissingCount, d.DueAt = &missing, 2, &now
 			return d
 		})
-		_, err := call.BeginResend(ctx, lease)
+		_, err := call.BeginResend(ctx, leaseDuration)
 		wantErr(t, err, store.ErrLeaseLost)
 		claimed := f.claimSubmissions(t, 1)
 		if len(claimed) != 1 {

@@ -46,7 +46,7 @@ func TestNoWork(t *testing.T) {
 	wantErr(t, err, store.ErrNoTenant)
 	_, err = store.SubmissionLease{}.BeginResend(ctx, time.Second)
 	wantErr(t, err, store.ErrNoTenant)
-	wantErr(t, store.Delivery{}.RecordAttempt(ctx, store.Attempt{}, store.DeliveryUpdate{}), store.ErrNoTenant)
+	wantErr(t, store.DeliveryLease{}.RecordAttempt(ctx, store.Attempt{}, store.DeliveryUpdate{}), store.ErrNoTenant)
 	_, err = store.Queue{}.ClaimDeliveries(ctx, 1, time.Second)
 	wantErr(t, err, store.ErrNoTenant)
 	_, err = store.Queue{}.ClaimSubmissions(ctx, 1, time.Second)

@@ -91,7 +91,7 @@ func TestLostCommit(t *testing.T) {
 	lose("begin submission", func() error { _, _, err := f.tenant.BeginSubmission(ctx, id, intent()); return err })
 	_, _, err = f.tenant.BeginSubmission(ctx, id, intent())
 	wantErr(t, err, store.ErrSubmissionInProgress)
-	f.Clock.Advance(lease + time.Second)
+	f.Clock.Advance(leaseDuration + time.Second)
 	calls := f.claimSubmissions(t, 10)
 	if len(calls) != 1 {
 		t.Fatalf("%d submissions are due, want the one whose commit was lost", len(calls))
@@ -99,8 +99,8 @@ func TestLostCommit(t *testing.T) {
 
 	// A response of the provider: recording it again adds nothing and changes no state.
 	subscription := f.subscribe(t, api.EventSubmissionUpdated, api.EventTerminal).ID
-	answer := func(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
-		if !leased && s.Evidence > 0 { // like the submission package: a repeated response is not stored
+	answer := func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+		if !held && s.Evidence > 0 { // like the submission package: a repeated response is not stored
 			return store.Decision{Outcome: s.Outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States, Answered: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
 		}
 		return reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventTerminal), nil

@@ -1,7 +1,7 @@
 package store
 
 // Everything that a [Tenant] does not scope, and why. All other operations on data are methods of *Tenant, or of a type that
-// contains the *Tenant it belongs to: [Delivery], [SubmissionLease], [SyncClaim] and [Reader]. A test compares this list with the code.
+// contains the *Tenant it belongs to: [DeliveryLease], [SubmissionLease], [PurchaseLease] and [Reader]. A test compares this list with the code.
 //
 // Opening and operating a database (store.go, database.go, id.go, summary.go, tenant.go): the
 // database serves all tenants. [DB.Tenant] is how administration commands get a tenant.

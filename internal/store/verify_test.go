@@ -292,10 +292,10 @@ func revisionTamperings(t *testing.T) map[string]tampering {
 // TestTamperedRevisionIsFound checks the same as TestTamperedEvidenceIsFound for incoming e-invoices.
 func TestTamperedRevisionIsFound(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
-		claim := f.mustClaim(t)
+		lease := f.mustClaim(t)
 		f.tamper(t, revisionTamperings(t), "incoming e-invoice", func() store.ID {
 			name := fmt.Sprintf("doc-%d", f.number(t, `select count(*) from incoming`))
-			claim, _ = retain(t, claim, onward(name), incoming(name, "one"), incoming(name, "two"), incoming(name, "three"))
+			lease, _ = retain(t, lease, onward(name), incoming(name, "one"), incoming(name, "two"), incoming(name, "three"))
 			list, err := view.Of(f.tenant).IncomingInvoices(t.Context(), "", 1, 1)
 			must(t, err)
 			return list.Entries[0].ID
@@ -333,7 +333,7 @@ func TestMovedToAnotherCompany(t *testing.T) {
 // TestVerifyBesideAppends checks that an entry that is added during a verification is no fault.
 func TestVerifyBesideAppends(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
-		call, claim := f.submit(t, "INV-1"), f.mustClaim(t)
+		call, lease := f.submit(t, "INV-1"), f.mustClaim(t)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -343,11 +343,11 @@ func TestVerifyBesideAppends(t *testing.T) {
 				}); err != nil {
 					t.Error(err)
 				}
-				after, _, err := claim.RetainPurchases(t.Context(), []store.NewIncoming{incoming("x", fmt.Sprint(n))}, onward("c"))
+				after, _, err := lease.RetainPurchases(t.Context(), []store.NewIncoming{incoming("x", fmt.Sprint(n))}, onward("c"))
 				if err != nil {
 					t.Error(err)
 				}
-				claim = after
+				lease = after
 			}
 		}()
 		for running := true; running; {

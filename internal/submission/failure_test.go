@@ -105,21 +105,21 @@ func TestResendFollowsALookUp(t *testing.T) {
 // long after its intent it was sent, and whether or not the sender still has the lease.
 func TestSuspendedProcess(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
-	for _, leased := range []bool{true, false} {
+	for _, held := range []bool{true, false} {
 		s, now := open(), began.Add(20*time.Minute)
 		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
 		if s.MissingCount != 1 {
 			t.Fatalf("%d responses counted", s.MissingCount)
 		}
-		s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500, Duration: time.Second}, leased, now.Add(time.Second))
+		s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous, HTTPStatus: 500, Duration: time.Second}, held, now.Add(time.Second))
 		if s.MissingCount != 0 || !s.SentAt.Equal(now) {
-			t.Errorf("leased %v: %d responses counted, sent at %v", leased, s.MissingCount, s.SentAt)
+			t.Errorf("held %v: %d responses counted, sent at %v", held, s.MissingCount, s.SentAt)
 		}
 		if s, _ = decideAndApply(t, s, callStatus, missing, true, now.Add(2*timeout-1)); s.MissingCount != 0 {
-			t.Errorf("leased %v: a response %v after the send counts", leased, 2*timeout-1)
+			t.Errorf("held %v: a response %v after the send counts", held, 2*timeout-1)
 		}
 		if s, _ = decideAndApply(t, s, callStatus, missing, true, now.Add(2*timeout)); s.MissingCount != 1 {
-			t.Errorf("leased %v: a response %v after the send does not count", leased, 2*timeout)
+			t.Errorf("held %v: a response %v after the send does not count", held, 2*timeout)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestResponseIsAsOldAsItsCall(t *testing.T) {
 func TestQueryFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		response provider.Response
-		leased   bool
+		held     bool
 		want     api.Outcome
 		keep     bool
 	}{
@@ -156,7 +156,7 @@ func TestQueryFirst(t *testing.T) {
 		"429":              {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, true, api.OutcomeUnknown, false},
 	} {
 		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: polling, sendFollows: true}
-		d, err := r.decide(open(), c.leased, began)
+		d, err := r.decide(open(), c.held, began)
 		if err != nil || d.Outcome != c.want || d.KeepLease != c.keep {
 			t.Errorf("%s: outcome %s, lease kept %v, %v", name, d.Outcome, d.KeepLease, err)
 		}

@@ -44,7 +44,7 @@ type providerResponse struct {
 }
 
 // decide returns what the response changes. It is a pure function of the response and the current, locked submission.
-func (r providerResponse) decide(s store.Submission, leased bool, now time.Time) (store.Decision, error) {
+func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (store.Decision, error) {
 	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence, MissingSince: s.MissingSince,
 		MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
 	if r.call == callSubmit && r.Kind != provider.NotSent {
@@ -61,14 +61,14 @@ func (r providerResponse) decide(s store.Submission, leased bool, now time.Time)
 			// body is stored again.
 			d.Evidence = r.newEvidence(report, true)
 		}
-	} else if !r.provedAbsent(s, leased) {
-		r.decideWithoutReport(&d, s, leased) //planted:state-from-http-status
+	} else if !r.provedAbsent(s, held) {
+		r.decideWithoutReport(&d, s, held) //planted:state-from-http-status
 	}
 	d.FailureReason, d.RetryAfter = r.failureReason(readable), r.RetryAfter
 	r.schedule(&d, s, d.Outcome != s.Outcome || len(d.WriteStates) > 0 && !change.Stale, now)
 	switch {
 	case r.sendFollows:
-		d.KeepLease = r.provedAbsent(s, leased)
+		d.KeepLease = r.provedAbsent(s, held)
 	case r.resendFollows:
 		s.Outcome, s.MissingCount = d.Outcome, d.MissingCount // what allowsResend reads of the decision
 		d.KeepLease = r.allowsResend(s)
@@ -77,8 +77,8 @@ func (r providerResponse) decide(s store.Submission, leased bool, now time.Time)
 }
 
 // provedAbsent reports whether nothing was sent yet and the provider has no such document, so that the document may be sent.
-func (r providerResponse) provedAbsent(s store.Submission, leased bool) bool {
-	return r.sendFollows && leased && s.Outcome == api.OutcomeInProgress && r.Kind == provider.UnknownReference
+func (r providerResponse) provedAbsent(s store.Submission, held bool) bool {
+	return r.sendFollows && held && s.Outcome == api.OutcomeInProgress && r.Kind == provider.UnknownReference
 }
 
 // readReport reads the body as the provider's report on this submission. It returns false if the body is not one.
@@ -177,16 +177,16 @@ func equal[T comparable](a, b *T) bool {
 
 // decideWithoutReport handles responses that carry no usable report. Such a response can prove only three things: that nothing
 // was sent, that the provider refused the call unread, or that it has no such document.
-func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, leased bool) {
+func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, held bool) {
 	first := s.Outcome == api.OutcomeInProgress
 	unread := r.Kind == provider.NotSent || r.Kind == provider.Refused //planted:broken-response-not-sent
 	switch {
-	case r.call == callSubmit && first && leased && unread:
+	case r.call == callSubmit && first && held && unread:
 		d.Outcome = store.OutcomeNotSent
 	case first:
 		d.Outcome = api.OutcomeUnknown
 	}
-	if r.call == callSubmit && s.Outcome == api.OutcomeUnknown && leased && unread {
+	if r.call == callSubmit && s.Outcome == api.OutcomeUnknown && held && unread {
 		// The provider did not receive the document this time either. The reason for the resend is still valid, whether it was an
 		// administrator's order or the provider's own responses.
 		d.ResendOrdered = s.ResendUnderWay

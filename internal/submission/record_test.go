@@ -28,10 +28,10 @@ func open() store.Submission {
 }
 
 // decideAndApply decides about a response, and returns the submission as the store has it after the decision.
-func decideAndApply(t testingT, s store.Submission, call string, response provider.Response, leased bool, now time.Time) (store.Submission, store.Decision) {
+func decideAndApply(t testingT, s store.Submission, call string, response provider.Response, held bool, now time.Time) (store.Submission, store.Decision) {
 	t.Helper()
 	r := providerResponse{Response: response, call: call, began: now.Add(-response.Duration), profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout, polling: polling}
-	d, err := r.decide(s, leased, now)
+	d, err := r.decide(s, held, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func decideAndApply(t testingT, s store.Submission, call string, response provid
 	if d.Evidence != nil {
 		s.Evidence++
 	}
-	if leased {
+	if held {
 		s.PollWait, s.DueAt = d.PollWait, d.DueAt
 	}
 	if slices.Contains(d.Events, api.EventTerminal) {
@@ -362,7 +362,7 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 			response.HTTPStatus = rapid.SampledFrom([]int{200, 202, 404, 429, 500}).Draw(t, "http")
 			before := s
 			var d store.Decision
-			s, d = decideAndApply(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), response, rapid.Bool().Draw(t, "leased"), now)
+			s, d = decideAndApply(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), response, rapid.Bool().Draw(t, "held"), now)
 			readable := response.Kind == provider.Answered && status != "odd"
 			for _, dimension := range invoice.Dimensions {
 				was, _, _ := before.States.Get(dimension)

@@ -47,7 +47,7 @@ func (s *Service) queryLaterReferences(ctx context.Context, lease store.Submissi
 			recorded, err := s.record(ctx, lease, response)
 			return recorded, false, err
 		}
-		adopted, err := lease.AdoptLater(ctx, later, s.leaseTime())
+		adopted, err := lease.AdoptLater(ctx, later, s.leaseDuration())
 		if err != nil {
 			return store.Submission{}, false, err
 		}

@@ -83,8 +83,8 @@ func New(db *store.DB, config Config) *Service {
 // leaseMargin is added to the time-outs of the calls under a lease, so that a live worker never loses the lease.
 const leaseMargin = 10 * time.Second
 
-// leaseTime is how long a reconciliation may take: a look-up and a resend.
-func (s *Service) leaseTime() time.Duration { return 2*s.CallTimeout + leaseMargin }
+// leaseDuration is how long a reconciliation may take: a look-up and a resend.
+func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
 // Submit submits an invoice. If the invoice was submitted before, Submit returns what is recorded. It returns the errors of
 // [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. Once the intent is committed, cancelling ctx has no effect.
@@ -102,11 +102,11 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 	}
 	defer release()
 	lease, begun, err := tenant.BeginSubmission(ctx, invoiceID, store.Intent{
-		Environment:     s.Environment,
-		Release:         s.Release,
-		Render:          render,
-		Lease:           s.CallTimeout + leaseMargin,
-		QueryFirstLease: maxQueryFirstCalls*s.CallTimeout + leaseMargin,
+		Environment:             s.Environment,
+		Release:                 s.Release,
+		Render:                  render,
+		LeaseDuration:           s.CallTimeout + leaseMargin,
+		QueryFirstLeaseDuration: maxQueryFirstCalls*s.CallTimeout + leaseMargin,
 	})
 	if errors.Is(err, store.ErrNotApproved) {
 		s.Log.WarnContext(ctx, "submission refused: approve the connection for this release with quittance connection approve", "account", tenant.Account(), "release", s.Release, "error", err)
@@ -147,7 +147,7 @@ func (s *Service) Reconcile(ctx context.Context, lease store.SubmissionLease) (p
 	if _, free, err := s.queryLaterReferences(ctx, lease); err != nil || !free {
 		return response.Response, ignoreLeaseLost(err)
 	}
-	again, err := lease.BeginResend(ctx, s.leaseTime())
+	again, err := lease.BeginResend(ctx, s.leaseDuration())
 	if err != nil {
 		return response.Response, ignoreLeaseLost(err)
 	}

@@ -14,7 +14,7 @@ func (s *Service) Work() queue.Source[store.SubmissionLease] {
 		Kind: store.WorkSubmissions,
 		Scan: s.db.DueSubmissionQueues,
 		Claim: func(ctx context.Context, due store.Queue, limit int) ([]store.SubmissionLease, error) {
-			return due.ClaimSubmissions(ctx, limit, s.leaseTime())
+			return due.ClaimSubmissions(ctx, limit, s.leaseDuration())
 		},
 		Do: func(ctx context.Context, lease store.SubmissionLease) queue.Result {
 			response, err := s.Reconcile(ctx, lease)

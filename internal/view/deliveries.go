@@ -28,7 +28,7 @@ type DeliveryFilter struct {
 // Deliveries returns a page of deliveries, newest first. It examines the newest [SearchDepth] deliveries of the event, of the
 // subscription, of the undelivered ones, or of all, whichever of these the filter has first. Identifiers grow with time, so each of
 // them is the end of an index, and nothing is sorted.
-func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, perPage int) (out Page[store.DeliveryRecord], err error) {
+func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number, perPage int) (out Page[store.Delivery], err error) {
 	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		// Deliveries after oldest are examined: all of them if there are no more than SearchDepth.
 		oldest, truncated := []byte{}, false
@@ -94,7 +94,7 @@ const DeliveryDepth = 2_000
 
 // NewestDeliveries is one page of the newest deliveries, newest first, with the number of all of them by state.
 type NewestDeliveries struct {
-	Deliveries []store.DeliveryRecord
+	Deliveries []store.Delivery
 	// Counts has the number of deliveries by state among the newest [DeliveryDepth], without states that none has.
 	Counts map[api.DeliveryState]int
 }

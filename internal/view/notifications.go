@@ -29,7 +29,7 @@ func (t Tenant) EventsByID(ctx context.Context, ids []store.ID) (map[store.ID]st
 // EventWithDeliveries is an event with its deliveries: one for each subscription that was active for it when it occurred.
 type EventWithDeliveries struct {
 	store.Event
-	Deliveries []store.DeliveryRecord
+	Deliveries []store.Delivery
 }
 
 // ResourceEvents returns the newest events about some resources (submissions or incoming e-invoices), oldest first and at most most,

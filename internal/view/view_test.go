@@ -78,7 +78,7 @@ func (c *company) submit(t *testing.T) {
 	t.Helper()
 	created, err := c.tenant.CreateInvoice(t.Context(), draft("INV-1"))
 	must(t, err)
-	lease, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: time.Minute, QueryFirstLease: time.Minute,
+	lease, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Minute, QueryFirstLeaseDuration: time.Minute,
 		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte(`{}`), nil, nil }})
 	must(t, err)
 	report := map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: "delivered", Meaning: api.MeaningPositive}}

@@ -19,13 +19,13 @@ func Subscription(s store.Subscription) api.Subscription {
 }
 
 // Delivery returns a webhook delivery as lists show it.
-func Delivery(d store.DeliveryRecord) api.Delivery {
+func Delivery(d store.Delivery) api.Delivery {
 	return api.Delivery{ID: d.ID.String(), EventID: d.Event.String(), Event: d.Kind, SubscriptionID: d.Subscription.String(),
 		State: d.State, Reason: d.Reason, AttemptCount: d.Attempts, NextAttemptAt: d.NextAt, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt}
 }
 
 // DeliveryDetail returns a webhook delivery with its attempts.
-func DeliveryDetail(d store.DeliveryRecord) api.DeliveryDetail {
+func DeliveryDetail(d store.Delivery) api.DeliveryDetail {
 	out := api.DeliveryDetail{Delivery: Delivery(d), Attempts: make([]api.Attempt, len(d.History))}
 	for n, a := range d.History {
 		out.Attempts[n] = api.Attempt{StartedAt: a.StartedAt, DurationMS: float64(a.Duration) / float64(time.Millisecond),

@@ -68,7 +68,7 @@ func TestPanickingAttempt(t *testing.T) {
 }
 
 // ended returns the one delivery of a subscription.
-func ended(t *testing.T, c *company, subscription store.ID) store.DeliveryRecord {
+func ended(t *testing.T, c *company, subscription store.ID) store.Delivery {
 	t.Helper()
 	page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: subscription}, 1, 1)
 	must(t, err)
@@ -79,7 +79,7 @@ func ended(t *testing.T, c *company, subscription store.ID) store.DeliveryRecord
 
 // stepUntilEnded runs the due attempts of one delivery, advancing the clock to the next one, until the delivery is no longer
 // pending. It returns the wait after each attempt that counts.
-func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.Delivery], subscription store.ID) (waits []time.Duration) {
+func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.DeliveryLease], subscription store.ID) (waits []time.Duration) {
 	t.Helper()
 	attempts := 0
 	for range 100 {

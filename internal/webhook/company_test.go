@@ -56,7 +56,7 @@ func (c *company) addEvents(t testing.TB, n int) {
 	must(t, err)
 	created, err := c.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(id.String())})
 	must(t, err)
-	call, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", Lease: time.Hour,
+	call, _, err := c.tenant.BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
 		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
 	must(t, err)
 	kinds := make([]api.EventKind, n)

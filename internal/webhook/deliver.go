@@ -34,12 +34,12 @@ type Deliverer struct {
 }
 
 // Work returns the source of due deliveries, with a queue for each subscription.
-func (d *Deliverer) Work() queue.Source[store.Delivery] {
-	return queue.Source[store.Delivery]{
+func (d *Deliverer) Work() queue.Source[store.DeliveryLease] {
+	return queue.Source[store.DeliveryLease]{
 		Name: "deliver",
 		Kind: store.WorkDeliveries,
 		Scan: d.DB.DueDeliveryQueues,
-		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.Delivery, error) {
+		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.DeliveryLease, error) {
 			return q.ClaimDeliveries(ctx, limit, d.Timeout+leaseMargin)
 		},
 		Do: d.deliver,
@@ -47,7 +47,7 @@ func (d *Deliverer) Work() queue.Source[store.Delivery] {
 }
 
 // deliver makes one attempt and records its result.
-func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.Result {
+func (d *Deliverer) deliver(ctx context.Context, delivery store.DeliveryLease) queue.Result {
 	if delivery.Abandoned {
 		return d.recordAbandoned(ctx, delivery)
 	}
@@ -86,7 +86,7 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.Delivery) queue.
 
 // recordAbandoned records an attempt whose worker panicked, or whose process ended, as an attempt without a response. It counts
 // like any other failure, so that a destination that crashes the process gets as many attempts as any other.
-func (d *Deliverer) recordAbandoned(ctx context.Context, delivery store.Delivery) queue.Result {
+func (d *Deliverer) recordAbandoned(ctx context.Context, delivery store.DeliveryLease) queue.Result {
 	result := Result{Verdict: Retry, ErrorClass: ClassAbandoned}
 	update := d.update(delivery, result)
 	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, update)
@@ -99,7 +99,7 @@ func (d *Deliverer) recordAbandoned(ctx context.Context, delivery store.Delivery
 }
 
 // update returns the change of a delivery after an attempt.
-func (d *Deliverer) update(delivery store.Delivery, result Result) store.DeliveryUpdate {
+func (d *Deliverer) update(delivery store.DeliveryLease, result Result) store.DeliveryUpdate {
 	switch result.Verdict {
 	case Delivered:
 		return store.DeliveryUpdate{State: store.DeliveryDelivered}
