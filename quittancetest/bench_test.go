@@ -42,14 +42,14 @@ func benchServer(b *testing.B, engine string) (base, token string) {
 		b.Fatal(err)
 	}
 	defer response.Body.Close()
-	var answer struct{ Data struct{ Token string } }
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+	var login struct{ Data struct{ Token string } }
+	if err := json.NewDecoder(response.Body).Decode(&login); err != nil {
 		b.Fatal(err)
 	}
-	return s.BaseURL, answer.Data.Token
+	return s.BaseURL, login.Data.Token
 }
 
-// benchPost posts a body and wants a status; it returns the answer.
+// benchPost posts a body and wants a status; it returns the response.
 func benchPost(b *testing.B, client *http.Client, address, token, body string, want int) []byte {
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
@@ -114,11 +114,11 @@ func BenchmarkSubmissions(b *testing.B) {
 			base, token := benchServer(b, engine)
 			paths := make([]string, b.N+1)
 			benchTogether(b, func(client *http.Client, n int64) {
-				var answer struct{ Data struct{ ID string } }
-				if err := json.Unmarshal(benchPost(b, client, base+"/api/v1/client/invoices", token, fmt.Sprintf(benchDraft, n)+items, http.StatusCreated), &answer); err != nil {
+				var response struct{ Data struct{ ID string } }
+				if err := json.Unmarshal(benchPost(b, client, base+"/api/v1/client/invoices", token, fmt.Sprintf(benchDraft, n)+items, http.StatusCreated), &response); err != nil {
 					b.Error(err)
 				}
-				paths[n] = base + "/api/v1/client/invoices/" + answer.Data.ID + "/submit"
+				paths[n] = base + "/api/v1/client/invoices/" + response.Data.ID + "/submit"
 			})
 			b.StartTimer()
 			benchTogether(b, func(client *http.Client, n int64) { benchPost(b, client, paths[n], token, "", http.StatusOK) })

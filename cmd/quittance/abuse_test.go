@@ -149,7 +149,7 @@ func serverCertificate(t *testing.T) (certificate, key string, authority *x509.C
 type attack struct {
 	name, sent string
 	// answered reports that the server answers at once and the connection does not read the answer.
-	answered bool
+	responded bool
 }
 
 // attackers keeps connections in an attack and reopens each one that the server closes.
@@ -179,7 +179,7 @@ func (a *abused) hold(t *testing.T, what attack, connections int) *attackers {
 				}
 				held.holding.Add(1)
 				ended := context.AfterFunc(ctx, func() { _ = conn.Close() })
-				if what.answered {
+				if what.responded {
 					<-ctx.Done() // reading nothing
 				} else {
 					_, _ = bufio.NewReader(conn).ReadByte()
@@ -261,7 +261,7 @@ func TestSlowStrangers(t *testing.T) {
 				a := newAbused(t, buildProduct(t), engine, name == "TLS")
 				for _, what := range []attack{
 					{name: "one byte of a login", sent: "POST /login HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ne"},
-					{name: "assets that are not read", sent: strings.Repeat("GET "+a.script(t)+" HTTP/1.1\r\nHost: a\r\n\r\n", 100), answered: true},
+					{name: "assets that are not read", sent: strings.Repeat("GET "+a.script(t)+" HTTP/1.1\r\nHost: a\r\n\r\n", 100), responded: true},
 				} {
 					a.withstands(t, what, connections)
 				}
@@ -475,15 +475,15 @@ func (a *abused) withstandsGuessing(t *testing.T) {
 		}
 		return response.StatusCode
 	}
-	var answers [600]atomic.Int64
+	var responses [600]atomic.Int64
 	if err := workers(16, 7000, func(n int) error {
-		answers[guess(n)].Add(1)
+		responses[guess(n)].Add(1)
 		return nil
 	}); err != nil {
 		t.Error(err)
 	}
-	known := answers[http.StatusUnauthorized].Load() + answers[http.StatusNotFound].Load()
-	if limited := answers[http.StatusTooManyRequests].Load(); limited < 500 || known < 2900 || known+limited != 7000 {
+	known := responses[http.StatusUnauthorized].Load() + responses[http.StatusNotFound].Load()
+	if limited := responses[http.StatusTooManyRequests].Load(); limited < 500 || known < 2900 || known+limited != 7000 {
 		t.Errorf("of 7000 guesses %d were answered and %d rate limited", known, limited)
 	}
 	for range 50 {

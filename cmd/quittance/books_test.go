@@ -40,7 +40,7 @@ func (b books) allComplete(accept func(api.Invoice) bool) error {
 func (b books) taken() map[string]fakeprovider.Callback {
 	taken := map[string]fakeprovider.Callback{}
 	for _, callback := range b.callbacks {
-		if callback.Answered == http.StatusOK {
+		if callback.Status == http.StatusOK {
 			taken[callback.Delivery] = callback
 		}
 	}

@@ -112,7 +112,7 @@ func passes(c fakeprovider.Callback, filters []string) (bool, error) {
 	}
 	for _, filter := range filters {
 		key, want, ok := strings.Cut(filter, "=")
-		got, known := map[string]string{"event": c.Event, "invoice": e.Payload.InvoiceID, "path": c.Path, "answered": strconv.Itoa(c.Answered)}[key]
+		got, known := map[string]string{"event": c.Event, "invoice": e.Payload.InvoiceID, "path": c.Path, "answered": strconv.Itoa(c.Status)}[key]
 		if !ok || !known {
 			return false, fmt.Errorf("%w: filter %q", errUsage, filter)
 		}
@@ -250,7 +250,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	r.taken = append(r.taken, fakeprovider.Callback{ReceivedAt: time.Now(), Path: request.URL.Path, Event: header.Get("X-Webhook-Event"),
 		Delivery: header.Get("X-Webhook-Delivery"), Timestamp: header.Get("X-Webhook-Timestamp"), Signature: header.Get("X-Webhook-Signature"),
-		Answered: status, Body: string(body)})
+		Status: status, Body: string(body)})
 	r.mu.Unlock()
 	if status >= 300 && status < 400 {
 		w.Header().Set("Location", "https://"+request.Host+"/elsewhere")

@@ -270,7 +270,7 @@ func (s *canaryStory) listening(pattern string) string {
 }
 
 // do makes a call and searches the response, unless that response is meant to show a secret.
-func (s *canaryStory) do(method, path, body string, header map[string]string) answer {
+func (s *canaryStory) do(method, path, body string, header map[string]string) response {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
 	if err != nil {
@@ -283,25 +283,25 @@ func (s *canaryStory) do(method, path, body string, header map[string]string) an
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
-	response, err := s.caller.Do(request)
+	received, err := s.caller.Do(request)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	defer received.Body.Close()
+	text, err := io.ReadAll(received.Body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var head bytes.Buffer
-	if err := response.Header.Write(&head); err != nil {
+	if err := received.Header.Write(&head); err != nil {
 		s.t.Fatal(err)
 	}
 	s.scan("page "+method+" "+path, head.Bytes())
-	shows := response.StatusCode < 300 && method == http.MethodPost && (path == loginPath || path == subscriptionsPath) && response.Header.Get("Idempotency-Replayed") == ""
+	shows := received.StatusCode < 300 && method == http.MethodPost && (path == loginPath || path == subscriptionsPath) && received.Header.Get("Idempotency-Replayed") == ""
 	if !shows {
 		s.scan("page "+method+" "+path, text)
 	}
-	return answer{status: response.StatusCode, header: response.Header, body: text}
+	return response{status: received.StatusCode, header: received.Header, body: text}
 }
 
 const (
@@ -325,7 +325,7 @@ func jsonOf(members ...string) string {
 }
 
 // want makes a call that must have the given status.
-func (s *canaryStory) want(status int, method, path, body string, header map[string]string) answer {
+func (s *canaryStory) want(status int, method, path, body string, header map[string]string) response {
 	s.t.Helper()
 	got := s.do(method, path, body, header)
 	if got.status != status {

@@ -287,15 +287,15 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	delay, release := d.enter(r.Method, reference)
 	defer d.leave(reference)
 	time.Sleep(delay)
-	answer := httptest.NewRecorder()
-	d.server.ServeHTTP(answer, r)
+	response := httptest.NewRecorder()
+	d.server.ServeHTTP(response, r)
 	if release != nil {
 		d.held <- struct{}{}
 		<-release
 	}
-	maps.Copy(w.Header(), answer.Header())
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // the caller may have disconnected
+	maps.Copy(w.Header(), response.Header())
+	w.WriteHeader(response.Code)
+	_, _ = w.Write(response.Body.Bytes()) // the caller may have disconnected
 }
 
 // enter records a call and waits for its release, if there is one.

@@ -39,21 +39,21 @@ func newCaller(authority string) (caller, error) {
 }
 
 // answer is a response.
-type answer struct {
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-func (c caller) call(method, url, token, body string) (answer, error) {
+func (c caller) call(method, url, token, body string) (response, error) {
 	return c.keyed(method, url, token, "", body)
 }
 
 // keyed is call with an Idempotency-Key; "" for none.
-func (c caller) keyed(method, url, token, key, body string) (answer, error) {
+func (c caller) keyed(method, url, token, key, body string) (response, error) {
 	request, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
@@ -64,17 +64,17 @@ func (c caller) keyed(method, url, token, key, body string) (answer, error) {
 	if key != "" {
 		request.Header.Set("Idempotency-Key", key)
 	}
-	response, err := c.client.Do(request)
+	received, err := c.client.Do(request)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return answer{status: response.StatusCode, header: response.Header, body: text}, err
+	defer received.Body.Close()
+	text, err := io.ReadAll(received.Body)
+	return response{status: received.StatusCode, header: received.Header, body: text}, err
 }
 
 // call makes a call of a script, to the provider with its credential and to any other address with the token.
-func (w *world) call(method, url, body string) (answer, error) {
+func (w *world) call(method, url, body string) (response, error) {
 	token := w.ts.Getenv("TOKEN")
 	if strings.HasPrefix(url, "/") {
 		url = w.ts.Getenv("BASE_URL") + url
@@ -83,7 +83,7 @@ func (w *world) call(method, url, body string) (answer, error) {
 	}
 	c, err := newCaller("")
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	return c.call(method, url, token, body)
 }
@@ -117,7 +117,7 @@ func (w *world) http(args []string) error {
 }
 
 // show writes the body to the script's standard output and the headers to its standard error.
-func (w *world) show(got answer) []error {
+func (w *world) show(got response) []error {
 	_, err := fmt.Fprintf(w.ts.Stdout(), "%s\n", got.body)
 	var header bytes.Buffer
 	headerErr := got.header.Write(&header)

@@ -49,7 +49,7 @@ func newCustomer(s *site) *customer {
 }
 
 // do makes a call that must get one of these statuses and returns its response.
-func (c *customer) do(t *testing.T, method, path, key, body string, statuses ...int) answer {
+func (c *customer) do(t *testing.T, method, path, key, body string, statuses ...int) response {
 	t.Helper()
 	got := c.call(t, method, path, c.token, key, body)
 	if !slices.Contains(statuses, got.status) {
@@ -58,7 +58,7 @@ func (c *customer) do(t *testing.T, method, path, key, body string, statuses ...
 	return got
 }
 
-func valueAt(t *testing.T, got answer, pointer string) string {
+func valueAt(t *testing.T, got response, pointer string) string {
 	t.Helper()
 	value, err := pointed(got.body, pointer)
 	if err != nil {

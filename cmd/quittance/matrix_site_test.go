@@ -353,9 +353,9 @@ func (s *site) stop(t *testing.T) {
 }
 
 // call makes a call of a customer who repeats it until there is a response.
-func (s *site) call(t *testing.T, method, path, token, key, body string) answer {
+func (s *site) call(t *testing.T, method, path, token, key, body string) response {
 	t.Helper()
-	var got answer
+	var got response
 	if err := eventually(patience, func() error {
 		s.running(t)
 		var err error

@@ -103,7 +103,7 @@ func TestFromNothingToProduction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := func(method, path, token, body string, status int) answer {
+	call := func(method, path, token, body string, status int) response {
 		t.Helper()
 		got, err := caller.call(method, "https://"+listen+path, token, body)
 		if err != nil || got.status != status {
@@ -128,7 +128,7 @@ func TestFromNothingToProduction(t *testing.T) {
 	// earlier approval stays in the audit log.
 	approve := func(releases string) {
 		t.Helper()
-		connection := valueAt(t, answer{body: []byte(shell("cat connection.json"))}, "/connection_id")
+		connection := valueAt(t, response{body: []byte(shell("cat connection.json"))}, "/connection_id")
 		shell(database + "\nquittance connection approve " + connection + " $DB --by Bob --contract C-2026-8 --release " + releases)
 	}
 	second := strings.Replace(exampleDraft(time.Now()), "INV-1", "INV-2", 1)

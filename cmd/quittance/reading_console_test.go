@@ -96,11 +96,11 @@ func TestConsoleReadingFitsInMemory(t *testing.T) {
 		token := f.secondToken(t, base, chosenPassword)
 		reader.resetPeak(t)
 		for _, path := range []string{large.Data.ID + "/edit", large.Data.ID, large.Data.ID + "/credit", long.Data.ID + "/edit"} {
-			answered := f.besides(t, base, path, session, other, token)
-			if answered[http.StatusOK] < 2 || answered[http.StatusOK]+answered[http.StatusServiceUnavailable] != 40 {
-				t.Errorf("%s: responses %v", path, answered)
+			statuses := f.besides(t, base, path, session, other, token)
+			if statuses[http.StatusOK] < 2 || statuses[http.StatusOK]+statuses[http.StatusServiceUnavailable] != 40 {
+				t.Errorf("%s: responses %v", path, statuses)
 			}
-			t.Logf("%s: %v, peak %d MiB", path, answered, reader.peak(t))
+			t.Logf("%s: %v, peak %d MiB", path, statuses, reader.peak(t))
 		}
 		if peak := reader.peak(t); peak > maxReading {
 			t.Errorf("the process had %d MiB, want at most %d", peak, maxReading)
@@ -121,7 +121,7 @@ func (f *fleet) secondToken(t *testing.T, base, password string) string {
 func (f *fleet) besides(t *testing.T, base, path, session, other, token string) map[int]int {
 	t.Helper()
 	var mu sync.Mutex
-	answered := map[int]int{}
+	statuses := map[int]int{}
 	var running, beside sync.WaitGroup
 	for range 40 {
 		running.Go(func() {
@@ -130,7 +130,7 @@ func (f *fleet) besides(t *testing.T, base, path, session, other, token string) 
 				t.Errorf("%s: %d %q, %d bytes to %q, %v", path, status, again, size, last, err)
 			}
 			mu.Lock()
-			answered[status]++
+			statuses[status]++
 			mu.Unlock()
 		})
 	}
@@ -152,5 +152,5 @@ func (f *fleet) besides(t *testing.T, base, path, session, other, token string) 
 	running.Wait()
 	close(ended)
 	beside.Wait()
-	return answered
+	return statuses
 }

@@ -108,11 +108,11 @@ func TestReadingFitsInMemory(t *testing.T) {
 		}
 		reader.resetPeak(t)
 		for _, path := range []string{"?per_page=100", "?per_page=100&page=2", "?per_page=100&sort=-total_amount&recipient_name=palm", "/" + one.Data[0].ID} {
-			answered := f.together(t, 10, 5, base+"/api/v1/client/invoices"+path)
-			if answered[http.StatusOK] < 10 || answered[http.StatusOK]+answered[http.StatusServiceUnavailable] != 50 {
-				t.Errorf("%s: responses %v", path, answered)
+			statuses := f.together(t, 10, 5, base+"/api/v1/client/invoices"+path)
+			if statuses[http.StatusOK] < 10 || statuses[http.StatusOK]+statuses[http.StatusServiceUnavailable] != 50 {
+				t.Errorf("%s: responses %v", path, statuses)
 			}
-			t.Logf("%s: %v, peak %d MiB", path, answered, reader.peak(t))
+			t.Logf("%s: %v, peak %d MiB", path, statuses, reader.peak(t))
 		}
 		if peak := reader.peak(t); peak > maxReading {
 			t.Errorf("the process had %d MiB, want at most %d", peak, maxReading)
@@ -125,7 +125,7 @@ func TestReadingFitsInMemory(t *testing.T) {
 func (f *fleet) together(t *testing.T, callers, each int, url string) map[int]int {
 	t.Helper()
 	var mu sync.Mutex
-	answered := map[int]int{}
+	statuses := map[int]int{}
 	var running sync.WaitGroup
 	for range callers {
 		running.Go(func() {
@@ -135,13 +135,13 @@ func (f *fleet) together(t *testing.T, callers, each int, url string) map[int]in
 					t.Errorf("%s: %v %v", url, err, got.header)
 				}
 				mu.Lock()
-				answered[got.status]++
+				statuses[got.status]++
 				mu.Unlock()
 			}
 		})
 	}
 	running.Wait()
-	return answered
+	return statuses
 }
 
 // maxDelay is the maximum ratio by which one company's searches may slow down another company's reads, in the median.

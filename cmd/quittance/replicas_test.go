@@ -47,13 +47,13 @@ func TestReplicasRace(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.provider.slow(20 * time.Millisecond) // so that they meet
-	var answers [600]atomic.Int64
+	var responses [600]atomic.Int64
 	if err := workers(racingClients, racingInvoices*racingSubmits, func(n int) error {
 		got, err := f.caller.call(http.MethodPost, bases[n%len(bases)]+"/api/v1/client/invoices/"+ids[n/racingSubmits]+"/submit", f.token, "")
 		if err != nil {
 			return err
 		}
-		answers[got.status].Add(1)
+		responses[got.status].Add(1)
 		code, _ := pointed(got.body, "/error/code") // a success has none
 		if got.status == http.StatusConflict && code != string(api.CodeSubmissionInProgress) || !slices.Contains([]int{200, 202, 409}, got.status) {
 			return fmt.Errorf("status %d: %s", got.status, got.body)
@@ -62,12 +62,12 @@ func TestReplicasRace(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if answers[409].Load() == 0 {
+	if responses[409].Load() == 0 {
 		t.Error("no two submits overlapped")
 	}
 	events, repeats := f.settled(t, bases[0])
 	t.Logf("%d submits: %d answered 200, %d 202, %d 409; %d events, %d repeated callbacks", racingInvoices*racingSubmits,
-		answers[200].Load(), answers[202].Load(), answers[409].Load(), events, repeats)
+		responses[200].Load(), responses[202].Load(), responses[409].Load(), events, repeats)
 	f.checkDocuments(t, racingInvoices, 1)
 	f.provider.checkVisits(t, racingInvoices)
 	asking := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return f.lines(t, name, "call=status") == 0 })

@@ -127,19 +127,19 @@ type stricken struct {
 	clients       sync.WaitGroup
 	numbers       atomic.Int64
 
-	mu       sync.Mutex
-	created  map[string]string // acknowledged drafts: identifier to number
-	sent     map[string]bool   // acknowledged submissions
-	keyed    map[string]bool   // numbers that were created under a key
-	answers  map[int]int
-	problems []error
+	mu        sync.Mutex
+	created   map[string]string // acknowledged drafts: identifier to number
+	sent      map[string]bool   // acknowledged submissions
+	keyed     map[string]bool   // numbers that were created under a key
+	responses map[int]int
+	problems  []error
 }
 
 const troubledClients = 8
 
 func newStricken(t *testing.T, database string) *stricken {
 	t.Helper()
-	s := &stricken{fleet: newFleet(t, "quittance", database, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, answers: map[int]int{}}
+	s := &stricken{fleet: newFleet(t, "quittance", database, "--metrics-listen", "127.0.0.1:0"), created: map[string]string{}, sent: map[string]bool{}, keyed: map[string]bool{}, responses: map[int]int{}}
 	first := s.world.running["first"]
 	s.base = s.address(t, first)
 	metrics, err := first.says(regexp.MustCompile(`metrics=(\S+)`))
@@ -220,14 +220,14 @@ func (s *stricken) story(ctx context.Context) {
 }
 
 // call makes a call and reports whether it got one of the statuses. Any other response except a proper 503 is an error.
-func (s *stricken) call(ctx context.Context, method, path, key, body string, want ...int) (answer, bool) {
+func (s *stricken) call(ctx context.Context, method, path, key, body string, want ...int) (response, bool) {
 	got, err := s.caller.keyed(method, s.base+path, s.token, key, body)
 	if err != nil {
 		s.wrong(fmt.Errorf("%s %s: %w", method, path, err)) // the server is running
 		return got, false
 	}
 	s.mu.Lock()
-	s.answers[got.status]++
+	s.responses[got.status]++
 	s.mu.Unlock()
 	if slices.Contains(want, got.status) {
 		select {
@@ -247,7 +247,7 @@ func (s *stricken) call(ctx context.Context, method, path, key, body string, wan
 }
 
 // unavailable checks that a response is a proper 503.
-func unavailable(got answer) error {
+func unavailable(got response) error {
 	code, err := pointed(got.body, "/error/code")
 	if err != nil || got.status != http.StatusServiceUnavailable || code != string(api.CodeUnavailable) || got.header.Get("Retry-After") == "" {
 		return fmt.Errorf("status %d, Retry-After %q: %s", got.status, got.header.Get("Retry-After"), got.body)
@@ -378,8 +378,8 @@ func (s *stricken) reckon(t *testing.T) {
 		}
 	}
 	s.checkDocuments(t, known, 1)
-	if s.answers[http.StatusServiceUnavailable] == 0 || numbers["INV-FULL"] > 0 {
-		t.Errorf("responses %v, %d drafts on a full disk", s.answers, numbers["INV-FULL"])
+	if s.responses[http.StatusServiceUnavailable] == 0 || numbers["INV-FULL"] > 0 {
+		t.Errorf("responses %v, %d drafts on a full disk", s.responses, numbers["INV-FULL"])
 	}
 	if err := eventually(patience, func() error {
 		now, err := s.goroutines()
@@ -391,5 +391,5 @@ func (s *stricken) reckon(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("answers %v; %d drafts and %d submissions acknowledged, %d invoices there, %d acknowledged by the provider; %d events, %d repeated callbacks",
-		s.answers, len(s.created), len(s.sent), len(found), known, events, repeats)
+		s.responses, len(s.created), len(s.sent), len(found), known, events, repeats)
 }

@@ -82,9 +82,9 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestEqualAnswers checks that the results for an unknown address and a wrong password are equal: the same error, the
+// TestEqualResponses checks that the results for an unknown address and a wrong password are equal: the same error, the
 // same limit, and the time of a hash.
-func TestEqualAnswers(t *testing.T) {
+func TestEqualResponses(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
 	_, wrong, wrongErr := s.Login(ctx, home, email, "wrong")

@@ -17,7 +17,7 @@ import (
 // Limits of an exchange.
 const (
 	exchangeTimeout = time.Minute
-	maxAnswer       = 16 << 20
+	maxResponse     = 16 << 20
 	readBuffer      = 16 << 10
 )
 
@@ -186,7 +186,7 @@ func (w *clientConn) readHeader() (length int, keep bool, err error) {
 // readBody appends bytes to the body.
 func (w *clientConn) readBody(length int) error {
 	at := len(w.body)
-	if at+length > maxAnswer {
+	if at+length > maxResponse {
 		return errResponse
 	}
 	w.body = append(w.body, make([]byte, length)...)

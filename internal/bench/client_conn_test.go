@@ -25,7 +25,7 @@ func parse(t *testing.T, address string) *url.URL {
 }
 
 // The client reads every form of response that Go's server sends, and keeps its connection as long as the server does.
-func TestWireReadsAnswers(t *testing.T) {
+func TestWireReadsResponses(t *testing.T) {
 	long := strings.Repeat("0123456789", 100_000)
 	var connections atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,8 +95,8 @@ func TestWireReadsAnswers(t *testing.T) {
 }
 
 // A malformed response ends the exchange, not the client.
-func TestWireRefusesWhatIsNoAnswer(t *testing.T) {
-	for _, answer := range []string{
+func TestWireRefusesNonResponses(t *testing.T) {
+	for _, response := range []string{
 		"", "HTTP/1.1 2", "HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.1 two OK\r\nContent-Length: 0\r\n\r\n", "SSH-2.0-OpenSSH_9.2 and more\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9999999999999\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfour",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffff\r\n",
@@ -117,14 +117,14 @@ func TestWireRefusesWhatIsNoAnswer(t *testing.T) {
 			defer conn.Close()
 			// A client that rejects what it is still receiving resets the connection. The error that this end sees does
 			// not matter.
-			_, _ = io.WriteString(conn, answer)
+			_, _ = io.WriteString(conn, response)
 			_ = conn.(*net.TCPConn).CloseWrite()
 			_, _ = io.Copy(io.Discard, conn) // until the client ends it
 		}()
 		base := &url.URL{Scheme: "http", Host: listener.Addr().String()}
 		w := newClientConn(base, nil, time.Now)
 		if status, err := w.exchange(t.Context(), request("GET", base, "/", "", nil)); err == nil || w.conn != nil {
-			t.Errorf("%.60q was read as %d, %v", answer, status, err)
+			t.Errorf("%.60q was read as %d, %v", response, status, err)
 		}
 		<-ended
 		if err := listener.Close(); err != nil {

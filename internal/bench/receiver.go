@@ -149,7 +149,7 @@ func (h *webhookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	if answer := in.override.Load(); answer != nil && (*answer)(w) {
+	if response := in.override.Load(); response != nil && (*response)(w) {
 		return
 	}
 	w.WriteHeader(in.accept(r.Header, body, at))

@@ -72,10 +72,10 @@ type soak struct {
 
 	samples []Figures
 	// sampled counts the latencies of the healthy company's events since the last sample.
-	sampled            *Histogram
-	whole, first, last *Histogram // of the run, and of its first and last quarter
-	starved            int
-	answered, received [roles]int64 // before the last sample
+	sampled             *Histogram
+	whole, first, last  *Histogram // of the run, and of its first and last quarter
+	starved             int
+	responded, received [roles]int64 // before the last sample
 }
 
 // Soak runs a mixed load of four companies for a long time. The receiver of one is healthy; those of the others hang,

@@ -47,13 +47,13 @@ func (s *soak) sample(ctx context.Context, n, count int, at time.Duration) error
 		return err
 	}
 	for company := range roles {
-		answered, received := s.loads[company].done.Load(), s.testbed.own.companies[company].inbox.received()
-		found.set("visits_"+company.String(), float64(answered-s.answered[company]))
+		responded, received := s.loads[company].done.Load(), s.testbed.own.companies[company].inbox.received()
+		found.set("visits_"+company.String(), float64(responded-s.responded[company]))
 		found.set("events_received_"+company.String(), float64(received-s.received[company]))
-		if answered == s.answered[company] && s.options.Rate*s.options.Sample.Seconds() >= 1 {
+		if responded == s.responded[company] && s.options.Rate*s.options.Sample.Seconds() >= 1 {
 			s.starved++
 		}
-		s.answered[company], s.received[company] = answered, received
+		s.responded[company], s.received[company] = responded, received
 	}
 	latency := s.sampled
 	s.sampled = s.testbed.own.companies[healthy].inbox.resetLatency()
@@ -196,7 +196,7 @@ func (s *soak) logged(r *Report) error {
 	defer file.Close() //nolint:errcheck // it is only read
 	var bad int
 	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, maxAnswer)
+	lines.Buffer(nil, maxResponse)
 	for lines.Scan() {
 		if bytes.Contains(lines.Bytes(), []byte(`"level":"ERROR"`)) {
 			if bad++; bad == 1 {

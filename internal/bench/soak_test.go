@@ -89,7 +89,7 @@ func TestHistogramsAdd(t *testing.T) {
 }
 
 // An inbox with an override accepts no event, whether the override responds with a status or breaks the connection.
-func TestReceiverAnswersOtherwise(t *testing.T) {
+func TestReceiverOverride(t *testing.T) {
 	h, client := listening(t)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	in := h.addInbox("one")
@@ -99,7 +99,7 @@ func TestReceiverAnswersOtherwise(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, broken := http.StatusTemporaryRedirect, false
-	answer := func(w http.ResponseWriter) bool {
+	response := func(w http.ResponseWriter) bool {
 		if broken {
 			panic(http.ErrAbortHandler)
 		}
@@ -108,7 +108,7 @@ func TestReceiverAnswersOtherwise(t *testing.T) {
 		}
 		return status != http.StatusOK
 	}
-	in.override.Store(&answer)
+	in.override.Store(&response)
 	for _, status = range []int{http.StatusTemporaryRedirect, http.StatusServiceUnavailable} {
 		if got, err := deliver(t.Context(), client, h.url+"/one", benchSecret, callback); err != nil || got != status {
 			t.Errorf("%d %v, want %d", got, err, status)

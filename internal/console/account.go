@@ -11,7 +11,7 @@ import (
 
 func accountRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/account", serve: func(req *request) error { return req.answerAccount(http.StatusOK, "") }},
+		{method: http.MethodGet, path: "/account", serve: func(req *request) error { return req.respondAccount(http.StatusOK, "") }},
 		{method: http.MethodPost, path: "/account/password", serve: (*request).changePassword},
 	}
 }
@@ -70,7 +70,7 @@ func quotaRows(quotas map[string]api.Quota) []quotaRow {
 	return rows
 }
 
-func (req *request) answerAccount(status int, fault string) error {
+func (req *request) respondAccount(status int, fault string) error {
 	ctx := req.r.Context()
 	user, err := req.DB.User(ctx, req.session)
 	if err != nil {
@@ -99,5 +99,5 @@ func (req *request) answerAccount(status int, fault string) error {
 
 // changePassword changes the password from the account page.
 func (req *request) changePassword() error {
-	return req.replacePassword(req.answerAccount, withFlash("/account", "good.password_changed"))
+	return req.replacePassword(req.respondAccount, withFlash("/account", "good.password_changed"))
 }

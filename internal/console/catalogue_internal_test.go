@@ -153,7 +153,7 @@ func TestSecureCookie(t *testing.T) {
 			request.AddCookie(cookie)
 		}
 		recorder := httptest.NewRecorder()
-		if served := c.Serve(recorder, request, "192.0.2.1", direct{c, request}); !served.Answered || served.Err != nil {
+		if served := c.Serve(recorder, request, "192.0.2.1", direct{c, request}); !served.Found || served.Err != nil {
 			t.Fatalf("%s: %+v", path, served)
 		}
 		return recorder.Result()

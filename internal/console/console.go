@@ -91,8 +91,8 @@ type Admission interface {
 
 // Served is the result of a request, for the log and the metrics.
 type Served struct {
-	// Answered is false when the address does not exist and the caller did not ask for a page.
-	Answered bool
+	// Found is false when the address does not exist and the caller did not ask for a page.
+	Found bool
 	// Route is the pattern of the path, or "console" when no route matches.
 	Route string
 	// Account and User identify the user who is logged in; they are zero if there is none.
@@ -110,7 +110,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 	path := r.URL.EscapedPath()
 	if strings.HasPrefix(path, assetsPath) {
 		c.assets.serve(w, r)
-		return Served{Answered: true, Route: strings.TrimSuffix(assetsPath, "/")}
+		return Served{Found: true, Route: strings.TrimSuffix(assetsPath, "/")}
 	}
 	found, values, allowed := c.router.Find(r.Method, path)
 	if found == nil && len(allowed) == 0 && !wantsPage(r) {
@@ -118,7 +118,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 	}
 	req := &request{Console: c, w: w, r: r, source: source, admission: admission, values: values}
 	defer req.releaseLargePage()
-	served := Served{Answered: true, Route: unknownRoute}
+	served := Served{Found: true, Route: unknownRoute}
 	if found != nil {
 		served.Route = found.path
 	}
@@ -137,11 +137,11 @@ func (c *Console) serveRecovered(req *request, found *route, allowed []string) (
 	secureHeaders(req.w.Header())
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = req.answerError(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+			err = req.respondError(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
 		}
 	}()
 	if err := c.dispatch(req, found, allowed); err != nil {
-		return req.answerError(err)
+		return req.respondError(err)
 	}
 	return nil
 }

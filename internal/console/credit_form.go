@@ -163,11 +163,11 @@ func (req *request) newCredit() error {
 	}
 	form := readCreditForm(nil, len(found.Draft.Items))
 	form.IssueDate, form.Kind = req.today().Format(time.DateOnly), string(api.CreditPartial)
-	return req.answerCredit(http.StatusOK, found, remaining, form, api.Faults{}, creditSums{})
+	return req.respondCredit(http.StatusOK, found, remaining, form, api.Faults{}, creditSums{})
 }
 
-// answerCredit responds with the form of a credit note.
-func (req *request) answerCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
+// respondCredit responds with the form of a credit note.
+func (req *request) respondCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm, faults api.Faults, sums creditSums) error {
 	d := &found.Draft
 	p := creditFormPage{ID: found.ID.String(), InvoiceNumber: deref(d.InvoiceNumber), Currency: deref(d.Currency), Form: form, Remaining: remaining,
 		Left: grouped(string(remaining.Total)), Sums: sums, Refused: len(faults) > 0, Notes: map[string]fieldNotes{}}
@@ -210,7 +210,7 @@ func (req *request) createCredit() error {
 		if err != nil {
 			return err
 		}
-		return req.answerCredit(http.StatusOK, found, remaining, readCreditForm(req.form, len(found.Draft.Items)), api.Faults{}, creditSums{})
+		return req.respondCredit(http.StatusOK, found, remaining, readCreditForm(req.form, len(found.Draft.Items)), api.Faults{}, creditSums{})
 	}
 	if err := req.acquireForInvoice(id); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (req *request) createCredit() error {
 		if err != nil {
 			return err
 		}
-		return req.answerCredit(http.StatusUnprocessableEntity, found, remaining, form, faults, creditSums{})
+		return req.respondCredit(http.StatusUnprocessableEntity, found, remaining, form, faults, creditSums{})
 	}
 	if err != nil {
 		return err

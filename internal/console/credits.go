@@ -119,7 +119,7 @@ func (req *request) listCredits() error {
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("credits", p.Rows)
+		return req.respondLive("credits", p.Rows)
 	}
 	title, err := req.pages.messages.text("credits.title")
 	if err != nil {

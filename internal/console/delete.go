@@ -33,5 +33,5 @@ func (req *request) deleteDraft() error {
 	if flash == nil {
 		return fmt.Errorf("console: no message flash.%s", key)
 	}
-	return req.answerInvoice(http.StatusConflict, id, flash)
+	return req.respondInvoice(http.StatusConflict, id, flash)
 }

@@ -61,11 +61,11 @@ func (req *request) showDelivery() error {
 	if err != nil {
 		return err
 	}
-	return req.answerDelivery(http.StatusOK, found, nil)
+	return req.respondDelivery(http.StatusOK, found, nil)
 }
 
-// answerDelivery responds with the page of a delivery and an optional notice.
-func (req *request) answerDelivery(status int, found store.Delivery, flash *notice) error {
+// respondDelivery responds with the page of a delivery and an optional notice.
+func (req *request) respondDelivery(status int, found store.Delivery, flash *notice) error {
 	p, err := req.deliveryPage(found)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (req *request) answerDelivery(status int, found store.Delivery, flash *noti
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("delivery", part)
+		return req.respondLive("delivery", part)
 	}
 	title, err := req.pages.messages.text("delivery.title")
 	if err != nil {
@@ -163,7 +163,7 @@ func (req *request) redeliver() error {
 		if err != nil {
 			return err
 		}
-		return req.answerDelivery(http.StatusConflict, found, req.pages.notice("bad.inactive"))
+		return req.respondDelivery(http.StatusConflict, found, req.pages.notice("bad.inactive"))
 	}
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (req *request) newDraft() error {
 		return err
 	}
 	checked.dropMissing()
-	return req.answerDraft(http.StatusOK, checked, draftPage{Action: newPath, Back: "/invoices"}, focus{Path: "invoice_number"}, nil)
+	return req.respondDraft(http.StatusOK, checked, draftPage{Action: newPath, Back: "/invoices"}, focus{Path: "invoice_number"}, nil)
 }
 
 // today returns the current date in UTC.
@@ -61,7 +61,7 @@ func (req *request) duplicateDraft() error {
 	}
 	checked.dropMissing()
 	p := draftPage{Action: newPath, Back: "/invoices/" + found.ID.String(), CopyOf: deref(found.Draft.InvoiceNumber)}
-	return req.answerDraft(http.StatusOK, checked, p, focus{Path: "invoice_number"}, nil)
+	return req.respondDraft(http.StatusOK, checked, p, focus{Path: "invoice_number"}, nil)
 }
 
 // invoiceOfPath reads the invoice that a path parameter identifies.
@@ -81,14 +81,14 @@ func (req *request) createDraft() error {
 	form := readDraftForm(req.form)
 	p := draftPage{Action: newPath, Back: "/invoices", CopyOf: req.form.Get("copy_of"), ShowMissing: req.form.Get("show_missing") != ""}
 	if at, acted := form.apply(req.form.Get("do")); acted {
-		return req.answerButton(form, p, at)
+		return req.respondButton(form, p, at)
 	}
 	checked, err := req.check(form)
 	if err != nil {
 		return err
 	}
 	if len(checked.faults) > 0 {
-		return req.answerFaults(checked, p)
+		return req.respondFaults(checked, p)
 	}
 	created, err := req.session.Tenant.CreateInvoice(req.r.Context(), &checked.draft)
 	if err != nil {
@@ -108,7 +108,7 @@ func (req *request) editDraft() error {
 		return err
 	}
 	if !editable(found, live) {
-		return req.answerInvoice(http.StatusConflict, id, req.pages.notice("bad.not_editable"))
+		return req.respondInvoice(http.StatusConflict, id, req.pages.notice("bad.not_editable"))
 	}
 	form, err := draftFormOf(&found.Draft)
 	if err != nil {
@@ -120,7 +120,7 @@ func (req *request) editDraft() error {
 	}
 	p := editPage(found, found.Version)
 	p.ShowMissing = true
-	return req.answerDraft(http.StatusOK, checked, p, focus{}, nil)
+	return req.respondDraft(http.StatusOK, checked, p, focus{}, nil)
 }
 
 // editable reports whether the API's PATCH would accept a change of the invoice.
@@ -152,7 +152,7 @@ func (req *request) changeDraft() error {
 	p := editPage(found, version)
 	p.ShowMissing = true
 	if at, acted := form.apply(req.form.Get("do")); acted {
-		return req.answerButton(form, p, at)
+		return req.respondButton(form, p, at)
 	}
 	checked, err := req.check(form)
 	if err != nil {
@@ -173,24 +173,24 @@ func (req *request) changeDraft() error {
 	case err == nil:
 		return req.redirect(withFlash("/invoices/"+found.ID.String(), "good.saved"))
 	case errors.Is(err, errFormFaults):
-		return req.answerFaults(checked, p)
+		return req.respondFaults(checked, p)
 	case errors.Is(err, store.ErrVersion), errors.Is(err, store.ErrNotEditable):
-		return req.answerStale(checked, found.ID)
+		return req.respondStale(checked, found.ID)
 	}
 	return err
 }
 
-// answerStale answers an edit of an outdated version. Nothing was stored. The page lists the fields in which the stored
+// respondStale responds to an edit of an outdated version. Nothing was stored. The page lists the fields in which the stored
 // invoice differs, and sending the form again overwrites them. If the invoice can no longer be changed, the input can
 // become a new draft.
-func (req *request) answerStale(checked checkedForm, id store.ID) error {
+func (req *request) respondStale(checked checkedForm, id store.ID) error {
 	found, live, err := req.creditedInvoice(id)
 	if err != nil {
 		return err
 	}
 	if !editable(found, live) {
 		p := draftPage{Action: newPath, Back: "/invoices/" + id.String(), CopyOf: deref(found.Draft.InvoiceNumber), ShowMissing: true}
-		return req.answerDraft(http.StatusConflict, checked, p, focus{}, req.pages.notice("bad.fixed"))
+		return req.respondDraft(http.StatusConflict, checked, p, focus{}, req.pages.notice("bad.fixed"))
 	}
 	stored, err := draftFormOf(&found.Draft)
 	if err != nil {
@@ -198,7 +198,7 @@ func (req *request) answerStale(checked checkedForm, id store.ID) error {
 	}
 	p := editPage(found, found.Version)
 	p.ShowMissing, p.Stale, p.Differs = true, true, checked.form.withoutEmptyLines().differences(stored)
-	return req.answerDraft(http.StatusConflict, checked, p, focus{}, nil)
+	return req.respondDraft(http.StatusConflict, checked, p, focus{}, nil)
 }
 
 // differences returns the paths of the fields in which two forms differ, in the order of the form.
@@ -224,25 +224,25 @@ func (f draftForm) differences(other draftForm) []string {
 	return paths
 }
 
-// answerFaults responds with the form and its faults.
-func (req *request) answerFaults(checked checkedForm, p draftPage) error {
+// respondFaults responds with the form and its faults.
+func (req *request) respondFaults(checked checkedForm, p draftPage) error {
 	p.ShowMissing = true
 	first := focus{}
 	if paths := checked.faultPaths(); len(paths) > 0 {
 		first.Path = paths[0]
 	}
-	return req.answerDraft(http.StatusUnprocessableEntity, checked, p, first, nil)
+	return req.respondDraft(http.StatusUnprocessableEntity, checked, p, first, nil)
 }
 
-// answerButton answers a button of the form that saves nothing.
-func (req *request) answerButton(form draftForm, p draftPage, at focus) error {
+// respondButton responds to a button of the form that saves nothing.
+func (req *request) respondButton(form draftForm, p draftPage, at focus) error {
 	checked, err := req.check(form)
 	if err != nil {
 		return err
 	}
 	checked.dropMissing()
 	if !req.isFragment() {
-		return req.answerDraft(http.StatusOK, checked, p, at, nil)
+		return req.respondDraft(http.StatusOK, checked, p, at, nil)
 	}
 	p.Swapped = true
 	page, err := req.buildDraftPage(&checked, p, at)
@@ -252,8 +252,8 @@ func (req *request) answerButton(form draftForm, p draftPage, at focus) error {
 	return req.part("draft", "swapped-form", page)
 }
 
-// answerDraft responds with the whole page.
-func (req *request) answerDraft(status int, checked checkedForm, p draftPage, at focus, flash *notice) error {
+// respondDraft responds with the whole page.
+func (req *request) respondDraft(status int, checked checkedForm, p draftPage, at focus, flash *notice) error {
 	p, err := req.buildDraftPage(&checked, p, at)
 	if err != nil {
 		return err

@@ -33,8 +33,8 @@ type problemPage struct {
 	RequestID  string
 }
 
-// answerError responds with the page of an error. It returns internal errors, for the log.
-func (req *request) answerError(err error) error {
+// respondError responds with the page of an error. It returns internal errors, for the log.
+func (req *request) respondError(err error) error {
 	p := problemOf(err)
 	if limited, ok := errors.AsType[*account.LimitedError](err); ok {
 		req.w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(limited.Limit.Reset.Seconds())))))

@@ -40,7 +40,7 @@ func formShapes(t *testing.T, s *system, v *visitor, token, text string) map[str
 		t.Fatalf("%q: %d", text, status)
 	}
 	path := "/invoices/" + made.ID
-	pages := map[string]answer{"the form": v.read(path + "/edit"), "a copy": v.read(path + "/duplicate"), "the print": v.read(path + "/print"), "the form of a credit note": v.read(path + "/credit")}
+	pages := map[string]response{"the form": v.read(path + "/edit"), "a copy": v.read(path + "/duplicate"), "the print": v.read(path + "/print"), "the form of a credit note": v.read(path + "/credit")}
 	form := controls(t, pages["the form"].body)
 	for _, name := range []string{"invoice_number", "recipient_name", "buyer_street", "payment_means_code", "items.name", "items.description", "items.vat_category"} {
 		if form.Get(name) != text {

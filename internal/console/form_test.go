@@ -41,7 +41,7 @@ func has(node *html.Node, name string) bool {
 }
 
 // send posts a form, with or without a button, and checks the page for unfilled placeholders.
-func (v *visitor) send(path string, form url.Values, button string) answer {
+func (v *visitor) send(path string, form url.Values, button string) response {
 	v.t.Helper()
 	sent := maps.Clone(form)
 	if button != "" {
@@ -53,7 +53,7 @@ func (v *visitor) send(path string, form url.Values, button string) answer {
 }
 
 // read returns a page that must exist.
-func (v *visitor) read(path string) answer {
+func (v *visitor) read(path string) response {
 	v.t.Helper()
 	got := v.get(path)
 	if got.status != http.StatusOK {
@@ -64,7 +64,7 @@ func (v *visitor) read(path string) answer {
 }
 
 // wantWhole fails the test for messages with unfilled placeholders.
-func wantWhole(t testing.TB, path string, got answer) {
+func wantWhole(t testing.TB, path string, got response) {
 	t.Helper()
 	if at := strings.Index(got.body, "%!"); at >= 0 {
 		t.Errorf("%s: %.80q", path, got.body[at:])

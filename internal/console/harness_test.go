@@ -120,15 +120,15 @@ func (s *system) visitor(t testing.TB) *visitor {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// answer is the response that a visitor got.
-type answer struct {
+// response is the response that a visitor got.
+type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
 // do makes one request. Headers with an empty value are left out.
-func (v *visitor) do(method, path, body string, headers ...string) answer {
+func (v *visitor) do(method, path, body string, headers ...string) response {
 	v.t.Helper()
 	request, err := http.NewRequestWithContext(v.t.Context(), method, v.base+path, strings.NewReader(body))
 	must(v.t, err)
@@ -140,21 +140,21 @@ func (v *visitor) do(method, path, body string, headers ...string) answer {
 	for n := 0; n < len(headers); n += 2 {
 		request.Header.Set(headers[n], headers[n+1])
 	}
-	response, err := v.client.Do(request)
+	received, err := v.client.Do(request)
 	must(v.t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	defer received.Body.Close()
+	text, err := io.ReadAll(received.Body)
 	must(v.t, err)
-	return answer{status: response.StatusCode, header: response.Header, body: string(text)}
+	return response{status: received.StatusCode, header: received.Header, body: string(text)}
 }
 
-func (v *visitor) get(path string, headers ...string) answer {
+func (v *visitor) get(path string, headers ...string) response {
 	v.t.Helper()
 	return v.do(http.MethodGet, path, "", headers...)
 }
 
 // post sends a form, given as alternating names and values.
-func (v *visitor) post(path string, fields ...string) answer {
+func (v *visitor) post(path string, fields ...string) response {
 	v.t.Helper()
 	form := url.Values{}
 	for n := 0; n < len(fields); n += 2 {
@@ -209,13 +209,13 @@ func (s *system) api(t testing.TB, token, method, path string, body, out any) in
 	response, err := http.DefaultClient.Do(request)
 	must(t, err)
 	defer response.Body.Close()
-	answered, err := io.ReadAll(response.Body)
+	received, err := io.ReadAll(response.Body)
 	must(t, err)
 	if out != nil {
-		must(t, json.Unmarshal(answered, &struct{ Data any }{out}))
+		must(t, json.Unmarshal(received, &struct{ Data any }{out}))
 	}
 	if response.StatusCode >= 300 {
-		t.Logf("%s %s: %s", method, path, answered)
+		t.Logf("%s %s: %s", method, path, received)
 	}
 	return response.StatusCode
 }

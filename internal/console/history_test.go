@@ -17,7 +17,7 @@ import (
 // link to older ones.
 func TestInvoiceHistoryIsPaged(t *testing.T) {
 	t.Parallel()
-	const answers = 130
+	const responses = 130
 	s := start(t, first(), true, time.Second)
 	v := s.loggedIn(t)
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
@@ -25,9 +25,9 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID, store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
 		Render: func(*api.Draft, *api.Profile, string) ([]byte, []string, error) { return []byte("{}"), nil, nil }})
 	must(t, err)
-	for n := range answers {
+	for n := range responses {
 		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
-			return store.Decision{Outcome: api.OutcomeAcknowledged, States: s.States, Answered: true,
+			return store.Decision{Outcome: api.OutcomeAcknowledged, States: s.States, Responded: true,
 				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: fmt.Append(nil, n), StateValues: map[string]string{}}}, nil
 		})
 		must(t, err)
@@ -36,7 +36,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	for _, asked := range []struct {
 		page, on       string
 		newest, oldest int
-	}{{"", path + "?page=2", answers, 31}, {"?page=2", path + "?page=1", 30, 1}} {
+	}{{"", path + "?page=2", responses, 31}, {"?page=2", path + "?page=1", 30, 1}} {
 		for _, headers := range [][]string{nil, {"HX-Request", "true"}} {
 			got := v.get(path+asked.page, headers...)
 			var shown []string

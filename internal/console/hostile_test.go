@@ -141,7 +141,7 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	must(t, err)
 	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
 		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body, StateValues: carried},
-			Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: &reference, Sequence: new(int64(1)),
+			Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: &reference, Sequence: new(int64(1)),
 			States: invoice.RestoreStates(words), WriteStates: invoice.Dimensions[:], Events: []api.EventKind{api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal}}, nil
 	})
 	must(t, err)

@@ -63,7 +63,7 @@ func (req *request) listIncoming() error {
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("incoming", part)
+		return req.respondLive("incoming", part)
 	}
 	title, err := req.pages.messages.text("incoming.title")
 	if err != nil {
@@ -145,7 +145,7 @@ func (req *request) showIncoming() error {
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("incoming-invoice", part)
+		return req.respondLive("incoming-invoice", part)
 	}
 	title := deref(found.InvoiceNumber)
 	if title == "" {

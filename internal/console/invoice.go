@@ -131,11 +131,11 @@ func (req *request) showInvoice() error {
 	if err != nil {
 		return err
 	}
-	return req.answerInvoice(http.StatusOK, id, nil)
+	return req.respondInvoice(http.StatusOK, id, nil)
 }
 
-// answerInvoice responds with the page of an invoice and an optional notice.
-func (req *request) answerInvoice(status int, id store.ID, flash *notice) error {
+// respondInvoice responds with the page of an invoice and an optional notice.
+func (req *request) respondInvoice(status int, id store.ID, flash *notice) error {
 	ctx := req.r.Context()
 	if err := req.acquireForInvoice(id); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (req *request) answerInvoice(status int, id store.ID, flash *notice) error 
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("invoice", part)
+		return req.respondLive("invoice", part)
 	}
 	return req.page(status, "invoice", pageData{Title: deref(found.Draft.InvoiceNumber), Section: "invoices", Notice: flash, Body: part})
 }
@@ -312,7 +312,7 @@ func (req *request) submit() error {
 	}
 	submitted, err := req.Submissions.Submit(req.r.Context(), req.session.Tenant, id)
 	if err != nil {
-		return req.answerSubmitError(id, err)
+		return req.respondSubmitError(id, err)
 	}
 	key := "good.submitted"
 	if s := submitted.Submission; s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
@@ -321,8 +321,8 @@ func (req *request) submit() error {
 	return req.redirect(withFlash("/invoices/"+id.String(), key))
 }
 
-// answerSubmitError answers a rejected submission with the page of the invoice.
-func (req *request) answerSubmitError(id store.ID, err error) error {
+// respondSubmitError responds to a rejected submission with the page of the invoice.
+func (req *request) respondSubmitError(id store.ID, err error) error {
 	_, incomplete := errors.AsType[*store.IncompleteError](err)
 	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
 	var key string
@@ -352,7 +352,7 @@ func (req *request) answerSubmitError(id store.ID, err error) error {
 	if isDuplicate {
 		flash.Link = "/invoices/" + duplicate.Invoice.String()
 	}
-	return req.answerInvoice(status, id, flash)
+	return req.respondInvoice(status, id, flash)
 }
 
 // downloadEvidence responds with the retained bytes of a response, as an attachment.

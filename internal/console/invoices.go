@@ -85,7 +85,7 @@ func (req *request) listInvoices() error {
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("invoices", part)
+		return req.respondLive("invoices", part)
 	}
 	if filters.StateValues, err = view.Of(tenant).StateValues(ctx); err != nil {
 		return err

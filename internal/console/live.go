@@ -10,7 +10,7 @@ import (
 )
 
 // live is a part of a page that the browser polls and replaces when it has changed. A poll costs one read and an empty
-// answer while nothing has changed. There is no open connection, so any replica can answer.
+// response while nothing has changed. There is no open connection, so any replica can respond.
 type live struct {
 	// URL is the address of the page; with the header HX-Request it responds with this part alone.
 	URL string
@@ -43,8 +43,8 @@ func (req *request) livePart(page, name string, data any, every time.Duration, a
 	return part, nil
 }
 
-// answerLive answers a poll, with no content when the browser already has this version.
-func (req *request) answerLive(page string, part live) error {
+// respondLive responds to a poll, with no content when the browser already has this version.
+func (req *request) respondLive(page string, part live) error {
 	if asked, err := url.Parse(part.URL); err == nil && asked.Query().Get("seen") == req.r.URL.Query().Get("seen") && part.Every != "" {
 		req.w.WriteHeader(http.StatusNoContent)
 		return nil

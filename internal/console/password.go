@@ -49,10 +49,10 @@ func (req *request) showFirstPassword() error {
 	if !req.session.PasswordChangeRequired {
 		return req.redirect("/account")
 	}
-	return req.answerFirstPassword(http.StatusOK, "")
+	return req.respondFirstPassword(http.StatusOK, "")
 }
 
-func (req *request) answerFirstPassword(status int, fault string) error {
+func (req *request) respondFirstPassword(status int, fault string) error {
 	user, err := req.DB.User(req.r.Context(), req.session)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (req *request) changeFirstPassword() error {
 	if asked {
 		to += "&" + query
 	}
-	return req.replacePassword(req.answerFirstPassword, to)
+	return req.replacePassword(req.respondFirstPassword, to)
 }
 
 // The length of a new password in characters (contract, section 3).

@@ -33,7 +33,7 @@ func TestSessionEndsDuringChange(t *testing.T) {
 			request.AddCookie(cookie)
 		}
 		recorder := httptest.NewRecorder()
-		if served := c.Serve(recorder, request, "192.0.2.1", direct{c, request}); !served.Answered || served.Err != nil {
+		if served := c.Serve(recorder, request, "192.0.2.1", direct{c, request}); !served.Found || served.Err != nil {
 			t.Fatalf("%s: %+v", path, served)
 		}
 		return recorder.Result()

@@ -29,15 +29,15 @@ func (s *system) newcomer(t *testing.T, email string) store.User {
 }
 
 // wantTo checks that the response redirects to a page.
-func (a answer) wantTo(t *testing.T, want string) {
+func (a response) wantTo(t *testing.T, want string) {
 	t.Helper()
 	if a.status != http.StatusSeeOther || a.header.Get("Location") != want {
 		t.Errorf("%d to %q, want to %q", a.status, a.header.Get("Location"), want)
 	}
 }
 
-// loginAnswer is the API's response to a login.
-func (s *system) loginAnswer(t *testing.T, email, password string) (login api.Login) {
+// loginResponse is the API's response to a login.
+func (s *system) loginResponse(t *testing.T, email, password string) (login api.Login) {
 	t.Helper()
 	if status := s.api(t, "", http.MethodPost, "/api/v1/client/auth/login", api.LoginRequest{Email: &email, Password: &password}, &login); status != http.StatusOK {
 		t.Fatalf("login: %d", status)
@@ -54,7 +54,7 @@ func TestFirstPassword(t *testing.T) {
 			s := start(t, engine, true, time.Millisecond)
 			const email = "new@example.com"
 			user := s.newcomer(t, email)
-			login := s.loginAnswer(t, email, given)
+			login := s.loginResponse(t, email, given)
 			if !login.PasswordChangeRequired {
 				t.Error("the API does not report that the password must be changed")
 			}
@@ -95,7 +95,7 @@ func TestFirstPassword(t *testing.T) {
 				t.Errorf("after the change: %d", got.status)
 			}
 			v.get("/password").wantTo(t, "/account")
-			if s.loginAnswer(t, email, strong).PasswordChangeRequired {
+			if s.loginResponse(t, email, strong).PasswordChangeRequired {
 				t.Error("the API still reports that the password must be changed")
 			}
 			hash, err := account.DefaultCost().Hash(given)
@@ -117,7 +117,7 @@ func TestFirstPasswordByAPI(t *testing.T) {
 	s.newcomer(t, email)
 	v := s.visitor(t)
 	v.login(email, given)
-	token := s.loginAnswer(t, email, given).Token
+	token := s.loginResponse(t, email, given).Token
 	if status := s.api(t, token, http.MethodPost, "/api/v1/client/auth/password", api.PasswordRequest{CurrentPassword: new(given), NewPassword: new(strong)}, nil); status != http.StatusOK {
 		t.Fatalf("the change: %d", status)
 	}

@@ -64,9 +64,9 @@ func TestContradictedInvoice(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("corrected: %d", status)
 	}
-	answer := &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: []byte("{}"), StateValues: map[string]string{}}
-	record(begin(), func(d *store.Decision) { d.Outcome, d.Evidence, d.Answered = api.OutcomeAcknowledged, answer, true })
-	record(call, func(d *store.Decision) { d.Contradicts, d.Evidence, d.Answered = true, answer, true })
+	response := &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json", Body: []byte("{}"), StateValues: map[string]string{}}
+	record(begin(), func(d *store.Decision) { d.Outcome, d.Evidence, d.Responded = api.OutcomeAcknowledged, response, true })
+	record(call, func(d *store.Decision) { d.Contradicts, d.Evidence, d.Responded = true, response, true })
 	page = v.get("/invoices/" + made.ID).body
 	for _, want := range []string{`id="contradicted"`, `role="alert"`, "The provider reported submission " + call.Submission.ID.String(), "2 submissions of this invoice have reached the provider"} {
 		if !strings.Contains(page, want) {

@@ -113,10 +113,10 @@ func (req *request) showLogin() error {
 	if req.session.Tenant != nil {
 		return req.redirect(req.next())
 	}
-	return req.answerLogin(http.StatusOK, loginPage{Next: req.requestedPath()})
+	return req.respondLogin(http.StatusOK, loginPage{Next: req.requestedPath()})
 }
 
-func (req *request) answerLogin(status int, p loginPage) error {
+func (req *request) respondLogin(status int, p loginPage) error {
 	title, _ := req.pages.messages.lookup("login.title")
 	return req.page(status, "login", pageData{Title: title, Body: p})
 }
@@ -136,10 +136,10 @@ func (req *request) login() error {
 		return err
 	case errors.Is(err, account.ErrInvalidCredentials):
 		p.Fault = "wrong"
-		return req.answerLogin(http.StatusUnauthorized, p)
+		return req.respondLogin(http.StatusUnauthorized, p)
 	case errors.Is(err, store.ErrSuspended):
 		p.Fault = "suspended"
-		return req.answerLogin(http.StatusForbidden, p)
+		return req.respondLogin(http.StatusForbidden, p)
 	}
 	return err
 }

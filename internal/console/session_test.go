@@ -135,7 +135,7 @@ func TestLoginIsRejected(t *testing.T) {
 	if wrong.status != http.StatusUnauthorized || unknown.status != http.StatusUnauthorized || wrong.header.Get("Set-Cookie") != "" {
 		t.Errorf("%d and %d", wrong.status, unknown.status)
 	}
-	requestID := func(a answer) string { return a.header.Get(api.HeaderRequestID) }
+	requestID := func(a response) string { return a.header.Get(api.HeaderRequestID) }
 	same := strings.NewReplacer("x"+s.email, s.email, requestID(unknown), "")
 	if strings.ReplaceAll(wrong.body, requestID(wrong), "") != same.Replace(unknown.body) || !strings.Contains(wrong.body, `value="`+s.email+`"`) || strings.Contains(wrong.body, `value="no"`) {
 		t.Error("the two pages differ, lack the e-mail address, or show the password")
@@ -214,7 +214,7 @@ func TestUnknownAddresses(t *testing.T) {
 	if got := v.get(path); got.status != http.StatusOK {
 		t.Fatalf("the own invoice: %d", got.status)
 	}
-	withoutID := func(a answer) string { return strings.ReplaceAll(a.body, a.header.Get(api.HeaderRequestID), "") }
+	withoutID := func(a response) string { return strings.ReplaceAll(a.body, a.header.Get(api.HeaderRequestID), "") }
 	unknown := stranger.get("/invoices/01890000-0000-7000-8000-000000000000")
 	for _, path := range []string{path, "/invoices/nonsense", "/invoices/00000000-0000-0000-0000-000000000000", "/evidence/" + created.ID.String()} {
 		if got := stranger.get(path); got.status != http.StatusNotFound || withoutID(got) != withoutID(unknown) {

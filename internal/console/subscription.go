@@ -86,7 +86,7 @@ func (req *request) showSubscription() error {
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("subscription", part)
+		return req.respondLive("subscription", part)
 	}
 	return req.page(http.StatusOK, "subscription", pageData{Title: found.URL, Section: "webhooks", Body: part})
 }

@@ -75,7 +75,7 @@ func (req *request) listUndelivered() error {
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("undelivered", part)
+		return req.respondLive("undelivered", part)
 	}
 	title, err := req.pages.messages.text("undelivered.title")
 	if err != nil {

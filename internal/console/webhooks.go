@@ -86,7 +86,7 @@ func (req *request) listSubscriptions() error {
 		return err
 	}
 	if req.isFragment() {
-		return req.answerLive("webhooks", part)
+		return req.respondLive("webhooks", part)
 	}
 	title, err := req.pages.messages.text("webhooks.title")
 	if err != nil {
@@ -152,11 +152,11 @@ func (req *request) showSubscribe() error {
 	for _, kind := range api.EventKinds {
 		form.Chosen[kind] = true
 	}
-	return req.answerSubscribe(http.StatusOK, form)
+	return req.respondSubscribe(http.StatusOK, form)
 }
 
-// answerSubscribe responds with the form, which gets a new key each time.
-func (req *request) answerSubscribe(status int, form subscribeForm) error {
+// respondSubscribe responds with the form, which gets a new key each time.
+func (req *request) respondSubscribe(status int, form subscribeForm) error {
 	var err error
 	if form.Key, err = req.newKey(); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (req *request) subscribe() error {
 		return err
 	}
 	if len(form.Faults) > 0 {
-		return req.answerSubscribe(http.StatusUnprocessableEntity, form)
+		return req.respondSubscribe(http.StatusUnprocessableEntity, form)
 	}
 	made, again, err := req.subscribeOnce(request)
 	switch {
@@ -227,7 +227,7 @@ func (req *request) subscribe() error {
 				form.Faults["url"] = append(form.Faults["url"], fault.Message)
 			}
 		}
-		return req.answerSubscribe(http.StatusUnprocessableEntity, form)
+		return req.respondSubscribe(http.StatusUnprocessableEntity, form)
 	case err != nil:
 		return err
 	}

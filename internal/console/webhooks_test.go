@@ -28,11 +28,11 @@ import (
 type listener struct {
 	url string
 
-	mu     sync.Mutex
-	status int
-	answer string
-	hold   chan struct{} // nil to respond at once
-	came   []callback
+	mu       sync.Mutex
+	status   int
+	response string
+	hold     chan struct{} // nil to respond at once
+	came     []callback
 }
 
 // callback is one recorded delivery.
@@ -42,9 +42,9 @@ type callback struct {
 }
 
 // listen runs a listener and returns the options that let a service reach it.
-func listen(t *testing.T, status int, answer string) (*listener, func(*service.Config)) {
+func listen(t *testing.T, status int, response string) (*listener, func(*service.Config)) {
 	t.Helper()
-	l := &listener{status: status, answer: answer}
+	l := &listener{status: status, response: response}
 	server := httptest.NewTLSServer(l)
 	t.Cleanup(server.Close)
 	l.url = server.URL + "/hooks"
@@ -65,7 +65,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	l.mu.Lock()
 	l.came = append(l.came, callback{r.Header, body})
-	status, answer, hold := l.status, l.answer, l.hold
+	status, response, hold := l.status, l.response, l.hold
 	l.mu.Unlock()
 	if hold != nil {
 		select {
@@ -78,14 +78,14 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "https://elsewhere.example/")
 	}
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, answer) // the service may have disconnected
+	_, _ = io.WriteString(w, response) // the service may have disconnected
 }
 
 // become changes the response. hold delays each response until it is closed.
-func (l *listener) become(status int, answer string, hold chan struct{}) {
+func (l *listener) become(status int, response string, hold chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.status, l.answer, l.hold = status, answer, hold
+	l.status, l.response, l.hold = status, response, hold
 }
 
 // callbacks returns the recorded deliveries.

@@ -12,7 +12,7 @@ const maxControl = 64 << 10
 
 // getLedger implements GET /control/ledger, which only a sandbox has. It returns the whole ledger without the bodies.
 func (s *Server) getLedger(w http.ResponseWriter, _ *http.Request) {
-	answerJSON(w, http.StatusOK, struct {
+	writeJSON(w, http.StatusOK, struct {
 		Documents []LedgerDocument `json:"documents"`
 		Purchases []Purchase       `json:"purchases"`
 	}{s.ledger.Documents(), s.ledger.PurchaseList()})
@@ -32,7 +32,7 @@ func (s *Server) getLedgerDocument(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	doc, _ := s.ledger.Document(reference)
-	answerJSON(w, http.StatusOK, struct {
+	writeJSON(w, http.StatusOK, struct {
 		LedgerDocument
 		Body json.RawMessage `json:"body"`
 	}{doc, body})
@@ -43,7 +43,7 @@ func (s *Server) getLedgerDocument(w http.ResponseWriter, r *http.Request) {
 func (s *Server) getReference(w http.ResponseWriter, r *http.Request) {
 	reference := r.PathValue("reference")
 	doc, _ := s.ledger.Document(reference)
-	answerJSON(w, http.StatusOK, struct {
+	writeJSON(w, http.StatusOK, struct {
 		Reference string `json:"reference"`
 		Posts     int    `json:"posts"`    // since the start, including those that were dropped or refused without being read
 		Received  int    `json:"received"` // submissions that were read, including those before a restart
@@ -61,7 +61,7 @@ type chaosSetting struct {
 // writeMisbehaviours responds with the state of all misbehaviours.
 func (s *Server) writeMisbehaviours(w http.ResponseWriter, status int) {
 	level, seed := s.Chaos()
-	answerJSON(w, status, struct {
+	writeJSON(w, status, struct {
 		Chaos         chaosSetting         `json:"chaos"`
 		Misbehaviours map[Misbehaviour]int `json:"misbehaviours"`
 		Forced        []Rule               `json:"forced"`
@@ -87,7 +87,7 @@ func (s *Server) postMisbehave(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := s.AddRule(rule); err != nil {
-		answerError(w, http.StatusUnprocessableEntity, "invalid_rule", err.Error())
+		writeError(w, http.StatusUnprocessableEntity, "invalid_rule", err.Error())
 		return
 	}
 	s.writeMisbehaviours(w, http.StatusCreated)
@@ -110,7 +110,7 @@ func (s *Server) postChaos(w http.ResponseWriter, r *http.Request) {
 		setting.Seed = &seed
 	}
 	if err := s.SetChaos(setting.Level, *setting.Seed); err != nil {
-		answerError(w, http.StatusUnprocessableEntity, "invalid_level", err.Error())
+		writeError(w, http.StatusUnprocessableEntity, "invalid_level", err.Error())
 		return
 	}
 	s.writeMisbehaviours(w, http.StatusOK)

@@ -43,11 +43,11 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if key := r.Header.Values("Idempotency-Key"); len(key) > 1 || len(key) == 1 && key[0] != doc.Reference {
-		answerError(w, http.StatusBadRequest, "reference_mismatch", "Idempotency-Key is not the reference.")
+		writeError(w, http.StatusBadRequest, "reference_mismatch", "Idempotency-Key is not the reference.")
 		return
 	}
 	if !validReference(doc.Reference) || doc.Invoice == nil {
-		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A document needs a reference of 1 to 128 characters of A-Z a-z 0-9 . _ : - and an invoice.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "A document needs a reference of 1 to 128 characters of A-Z a-z 0-9 . _ : - and an invoice.")
 		return
 	}
 	t := requestStateOf(r)
@@ -55,7 +55,7 @@ func (s *Server) postDocument(w http.ResponseWriter, r *http.Request) {
 	accepted, err := s.ledger.Accept(entry, body)
 	switch {
 	case errors.Is(err, ErrReferenceReused):
-		answerError(w, http.StatusConflict, "reference_reused", "The reference was used for another document.")
+		writeError(w, http.StatusConflict, "reference_reused", "The reference was used for another document.")
 	case err != nil:
 		s.failed(w, r, err)
 	default:
@@ -109,11 +109,11 @@ func (s *Server) writeReport(w http.ResponseWriter, t *requestState, doc LedgerD
 	if submission && report.Status == invoice.Processing {
 		status = http.StatusAccepted
 	}
-	answerJSON(w, status, report)
+	writeJSON(w, status, report)
 }
 
 func unknownReference(w http.ResponseWriter) {
-	answerError(w, http.StatusNotFound, "unknown_reference", "There is no such document.")
+	writeError(w, http.StatusNotFound, "unknown_reference", "There is no such document.")
 }
 
 // failed responds to a request that the ledger could not serve.
@@ -124,24 +124,24 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "1")
-	answerError(w, http.StatusServiceUnavailable, "unavailable", "The provider sandbox is unavailable.")
+	writeError(w, http.StatusServiceUnavailable, "unavailable", "The provider sandbox is unavailable.")
 }
 
 // readJSON reads a JSON body of bounded size. If it cannot, it responds with the error and returns false.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		answerError(w, http.StatusUnsupportedMediaType, "unsupported_media_type", "The body must be application/json.")
+		writeError(w, http.StatusUnsupportedMediaType, "unsupported_media_type", "The body must be application/json.")
 		return nil, false
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		answerError(w, http.StatusRequestEntityTooLarge, "payload_too_large", "The body is too large.")
+		writeError(w, http.StatusRequestEntityTooLarge, "payload_too_large", "The body is too large.")
 		return nil, false
 	case err != nil:
-		answerError(w, http.StatusBadRequest, "malformed_request", "The body did not arrive completely.")
+		writeError(w, http.StatusBadRequest, "malformed_request", "The body did not arrive completely.")
 		return nil, false
 	}
 	return body, true
@@ -156,9 +156,9 @@ func decode(w http.ResponseWriter, body []byte, target any, options ...json.Opti
 	case err == nil:
 		return true
 	case errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		answerError(w, http.StatusBadRequest, "malformed_request", "The body is not one JSON document in UTF-8 without duplicate keys.")
+		writeError(w, http.StatusBadRequest, "malformed_request", "The body is not one JSON document in UTF-8 without duplicate keys.")
 	default:
-		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "A field of the body has the wrong type or is unknown.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "A field of the body has the wrong type or is unknown.")
 	}
 	return false
 }

@@ -169,7 +169,7 @@ func (l *Ledger) commit(batch []pendingWrite, size int64) (int64, error) {
 		}
 		encoded, err := json.Marshal(lines[i])
 		if err != nil {
-			return size, answerAll(batch, err)
+			return size, failBatch(batch, err)
 		}
 		places[i] = location{offset: size + int64(text.Len()), length: len(encoded)}
 		text.Write(encoded)
@@ -177,10 +177,10 @@ func (l *Ledger) commit(batch []pendingWrite, size int64) (int64, error) {
 		lines[i].Body = "" // it stays in the file
 	}
 	if _, err := l.file.WriteAt(text.Bytes(), size); err != nil {
-		return size, answerAll(batch, err)
+		return size, failBatch(batch, err)
 	}
 	if err := l.file.Sync(); err != nil {
-		return size, answerAll(batch, err)
+		return size, failBatch(batch, err)
 	}
 	l.mu.Lock()
 	for i := range lines {
@@ -189,7 +189,7 @@ func (l *Ledger) commit(batch []pendingWrite, size int64) (int64, error) {
 		}
 		if err := l.apply(lines[i], places[i]); err != nil {
 			l.mu.Unlock()
-			return size, answerAll(batch, err)
+			return size, failBatch(batch, err)
 		}
 	}
 	l.mu.Unlock()
@@ -199,8 +199,8 @@ func (l *Ledger) commit(batch []pendingWrite, size int64) (int64, error) {
 	return size + int64(text.Len()), nil
 }
 
-// answerAll replies to a whole batch that it failed.
-func answerAll(batch []pendingWrite, cause error) error {
+// failBatch tells every writer of a batch that it failed.
+func failBatch(batch []pendingWrite, cause error) error {
 	err := fmt.Errorf("%w: %w", ErrLedger, cause)
 	for _, p := range batch {
 		p.reply <- err

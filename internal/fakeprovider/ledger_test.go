@@ -180,7 +180,7 @@ func TestALedgerHasOneOwner(t *testing.T) {
 	}
 }
 
-func TestRacingWritersAllGetDurableAnswers(t *testing.T) {
+func TestRacingWritesAreDurable(t *testing.T) {
 	dir := t.TempDir()
 	ledger := open(t, dir)
 	var group sync.WaitGroup
@@ -211,18 +211,18 @@ func TestRacingWritersAllGetDurableAnswers(t *testing.T) {
 // killDir is the variable that makes the test below run as the process to kill.
 const killDir = "QUITTANCE_TEST_PROVIDER_DIR"
 
-// TestNothingAnsweredIsLostByKill runs a provider sandbox in another process, kills it with SIGKILL during submissions,
+// TestAcknowledgedSurvivesKill runs a provider sandbox in another process, kills it with SIGKILL during submissions,
 // and compares its responses with its ledger.
-func TestNothingAnsweredIsLostByKill(t *testing.T) {
+func TestAcknowledgedSurvivesKill(t *testing.T) {
 	if dir := os.Getenv(killDir); dir != "" {
 		serveUntilKilled(t, dir)
 		return
 	}
 	dir := t.TempDir()
-	answered := map[string]fakeprovider.Report{}
+	acknowledged := map[string]fakeprovider.Report{}
 	for round := range 3 {
 		url, kill := startVictim(t, dir)
-		maps.Copy(answered, submitUntilDead(t, url, round, 40, kill))
+		maps.Copy(acknowledged, submitUntilDead(t, url, round, 40, kill))
 	}
 	s := start(t, dir, nil)
 	docs := map[string]fakeprovider.LedgerDocument{}
@@ -232,7 +232,7 @@ func TestNothingAnsweredIsLostByKill(t *testing.T) {
 		}
 		docs[d.Reference] = d
 	}
-	for reference, report := range answered {
+	for reference, report := range acknowledged {
 		d, ok := docs[reference]
 		if !ok || d.ProviderReference != report.ProviderReference {
 			t.Errorf("%s was answered with %+v, the ledger has %+v", reference, report, d)
@@ -240,8 +240,8 @@ func TestNothingAnsweredIsLostByKill(t *testing.T) {
 		}
 		wantEqual(t, "the report on "+reference, d.Report(d.AcceptedAt), report)
 	}
-	if len(answered) < 120 {
-		t.Errorf("only %d answers", len(answered))
+	if len(acknowledged) < 120 {
+		t.Errorf("only %d answers", len(acknowledged))
 	}
 }
 
@@ -262,7 +262,7 @@ func serveUntilKilled(t *testing.T, dir string) {
 // startVictim starts the other process and returns its address and a function that kills it.
 func startVictim(t *testing.T, dir string) (url string, kill func()) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNothingAnsweredIsLostByKill$")
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAcknowledgedSurvivesKill$")
 	command.Env = append(os.Environ(), killDir+"="+dir)
 	stdin, err := command.StdinPipe()
 	if err != nil {
@@ -294,7 +294,7 @@ func startVictim(t *testing.T, dir string) (url string, kill func()) {
 // submitUntilDead submits concurrently, kills the process after some responses, and returns the responses.
 func submitUntilDead(t *testing.T, url string, round, enough int, kill func()) map[string]fakeprovider.Report {
 	t.Helper()
-	answered := map[string]fakeprovider.Report{}
+	acknowledged := map[string]fakeprovider.Report{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for side := range 8 {
@@ -306,8 +306,8 @@ func submitUntilDead(t *testing.T, url string, round, enough int, kill func()) m
 					return
 				}
 				mu.Lock()
-				answered[reference] = report
-				full := len(answered) >= enough
+				acknowledged[reference] = report
+				full := len(acknowledged) >= enough
 				mu.Unlock()
 				if full {
 					kill()
@@ -316,7 +316,7 @@ func submitUntilDead(t *testing.T, url string, round, enough int, kill func()) m
 		})
 	}
 	group.Wait()
-	return answered
+	return acknowledged
 }
 
 // submitTo submits a document; ok is false without a complete response.

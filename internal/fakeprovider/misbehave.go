@@ -90,7 +90,7 @@ func (s *Server) misbehave(next http.Handler, w http.ResponseWriter, r *http.Req
 		if t.misbehaviour == TooManyAlways {
 			w.Header().Set("Retry-After", strings.Repeat("9", 30))
 		}
-		answerError(w, http.StatusTooManyRequests, "rate_limited", "Too many requests.")
+		writeError(w, http.StatusTooManyRequests, "rate_limited", "Too many requests.")
 	case UnavailableBefore:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		unavailable(w)
@@ -104,11 +104,11 @@ func (s *Server) misbehave(next http.Handler, w http.ResponseWriter, r *http.Req
 			to = s.serviceAddress(r)
 		}
 		w.Header().Set("Location", to+r.URL.EscapedPath())
-		answerError(w, http.StatusTemporaryRedirect, "moved", "The provider has moved.")
+		writeError(w, http.StatusTemporaryRedirect, "moved", "The provider has moved.")
 	default:
-		answer := &capture{header: http.Header{}, status: http.StatusOK}
-		next.ServeHTTP(answer, r)
-		s.respondWrongly(answer, w, r, c, t)
+		response := &capture{header: http.Header{}, status: http.StatusOK}
+		next.ServeHTTP(response, r)
+		s.respondWrongly(response, w, r, c, t)
 	}
 }
 

@@ -67,8 +67,8 @@ var (
 	refused    = adapterResult{kind: provider.Refused, status: 429}
 	redirected = adapterResult{kind: provider.Ambiguous, status: 307, class: provider.ClassRedirect}
 	broken     = adapterResult{kind: provider.Ambiguous, class: provider.ClassProtocol}
-	reported   = adapterResult{kind: provider.Answered, status: 200, body: aReport}
-	unreadable = adapterResult{kind: provider.Answered, status: 200, body: noReport}
+	reported   = adapterResult{kind: provider.Complete, status: 200, body: aReport}
+	unreadable = adapterResult{kind: provider.Complete, status: 200, body: noReport}
 	noPage     = adapterResult{kind: provider.Ambiguous, status: 200, class: provider.ClassProtocol}
 	basicEcho  = base64.StdEncoding.EncodeToString([]byte("Bearer " + credential))
 )
@@ -92,11 +92,11 @@ var hostilities = map[fakeprovider.Misbehaviour]hostility{
 		return says(whole)(r, body, err) && len(r.Header.Values("X-Padding")) == 1024
 	}},
 	fakeprovider.Huge: {calls: "slpd", taken: true, all: adapterResult{status: 200, class: provider.ClassTooLarge},
-		except: map[rune]adapterResult{'d': {kind: provider.Answered, status: 200, class: provider.ClassTooLarge}},
+		except: map[rune]adapterResult{'d': {kind: provider.Complete, status: 200, class: provider.ClassTooLarge}},
 		wire: func(r *http.Response, body string, err error) bool {
 			return err == nil && r.StatusCode == 200 && len(body) == maxTried && strings.HasPrefix(body, `{"reference":"ref-1",`) && strings.HasSuffix(body, "xxx")
 		}},
-	fakeprovider.Garbage: {calls: "slpd", taken: true, all: unreadable, except: map[rune]adapterResult{'p': noPage, 'd': {kind: provider.Answered, status: 200}},
+	fakeprovider.Garbage: {calls: "slpd", taken: true, all: unreadable, except: map[rune]adapterResult{'p': noPage, 'd': {kind: provider.Complete, status: 200}},
 		wire: func(r *http.Response, body string, err error) bool {
 			return err == nil && r.StatusCode == 200 && !json.Valid([]byte(body))
 		}},
@@ -108,7 +108,7 @@ var hostilities = map[fakeprovider.Misbehaviour]hostility{
 		wire: func(r *http.Response, body string, err error) bool {
 			return err == nil && r.StatusCode == 200 && strings.Contains(body, `"status":1`)
 		}},
-	fakeprovider.Echo: {calls: "slpd", taken: true, all: reported, except: map[rune]adapterResult{'d': {kind: provider.Answered, status: 200}},
+	fakeprovider.Echo: {calls: "slpd", taken: true, all: reported, except: map[rune]adapterResult{'d': {kind: provider.Complete, status: 200}},
 		wire: status(200, "X-Debug-Authorization", "Bearer "+credential)},
 	fakeprovider.EchoBody: {calls: "slp", taken: true, all: reported, wire: func(r *http.Response, body string, err error) bool {
 		return says(whole)(r, body, err) && strings.Contains(body, credential)
@@ -116,7 +116,7 @@ var hostilities = map[fakeprovider.Misbehaviour]hostility{
 	fakeprovider.EchoBase64: {calls: "slp", taken: true, all: reported, wire: func(r *http.Response, body string, err error) bool {
 		return says(whole)(r, body, err) && strings.Contains(body, basicEcho)
 	}},
-	fakeprovider.Foreign: {calls: "sl", taken: true, all: adapterResult{kind: provider.Answered, status: 200, body: aForeign},
+	fakeprovider.Foreign: {calls: "sl", taken: true, all: adapterResult{kind: provider.Complete, status: 200, body: aForeign},
 		wire: says(func(r fakeprovider.Report) bool {
 			return r.Status == "rejected" && strings.Count(finals(r), "rejected!") == 4
 		})},
@@ -228,10 +228,10 @@ func TestAdapterResults(t *testing.T) {
 				if !strings.ContainsRune(c.calls, call) {
 					timeout = 20 * time.Second
 				}
-				answer := play(t, adapterTo(t, s.url, timeout), call)
+				response := play(t, adapterTo(t, s.url, timeout), call)
 				if !strings.ContainsRune(c.calls, call) {
-					if answer.Kind != provider.Answered || s.MisbehaviourCounts()[name] != 0 || len(s.Rules()) != 1 {
-						t.Fatalf("it happened: %+v", answer)
+					if response.Kind != provider.Complete || s.MisbehaviourCounts()[name] != 0 || len(s.Rules()) != 1 {
+						t.Fatalf("it happened: %+v", response)
 					}
 					return
 				}
@@ -239,15 +239,15 @@ func TestAdapterResults(t *testing.T) {
 				if !special {
 					want = c.all
 				}
-				checkHeard(t, answer, want, call)
-				if echoes := strings.HasPrefix(string(name), "echo"); answer.Echoed != echoes {
-					t.Errorf("echoed: %t", answer.Echoed)
+				checkHeard(t, response, want, call)
+				if echoes := strings.HasPrefix(string(name), "echo"); response.Echoed != echoes {
+					t.Errorf("echoed: %t", response.Echoed)
 				}
 				if s.MisbehaviourCounts()[name] != 1 {
 					t.Errorf("happened: %v", s.MisbehaviourCounts())
 				}
 				again := play(t, adapterTo(t, s.url, 20*time.Second), call)
-				checkHeard(t, again, adapterResult{kind: provider.Answered, status: again.HTTPStatus, body: aReport}, call)
+				checkHeard(t, again, adapterResult{kind: provider.Complete, status: again.HTTPStatus, body: aReport}, call)
 				if docs := s.Ledger().Documents(); call == 's' && (len(docs) != 1 || docs[0].Accepted != 1 || s.Posts("ref-1") != 2) {
 					t.Errorf("%d posts, %+v", s.Posts("ref-1"), docs)
 				}
@@ -265,26 +265,26 @@ func play(t *testing.T, h *provider.HTTP, call rune) provider.Response {
 	case 'l':
 		return h.Status(t.Context(), "ref-1")
 	case 'p':
-		_, answer := h.Purchases(t.Context(), "", 10)
-		return answer
+		_, response := h.Purchases(t.Context(), "", 10)
+		return response
 	default:
 		return h.PurchaseDocument(t.Context(), "p-1")
 	}
 }
 
-func checkHeard(t *testing.T, answer provider.Response, want adapterResult, call rune) {
+func checkHeard(t *testing.T, response provider.Response, want adapterResult, call rune) {
 	t.Helper()
-	got := adapterResult{kind: answer.Kind, status: answer.HTTPStatus, class: answer.ErrorClass, body: want.body}
+	got := adapterResult{kind: response.Kind, status: response.HTTPStatus, class: response.ErrorClass, body: want.body}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if answer.RetryAfter < 0 || answer.RetryAfter > provider.MaxRetryAfter || len(answer.Body) > provider.MaxResponse {
-		t.Errorf("wait %s, %d bytes", answer.RetryAfter, len(answer.Body))
+	if response.RetryAfter < 0 || response.RetryAfter > provider.MaxRetryAfter || len(response.Body) > provider.MaxResponse {
+		t.Errorf("wait %s, %d bytes", response.RetryAfter, len(response.Body))
 	}
-	if answer.Kind != provider.Answered || call == 'p' || call == 'd' {
+	if response.Kind != provider.Complete || call == 'p' || call == 'd' {
 		return
 	}
-	report, err := invoice.ReadReport(answer.Body, provider.ProtocolVocabulary())
+	report, err := invoice.ReadReport(response.Body, provider.ProtocolVocabulary())
 	body := aReport
 	switch {
 	case err != nil:
@@ -293,7 +293,7 @@ func checkHeard(t *testing.T, answer provider.Response, want adapterResult, call
 		body = aForeign
 	}
 	if body != want.body {
-		t.Errorf("want %s, got %s: %s", want.body, body, answer.Body)
+		t.Errorf("want %s, got %s: %s", want.body, body, response.Body)
 	}
 }
 
@@ -304,11 +304,11 @@ func TestEveryWrongTypeIsUnreadable(t *testing.T) {
 	bodies := map[string]bool{}
 	for range 7 {
 		s.force(fakeprovider.WrongTypes)
-		answer := h.Status(t.Context(), "ref-1")
-		if _, err := invoice.ReadReport(answer.Body, provider.ProtocolVocabulary()); err == nil || !json.Valid(answer.Body) {
-			t.Errorf("%v %s", err, answer.Body)
+		response := h.Status(t.Context(), "ref-1")
+		if _, err := invoice.ReadReport(response.Body, provider.ProtocolVocabulary()); err == nil || !json.Valid(response.Body) {
+			t.Errorf("%v %s", err, response.Body)
 		}
-		bodies[string(answer.Body)] = true
+		bodies[string(response.Body)] = true
 	}
 	if len(bodies) != 7 {
 		t.Errorf("only %d ways: %v", len(bodies), bodies)
@@ -375,10 +375,10 @@ func TestAHugeResponseIsNotRead(t *testing.T) {
 	}))
 	defer counting.Close()
 	s.force(fakeprovider.Huge)
-	answer := adapterTo(t, counting.URL, 20*time.Second).Submit(t.Context(), providertest.Document("ref-1"))
+	response := adapterTo(t, counting.URL, 20*time.Second).Submit(t.Context(), providertest.Document("ref-1"))
 	<-done
-	if answer.Size > provider.MaxResponse || len(answer.Body) > provider.MaxResponse || !strings.HasPrefix(string(answer.Body), `{"reference":"ref-1"`) {
-		t.Errorf("%d bytes read, %d kept", answer.Size, len(answer.Body))
+	if response.Size > provider.MaxResponse || len(response.Body) > provider.MaxResponse || !strings.HasPrefix(string(response.Body), `{"reference":"ref-1"`) {
+		t.Errorf("%d bytes read, %d kept", response.Size, len(response.Body))
 	}
 	if n := sent.Load(); n < provider.MaxResponse || n > 32<<20 {
 		t.Errorf("the server sent %d bytes of 300 MiB", n)
@@ -405,9 +405,9 @@ func TestARedirectToTheServiceReachesNothing(t *testing.T) {
 	s := hostileTo(t, 's', time.Minute)
 	s.SetServiceAddress(service.URL)
 	s.force(fakeprovider.RedirectToService)
-	answer := adapterTo(t, s.url, 20*time.Second).Submit(t.Context(), providertest.Document("ref-1"))
-	if answer.HTTPStatus != 307 || reached.Load() != 0 {
-		t.Errorf("%d calls reached the service: %+v", reached.Load(), answer)
+	response := adapterTo(t, s.url, 20*time.Second).Submit(t.Context(), providertest.Document("ref-1"))
+	if response.HTTPStatus != 307 || reached.Load() != 0 {
+		t.Errorf("%d calls reached the service: %+v", reached.Load(), response)
 	}
 }
 

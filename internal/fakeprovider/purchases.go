@@ -29,16 +29,16 @@ func (s *Server) getPurchases(w http.ResponseWriter, r *http.Request) {
 	if given := query.Get("limit"); given != "" {
 		var err error
 		if limit, err = strconv.Atoi(given); err != nil || limit < 1 || limit > maxPurchasePage {
-			answerError(w, http.StatusBadRequest, "malformed_request", "limit must be a number from 1 to 100.")
+			writeError(w, http.StatusBadRequest, "malformed_request", "limit must be a number from 1 to 100.")
 			return
 		}
 	}
 	page, next, more, err := s.ledger.Purchases(query.Get("cursor"), limit)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, "unknown_cursor", "The cursor was not issued by this provider.")
+		writeError(w, http.StatusBadRequest, "unknown_cursor", "The cursor was not issued by this provider.")
 		return
 	}
-	answerJSON(w, http.StatusOK, purchasePage{Purchases: page, NextCursor: next, HasMore: more})
+	writeJSON(w, http.StatusOK, purchasePage{Purchases: page, NextCursor: next, HasMore: more})
 }
 
 // getPurchaseDocument implements GET /v1/purchases/{id}/document.
@@ -76,7 +76,7 @@ func (s *Server) postPurchase(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.ID == "" || len(p.ID) > maxPurchaseID {
-		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "id must have 1 to 256 bytes.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "id must have 1 to 256 bytes.")
 		return
 	}
 	added, err := s.AddPurchase(p.Purchase, p.Document)
@@ -84,7 +84,7 @@ func (s *Server) postPurchase(w http.ResponseWriter, r *http.Request) {
 		s.failed(w, r, err)
 		return
 	}
-	answerJSON(w, http.StatusCreated, added)
+	writeJSON(w, http.StatusCreated, added)
 }
 
 // AddPurchase adds a purchase document, or a new revision if its id exists with different bytes. If the bytes are the

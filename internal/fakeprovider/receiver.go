@@ -32,7 +32,7 @@ type Callback struct {
 	// Verified is true when the signature is right for a secret that the receiver knows from [Receiver.Trust].
 	// Otherwise it is nil, because the receiver may not know the secret.
 	Verified *bool  `json:"verified"`
-	Answered int    `json:"answered"`
+	Status   int    `json:"answered"`
 	Body     string `json:"body"`
 }
 
@@ -81,10 +81,10 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "the body was not read", http.StatusBadRequest)
 		return
 	}
-	status := answerFor(request.URL.Path)
+	status := statusFor(request.URL.Path)
 	callback := Callback{ReceivedAt: r.now().UTC(), Path: request.URL.Path, Event: request.Header.Get(api.HeaderEvent),
 		Delivery: request.Header.Get(api.HeaderDelivery), Timestamp: request.Header.Get(api.HeaderTimestamp),
-		Signature: request.Header.Get(api.HeaderSignature), Answered: status, Body: string(body)}
+		Signature: request.Header.Get(api.HeaderSignature), Status: status, Body: string(body)}
 	r.keep(callback, request.Header, body)
 	if status == http.StatusFound {
 		w.Header().Set("Location", "https://127.0.0.1/elsewhere")
@@ -106,8 +106,8 @@ func (r *Receiver) keep(callback Callback, header http.Header, body []byte) {
 	}
 }
 
-// answerFor chooses the status by path, so that retries and blocking can be tried out.
-func answerFor(path string) int {
+// statusFor chooses the status by path, so that retries and blocking can be tried out.
+func statusFor(path string) int {
 	if path == "/redirect" {
 		return http.StatusFound
 	}

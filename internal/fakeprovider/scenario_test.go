@@ -83,7 +83,7 @@ func TestScenariosEndAsDescribed(t *testing.T) {
 		}
 	}
 	for _, scenario := range fakeprovider.Scenarios() {
-		if _, ok := want[scenario.ID]; !ok && mishaps[scenario.ID].answer == nil && questioned[scenario.ID] == "" {
+		if _, ok := want[scenario.ID]; !ok && mishaps[scenario.ID].response == nil && questioned[scenario.ID] == "" {
 			t.Errorf("%s is not tested", scenario.ID)
 		}
 		if !strings.HasPrefix(scenario.ID, "sandbox-") || len(scenario.ID) > 64 || scenario.Description == "" {
@@ -139,7 +139,7 @@ func TestADocumentIsAFunctionOfItsPlanAndTheClock(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	var ids []string
 	for _, scenario := range fakeprovider.Scenarios() {
-		if mishaps[scenario.ID].answer == nil && questioned[scenario.ID] == "" {
+		if mishaps[scenario.ID].response == nil && questioned[scenario.ID] == "" {
 			ids = append(ids, scenario.ID)
 		}
 	}
@@ -182,7 +182,7 @@ func TestPaceScalesThePlan(t *testing.T) {
 var mishaps = map[string]struct {
 	times    int
 	accepted bool
-	answer   func(provider.Response) bool
+	response func(provider.Response) bool
 }{
 	"sandbox-drop-after-accept":   {1, true, unclear(0, provider.ClassProtocol)},
 	"sandbox-drop-before-accept":  {1, false, unclear(0, provider.ClassProtocol)},
@@ -221,11 +221,11 @@ var questioned = map[string]fakeprovider.Misbehaviour{
 	"sandbox-contradicting": fakeprovider.Contradicting,
 }
 
-func echoed(a provider.Response) bool { return a.Kind == provider.Answered && a.Echoed }
+func echoed(a provider.Response) bool { return a.Kind == provider.Complete && a.Echoed }
 
 func noDocument(a provider.Response) bool {
 	_, err := invoice.ReadReport(a.Body, provider.ProtocolVocabulary())
-	return a.Kind == provider.Answered && err != nil
+	return a.Kind == provider.Complete && err != nil
 }
 
 func unclear(status int, class provider.ErrorClass) func(provider.Response) bool {
@@ -250,22 +250,22 @@ func TestMishapsGoWrongAsDescribedAndThenEndWell(t *testing.T) {
 			doc := providertest.Document("ref-1")
 			doc.Body = []byte(strings.Replace(string(doc.Body), "1234567890", id, 1))
 			for range c.times {
-				answer := h.Submit(t.Context(), doc)
-				if !c.answer(answer) {
-					t.Fatalf("%+v", answer)
+				response := h.Submit(t.Context(), doc)
+				if !c.response(response) {
+					t.Fatalf("%+v", response)
 				}
 				if _, taken := s.Ledger().Document("ref-1"); taken != c.accepted {
 					t.Fatalf("accepted %v", taken)
 				}
 			}
-			answer := adapterTo(t, s.url, 20*time.Second).Submit(t.Context(), doc)
-			report, err := invoice.ReadReport(answer.Body, h.Profile().Vocabulary)
+			response := adapterTo(t, s.url, 20*time.Second).Submit(t.Context(), doc)
+			report, err := invoice.ReadReport(response.Body, h.Profile().Vocabulary)
 			want := invoice.Accepted
 			if id == "sandbox-422-while-accepting" {
 				want = invoice.Processing
 			}
-			if err != nil || report.Status != want || answer.Echoed {
-				t.Fatalf("%+v %v", answer, err)
+			if err != nil || report.Status != want || response.Echoed {
+				t.Fatalf("%+v %v", response, err)
 			}
 			if docs := s.Ledger().Documents(); len(docs) != 1 || docs[0].Accepted != 1 {
 				t.Fatalf("%+v", docs)
@@ -327,7 +327,7 @@ func TestADocumentThatIsStillArriving(t *testing.T) {
 	}
 }
 
-func TestASilentAnswerComesInTheEnd(t *testing.T) {
+func TestSilentResponseArrivesLate(t *testing.T) {
 	s := start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = time.Millisecond })
 	if report := s.submit("ref-1", http.StatusOK, recipient("sandbox-silence")); report.Status != invoice.Accepted {
 		t.Fatalf("%+v", report)

@@ -140,7 +140,7 @@ func (s *Server) routes() http.Handler {
 		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", allowed)
-			answerError(w, http.StatusMethodNotAllowed, "method_not_allowed", "This path takes "+allowed+".")
+			writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "This path takes "+allowed+".")
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
@@ -148,7 +148,7 @@ func (s *Server) routes() http.Handler {
 }
 
 func notFound(w http.ResponseWriter) {
-	answerError(w, http.StatusNotFound, "not_found", "There is nothing at this path.")
+	writeError(w, http.StatusNotFound, "not_found", "There is nothing at this path.")
 }
 
 // authenticated passes on requests with the credential. It reads nothing of a body.
@@ -158,7 +158,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		sum := sha256.Sum256([]byte(presented))
 		if subtle.ConstantTimeCompare(sum[:], s.credential[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			answerError(w, http.StatusUnauthorized, "unauthenticated", "The credential is missing or wrong.")
+			writeError(w, http.StatusUnauthorized, "unauthenticated", "The credential is missing or wrong.")
 			return
 		}
 		// ServeMux would answer an unclean path with its own redirect.
@@ -170,11 +170,11 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 	})
 }
 
-// answerJSON responds with a JSON body.
-func answerJSON(w http.ResponseWriter, status int, body any) {
+// writeJSON responds with a JSON body.
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		answerError(w, http.StatusInternalServerError, "internal", "The answer could not be written.")
+		writeError(w, http.StatusInternalServerError, "internal", "The answer could not be written.")
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -191,9 +191,9 @@ type errorBody struct {
 	} `json:"error"`
 }
 
-// answerError responds with the error envelope.
-func answerError(w http.ResponseWriter, status int, code, message string) {
+// writeError responds with the error envelope.
+func writeError(w http.ResponseWriter, status int, code, message string) {
 	var body errorBody
 	body.Error.Code, body.Error.Message = code, message
-	answerJSON(w, status, body)
+	writeJSON(w, status, body)
 }

@@ -25,14 +25,14 @@ const (
 const drips = 600
 
 // respondWrongly responds wrongly after the request was served.
-func (s *Server) respondWrongly(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState) {
+func (s *Server) respondWrongly(response *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState) {
 	switch t.misbehaviour {
 	case UnavailableAfter:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		unavailable(w)
 	case RefuseAfter:
 		s.recordMisbehaviour(r, t.misbehaviour)
-		answerError(w, http.StatusUnprocessableEntity, "invalid_document", "The document is not valid.")
+		writeError(w, http.StatusUnprocessableEntity, "invalid_document", "The document is not valid.")
 	case Arriving:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		if c.kind == submission {
@@ -42,44 +42,44 @@ func (s *Server) respondWrongly(answer *capture, w http.ResponseWriter, r *http.
 	case Silence:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		if s.wait(r, s.options.Silence) {
-			answer.send(w, answer.body.Bytes())
+			response.send(w, response.body.Bytes())
 		}
 	case Drip:
 		s.recordMisbehaviour(r, t.misbehaviour)
-		s.drip(answer, w, r)
+		s.drip(response, w, r)
 	case HeaderBomb:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		for range bombSize >> 10 {
 			w.Header().Add("X-Padding", strings.Repeat("x", 1<<10))
 		}
-		answer.send(w, answer.body.Bytes())
+		response.send(w, response.body.Bytes())
 	case Echo:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		w.Header().Set("X-Debug-Authorization", r.Header.Get("Authorization"))
-		answer.send(w, answer.body.Bytes())
+		response.send(w, response.body.Bytes())
 	case DropAfter:
 		s.recordMisbehaviour(r, t.misbehaviour)
 		panic(http.ErrAbortHandler)
 	default:
-		if answer.status >= http.StatusMultipleChoices {
-			answer.send(w, answer.body.Bytes()) // there is nothing to distort
+		if response.status >= http.StatusMultipleChoices {
+			response.send(w, response.body.Bytes()) // there is nothing to distort
 			return
 		}
-		s.distort(answer, w, r, c, t, s.recordMisbehaviour(r, t.misbehaviour))
+		s.distort(response, w, r, c, t, s.recordMisbehaviour(r, t.misbehaviour))
 	}
 }
 
 // distort responds with bytes that differ from the right response; before is how often this happened before.
-func (s *Server) distort(answer *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState, before int) {
-	body := answer.body.Bytes()
+func (s *Server) distort(response *capture, w http.ResponseWriter, r *http.Request, c *call, t *requestState, before int) {
+	body := response.body.Bytes()
 	switch t.misbehaviour {
 	case Truncated:
-		answer.send(w, body[:len(body)/2])
+		response.send(w, body[:len(body)/2])
 		// The buffer must be sent before the connection is dropped.
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	case Huge:
-		answer.sendHuge(w)
+		response.sendHuge(w)
 		return
 	default:
 	}
@@ -88,7 +88,7 @@ func (s *Server) distort(answer *capture, w http.ResponseWriter, r *http.Request
 		s.failed(w, r, err)
 		return
 	}
-	answer.send(w, body)
+	response.send(w, body)
 }
 
 // distorted returns the body to send instead of the right one.
@@ -158,10 +158,10 @@ func wrongTypes(body []byte, kind callKinds, n int) ([]byte, error) {
 }
 
 // drip sends the right response in small parts.
-func (s *Server) drip(answer *capture, w http.ResponseWriter, r *http.Request) {
-	maps.Copy(w.Header(), answer.header)
-	w.WriteHeader(answer.status)
-	body := answer.body.Bytes()
+func (s *Server) drip(response *capture, w http.ResponseWriter, r *http.Request) {
+	maps.Copy(w.Header(), response.header)
+	w.WriteHeader(response.status)
+	body := response.body.Bytes()
 	size := max(1, len(body)/drips)
 	pause := s.options.Silence / time.Duration(max(1, len(body)/size))
 	for part := range slices.Chunk(body, size) {

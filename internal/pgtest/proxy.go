@@ -124,8 +124,8 @@ func (p *Proxy) accept() {
 }
 
 // loses reports whether a response of the database must be lost, which requires that it acknowledges a commit.
-func (p *Proxy) loses(answer []byte) bool {
-	if !bytes.Contains(answer, []byte("COMMIT\x00")) { // the tag of a command that is complete
+func (p *Proxy) loses(response []byte) bool {
+	if !bytes.Contains(response, []byte("COMMIT\x00")) { // the tag of a command that is complete
 		return false
 	}
 	p.mu.Lock()

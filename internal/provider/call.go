@@ -157,9 +157,9 @@ func classifyResponse(c callSpec, received *http.Response, response Response) (K
 	case c.acceptsStatus(status) && isCompressed(received):
 		return Ambiguous, ClassProtocol
 	case c.acceptsStatus(status) && !response.Truncated:
-		return Answered, ClassNone
+		return Complete, ClassNone
 	case c.acceptsStatus(status) && c.maxRead > c.maxRetained:
-		return Answered, ClassTooLarge
+		return Complete, ClassTooLarge
 	case response.Truncated:
 		return Ambiguous, ClassTooLarge
 	case status == http.StatusNotFound && c.body == nil && errorCode(response.Body) == codeUnknownReference:

@@ -175,13 +175,13 @@ func TestHostileProvidersAreAmbiguous(t *testing.T) {
 					config.Timeout = 100 * time.Millisecond
 				}
 			})
-			answer := h.Submit(t.Context(), providertest.Document("ref-1"))
-			if len(answer.Body) > provider.MaxResponse {
-				t.Errorf("%d bytes retained", len(answer.Body))
+			response := h.Submit(t.Context(), providertest.Document("ref-1"))
+			if len(response.Body) > provider.MaxResponse {
+				t.Errorf("%d bytes retained", len(response.Body))
 			}
-			answer.Body = nil
-			if answer.Kind != provider.Ambiguous || answer.ErrorClass != c.class || answer.HTTPStatus != c.status {
-				t.Errorf("want unclear, %s, %d; got %+v", c.class, c.status, answer)
+			response.Body = nil
+			if response.Kind != provider.Ambiguous || response.ErrorClass != c.class || response.HTTPStatus != c.status {
+				t.Errorf("want unclear, %s, %d; got %+v", c.class, c.status, response)
 			}
 			if n := server.conns.Load(); n != 1 {
 				t.Errorf("the document was sent over %d connections", n)
@@ -192,9 +192,9 @@ func TestHostileProvidersAreAmbiguous(t *testing.T) {
 
 func TestRefusalsNeedNoWholeBody(t *testing.T) {
 	server := rawServe(t, afterRequest("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3\r\nContent-Length: 100\r\n\r\n{", nil))
-	answer := adapter(t, server.url(), nil).Submit(t.Context(), providertest.Document("ref-1"))
-	if answer.Kind != provider.Refused || answer.RetryAfter != 3*time.Second || !answer.Truncated || answer.ErrorClass != provider.ClassProtocol {
-		t.Fatalf("%+v", answer)
+	response := adapter(t, server.url(), nil).Submit(t.Context(), providertest.Document("ref-1"))
+	if response.Kind != provider.Refused || response.RetryAfter != 3*time.Second || !response.Truncated || response.ErrorClass != provider.ClassProtocol {
+		t.Fatalf("%+v", response)
 	}
 }
 
@@ -216,9 +216,9 @@ func TestNothingIsSentWhenNoConnectionIsMade(t *testing.T) {
 		{strings.Replace(ender.url(), "http", "https", 1), provider.ClassTLS},
 	} {
 		h := adapter(t, c.url, func(config *provider.Config) { config.Timeout = 2 * time.Second })
-		answer := h.Submit(t.Context(), providertest.Document("ref-1"))
-		if answer.Kind != provider.NotSent || answer.ErrorClass != c.class {
-			t.Errorf("%s: want not_sent and %s, got %+v", c.url, c.class, answer)
+		response := h.Submit(t.Context(), providertest.Document("ref-1"))
+		if response.Kind != provider.NotSent || response.ErrorClass != c.class {
+			t.Errorf("%s: want not_sent and %s, got %+v", c.url, c.class, response)
 		}
 	}
 }
@@ -240,12 +240,12 @@ func TestACallThatWaitsForAConnectionIsNotSent(t *testing.T) {
 	<-arrived
 	short, done := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer done()
-	if answer := h.Submit(short, providertest.Document("ref-2")); answer.Kind != provider.NotSent || answer.ErrorClass != provider.ClassTimeout {
-		t.Errorf("waiting: %+v", answer)
+	if response := h.Submit(short, providertest.Document("ref-2")); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassTimeout {
+		t.Errorf("waiting: %+v", response)
 	}
 	cancel()
-	if answer := <-first; answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassCanceled {
-		t.Errorf("cancelled after the request: %+v", answer)
+	if response := <-first; response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassCanceled {
+		t.Errorf("cancelled after the request: %+v", response)
 	}
 }
 
@@ -272,12 +272,12 @@ func TestADeadReusedConnectionNeverSendsASubmissionTwice(t *testing.T) {
 					end(conn)
 				})
 				h := adapter(t, server.url(), nil)
-				if answer := h.Status(t.Context(), "ref-1"); answer.Kind != provider.Answered {
-					t.Fatalf("%+v", answer)
+				if response := h.Status(t.Context(), "ref-1"); response.Kind != provider.Complete {
+					t.Fatalf("%+v", response)
 				}
-				answer := h.Submit(t.Context(), providertest.Document("ref-1"))
-				if answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassProtocol || submissions.Load() != 1 || server.conns.Load() != 1 {
-					t.Fatalf("%d submissions over %d connections: %+v", submissions.Load(), server.conns.Load(), answer)
+				response := h.Submit(t.Context(), providertest.Document("ref-1"))
+				if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassProtocol || submissions.Load() != 1 || server.conns.Load() != 1 {
+					t.Fatalf("%d submissions over %d connections: %+v", submissions.Load(), server.conns.Load(), response)
 				}
 			})
 		}
@@ -303,12 +303,12 @@ func TestAConnectionThatDiedIdleCostsNothing(t *testing.T) {
 	reset(<-idle)
 	// The adapter notices the reset at some moment; until then a call may find the connection dead.
 	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
-		answer := h.Submit(t.Context(), providertest.Document("ref-1"))
-		if answer.Kind == provider.Answered {
+		response := h.Submit(t.Context(), providertest.Document("ref-1"))
+		if response.Kind == provider.Complete {
 			break
 		}
-		if answer.Kind != provider.Ambiguous || time.Now().After(deadline) {
-			t.Fatalf("%+v", answer)
+		if response.Kind != provider.Ambiguous || time.Now().After(deadline) {
+			t.Fatalf("%+v", response)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func TestNotSentIsTrueUnderRacingCancellation(t *testing.T) {
 	for i := range 400 {
 		reference := fmt.Sprintf("ref-%d", i)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*2*time.Microsecond)
-		if answer := h.Submit(ctx, provider.Document{Reference: reference, Body: []byte("{}")}); answer.Kind == provider.NotSent {
+		if response := h.Submit(ctx, provider.Document{Reference: reference, Body: []byte("{}")}); response.Kind == provider.NotSent {
 			notSent[reference] = true
 		}
 		cancel()
@@ -366,9 +366,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		http.Redirect(w, r, "/v1/other", http.StatusFound)
 	})
 	h := adapter(t, server.URL, nil)
-	for _, answer := range []provider.Response{h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1")} {
-		if answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassRedirect || answer.HTTPStatus != http.StatusFound {
-			t.Errorf("%+v", answer)
+	for _, response := range []provider.Response{h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1")} {
+		if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassRedirect || response.HTTPStatus != http.StatusFound {
+			t.Errorf("%+v", response)
 		}
 	}
 	if calls.Load() != 2 {
@@ -381,7 +381,7 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", proxy.URL)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	h := adapter(t, unresolvable, nil)
-	if answer := h.Status(t.Context(), "ref-1"); answer.Kind != provider.NotSent || answer.ErrorClass != provider.ClassDNS {
-		t.Errorf("%+v", answer)
+	if response := h.Status(t.Context(), "ref-1"); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassDNS {
+		t.Errorf("%+v", response)
 	}
 }

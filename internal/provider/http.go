@@ -196,7 +196,7 @@ func (h *HTTP) Purchases(ctx context.Context, cursor string, limit int) (Purchas
 	}
 	c.query = query.Encode()
 	response := h.do(ctx, c)
-	if response.Kind != Answered {
+	if response.Kind != Complete {
 		return PurchasePage{}, response
 	}
 	page, err := readPage(response.Body, cursor)

@@ -86,9 +86,9 @@ func TestStatusCodesAreKinds(t *testing.T) {
 		kind  provider.Kind
 		class provider.ErrorClass
 	}{
-		{200, document, submit | status | purchase, provider.Answered, ""},
+		{200, document, submit | status | purchase, provider.Complete, ""},
 		{200, document, purchases, provider.Ambiguous, provider.ClassProtocol},
-		{202, document, submit, provider.Answered, ""},
+		{202, document, submit, provider.Complete, ""},
 		{202, document, questions, provider.Ambiguous, ""},
 		{201, document, submit | questions, provider.Ambiguous, ""},
 		{204, "", submit | questions, provider.Ambiguous, ""},
@@ -120,15 +120,15 @@ func TestStatusCodesAreKinds(t *testing.T) {
 		})
 		h := adapter(t, server.URL, nil)
 		_, page := h.Purchases(t.Context(), "", 1)
-		for i, answer := range []provider.Response{
+		for i, response := range []provider.Response{
 			h.Submit(t.Context(), providertest.Document("ref-1")), h.Status(t.Context(), "ref-1"), page, h.PurchaseDocument(t.Context(), "p"),
 		} {
 			if c.calls&(1<<i) == 0 {
 				continue
 			}
-			if answer.Kind != c.kind || answer.ErrorClass != c.class || answer.HTTPStatus != c.code || string(answer.Body) != c.body {
+			if response.Kind != c.kind || response.ErrorClass != c.class || response.HTTPStatus != c.code || string(response.Body) != c.body {
 				t.Errorf("call %d: got %s %q with status %d and body %q; want %s %q with status %d and body %q",
-					i, answer.Kind, answer.ErrorClass, answer.HTTPStatus, answer.Body, c.kind, c.class, c.code, c.body)
+					i, response.Kind, response.ErrorClass, response.HTTPStatus, response.Body, c.kind, c.class, c.code, c.body)
 			}
 		}
 		server.Close()
@@ -147,8 +147,8 @@ func TestRetryAfterIsReadAndCapped(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
 		h := adapter(t, server.URL, func(c *provider.Config) { c.Clock = func() time.Time { return now } })
-		if answer := h.Status(t.Context(), "ref-1"); answer.RetryAfter != want || answer.Kind != provider.Refused {
-			t.Errorf("%q: want %s, got %+v", value, want, answer)
+		if response := h.Status(t.Context(), "ref-1"); response.RetryAfter != want || response.Kind != provider.Refused {
+			t.Errorf("%q: want %s, got %+v", value, want, response)
 		}
 	}
 }
@@ -168,17 +168,17 @@ func TestPurchaseDocumentsBeyondTheBoundKeepSizeAndDigest(t *testing.T) {
 			// The adapter disconnects if the response is too large.
 			_, _ = w.Write(document)
 		})
-		answer := adapter(t, server.URL, nil).PurchaseDocument(t.Context(), "p")
-		body := answer.Body
-		answer.Body = nil
-		if answer.Kind != provider.Answered || answer.Truncated == c.retained || c.retained != (len(body) == c.size) || answer.MediaType != "application/xml" {
-			t.Errorf("%d bytes: body of %d, %+v", c.size, len(body), answer)
+		response := adapter(t, server.URL, nil).PurchaseDocument(t.Context(), "p")
+		body := response.Body
+		response.Body = nil
+		if response.Kind != provider.Complete || response.Truncated == c.retained || c.retained != (len(body) == c.size) || response.MediaType != "application/xml" {
+			t.Errorf("%d bytes: body of %d, %+v", c.size, len(body), response)
 		}
-		if c.whole && (answer.SHA256 != hex.EncodeToString(digest[:]) || answer.Size != int64(c.size)) || !c.whole && answer.SHA256 != "" {
-			t.Errorf("%d bytes: size %d, digest %q", c.size, answer.Size, answer.SHA256)
+		if c.whole && (response.SHA256 != hex.EncodeToString(digest[:]) || response.Size != int64(c.size)) || !c.whole && response.SHA256 != "" {
+			t.Errorf("%d bytes: size %d, digest %q", c.size, response.Size, response.SHA256)
 		}
-		if tooLarge := answer.ErrorClass == provider.ClassTooLarge; tooLarge == c.retained {
-			t.Errorf("%d bytes: class %q", c.size, answer.ErrorClass)
+		if tooLarge := response.ErrorClass == provider.ClassTooLarge; tooLarge == c.retained {
+			t.Errorf("%d bytes: class %q", c.size, response.ErrorClass)
 		}
 		server.Close()
 	}
@@ -189,9 +189,9 @@ func TestPurchasePagesKeepWhatCannotBeRead(t *testing.T) {
 		`{"id":"c","id":"d"},{"id":"e","sha256":null},{"id":"f","currency":1},{},{"id":"g","supplier_name":"` + "\xff" + `"}],` +
 		`"next_cursor":"n","has_more":true,"later":{}}`
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, page) })
-	got, answer := adapter(t, server.URL, nil).Purchases(t.Context(), "m", 10)
-	if answer.Kind != provider.Answered || got.NextCursor != "n" || !got.HasMore {
-		t.Fatalf("%+v %+v", got, answer)
+	got, response := adapter(t, server.URL, nil).Purchases(t.Context(), "m", 10)
+	if response.Kind != provider.Complete || got.NextCursor != "n" || !got.HasMore {
+		t.Fatalf("%+v %+v", got, response)
 	}
 	var seen []string
 	for _, p := range got.Purchases {
@@ -203,8 +203,8 @@ func TestPurchasePagesKeepWhatCannotBeRead(t *testing.T) {
 	if want := "a:false:10.50 :true: b:true: :true: e:false: f:true: :true: g:true:"; strings.Join(seen, " ") != want {
 		t.Fatalf("got %q, want %q", seen, want)
 	}
-	if _, answer := adapter(t, server.URL, nil).Purchases(t.Context(), "n", 10); answer.Kind != provider.Answered {
-		t.Fatalf("%+v", answer)
+	if _, response := adapter(t, server.URL, nil).Purchases(t.Context(), "n", 10); response.Kind != provider.Complete {
+		t.Fatalf("%+v", response)
 	}
 	if stuck, _ := adapter(t, server.URL, nil).Purchases(t.Context(), "n", 10); stuck.HasMore {
 		t.Fatal("a cursor that does not move promises more")
@@ -224,9 +224,9 @@ func FuzzPurchasePage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		body = text
-		page, answer := h.Purchases(t.Context(), "c", 10)
-		if answer.Kind != provider.Answered && len(page.Purchases) > 0 {
-			t.Fatalf("purchases from %+v", answer)
+		page, response := h.Purchases(t.Context(), "c", 10)
+		if response.Kind != provider.Complete && len(page.Purchases) > 0 {
+			t.Fatalf("purchases from %+v", response)
 		}
 		for _, p := range page.Purchases {
 			if !bytes.Contains(text, p.Raw) || p.ID == "" && !p.Unreadable {
@@ -284,19 +284,19 @@ func TestAnEchoOfTheCredentialIsSeenInEveryForm(t *testing.T) {
 		after := rapid.StringMatching(`[a-zA-Z{" ]{0,8}`).Draw(t, "after")
 		form := rapid.SampledFrom(echoForms).Draw(t, "form")
 		reply = before + form(before, credential, after) + after
-		if answer := h.Status(t.Context(), "ref-1"); !answer.Echoed {
+		if response := h.Status(t.Context(), "ref-1"); !response.Echoed {
 			t.Fatalf("not seen in %q", reply)
 		}
 	})
 	reply = "nothing"
 	for _, innocent := range []string{"", "psk_live", strings.Repeat("ab", 4000), "%zz\\u12", "\\", "%", "&"} {
 		reply = innocent
-		if answer := h.Status(t.Context(), "ref-1"); answer.Echoed {
+		if response := h.Status(t.Context(), "ref-1"); response.Echoed {
 			t.Errorf("seen in %q", innocent)
 		}
 	}
 	header.Set("X-Debug", "Bearer "+credential)
-	if answer := h.Status(t.Context(), "ref-1"); !answer.Echoed {
+	if response := h.Status(t.Context(), "ref-1"); !response.Echoed {
 		t.Error("not seen in a header")
 	}
 }
@@ -307,8 +307,8 @@ func TestATruncatedEchoIsSeen(t *testing.T) {
 			// The adapter disconnects if the response is too large.
 			_, _ = io.WriteString(w, strings.Repeat(" ", provider.MaxResponse-kept)+credential+"tail")
 		})
-		if answer := adapter(t, server.URL, nil).Status(t.Context(), "ref-1"); !answer.Echoed || !answer.Truncated || len(answer.Body) != provider.MaxResponse {
-			t.Errorf("%d bytes of the credential are kept: echoed %v, truncated %v, body of %d", kept, answer.Echoed, answer.Truncated, len(answer.Body))
+		if response := adapter(t, server.URL, nil).Status(t.Context(), "ref-1"); !response.Echoed || !response.Truncated || len(response.Body) != provider.MaxResponse {
+			t.Errorf("%d bytes of the credential are kept: echoed %v, truncated %v, body of %d", kept, response.Echoed, response.Truncated, len(response.Body))
 		}
 	}
 }
@@ -323,18 +323,18 @@ func TestCertificatesAreChecked(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	if answer := adapter(t, server.URL, nil).Submit(t.Context(), providertest.Document("ref-1")); answer.Kind != provider.NotSent || answer.ErrorClass != provider.ClassTLS {
-		t.Errorf("an unknown authority: %+v", answer)
+	if response := adapter(t, server.URL, nil).Submit(t.Context(), providertest.Document("ref-1")); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassTLS {
+		t.Errorf("an unknown authority: %+v", response)
 	}
 	trusted := func(c *provider.Config) {
 		c.RootCAs = x509.NewCertPool()
 		c.RootCAs.AddCert(server.Certificate())
 	}
-	if answer := adapter(t, server.URL, trusted).Submit(t.Context(), providertest.Document("ref-1")); answer.Kind != provider.Answered {
-		t.Errorf("a trusted authority: %+v", answer)
+	if response := adapter(t, server.URL, trusted).Submit(t.Context(), providertest.Document("ref-1")); response.Kind != provider.Complete {
+		t.Errorf("a trusted authority: %+v", response)
 	}
 	other := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
-	if answer := adapter(t, other, trusted).Submit(t.Context(), providertest.Document("ref-1")); answer.Kind != provider.NotSent || answer.ErrorClass != provider.ClassTLS {
-		t.Errorf("another name: %+v", answer)
+	if response := adapter(t, other, trusted).Submit(t.Context(), providertest.Document("ref-1")); response.Kind != provider.NotSent || response.ErrorClass != provider.ClassTLS {
+		t.Errorf("another name: %+v", response)
 	}
 }

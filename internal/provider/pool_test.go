@@ -38,8 +38,8 @@ func TestCallsAtOnce(t *testing.T) {
 		var running sync.WaitGroup
 		for range atOnce {
 			running.Go(func() {
-				if answer := h.Submit(t.Context(), providertest.Document("ref-1")); answer.Kind != provider.Answered {
-					t.Errorf("%+v", answer)
+				if response := h.Submit(t.Context(), providertest.Document("ref-1")); response.Kind != provider.Complete {
+					t.Errorf("%+v", response)
 				}
 			})
 		}

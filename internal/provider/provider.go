@@ -16,7 +16,7 @@ type Adapter interface {
 	Status(ctx context.Context, reference string) Response
 	// Purchases requests the purchase documents after a cursor; "" is the beginning. limit is the maximum number of
 	// entries, from 1 to 100; other values are moved into that range. The page is empty unless the response is
-	// [Answered].
+	// [Complete].
 	Purchases(ctx context.Context, cursor string, limit int) (PurchasePage, Response)
 	// PurchaseDocument requests the bytes of one purchase document.
 	PurchaseDocument(ctx context.Context, id string) Response
@@ -57,10 +57,10 @@ const (
 	NotSent
 	// Refused is 401, 403 or 429. By the protocol, the provider sends these before it reads a document.
 	Refused
-	// Answered means that the response is complete: a body for invoice.ReadReport from Submit (200, 202) and Status (200), a
+	// Complete means that the response is complete: a body for invoice.ReadReport from Submit (200, 202) and Status (200), a
 	// readable page from Purchases, the bytes from PurchaseDocument. The body of any other response is not read. The reader
 	// decides whether the body is a report.
-	Answered
+	Complete
 	// UnknownReference is 404 with the code unknown_reference in response to a GET: the provider has no such document.
 	UnknownReference
 )
@@ -72,7 +72,7 @@ func (k Kind) String() string {
 		return "not_sent"
 	case Refused:
 		return "refused"
-	case Answered:
+	case Complete:
 		return "answered"
 	case UnknownReference:
 		return "unknown_reference"
@@ -135,7 +135,7 @@ type Response struct {
 	// SHA256 is the lowercase hex digest of the whole body, "" if its end was not seen.
 	SHA256 string
 	// Truncated says that Body is not the whole body. A purchase document beyond [MaxPurchaseDocument] is
-	// Answered, Truncated and [ClassTooLarge] with a nil Body: its Size and SHA256 are all that is kept, and SHA256 is
+	// Complete, Truncated and [ClassTooLarge] with a nil Body: its Size and SHA256 are all that is kept, and SHA256 is
 	// "" beyond [MaxPurchaseScan]. Any other truncated response is Ambiguous or Refused.
 	Truncated bool
 	// RetryAfter is the wait that the provider asked for, from 0 to [MaxRetryAfter].

@@ -23,9 +23,9 @@ func TestAnEchoInAPageStaysInItsEntry(t *testing.T) {
 			}
 			_, _ = w.Write([]byte(body))
 		})
-		page, answer := adapter(t, server.URL, nil).Purchases(t.Context(), "", 10)
-		if answer.Kind != provider.Answered || !answer.Echoed || len(page.Purchases) != 3 {
-			t.Fatalf("%s: answer %s with %d entries", echo, answer.Kind, len(page.Purchases))
+		page, response := adapter(t, server.URL, nil).Purchases(t.Context(), "", 10)
+		if response.Kind != provider.Complete || !response.Echoed || len(page.Purchases) != 3 {
+			t.Fatalf("%s: answer %s with %d entries", echo, response.Kind, len(page.Purchases))
 		}
 		first, second, third := page.Purchases[0], page.Purchases[1], page.Purchases[2]
 		if first.ID != "a" || first.SupplierName != "" || !first.Echoed || !first.Unreadable || !strings.Contains(string(first.Raw), "supplier_name") {
@@ -37,9 +37,9 @@ func TestAnEchoInAPageStaysInItsEntry(t *testing.T) {
 		if third.ID != "c" || third.SupplierName != "Söhne" || third.Echoed || third.Unreadable {
 			t.Errorf("%s: the entry beside it is read as %+v", echo, third)
 		}
-		page, answer = adapter(t, server.URL+"/frame", nil).Purchases(t.Context(), "", 10)
-		if answer.Kind != provider.Ambiguous || answer.ErrorClass != provider.ClassProtocol || len(page.Purchases) != 0 || page.NextCursor != "" {
-			t.Errorf("%s: as a cursor it is answered %s %s with %+v", echo, answer.Kind, answer.ErrorClass, page)
+		page, response = adapter(t, server.URL+"/frame", nil).Purchases(t.Context(), "", 10)
+		if response.Kind != provider.Ambiguous || response.ErrorClass != provider.ClassProtocol || len(page.Purchases) != 0 || page.NextCursor != "" {
+			t.Errorf("%s: as a cursor it is answered %s %s with %+v", echo, response.Kind, response.ErrorClass, page)
 		}
 	}
 }

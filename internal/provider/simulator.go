@@ -146,7 +146,7 @@ func (s *Simulator) report(reference string, at, now time.Time) Response {
 func okResponse(body []byte) Response {
 	digest := sha256.Sum256(body)
 	return Response{
-		Kind: Answered, HTTPStatus: http.StatusOK, MediaType: "application/json", Body: body,
+		Kind: Complete, HTTPStatus: http.StatusOK, MediaType: "application/json", Body: body,
 		Size: int64(len(body)), SHA256: hex.EncodeToString(digest[:]),
 	}
 }

@@ -33,8 +33,8 @@ func TestSimulatorMovesOneDimensionAStepAndClaimsNothingReal(t *testing.T) {
 	simulator := provider.NewSimulator(clock.now, time.Second)
 	simulator.Submit(t.Context(), providertest.Document("ref-1"))
 	for round := range 5 {
-		answer := simulator.Status(t.Context(), "ref-1")
-		report, err := invoice.ReadReport(answer.Body, simulator.Profile().Vocabulary)
+		response := simulator.Status(t.Context(), "ref-1")
+		report, err := invoice.ReadReport(response.Body, simulator.Profile().Vocabulary)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestSimulatorMovesOneDimensionAStepAndClaimsNothingReal(t *testing.T) {
 				t.Fatalf("round %d, %s: %q, terminal %v", round, d, word, terminal)
 			}
 		}
-		if _, err := invoice.ReadReport(answer.Body, provider.ProtocolVocabulary()); err == nil {
+		if _, err := invoice.ReadReport(response.Body, provider.ProtocolVocabulary()); err == nil {
 			t.Fatal("the provider protocol's vocabulary reads a document of the simulator")
 		}
 		clock.advance(time.Second)

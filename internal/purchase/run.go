@@ -66,7 +66,7 @@ func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
 		r.pageSize = max(1, r.pageSize/8)
 		return true, r.commit(ctx, nil, r.renewal())
 	}
-	if response.Kind != provider.Answered {
+	if response.Kind != provider.Complete {
 		return false, r.endWithoutPage(ctx, response.RetryAfter)
 	}
 	got, err := r.fetchDocuments(ctx, page.Purchases)
@@ -276,7 +276,7 @@ func (r *syncRun) fetchOne(ctx context.Context, entry *provider.Purchase) fetchR
 	response := r.adapter.PurchaseDocument(ctx, entry.ID)
 	r.logCall(ctx, &r.lease, "purchase_document", response)
 	f := fetchResult{retryAfter: response.RetryAfter}
-	if response.Kind == provider.Answered {
+	if response.Kind == provider.Complete {
 		f.doc = withDocument(newIncoming(entry), response)
 		// These may be the bytes of an error page or of an earlier revision. They are retained as received, and the document is
 		// requested again, so that the announced invoice is not lost.

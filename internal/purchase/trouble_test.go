@@ -204,8 +204,8 @@ func TestNoPage(t *testing.T) {
 	good := onePage(entry("d"))
 	var bad atomic.Pointer[func(http.ResponseWriter)]
 	s.page = func(w http.ResponseWriter, cursor string, limit int) {
-		if answer := bad.Load(); answer != nil {
-			(*answer)(w)
+		if response := bad.Load(); response != nil {
+			(*response)(w)
 			return
 		}
 		good(w, cursor, limit)
@@ -213,8 +213,8 @@ func TestNoPage(t *testing.T) {
 	b := newBench(t, storetest.SQLite, s.URL)
 	b.syncRun(t)
 	for name, try := range map[string]struct {
-		answer func(w http.ResponseWriter)
-		next   time.Duration
+		response func(w http.ResponseWriter)
+		next     time.Duration
 	}{
 		"unavailable":  {func(w http.ResponseWriter) { w.WriteHeader(503) }, interval},
 		"unauthorized": {func(w http.ResponseWriter) { w.WriteHeader(401) }, interval},
@@ -230,7 +230,7 @@ func TestNoPage(t *testing.T) {
 		"broken":        {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, interval},
 		"echoed cursor": {func(w http.ResponseWriter) { send(w, pageOf(credential, true, entry("a"))) }, interval},
 	} {
-		bad.Store(&try.answer)
+		bad.Store(&try.response)
 		if next := b.syncRun(t); next != try.next || b.cursor(t) != "end" || len(b.retained(t)) != 1 {
 			t.Errorf("%s: the next run is %s away, the cursor %q", name, next, b.cursor(t))
 		}

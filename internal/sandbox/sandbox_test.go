@@ -82,13 +82,13 @@ func call(t *testing.T, base, token, method, path string, body any, out any) int
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	received, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if out != nil && response.StatusCode < 300 {
-		if err := json.Unmarshal(answer, out); err != nil {
-			t.Fatalf("%s %s: %v in %s", method, path, err, answer)
+		if err := json.Unmarshal(received, out); err != nil {
+			t.Fatalf("%s %s: %v in %s", method, path, err, received)
 		}
 	}
 	return response.StatusCode

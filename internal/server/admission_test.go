@@ -38,7 +38,7 @@ func TestRequestSlotsAreShared(t *testing.T) {
 			ids = append(ids, hit.draft(t, hit.numbered("")))
 		}
 		token := hit.token(t)
-		answers := make(chan answer, burst)
+		responses := make(chan response, burst)
 		var group sync.WaitGroup
 		for _, id := range ids {
 			group.Go(func() {
@@ -46,12 +46,12 @@ func TestRequestSlotsAreShared(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				answers <- a
+				responses <- a
 			})
 		}
 		for range burst - share {
 			select {
-			case a := <-answers:
+			case a := <-responses:
 				a.want(t, http.StatusServiceUnavailable, api.CodeUnavailable)
 				if a.header.Get("Retry-After") != "1" {
 					t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
@@ -113,13 +113,13 @@ func TestConnectionsAreBounded(t *testing.T) {
 				var open []net.Conn
 				for range 3 * 16 {
 					open = append(open, s.dial(t))
-					if !answersOn(open[len(open)-1]) {
+					if !respondsOn(open[len(open)-1]) {
 						t.Fatal("a new connection is not answered")
 					}
 				}
 				kept := 0
 				for _, conn := range open {
-					if answersOn(conn) {
+					if respondsOn(conn) {
 						kept++
 					}
 				}
@@ -143,7 +143,7 @@ func (s *system) dial(t *testing.T) net.Conn {
 }
 
 // answersOn reports whether a request on a connection gets a response.
-func answersOn(conn net.Conn) bool {
+func respondsOn(conn net.Conn) bool {
 	if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		return false
 	}
@@ -160,7 +160,7 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 		sent   string
 		active func(*testing.T, net.Conn) bool
 	}{
-		"forms":     {"POST /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na", unanswered},
+		"forms":     {"POST /invoices/new HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na", pending},
 		"documents": {strings.Repeat("GET PATH HTTP/1.1\r\nHost: a\r\nCookie: COOKIE\r\n\r\n", 4), begun},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestSlowUsersHoldNoSlots(t *testing.T) {
 							return false
 						}
 					}
-					return name != "forms" || !slices.ContainsFunc(slowConns, func(conn net.Conn) bool { return !unanswered(t, conn) })
+					return name != "forms" || !slices.ContainsFunc(slowConns, func(conn net.Conn) bool { return !pending(t, conn) })
 				})
 			})
 		})
@@ -220,7 +220,7 @@ func begun(t *testing.T, conn net.Conn) bool {
 }
 
 // unanswered reports whether a connection gets no response within a time in which an error would have arrived.
-func unanswered(t *testing.T, conn net.Conn) bool {
+func pending(t *testing.T, conn net.Conn) bool {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
 		t.Fatal(err)

@@ -107,17 +107,17 @@ func TestSlowStreamsAreBounded(t *testing.T) {
 	if status := ask(http.MethodGet, "/healthz", http.NoBody); status != http.StatusOK {
 		t.Fatalf("answered %d", status)
 	}
-	answers := make(chan int)
+	responses := make(chan int)
 	const streams = 3 * most
 	var ends []*io.PipeWriter
 	for range streams {
 		body, end := io.Pipe()
 		ends = append(ends, end)
-		go func() { answers <- ask(http.MethodPost, "/login", body) }()
+		go func() { responses <- ask(http.MethodPost, "/login", body) }()
 		go func() { _, _ = end.Write([]byte("e")) }()
 	}
 	for range streams - most {
-		if status := <-answers; status != http.StatusServiceUnavailable {
+		if status := <-responses; status != http.StatusServiceUnavailable {
 			t.Errorf("a stream beyond the bound answered %d", status)
 		}
 	}
@@ -130,7 +130,7 @@ func TestSlowStreamsAreBounded(t *testing.T) {
 		}
 	}
 	for range most {
-		if status := <-answers; status == http.StatusServiceUnavailable {
+		if status := <-responses; status == http.StatusServiceUnavailable {
 			t.Error("a stream within the bound was refused")
 		}
 	}

@@ -46,7 +46,7 @@ func TestRequestID(t *testing.T) {
 }
 
 // raw sends a request line unchanged; a client library would normalize it.
-func (s *system) raw(t *testing.T, method, target string) answer {
+func (s *system) raw(t *testing.T, method, target string) response {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *system) raw(t *testing.T, method, target string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := answer{request: request{method: method, path: target}, status: got.StatusCode, header: got.Header, text: string(text)}
-	checkAnswer(t, a)
+	a := response{request: request{method: method, path: target}, status: got.StatusCode, header: got.Header, text: string(text)}
+	checkResponse(t, a)
 	return a
 }
 

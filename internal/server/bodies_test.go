@@ -100,7 +100,7 @@ func refusedBody(name, body string, status int, code api.Code) row {
 // malformedBody returns the row of a body that is not JSON. The response has the position of the error.
 func malformedBody(name, body string) row {
 	one := refusedBody(name, body, http.StatusBadRequest, api.CodeMalformedRequest)
-	one.check = func(t *testing.T, _ *company, a answer) {
+	one.check = func(t *testing.T, _ *company, a response) {
 		var line, column int
 		if _, err := fmt.Sscan(a.raw(t, "/error/details/line")+" "+a.raw(t, "/error/details/column"), &line, &column); err != nil {
 			t.Fatalf("%v: %s", err, a.text)
@@ -116,7 +116,7 @@ func malformedBody(name, body string) row {
 func refusedFields(name, body, path, rule string) row {
 	return row{name: name, status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = body },
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			var out struct {
 				Error struct {
 					Details api.Faults `json:"details"`

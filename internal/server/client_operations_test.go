@@ -15,7 +15,7 @@ const (
 
 var accountOperations = []operation{
 	{route: "POST /api/v1/client/auth/logout", rows: []row{
-		{name: "the token is revoked, others are valid", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		{name: "the token is revoked, others are valid", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data", `{"logged_out":true}`)
 			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
 			c.get(t, invoices).want(t, http.StatusOK, "")
@@ -24,13 +24,13 @@ var accountOperations = []operation{
 	{route: "POST /api/v1/client/auth/password", alone: true, rows: passwordRows,
 		body: func(*testing.T, *company) string { return passwords(password, newPassword) }},
 	{route: "GET /api/v1/client/account", rows: []row{
-		{name: "with a connection", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		{name: "with a connection", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/id", fmt.Sprintf("%q", c.id))
 			wantRaw(t, a, "/data/status", `"active"`)
 			wantRaw(t, a, "/data/connection", `{"kind":"http","environment":"sandbox","state":"active","failing_since":null}`)
 			wantRaw(t, a, "/data/profile/legal_name", "null")
 		}},
-		{name: "without a connection", status: http.StatusOK, check: func(t *testing.T, c *company, _ answer) {
+		{name: "without a connection", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) {
 			wantRaw(t, c.company(t).get(t, "/api/v1/client/account"), "/data/connection", "null")
 		}},
 	}},
@@ -43,11 +43,11 @@ func passwords(current, chosen string) string {
 var passwordRows = []row{
 	{name: "every other token is revoked", status: http.StatusOK,
 		prepare: func(t *testing.T, c *company, r *request) { r.header.Set("X-Test-Other-Token", c.token(t)) },
-		check: func(t *testing.T, c *company, a answer) {
+		check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data", `{"password_changed":true}`)
 			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.header.Get("X-Test-Other-Token")}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
 			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
-			login := func(password string) answer {
+			login := func(password string) response {
 				return c.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(c.email, password), header: http.Header{"X-Forwarded-For": {c.source()}}})
 			}
 			login(password).want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
@@ -70,14 +70,14 @@ var passwordRows = []row{
 func badPassword(name, body, path, rule string) row {
 	return row{name: name, status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = body },
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{path: {rule}})
 		}}
 }
 
 var invoiceOperations = []operation{
 	{route: "POST /api/v1/client/invoices/preflight", rows: []row{
-		{name: "a complete draft", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		{name: "a complete draft", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/complete", "true")
 			wantRaw(t, a, "/data/missing", "[]")
 			wantRaw(t, a, "/data/computed", `{"net":1000.00,"tax":50.00,"total":1050.00}`)
@@ -87,7 +87,7 @@ var invoiceOperations = []operation{
 			prepare: func(_ *testing.T, _ *company, r *request) {
 				r.body = edit(edit(r.body, "total_amount", "7"), "due_date", "")
 			},
-			check: func(t *testing.T, _ *company, a answer) {
+			check: func(t *testing.T, _ *company, a response) {
 				wantRaw(t, a, "/data/complete", "false")
 				wantRaw(t, a, "/data/missing", `["due_date"]`)
 				wantRaw(t, a, "/data/warnings/total_amount/0/rule", `"total_mismatch"`)
@@ -99,9 +99,9 @@ var invoiceOperations = []operation{
 		body: func(*testing.T, *company) string { return `{"buyer_city":"Sharjah"}` }},
 	{route: "DELETE /api/v1/client/invoices/{invoice_id}", ids: anInvoice, alone: true, rows: deleteRows},
 	{route: "GET /api/v1/client/invoices/{invoice_id}/submissions", ids: anInvoice, rows: []row{
-		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
 		{name: "of a submitted invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "") + "/submissions" },
-			check: func(t *testing.T, _ *company, a answer) {
+			check: func(t *testing.T, _ *company, a response) {
 				wantRaw(t, a, "/data/0/current", "true")
 				wantRaw(t, a, "/data/0/outcome", `"acknowledged"`)
 				wantRaw(t, a, "/pagination/total", "1")
@@ -109,9 +109,9 @@ var invoiceOperations = []operation{
 		badPage("page=0"),
 	}},
 	{route: "GET /api/v1/client/invoices/{invoice_id}/evidence", ids: anInvoice, rows: []row{
-		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+		{name: "of a draft", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
 		{name: "of a submitted invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "") + "/evidence" },
-			check: func(t *testing.T, _ *company, a answer) {
+			check: func(t *testing.T, _ *company, a response) {
 				wantRaw(t, a, "/data/0/call", `"submit"`)
 				wantRaw(t, a, "/data/0/ordinal", "1")
 				wantRaw(t, a, "/data/0/http_status", "200")
@@ -121,7 +121,7 @@ var invoiceOperations = []operation{
 	{route: "GET /api/v1/client/evidence/{evidence_id}", ids: func(t *testing.T, c *company) map[string]string {
 		return map[string]string{"evidence_id": evidenceOf(t, c, "")}
 	}, rows: []row{
-		{name: "the retained bytes", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		{name: "the retained bytes", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/withheld", "false")
 			wantRetained(t, a)
 		}},
@@ -129,7 +129,7 @@ var invoiceOperations = []operation{
 			prepare: func(t *testing.T, c *company, r *request) {
 				r.path = "/api/v1/client/evidence/" + evidenceOf(t, c, "sandbox-echo")
 			},
-			check: func(t *testing.T, _ *company, a answer) {
+			check: func(t *testing.T, _ *company, a response) {
 				wantRaw(t, a, "/data/withheld", "true")
 				wantRaw(t, a, "/data/body_base64", "null")
 			}},
@@ -153,15 +153,15 @@ func evidenceOf(t *testing.T, c *company, recipient string) string {
 
 var patchRows = []row{
 	quotaRow(),
-	{name: "a field", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+	{name: "a field", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 		wantRaw(t, a, "/data/buyer_city", `"Sharjah"`)
 		wantRaw(t, a, "/data/recipient_name", `"Palm Trading LLC"`)
 	}},
 	{name: "null removes a field", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.body = `{"due_date":null}` },
-		check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data/missing", `["due_date"]`) }},
+		check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/missing", `["due_date"]`) }},
 	{name: "items are replaced completely", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) {
 		r.body = `{"items":[{"name":"Other","quantity":2.50,"net_unit_price":1}]}`
-	}, check: func(t *testing.T, _ *company, a answer) {
+	}, check: func(t *testing.T, _ *company, a response) {
 		wantRaw(t, a, "/data/items/0/quantity", "2.50")
 		wantRaw(t, a, "/data/items/0/unit_code", "null")
 		wantRaw(t, a, "/data/items/1", "")
@@ -170,7 +170,7 @@ var patchRows = []row{
 		prepare: func(_ *testing.T, _ *company, r *request) {
 			r.body = `{"currency":null,"no_such":null,"total_amount":"one"}`
 		},
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"currency": {"required"}, "no_such": {"unknown_field"}, "total_amount": {"type"}})
 		}},
 	{name: "the version that was read", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
@@ -183,7 +183,7 @@ var patchRows = []row{
 	{name: "a submitted invoice", status: http.StatusConflict, code: api.CodeInvoiceNotEditable,
 		prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "") }},
 	{name: "a rejected invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) { r.path = submitted(t, c, "sandbox-rejected-validation") },
-		check: func(t *testing.T, c *company, a answer) {
+		check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/submission", "null")
 			wantRaw(t, a, "/data/submitted", "false")
 			for _, state := range dimensions {
@@ -197,7 +197,7 @@ var patchRows = []row{
 }
 
 var deleteRows = []row{
-	{name: "a draft", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+	{name: "a draft", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data", fmt.Sprintf(`{"id":%q,"deleted":true}`, a.request.path[len(invoices)+1:]))
 		c.get(t, a.request.path).want(t, http.StatusNotFound, api.CodeNotFound)
 		c.send(t, request{method: http.MethodDelete, path: a.request.path, token: c.token(t)}).want(t, http.StatusNotFound, api.CodeNotFound)
@@ -206,7 +206,7 @@ var deleteRows = []row{
 		wantRaw(t, list, "/pagination/total", "0")
 	}},
 	{name: "the middle one of three", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { c.draft(t, complete); c.draft(t, least) },
-		check: func(t *testing.T, c *company, _ answer) {
+		check: func(t *testing.T, c *company, _ response) {
 			first, second := c.get(t, invoices+"?per_page=1"), c.get(t, invoices+"?per_page=1&page=2")
 			wantRaw(t, first, "/pagination/total", "2")
 			wantRaw(t, second, "/pagination/last_page", "2")
@@ -243,12 +243,12 @@ var deleteRows = []row{
 }
 
 // stillThere checks that the resource can still be read.
-func stillThere(t *testing.T, c *company, a answer) {
+func stillThere(t *testing.T, c *company, a response) {
 	c.get(t, a.request.path).want(t, http.StatusOK, "")
 }
 
 var patchCreditRows = []row{
-	{name: "every field that can be changed", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+	{name: "every field that can be changed", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/issue_date", `"2026-03-16"`)
 		wantRaw(t, a, "/data/reason", `"Goods\treturned"`)
 		wantRaw(t, a, "/data/reason_code", `"DL8.61.1.D"`)
@@ -260,7 +260,7 @@ var patchCreditRows = []row{
 		}
 	}},
 	{name: "one field; the same patch again changes nothing", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.body = `{"reason_code":"VD"}` },
-		check: func(t *testing.T, c *company, a answer) {
+		check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/issue_date", `"2026-03-15"`)
 			again := c.send(t, request{method: http.MethodPatch, path: a.request.path, body: a.request.body, token: c.token(t)})
 			again.want(t, http.StatusOK, "")
@@ -277,7 +277,7 @@ var patchCreditRows = []row{
 		prepare: func(_ *testing.T, _ *company, r *request) {
 			r.body = `{"kind":"partial","items":[],"credit_note_number":"CN-2","reason":null,"issue_date":"2026-02-30","reason_code":7}`
 		},
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"kind": {"unknown_field"}, "items": {"unknown_field"}, "credit_note_number": {"unknown_field"},
 				"reason": {"required"}, "issue_date": {"date"}, "reason_code": {"type"}})
 		}},
@@ -311,13 +311,13 @@ var creditNoteOperations = []operation{
 			id := c.draft(t, c.numbered(""))
 			c.post(t, creditNotes, credit(id)).want(t, http.StatusCreated, "")
 			r.path += "?invoice_id=" + id
-		}, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/pagination/total", "1") }},
+		}, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/pagination/total", "1") }},
 		{name: "of no invoice", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?invoice_id=x" },
-			check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+			check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
 		badPage("page=0"),
 	}},
 	{route: "GET /api/v1/client/credit-notes/{credit_note_id}", ids: aCreditNote, rows: []row{
-		{name: "as it was created", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		{name: "as it was created", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/total_amount", "1050.00")
 			wantRaw(t, a, "/data/voided_at", "null")
 		}},
@@ -327,7 +327,7 @@ var creditNoteOperations = []operation{
 			return `{"issue_date":"2026-03-16","reason":"Goods\treturned","reason_code":"DL8.61.1.D"}`
 		}},
 	{route: "POST /api/v1/client/credit-notes/{credit_note_id}/void", ids: aCreditNote, rows: []row{
-		{name: "its amount is free again", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		{name: "its amount is free again", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			invoice := a.textAt(t, "/data/invoice_id")
 			if a.raw(t, "/data/voided_at") == "null" {
 				t.Errorf("not void: %s", a.text)
@@ -343,17 +343,17 @@ var creditNoteOperations = []operation{
 
 var creditRows = []row{
 	quotaRow(),
-	{name: "the whole invoice", status: http.StatusCreated, check: func(t *testing.T, _ *company, a answer) {
+	{name: "the whole invoice", status: http.StatusCreated, check: func(t *testing.T, _ *company, a response) {
 		wantRaw(t, a, "/data/total_amount", "1050.00")
 		wantRaw(t, a, "/data/currency", `"AED"`)
 		wantRaw(t, a, "/data/submitted", "false")
 	}},
 	{name: "part of it", status: http.StatusCreated, prepare: func(_ *testing.T, _ *company, r *request) {
 		r.body = edit(edit(r.body, "kind", `"partial"`), "items", `[{"position":0,"quantity":2}]`)
-	}, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data/total_amount", "210.00") }},
+	}, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data/total_amount", "210.00") }},
 	{name: "a quantity in a string, and a coded reason", status: http.StatusCreated, prepare: func(_ *testing.T, _ *company, r *request) {
 		r.body = edit(edit(edit(r.body, "kind", `"partial"`), "items", `[{"position":0,"quantity":"2.00"}]`), "reason_code", `"DL8.61.1.C"`)
-	}, check: func(t *testing.T, c *company, a answer) {
+	}, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/items/0/quantity", "2.00")
 		wantRaw(t, a, "/data/reason_code", `"DL8.61.1.C"`)
 		wantRaw(t, c.get(t, creditNotes+"/"+a.textAt(t, "/data/id")), "/data/reason_code", `"DL8.61.1.C"`)
@@ -363,7 +363,7 @@ var creditRows = []row{
 	}},
 	{name: "more than the remaining amount", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(t *testing.T, c *company, r *request) {
 		c.post(t, creditNotes, r.body).want(t, http.StatusCreated, "")
-	}, check: func(t *testing.T, _ *company, a answer) {
+	}, check: func(t *testing.T, _ *company, a response) {
 		a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"kind": {"exceeds_invoice"}})
 	}},
 	{name: "of an unknown invoice", status: http.StatusNotFound, code: api.CodeNotFound, prepare: func(_ *testing.T, _ *company, r *request) {
@@ -378,7 +378,7 @@ var creditRows = []row{
 	}},
 	{name: "every fault at once", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed, prepare: func(_ *testing.T, _ *company, r *request) {
 		r.body = edit(edit(edit(edit(r.body, "reason", `""`), "issue_date", `"x"`), "kind", `"none"`), "items", `[{"position":-1,"quantity":"one"},7]`)
-	}, check: func(t *testing.T, _ *company, a answer) {
+	}, check: func(t *testing.T, _ *company, a response) {
 		a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"reason": {"required"}, "issue_date": {"date"}, "kind": {"enum"},
 			"items[0].position": {"minimum"}, "items[0].quantity": {"type"}, "items[1]": {"type"}})
 	}},

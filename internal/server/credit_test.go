@@ -53,7 +53,7 @@ func TestCreditNotes(t *testing.T) {
 		if at := void.raw(t, "/data/voided_at"); at == "null" || at != void.raw(t, "/data/updated_at") {
 			t.Errorf("voided as %s", void.text)
 		}
-		for _, again := range []answer{c.post(t, one+"/void", "{}"), c.get(t, one)} {
+		for _, again := range []response{c.post(t, one+"/void", "{}"), c.get(t, one)} {
 			if again.status != http.StatusOK || again.text != void.text {
 				t.Errorf("voided %s\nlater  %s", void.text, again.text)
 			}

@@ -25,7 +25,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 			created.want(t, http.StatusCreated, "")
 			id := created.textAt(t, "/data/id")
 			list := c.get(t, invoices+"?per_page=1")
-			for _, read := range []answer{created, c.get(t, invoices+"/"+id)} {
+			for _, read := range []response{created, c.get(t, invoices+"/"+id)} {
 				wantRaw(t, read, "/data/items/0/quantity", want)
 				wantRaw(t, read, "/data/items/0/vat_rate", want)
 			}

@@ -55,7 +55,7 @@ func TestDraftsSendNothing(t *testing.T) {
 		dialed := wire.dialed.Load()
 		c.post(t, subscriptions, fmt.Sprintf(`{"url":%q}`, s.sandbox.Info.ReceiverURL)).want(t, http.StatusCreated, "")
 		token := c.token(t)
-		send := func(method, path, body string, status int) answer {
+		send := func(method, path, body string, status int) response {
 			a := s.send(t, request{method: method, path: path, body: body, token: token})
 			a.want(t, status, "")
 			return a

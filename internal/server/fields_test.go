@@ -126,7 +126,7 @@ func TestFieldRules(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token := c.token(t)
-		send := func(path, body string) answer {
+		send := func(path, body string) response {
 			return s.send(t, request{method: http.MethodPost, path: path, body: body, token: token})
 		}
 		for _, f := range fieldFaults() {
@@ -158,7 +158,7 @@ func TestFieldRules(t *testing.T) {
 	})
 }
 
-func wantRules(t *testing.T, a answer, f fault) {
+func wantRules(t *testing.T, a response, f fault) {
 	t.Helper()
 	at := f.at
 	if at == "" {

@@ -38,7 +38,7 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	var status int
 	var body any
 	if err == nil {
-		rt, status, body, err = s.answer(r.Context(), c)
+		rt, status, body, err = s.runRoute(r.Context(), c)
 	} else if wantsPage(r) {
 		apiErr := toAPIError(err)
 		status, written := s.writeErrorPage(w, apiErr)
@@ -109,8 +109,8 @@ func (s *Server) setCommon(header http.Header, requestID string) {
 	}
 }
 
-// answer finds the route of a request and runs it. A panic fails this request only.
-func (s *Server) answer(ctx context.Context, c *call) (rt *route, status int, body any, err error) {
+// runRoute finds the route of a request and runs it. A panic fails this request only.
+func (s *Server) runRoute(ctx context.Context, c *call) (rt *route, status int, body any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())

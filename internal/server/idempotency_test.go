@@ -17,7 +17,7 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c, other := s.company(t), s.company(t)
 		token := c.token(t)
-		send := func(path, key, body string) answer {
+		send := func(path, key, body string) response {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second) // less than a call waits for the writer
 			defer cancel()
@@ -49,7 +49,7 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 		if again := send(invoices, "first", least); again.header.Get("Idempotency-Replayed") != "true" || again.text != first.text {
 			t.Errorf("the repetition returned %s, the first call %s", again.text, first.text)
 		}
-		waiting := make(chan answer, 1)
+		waiting := make(chan response, 1)
 		go func() { waiting <- send(invoices, "second", least) }()
 		close(release)
 		if err := <-ended; err != nil {

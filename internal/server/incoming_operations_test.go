@@ -53,7 +53,7 @@ func incomingID(t *testing.T, c *company) map[string]string {
 var incomingOperations = []operation{
 	{route: "GET /api/v1/client/incoming-invoices", rows: []row{
 		{name: "the documents of the provider", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { anIncoming(t, c) },
-			check: func(t *testing.T, c *company, a answer) {
+			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/pagination/total", "1")
 				wantRaw(t, a, "/data/0/provider_document_id", `"P-1"`)
 				wantRaw(t, a, "/data/0/total_amount", "10.50")
@@ -63,20 +63,20 @@ var incomingOperations = []operation{
 		badPage("page=0"),
 	}},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}", ids: incomingID, rows: []row{
-		{name: "its latest revision", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		{name: "its latest revision", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/supplier_name", `"Supplier"`)
 			wantRaw(t, a, "/data/evidence/document_retained", "true")
 		}},
 	}},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions", ids: incomingID, rows: []row{
-		{name: "the only one", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		{name: "the only one", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/pagination/total", "1")
 			wantRaw(t, a, "/data/0/revision", "1")
 		}},
 		badPage("page=0"),
 	}},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document", ids: anIncoming, rows: []row{
-		{name: "the retained bytes", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		{name: "the retained bytes", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/media_type", `"application/xml"`)
 			wantRetained(t, a)
 		}},
@@ -84,7 +84,7 @@ var incomingOperations = []operation{
 }
 
 // wantRetained compares the retained bytes with their digest.
-func wantRetained(t *testing.T, a answer) {
+func wantRetained(t *testing.T, a response) {
 	t.Helper()
 	body, err := base64.StdEncoding.DecodeString(a.textAt(t, "/data/body_base64"))
 	if err != nil {

@@ -27,12 +27,12 @@ func (s *system) controlPurchase(t *testing.T, id, document string) {
 	}
 	r.Header.Set("Authorization", "Bearer "+s.sandbox.Info.ProviderCredential)
 	r.Header.Set("Content-Type", "application/json")
-	answered, err := s.http.Do(r)
+	response, err := s.http.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := answered.Body.Close(); err != nil || answered.StatusCode != http.StatusCreated {
-		t.Fatalf("the provider sandbox answered %d: %v", answered.StatusCode, err)
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusCreated {
+		t.Fatalf("the provider sandbox answered %d: %v", response.StatusCode, err)
 	}
 }
 

@@ -79,7 +79,7 @@ func mustJSON[T any](value T, err error) T {
 }
 
 // decode decodes the response into out.
-func (a answer) decode(t testing.TB, out any) {
+func (a response) decode(t testing.TB, out any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.text), out); err != nil {
 		t.Fatalf("%s %s: %v in %.400s", a.request.method, a.request.path, err, a.text)
@@ -87,7 +87,7 @@ func (a answer) decode(t testing.TB, out any) {
 }
 
 // raw returns the JSON text at a pointer (RFC 6901), or "" if there is none.
-func (a answer) raw(t testing.TB, pointer string) string {
+func (a response) raw(t testing.TB, pointer string) string {
 	t.Helper()
 	value := jsontext.Value(a.text)
 	for name := range jsontext.Pointer(pointer).Tokens() {
@@ -110,7 +110,7 @@ func (a answer) raw(t testing.TB, pointer string) string {
 }
 
 // textAt returns the string at a pointer.
-func (a answer) textAt(t testing.TB, pointer string) string {
+func (a response) textAt(t testing.TB, pointer string) string {
 	t.Helper()
 	var text string
 	if err := json.Unmarshal([]byte(a.raw(t, pointer)), &text); err != nil {
@@ -125,8 +125,8 @@ var requestIDs = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,128}\z`)
 var canaries = []string{"sql", "json", "pgx", "postgres", "goroutine", "panic", "runtime", ".go", "/", `\`, "unmarshal", "unexpected",
 	"invalid character", "offset", "eof", "constraint", "sqlstate", "dial", "tcp", "127.0.0.1", "context", "deadline", "strict", "store:"}
 
-// checkAnswer checks the rules for all responses, successes and errors (contract, sections 1 and 2).
-func checkAnswer(t testing.TB, a answer) {
+// checkResponse checks the rules for all responses, successes and errors (contract, sections 1 and 2).
+func checkResponse(t testing.TB, a response) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
 	for header, want := range map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"} {
@@ -158,7 +158,7 @@ func checkAnswer(t testing.TB, a answer) {
 }
 
 // checkRefusal checks the envelope of an error, which has the status and the message of the catalogue and no other member.
-func checkRefusal(t testing.TB, a answer) {
+func checkRefusal(t testing.TB, a response) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
 	var body struct {

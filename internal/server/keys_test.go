@@ -19,7 +19,7 @@ func keyRows(route server.Route) []row {
 			}},
 		{name: "key used for the same request", status: route.Status,
 			prepare: func(t *testing.T, c *company, r *request) { first(t, c, r, route) },
-			check: func(t *testing.T, c *company, a answer) {
+			check: func(t *testing.T, c *company, a response) {
 				if a.header.Get("Idempotency-Replayed") != "true" {
 					t.Errorf("the repetition had an effect: %v", a.header)
 				}
@@ -28,7 +28,7 @@ func keyRows(route server.Route) []row {
 				if again.text != a.text || again.header.Get("ETag") != a.header.Get("ETag") {
 					t.Errorf("the repetitions differ: %s\n%s", a.text, again.text)
 				}
-				if want := a.request.header.Get(firstAnswer); strings.TrimSpace(a.text) != want {
+				if want := a.request.header.Get(firstResponse); strings.TrimSpace(a.text) != want {
 					t.Errorf("replayed %s\nfirst    %s", a.text, want)
 				}
 			}},
@@ -37,7 +37,7 @@ func keyRows(route server.Route) []row {
 			broken := *r
 			broken.body, broken.token = "{", c.token(t)
 			c.send(t, broken).want(t, http.StatusBadRequest, api.CodeMalformedRequest)
-		}, check: func(t *testing.T, _ *company, a answer) {
+		}, check: func(t *testing.T, _ *company, a response) {
 			if a.header.Get("Idempotency-Replayed") != "" {
 				t.Error("the response to a failed call was stored")
 			}
@@ -47,7 +47,7 @@ func keyRows(route server.Route) []row {
 			r.header.Set("Idempotency-Key", "k-"+c.source())
 			other.send(t, request{method: http.MethodPost, path: invoices, body: least, token: other.token(t), header: http.Header{"Idempotency-Key": r.header["Idempotency-Key"]}}).
 				want(t, http.StatusCreated, "")
-		}, check: func(t *testing.T, _ *company, a answer) {
+		}, check: func(t *testing.T, _ *company, a response) {
 			if a.header.Get("Idempotency-Replayed") != "" {
 				t.Error("the response of another company was returned")
 			}
@@ -63,11 +63,11 @@ func keyRows(route server.Route) []row {
 	return rows
 }
 
-// firstAnswer is a header in which the test keeps the first response. The service ignores it.
-const firstAnswer = "X-Test-First-Answer"
+// firstResponse is a header in which the test keeps the first response. The service ignores it.
+const firstResponse = "X-Test-First-Answer"
 
 // first adds a key to a request and sends it for the first time. It stores the response, without a secret that is shown only
-// once, in the header firstAnswer.
+// once, in the header firstResponse.
 func first(t *testing.T, c *company, r *request, route server.Route) {
 	t.Helper()
 	r.header.Set("Idempotency-Key", "k-"+c.source())
@@ -76,6 +76,6 @@ func first(t *testing.T, c *company, r *request, route server.Route) {
 	if a.header.Get("Idempotency-Replayed") != "" {
 		t.Error("the first answer is a replay")
 	}
-	r.header.Set(firstAnswer, edit(strings.TrimSpace(a.text), "data.secret", ""))
+	r.header.Set(firstResponse, edit(strings.TrimSpace(a.text), "data.secret", ""))
 	r.token = c.token(t) // another token of the same company
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // login tries to log in through proxies.
-func (s *system) login(t *testing.T, email, password string, forwarded ...string) answer {
+func (s *system) login(t *testing.T, email, password string, forwarded ...string) response {
 	t.Helper()
 	return s.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(email, password), header: http.Header{"X-Forwarded-For": forwarded}})
 }
@@ -23,18 +23,18 @@ func TestFailedLoginsAreIndistinguishable(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		c, suspended := s.company(t), s.company(t)
 		suspended.suspend(t)
-		var answers []answer
+		var responses []response
 		for _, email := range []string{c.email, "nobody@example.com", suspended.email, "no address at all", `"quoted"@example.com`} {
 			a := s.login(t, email, "wrong password", s.source())
 			a.want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
 			for _, own := range []string{api.HeaderRequestID, "Date"} {
 				a.header.Del(own)
 			}
-			answers = append(answers, a)
+			responses = append(responses, a)
 		}
-		for _, a := range answers[1:] {
-			if a.text != answers[0].text || !maps.EqualFunc(a.header, answers[0].header, slices.Equal[[]string]) {
-				t.Errorf("%s\n%v %s\n%v %s", a.request.body, a.header, a.text, answers[0].header, answers[0].text)
+		for _, a := range responses[1:] {
+			if a.text != responses[0].text || !maps.EqualFunc(a.header, responses[0].header, slices.Equal[[]string]) {
+				t.Errorf("%s\n%v %s\n%v %s", a.request.body, a.header, a.text, responses[0].header, responses[0].text)
 			}
 		}
 		s.login(t, suspended.email, password, s.source()).want(t, http.StatusForbidden, api.CodeAccountSuspended)
@@ -61,7 +61,7 @@ func TestLoginLimit(t *testing.T) {
 	})
 }
 
-func wantLimit(t *testing.T, a answer, remaining int) {
+func wantLimit(t *testing.T, a response, remaining int) {
 	t.Helper()
 	if got := a.header; got.Get("RateLimit-Limit") != fmt.Sprint(loginsAMinute) || got.Get("RateLimit-Remaining") != fmt.Sprint(remaining) || !wholeSeconds.MatchString(got.Get("RateLimit-Reset")) {
 		t.Errorf("limit %q, remaining %q, reset %q, want %d of %d", got.Get("RateLimit-Limit"), got.Get("RateLimit-Remaining"), got.Get("RateLimit-Reset"), remaining, loginsAMinute)
@@ -93,7 +93,7 @@ func TestForwardedFor(t *testing.T) {
 	})
 }
 
-func wantLoginCounted(t *testing.T, a answer, withinLimit bool) {
+func wantLoginCounted(t *testing.T, a response, withinLimit bool) {
 	t.Helper()
 	if withinLimit {
 		a.want(t, http.StatusUnauthorized, api.CodeInvalidCredentials)
@@ -107,7 +107,7 @@ func TestCallLimit(t *testing.T) {
 	onFirst(t, func(c *service.Config) { c.RateLimit = 3 }, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token := c.token(t)
-		call := func(token string) answer {
+		call := func(token string) response {
 			return s.send(t, request{method: http.MethodGet, path: invoices, token: token})
 		}
 		for n := range 3 {

@@ -262,19 +262,19 @@ func wantDraft(t *testing.T, d *document) {
 }
 
 // check compares a response, and the request if it was accepted, with the document.
-func (d *document) check(t *testing.T, route server.Route, a answer) {
+func (d *document) check(t *testing.T, route server.Route, a response) {
 	t.Helper()
 	if route.Hidden || a.text == "" || a.status == http.StatusMethodNotAllowed {
 		return
 	}
 	o := d.Paths[route.Path][strings.ToLower(route.Method)]
-	response, documented := o.Responses[strconv.Itoa(a.status)]
+	schema, documented := o.Responses[strconv.Itoa(a.status)]
 	if !documented {
 		t.Errorf("%s answered %d, which is not documented: %s", route.Name, a.status, a.text)
 		return
 	}
 	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "WWW-Authenticate", "ETag", "Deprecation", "Link", "Idempotency-Replayed"} {
-		if a.header.Get(name) != "" && response.Headers[name] == nil {
+		if a.header.Get(name) != "" && schema.Headers[name] == nil {
 			t.Errorf("%s answered %d with %s, which is not documented", route.Name, a.status, name)
 		}
 	}
@@ -284,7 +284,7 @@ func (d *document) check(t *testing.T, route server.Route, a answer) {
 	} else if alias != o.Deprecated || alias != (a.header.Get("Deprecation") != "") || alias != (a.header.Get("Link") != "") {
 		t.Errorf("%s: documented as deprecated %v, answered with Deprecation %q and Link %q", route.Name, o.Deprecated, a.header.Get("Deprecation"), a.header.Get("Link"))
 	}
-	if faults := d.faults(strconv.Itoa(a.status), response.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.text)), true); len(faults) > 0 {
+	if faults := d.faults(strconv.Itoa(a.status), schema.Content["application/json"].Schema, jsontext.Value(strings.TrimSpace(a.text)), true); len(faults) > 0 {
 		t.Errorf("%s: the response does not conform to its schema: %v\n%s", route.Name, faults, a.text)
 	}
 	if a.status < 300 && o.Body != nil {

@@ -37,7 +37,7 @@ type row struct {
 	// prepare turns a request that would succeed into that of the row.
 	prepare func(t *testing.T, c *company, r *request)
 	// check checks the response, in addition to the envelope and the headers.
-	check func(t *testing.T, c *company, a answer)
+	check func(t *testing.T, c *company, a response)
 }
 
 // walkConfig sets the limits that the rows exceed.
@@ -65,7 +65,7 @@ var coreOperations = []operation{
 	{route: "POST /api/v1/client/invoices", rows: createRows, body: func(_ *testing.T, c *company) string { return c.numbered("") }},
 	{route: "GET /api/v1/client/invoices", rows: listRows},
 	{route: "GET /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: []row{
-		{name: "a draft as it was created", status: http.StatusOK, check: func(t *testing.T, c *company, _ answer) {
+		{name: "a draft as it was created", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) {
 			a := c.get(t, invoices+"/"+c.draft(t, complete))
 			for _, state := range dimensions {
 				wantRaw(t, a, "/data/"+state, "null")
@@ -95,7 +95,7 @@ func anInvoice(t *testing.T, c *company) map[string]string {
 	return map[string]string{"invoice_id": c.draft(t, c.numbered(""))}
 }
 
-func wantRaw(t testing.TB, a answer, pointer, want string) {
+func wantRaw(t testing.TB, a response, pointer, want string) {
 	t.Helper()
 	if got := a.raw(t, pointer); got != want {
 		t.Errorf("%s %s: %s is %s, want %s", a.request.method, a.request.path, pointer, got, want)
@@ -108,7 +108,7 @@ func credentials(email, password string) string {
 }
 
 var loginRows = []row{
-	{name: "the right password", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+	{name: "the right password", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/user", fmt.Sprintf(`{"name":"Owner","email":%q}`, c.email))
 		wantRaw(t, a, "/data/account/status", `"active"`)
 		token := a.textAt(t, "/data/token")
@@ -148,7 +148,7 @@ func (c *company) suspend(t *testing.T) {
 
 var createRows = []row{
 	quotaRow(),
-	{name: "every field", status: http.StatusCreated, check: func(t *testing.T, c *company, a answer) {
+	{name: "every field", status: http.StatusCreated, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/submitted", "false")
 		read := c.get(t, invoices+"/"+a.textAt(t, "/data/id"))
 		if read.text != a.text || read.header.Get("ETag") != a.header.Get("ETag") || a.header.Get("ETag") == "" {
@@ -157,7 +157,7 @@ var createRows = []row{
 	}},
 	{name: "the required fields alone", status: http.StatusCreated,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = least },
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/complete", "false")
 			wantRaw(t, a, "/data/missing", `["recipient_network_id","buyer_endpoint_scheme","buyer_street","buyer_city","buyer_country","due_date",`+
 				`"payment_means_code","items[0].unit_code","items[0].vat_category","items[0].vat_rate"]`)
@@ -169,7 +169,7 @@ var createRows = []row{
 }
 
 var listRows = []row{
-	{name: "an empty list", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+	{name: "an empty list", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 		wantRaw(t, a, "/data", "[]")
 		wantRaw(t, a, "/pagination", `{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
 	}},
@@ -180,7 +180,7 @@ var listRows = []row{
 			}
 			r.path += "?per_page=2&page=2"
 		},
-		check: func(t *testing.T, c *company, a answer) {
+		check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/0/invoice_number", `"A"`)
 			wantRaw(t, a, "/data/0/item_count", "1")
 			wantRaw(t, a, "/data/0/items", "")
@@ -191,10 +191,10 @@ var listRows = []row{
 		}},
 	{name: "more than a hundred a page", status: http.StatusOK,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?per_page=101" },
-		check:   func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/pagination/per_page", "100") }},
+		check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/pagination/per_page", "100") }},
 	{name: "a page past the end", status: http.StatusOK,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?page=99999999999999999999" },
-		check:   func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+		check:   func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
 	badPage("page=0"), badPage("page=-1"), badPage("page="), badPage("page=1.0"), badPage("page=%2B1"), badPage("page=0x1"),
 	{name: "filtered and sorted", status: http.StatusOK,
 		prepare: func(t *testing.T, c *company, r *request) {
@@ -204,7 +204,7 @@ var listRows = []row{
 			}
 			r.path += "?recipient_name=%C3%B6z&issue_date_from=2026-03-01&issue_date_to=2026-03-03&updated_since=2026-01-01T00:00:00%2B02:00&submitted=false&attention=false&sort=-total_amount"
 		},
-		check: func(t *testing.T, c *company, a answer) {
+		check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/pagination/total", "3")
 			wantRaw(t, a, "/data/0/external_id", `"erp-1"`)
 			wantRaw(t, a, "/data/2/external_id", `"erp-0"`)
@@ -222,14 +222,14 @@ var listRows = []row{
 func badPage(query string) row {
 	return row{name: query, status: http.StatusBadRequest, code: api.CodeMalformedRequest,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?" + query },
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			name, _, _ := strings.Cut(query, "=")
 			wantFault(t, a, name)
 		}}
 }
 
 // wantFault checks that the details of a response have exactly one fault, at name, with a rule and a message.
-func wantFault(t *testing.T, a answer, name string) {
+func wantFault(t *testing.T, a response, name string) {
 	t.Helper()
 	var out struct {
 		Error struct {
@@ -243,7 +243,7 @@ func wantFault(t *testing.T, a answer, name string) {
 }
 
 var submitRows = []row{
-	{name: "a response of the provider", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+	{name: "a response of the provider", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/submitted", "true")
 		wantRaw(t, a, "/data/submission/outcome", `"acknowledged"`)
 		again := c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)})
@@ -252,11 +252,11 @@ var submitRows = []row{
 			t.Error("a repetition made another submission")
 		}
 	}},
-	{name: "a rejection of the provider", status: http.StatusOK, prepare: submitTo("sandbox-rejected-validation"), check: func(t *testing.T, c *company, a answer) {
+	{name: "a rejection of the provider", status: http.StatusOK, prepare: submitTo("sandbox-rejected-validation"), check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/submission/outcome", `"rejected"`)
 		c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
 	}},
-	{name: "an unreadable response", status: http.StatusAccepted, prepare: submitTo("sandbox-garbage"), check: func(t *testing.T, _ *company, a answer) {
+	{name: "an unreadable response", status: http.StatusAccepted, prepare: submitTo("sandbox-garbage"), check: func(t *testing.T, _ *company, a response) {
 		wantRaw(t, a, "/data/submission/outcome", `"unknown"`)
 		for _, state := range dimensions {
 			wantRaw(t, a, "/data/"+state, "null")
@@ -264,7 +264,7 @@ var submitRows = []row{
 	}},
 	{name: "an incomplete draft", status: http.StatusUnprocessableEntity, code: api.CodeInvoiceIncomplete,
 		prepare: func(t *testing.T, c *company, r *request) { submitDraft(t, c, r, edit(complete, "due_date", "")) },
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			a.wantFaults(t, api.CodeInvoiceIncomplete, map[string][]string{"due_date": {"required"}})
 		}},
 	{name: "no active connection", status: http.StatusConflict, code: api.CodeProviderConnectionRequired, prepare: func(t *testing.T, c *company, _ *request) {
@@ -279,7 +279,7 @@ var submitRows = []row{
 			c.post(t, invoices+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
 			submitDraft(t, c, r, complete)
 		},
-		check: func(t *testing.T, c *company, a answer) {
+		check: func(t *testing.T, c *company, a response) {
 			list := c.get(t, invoices)
 			first := list.raw(t, fmt.Sprintf("/data/%d/id", 2)) // the operation's own draft is older, the second newer
 			second := list.raw(t, "/data/1/id")
@@ -288,7 +288,7 @@ var submitRows = []row{
 			}
 		}},
 	{name: "a provider that certainly accepted nothing", status: http.StatusBadGateway, code: api.CodeProviderError, prepare: submitTo("sandbox-429-once"),
-		check: func(t *testing.T, c *company, a answer) {
+		check: func(t *testing.T, c *company, a response) {
 			c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)}).want(t, http.StatusOK, "")
 		}},
 	{name: "a second submit during the first", status: http.StatusConflict, code: api.CodeSubmissionInProgress, prepare: submitInProgress},
@@ -347,7 +347,7 @@ func submitInProgress(t *testing.T, c *company, r *request) {
 }
 
 var subscribeRows = []row{
-	{name: "every event", status: http.StatusCreated, check: func(t *testing.T, _ *company, a answer) {
+	{name: "every event", status: http.StatusCreated, check: func(t *testing.T, _ *company, a response) {
 		wantRaw(t, a, "/data/url", `"https://hooks.example.com/in"`)
 		wantRaw(t, a, "/data/active", "true")
 		if secret := a.textAt(t, "/data/secret"); len(secret) < 32 {
@@ -361,7 +361,7 @@ var subscribeRows = []row{
 		prepare: func(_ *testing.T, _ *company, r *request) {
 			r.body = edit(r.body, "events", `["einvoice.terminal","einvoice.submission.updated","einvoice.terminal"]`)
 		},
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/events", `["einvoice.submission.updated","einvoice.terminal"]`)
 		}},
 	{name: "the twenty-first", status: http.StatusConflict, code: api.CodeLimitReached, prepare: func(t *testing.T, c *company, r *request) {
@@ -380,7 +380,7 @@ var subscribeRows = []row{
 func unsafeURL(url string, rules ...string) row {
 	return row{name: url, status: http.StatusUnprocessableEntity, code: api.CodeUnsafeDestination,
 		prepare: func(_ *testing.T, _ *company, r *request) { r.body = edit(r.body, "url", fmt.Sprintf("%q", url)) },
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			if len(rules) == 0 {
 				wantRaw(t, a, "/error/details", "{}")
 			}

@@ -35,7 +35,7 @@ func TestOptionalFields(t *testing.T) {
 		id := created.textAt(t, "/data/id")
 		patched := c.send(t, request{method: http.MethodPatch, path: invoices + "/" + id, body: `{"buyer_city":"Ajman"}`, token: c.token(t)})
 		for path, value := range given {
-			for _, a := range []answer{created, patched, c.get(t, invoices+"/"+id)} {
+			for _, a := range []response{created, patched, c.get(t, invoices+"/"+id)} {
 				wantRaw(t, a, "/data"+pointer(path), want(value))
 			}
 			if !strings.HasPrefix(path, "items") {
@@ -54,7 +54,7 @@ func TestOptionalFields(t *testing.T) {
 		if err := json.Unmarshal(text, &sent); err != nil {
 			t.Fatal(err)
 		}
-		document := answer{text: string(sent.Invoice)}
+		document := response{text: string(sent.Invoice)}
 		for path, value := range given {
 			wantRaw(t, document, pointer(path), want(value))
 		}

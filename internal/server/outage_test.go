@@ -121,7 +121,7 @@ func (m *hangingProvider) rounds() (references, most int) {
 }
 
 // submitted creates drafts in the store and submits them concurrently over the API. It returns the responses by status.
-func (c *company) submitted(t *testing.T, count int) map[int][]answer {
+func (c *company) submitted(t *testing.T, count int) map[int][]response {
 	t.Helper()
 	tenant, err := c.db.Tenant(t.Context(), c.id)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *company) submitted(t *testing.T, count int) map[int][]answer {
 	}
 	token := c.token(t)
 	var mu sync.Mutex
-	answers := map[int][]answer{}
+	responses := map[int][]response{}
 	var group sync.WaitGroup
 	for _, id := range ids {
 		group.Go(func() {
@@ -151,11 +151,11 @@ func (c *company) submitted(t *testing.T, count int) map[int][]answer {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			answers[a.status] = append(answers[a.status], a)
+			responses[a.status] = append(responses[a.status], a)
 		})
 	}
 	group.Wait()
-	return answers
+	return responses
 }
 
 // connection returns the only connection of a company.
@@ -185,8 +185,8 @@ func TestOutageOfOneProvider(t *testing.T) {
 		hit, other := s.company(t), s.connected(t)
 		hit.connect(t, provider.url, service.Sandbox)
 		for range open / 50 {
-			if answers := hit.submitted(t, 50); len(answers[http.StatusOK]) != 50 {
-				t.Fatalf("%d of 50 were accepted", len(answers[http.StatusOK]))
+			if responses := hit.submitted(t, 50); len(responses[http.StatusOK]) != 50 {
+				t.Fatalf("%d of 50 were accepted", len(responses[http.StatusOK]))
 			}
 		}
 		provider.hang()
@@ -226,8 +226,8 @@ func TestOutageOfOneProvider(t *testing.T) {
 }
 
 // checkBurst checks the responses to more submissions than may wait for a hanging provider.
-func (c *company) checkBurst(t *testing.T, answers map[int][]answer) {
-	for status, some := range answers {
+func (c *company) checkBurst(t *testing.T, responses map[int][]response) {
+	for status, some := range responses {
 		switch status {
 		case http.StatusAccepted, http.StatusBadGateway:
 		case http.StatusServiceUnavailable:
@@ -240,9 +240,9 @@ func (c *company) checkBurst(t *testing.T, answers map[int][]answer) {
 			t.Errorf("%d answers %d: %.200s", len(some), status, some[0].text)
 		}
 	}
-	refused := len(answers[http.StatusServiceUnavailable])
+	refused := len(responses[http.StatusServiceUnavailable])
 	drafts := c.get(t, invoices+"?submitted=false").raw(t, "/pagination/total")
-	if want := refused + len(answers[http.StatusBadGateway]); refused == 0 || drafts != strconv.Itoa(want) {
+	if want := refused + len(responses[http.StatusBadGateway]); refused == 0 || drafts != strconv.Itoa(want) {
 		t.Errorf("%d submissions were refused; %s drafts, want %d", refused, drafts, want)
 	}
 }

@@ -69,12 +69,12 @@ func (s *Server) credentialOf(r *http.Request) (presented credential, console bo
 	return presented, true
 }
 
-// serveConsole passes the request to the console; answered is false if the console has no such page. The request releases its
+// serveConsole passes the request to the console; responded is false if the console has no such page. The request releases its
 // slot with the first byte of the response.
-func (s *Server) serveConsole(w *responseWriter, c *call, started time.Time) (answered bool) {
+func (s *Server) serveConsole(w *responseWriter, c *call, started time.Time) (responded bool) {
 	w.onStart = c.ticket.release
 	served := s.Console.Serve(w, c.request, s.source(c.request), PageAdmission{c})
-	if !served.Answered {
+	if !served.Found {
 		return false
 	}
 	c.session.User, c.session.Account.ID = served.User, served.Account
@@ -100,8 +100,8 @@ func (s *Server) writeErrorPage(w http.ResponseWriter, apiErr *apiError) (status
 // isSafeMethod reports whether a method only reads.
 func isSafeMethod(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// servePage serves requests for the documentation and the console. answered is false if the request is for the API.
-func (s *Server) servePage(w *responseWriter, c *call, started time.Time) (answered bool) {
+// servePage serves requests for the documentation and the console. responded is false if the request is for the API.
+func (s *Server) servePage(w *responseWriter, c *call, started time.Time) (responded bool) {
 	r := c.request
 	path := r.URL.EscapedPath()
 	switch {

@@ -54,11 +54,11 @@ func TestDocumentationIsServed(t *testing.T) {
 		{bare, http.MethodPost, "/changelog", 404, false},
 	} {
 		log.Reset()
-		answer := httptest.NewRecorder()
+		recorder := httptest.NewRecorder()
 		request := httptest.NewRequest(test.method, test.path, nil)
 		request.Header.Set(api.HeaderRequestID, "mine")
-		test.handler.ServeHTTP(answer, request)
-		response := answer.Result()
+		test.handler.ServeHTTP(recorder, request)
+		response := recorder.Result()
 		text, err := io.ReadAll(response.Body)
 		if err != nil {
 			t.Fatal(err)

@@ -40,11 +40,11 @@ func TestQuotas(t *testing.T) {
 			c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, want, code)
 		}
 		token := tokens[4]
-		send := func(path, body string) answer {
+		send := func(path, body string) response {
 			t.Helper()
 			return c.send(t, request{method: http.MethodPost, path: path, body: body, token: token})
 		}
-		refused := func(a answer, quota string, limit int64) {
+		refused := func(a response, quota string, limit int64) {
 			t.Helper()
 			a.want(t, http.StatusConflict, api.CodeLimitReached)
 			if want := fmt.Sprintf(`"details":{"limit":%d,"quota":%q}`, limit, quota); !strings.Contains(a.text, want) {
@@ -91,7 +91,7 @@ func quotaRow() row {
 				}
 			}
 		},
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/error/details/quota", `"stored_bytes"`)
 			wantRaw(t, a, "/error/details/limit", fmt.Sprint(maxStoredBytes))
 		}}

@@ -75,8 +75,8 @@ type Config struct {
 
 // Served describes a request that was passed to the console, for the log and the metrics.
 type Served struct {
-	// Answered is false if the console has no page at that path for this caller; the API then responds with its own error.
-	Answered bool
+	// Found is false if the console has no page at that path for this caller; the API then responds with its own error.
+	Found bool
 	// Route names the page. It is one of a fixed set, never text of the caller.
 	Route string
 	// Account and User are those of the session; zero if the caller is not logged in.

@@ -129,7 +129,7 @@ var meaningOf = [...]string{`,"meaning":"positive"`, `,"meaning":"negative"`, `,
 var publishedMeaning = [...]string{`"positive"`, `"negative"`, "null", "null"}
 
 // wantStates compares the four states at a pointer with a subset.
-func wantStates(t *testing.T, a answer, pointer string, subset int) {
+func wantStates(t *testing.T, a response, pointer string, subset int) {
 	t.Helper()
 	for n, dimension := range dimensions {
 		want := "null"
@@ -141,7 +141,7 @@ func wantStates(t *testing.T, a answer, pointer string, subset int) {
 }
 
 // wantDetails checks the details of the four states and their evidence.
-func wantDetails(t *testing.T, c *company, a answer, pointer string, subset int) {
+func wantDetails(t *testing.T, c *company, a response, pointer string, subset int) {
 	t.Helper()
 	for n, dimension := range dimensions {
 		at := pointer + "/states/" + dimension

@@ -206,7 +206,7 @@ type request struct {
 }
 
 // answer is a response with the request that it belongs to.
-type answer struct {
+type response struct {
 	request request
 	status  int
 	header  http.Header
@@ -214,18 +214,18 @@ type answer struct {
 }
 
 // send sends a request and checks the rules for all responses.
-func (s *system) send(t testing.TB, r request) answer {
+func (s *system) send(t testing.TB, r request) response {
 	t.Helper()
 	a, err := s.try(t.Context(), r)
 	if err != nil {
 		t.Fatalf("%s %.200s: %v", r.method, r.path, err)
 	}
-	checkAnswer(t, a)
+	checkResponse(t, a)
 	return a
 }
 
 // try sends a request. Any goroutine may call it.
-func (s *system) try(ctx context.Context, r request) (answer, error) {
+func (s *system) try(ctx context.Context, r request) (response, error) {
 	var body io.Reader = http.NoBody
 	if r.body != "" {
 		body = strings.NewReader(r.body)
@@ -235,7 +235,7 @@ func (s *system) try(ctx context.Context, r request) (answer, error) {
 	}
 	out, err := http.NewRequestWithContext(ctx, r.method, s.base+r.path, body)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if r.body != "" {
 		out.Header.Set("Content-Type", "application/json")
@@ -246,20 +246,20 @@ func (s *system) try(ctx context.Context, r request) (answer, error) {
 	maps.Copy(out.Header, r.header)
 	got, err := s.http.Do(out)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer got.Body.Close()
 	text, err := io.ReadAll(got.Body)
-	return answer{request: r, status: got.StatusCode, header: got.Header, text: string(text)}, err
+	return response{request: r, status: got.StatusCode, header: got.Header, text: string(text)}, err
 }
 
 // get sends a GET request of the company, with a new token.
-func (c *company) get(t testing.TB, path string) answer {
+func (c *company) get(t testing.TB, path string) response {
 	t.Helper()
 	return c.send(t, request{method: http.MethodGet, path: path, token: c.token(t)})
 }
 
-func (c *company) post(t testing.TB, path, body string) answer {
+func (c *company) post(t testing.TB, path, body string) response {
 	t.Helper()
 	return c.send(t, request{method: http.MethodPost, path: path, body: body, token: c.token(t)})
 }
@@ -279,7 +279,7 @@ const (
 )
 
 // want compares the status and, for an error, the code.
-func (a answer) want(t testing.TB, status int, code api.Code) {
+func (a response) want(t testing.TB, status int, code api.Code) {
 	t.Helper()
 	got := api.Code("")
 	if a.status >= 400 && a.text != "" {
@@ -291,7 +291,7 @@ func (a answer) want(t testing.TB, status int, code api.Code) {
 }
 
 // wantFaults compares the faults in the details of a 422: the rules by path.
-func (a answer) wantFaults(t testing.TB, code api.Code, want map[string][]string) {
+func (a response) wantFaults(t testing.TB, code api.Code, want map[string][]string) {
 	t.Helper()
 	a.want(t, http.StatusUnprocessableEntity, code)
 	var body struct {

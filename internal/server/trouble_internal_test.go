@@ -140,7 +140,7 @@ func TestLimitBeforeHash(t *testing.T) {
 	running, _ := newTestServer(t, io.Discard)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	answers := make(chan *http.Response, 2)
+	responses := make(chan *http.Response, 2)
 	login := func() {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, running.URL+client+"/auth/login", strings.NewReader(`{"email":"a@b.c","password":"p"}`))
 		if err != nil {
@@ -149,19 +149,19 @@ func TestLimitBeforeHash(t *testing.T) {
 			request.Header.Set("Content-Type", "application/json")
 			response, err := running.Client().Do(request)
 			if err == nil {
-				answers <- response
+				responses <- response
 				return
 			}
 		}
-		answers <- nil
+		responses <- nil
 	}
 	var both sync.WaitGroup
 	both.Go(login)
 	both.Go(login)
-	refused := <-answers
+	refused := <-responses
 	cancel()
 	both.Wait()
-	if waited := <-answers; waited != nil {
+	if waited := <-responses; waited != nil {
 		waited.Body.Close()
 		t.Errorf("both logins got a response, the second %d", waited.StatusCode)
 	}
@@ -236,16 +236,16 @@ func get(t *testing.T, url string) got {
 // wantErrorResponse checks that a response is exactly the envelope of a code.
 func wantErrorResponse(t *testing.T, url string, status int, code api.Code) {
 	t.Helper()
-	answer := get(t, url)
+	response := get(t, url)
 	want, err := json.Marshal(api.ErrorBody{Error: api.Error{Code: code, Message: errorCatalogue[code].message, Details: map[string]any{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer.status != status || strings.TrimSpace(answer.text) != string(want) || answer.header.Get(api.HeaderRequestID) != "my-id" ||
-		answer.header.Get("Content-Type") != "application/json" || answer.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("answered %d %s with %v\nwant %d %s", answer.status, answer.text, answer.header, status, want)
+	if response.status != status || strings.TrimSpace(response.text) != string(want) || response.header.Get(api.HeaderRequestID) != "my-id" ||
+		response.header.Get("Content-Type") != "application/json" || response.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("answered %d %s with %v\nwant %d %s", response.status, response.text, response.header, status, want)
 	}
-	if after := answer.header.Get("Retry-After"); (status == http.StatusServiceUnavailable) != (after != "") {
+	if after := response.header.Get("Retry-After"); (status == http.StatusServiceUnavailable) != (after != "") {
 		t.Errorf("%d with Retry-After %q", status, after)
 	}
 }

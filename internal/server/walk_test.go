@@ -53,7 +53,7 @@ type world struct {
 
 func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 	shown := map[string]bool{}
-	show := func(a answer) {
+	show := func(a response) {
 		if a.status == http.StatusMethodNotAllowed {
 			return // this response is not from the operation
 		}
@@ -101,7 +101,7 @@ func (w *world) walk(t *testing.T, route server.Route, op *operation) {
 }
 
 // step tests one row.
-func (w *world) step(t *testing.T, c *company, route server.Route, op *operation, one row) answer {
+func (w *world) step(t *testing.T, c *company, route server.Route, op *operation, one row) response {
 	t.Helper()
 	r := w.request(t, c, route, op)
 	if one.prepare != nil {
@@ -175,7 +175,7 @@ func queryRows(route server.Route) []row {
 	for query, name := range queries {
 		rows = append(rows, row{name: "query " + query, status: http.StatusBadRequest, code: api.CodeMalformedRequest,
 			prepare: func(_ *testing.T, _ *company, r *request) { r.path += query },
-			check:   func(t *testing.T, _ *company, a answer) { wantFault(t, a, name) }})
+			check:   func(t *testing.T, _ *company, a response) { wantFault(t, a, name) }})
 	}
 	return rows
 }
@@ -211,7 +211,7 @@ var tokenRows = []row{
 	}),
 	{name: "one call too many", status: http.StatusTooManyRequests, code: api.CodeRateLimited,
 		prepare: func(t *testing.T, c *company, r *request) { c.exhaust(t, r.token) },
-		check: func(t *testing.T, _ *company, a answer) {
+		check: func(t *testing.T, _ *company, a response) {
 			if got := a.header; got.Get("RateLimit-Limit") != fmt.Sprint(callsAMinute) || got.Get("RateLimit-Remaining") != "0" ||
 				!wholeSeconds.MatchString(got.Get("RateLimit-Reset")) {
 				t.Errorf("limit %q, remaining %q, reset %q", got.Get("RateLimit-Limit"), got.Get("RateLimit-Remaining"), got.Get("RateLimit-Reset"))
@@ -263,7 +263,7 @@ func (w *world) identifierRows(t *testing.T, route server.Route, op *operation) 
 			ids[name] = instead
 			rows = append(rows, row{name: name + " " + what, status: http.StatusNotFound, code: api.CodeNotFound,
 				prepare: func(_ *testing.T, _ *company, r *request) { r.path = fill(route.Path, ids) },
-				check: func(t *testing.T, _ *company, a answer) {
+				check: func(t *testing.T, _ *company, a response) {
 					if first = cmp.Or(first, a.text); a.text != first {
 						t.Errorf("%s\nthe others: %s", a.text, first)
 					}
@@ -318,7 +318,7 @@ func methodRows(route server.Route) []row {
 		}
 		rows = append(rows, row{name: "method " + method, status: http.StatusMethodNotAllowed, code: code,
 			prepare: func(_ *testing.T, _ *company, r *request) { r.method, r.body = method, "" },
-			check: func(t *testing.T, _ *company, a answer) {
+			check: func(t *testing.T, _ *company, a response) {
 				if got, want := a.header.Get("Allow"), strings.Join(slices.Sorted(maps.Keys(allowed)), ", "); got != want {
 					t.Errorf("Allow is %q, want %q", got, want)
 				}

@@ -14,20 +14,20 @@ var webhookOperations = []operation{
 	{route: "GET /api/v1/webhooks/subscriptions", rows: []row{
 		{name: "newest first, without secrets", status: http.StatusOK,
 			prepare: func(t *testing.T, c *company, _ *request) { aSubscription(t, c); aSubscription(t, c) },
-			check: func(t *testing.T, _ *company, a answer) {
+			check: func(t *testing.T, _ *company, a response) {
 				wantRaw(t, a, "/pagination/total", "2")
 				wantRaw(t, a, "/data/0/secret", "")
 			}},
 		badPage("page=0"),
 	}},
 	{route: "GET /api/v1/webhooks/subscriptions/{subscription_id}", ids: aSubscription, rows: []row{
-		{name: "without its secret", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		{name: "without its secret", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/active", "true")
 			wantRaw(t, a, "/data/secret", "")
 		}},
 	}},
 	{route: "POST /api/v1/webhooks/subscriptions/{subscription_id}/deactivate", ids: aSubscription, rows: []row{
-		{name: "for good", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		{name: "for good", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/active", "false")
 			wantRaw(t, a, "/data/deactivation_reason", `"requested"`)
 			again := c.send(t, request{method: http.MethodPost, path: a.request.path, token: c.token(t)})
@@ -39,20 +39,20 @@ var webhookOperations = []operation{
 		{name: "filtered", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
 			d := c.get(t, deliveries+"/"+aDelivery(t, c)["delivery_id"])
 			r.path += fmt.Sprintf("?subscription_id=%s&event_id=%s&event=%s&state=delivered", d.textAt(t, "/data/subscription_id"), d.textAt(t, "/data/event_id"), d.textAt(t, "/data/event"))
-		}, check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/pagination/total", "1") }},
+		}, check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/pagination/total", "1") }},
 		{name: "of a subscription that cannot exist", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?subscription_id=x" },
-			check: func(t *testing.T, _ *company, a answer) { wantRaw(t, a, "/data", "[]") }},
+			check: func(t *testing.T, _ *company, a response) { wantRaw(t, a, "/data", "[]") }},
 		badPage("event=x"), badPage("state=x"), badPage("state="), badPage("page=0"),
 	}},
 	{route: "GET /api/v1/webhooks/deliveries/{delivery_id}", ids: aDelivery, rows: []row{
-		{name: "with its attempt", status: http.StatusOK, check: func(t *testing.T, _ *company, a answer) {
+		{name: "with its attempt", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/state", `"delivered"`)
 			wantRaw(t, a, "/data/attempts/0/http_status", "200")
 			wantRaw(t, a, "/data/attempts/0/error_class", "null")
 		}},
 	}},
 	{route: "POST /api/v1/webhooks/deliveries/{delivery_id}/redeliver", ids: aDelivery, rows: []row{
-		{name: "the same bytes again", status: http.StatusOK, check: func(t *testing.T, c *company, a answer) {
+		{name: "the same bytes again", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			event := a.textAt(t, "/data/event_id")
 			eventually(t, "a second callback of the event", func() bool {
 				var bodies []string
@@ -72,14 +72,14 @@ var webhookOperations = []operation{
 	{route: "GET /api/v1/webhooks/events", rows: []row{
 		{name: "by cursor, without a gap", status: http.StatusOK,
 			prepare: func(t *testing.T, c *company, r *request) { aDelivery(t, c); r.path += "?limit=1" },
-			check: func(t *testing.T, c *company, a answer) {
+			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/pagination", `{"next_cursor":"1","has_more":true}`)
 				all := c.get(t, "/api/v1/webhooks/events")
 				wantRaw(t, all, "/data/0", a.raw(t, "/data/0"))
 				wantRaw(t, c.get(t, "/api/v1/webhooks/events?after=1&limit=1"), "/data/0", all.raw(t, "/data/1"))
 			}},
 		{name: "nothing yet", status: http.StatusOK, prepare: func(_ *testing.T, _ *company, r *request) { r.path += "?after=7&limit=1000" },
-			check: func(t *testing.T, _ *company, a answer) {
+			check: func(t *testing.T, _ *company, a response) {
 				wantRaw(t, a, "/data", "[]")
 				wantRaw(t, a, "/pagination", `{"next_cursor":"7","has_more":false}`)
 			}},

@@ -15,14 +15,14 @@ import (
 func TestReadinessIsOneCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pings atomic.Int64
-		answer := make(chan error)
+		response := make(chan error)
 		now := time.Now()
 		r := newReadiness(func(ctx context.Context) error {
 			pings.Add(1)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return <-answer
+			return <-response
 		}, func() time.Time { return now })
 		var asking sync.WaitGroup
 		together := func(want error) {
@@ -36,7 +36,7 @@ func TestReadinessIsOneCheck(t *testing.T) {
 				})
 			}
 			synctest.Wait()
-			answer <- want
+			response <- want
 			asking.Wait()
 		}
 		away := errors.New("away")

@@ -41,10 +41,10 @@ type invoiceModel struct {
 }
 
 type keyedCall struct {
-	key, number string
-	body        []byte
-	answered    bool
-	answer      []byte
+	key, number  string
+	body         []byte
+	acknowledged bool
+	response     []byte
 }
 
 type subscriptionModel struct {

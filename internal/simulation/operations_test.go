@@ -122,13 +122,13 @@ func (c *company) createKeyed() {
 	r, arrived := c.call(http.MethodPost, "/api/v1/client/invoices", k.body, map[string]string{"Idempotency-Key": k.key})
 	switch {
 	case !arrived:
-	case k.answered:
-		if r.status != http.StatusCreated || r.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(r.body, k.answer) {
-			c.w.violate("%s: a repeat of %s was answered %d %s, first %s", c.name, k.key, r.status, r.body, k.answer)
+	case k.acknowledged:
+		if r.status != http.StatusCreated || r.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(r.body, k.response) {
+			c.w.violate("%s: a repeat of %s was answered %d %s, first %s", c.name, k.key, r.status, r.body, k.response)
 		}
 		c.w.count("idempotency: replayed")
 	default:
-		k.answered, k.answer = true, r.body
+		k.acknowledged, k.response = true, r.body
 		c.recordCreated(r, k.number, fmt.Sprintf("Customer 0 of %s", c.name))
 	}
 }

@@ -85,17 +85,17 @@ func (c *company) intercept(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/v1/purchases/") {
 		w.Header().Set("Connection", "close") // these calls run at the same time, and must not depend on each other's connections
 	}
-	answer := &recordingWriter{ResponseWriter: w}
+	response := &recordingWriter{ResponseWriter: w}
 	defer func() {
 		cause := recover() // net/http aborts a response by a panic
 		if reference != "" {
-			status := answer.status
+			status := response.status
 			if cause != nil {
 				status = 0
 			}
-			e := providerCall{at: arrived, posted: posted, status: status, missing: bytes.Contains(answer.body.Bytes(), []byte(`"unknown_reference"`))}
+			e := providerCall{at: arrived, posted: posted, status: status, missing: bytes.Contains(response.body.Bytes(), []byte(`"unknown_reference"`))}
 			var said fakeprovider.Report
-			if json.Unmarshal(answer.body.Bytes(), &said) == nil && said.Reference == reference {
+			if json.Unmarshal(response.body.Bytes(), &said) == nil && said.Reference == reference {
 				e.report = &said
 			}
 			c.w.mu.Lock()
@@ -106,7 +106,7 @@ func (c *company) intercept(w http.ResponseWriter, r *http.Request) {
 			panic(cause)
 		}
 	}()
-	c.provider.ServeHTTP(answer, r)
+	c.provider.ServeHTTP(response, r)
 }
 
 // maxCallDelay is how much later than its intent a call may arrive if its process died before it could record the call. A call begins

@@ -335,7 +335,7 @@ func (c *company) verifyPurchases(events []event) {
 
 // verifyEvidence checks that every evidence chain is intact, and that every known outcome has evidence.
 func (c *company) verifyEvidence() {
-	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(), store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice})
+	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(), store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice})
 	c.w.must(err)
 	if len(verified.Faults) > 0 {
 		c.w.violate("%s: evidence: %v", c.name, verified.Faults[0])

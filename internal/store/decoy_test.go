@@ -44,7 +44,7 @@ func (f *fixture) fillDecoy(t *testing.T) {
 		if n == 0 {
 			settlement = store.DeliveryUpdate{State: store.DeliveryDelivered}
 		}
-		must(t, d.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200, Answer: []byte("ok")}, settlement))
+		must(t, d.RecordAttempt(ctx, store.Attempt{StartedAt: f.Clock.Now(), Duration: time.Second, HTTPStatus: 200, ResponseBody: []byte("ok")}, settlement))
 	}
 }
 

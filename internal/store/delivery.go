@@ -114,8 +114,8 @@ type Attempt struct {
 	// HTTPStatus is the status of the response. It is 0 when there was none; ErrorClass then says why.
 	HTTPStatus int
 	ErrorClass string
-	// Answer is the beginning of the response body, at most 1 KiB.
-	Answer []byte
+	// ResponseBody is the beginning of the response body, at most 1 KiB.
+	ResponseBody []byte
 }
 
 // DeliveryUpdate is the new state of a delivery after an attempt.
@@ -148,7 +148,7 @@ func (d DeliveryLease) RecordAttempt(ctx context.Context, attempt Attempt, updat
 	r := &attemptRecord{DeliveryLease: d, attempt: attempt, update: update}
 	var err error
 	if update.Deactivate == "" {
-		err = writeShared(ctx, d.Tenant, d.ID, opRecordAttempt, r, len(attempt.Answer), recordAttempts)
+		err = writeShared(ctx, d.Tenant, d.ID, opRecordAttempt, r, len(attempt.ResponseBody), recordAttempts)
 	} else {
 		// In a transaction of its own, because it also ends a batch of pending deliveries.
 		err = d.Tenant.write(ctx, opRecordAttempt, func(ctx context.Context, tx *tx) error {
@@ -273,14 +273,14 @@ func insertAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error
 		columnArg(db, records, func(r *attemptRecord) int64 { return r.ordinal }), columnArg(db, records, func(r *attemptRecord) int64 { return micros(r.attempt.StartedAt) }),
 		columnArg(db, records, func(r *attemptRecord) int64 { return r.attempt.Duration.Microseconds() }),
 		columnArg(db, records, func(r *attemptRecord) int64 { return int64(r.attempt.HTTPStatus) }),
-		columnArg(db, records, func(r *attemptRecord) string { return r.attempt.ErrorClass }), columnArg(db, records, (*attemptRecord).answer))
+		columnArg(db, records, func(r *attemptRecord) string { return r.attempt.ErrorClass }), columnArg(db, records, (*attemptRecord).responseBody))
 	return err
 }
 
-// answer returns the beginning of the response body; the column is never null.
-func (r *attemptRecord) answer() []byte {
-	if r.attempt.Answer == nil {
+// responseBody returns the beginning of the response body; the column is never null.
+func (r *attemptRecord) responseBody() []byte {
+	if r.attempt.ResponseBody == nil {
 		return []byte{}
 	}
-	return r.attempt.Answer
+	return r.attempt.ResponseBody
 }

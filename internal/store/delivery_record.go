@@ -61,7 +61,7 @@ func (t *Tenant) delivery(ctx context.Context, q querier, id ID, lock string) (D
 	d.History, err = collect(ctx, q, func(row scanner) (Attempt, error) {
 		var a Attempt
 		var started, duration int64
-		err := row.Scan(&started, &duration, &a.HTTPStatus, &a.ErrorClass, &a.Answer)
+		err := row.Scan(&started, &duration, &a.HTTPStatus, &a.ErrorClass, &a.ResponseBody)
 		a.StartedAt, a.Duration = instant(started), time.Duration(duration)*time.Microsecond
 		return a, err
 	}, `select started_at, duration, http_status, error_class, answer from attempts where tenant_id = $1 and delivery_id = $2 order by ordinal`, t.id, id)

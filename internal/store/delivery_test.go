@@ -42,7 +42,7 @@ func (f *fixture) tell(t *testing.T, n int) {
 }
 
 func attempt(f *fixture, status int) store.Attempt {
-	return store.Attempt{StartedAt: f.Clock.Now(), Duration: 1500 * time.Millisecond, HTTPStatus: status, Answer: []byte("answer")}
+	return store.Attempt{StartedAt: f.Clock.Now(), Duration: 1500 * time.Millisecond, HTTPStatus: status, ResponseBody: []byte("answer")}
 }
 
 // deactivate ends a subscription by a blocked delivery of one event more.

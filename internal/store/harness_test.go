@@ -281,8 +281,8 @@ func reported(s store.Submission, now time.Time, report words, kinds ...api.Even
 		sequence = *s.Sequence + 1
 	}
 	return store.Decision{
-		Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body, StateValues: carried},
-		Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: new("P-1"), Sequence: &sequence,
+		Evidence:  &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: body, StateValues: carried},
+		Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: new("P-1"), Sequence: &sequence,
 		States: invoice.RestoreStates(merged), WriteStates: write, PollWait: time.Second, DueAt: new(now.Add(time.Second)), Events: kinds,
 	}
 }

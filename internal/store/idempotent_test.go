@@ -63,8 +63,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	})
 }
 
-// TestLargeAnswers: a large answer is kept in much less than its length, and given again to the byte; so is a small one, as it is.
-func TestLargeAnswers(t *testing.T) {
+// TestLargeResponses: a large answer is kept in much less than its length, and given again to the byte; so is a small one, as it is.
+func TestLargeResponses(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		for name, body := range map[string]string{"small": `{"data":1}`, "large": `{"data":"` + strings.Repeat("Consulting by the hour, ", 30_000) + `"}`, "empty": ""} {
 			call := func() (store.IdempotentResponse, bool, error) {
@@ -96,13 +96,13 @@ func TestLargeAnswers(t *testing.T) {
 func TestIdempotencyRace(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		const racers = 20
-		answers, acted := make([]string, racers), make([]bool, racers)
+		responses, acted := make([]string, racers), make([]bool, racers)
 		var running sync.WaitGroup
 		for n := range racers {
 			running.Go(func() {
 				reply, replayed, err := once(f, "race", 1, "R-1")
 				must2(t, err)
-				answers[n], acted[n] = string(reply.Body), !replayed
+				responses[n], acted[n] = string(reply.Body), !replayed
 			})
 		}
 		running.Wait()
@@ -111,8 +111,8 @@ func TestIdempotencyRace(t *testing.T) {
 			if acted[n] {
 				actors++
 			}
-			if answers[n] != answers[0] {
-				t.Errorf("answers differ: %s and %s", answers[n], answers[0])
+			if responses[n] != responses[0] {
+				t.Errorf("answers differ: %s and %s", responses[n], responses[0])
 			}
 		}
 		if actors != 1 {

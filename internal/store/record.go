@@ -16,8 +16,8 @@ import (
 type Decision struct {
 	// Evidence is appended to the chain; nil if there was no response, or one that is identical to the previous one.
 	Evidence *NewEvidence
-	// Answered is true if the provider responded at all. It sets LastCheckedAt, LastStatus and LastSHA256.
-	Answered   bool
+	// Responded is true if the provider responded at all. It sets LastCheckedAt, LastStatus and LastSHA256.
+	Responded  bool
 	LastStatus int
 	LastSHA256 [32]byte
 	// Outcome, ProviderReference, Sequence, MissingSince and MissingCount replace those of the submission.
@@ -169,7 +169,7 @@ func (s *Submission) applyDecision(d Decision, now time.Time, held bool) {
 	if !d.SentAt.IsZero() {
 		s.SentAt = d.SentAt
 	}
-	if d.Answered {
+	if d.Responded {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
 	if held && !d.KeepLease {

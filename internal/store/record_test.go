@@ -59,24 +59,24 @@ func TestEvidenceChain(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		call := f.submit(t, "INV-1")
-		answers := []store.NewEvidence{
+		responses := []store.NewEvidence{
 			{Call: "submit", HTTPStatus: 202, MediaType: "application/json", Body: []byte(`{"status":"<processing> & more"}`), StateValues: map[string]string{"receiver_state": "<on & on>", "submission_state": "é"}},
 			{Call: "status", HTTPStatus: 500},
 			{Call: "status", HTTPStatus: 200, Body: []byte{0, 1, 0xff}, Truncated: true},
 			{Call: "status", HTTPStatus: 200, Body: []byte("sealed"), Withheld: true},
 		}
-		for _, answer := range answers {
+		for _, response := range responses {
 			f.Clock.Advance(time.Second)
 			decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
 				d := outcome(s, api.OutcomeUnknown)
-				d.Evidence = &answer
+				d.Evidence = &response
 				return d
 			})
 		}
 		chain, err := f.tenant.Evidence(ctx, call.Submission.ID)
 		must(t, err)
-		if len(chain) != len(answers) {
-			t.Fatalf("%d entries, want %d", len(chain), len(answers))
+		if len(chain) != len(responses) {
+			t.Fatalf("%d entries, want %d", len(chain), len(responses))
 		}
 		text, err := store.Document(ctx, f.tenant, call.Submission.ID)
 		must(t, err)
@@ -87,7 +87,7 @@ func TestEvidenceChain(t *testing.T) {
 		link.bytes(sum[:])
 		head := sha256.Sum256(link.text.Bytes()) // the document that was sent is the first link
 		for n, e := range chain {
-			if e.Ordinal != int64(n+1) || e.Previous != head || e.Submission != call.Submission.ID || e.SHA256 != sha256.Sum256(answers[n].Body) {
+			if e.Ordinal != int64(n+1) || e.Previous != head || e.Submission != call.Submission.ID || e.SHA256 != sha256.Sum256(responses[n].Body) {
 				t.Errorf("entry %d is %+v", n, e)
 			}
 			if e.Digest != chained(t, e) {
@@ -168,7 +168,7 @@ func TestRecorded(t *testing.T) {
 		later := f.Clock.Advance(time.Minute)
 		decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
 			d := outcome(s, s.Outcome)
-			d.Answered, d.LastStatus, d.LastSHA256 = true, s.LastStatus, s.LastSHA256
+			d.Responded, d.LastStatus, d.LastSHA256 = true, s.LastStatus, s.LastSHA256
 			return d
 		})
 		unchanged, err := f.tenant.Invoice(t.Context(), kept.Invoice)

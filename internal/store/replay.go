@@ -12,9 +12,9 @@ import (
 // Replay interprets retained evidence again, as it was interpreted when it was received. The packages that interpret responses and
 // metadata provide its functions, which are pure; this package compares their results with what it has stored.
 type Replay struct {
-	// Answer applies one retained response about a submission over a connection of the given kind. The body is available if
+	// Response applies one retained response about a submission over a connection of the given kind. The body is available if
 	// atHand is true; [ErrNotAtHand] says that it would be needed.
-	Answer func(kind string, before Submission, e Evidence, body []byte, atHand bool) (Step, error)
+	Response func(kind string, before Submission, e Evidence, body []byte, atHand bool) (Step, error)
 	// Purchase returns what is shown of the metadata of a purchase document.
 	Purchase func(metadata []byte) (NewIncoming, error)
 	// Sent returns the invoice in the document of a submission.
@@ -76,7 +76,7 @@ func (r *replayed) add(replay Replay, kind string, e *Evidence, body []byte, atH
 		return nil, ""
 	}
 	r.resolve(e.ReceivedAt)
-	step, err := replay.Answer(kind, r.Submission, *e, body, atHand)
+	step, err := replay.Response(kind, r.Submission, *e, body, atHand)
 	switch {
 	case errors.Is(err, ErrNotAtHand):
 		r.unread = true

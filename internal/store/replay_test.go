@@ -37,7 +37,7 @@ func readAs(d store.Decision) store.Decision {
 	}
 	evidence := *d.Evidence
 	evidence.Report = string(text)
-	if d.Answered && d.LastSHA256 == [32]byte{} {
+	if d.Responded && d.LastSHA256 == [32]byte{} {
 		d.LastStatus, d.LastSHA256 = evidence.HTTPStatus, sha256.Sum256(evidence.Body)
 	}
 	d.Evidence = &evidence
@@ -47,7 +47,7 @@ func readAs(d store.Decision) store.Decision {
 // replay returns the interpretation of these tests.
 func replay() store.Replay {
 	return store.Replay{
-		Answer: func(_ string, before store.Submission, e store.Evidence, _ []byte, _ bool) (store.Step, error) {
+		Response: func(_ string, before store.Submission, e store.Evidence, _ []byte, _ bool) (store.Step, error) {
 			if e.Report == "" || e.Early() {
 				return store.Step{After: before}, nil
 			}

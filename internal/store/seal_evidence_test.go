@@ -68,9 +68,9 @@ func TestEvidenceOfBefore(t *testing.T) {
 	})
 }
 
-// TestAlteredBeforeAnAnswer checks that the next response does not hide a change: the response is kept, and the fault
+// TestAlteredBeforeAResponse checks that the next response does not hide a change: the response is kept, and the fault
 // stays.
-func TestAlteredBeforeAnAnswer(t *testing.T) {
+func TestAlteredBeforeAResponse(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		call := f.submit(t, "INV-1")
 		record(t, call, allFour("one", false), api.EventStatusChanged)
@@ -85,16 +85,16 @@ func TestAlteredBeforeAnAnswer(t *testing.T) {
 	})
 }
 
-// TestAnsweredReferenceKeepsItsDocument checks that a document that differs from the one that the provider has
+// TestEvidenceKeepsItsDocument checks that a document that differs from the one that the provider has
 // responded to gets a new reference, even if the provider did not accept the first one, and that the same document is
 // sent under the same reference.
-func TestAnsweredReferenceKeepsItsDocument(t *testing.T) {
+func TestEvidenceKeepsItsDocument(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		created := f.create(t, "INV-1")
 		refuse := func(call store.SubmissionLease) {
 			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
 				d := outcome(s, store.OutcomeNotSent)
-				d.Evidence, d.Answered = &store.NewEvidence{Call: "submit", HTTPStatus: 401, Body: []byte("{}")}, true
+				d.Evidence, d.Responded = &store.NewEvidence{Call: "submit", HTTPStatus: 401, Body: []byte("{}")}, true
 				return d
 			})
 		}

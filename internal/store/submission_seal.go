@@ -88,7 +88,7 @@ func (t *Tenant) sealAs(s *Submission, next seal) error {
 	return err
 }
 
-// saveSubmission writes what of a submission changes without an answer of the provider, and seals it. The invoice is locked,
+// saveSubmission writes what of a submission changes without a provider response, and seals it. The invoice is locked,
 // and s was read since.
 func (t *Tenant) saveSubmission(ctx context.Context, tx *tx, s *Submission) error {
 	next, err := t.verifySeal(ctx, tx, s)

@@ -56,7 +56,7 @@ var notProven = map[string]string{
 
 // rules returns the replay functions of the service.
 func rules() store.Replay {
-	return store.Replay{Answer: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice}
+	return store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.SentInvoice}
 }
 
 // scripted returns the prepared response, or otherwise that of the simulator.

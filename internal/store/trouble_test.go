@@ -99,14 +99,14 @@ func TestLostCommit(t *testing.T) {
 
 	// A response of the provider: recording it again adds nothing and changes no state.
 	subscription := f.subscribe(t, api.EventSubmissionUpdated, api.EventTerminal).ID
-	answer := func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+	response := func(s store.Submission, held bool, now time.Time) (store.Decision, error) {
 		if !held && s.Evidence > 0 { // like the submission package: a repeated response is not stored
-			return store.Decision{Outcome: s.Outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States, Answered: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
+			return store.Decision{Outcome: s.Outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States, Responded: true, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}, nil
 		}
 		return reported(s, now, allFour("accepted", true), api.EventSubmissionUpdated, api.EventTerminal), nil
 	}
-	lose("record answer", func() error { _, err := calls[0].Record(ctx, answer); return err })
-	after, err := calls[0].Record(ctx, answer)
+	lose("record answer", func() error { _, err := calls[0].Record(ctx, response); return err })
+	after, err := calls[0].Record(ctx, response)
 	must(t, err)
 	events, err := f.tenant.Events(ctx, 0, 10)
 	must(t, err)

@@ -14,7 +14,7 @@ import (
 // invoice has a current submission that may have been sent, whatever its outcome, and that a fault names the field.
 func TestShownInvoiceIsProven(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
-		answered := func(number string, outcome api.Outcome) store.ID {
+		responded := func(number string, outcome api.Outcome) store.ID {
 			call := f.submit(t, number)
 			decide(t, call, func(s store.Submission, now time.Time) store.Decision {
 				d := reported(s, now, allFour("one", false))
@@ -27,8 +27,8 @@ func TestShownInvoiceIsProven(t *testing.T) {
 		_, err := f.ResolveSubmission(t.Context(), resolved, store.DecisionReject, because)
 		must(t, err)
 		for outcome, id := range map[api.Outcome]store.ID{
-			api.OutcomeInProgress: f.submit(t, "INV-1").Submission.ID, api.OutcomeAcknowledged: answered("INV-2", api.OutcomeAcknowledged),
-			api.OutcomeRejected: answered("INV-3", api.OutcomeRejected), api.OutcomeResolvedRejected: resolved,
+			api.OutcomeInProgress: f.submit(t, "INV-1").Submission.ID, api.OutcomeAcknowledged: responded("INV-2", api.OutcomeAcknowledged),
+			api.OutcomeRejected: responded("INV-3", api.OutcomeRejected), api.OutcomeResolvedRejected: resolved,
 			api.OutcomeUnknown: f.unknown(t, "INV-5").Submission.ID,
 		} {
 			kept, err := f.tenant.Submission(t.Context(), id)

@@ -24,7 +24,7 @@ func TestFailureReason(t *testing.T) {
 		"refused":      {status(provider.Refused, 401), status(provider.Refused, 403)},
 		"limited":      {status(provider.Refused, 429)},
 		"server_error": {status(provider.Ambiguous, 500), status(provider.Ambiguous, 503)},
-		"unreadable":   {status(provider.Answered, 200), status(provider.Ambiguous, 404), reported(open(), "odd", 1, nil)},
+		"unreadable":   {status(provider.Complete, 200), status(provider.Ambiguous, 404), reported(open(), "odd", 1, nil)},
 		"unusable":     {{Kind: provider.NotSent}},
 	} {
 		for _, response := range responses {

@@ -83,7 +83,7 @@ func (r providerResponse) provedAbsent(s store.Submission, held bool) bool {
 
 // readReport reads the body as the provider's report on this submission. It returns false if the body is not one.
 func (r providerResponse) readReport(s store.Submission) (invoice.Report, bool) {
-	if r.Kind != provider.Answered {
+	if r.Kind != provider.Complete {
 		return invoice.Report{}, false
 	}
 	report, err := invoice.ReadReport(r.Body, r.profile.Vocabulary)
@@ -112,7 +112,7 @@ func (r providerResponse) keepEvidence(d *store.Decision, s store.Submission, re
 	}
 	sum := sha256.Sum256(r.Body)
 	repeated := s.LastCheckedAt != nil && s.LastStatus == r.HTTPStatus && s.LastSHA256 == sum && s.Evidence > 0
-	d.Answered, d.LastStatus, d.LastSHA256 = true, r.HTTPStatus, sum
+	d.Responded, d.LastStatus, d.LastSHA256 = true, r.HTTPStatus, sum
 	if repeated {
 		return
 	}

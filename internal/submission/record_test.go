@@ -37,7 +37,7 @@ func decideAndApply(t testingT, s store.Submission, call string, response provid
 	}
 	s.Outcome, s.ProviderReference, s.Sequence, s.States = d.Outcome, d.ProviderReference, d.Sequence, d.States
 	s.MissingSince, s.MissingCount, s.SentAt = d.MissingSince, d.MissingCount, d.SentAt
-	if d.Answered {
+	if d.Responded {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
 	if d.Evidence != nil {
@@ -65,7 +65,7 @@ func reported(s store.Submission, status string, sequence int64, states map[stri
 	if err != nil {
 		panic(err) // maps of plain values
 	}
-	return provider.Response{Kind: provider.Answered, HTTPStatus: 200, MediaType: "application/json", Body: body}
+	return provider.Response{Kind: provider.Complete, HTTPStatus: 200, MediaType: "application/json", Body: body}
 }
 
 func word(value string, terminal bool) map[string]any {
@@ -92,8 +92,8 @@ func TestOutcomeOfSubmitResponse(t *testing.T) {
 		"rejected":                     {reported(s, "rejected", 1, states), api.OutcomeRejected},
 		"a status of another world":    {reported(s, "perhaps", 1, states), api.OutcomeUnknown},
 		"a report on another one":      {reported(other, "accepted", 1, states), api.OutcomeUnknown},
-		"garbage with 200":             {provider.Response{Kind: provider.Answered, HTTPStatus: 200, Body: []byte("<html>accepted")}, api.OutcomeUnknown},
-		"nothing with 200":             {provider.Response{Kind: provider.Answered, HTTPStatus: 200}, api.OutcomeUnknown},
+		"garbage with 200":             {provider.Response{Kind: provider.Complete, HTTPStatus: 200, Body: []byte("<html>accepted")}, api.OutcomeUnknown},
+		"nothing with 200":             {provider.Response{Kind: provider.Complete, HTTPStatus: 200}, api.OutcomeUnknown},
 		"certainly not sent":           {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, store.OutcomeNotSent},
 		"refused before reading":       {provider.Response{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")}, store.OutcomeNotSent},
 		"time-out":                     {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, api.OutcomeUnknown},
@@ -358,12 +358,12 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 			}
 			status := rapid.SampledFrom([]string{"accepted", "processing", "rejected", "odd"}).Draw(t, "status")
 			response := reported(s, status, int64(rapid.IntRange(0, 5).Draw(t, "sequence")), states)
-			response.Kind = rapid.SampledFrom([]provider.Kind{provider.Answered, provider.Ambiguous, provider.Refused, provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
+			response.Kind = rapid.SampledFrom([]provider.Kind{provider.Complete, provider.Ambiguous, provider.Refused, provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
 			response.HTTPStatus = rapid.SampledFrom([]int{200, 202, 404, 429, 500}).Draw(t, "http")
 			before := s
 			var d store.Decision
 			s, d = decideAndApply(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), response, rapid.Bool().Draw(t, "held"), now)
-			readable := response.Kind == provider.Answered && status != "odd"
+			readable := response.Kind == provider.Complete && status != "odd"
 			for _, dimension := range invoice.Dimensions {
 				was, _, _ := before.States.Get(dimension)
 				is, _, _ := s.States.Get(dimension)

@@ -92,9 +92,9 @@ func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte,
 		return report, false, nil
 	}
 	found := stateValues(report)
-	answered := e.HTTPStatus == http.StatusOK || e.HTTPStatus == http.StatusAccepted
+	usable := e.HTTPStatus == http.StatusOK || e.HTTPStatus == http.StatusAccepted
 	switch {
-	case len(e.StateValues) == 0 && (len(found) > 0 || !answered):
+	case len(e.StateValues) == 0 && (len(found) > 0 || !usable):
 		return report, false, nil // it was not read as a report: it had another status, or it echoes our credential
 	case !maps.Equal(found, e.StateValues):
 		return report, false, errWords

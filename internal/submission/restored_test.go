@@ -339,7 +339,7 @@ func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
 			if len(posts) != want {
 				t.Errorf("backup %d: posted %v, want %d", n, posts, want)
 			}
-			verified, err := h.VerifyEvidence(t.Context(), store.Replay{Answer: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.SentInvoice})
+			verified, err := h.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil }, Sent: submission.SentInvoice})
 			must(t, err)
 			if verified.Entries == 0 || len(verified.Faults) > 0 {
 				t.Errorf("backup %d: evidence %+v", n, verified)

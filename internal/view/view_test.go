@@ -83,7 +83,7 @@ func (c *company) submit(t *testing.T) {
 	must(t, err)
 	report := map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: "delivered", Meaning: api.MeaningPositive}}
 	c.submission, err = lease.Record(t.Context(), func(_ store.Submission, _ bool, now time.Time) (store.Decision, error) {
-		return store.Decision{Answered: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Sequence: new(int64(1)), DueAt: new(now.Add(time.Hour)),
+		return store.Decision{Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, Sequence: new(int64(1)), DueAt: new(now.Add(time.Hour)),
 			States: invoice.RestoreStates(report), WriteStates: slices.Collect(maps.Keys(report)), Events: []api.EventKind{api.EventStatusChanged},
 			Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json", Body: []byte(`{}`)}}, nil
 	})

@@ -29,7 +29,7 @@ func DeliveryDetail(d store.Delivery) api.DeliveryDetail {
 	out := api.DeliveryDetail{Delivery: Delivery(d), Attempts: make([]api.Attempt, len(d.History))}
 	for n, a := range d.History {
 		out.Attempts[n] = api.Attempt{StartedAt: a.StartedAt, DurationMS: float64(a.Duration) / float64(time.Millisecond),
-			Answer: strings.ToValidUTF8(string(a.Answer), "\uFFFD")}
+			Answer: strings.ToValidUTF8(string(a.ResponseBody), "\uFFFD")}
 		if a.HTTPStatus != 0 {
 			out.Attempts[n].HTTPStatus = &a.HTTPStatus
 		}

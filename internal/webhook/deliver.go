@@ -58,13 +58,13 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.DeliveryLease) q
 		Signature: Signature([]byte(delivery.Secret.Reveal()), timestamp, delivery.Body), Body: delivery.Body})
 	d.DB.Checkpoint(store.After, "webhook attempt")
 	// Some servers reveal request data in error responses. A response with the signing secret is not recorded.
-	withheld := secret.NewEcho(delivery.Secret)(result.Answer, len(result.Answer) == MaxAnswer)
+	withheld := secret.NewEcho(delivery.Secret)(result.ResponseBody, len(result.ResponseBody) == MaxResponseBody)
 	if withheld {
-		result.Answer = nil
+		result.ResponseBody = nil
 	}
 	update := d.update(delivery, result)
 	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
-		ErrorClass: result.ErrorClass, Answer: result.Answer}, update)
+		ErrorClass: result.ErrorClass, ResponseBody: result.ResponseBody}, update)
 	if errors.Is(err, store.ErrLeaseLost) {
 		d.Log.WarnContext(ctx, "delivery was claimed again before its attempt was recorded", "delivery", delivery.ID)
 		err = nil

@@ -162,8 +162,8 @@ func TestConnectionsAreReused(t *testing.T) {
 		var running sync.WaitGroup
 		for range atOnce {
 			running.Go(func() {
-				if got := sender.Send(t.Context(), requestTo(d.url("/"))); got.Verdict != webhook.Delivered || len(got.Answer) != webhook.MaxAnswer {
-					t.Errorf("verdict %s with %d bytes", got.Verdict, len(got.Answer))
+				if got := sender.Send(t.Context(), requestTo(d.url("/"))); got.Verdict != webhook.Delivered || len(got.ResponseBody) != webhook.MaxResponseBody {
+					t.Errorf("verdict %s with %d bytes", got.Verdict, len(got.ResponseBody))
 				}
 			})
 		}

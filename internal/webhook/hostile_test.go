@@ -60,7 +60,7 @@ func TestSendEndsInTime(t *testing.T) {
 			t.Parallel()
 			d := newRawServer(t, serve)
 			sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
-			check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unanswered(webhook.ClassTimeout))
+			check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unreachable(webhook.ClassTimeout))
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestSendEndsInTimeWhenTheRequestIsNotRead(t *testing.T) {
 	sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
 	request := requestTo(d.url("/"))
 	request.Body = make([]byte, 32<<20) // more than the buffers of the two sockets hold
-	check(t, sender.Send(t.Context(), request), unanswered(webhook.ClassTimeout))
+	check(t, sender.Send(t.Context(), request), unreachable(webhook.ClassTimeout))
 }
 
 func TestSendEndsInTimeInsideTheHandshake(t *testing.T) {
@@ -98,7 +98,7 @@ func TestSendEndsInTimeInsideTheHandshake(t *testing.T) {
 	serveRaw(t, listener, untilClosed)
 	addr := listener.Addr().(*net.TCPAddr).AddrPort()
 	sender := newSender(t, webhook.Config{Policy: webhook.Policy{AllowAddrs: []netip.AddrPort{addr}}, Timeout: short})
-	check(t, sender.Send(t.Context(), requestTo("https://"+addr.String()+"/")), unanswered(webhook.ClassTimeout))
+	check(t, sender.Send(t.Context(), requestTo("https://"+addr.String()+"/")), unreachable(webhook.ClassTimeout))
 }
 
 // TestSendUsesTheStatusOfAnEndlessResponse checks that the status alone decides about the attempt. A body that never
@@ -112,7 +112,7 @@ func TestSendUsesTheStatusOfAnEndlessResponse(t *testing.T) {
 			untilClosed(conn)
 		})
 		sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
-		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), webhook.Result{Verdict: webhook.Retry, HTTPStatus: 500, Answer: []byte("abc")})
+		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), webhook.Result{Verdict: webhook.Retry, HTTPStatus: 500, ResponseBody: []byte("abc")})
 	})
 	t.Run("trickling body", func(t *testing.T) {
 		t.Parallel()
@@ -121,10 +121,10 @@ func TestSendUsesTheStatusOfAnEndlessResponse(t *testing.T) {
 		})
 		sender := newSender(t, webhook.Config{Policy: d.policy, Timeout: short})
 		got := sender.Send(t.Context(), requestTo(d.url("/")))
-		if strings.Trim(string(got.Answer), "a") != "" || len(got.Answer) > webhook.MaxAnswer {
-			t.Errorf("answer %q", got.Answer)
+		if strings.Trim(string(got.ResponseBody), "a") != "" || len(got.ResponseBody) > webhook.MaxResponseBody {
+			t.Errorf("answer %q", got.ResponseBody)
 		}
-		got.Answer = nil
+		got.ResponseBody = nil
 		check(t, got, webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
 	})
 	t.Run("switching protocols", func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestSendReadsAKilobyteOfAHugeResponse(t *testing.T) {
 		written <- n
 	})
 	sender := newSender(t, webhook.Config{Policy: d.policy})
-	want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, Answer: []byte(strings.Repeat("x", webhook.MaxAnswer))}
+	want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, ResponseBody: []byte(strings.Repeat("x", webhook.MaxResponseBody))}
 	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), want)
 	if n := <-written; n > size/10 {
 		t.Errorf("%d bytes left the server, want no more than the sockets hold", n)
@@ -166,11 +166,11 @@ func (endless) Read(p []byte) (int, error) {
 
 func TestSendRetainsResponsesUpToTheLimit(t *testing.T) {
 	t.Parallel()
-	for _, length := range []int{0, 1, webhook.MaxAnswer - 1, webhook.MaxAnswer, webhook.MaxAnswer + 1} {
+	for _, length := range []int{0, 1, webhook.MaxResponseBody - 1, webhook.MaxResponseBody, webhook.MaxResponseBody + 1} {
 		body := strings.Repeat("\x00\xff", length/2+1)[:length]
 		_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, body) })
 		sender := newSender(t, webhook.Config{Policy: d.policy})
-		want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, Answer: []byte(body[:min(length, webhook.MaxAnswer)])}
+		want := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, ResponseBody: []byte(body[:min(length, webhook.MaxResponseBody)])}
 		check(t, sender.Send(t.Context(), requestTo(d.url("/"))), want)
 	}
 }
@@ -204,7 +204,7 @@ func TestSendDoesNotFollowRedirects(t *testing.T) {
 
 func TestSendRejectsResponsesThatAreNotHTTP(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]string{
+	for name, response := range map[string]string{
 		"nothing":                  "",
 		"garbage":                  "SSH-2.0-OpenSSH_9.6\r\n",
 		"garbage status":           "HTTP/1.1 abc OK\r\n\r\n",
@@ -222,9 +222,9 @@ func TestSendRejectsResponsesThatAreNotHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newRawServer(t, func(conn net.Conn) { fmt.Fprint(conn, answer) })
+			d := newRawServer(t, func(conn net.Conn) { fmt.Fprint(conn, response) })
 			sender := newSender(t, webhook.Config{Policy: d.policy})
-			check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unanswered(webhook.ClassProtocol))
+			check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unreachable(webhook.ClassProtocol))
 		})
 	}
 }
@@ -242,7 +242,7 @@ func TestSendWritesARequestOnce(t *testing.T) {
 	sender := newSender(t, webhook.Config{Policy: d.policy})
 	delivered := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200}
 	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), delivered)
-	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unanswered(webhook.ClassProtocol))
+	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), unreachable(webhook.ClassProtocol))
 	check(t, sender.Send(t.Context(), requestTo(d.url("/"))), delivered)
 	if requests.Load() != 3 {
 		t.Errorf("%d requests for 3 attempts", requests.Load())
@@ -254,7 +254,7 @@ func TestSendChecksTheCertificate(t *testing.T) {
 	var requests atomic.Int32
 	count := func(http.ResponseWriter, *http.Request) { requests.Add(1) }
 	_, d := newServer(t, count)
-	names := answers([]string{"127.0.0.1"})
+	names := responses([]string{"127.0.0.1"})
 	old := httptest.NewUnstartedServer(http.HandlerFunc(count))
 	old.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 	old.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -304,7 +304,7 @@ func TestSendBlocksNamesWithUnsafeAddresses(t *testing.T) {
 		"64:ff9b::7f00:1", "2002:7f00:1::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2606:4700::5efe:7f00:1",
 	} {
 		for _, list := range [][]string{{unsafe}, {"127.0.0.1", unsafe}, {unsafe, "127.0.0.1"}, {"8.8.8.8", "127.0.0.1", "2606:4700::1", "1.1.1.1", "9.9.9.9", unsafe}} {
-			sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: answers(list)})
+			sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: responses(list)})
 			check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), unsafeAddress())
 		}
 	}
@@ -320,7 +320,7 @@ func TestSendWithstandsRebinding(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
 	_, d := newServer(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
-	names := answers([]string{"127.0.0.1"}, []string{"169.254.169.254"}, []string{"127.0.0.1"}, []string{"127.0.0.1", "10.0.0.1"})
+	names := responses([]string{"127.0.0.1"}, []string{"169.254.169.254"}, []string{"127.0.0.1"}, []string{"127.0.0.1", "10.0.0.1"})
 	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: names})
 	request := requestTo(d.named("hooks.example.com", "/"))
 	for _, want := range []webhook.Result{{Verdict: webhook.Delivered, HTTPStatus: 200}, unsafeAddress(), {Verdict: webhook.Delivered, HTTPStatus: 200}, unsafeAddress()} {
@@ -370,7 +370,7 @@ func TestSendClassifiesConnectionErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sender := newSender(t, webhook.Config{Policy: policy, Resolver: c.resolver, Timeout: short})
-			check(t, sender.Send(t.Context(), requestTo(url)), unanswered(c.class))
+			check(t, sender.Send(t.Context(), requestTo(url)), unreachable(c.class))
 		})
 	}
 }
@@ -391,7 +391,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	check(t, sender.Send(ctx, requestTo(d.url("/"))), unanswered(webhook.ClassCanceled))
+	check(t, sender.Send(ctx, requestTo(d.url("/"))), unreachable(webhook.ClassCanceled))
 }
 
 // TestSendUsesNoProxy checks that Send ignores the proxy settings of the environment. It is not parallel, because it
@@ -404,7 +404,7 @@ func TestSendUsesNoProxy(t *testing.T) {
 		t.Setenv(name, proxy.URL)
 	}
 	_, d := newServer(t, func(http.ResponseWriter, *http.Request) {})
-	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: answers([]string{"127.0.0.1"})})
+	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: responses([]string{"127.0.0.1"})})
 	check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
 	if proxied.Load() != 0 {
 		t.Errorf("%d requests went to the proxy", proxied.Load())

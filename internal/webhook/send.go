@@ -23,8 +23,8 @@ const (
 	// DefaultTimeout is the default limit of one attempt, from the name look-up to the last byte of the response (contract,
 	// section 9).
 	DefaultTimeout = 10 * time.Second
-	// MaxAnswer is how much of the body of a response is recorded, in bytes (contract, section 9).
-	MaxAnswer = 1 << 10
+	// MaxResponseBody is how much of the body of a response is recorded, in bytes (contract, section 9).
+	MaxResponseBody = 1 << 10
 )
 
 const (
@@ -151,8 +151,8 @@ type Result struct {
 	HTTPStatus int
 	// ErrorClass is one of the Class constants if there was no response, and empty otherwise.
 	ErrorClass string
-	// Answer holds the first bytes of the response body, at most [MaxAnswer]. They can be any bytes.
-	Answer []byte
+	// ResponseBody holds the first bytes of the response body, at most [MaxResponseBody]. They can be any bytes.
+	ResponseBody []byte
 	// RetryAfter is the wait that the destination requested, from 0 to [MaxWait]; it is set only if Verdict is [Retry].
 	RetryAfter time.Duration
 	// Duration is the duration of the attempt.
@@ -189,21 +189,21 @@ func (s *Sender) attempt(parent context.Context, r Request) Result {
 	}
 	// The body of a 101 response is the connection itself, which has no end and to which the time-out does not apply.
 	if response.StatusCode != http.StatusSwitchingProtocols {
-		result.Answer = readAnswer(response.Body)
+		result.ResponseBody = readResponseBody(response.Body)
 	}
 	// Close drops the connection if the body has unread bytes. An error could say no more than that.
 	_ = response.Body.Close()
 	return result
 }
 
-// readAnswer returns the beginning of the body. If the body is interrupted or times out, readAnswer returns the part that it
+// readResponseBody returns the beginning of the body. If the body is interrupted or times out, readResponseBody returns the part that it
 // received: only the status matters for the delivery. It reads a short body to its end, which is cheaper than a new connection.
-func readAnswer(body io.Reader) []byte {
-	answer, err := io.ReadAll(io.LimitReader(body, MaxAnswer))
-	if err == nil && len(answer) == MaxAnswer {
+func readResponseBody(body io.Reader) []byte {
+	response, err := io.ReadAll(io.LimitReader(body, MaxResponseBody))
+	if err == nil && len(response) == MaxResponseBody {
 		_, _ = io.CopyN(io.Discard, body, maxDrain)
 	}
-	return answer
+	return response
 }
 
 // header returns the request header of a delivery (specification, part 6.2).

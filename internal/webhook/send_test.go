@@ -40,7 +40,7 @@ func TestSendDeliversTheStoredBytes(t *testing.T) {
 	t.Cleanup(sender.Close)
 	request := requestTo(d.url("/in%2Fbox/@me"))
 
-	check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, Answer: []byte("thanks")})
+	check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, ResponseBody: []byte("thanks")})
 
 	got := <-requests
 	if got.method != "POST" || got.target != "/in%2Fbox/@me" || got.host != d.addr.String() || got.proto != "HTTP/1.1" {
@@ -196,7 +196,7 @@ func TestSendReusesConnectionsPerCheckedAddress(t *testing.T) {
 	t.Parallel()
 	connections, d := newCountingServer(t)
 	here := []string{"127.0.0.1"}
-	names := answers(here, []string{"::ffff:127.0.0.1", "127.0.0.1"}, here, []string{"169.254.169.254"}, here)
+	names := responses(here, []string{"::ffff:127.0.0.1", "127.0.0.1"}, here, []string{"169.254.169.254"}, here)
 	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: names})
 	delivered := webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200}
 
@@ -222,7 +222,7 @@ func TestSendTriesTheNextAddress(t *testing.T) {
 	t.Parallel()
 	connections, d := newCountingServer(t)
 	// 127.0.0.0 accepts no connection.
-	names := answers([]string{"127.0.0.1", "127.0.0.0"}, []string{"127.0.0.0", "127.0.0.1"})
+	names := responses([]string{"127.0.0.1", "127.0.0.0"}, []string{"127.0.0.0", "127.0.0.1"})
 	sender := newSender(t, webhook.Config{Policy: loopbackToo(d.policy), Resolver: names})
 	for range 2 {
 		check(t, sender.Send(t.Context(), requestTo(d.named("hooks.example.com", "/"))), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200})
@@ -287,14 +287,14 @@ func TestSendFromManyGoroutines(t *testing.T) {
 		received.Add(1)
 		_, _ = io.Copy(w, r.Body)
 	})
-	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: answers([]string{"127.0.0.1"})})
+	sender := newSender(t, webhook.Config{Policy: d.policy, Resolver: responses([]string{"127.0.0.1"})})
 	var sends sync.WaitGroup
 	for worker := range 16 {
 		sends.Go(func() {
 			for i := range 20 {
 				request := requestTo(d.named("hooks.example.com", "/"))
 				request.Body = fmt.Appendf(nil, "%d of %d", i, worker)
-				check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, Answer: request.Body})
+				check(t, sender.Send(t.Context(), request), webhook.Result{Verdict: webhook.Delivered, HTTPStatus: 200, ResponseBody: request.Body})
 			}
 		})
 	}

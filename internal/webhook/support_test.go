@@ -135,9 +135,9 @@ func newSender(t testing.TB, config webhook.Config) *webhook.Sender {
 
 // resolver returns one list of addresses after the other, and the last one for all further calls.
 type resolver struct {
-	mu      sync.Mutex
-	asked   []string
-	answers [][]string
+	mu        sync.Mutex
+	asked     []string
+	responses [][]string
 }
 
 func (r *resolver) LookupNetIP(_ context.Context, network, host string) ([]netip.Addr, error) {
@@ -145,16 +145,16 @@ func (r *resolver) LookupNetIP(_ context.Context, network, host string) ([]netip
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, network+" "+host)
 	var addrs []netip.Addr
-	for _, text := range r.answers[0] {
+	for _, text := range r.responses[0] {
 		addrs = append(addrs, netip.MustParseAddr(text))
 	}
-	if len(r.answers) > 1 {
-		r.answers = r.answers[1:]
+	if len(r.responses) > 1 {
+		r.responses = r.responses[1:]
 	}
 	return addrs, nil
 }
 
-func answers(lists ...[]string) *resolver { return &resolver{answers: lists} }
+func responses(lists ...[]string) *resolver { return &resolver{responses: lists} }
 
 // resolverFunc is a function as a resolver.
 type resolverFunc func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -185,7 +185,7 @@ func check(t *testing.T, got webhook.Result, want webhook.Result) {
 	}
 }
 
-func unanswered(class string) webhook.Result {
+func unreachable(class string) webhook.Result {
 	return webhook.Result{Verdict: webhook.Retry, ErrorClass: class}
 }
 

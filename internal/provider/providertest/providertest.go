@@ -70,17 +70,17 @@ func Run(t *testing.T, start Start) {
 }
 
 // read reads a response that must be a report.
-func read(t *testing.T, adapter provider.Adapter, answer provider.Response) invoice.Report {
+func read(t *testing.T, adapter provider.Adapter, response provider.Response) invoice.Report {
 	t.Helper()
-	if answer.Kind != provider.Answered || answer.Truncated || answer.Echoed || answer.ErrorClass != provider.ClassNone {
-		t.Fatalf("want a complete response, got %+v", answer)
+	if response.Kind != provider.Complete || response.Truncated || response.Echoed || response.ErrorClass != provider.ClassNone {
+		t.Fatalf("want a complete response, got %+v", response)
 	}
-	if answer.Size != int64(len(answer.Body)) || len(answer.SHA256) != 64 {
-		t.Fatalf("size %d and digest %q of a body of %d bytes", answer.Size, answer.SHA256, len(answer.Body))
+	if response.Size != int64(len(response.Body)) || len(response.SHA256) != 64 {
+		t.Fatalf("size %d and digest %q of a body of %d bytes", response.Size, response.SHA256, len(response.Body))
 	}
-	report, err := invoice.ReadReport(answer.Body, adapter.Profile().Vocabulary)
+	report, err := invoice.ReadReport(response.Body, adapter.Profile().Vocabulary)
 	if err != nil {
-		t.Fatalf("%v: %s", err, answer.Body)
+		t.Fatalf("%v: %s", err, response.Body)
 	}
 	return report
 }
@@ -108,15 +108,15 @@ func race(t *testing.T, adapter provider.Adapter, _ Control) {
 	if !adapter.Profile().Idempotent {
 		return
 	}
-	answers := make([]provider.Response, 20)
+	responses := make([]provider.Response, 20)
 	var group sync.WaitGroup
-	for i := range answers {
-		group.Go(func() { answers[i] = adapter.Submit(t.Context(), Document("ref-1")) })
+	for i := range responses {
+		group.Go(func() { responses[i] = adapter.Submit(t.Context(), Document("ref-1")) })
 	}
 	group.Wait()
-	first := read(t, adapter, answers[0])
-	for _, answer := range answers[1:] {
-		if report := read(t, adapter, answer); report.ProviderReference != first.ProviderReference {
+	first := read(t, adapter, responses[0])
+	for _, response := range responses[1:] {
+		if report := read(t, adapter, response); report.ProviderReference != first.ProviderReference {
 			t.Fatalf("two documents: %q and %q", first.ProviderReference, report.ProviderReference)
 		}
 	}
@@ -144,8 +144,8 @@ func status(t *testing.T, adapter provider.Adapter, control Control) {
 func unknown(t *testing.T, adapter provider.Adapter, _ Control) {
 	read(t, adapter, adapter.Submit(t.Context(), Document("ref-1")))
 	for _, reference := range []string{"ref-2", "ref-1/", "REF-1", "ref-1 ", "%2e"} {
-		if answer := adapter.Status(t.Context(), reference); answer.Kind != provider.UnknownReference {
-			t.Fatalf("%q: want unknown_reference, got %+v", reference, answer)
+		if response := adapter.Status(t.Context(), reference); response.Kind != provider.UnknownReference {
+			t.Fatalf("%q: want unknown_reference, got %+v", reference, response)
 		}
 	}
 }
@@ -156,14 +156,14 @@ func gaveUp(t *testing.T, adapter provider.Adapter, _ Control) {
 	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
 	for want, ctx := range map[provider.ErrorClass]context.Context{provider.ClassCanceled: canceled, provider.ClassTimeout: late} {
-		for name, answer := range calls(ctx, adapter) {
-			if answer.Kind != provider.NotSent || answer.ErrorClass != want || answer.HTTPStatus != 0 {
-				t.Errorf("%s: want not_sent and %s, got %+v", name, want, answer)
+		for name, response := range calls(ctx, adapter) {
+			if response.Kind != provider.NotSent || response.ErrorClass != want || response.HTTPStatus != 0 {
+				t.Errorf("%s: want not_sent and %s, got %+v", name, want, response)
 			}
 		}
 	}
-	if answer := adapter.Status(t.Context(), "ref-1"); answer.Kind != provider.UnknownReference {
-		t.Errorf("a submission that was not sent has arrived: %+v", answer)
+	if response := adapter.Status(t.Context(), "ref-1"); response.Kind != provider.UnknownReference {
+		t.Errorf("a submission that was not sent has arrived: %+v", response)
 	}
 }
 
@@ -184,9 +184,9 @@ func refused(t *testing.T, adapter provider.Adapter, control Control) {
 	}
 	for _, code := range []int{401, 403, 429} {
 		control.Refuse(code)
-		for name, answer := range calls(t.Context(), adapter) {
-			if answer.Kind != provider.Refused || answer.HTTPStatus != code || answer.ErrorClass != provider.ClassNone {
-				t.Errorf("%s: want refused by %d, got %+v", name, code, answer)
+		for name, response := range calls(t.Context(), adapter) {
+			if response.Kind != provider.Refused || response.HTTPStatus != code || response.ErrorClass != provider.ClassNone {
+				t.Errorf("%s: want refused by %d, got %+v", name, code, response)
 			}
 		}
 	}
@@ -197,9 +197,9 @@ func unreachable(t *testing.T, adapter provider.Adapter, control Control) {
 		return
 	}
 	control.Unreach()
-	for name, answer := range calls(t.Context(), adapter) {
-		if answer.Kind != provider.NotSent || answer.ErrorClass == provider.ClassNone {
-			t.Errorf("%s: want not_sent, got %+v", name, answer)
+	for name, response := range calls(t.Context(), adapter) {
+		if response.Kind != provider.NotSent || response.ErrorClass == provider.ClassNone {
+			t.Errorf("%s: want not_sent, got %+v", name, response)
 		}
 	}
 }
@@ -209,19 +209,19 @@ func broken(t *testing.T, adapter provider.Adapter, control Control) {
 		return
 	}
 	control.Break()
-	for name, answer := range calls(t.Context(), adapter) {
-		if answer.Kind != provider.Ambiguous || answer.ErrorClass == provider.ClassNone {
-			t.Errorf("%s: want unclear, got %+v", name, answer)
+	for name, response := range calls(t.Context(), adapter) {
+		if response.Kind != provider.Ambiguous || response.ErrorClass == provider.ClassNone {
+			t.Errorf("%s: want unclear, got %+v", name, response)
 		}
 	}
 }
 
 func purchases(t *testing.T, adapter provider.Adapter, control Control) {
-	if page, answer := adapter.Purchases(t.Context(), "", 10); answer.Kind != provider.Answered || len(page.Purchases) != 0 || page.HasMore {
-		t.Fatalf("want an empty page, got %+v %+v", page, answer)
+	if page, response := adapter.Purchases(t.Context(), "", 10); response.Kind != provider.Complete || len(page.Purchases) != 0 || page.HasMore {
+		t.Fatalf("want an empty page, got %+v %+v", page, response)
 	}
-	if answer := adapter.PurchaseDocument(t.Context(), "nothing"); answer.Kind != provider.UnknownReference {
-		t.Fatalf("an unknown document: %+v", answer)
+	if response := adapter.PurchaseDocument(t.Context(), "nothing"); response.Kind != provider.UnknownReference {
+		t.Fatalf("an unknown document: %+v", response)
 	}
 	if control.AddPurchase == nil {
 		return
@@ -242,9 +242,9 @@ func purchases(t *testing.T, adapter provider.Adapter, control Control) {
 		t.Fatalf("after a revision %q", revised)
 	}
 	for id, document := range map[string]string{"one": "<one/>", "zwei/2 ü": "revised"} {
-		answer := adapter.PurchaseDocument(t.Context(), id)
-		if answer.Kind != provider.Answered || !bytes.Equal(answer.Body, []byte(document)) {
-			t.Fatalf("%s: %+v", id, answer)
+		response := adapter.PurchaseDocument(t.Context(), id)
+		if response.Kind != provider.Complete || !bytes.Equal(response.Body, []byte(document)) {
+			t.Fatalf("%s: %+v", id, response)
 		}
 	}
 }
@@ -253,9 +253,9 @@ func purchases(t *testing.T, adapter provider.Adapter, control Control) {
 func collect(t *testing.T, adapter provider.Adapter, cursor string) (end string, ids []string) {
 	t.Helper()
 	for more := true; more; {
-		page, answer := adapter.Purchases(t.Context(), cursor, 1)
-		if answer.Kind != provider.Answered || len(page.Purchases) > 1 {
-			t.Fatalf("page at %q: %+v %+v", cursor, page, answer)
+		page, response := adapter.Purchases(t.Context(), cursor, 1)
+		if response.Kind != provider.Complete || len(page.Purchases) > 1 {
+			t.Fatalf("page at %q: %+v %+v", cursor, page, response)
 		}
 		for _, p := range page.Purchases {
 			if p.Unreadable || len(p.Raw) == 0 {
@@ -273,19 +273,19 @@ func odd(t *testing.T, adapter provider.Adapter, _ Control) {
 		{}, {Reference: "ref-1"}, {Reference: "ref-1", Body: []byte("{")}, {Reference: "ref-1", Body: []byte(`{"reference":"ref-2","invoice":{}}`)},
 		{Reference: "ref\r\nHost: x", Body: []byte("{}")}, {Body: []byte(`{"reference":"","invoice":{}}`)},
 	} {
-		if answer := adapter.Submit(t.Context(), doc); answer.Kind == provider.Answered {
-			t.Errorf("%+v is answered with %+v", doc, answer)
+		if response := adapter.Submit(t.Context(), doc); response.Kind == provider.Complete {
+			t.Errorf("%+v is answered with %+v", doc, response)
 		}
 	}
 	for _, limit := range []int{-1, 0, 1 << 40} {
-		if _, answer := adapter.Purchases(t.Context(), "", limit); answer.Kind != provider.Answered {
-			t.Errorf("limit %d: %+v", limit, answer)
+		if _, response := adapter.Purchases(t.Context(), "", limit); response.Kind != provider.Complete {
+			t.Errorf("limit %d: %+v", limit, response)
 		}
 	}
 	for _, id := range []string{"", ".", "..", "a/../b", "\x00", "\xff", "?x=1", "#"} {
-		for name, answer := range map[string]provider.Response{"status": adapter.Status(t.Context(), id), "document": adapter.PurchaseDocument(t.Context(), id)} {
-			if answer.Kind == provider.Answered {
-				t.Errorf("%s of %q: %+v", name, id, answer)
+		for name, response := range map[string]provider.Response{"status": adapter.Status(t.Context(), id), "document": adapter.PurchaseDocument(t.Context(), id)} {
+			if response.Kind == provider.Complete {
+				t.Errorf("%s of %q: %+v", name, id, response)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func (l *invoiceList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(200, strings.Repeat(" ", client.MaxResponse+1))(w, r)
 		return
 	}
-	answer(w, 200, out)
+	response(w, 200, out)
 }
 
 func numbered(n int) (ids []string) {

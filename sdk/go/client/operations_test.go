@@ -25,9 +25,9 @@ func TestOperations(t *testing.T) {
 	page := client.Paging{Page: 3, PerPage: 10}
 	key := client.IdempotencyKey("order-4711")
 	for name, test := range map[string]struct {
-		call   func(context.Context, *client.Client) (any, error)
-		answer string
-		want   exchange
+		call     func(context.Context, *client.Client) (any, error)
+		response string
+		want     exchange
 	}{
 		"account": {func(ctx context.Context, c *client.Client) (any, error) { return c.Account(ctx) }, one,
 			exchange{method: "GET", path: v1 + "/account"}},
@@ -112,7 +112,7 @@ func TestOperations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t)
 			// The login is at another path, and the script has its response, too.
-			s.script = []http.HandlerFunc{write(200, `{"data":{"token":"t"}}`), write(200, test.answer)}
+			s.script = []http.HandlerFunc{write(200, `{"data":{"token":"t"}}`), write(200, test.response)}
 			config := s.configure(&sleeps{})
 			config.BaseURL += "/prefix/"
 			config.UserAgent = "shop/1.0"

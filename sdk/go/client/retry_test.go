@@ -27,8 +27,8 @@ func TestWhichCallsAreRetried(t *testing.T) {
 	date := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 	const first, second, third = 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond
 	for name, test := range map[string]struct {
-		answer http.HandlerFunc
-		waits  []time.Duration // nil if it is not retried
+		response http.HandlerFunc
+		waits    []time.Duration // nil if it is not retried
 	}{
 		"connection dropped":    {drop, []time.Duration{first, second, third}},
 		"answer broken off":     {write(200, "{", "Content-Length", "100"), []time.Duration{first, second, third}},
@@ -55,7 +55,7 @@ func TestWhichCallsAreRetried(t *testing.T) {
 		for kind, call := range operations {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				s, waits := newService(t), &sleeps{}
-				s.fallback = test.answer
+				s.fallback = test.response
 				config := s.configure(waits)
 				config.Now = func() time.Time { return date }
 				if err := call(t.Context(), newClient(t, config)); err == nil {

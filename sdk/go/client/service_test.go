@@ -91,7 +91,7 @@ func (s *service) login(w http.ResponseWriter, body []byte) {
 	s.logins++
 	token := fmt.Sprint(tokens, s.logins)
 	s.mu.Unlock()
-	answer(w, 200, api.Data[api.Login]{Data: api.Login{Token: token, User: api.LoginUser{Email: email}}})
+	response(w, 200, api.Data[api.Login]{Data: api.Login{Token: token, User: api.LoginUser{Email: email}}})
 }
 
 // serve responds as the contract says.
@@ -105,7 +105,7 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodPost || strings.HasSuffix(r.URL.Path, "/submit") {
 		submitted := r.Method == http.MethodPost
-		answer(w, 200, api.Data[api.Invoice]{Data: api.Invoice{ID: "invoice-1", Submitted: submitted}})
+		response(w, 200, api.Data[api.Invoice]{Data: api.Invoice{ID: "invoice-1", Submitted: submitted}})
 		return
 	}
 	key := r.Header.Get("Idempotency-Key")
@@ -116,10 +116,10 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 		s.keys[key] = made
 		made.Data.Secret = "whsec_1"
 	}
-	answer(w, 201, made)
+	response(w, 201, made)
 }
 
-func answer(w http.ResponseWriter, status int, body any) {
+func response(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(body); err != nil {
@@ -133,7 +133,7 @@ func refuse(status int, code api.Code, header ...string) http.HandlerFunc {
 		for n := 0; n < len(header); n += 2 {
 			w.Header().Set(header[n], header[n+1])
 		}
-		answer(w, status, api.ErrorBody{Error: api.Error{Code: code, Message: "No.", Details: map[string]any{"invoice_id": "invoice-7"}}})
+		response(w, status, api.ErrorBody{Error: api.Error{Code: code, Message: "No.", Details: map[string]any{"invoice_id": "invoice-7"}}})
 	}
 }
 

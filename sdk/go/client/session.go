@@ -24,8 +24,8 @@ type login struct {
 // token is no longer valid. The error wraps an [api.Error] with the code invalid_credentials for wrong credentials, and
 // account_suspended for a suspended account (specification, part 5).
 func (c *Client) Login(ctx context.Context) (api.Login, error) {
-	_, answer, err := c.login(ctx)
-	return answer, err
+	_, response, err := c.login(ctx)
+	return response, err
 }
 
 // Logout revokes the token, if there is one. The next call logs in again.
@@ -71,20 +71,20 @@ func (c *Client) currentPassword() string {
 }
 
 func (c *Client) login(ctx context.Context) (*session, api.Login, error) {
-	answer, err := callOne[api.Login](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/login", public: true,
+	response, err := callOne[api.Login](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/login", public: true,
 		repeatable: true, // a repeated login only leaves a second token behind
 		body:       api.LoginRequest{Email: &c.email, Password: new(c.currentPassword())}})
 	if err != nil {
 		return nil, api.Login{}, err
 	}
-	if answer.Token == "" {
+	if response.Token == "" {
 		return nil, api.Login{}, fmt.Errorf("client: log in: %w: no token", ErrUnreadable)
 	}
-	s := &session{token: hide(answer.Token)}
+	s := &session{token: hide(response.Token)}
 	c.sessions.Lock()
 	defer c.sessions.Unlock()
 	c.current = s
-	return s, answer, nil
+	return s, response, nil
 }
 
 // session returns a session other than the rejected one, which may be nil. Of several concurrent calls that need a login, one logs

@@ -74,17 +74,17 @@ func TestForeign401CausesNoLogin(t *testing.T) {
 func TestRejectedLoginsAreReturned(t *testing.T) {
 	for name, test := range map[string]struct {
 		password string
-		answer   http.HandlerFunc
+		response http.HandlerFunc
 		status   int
 		code     api.Code
 	}{
 		"wrong password":    {password: "wrong", status: 401, code: api.CodeInvalidCredentials},
-		"suspended account": {password: password, answer: refuse(403, api.CodeAccountSuspended), status: 403, code: api.CodeAccountSuspended},
-		"no token accepted": {password: password, answer: refuse(401, api.CodeUnauthenticated), status: 401, code: api.CodeUnauthenticated},
+		"suspended account": {password: password, response: refuse(403, api.CodeAccountSuspended), status: 403, code: api.CodeAccountSuspended},
+		"no token accepted": {password: password, response: refuse(401, api.CodeUnauthenticated), status: 401, code: api.CodeUnauthenticated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, waits := newService(t), &sleeps{}
-			s.atLogin = []http.HandlerFunc{test.answer}
+			s.atLogin = []http.HandlerFunc{test.response}
 			config := s.configure(waits)
 			config.Password = test.password
 			_, err := newClient(t, config).Invoice(t.Context(), "i")
@@ -101,9 +101,9 @@ func TestRejectedLoginsAreReturned(t *testing.T) {
 func TestLogin(t *testing.T) {
 	s, c, _ := start(t)
 	for n, token := range []string{tokens + "1", tokens + "2"} {
-		answer, err := c.Login(t.Context())
-		if err != nil || answer.Token != token || answer.User.Email != email {
-			t.Fatalf("%+v, %v", answer, err)
+		response, err := c.Login(t.Context())
+		if err != nil || response.Token != token || response.User.Email != email {
+			t.Fatalf("%+v, %v", response, err)
 		}
 		if _, err := c.Invoice(t.Context(), "i"); err != nil || s.requests()[n].authorization != "Bearer "+token {
 			t.Errorf("%v, %+v", err, s.requests())
@@ -125,19 +125,19 @@ func TestLogout(t *testing.T) {
 	}
 	loggedOut := write(200, `{"data":{"logged_out":true}}`)
 	for name, test := range map[string]struct {
-		answers []http.HandlerFunc
-		logins  int // of the call that follows
-		failed  bool
+		responses []http.HandlerFunc
+		logins    int // of the call that follows
+		failed    bool
 	}{
-		"done":                             {answers: []http.HandlerFunc{loggedOut}, logins: 1},
-		"done, and the answer is lost":     {answers: []http.HandlerFunc{drop, refuse(401, api.CodeUnauthenticated)}, logins: 1},
-		"not done, and the token is good":  {answers: []http.HandlerFunc{refuse(500, api.CodeInternal)}, failed: true},
-		"the token was no longer accepted": {answers: []http.HandlerFunc{refuse(401, api.CodeUnauthenticated)}, logins: 1},
+		"done":                             {responses: []http.HandlerFunc{loggedOut}, logins: 1},
+		"done, and the answer is lost":     {responses: []http.HandlerFunc{drop, refuse(401, api.CodeUnauthenticated)}, logins: 1},
+		"not done, and the token is good":  {responses: []http.HandlerFunc{refuse(500, api.CodeInternal)}, failed: true},
+		"the token was no longer accepted": {responses: []http.HandlerFunc{refuse(401, api.CodeUnauthenticated)}, logins: 1},
 	} {
 		if _, err := c.Login(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s.script = test.answers
+		s.script = test.responses
 		before := s.loginRequests()
 		if err := c.Logout(t.Context()); (err != nil) != test.failed {
 			t.Errorf("%s: %v", name, err)

@@ -31,7 +31,7 @@ func checked(i api.Invoice) api.Invoice {
 }
 
 func shows(status int, i api.Invoice) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { answer(w, status, api.Data[api.Invoice]{Data: i}) }
+	return func(w http.ResponseWriter, _ *http.Request) { response(w, status, api.Data[api.Invoice]{Data: i}) }
 }
 
 func TestSubmitAndWait(t *testing.T) {
@@ -40,36 +40,36 @@ func TestSubmitAndWait(t *testing.T) {
 	never := func(api.Invoice) bool { return false }
 	draft := api.Invoice{ID: "i"}
 	for name, test := range map[string]struct {
-		until   func(api.Invoice) bool
-		answers []http.HandlerFunc // the first one is that of the submission
-		outcome api.Outcome        // of the invoice that is returned
-		err     error
-		code    api.Code
+		until     func(api.Invoice) bool
+		responses []http.HandlerFunc // the first one is that of the submission
+		outcome   api.Outcome        // of the invoice that is returned
+		err       error
+		code      api.Code
 	}{
-		"all at once": {answers: []http.HandlerFunc{shows(200, invoice(known, all...))}, outcome: known},
-		"one by one, in any order": {outcome: known, answers: []http.HandlerFunc{shows(200, invoice(known)), shows(200, invoice(known, "", "", "", "accepted")),
+		"all at once": {responses: []http.HandlerFunc{shows(200, invoice(known, all...))}, outcome: known},
+		"one by one, in any order": {outcome: known, responses: []http.HandlerFunc{shows(200, invoice(known)), shows(200, invoice(known, "", "", "", "accepted")),
 			shows(200, invoice(known, "", "accepted", "", "accepted")), shows(200, invoice(known, "", "accepted", "rejected", "accepted")), shows(200, invoice(known, all...))}},
-		"outcome unknown at first": {outcome: known, answers: []http.HandlerFunc{shows(202, invoice(unknown)), shows(200, invoice(unknown)), shows(200, invoice(known, all...))}},
+		"outcome unknown at first": {outcome: known, responses: []http.HandlerFunc{shows(202, invoice(unknown)), shows(200, invoice(unknown)), shows(200, invoice(known, all...))}},
 		"as soon as the receiver has spoken": {until: func(i api.Invoice) bool { return i.ReceiverState != nil }, outcome: known,
-			answers: []http.HandlerFunc{shows(200, invoice(known)), shows(200, invoice(known, "", "", "", "accepted"))}},
+			responses: []http.HandlerFunc{shows(200, invoice(known)), shows(200, invoice(known, "", "", "", "accepted"))}},
 		"longer than all four are reported": {until: func(i api.Invoice) bool { return i.ReceiverState != nil && *i.ReceiverState == "paid" }, outcome: known,
-			answers: []http.HandlerFunc{shows(200, invoice(known, all...)), shows(200, invoice(known, "accepted_by_provider", "accepted", "accepted", "paid"))}},
-		"rejected, and nothing more is reported": {outcome: rejected, answers: []http.HandlerFunc{shows(200, invoice(known)), shows(200, invoice(rejected, "rejected_by_provider"))}},
-		"nothing more to ask":                    {until: never, outcome: known, answers: []http.HandlerFunc{shows(200, invoice(known, all...)), shows(200, checked(invoice(known, all...)))}},
-		"not settled while in progress":          {outcome: known, answers: []http.HandlerFunc{shows(202, checked(invoice(busy))), shows(200, invoice(known, all...))}},
-		"submitted by another call": {outcome: known, answers: []http.HandlerFunc{refuse(409, api.CodeSubmissionInProgress), shows(200, invoice(busy)),
+			responses: []http.HandlerFunc{shows(200, invoice(known, all...)), shows(200, invoice(known, "accepted_by_provider", "accepted", "accepted", "paid"))}},
+		"rejected, and nothing more is reported": {outcome: rejected, responses: []http.HandlerFunc{shows(200, invoice(known)), shows(200, invoice(rejected, "rejected_by_provider"))}},
+		"nothing more to ask":                    {until: never, outcome: known, responses: []http.HandlerFunc{shows(200, invoice(known, all...)), shows(200, checked(invoice(known, all...)))}},
+		"not settled while in progress":          {outcome: known, responses: []http.HandlerFunc{shows(202, checked(invoice(busy))), shows(200, invoice(known, all...))}},
+		"submitted by another call": {outcome: known, responses: []http.HandlerFunc{refuse(409, api.CodeSubmissionInProgress), shows(200, invoice(busy)),
 			shows(200, invoice(known, all...))}},
-		"its own first attempt is still at it": {outcome: known, answers: []http.HandlerFunc{drop, refuse(409, api.CodeSubmissionInProgress), shows(200, invoice(known, all...))}},
-		"a draft again":                        {answers: []http.HandlerFunc{shows(202, invoice(unknown)), shows(200, draft)}, err: client.ErrDraftAgain},
+		"its own first attempt is still at it": {outcome: known, responses: []http.HandlerFunc{drop, refuse(409, api.CodeSubmissionInProgress), shows(200, invoice(known, all...))}},
+		"a draft again":                        {responses: []http.HandlerFunc{shows(202, invoice(unknown)), shows(200, draft)}, err: client.ErrDraftAgain},
 		"a draft again, whatever is waited for": {until: func(api.Invoice) bool { return true }, err: client.ErrDraftAgain,
-			answers: []http.HandlerFunc{refuse(409, api.CodeSubmissionInProgress), shows(200, draft)}},
-		"incomplete":              {answers: []http.HandlerFunc{refuse(422, api.CodeInvoiceIncomplete)}, code: api.CodeInvoiceIncomplete},
-		"a duplicate":             {answers: []http.HandlerFunc{refuse(409, api.CodeDuplicateInvoiceNumber)}, code: api.CodeDuplicateInvoiceNumber},
-		"an error while it waits": {outcome: unknown, code: api.CodeInternal, answers: []http.HandlerFunc{shows(202, invoice(unknown)), refuse(500, api.CodeInternal)}},
+			responses: []http.HandlerFunc{refuse(409, api.CodeSubmissionInProgress), shows(200, draft)}},
+		"incomplete":              {responses: []http.HandlerFunc{refuse(422, api.CodeInvoiceIncomplete)}, code: api.CodeInvoiceIncomplete},
+		"a duplicate":             {responses: []http.HandlerFunc{refuse(409, api.CodeDuplicateInvoiceNumber)}, code: api.CodeDuplicateInvoiceNumber},
+		"an error while it waits": {outcome: unknown, code: api.CodeInternal, responses: []http.HandlerFunc{shows(202, invoice(unknown)), refuse(500, api.CodeInternal)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c, _ := start(t)
-			s.script = slices.Clone(test.answers)
+			s.script = slices.Clone(test.responses)
 			s.fallback = func(http.ResponseWriter, *http.Request) {
 				t.Error("polled once too often")
 				panic(http.ErrAbortHandler)
@@ -85,8 +85,8 @@ func TestSubmitAndWait(t *testing.T) {
 			if outcome != test.outcome {
 				t.Errorf("%+v", got)
 			}
-			if n := len(s.requests()); n != len(test.answers) {
-				t.Errorf("%d requests for %d answers", n, len(test.answers))
+			if n := len(s.requests()); n != len(test.responses) {
+				t.Errorf("%d requests for %d answers", n, len(test.responses))
 			}
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// FuzzAnswer checks that every response is a success, an error with a code, or reported as unreadable.
-func FuzzAnswer(f *testing.F) {
+// FuzzResponse checks that every response is a success, an error with a code, or reported as unreadable.
+func FuzzResponse(f *testing.F) {
 	f.Add(200, `{"data":{"id":"i","items":[],"total_amount":1e2}}`, "")
 	f.Add(201, `{"data":null}`, "5")
 	f.Add(202, `{"data":{"submission":{"outcome":"unknown"}},"data":[]}`, "")

@@ -38,9 +38,9 @@ func TestErrorsOfTheServiceAreReturned(t *testing.T) {
 // empty invoice.
 func TestUnreadableResponses(t *testing.T) {
 	for name, test := range map[string]struct {
-		answer http.HandlerFunc
-		status int
-		is     error
+		handler http.HandlerFunc
+		status  int
+		is      error
 	}{
 		"nothing":              {write(200, ""), 200, client.ErrUnreadable},
 		"no content":           {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 204, client.ErrUnreadable},
@@ -59,7 +59,7 @@ func TestUnreadableResponses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c, _ := start(t)
-			s.fallback = test.answer
+			s.fallback = test.handler
 			got, err := c.Invoice(t.Context(), "i")
 			var response *client.ResponseError
 			var said *api.Error
