@@ -25,8 +25,8 @@ import (
 	"quittance/internal/fakeprovider"
 )
 
-// envelope is the body of a callback, defined here independently of the service's code, from the specification, part
-// 6.4.
+// envelope is the body of a callback, defined here independently of the service's code, from
+// docs/webhooks.md.
 type envelope struct {
 	SchemaVersion string `json:"schema_version"`
 	ID            string `json:"id"`
@@ -47,7 +47,7 @@ func wantResource(event string) string {
 	return "submission"
 }
 
-// checkCallback checks one callback against the specification, parts 6.2 to 6.4, without any of the service's own code.
+// checkCallback checks one callback against docs/webhooks.md, without any of the service's own code.
 func checkCallback(c fakeprovider.Callback, secret string) error {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(c.Timestamp + "." + c.Body)) // a hash never fails to be written to

@@ -26,7 +26,7 @@ import (
 const envKills = "QUITTANCE_TEST_KILLS"
 
 // These set the size of the crash test. A document that the provider never received is sent again only a minute after
-// the provider has first denied it (contract, section 5); the long test waits for this, the short one does not.
+// the provider has first denied it; the long test waits for this, the short one does not.
 const (
 	killsShort, killsUsual       = 3, 8
 	patienceShort, crashPatience = time.Minute, 4 * time.Minute

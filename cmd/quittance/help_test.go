@@ -38,8 +38,8 @@ func commandPaths(t *testing.T) []string {
 	return paths
 }
 
-// TestEveryCommandHasHelpWithAnExample checks that the help of every command has an example that the program accepts
-// (contract, section 12). It takes the commands from the parser's own model, so that a new one cannot be forgotten.
+// TestEveryCommandHasHelpWithAnExample checks that the help of every command has an example that the program
+// accepts. It takes the commands from the parser's own model, so that a new one cannot be forgotten.
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{"key.json", "credential.txt"} {

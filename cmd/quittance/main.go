@@ -21,7 +21,7 @@ import (
 	"quittance/internal/store"
 )
 
-// cli is the command line (contract, section 12).
+// cli is the command line.
 type cli struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Lowest level to log, on standard error: ${enum}."`
 	LogFormat string `enum:"text,json" default:"text" help:"Log format: ${enum}."`

@@ -19,7 +19,7 @@ import (
 	"quittance/internal/sandbox"
 )
 
-// The scenarios in testdata present the specification as stories. In addition to the commands of testscript, they use the
+// The scenarios in testdata present the product as stories. In addition to the commands of testscript, they use the
 // following commands:
 //
 //	sandbox start [flags...]    run "quittance sandbox" on free ports with its data in $WORK/data, and export the contents of
@@ -49,7 +49,7 @@ import (
 //	callbacks COUNT [event=E] [invoice=ID] [path=P] [answered=STATUS]
 //	                            the number of callbacks to $HOOKS, or to another path of its server; 1+ means one or more
 //	verify-callbacks SECRET [filters...]
-//	                            there are callbacks, and all comply with part 6 of the specification, signed with SECRET
+//	                            there are callbacks, and all comply with docs/webhooks.md, signed with SECRET
 //	last-callback POINTER WANT [filters...]
 //	                            a value in the body of the latest event
 //	log PATTERN COUNT           the number of matching lines in the log of the sandbox

@@ -17,7 +17,7 @@ import (
 	"quittance/internal/store"
 )
 
-// tuning holds the flags that serve and sandbox share: the limits and intervals of the contract.
+// tuning holds the flags that serve and sandbox share: limits and intervals.
 type tuning struct {
 	transport
 	MetricsListen    string         `placeholder:"ADDR" help:"Address that serves Prometheus metrics at /metrics; disabled by default."`

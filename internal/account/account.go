@@ -2,8 +2,7 @@
 //
 // Its invariants: every limit is charged atomically, for all replicas, before a password is hashed, and a correct password is
 // refunded what it need not pay; holders take turns to have passwords hashed; an unknown e-mail address and a wrong password are
-// indistinguishable, also by their time; a token is stored only as its digest; a suspended account gets no token
-// (specification, part 5; contract, section 3).
+// indistinguishable, also by their time; a token is stored only as its digest; a suspended account gets no token.
 //
 // Start reading at [Service.Login].
 package account

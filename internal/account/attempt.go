@@ -11,7 +11,7 @@ import (
 	"quittance/internal/store"
 )
 
-// The fixed limits of attempts beside Service.LoginRate (contract, section 3).
+// The fixed limits of attempts beside Service.LoginRate.
 const (
 	sourceRate    = 100 // attempts a minute from one source
 	wideRate      = 500 // attempts a minute from one /48 of IPv6

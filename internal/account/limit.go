@@ -8,8 +8,7 @@ import (
 // callWindow is the window of the call limit.
 const callWindow = time.Minute
 
-// CallLimiter counts the calls of each token and of each session at this replica (contract, section 3). It is safe for
-// concurrent use.
+// CallLimiter counts the calls of each token and of each session at this replica. It is safe for concurrent use.
 type CallLimiter struct {
 	max int64 // 0 for no limit
 	now func() time.Time

@@ -73,7 +73,7 @@ func (req *request) changeFirstPassword() error {
 	return req.replacePassword(req.respondFirstPassword, to)
 }
 
-// The length of a new password in characters (contract, section 3).
+// The length of a new password in characters.
 const (
 	minNewPassword = 15
 	maxNewPassword = 256

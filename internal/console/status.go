@@ -35,7 +35,7 @@ func (s stateView) Shape() string {
 	return "open"
 }
 
-// stateViews returns the four dimensions in the order of the specification.
+// stateViews returns the four dimensions in the order of [invoice.Dimensions].
 func stateViews(states invoice.States) []stateView {
 	out := make([]stateView, 0, len(invoice.Dimensions))
 	for _, dimension := range invoice.Dimensions {

@@ -15,8 +15,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// maxDocument bounds the body of a submission in bytes: the largest invoice that the service accepts (contract, section
-// 11), the seller and the reference.
+// maxDocument bounds the body of a submission in bytes: the largest invoice that the service accepts, the seller and
+// the reference.
 const maxDocument = 2 << 20
 
 // submitted is the body of POST /v1/documents.

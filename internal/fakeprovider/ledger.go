@@ -77,7 +77,7 @@ func (d *LedgerDocument) Report(now time.Time) Report {
 	return d.Plan.At(d.Reference, d.ProviderReference, d.AcceptedAt, now)
 }
 
-// Purchase is the metadata of a purchase document as the provider protocol lists it (contract, section 6).
+// Purchase is the metadata of a purchase document as the provider protocol lists it.
 type Purchase struct {
 	ID                string       `json:"id"`
 	DocumentType      string       `json:"document_type"`

@@ -212,8 +212,8 @@ func TestEveryMisbehaviour(t *testing.T) {
 	}
 }
 
-// TestAdapterResults plays every misbehaviour on every call of the real adapter (contract, section 5), and then checks
-// that later calls work.
+// TestAdapterResults plays every misbehaviour on every call of the real adapter, and then checks that later calls
+// work.
 func TestAdapterResults(t *testing.T) {
 	for name, c := range hostilities {
 		for _, call := range "slpd" {

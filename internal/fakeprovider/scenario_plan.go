@@ -40,7 +40,7 @@ type Message struct {
 	Text string `json:"text"`
 }
 
-// Report is the document of the provider protocol (contract, section 6).
+// Report is the report of docs/provider-protocol.md.
 type Report struct {
 	Reference         string                         `json:"reference"`
 	ProviderReference string                         `json:"provider_reference"`
@@ -159,7 +159,7 @@ type laterValue struct {
 	open bool // it is not terminal
 }
 
-// defaultCourse accepts the document immediately and moves the four states to the values of the specification, part 3.
+// defaultCourse accepts the document immediately and moves the four states to values that mean success.
 func defaultCourse() course {
 	return course{
 		status:    []statusChange{{0, invoice.Accepted}},

@@ -1,6 +1,5 @@
 // Package fakeprovider implements the parties that the service talks to, for use on one machine: a fake regulated
-// provider, which users know as the provider sandbox and which speaks the provider protocol (contract, section 6), and a
-// receiver of webhooks.
+// provider, which users know as the provider sandbox and which speaks the provider protocol, and a receiver of webhooks.
 //
 // Invariant: each party behaves towards the service like a stranger's server. It shares no state with the service, and
 // the provider answers nothing that is not durable in its [Ledger] first.
@@ -53,11 +52,10 @@ type Options struct {
 // ErrOptions reports that options lack the credential or the clock, or have a negative duration.
 var ErrOptions = errors.New("provider sandbox: the options need a credential, a clock and durations from 0")
 
-// Server is the provider sandbox: a fake regulated provider that speaks the provider protocol (contract, section 6),
-// with additional endpoints below /control/. It behaves towards the service like a stranger's server: it shares no
-// state with it, answers nothing that is not durable in its [Ledger] first, and accepts a reference only once. Its
-// reports on a document are a pure function of the document's [Plan] and the clock, unless it misbehaves: see
-// [Misbehaviours].
+// Server is the provider sandbox: a fake regulated provider that speaks the provider protocol, with additional
+// endpoints below /control/. It behaves towards the service like a stranger's server: it shares no state with it,
+// answers nothing that is not durable in its [Ledger] first, and accepts a reference only once. Its reports on a
+// document are a pure function of the document's [Plan] and the clock, unless it misbehaves: see [Misbehaviours].
 //
 // It is safe for concurrent use.
 type Server struct {

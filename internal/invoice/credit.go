@@ -30,9 +30,9 @@ type Credit struct {
 	Items []api.CreditNoteItem
 }
 
-// NewCredit returns what a requested credit note credits of an invoice, or the faults of the request by JSON path (contract,
-// section 7). live are the credits of the invoice's credit notes that are not void; NewCredit has made each of them. The draft
-// must have no [Faults], and kind and items of the request must have their form.
+// NewCredit returns what a requested credit note credits of an invoice, or the faults of the request by JSON path. live are
+// the credits of the invoice's credit notes that are not void; NewCredit has made each of them. The draft must have no
+// [Faults], and kind and items of the request must have their form.
 //
 // A full credit covers every line and the invoice's own total_amount, whether or not it can be computed, and requires that there are
 // no live credits. A partial credit covers its items. The net amount of an item is given, or follows from its quantity in the

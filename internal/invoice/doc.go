@@ -3,8 +3,8 @@
 //
 // Invariants: nothing here rejects what the provider should judge ([Faults] checks form, and [Warnings] is only advice). No amount
 // passes through a float, and each amount is rounded once. No state is inferred: only [ReadReport] makes a state of one of the
-// four dimensions (specification, part 2.5), from retained evidence, with the provider's own value. [State] is generic over its
-// dimension, so that the compiler rejects the use of one dimension's state as another's.
+// four dimensions, from retained evidence, with the provider's own value. [State] is generic over its dimension, so that the
+// compiler rejects the use of one dimension's state as another's.
 //
 // Start reading at [ReadReport] and [States.Merge] for the provider's reports, and at [Missing] and [Compute] for the customer's
 // drafts.

@@ -11,7 +11,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// testVocabulary returns the vocabulary of the provider protocol (contract, section 6), with a table for one dimension.
+// testVocabulary returns the vocabulary of the provider protocol, with a table for one dimension.
 func testVocabulary() Vocabulary {
 	return Vocabulary{
 		Reference: "/reference", ProviderReference: "/provider_reference",
@@ -93,7 +93,7 @@ func TestMeaningBelongsToValue(t *testing.T) {
 }
 
 // TestMergeTouchesOnlyWhatIsReported: for each of the 16 subsets of reported dimensions, over each of the 16 subsets of
-// known dimensions, a dimension that is not reported stays as it is (specification, part 2.5).
+// known dimensions, a dimension that is not reported stays as it is.
 func TestMergeTouchesOnlyWhatIsReported(t *testing.T) {
 	for prior := range 16 {
 		for reported := range 16 {

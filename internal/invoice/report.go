@@ -85,7 +85,7 @@ type Report struct {
 }
 
 // ReadReport reads a retained body with an adapter's vocabulary. It is the only function that makes new states. It sees neither the
-// HTTP status nor an earlier state, so it cannot infer anything from them (specification, part 2.5).
+// HTTP status nor an earlier state, so it cannot infer anything from them.
 //
 // The body is read strictly: one JSON document in UTF-8, no duplicate keys, nesting at most 32. A part that is absent or null is
 // not reported. A part in the wrong form makes the whole report unreadable, because half a report would be a guess. The only

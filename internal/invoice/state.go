@@ -2,7 +2,7 @@ package invoice
 
 import "quittance/sdk/go/api"
 
-// Dimension names one of the four independent state dimensions by its JSON field (specification, part 2.5).
+// Dimension names one of the four independent state dimensions by its JSON field.
 type Dimension string
 
 // The four dimensions.
@@ -13,7 +13,7 @@ const (
 	DimensionReceiver        Dimension = "receiver_state"
 )
 
-// Dimensions lists the four dimensions in the order of the specification.
+// Dimensions lists the four dimensions in the order in which people see them.
 var Dimensions = [...]Dimension{DimensionSubmission, DimensionProviderInvoice, DimensionTaxAuthority, DimensionReceiver} //nolint:gochecknoglobals // a constant list
 
 // The four types below mark a [State] with its dimension. They are never instantiated.

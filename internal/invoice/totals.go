@@ -35,10 +35,10 @@ type Totals struct {
 	Total *Amount `json:"total"`
 }
 
-// Compute returns the totals of a draft (contract, section 4). The amount of a line is quantity × net_unit_price ÷ base_quantity; an
-// absent base_quantity is 1. Each line is rounded once to the currency's minor unit. So is the tax of each category and rate,
-// which is computed from the exact sum of its rounded lines. Rounding is half away from zero. The amounts of a currency without
-// a minor unit are rounded to [api.MaxScale] digits, the most precise value of an invoice.
+// Compute returns the totals of a draft. The amount of a line is quantity × net_unit_price ÷ base_quantity; an absent base_quantity
+// is 1. Each line is rounded once to the currency's minor unit. So is the tax of each category and rate, which is computed from the
+// exact sum of its rounded lines. Rounding is half away from zero. The amounts of a currency without a minor unit are rounded to
+// [api.MaxScale] digits, the most precise value of an invoice.
 //
 // All totals are nil without a known currency and at least one line, or if a line lacks quantity or price or has a base_quantity of
 // 0. Tax and Total are nil if a line of a category other than O lacks its vat_rate. The tax of category O is 0.

@@ -22,8 +22,7 @@ type Config struct {
 	BaseURL string
 	// Credential is the bearer credential: visible ASCII without spaces.
 	Credential secret.Text
-	// Timeout limits a whole call, from waiting for a connection to the last byte of the response; 20 s if 0
-	// (contract, section 11).
+	// Timeout limits a whole call, from waiting for a connection to the last byte of the response; 20 s if 0.
 	Timeout time.Duration
 	// MaxConns limits the open connections; 16 if 0. Further calls wait, within their time-out. A connection stays open for
 	// half a minute after its last call.
@@ -36,9 +35,9 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// HTTP speaks the provider protocol (contract, section 6). It follows no redirects, uses no proxy and requests no compression. It
-// speaks HTTP/1.1, where a connection carries one request at a time and therefore knows whether that request was begun.
-// Each provider connection has its own adapter, so that a failing connection slows no other company.
+// HTTP speaks the provider protocol. It follows no redirects, uses no proxy and requests no compression. It speaks HTTP/1.1,
+// where a connection carries one request at a time and therefore knows whether that request was begun. Each provider connection
+// has its own adapter, so that a failing connection slows no other company.
 type HTTP struct {
 	base       string // without a trailing slash
 	credential secret.Text

@@ -108,9 +108,9 @@ const (
 
 // The limits of a response.
 const (
-	// MaxResponse is the size of the largest retained response in bytes, except purchase documents (contract, section 11).
+	// MaxResponse is the size of the largest retained response in bytes, except purchase documents.
 	MaxResponse = 1 << 20
-	// MaxPurchaseDocument is the size of the largest retained purchase document in bytes (contract, section 11).
+	// MaxPurchaseDocument is the size of the largest retained purchase document in bytes.
 	MaxPurchaseDocument = 10 << 20
 	// MaxPurchaseScan limits how many bytes of a larger purchase document are read for its digest.
 	MaxPurchaseScan = 64 << 20

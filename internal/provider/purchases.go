@@ -14,7 +14,7 @@ const codeUnknownReference = "unknown_reference"
 var errNotPage = errors.New("provider: not the JSON of the protocol")
 
 // readPage reads the response to GET /v1/purchases. Only the outer object must be valid. An invalid entry is marked and kept, so
-// that one bad document does not stop the rest (contract, section 8).
+// that one bad document does not stop the rest.
 func readPage(body []byte, cursor string) (PurchasePage, error) {
 	object, unique, err := readObject(body)
 	if err != nil || !unique {

@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Simulator is the legacy transport simulator (specification, part 1). It runs in this process, without a network, and loses its
-// documents when the process ends. It exists for local research; in any other environment the caller refuses to start with
-// it. Its reports have a form of their own, so nothing above [Adapter] can depend on the form of the provider protocol.
+// Simulator is the legacy transport simulator. It runs in this process, without a network, and loses its documents when the
+// process ends. It exists for local research; in any other environment the caller refuses to start with it. Its reports have a
+// form of their own, so nothing above [Adapter] can depend on the form of the provider protocol.
 //
 // It is deterministic: a response depends on the reference, the time of the first submission and the clock. It accepts every
 // well-formed document, completes one dimension per step, and has no purchase documents.

@@ -7,8 +7,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// ProtocolVocabulary returns the vocabulary of the provider protocol's reports (contract, section 6). Each state in a report says
-// whether it is terminal, and optionally what it means.
+// ProtocolVocabulary returns the vocabulary of the provider protocol's reports. Each state in a report says whether it is
+// terminal, and optionally what it means.
 func ProtocolVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "http/2",

@@ -1,5 +1,4 @@
-// Package purchase fetches incoming e-invoices: the purchase documents that a company's provider has for it (contract,
-// section 8).
+// Package purchase fetches incoming e-invoices: the purchase documents that a company's provider has for it.
 //
 // Its invariants:
 //

@@ -13,8 +13,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// The longest values that are shown, in characters. They are the same as in the payload that creates an invoice (contract,
-// section 4).
+// The longest values that are shown, in characters. They are the same as in the payload that creates an invoice.
 const (
 	maxCode      = 64
 	maxName      = 256

@@ -4,7 +4,7 @@
 //
 // Its invariants: the parties of package fakeprovider know nothing of the service's database; two sandboxes share no
 // credential; a start on an existing data directory seeds nothing, keeps ports, certificates and ledger, and shows no
-// password (contract, section 10).
+// password.
 //
 // Start reading at [Start], then [Sandbox.Run].
 package sandbox

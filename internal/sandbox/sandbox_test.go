@@ -101,7 +101,7 @@ func login(t *testing.T, info sandbox.Info, password string) (token string, stat
 	return out.Data.Token, status
 }
 
-// contents is the content of a fresh sandbox (specification, part 1).
+// contents is the content of a fresh sandbox.
 func wantSeeded(t *testing.T, s *sandbox.Sandbox, token string) {
 	t.Helper()
 	base := s.Info.BaseURL

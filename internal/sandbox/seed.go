@@ -15,7 +15,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// The content of a sandbox after a reset (specification, part 1).
+// The content of a sandbox after a reset.
 const (
 	seededDrafts        = 25
 	seededCreditNotes   = 10

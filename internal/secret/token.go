@@ -15,7 +15,7 @@ const TokenPrefix = "qt_"
 // SessionPrefix begins the secret of a browser's session. It differs from [TokenPrefix], so that people see which is which.
 const SessionPrefix = "qs_"
 
-// tokenBytes is the entropy of an access token: 256 bits (contract, section 3).
+// tokenBytes is the entropy of an access token: 256 bits.
 const tokenBytes = 32
 
 // NewToken returns a new access token: [TokenPrefix] and 256 bits of random as 43 base64url characters (RFC 4648,

@@ -11,7 +11,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// malformed are bodies that are not JSON texts as the contract defines them (contract, section 1).
+// malformed are bodies that are not one JSON text.
 var malformed = []string{
 	" ", "\n\n", "{", "}", "[", `{"a":1`, `{"a":1]`, `{"a"}`, `{"a":}`, `{a:1}`, `{'a':1}`, `{"a":1,}`, `{,}`, `[1,]`, `{"a":1 "b":2}`,
 	`{"a":1}{"b":2}`, `{} {}`, `{}x`, "{}\x00", `nul`, `True`, `NaN`, `{"a":NaN}`, `{"a":Infinity}`, `{"a":-Infinity}`, `{"a":01}`, `{"a":+1}`, `{"a":1.}`,

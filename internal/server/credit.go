@@ -74,7 +74,7 @@ func (c *call) voidCreditNote(ctx context.Context) (int, api.Data[api.CreditNote
 	return c.creditNote(ctx, (*store.Tenant).VoidCreditNote)
 }
 
-// submitCreditNote always fails: regulated submission of credit notes is disabled (specification, part 2.6).
+// submitCreditNote always fails: regulated submission of credit notes is disabled.
 func (c *call) submitCreditNote(ctx context.Context) (int, noBody, error) {
 	if err := c.checkExists(ctx); err != nil {
 		return 0, noBody{}, err

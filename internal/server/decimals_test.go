@@ -73,7 +73,7 @@ func wantSentNumbers(t *testing.T, c *company) {
 }
 
 // TestMinorUnits checks that total_amount has no more decimals than the minor unit of its currency, apart from trailing
-// zeros (contract, section 4).
+// zeros.
 func TestMinorUnits(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)

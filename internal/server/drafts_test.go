@@ -42,10 +42,9 @@ func newTripwire(t *testing.T) *tripwire {
 	return w
 }
 
-// TestDraftsSendNothing checks that creating drafts opens no network connection (specification, parts 1 and 3). It
-// creates, reads and lists two hundred drafts while a connection and a subscription are active: the provider is not
-// called, no event is recorded and no webhook is sent. A submission then shows that the tripwire is in the provider's
-// place.
+// TestDraftsSendNothing checks that creating drafts opens no network connection. It creates, reads and lists two
+// hundred drafts while a connection and a subscription are active: the provider is not called, no event is recorded
+// and no webhook is sent. A submission then shows that the tripwire is in the provider's place.
 func TestDraftsSendNothing(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		wire := newTripwire(t)

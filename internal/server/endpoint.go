@@ -135,7 +135,7 @@ func withPatch[Target, Out any](handle func(c *call, ctx context.Context) (statu
 	}
 }
 
-// run checks a request and calls the handler of its route. The order of the errors is that of the contract (section 1): 401,
+// run checks a request and calls the handler of its route. The errors come in this order, which clients rely on: 401,
 // 429, 415, 413, 400, then 404, 422 and 409 from the handler.
 func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body any, err error) {
 	if rt.public {

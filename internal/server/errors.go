@@ -16,8 +16,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// errorCatalogue is the error catalogue (specification, part 7; contract, section 2): the HTTP status and the
-// message of every code.
+// errorCatalogue is the error catalogue: the HTTP status and the message of every code.
 var errorCatalogue = map[api.Code]struct { //nolint:gochecknoglobals // a constant table
 	status  int
 	message string

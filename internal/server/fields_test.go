@@ -60,7 +60,7 @@ func decimalFaults(path string, required, negative bool) []fault {
 	}
 }
 
-// fieldFaults returns the cases for every rule of every field of an invoice (contract, sections 1 and 4).
+// fieldFaults returns the cases for every rule of every field of an invoice.
 func fieldFaults() []fault {
 	faults := []fault{
 		{path: "buyer_country", value: `"AE"`}, {path: "buyer_country", value: "", rules: ""}, {path: "buyer_country", value: `"ae"`, rules: "pattern"},

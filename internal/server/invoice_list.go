@@ -47,7 +47,7 @@ func (c *call) listInvoices(ctx context.Context) (int, api.List[api.InvoiceSumma
 	return http.StatusOK, out, nil
 }
 
-// invoiceFilter reads the filters and the order of the list of invoices (contract, section 4).
+// invoiceFilter reads the filters and the order of the list of invoices.
 func (c *call) invoiceFilter() (view.InvoiceFilter, error) {
 	query := c.request.URL.Query()
 	filter := view.InvoiceFilter{States: map[invoice.Dimension]string{}, Recipient: query.Get("recipient_name")}

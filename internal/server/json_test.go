@@ -125,7 +125,7 @@ var requestIDs = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,128}\z`)
 var canaries = []string{"sql", "json", "pgx", "postgres", "goroutine", "panic", "runtime", ".go", "/", `\`, "unmarshal", "unexpected",
 	"invalid character", "offset", "eof", "constraint", "sqlstate", "dial", "tcp", "127.0.0.1", "context", "deadline", "strict", "store:"}
 
-// checkResponse checks the rules for all responses, successes and errors (contract, sections 1 and 2).
+// checkResponse checks the rules for all responses, successes and errors.
 func checkResponse(t testing.TB, a response) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path

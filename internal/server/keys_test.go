@@ -9,7 +9,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// keyRows returns the rows for an Idempotency-Key, which makes a repetition safe (contract, section 1).
+// keyRows returns the rows for an Idempotency-Key, which makes a repetition safe.
 func keyRows(route server.Route) []row {
 	rows := []row{
 		{name: "key used for another request", status: http.StatusConflict, code: api.CodeIdempotencyKeyReused,

@@ -11,7 +11,7 @@ import (
 )
 
 // malformedQuery returns the error for a query parameter or a header field. Its details have the name, the broken rule, and what
-// the rule requires (contract, section 1).
+// the rule requires.
 func malformedQuery(name, rule, message string) *apiError {
 	return &apiError{code: api.CodeMalformedRequest, details: map[string]any{shortName(name): []api.Fault{{Rule: rule, Message: message}}}}
 }

@@ -9,7 +9,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// eventTexts describes each event (specification, part 6.1).
+// eventTexts describes each event.
 var eventTexts = map[api.EventKind]string{ //nolint:gochecknoglobals // a constant table
 	api.EventSubmissionUpdated: "A first or changed submission or validation result of the provider was retained.",
 	api.EventStatusChanged:     "At least one of the four states changed.",
@@ -56,7 +56,7 @@ func callbackName(kind api.EventKind) string {
 	return name.String()
 }
 
-// deliveryHeaders describes the header fields of a delivery (specification, part 6.2).
+// deliveryHeaders describes the header fields of a delivery.
 func deliveryHeaders(kind api.EventKind) []*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	var params []*huma.Param

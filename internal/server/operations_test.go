@@ -56,7 +56,7 @@ const (
 // the API document promises.
 var operations = slices.Concat(coreOperations, accountOperations, invoiceOperations, creditNoteOperations, incomingOperations, webhookOperations)
 
-// coreOperations are the operations of the specification, part 4, and those for operators.
+// coreOperations are the operations that every integration needs, and those for operators.
 var coreOperations = []operation{
 	{route: "POST /api/v1/client/auth/login", rows: loginRows,
 		body: func(_ *testing.T, c *company) string {
@@ -357,7 +357,7 @@ var subscribeRows = []row{
 			t.Errorf("not every event: %s", a.text)
 		}
 	}},
-	{name: "chosen events, in the order of the specification", status: http.StatusCreated,
+	{name: "chosen events, in the order of api.EventKinds", status: http.StatusCreated,
 		prepare: func(_ *testing.T, _ *company, r *request) {
 			r.body = edit(r.body, "events", `["einvoice.terminal","einvoice.submission.updated","einvoice.terminal"]`)
 		},

@@ -8,8 +8,8 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestOrderOfErrors checks that of two errors in a request, the response reports the one that comes first in contract,
-// section 1: unknown route 404, 405, 401, 429, 415, 413, 400, unknown identifier 404, 422, 409. Each request here has
+// TestOrderOfErrors checks that of two errors in a request, the response reports the one that comes first in this
+// order: unknown route 404, 405, 401, 429, 415, 413, 400, unknown identifier 404, 422, 409. Each request here has
 // two adjacent errors of that order.
 func TestOrderOfErrors(t *testing.T) {
 	const unknown = "/00000000-0000-7000-8000-00000000000f/submit"

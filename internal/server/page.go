@@ -2,7 +2,7 @@ package server
 
 import "quittance/sdk/go/api"
 
-// The bounds of a page (contract, section 4).
+// The bounds of a page.
 const (
 	defaultPerPage = 25
 	maxPerPage     = 100

@@ -55,7 +55,7 @@ const (
 // paging are the query parameters of a list that is read by page number.
 var paging = []string{"page", "per_page"} //nolint:gochecknoglobals // a constant table
 
-// routes is the whole API, in the order of the specification, part 4, and then of the contract.
+// routes is the whole API, in the order of the API reference.
 func routes() []route {
 	submit := withoutBody((*call).submit)
 	return append(slices.Concat(authRoutes(), invoiceRoutes(submit), creditNoteRoutes(), incomingRoutes(), webhookRoutes()), []route{

@@ -231,7 +231,7 @@ func hasFormat(format, text string) bool {
 	case "date":
 		_, err := time.Parse(time.DateOnly, text)
 		return err == nil
-	case "date-time": // RFC 3339, UTC, microseconds (contract, section 1)
+	case "date-time": // RFC 3339, UTC, microseconds
 		_, err := time.Parse("2006-01-02T15:04:05.000000Z", text)
 		return err == nil
 	}

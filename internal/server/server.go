@@ -1,7 +1,7 @@
 // Package server is the JSON API: one literal route table, generic endpoints, and one error catalogue.
 //
 // Its invariants: every response has the envelope and a request id, also after any error; the errors of a request are checked
-// in the order of the contract, section 1, and all faults of a payload are reported at once; no text of the provider, the
+// in the order that Server.run gives, and all faults of a payload are reported at once; no text of the provider, the
 // database or the decoder reaches a caller; and the package never imports the provider, so that creating a draft cannot use
 // the network.
 //

@@ -16,7 +16,7 @@ import (
 	"quittance/internal/webhook"
 )
 
-// The environments (contract, section 6).
+// The environments.
 const (
 	Local      = "local"
 	Sandbox    = "sandbox"

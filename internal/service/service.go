@@ -105,8 +105,8 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	return s, nil
 }
 
-// refuseSimulators returns an error if an active connection is a legacy transport simulator outside the environment local
-// (specification, part 1).
+// refuseSimulators returns an error if an active connection is a legacy transport simulator outside the environment
+// local.
 func refuseSimulators(ctx context.Context, db *store.DB, environment string) error {
 	if environment == Local {
 		return nil

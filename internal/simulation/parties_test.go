@@ -113,7 +113,7 @@ func (c *company) intercept(w http.ResponseWriter, r *http.Request) {
 // within ten seconds after its intent, or never.
 const maxCallDelay = 11 * time.Second
 
-// checkResend checks the rule of the contract, section 5: a document is sent a second time only if the provider has refused it unread,
+// checkResend checks the rule of a resend: a document is sent a second time only if the provider has refused it unread,
 // or has said twice, 60 s apart and later than two call time-outs after the last send, that it does not have it.
 func (c *company) checkResend(reference string) {
 	history := c.callsAbout(reference)
@@ -256,7 +256,7 @@ func (c *company) recordCallback(r *http.Request, body []byte, status int) {
 	}
 }
 
-// signature returns the signature of the specification, part 6.3. It is implemented independently of the service.
+// signature returns the signature that docs/webhooks.md describes. It is implemented independently of the service.
 func signature(key, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(timestamp + "."))

@@ -203,8 +203,8 @@ func (c *company) verifyLedger() {
 	}
 }
 
-// maxAttempts is the maximum number of attempts of a delivery (contract, section 9), plus attempts that could not be recorded because
-// the process died or its lease expired.
+// maxAttempts is the maximum number of attempts of a delivery, plus attempts that could not be recorded because the process died or
+// its lease expired.
 const maxAttempts = 12 + 4
 
 // verifyDeliveries checks that every event was sent to every subscription of its time, with the same bytes and a valid signature, and

@@ -14,7 +14,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// The states of an account (specification, part 3).
+// The states of an account.
 const (
 	AccountActive    = "active"
 	AccountSuspended = "suspended"

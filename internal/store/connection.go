@@ -12,7 +12,7 @@ import (
 	"quittance/internal/secret"
 )
 
-// The states of a provider connection (contract, section 6).
+// The states of a provider connection.
 const (
 	ConnectionPending  = "pending"
 	ConnectionActive   = "active"

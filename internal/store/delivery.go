@@ -11,7 +11,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// The states of a delivery (contract, section 9).
+// The states of a delivery.
 const (
 	DeliveryPending   = api.DeliveryPending
 	DeliveryDelivered = api.DeliveryDelivered

@@ -13,7 +13,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// TestEventBody: the body is the envelope of the specification, part 6.4, its payload the states as they are kept.
+// TestEventBody: the body is the envelope of docs/webhooks.md, its payload the states as they are kept.
 func TestEventBody(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

@@ -9,7 +9,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// MaxSubscriptions is how many active webhook subscriptions a company may have (contract, section 9).
+// MaxSubscriptions is how many active webhook subscriptions a company may have.
 const MaxSubscriptions = 20
 
 // reasonRequested is the reason of a deactivation by the owner; other reasons come with attempts.

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MalformedError is the position where a body ceases to be the single JSON text that the contract requires. It does not give the
+// MalformedError is the position where a body ceases to be a single JSON text. It does not give the
 // reason, because messages of the parser must not appear in responses. It is an [ErrMalformed].
 type MalformedError struct {
 	// Line and Column count from 1; Column counts characters.

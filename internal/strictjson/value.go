@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is the deepest nesting of a body: an array or object at the top is depth 1 (contract, section 1).
+// MaxDepth is the deepest nesting of a body: an array or object at the top is depth 1.
 const MaxDepth = 32
 
-// ErrMalformed means that a body is not a single JSON text as the contract requires; [MalformedError] has the position.
+// ErrMalformed means that a body is not a single JSON text; [MalformedError] has the position.
 var ErrMalformed = errors.New("strictjson: malformed JSON")
 
 // Value is a part of a body that [Parse] has accepted: valid JSON text without white space around it. It is read in

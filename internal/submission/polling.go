@@ -9,12 +9,12 @@ import (
 )
 
 // Polling sets when the provider is polled again: First after a change, then twice as long each time up to Max, and daily once a
-// submission is 90 days old. Polling ends only when all four states are terminal (contract, section 5).
+// submission is 90 days old. Polling ends only when all four states are terminal.
 type Polling struct {
 	First time.Duration // 1 s by default
 	Max   time.Duration // 1 h by default
 	// MissingGap is the least time between two responses that there is no such document for both to count towards a resend.
-	// Zero means one minute, which is what the contract promises.
+	// Zero means one minute.
 	MissingGap time.Duration
 }
 

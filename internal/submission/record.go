@@ -18,7 +18,7 @@ const (
 )
 
 // A document is sent again when the provider has said missingCountForResend times that it has no such document, with at least
-// minMissingGap between the responses (contract, section 5).
+// minMissingGap between the responses.
 const (
 	missingCountForResend = 2
 	minMissingGap         = 60 * time.Second

@@ -10,7 +10,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// document is the body of the provider protocol's POST /v1/documents (contract, section 6).
+// document is the body of the provider protocol's POST /v1/documents.
 type document struct {
 	Reference string       `json:"reference"`
 	Invoice   *api.Draft   `json:"invoice"`

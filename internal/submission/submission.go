@@ -1,6 +1,6 @@
 // Package submission sends a complete draft to the provider as one regulated submission, and polls its result.
 //
-// Its invariants (contract, section 5):
+// Its invariants:
 //
 //   - The intent to submit is committed, with its permanent reference, before a byte leaves. The provider is called outside any
 //     transaction. Its response and everything that follows from it are committed in one transaction.

@@ -2,12 +2,11 @@ package webhook
 
 import "time"
 
-// MaxWait is the longest time between two attempts, whatever the schedule, the jitter and the destination demand (contract,
-// section 9).
+// MaxWait is the longest time between two attempts, whatever the schedule, the jitter and the destination demand.
 const MaxWait = 6 * time.Hour
 
 // Backoff is the schedule of the attempts of one delivery: the first one at once, and the others after First × 3ⁿ, at most
-// [MaxWait] apart. The number of attempts is bounded (specification, part 6.5, rule 4).
+// [MaxWait] apart. The number of attempts is bounded.
 type Backoff struct {
 	// First is the wait after the first attempt.
 	First time.Duration
@@ -15,7 +14,7 @@ type Backoff struct {
 	Attempts int
 }
 
-// DefaultBackoff is the schedule of contract, section 9: 12 attempts in about a day.
+// DefaultBackoff is the default schedule: 12 attempts in about a day.
 func DefaultBackoff() Backoff { return Backoff{First: 5 * time.Second, Attempts: 12} }
 
 // Next returns how long to wait after the given number of attempts, and whether there is another attempt. The wait is between 0

@@ -10,7 +10,7 @@ import (
 	"quittance/internal/webhook"
 )
 
-// TestDefaultScheduleIsTwelveAttemptsInAboutADay checks the schedule of contract, section 9: at once, then after 5 s ×
+// TestDefaultScheduleIsTwelveAttemptsInAboutADay checks the default schedule: at once, then after 5 s ×
 // 3ⁿ, at most 6 h, 12 attempts in all.
 func TestDefaultScheduleIsTwelveAttemptsInAboutADay(t *testing.T) {
 	schedule := webhook.DefaultBackoff()

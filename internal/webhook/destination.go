@@ -12,11 +12,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// MaxURL is the largest length of a destination, in characters (contract, section 9).
+// MaxURL is the largest length of a destination, in characters.
 const MaxURL = 2048
 
 // ErrUnsafeDestination means that a destination is not allowed. Every cause has the same error text, so that a caller learns
-// nothing about the network behind the service (contract, section 2).
+// nothing about the network behind the service.
 var ErrUnsafeDestination = errors.New("not an https URL of a public host without user info, query or fragment")
 
 // Policy defines which destinations are allowed. The zero value is the policy of production: public addresses and the system's
@@ -44,11 +44,10 @@ type Destination struct {
 // String returns the URL exactly as the customer entered it.
 func (d Destination) String() string { return d.raw }
 
-// ParseDestination checks a destination that a customer has entered (specification, part 8; contract, section 9): an
-// absolute https URL of at most [MaxURL] characters of RFC 3986, with a host name of two labels or more or a literal
-// address that p permits, a port from 1 to 65535 or none, and no user info, query or fragment, not even empty ones.
-// Special-use names and all spellings of an address but the canonical one are rejected. It uses no resolver. The only
-// error is [ErrUnsafeDestination].
+// ParseDestination checks a destination that a customer has entered: an absolute https URL of at most [MaxURL]
+// characters of RFC 3986, with a host name of two labels or more or a literal address that p permits, a port from 1
+// to 65535 or none, and no user info, query or fragment, not even empty ones. Special-use names and all spellings of
+// an address but the canonical one are rejected. It uses no resolver. The only error is [ErrUnsafeDestination].
 func (p Policy) ParseDestination(raw string) (Destination, error) {
 	const scheme = "https://"
 	if len(raw) > MaxURL || len(raw) < len(scheme) || !strings.EqualFold(raw[:len(scheme)], scheme) {

@@ -10,7 +10,7 @@ import (
 )
 
 // DestinationError means that the text of a destination breaks rules of form. These do not depend on an address or a resolver, so
-// the error may name them (specification, part 8; contract, section 2). It is an [ErrUnsafeDestination].
+// the error may name them. It is an [ErrUnsafeDestination].
 type DestinationError struct {
 	// Faults are the broken rules, at least one: scheme, user_info, query, fragment, port, max_length.
 	Faults []api.Fault

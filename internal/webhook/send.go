@@ -1,4 +1,4 @@
-// Package webhook delivers signed events to the destinations that customers choose (specification, part 6).
+// Package webhook delivers signed events to the destinations that customers choose.
 //
 // Its invariant: a request is sent only over TLS, to an address that was checked for this attempt, with the bytes that were
 // stored with the event and their signature. A hostile destination costs at most one bounded attempt.
@@ -20,10 +20,9 @@ import (
 
 // Limits of one attempt.
 const (
-	// DefaultTimeout is the default limit of one attempt, from the name look-up to the last byte of the response (contract,
-	// section 9).
+	// DefaultTimeout is the default limit of one attempt, from the name look-up to the last byte of the response.
 	DefaultTimeout = 10 * time.Second
-	// MaxResponseBody is how much of the body of a response is recorded, in bytes (contract, section 9).
+	// MaxResponseBody is how much of the body of a response is recorded, in bytes.
 	MaxResponseBody = 1 << 10
 )
 
@@ -40,7 +39,7 @@ const (
 // Verdict is the consequence of an attempt for its delivery.
 type Verdict string
 
-// The verdicts (specification, part 6.5; contract, section 9).
+// The verdicts on an attempt, as docs/webhooks.md lists them.
 const (
 	// Delivered: the destination responded with 2xx. It proves nothing beyond that.
 	Delivered Verdict = "delivered"
@@ -128,7 +127,7 @@ func NewSender(c Config) *Sender {
 // Close closes the idle connections. Attempts under way finish.
 func (s *Sender) Close() { s.egress.transport.CloseIdleConnections() }
 
-// Request is a stored delivery. Every attempt sends the same bytes (contract, section 9).
+// Request is a stored delivery. Every attempt sends the same bytes.
 type Request struct {
 	// URL is the subscription's destination.
 	URL string
@@ -206,7 +205,7 @@ func readResponseBody(body io.Reader) []byte {
 	return response
 }
 
-// header returns the request header of a delivery (specification, part 6.2).
+// header returns the request header of a delivery.
 func header(r Request) http.Header {
 	h := make(http.Header, 6)
 	h.Set("Content-Type", "application/json")
@@ -218,7 +217,7 @@ func header(r Request) http.Header {
 	return h
 }
 
-// classifyStatus returns the verdict on an HTTP status (specification, part 6.5, rules 4 and 5).
+// classifyStatus returns the verdict on an HTTP status.
 func classifyStatus(status int) Result {
 	switch {
 	case 200 <= status && status <= 299:

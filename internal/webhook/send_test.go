@@ -18,7 +18,7 @@ import (
 )
 
 // TestSendDeliversTheStoredBytes checks that a request consists of the stored bytes and the four headers of
-// specification, part 6.2, and reveals nothing else.
+// docs/webhooks.md, and reveals nothing else.
 func TestSendDeliversTheStoredBytes(t *testing.T) {
 	t.Parallel()
 	type seen struct {
@@ -92,7 +92,7 @@ func TestSendIsVerifiedByTheReceiverLibrary(t *testing.T) {
 	}
 }
 
-// TestSendClassifiesEveryStatus checks the table of specification, part 6.5, rules 4 and 5, for every HTTP status.
+// TestSendClassifiesEveryStatus checks the table of docs/webhooks.md, for every HTTP status.
 func TestSendClassifiesEveryStatus(t *testing.T) {
 	t.Parallel()
 	_, d := newServer(t, func(w http.ResponseWriter, r *http.Request) {

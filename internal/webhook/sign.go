@@ -14,7 +14,7 @@ import (
 const secretPrefix = "whsec_"
 
 // NewSecret returns a new signing secret: "whsec_" and 256 bits of random as 43 characters of base64url. The HMAC key is all its
-// ASCII bytes, including the prefix (contract, section 9). It fails only if random does.
+// ASCII bytes, including the prefix. It fails only if random does.
 func NewSecret(random io.Reader) (string, error) {
 	var key [32]byte
 	if _, err := io.ReadFull(random, key[:]); err != nil {
@@ -27,8 +27,8 @@ func NewSecret(random io.Reader) (string, error) {
 // microseconds.
 func FormatTimestamp(t time.Time) string { return t.UTC().Format(store.TimestampLayout) }
 
-// Signature returns the signature header of a delivery (specification, part 6.3). It calls the function
-// that the receiver library verifies with, so that the two cannot differ.
+// Signature returns the signature header of a delivery. It calls the function that the receiver library
+// verifies with, so that the two cannot differ.
 func Signature(key []byte, timestamp string, body []byte) string {
 	return receiver.Signature(key, timestamp, body)
 }

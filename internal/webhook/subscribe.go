@@ -26,7 +26,7 @@ func (p Policy) Subscribe(ctx context.Context, tenant *store.Tenant, random io.R
 	return created, key, err
 }
 
-// eventKinds returns the chosen kinds in the order of the specification, each once; none chosen means all.
+// eventKinds returns the chosen kinds in the order of [api.EventKinds], each once; none chosen means all.
 func eventKinds(names []string) []api.EventKind {
 	var kinds []api.EventKind
 	for _, kind := range api.EventKinds {

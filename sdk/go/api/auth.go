@@ -8,7 +8,7 @@ type LoginRequest struct {
 	Password *string `json:"password" required:"true" minLength:"1" maxLength:"1024" text:"any" doc:"Password." example:"correct horse battery staple"`
 }
 
-// Login is the result of a login (specification, part 2.1).
+// Login is the result of a login.
 type Login struct {
 	Token     string       `json:"token" doc:"Bearer token, for the header Authorization: Bearer <token>."`
 	ExpiresAt time.Time    `json:"expires_at" doc:"When the token expires. Log in again before that."`

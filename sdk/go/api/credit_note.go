@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// CreditNoteRequest is the creation payload of a credit note (contract, section 7). Lengths are in Unicode code points.
+// CreditNoteRequest is the creation payload of a credit note. Lengths are in Unicode code points.
 type CreditNoteRequest struct {
 	InvoiceID        *string             `json:"invoice_id" required:"true" doc:"Identifier of the credited invoice." example:"0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90"`
 	CreditNoteNumber *string             `json:"credit_note_number" required:"true" minLength:"1" maxLength:"64" doc:"Number of the credit note (EN 16931 BT-1). Credit notes may share a number." example:"CN-2026-0001"`
@@ -39,8 +39,8 @@ const (
 	CreditPartial CreditKind = "partial"
 )
 
-// CreditNote is a credit note as returned: an internal draft linked to an invoice (specification, part 2.6). It counts
-// against the invoice until it is voided.
+// CreditNote is a credit note as returned: an internal draft linked to an invoice. It counts against the invoice until
+// it is voided.
 type CreditNote struct {
 	ID               string           `json:"id" format:"uuid" doc:"Identifier."`
 	InvoiceID        string           `json:"invoice_id" format:"uuid" doc:"Identifier of the credited invoice."`

@@ -14,7 +14,7 @@ type List[T any] struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Pagination describes a page of a list (specification, part 8).
+// Pagination describes a page of a list.
 type Pagination struct {
 	// CurrentPage is the requested page, from 1.
 	CurrentPage int `json:"current_page" minimum:"1" doc:"The requested page, from 1."`
@@ -46,7 +46,7 @@ type Cursor struct {
 	HasMore bool `json:"has_more" doc:"True if there are further entries now."`
 }
 
-// ErrorBody is the envelope of every failure (specification, part 7).
+// ErrorBody is the envelope of every failure.
 type ErrorBody struct {
 	// Error describes the failure.
 	Error Error `json:"error"`

@@ -3,11 +3,10 @@ package api
 import "time"
 
 // DocumentUnreadable is the document type of a document that the provider listed and that could not be read or fetched.
-// It is retained all the same (contract, section 8).
+// It is retained all the same.
 const DocumentUnreadable = "unreadable"
 
-// IncomingInvoice is the latest revision of a purchase document that was retained from the provider (specification,
-// part 2.6; contract, section 8).
+// IncomingInvoice is the latest revision of a purchase document that was retained from the provider.
 type IncomingInvoice struct {
 	ID                 string `json:"id" format:"uuid" doc:"Identifier."`
 	ProviderDocumentID string `json:"provider_document_id" doc:"The provider's identifier of the document; sha256: and a digest if the provider gave no usable one." example:"P-2026-000017"`

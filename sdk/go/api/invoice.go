@@ -2,9 +2,8 @@ package api
 
 import "time"
 
-// Draft is the creation payload of an invoice (specification, parts 2.2 and 2.3; contract, section 4). Optional fields
-// are nil if absent. Lengths are in Unicode code points. The provider decides about everything that no rule here
-// limits.
+// Draft is the creation payload of an invoice. Optional fields are nil if absent. Lengths are in Unicode code points.
+// The provider decides about everything that no rule here limits.
 type Draft struct {
 	InvoiceNumber       *string  `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
 	RecipientName       *string  `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
@@ -33,7 +32,7 @@ type Draft struct {
 	Items               []Item   `json:"items" required:"true" nullable:"false" minItems:"1" maxItems:"1000" doc:"Invoice lines (BG-25)."`
 }
 
-// Item is one invoice line (specification, part 2.3; contract, section 4).
+// Item is one invoice line.
 type Item struct {
 	ItemCode       *string  `json:"item_code" maxLength:"64" doc:"Seller's item identifier (BT-155)." example:"SKU-7"`
 	Name           *string  `json:"name" required:"true" minLength:"1" maxLength:"256" doc:"Item name (BT-153)." example:"Consulting"`
@@ -71,7 +70,7 @@ type Invoice struct {
 	UpdatedAt time.Time    `json:"updated_at" doc:"When the draft, or the information about its submission, last changed (UTC)."`
 }
 
-// States are the four independent dimensions (specification, part 2.5), with the provider's values verbatim.
+// States are the four independent dimensions, with the provider's values verbatim.
 type States struct {
 	SubmissionState      *string `json:"submission_state" doc:"Provider validation or submission result, verbatim; null if never reported." example:"accepted_by_provider"`
 	ProviderInvoiceState *string `json:"provider_invoice_state" doc:"Top-level provider invoice state, verbatim; null if never reported." example:"accepted"`

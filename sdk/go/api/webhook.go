@@ -27,7 +27,7 @@ type NewSubscription struct {
 	Secret string `json:"secret,omitempty" doc:"Signing secret, shown in this response only. The HMAC key is all its ASCII bytes, including whsec_."`
 }
 
-// EventKind is the name of a webhook event (specification, part 6.1).
+// EventKind is the name of a webhook event.
 type EventKind string
 
 // The event kinds.
@@ -39,13 +39,13 @@ const (
 	EventIncomingRevised   EventKind = "einvoice.incoming.revised"
 )
 
-// EventKinds lists every event kind in the order of the specification.
+// EventKinds lists every event kind in the order in which the API lists them.
 var EventKinds = [...]EventKind{EventSubmissionUpdated, EventStatusChanged, EventTerminal, EventIncomingReceived, EventIncomingRevised} //nolint:gochecknoglobals // a constant list
 
 // SchemaVersion is the version of the webhook envelope.
 const SchemaVersion = "service-webhook-v2"
 
-// The request headers of a delivery (specification, part 6.2).
+// The request headers of a delivery.
 const (
 	HeaderEvent     = "X-Webhook-Event"
 	HeaderDelivery  = "X-Webhook-Delivery"
@@ -62,7 +62,7 @@ const (
 	ResourceIncomingInvoice = "incoming_invoice"
 )
 
-// Event is the envelope of a webhook (specification, part 6.4): the JSON body of a delivery. P is the payload.
+// Event is the envelope of a webhook: the JSON body of a delivery. P is the payload.
 type Event[P any] struct {
 	SchemaVersion string    `json:"schema_version" doc:"service-webhook-v2"`
 	ID            string    `json:"id" format:"uuid" doc:"Stable event UUID; equals X-Webhook-Delivery."`

@@ -23,7 +23,7 @@ const (
 	retryMax   = 5 * time.Second
 )
 
-// The errors of a response that breaks the contract.
+// The errors of a response that is not what the API promises.
 var (
 	// ErrUnreadable: the response is not one of this API: it is not JSON, has no data, is a redirect, or the page of a proxy.
 	// After a 2xx status the operation has probably had its effect.
@@ -77,7 +77,7 @@ type CallOption func(*request)
 
 // IdempotencyKey makes the call with your own key, of 1 to 255 visible ASCII characters, instead of a random one. A call with the
 // same key and the same content within 24 hours gets the response of the first one and has no further effect. Use it if your
-// program may stop and repeat the call after a restart (contract, section 1).
+// program may stop and repeat the call after a restart.
 func IdempotencyKey(key string) CallOption {
 	return func(r *request) { r.key, r.keyed = key, true }
 }

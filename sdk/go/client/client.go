@@ -57,13 +57,13 @@ const (
 	// DefaultMaxAttempts is how often a call that is safe to repeat is sent by default.
 	DefaultMaxAttempts = 4
 	// DefaultTimeout is the time-out of one attempt, including its response. A submission waits for the provider during its call,
-	// for 20 s by default (contract, section 11), so a much shorter time-out would interrupt it.
+	// for 20 s by default, so a much shorter time-out would interrupt it.
 	DefaultTimeout = 60 * time.Second
 	// MaxRetryAfter is the longest Retry-After that a call waits for. If the service asks for more, the call fails at once, and
 	// [ResponseError] has the time to wait.
 	MaxRetryAfter = time.Minute
-	// MaxResponse is the largest response that the client reads, in bytes. A purchase document has at most 10 MiB (contract,
-	// section 11), and a third more in base64.
+	// MaxResponse is the largest response that the client reads, in bytes. A purchase document has at most 10 MiB, and a
+	// third more in base64.
 	MaxResponse = 16 << 20
 )
 

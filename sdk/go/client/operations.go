@@ -69,7 +69,7 @@ func (c *Client) Invoice(ctx context.Context, id string) (api.Invoice, error) {
 }
 
 // PatchInvoice changes a draft, or an invoice that the provider has rejected, which is then a draft again. The patch is a
-// JSON merge patch (RFC 7396): nil removes a field, and items are replaced as a whole (contract, section 4).
+// JSON merge patch (RFC 7396): nil removes a field, and items are replaced as a whole.
 func (c *Client) PatchInvoice(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.Invoice, error) {
 	return callOne[api.Invoice](ctx, c, request{method: http.MethodPatch, path: invoicePath(id), body: patch}, options...)
 }
@@ -82,7 +82,7 @@ func (c *Client) DeleteInvoice(ctx context.Context, id string) (api.Deleted, err
 
 // Submit submits a complete draft once; a repeated call returns the recorded result. The result is Submission.Outcome of the
 // invoice. [api.OutcomeUnknown] and [api.OutcomeInProgress] are not errors: the service does not know yet whether the provider has
-// the document, and keeps asking (specification, part 4; contract, section 5).
+// the document, and keeps asking.
 //
 // If an attempt is interrupted while the service is still submitting, the next one fails with submission_in_progress: read the
 // invoice, or use [Client.SubmitAndWait].
@@ -105,7 +105,7 @@ func (c *Client) EvidenceBody(ctx context.Context, evidenceID string) (api.Retai
 	return callOne[api.RetainedBody](ctx, c, get(path(clientPath+"/evidence", evidenceID), nil))
 }
 
-// CreateCreditNote stores a credit note for an invoice. Credit notes are not submitted (specification, part 2.6).
+// CreateCreditNote stores a credit note for an invoice. Credit notes are not submitted.
 func (c *Client) CreateCreditNote(ctx context.Context, note api.CreditNoteRequest, options ...CallOption) (api.CreditNote, error) {
 	return callOne[api.CreditNote](ctx, c, post(clientPath+"/credit-notes", note), options...)
 }
@@ -121,7 +121,7 @@ func (c *Client) CreditNote(ctx context.Context, id string) (api.CreditNote, err
 }
 
 // PatchCreditNote changes the issue_date, reason and reason_code of a credit note. The patch is a JSON merge patch (RFC
-// 7396): nil removes reason_code (contract, section 7).
+// 7396): nil removes reason_code.
 func (c *Client) PatchCreditNote(ctx context.Context, id string, patch map[string]any, options ...CallOption) (api.CreditNote, error) {
 	return callOne[api.CreditNote](ctx, c, request{method: http.MethodPatch, path: creditNotePath(id), body: patch}, options...)
 }

@@ -13,7 +13,7 @@ import (
 
 // The page sizes of [Client.AllInvoices].
 const (
-	maxPerPage     = 100 // the limit of the service (contract, section 4)
+	maxPerPage     = 100 // the limit of the service
 	defaultPerPage = 50
 )
 

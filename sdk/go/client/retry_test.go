@@ -123,8 +123,7 @@ func TestOneAttempt(t *testing.T) {
 	}
 }
 
-// TestLoginsRespectRetryAfter checks that logins, which are limited, wait as long as the service asks (specification,
-// part 8).
+// TestLoginsRespectRetryAfter checks that logins, which are limited, wait as long as the service asks.
 func TestLoginsRespectRetryAfter(t *testing.T) {
 	s, c, waits := start(t)
 	s.atLogin = []http.HandlerFunc{refuse(429, api.CodeRateLimited, "Retry-After", "42"), drop}

@@ -27,7 +27,7 @@ type exchange struct {
 	method, path, query, key, authorization, contentType, userAgent, body string
 }
 
-// service is a small Quittance over real HTTP. It implements the contract for tokens and Idempotency-Keys, and misbehaves as
+// service is a small Quittance over real HTTP. It implements tokens and Idempotency-Keys, and misbehaves as
 // its script says.
 type service struct {
 	*httptest.Server
@@ -94,7 +94,7 @@ func (s *service) login(w http.ResponseWriter, body []byte) {
 	response(w, 200, api.Data[api.Login]{Data: api.Login{Token: token, User: api.LoginUser{Email: email}}})
 }
 
-// serve responds as the contract says.
+// serve responds as the API does.
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ type login struct {
 
 // Login logs in now, and later calls use the new token. Calling it is optional: the first call logs in, and so does a call whose
 // token is no longer valid. The error wraps an [api.Error] with the code invalid_credentials for wrong credentials, and
-// account_suspended for a suspended account (specification, part 5).
+// account_suspended for a suspended account.
 func (c *Client) Login(ctx context.Context) (api.Login, error) {
 	_, response, err := c.login(ctx)
 	return response, err
@@ -51,7 +51,7 @@ func (c *Client) Logout(ctx context.Context) error {
 
 // ChangePassword changes the password to one of 15 to 256 characters, which the client uses from then on. All other tokens of the
 // user are revoked. The call is never retried, because the old password is wrong the second time: after an error that is not a
-// [ResponseError], either password may be the current one (contract, section 3).
+// [ResponseError], either password may be the current one.
 func (c *Client) ChangePassword(ctx context.Context, password string) error {
 	_, err := callOne[api.PasswordChanged](ctx, c, request{method: http.MethodPost, path: clientPath + "/auth/password", withoutKey: true,
 		body: api.PasswordRequest{CurrentPassword: new(c.currentPassword()), NewPassword: &password}})

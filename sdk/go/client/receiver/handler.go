@@ -12,8 +12,7 @@ import (
 const MaxBody = 1 << 20
 
 // Handler returns an HTTP handler for callbacks: register it for the path of the subscription's URL. It verifies each callback with
-// v and passes the event to accept, which should only store or queue it, because an attempt lasts at most 10 seconds
-// (specification, part 6.5, rules 1 and 2).
+// v and passes the event to accept, which should only store or queue it, because an attempt lasts at most 10 seconds.
 //
 // The response is 204 if accept returns nil, and 500 if accept fails, so that the delivery is retried. It is 401 if the callback
 // cannot be verified, but 500 if v has no secret, because a retry can succeed after the receiver's configuration is fixed. It is 413

@@ -58,9 +58,9 @@ type Verifier struct {
 	Now func() time.Time
 }
 
-// Signature returns the value of the signature header (specification, part 6.3): "v1=" and the lowercase hex HMAC
-// SHA-256 of timestamp, a dot and the raw body, keyed with all bytes of the secret, "whsec_" included. Receivers need it
-// only to make callbacks for their own tests.
+// Signature returns the value of the signature header: "v1=" and the lowercase hex HMAC SHA-256 of timestamp, a dot and
+// the raw body, keyed with all bytes of the secret, "whsec_" included. Receivers need it only to make callbacks for
+// their own tests.
 func Signature(key []byte, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(timestamp + "."))
@@ -73,7 +73,7 @@ func Signature(key []byte, timestamp string, body []byte) string {
 //
 // The signature is compared in constant time before anything else is checked. The event and delivery headers, which are not signed,
 // must agree with the body. The error is one of [ErrNoSecret], [ErrSignature], [ErrTimestamp], [ErrBody] and [ErrMismatch]. For all
-// but the first the specification requires the response 401 (part 6.3).
+// but the first the right response is 401.
 func (v Verifier) Verify(header http.Header, body []byte) (Event, error) {
 	timestamp := header.Get(api.HeaderTimestamp)
 	if err := v.checkSignature(header.Get(api.HeaderSignature), timestamp, body); err != nil {
