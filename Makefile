@@ -16,7 +16,7 @@ SEEDS ?= 2000
 KILLS ?= 300
 
 .DEFAULT_GOAL := check
-.PHONY: check test verify screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills build bench bench-tables clean
+.PHONY: check test verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills build bench bench-tables clean
 
 # Formatting, vet, lint, known vulnerabilities, go.mod and the fast tests, on SQLite only and with fewer random cases.
 check: lint vulncheck
@@ -96,6 +96,13 @@ ratios:
 # Random SIGKILLs under load, on both engines: make soak-kills KILLS=1000
 soak-kills:
 	QUITTANCE_TEST_KILLS=$(KILLS) go test -count=1 -run TestKilledAtAnyMoment -v -timeout 12h ./cmd/quittance
+
+# Reads the UBL documents below a directory and compares the result with that of another XML parser, which needs Python 3:
+# make foreign-documents DOCS=/path/to/examples
+foreign-documents:
+	@test -d "$(DOCS)" || { echo "usage: make foreign-documents DOCS=DIRECTORY"; exit 1; }
+	@expected=$$(mktemp) && scripts/foreign-documents "$(abspath $(DOCS))" >$$expected && \
+		go test -count=1 -run TestForeignDocuments -v ./internal/ubl -expected $$expected; status=$$?; rm -f $$expected; exit $$status
 
 # The pictures of the console in the README, from a sandbox in a real Chromium.
 screenshots:

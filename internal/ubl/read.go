@@ -1,0 +1,325 @@
+package ubl
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"quittance/sdk/go/api"
+)
+
+// maxLines is how many lines of a document are shown. All are counted and added up.
+const maxLines = 1000
+
+// Document is a document as it was read. Its Warnings are about values that cannot be used; [Document.Check] adds those
+// about figures that disagree.
+type Document struct {
+	api.ParsedDocument
+	files [][]byte // the text of each attachment in the document; nil if it is not embedded
+	lines lineSums
+}
+
+// lineSums are the sums of all lines, also of those that are not shown.
+type lineSums struct {
+	net *big.Rat // nil if the amount of a line is absent
+	// taxable are the sums by category and rate; nil if a line lacks its category.
+	taxable map[taxGroup]*big.Rat
+}
+
+// taxGroup names a row of the tax breakdown.
+type taxGroup struct{ category, rate string }
+
+// roots are the types of documents by their element.
+var roots = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"Invoice": api.ReceivedInvoice, "CreditNote": api.ReceivedCreditNote,
+	"SelfBilledInvoice": api.ReceivedSelfBilledInvoice, "SelfBilledCreditNote": api.ReceivedSelfBilledCreditNote,
+}
+
+// Read reads a document. The error is an [*Error]. The document must not change afterwards, because attachments refer to it.
+func Read(document []byte) (*Document, error) {
+	d, err := newDecoder(document)
+	if err != nil {
+		return nil, err
+	}
+	root, err := d.root()
+	if err != nil {
+		return nil, err
+	}
+	out := &Document{lines: lineSums{net: new(big.Rat), taxable: map[taxGroup]*big.Rat{}}}
+	out.Type = roots[root.Local]
+	r := &reader{warnings: api.Faults{}, currencies: map[string]string{}}
+	content, err := d.readContent(func(line *element) bool { return out.addLine(r, line) })
+	if err != nil {
+		return nil, err
+	}
+	out.fill(r, content)
+	return out, nil
+}
+
+// root returns the name of the root element after its start tag.
+func (d *decoder) root() (xml.Name, error) {
+	for {
+		token, err := d.next()
+		switch token := token.(type) {
+		case xml.StartElement:
+			kind, ok := strings.CutSuffix(strings.TrimPrefix(token.Name.Space, namespaceUBL), "-2")
+			if !ok || kind != token.Name.Local || roots[kind] == "" || token.Name.Space != namespaceUBL+kind+"-2" {
+				return xml.Name{}, &Error{RuleUnsupported, "The document is not an invoice or a credit note in UBL 2."}
+			}
+			return token.Name, nil
+		case xml.CharData:
+			if strings.TrimSpace(string(token)) != "" {
+				return xml.Name{}, d.fail(RuleMalformed, "The document is not well-formed XML.")
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return xml.Name{}, &Error{RuleUnsupported, "The document has no element."}
+		}
+		if err != nil {
+			return xml.Name{}, err
+		}
+	}
+}
+
+// readContent reads the root element to the end of the document. It calls line with each line, and returns everything else.
+func (d *decoder) readContent(line func(*element) (kept bool)) (*element, error) {
+	content := &element{}
+	for {
+		token, err := d.next()
+		if errors.Is(err, io.EOF) && d.depth == 0 {
+			return content, nil
+		}
+		if err != nil {
+			return nil, d.explainEnd(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			if d.depth == 1 {
+				return nil, d.fail(RuleMalformed, "The document has more than one root element.")
+			}
+			err = d.readChild(&token, content, line)
+		case xml.CharData:
+			if d.depth == 0 && strings.TrimSpace(string(token)) != "" {
+				err = d.fail(RuleMalformed, "The document continues after its root element.")
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// explainEnd returns the error for a document that ends inside an element, or err.
+func (d *decoder) explainEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return d.fail(RuleMalformed, "The document is not complete.")
+	}
+	return err
+}
+
+// readChild reads a child of the root element.
+func (d *decoder) readChild(tag *xml.StartElement, content *element, line func(*element) (kept bool)) error {
+	name := prefixed(tag.Name)
+	if name == "" {
+		return d.skip()
+	}
+	tree, texts := d.tree, d.text
+	child, err := d.read(tag)
+	if err != nil {
+		return d.explainEnd(err)
+	}
+	if name != "cac:InvoiceLine" && name != "cac:CreditNoteLine" {
+		content.children = append(content.children, child)
+		return nil
+	}
+	d.tree = tree
+	if !line(child) {
+		d.text = texts
+	}
+	return nil
+}
+
+// fill reads everything but the lines.
+func (doc *Document) fill(r *reader, e *element) {
+	for name, at := range map[string]string{"cbc:ID": "number", "cbc:IssueDate": "issue_date", "cbc:DueDate": "due_date", "cbc:DocumentCurrencyCode": "currency",
+		"cac:AccountingSupplierParty": "seller", "cac:AccountingCustomerParty": "buyer", "cac:LegalMonetaryTotal": "totals"} {
+		r.only(e, name, at)
+	}
+	doc.Specification, doc.BusinessProcess = r.name(e, "cbc:CustomizationID"), r.name(e, "cbc:ProfileID")
+	doc.Profile = profile(doc.Specification)
+	doc.TypeCode = r.name(e, "cbc:InvoiceTypeCode")
+	if doc.TypeCode == nil {
+		doc.TypeCode = r.name(e, "cbc:CreditNoteTypeCode")
+	}
+	doc.Type = selfBilled(doc.Type, doc.TypeCode)
+	doc.Number, doc.UUID, doc.TransactionFlags = r.name(e, "cbc:ID"), r.name(e, "cbc:UUID"), r.name(e, "cbc:ProfileExecutionID")
+	doc.Currency, doc.TaxCurrency = r.name(e, "cbc:DocumentCurrencyCode"), r.name(e, "cbc:TaxCurrencyCode")
+	doc.TaxExchangeRate = r.number(e, "cac:TaxExchangeRate/cbc:CalculationRate", "tax_exchange_rate")
+	doc.IssueDate, doc.IssueTime = r.date(e, "cbc:IssueDate", "issue_date"), r.clock(e, "cbc:IssueTime", "issue_time")
+	doc.TaxPointDate = r.date(e, "cbc:TaxPointDate", "tax_point_date")
+	doc.DueDate = r.date(e, "cbc:DueDate", "due_date")
+	if doc.DueDate == nil { // a credit note has it here
+		doc.DueDate = r.date(e, "cac:PaymentMeans/cbc:PaymentDueDate", "due_date")
+	}
+	doc.Period = r.period(e, "period")
+	doc.Notes = []string{}
+	for _, note := range r.first(e, "cbc:Note", "notes") {
+		if kept := r.cut(note.text); kept != nil {
+			doc.Notes = append(doc.Notes, *kept)
+		}
+	}
+	doc.Seller, doc.Buyer = r.party(e.child("cac:AccountingSupplierParty/cac:Party")), r.party(e.child("cac:AccountingCustomerParty/cac:Party"))
+	if payee := e.child("cac:PayeeParty"); payee != nil {
+		doc.Payee = new(r.party(payee))
+	}
+	if doc.Lines == nil {
+		doc.Lines = []api.ParsedLine{}
+	}
+	doc.Allowances = r.allowances(e, "allowances")
+	doc.taxes(r, e)
+	doc.totals(r, e)
+	doc.References = r.references(e)
+	doc.Payment = r.payment(e)
+	doc.attachments(r, e)
+	for currency, at := range r.currencies {
+		if doc.Currency != nil && currency != *doc.Currency {
+			r.warn(at, "currency", "This amount is in another currency than that of the document.")
+		}
+	}
+	doc.Warnings = r.warnings
+}
+
+// profile returns the name of a known document format.
+func profile(specification *string) *string {
+	if specification == nil {
+		return nil
+	}
+	switch *specification {
+	case "urn:peppol:pint:billing-1@ae-1", "urn:peppol:pint:selfbilling-1@ae-1":
+		return new("pint-ae")
+	case "urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:billing:3.0", "urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:selfbilling:3.0":
+		return new("bis3")
+	}
+	return nil
+}
+
+// selfBilled returns the type of a document with a type code: the codes 389 and 261 of UNTDID 1001 mean self-billed.
+func selfBilled(of string, code *string) string {
+	switch {
+	case code == nil:
+	case of == api.ReceivedInvoice && *code == "389":
+		return api.ReceivedSelfBilledInvoice
+	case of == api.ReceivedCreditNote && *code == "261":
+		return api.ReceivedSelfBilledCreditNote
+	}
+	return of
+}
+
+// addLine counts a line, adds it up, and keeps it if it is among the first.
+func (doc *Document) addLine(r *reader, e *element) (kept bool) {
+	doc.LineCount++
+	at := fmt.Sprintf("lines[%d]", doc.LineCount-1)
+	line := r.line(e, at)
+	doc.lines.add(&line)
+	if kept = len(doc.Lines) < maxLines; kept {
+		doc.Lines = append(doc.Lines, line)
+	}
+	return kept
+}
+
+// add adds up a line.
+func (s *lineSums) add(line *api.ParsedLine) {
+	net := rat(line.Net)
+	if net == nil {
+		*s = lineSums{}
+	}
+	if s.net != nil {
+		s.net.Add(s.net, net)
+	}
+	if line.VATCategory == nil {
+		s.taxable = nil
+	}
+	if s.taxable == nil {
+		return
+	}
+	group := groupOf(line.VATCategory, line.VATRate)
+	if s.taxable[group] == nil {
+		if len(s.taxable) == maxEntries {
+			s.taxable = nil
+			return
+		}
+		s.taxable[group] = new(big.Rat)
+	}
+	s.taxable[group].Add(s.taxable[group], net)
+}
+
+// hasTax reports whether tax is computed for a category (UNCL5305): the standard rate and those of the Canary Islands and of
+// Ceuta and Melilla. In the others it is 0 whatever their rate.
+func hasTax(category *string) bool {
+	return category != nil && (*category == "S" || *category == "L" || *category == "M")
+}
+
+// groupOf returns the group of a category that is present. Categories without tax may state no rate, so they are one group each.
+func groupOf(category *string, rate *api.Amount) taxGroup {
+	group := taxGroup{category: *category}
+	if value := rat(rate); value != nil && hasTax(category) {
+		group.rate = value.RatString()
+	}
+	return group
+}
+
+// rat returns the exact value of a number, and nil for an absent one.
+func rat(n *api.Amount) *big.Rat {
+	if n == nil {
+		return nil
+	}
+	value, _ := new(big.Rat).SetString(string(*n)) // its form was checked when it was read
+	return value
+}
+
+func (r *reader) line(e *element, at string) api.ParsedLine {
+	quantity := "cbc:InvoicedQuantity"
+	if e.child(quantity) == nil {
+		quantity = "cbc:CreditedQuantity"
+	}
+	const item, price = "cac:Item/", "cac:Price/"
+	category := item + "cac:ClassifiedTaxCategory/"
+	return api.ParsedLine{
+		ID: r.name(e, "cbc:ID"), Note: r.prose(e, "cbc:Note"), Name: r.name(e, item+"cbc:Name"), Description: r.prose(e, item+"cbc:Description"),
+		ItemCode: r.name(e, item+"cac:SellersItemIdentification/cbc:ID"), BuyerItemCode: r.name(e, item+"cac:BuyersItemIdentification/cbc:ID"),
+		StandardItemCode: r.name(e, item+"cac:StandardItemIdentification/cbc:ID"),
+		Quantity:         r.number(e, quantity, at+".quantity"), UnitCode: r.attribute(e, quantity, "unitCode"),
+		NetUnitPrice: r.amount(e, price+"cbc:PriceAmount", at+".net_unit_price"), BaseQuantity: r.number(e, price+"cbc:BaseQuantity", at+".base_quantity"),
+		GrossUnitPrice: r.amount(e, price+"cac:AllowanceCharge/cbc:BaseAmount", at+".gross_unit_price"),
+		DiscountAmount: r.amount(e, price+"cac:AllowanceCharge/cbc:Amount", at+".discount_amount"),
+		Net:            r.amount(e, "cbc:LineExtensionAmount", at+".net"),
+		VATCategory:    r.name(e, category+"cbc:ID"), VATRate: r.number(e, category+"cbc:Percent", at+".vat_rate"),
+		Allowances: r.allowances(e, at+".allowances"), Period: r.period(e, at+".period"), OrderLineReference: r.name(e, "cac:OrderLineReference/cbc:LineID"),
+	}
+}
+
+func (r *reader) period(e *element, at string) *api.ParsedPeriod {
+	period := e.child("cac:InvoicePeriod")
+	if period == nil {
+		return nil
+	}
+	return &api.ParsedPeriod{Start: r.date(period, "cbc:StartDate", at+".start"), End: r.date(period, "cbc:EndDate", at+".end")}
+}
+
+func (r *reader) allowances(e *element, at string) []api.ParsedAllowance {
+	out := []api.ParsedAllowance{}
+	for n, one := range r.first(e, "cac:AllowanceCharge", at) {
+		at := at + "[" + strconv.Itoa(n) + "]"
+		charge := text(one.child("cbc:ChargeIndicator"))
+		out = append(out, api.ParsedAllowance{Charge: charge == "true" || charge == "1",
+			Amount: r.amount(one, "cbc:Amount", at+".amount"), BaseAmount: r.amount(one, "cbc:BaseAmount", at+".base_amount"),
+			Percent: r.number(one, "cbc:MultiplierFactorNumeric", at+".percent"),
+			Reason:  r.name(one, "cbc:AllowanceChargeReason"), ReasonCode: r.name(one, "cbc:AllowanceChargeReasonCode"),
+			VATCategory: r.name(one, "cac:TaxCategory/cbc:ID"), VATRate: r.number(one, "cac:TaxCategory/cbc:Percent", at+".vat_rate")})
+	}
+	return out
+}
