@@ -23,7 +23,7 @@ func TestSDKNeedsOnlyTheStandardLibrary(t *testing.T) {
 // may have changed: labels in stored data begin with the name of the product, too.
 func TestSetModulePath(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds the product again")
+		t.Skip("takes long")
 	}
 	dir := t.TempDir()
 	copyTree(t, dir)

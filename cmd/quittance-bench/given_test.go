@@ -18,7 +18,7 @@ import (
 // EMAIL, PASSWORD and DATA_DIR to them.
 func TestGivenDeployment(t *testing.T) {
 	if testing.Short() {
-		return // it takes some seconds
+		t.Skip("takes long")
 	}
 	t.Parallel()
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireUniqueNames: true, Setup: func(env *testscript.Env) error {

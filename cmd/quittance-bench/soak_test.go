@@ -8,6 +8,9 @@ import (
 
 // TestBenchSoak runs for seconds what usually runs for hours: every event is accounted for, however its receiver behaves.
 func TestBenchSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	checkSoak(t, "sqlite", benchRecords(t, soakArgs()...))
 }

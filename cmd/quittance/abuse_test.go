@@ -250,7 +250,9 @@ const slowdown = 2
 // TestSlowStrangers checks that thousands of connections that send one byte of a form, or do not read their response,
 // cost users with a token only a little time: no call is rejected, and the process stays ready.
 func TestSlowStrangers(t *testing.T) {
-	skipInShort(t)
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	plain, secured := 600, 200
 	if *holdRatios {
 		plain, secured = 5000, 5000
@@ -315,7 +317,9 @@ func (a *abused) script(t *testing.T) string {
 // TestBodiesOfPages checks that the server does not read the body of a request to a page that takes none, writes no
 // part of it to a file, and closes the connection soon after the response however much is sent.
 func TestBodiesOfPages(t *testing.T) {
-	skipInShort(t)
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -439,7 +443,9 @@ func standing(t *testing.T, connections []net.Conn) []net.Conn {
 // TestGuessingStrangers checks that a source that guesses tokens and paths is rate limited with the default flags, and
 // that users with a token at the same source are not.
 func TestGuessingStrangers(t *testing.T) {
-	skipInShort(t)
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()

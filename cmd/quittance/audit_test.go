@@ -120,7 +120,9 @@ func (a *administrator) unknownSubmission(account string) store.Submission {
 // TestEveryChangeIsAudited checks that every command that changes something leaves an entry in the audit log with the
 // name of the actor. It takes the commands from the parser's own model, so that a new one cannot be forgotten.
 func TestEveryChangeIsAudited(t *testing.T) {
-	skipInShort(t)
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	a := &administrator{t: t, dir: dir, at: "sqlite:" + filepath.Join(dir, "q.db")}

@@ -125,6 +125,9 @@ func (p point) kills(row int, engine string) []string {
 // without a response. Then everything acknowledged must be true, nothing may have happened twice, and everything must
 // be complete.
 func TestKilledAtEveryCheckpoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	program := buildProduct(t, "-tags", "checkpoints")
 	for _, engine := range storetest.Engines() {
@@ -133,9 +136,6 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 			o := newOriginal(t, program, engine)
 			if reached, all := runWithoutKill(t, o); all {
 				compareReached(t, engine, reached)
-			}
-			if testing.Short() {
-				return // the stories themselves have run
 			}
 			for row, p := range matrix {
 				if p.engine != "" && p.engine != engine {
@@ -280,6 +280,9 @@ func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 // TestInvalidKillAt checks that an invalid order to be killed is rejected, because a test that kills nothing would prove
 // nothing.
 func TestInvalidKillAt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s := newSite(t, newOriginal(t, buildProduct(t, "-tags", "checkpoints"), storetest.SQLite), nil, victim{})
 	for _, at := range []string{"during create account", "before", "before ", "before create account#0", "before create account#x"} {

@@ -19,14 +19,6 @@ import (
 // patience limits every wait for a condition. It allows for a busy machine; no wait should normally take that long.
 const patience = 90 * time.Second
 
-// skipInShort skips a test that takes longer than "make check" can wait for. "make test" runs it.
-func skipInShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes long")
-	}
-}
-
 // eventually checks a condition until it holds, and returns the last error when patience has ended.
 func eventually(limit time.Duration, condition func() error) error {
 	deadline := time.Now().Add(limit)

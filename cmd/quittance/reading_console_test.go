@@ -75,7 +75,9 @@ func (t *tail) Write(text []byte) (int, error) {
 // one of a tenth of that with as many lines, keep the process below maxReading. Each page must be complete or ask to
 // come again, and all pages and calls of another company must succeed meanwhile.
 func TestConsoleReadingFitsInMemory(t *testing.T) {
-	skipInShort(t)
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	onDatabases(t, func(t *testing.T, database string) {
 		t.Parallel()

@@ -89,7 +89,9 @@ const maxReading = 300
 // TestReadingFitsInMemory checks that one company's most expensive reads, ten at a time, of 200 drafts of 0.9 MB, keep
 // the process below maxReading. Each response must be a list or report that the service is unavailable at the moment.
 func TestReadingFitsInMemory(t *testing.T) {
-	skipInShort(t)
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	onDatabases(t, func(t *testing.T, database string) {
 		t.Parallel()
@@ -151,7 +153,9 @@ const maxDelay = 2
 // TestSearchesDelayNobodyElse checks that sixty concurrent searches of one company, with many large drafts, do not slow
 // down the reads of another. Without -ratios the company has fewer drafts, and the test checks only that no call fails.
 func TestSearchesDelayNobodyElse(t *testing.T) {
-	skipInShort(t)
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	drafts := 2_000
 	if *holdRatios {
 		drafts = 20_000

@@ -96,7 +96,9 @@ func terminate(t *testing.T, admin string) {
 // TestDiskFull fills the disk under the server's database file twice, so that not a byte can be written. Reading must
 // still work, and with free space again everything else.
 func TestDiskFull(t *testing.T) {
-	skipInShort(t)
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s := newStricken(t, "sqlite:"+filepath.Join(t.TempDir(), "quittance.db"))
 	for range 2 {

@@ -13,6 +13,9 @@ import (
 // TestHostileForms checks that the forms, the print view and the credit notes of a draft have the same elements as with
 // plain text, contain the text unchanged, and submit it unchanged, whatever the draft contains.
 func TestHostileForms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v, token := s.loggedIn(t), s.token(t, s.email, s.password)

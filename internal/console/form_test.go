@@ -287,6 +287,9 @@ func TestFormWithoutJavaScript(t *testing.T) {
 // TestManyLines checks that the form can show and store a draft with the maximum number of lines. One more line is
 // rejected with a message.
 func TestManyLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v, token := s.loggedIn(t), s.token(t, s.email, s.password)

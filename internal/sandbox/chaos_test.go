@@ -118,6 +118,9 @@ func learnt(t *testing.T, s *sandbox.Sandbox, token, number, recipient string) (
 // TestFalseReportsHaveNoEffect checks that reports on other documents, old reports, repeated ones and contradictory
 // ones change nothing in the end.
 func TestFalseReportsHaveNoEffect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	s, _ := run(t, t.TempDir(), func(c *sandbox.Config) { c.Empty, c.Pace = true, time.Second })
 	token, _ := login(t, s.Info, s.Info.Password)

@@ -79,6 +79,9 @@ func TestRequestSlotsAreShared(t *testing.T) {
 // TestSlowBodiesHoldNoSlots checks that a client that begins a request and sends its body slowly blocks no other
 // client, whether its credential is known or not.
 func TestSlowBodiesHoldNoSlots(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	onFirst(t, few, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token := c.token(t)
@@ -155,6 +158,9 @@ func respondsOn(conn net.Conn) bool {
 // no slot meanwhile. The same company and others get pages although there are more such requests than the company may
 // have slots.
 func TestSlowUsersHoldNoSlots(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const requests = 4 // a company gets two slots
 	for name, slow := range map[string]struct {
 		sent   string

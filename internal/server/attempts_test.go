@@ -42,6 +42,9 @@ func (s *system) burst(t *testing.T, n int, make func(n int) request) map[int]in
 // TestBurstOfLogins checks that concurrent guesses of one password, each from a different source, do not exceed the
 // limit of failures for its e-mail address.
 func TestBurstOfLogins(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		c := s.company(t)
 		got := s.burst(t, 200, func(int) request {
@@ -56,6 +59,9 @@ func TestBurstOfLogins(t *testing.T) {
 // TestBurstOfPasswordChanges checks that concurrent password changes with a stolen token cannot guess more passwords
 // than the limit of their source allows.
 func TestBurstOfPasswordChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	onEngines(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token, from := c.token(t), s.source()
@@ -74,6 +80,9 @@ func TestBurstOfPasswordChanges(t *testing.T) {
 // TestFailuresCountForTheUser checks that failed logins and failed password changes, each from another network, count
 // together against one e-mail address.
 func TestFailuresCountForTheUser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	onFirst(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
 		c := s.company(t)
 		token := c.token(t)
@@ -92,6 +101,9 @@ func TestFailuresCountForTheUser(t *testing.T) {
 
 // TestNetworkIsOneSource checks that all addresses of an IPv6 network are one source of logins.
 func TestNetworkIsOneSource(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		c := s.company(t)
 		for n := range loginsAMinute {
@@ -105,6 +117,9 @@ func TestNetworkIsOneSource(t *testing.T) {
 // TestTooManyHashes checks that callers get 503 when too many passwords wait to be hashed, and that another company can
 // log in meanwhile.
 func TestTooManyHashes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	onFirst(t, func(c *service.Config) { walkConfig(c); c.LoginRate, c.RateLimit = 0, 0 }, func(t *testing.T, s *system) {
 		c, other := s.company(t), s.company(t)
 		token := c.token(t)
@@ -123,6 +138,9 @@ func TestTooManyHashes(t *testing.T) {
 // TestPasswordResetPrevails checks that an operator's reset prevails over concurrent changes of the same password: only
 // the operator's password logs in, and the session that made the changes has ended.
 func TestPasswordResetPrevails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	onEngines(t, func(c *service.Config) { walkConfig(c); c.RateLimit = 0 }, func(t *testing.T, s *system) {
 		c := s.company(t)
 		const reset = "given by the operator"

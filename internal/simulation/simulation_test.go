@@ -21,6 +21,9 @@ var (
 	showFlag  = flag.Bool("show", false, "print the trace of every run")
 )
 
+// seedsShort is the number of seeds with -short.
+const seedsShort = 4
+
 // seedsForCoverage is a number of seeds after which all expected events have happened.
 const seedsForCoverage = 1000
 
@@ -60,6 +63,9 @@ func TestSeeds(t *testing.T) {
 	total := map[string]int{}
 	shards := uint64(runtime.GOMAXPROCS(0))
 	last := *firstFlag + uint64(*seedsFlag)
+	if testing.Short() {
+		last = min(last, *firstFlag+seedsShort)
+	}
 	t.Run("all", func(t *testing.T) {
 		for shard := range shards {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
@@ -85,7 +91,7 @@ func TestSeeds(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(total)) {
 		t.Logf("%8d %s", total[what], what)
 	}
-	if *seedsFlag < seedsForCoverage {
+	if last-*firstFlag < seedsForCoverage {
 		return // too few seeds for every event to happen
 	}
 	for _, what := range expectedEvents() {
@@ -97,6 +103,9 @@ func TestSeeds(t *testing.T) {
 
 // TestSameSeedSameTrace: two runs of a seed have the same trace, so that a failure can be repeated.
 func TestSameSeedSameTrace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for seed := *firstFlag; seed < *firstFlag+10; seed++ {
 		first, _, _ := runIn(t, seed)
 		second, _, _ := runIn(t, seed)

@@ -20,6 +20,9 @@ func (f *fixture) backlog(t *testing.T, n int) {
 // deliveries end in batches of a bounded size, each a transaction of its own, which any process goes on with. Readers see them ended
 // from the beginning, and none is ever claimed.
 func TestLargeBacklogEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const waiting, batch = 1_750, 500
 	for name, deactivate := range map[string]func(t *testing.T, f *fixture, s store.Subscription){
 		"requested": func(t *testing.T, f *fixture, s store.Subscription) {

@@ -54,6 +54,9 @@ func TestDeleteInvoice(t *testing.T) {
 // TestDeletedInvoicesLeaveThePages checks that after creations and deletions in any order, the pages of every size
 // together are the remaining invoices, newest first, and the total is their number.
 func TestDeletedInvoicesLeaveThePages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx, companies := t.Context(), 0
 		rapid.Check(t, func(r *rapid.T) {
@@ -88,6 +91,9 @@ func TestDeletedInvoicesLeaveThePages(t *testing.T) {
 
 // TestPagesAcrossBlocks checks the same for a list that is longer than a block of every level except the highest.
 func TestPagesAcrossBlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		const count = 40_000

@@ -305,6 +305,9 @@ func rearranged(t *testing.T, text []byte, rearrange func(entries []string) []st
 // TestTamperedExportIsFound checks that changed, deleted, swapped, inserted and cut off entries of a file are detected,
 // with the number of the first bad entry, and that no byte can be changed undetectably.
 func TestTamperedExportIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		invoiceFile, incomingFile := f.exports(t)
 		for kind, text := range map[string][]byte{"submission": invoiceFile, "incoming e-invoice": incomingFile} {

@@ -240,6 +240,9 @@ func TestSummarize(t *testing.T) {
 // TestSearchDepth: a list that has more candidates than it looks through says so, and is bounded; what an index finds is found
 // however old it is; the plain list has everything.
 func TestSearchDepth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		oldest := f.create(t, "OLDEST")
 		f.Clock.Advance(time.Second)

@@ -16,6 +16,9 @@ import (
 // TestRetentionInBatches checks that one call removes more old history, of every company, than one transaction does,
 // and keeps younger history.
 func TestRetentionInBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		const old = 700
@@ -50,6 +53,9 @@ func TestRetentionInBatches(t *testing.T) {
 // TestRetentionBesideRedeliver checks that removing history and redelivering the same deliveries at the same time both
 // succeed, and that each event is then either complete and being delivered, or gone.
 func TestRetentionBesideRedeliver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		const old = 600

@@ -332,6 +332,9 @@ func TestMovedToAnotherCompany(t *testing.T) {
 
 // TestVerifyBesideAppends checks that an entry that is added during a verification is no fault.
 func TestVerifyBesideAppends(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		call, lease := f.submit(t, "INV-1"), f.mustClaim(t)
 		done := make(chan struct{})
