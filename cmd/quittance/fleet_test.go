@@ -248,7 +248,7 @@ type door struct {
 	mu      sync.Mutex
 	delay   time.Duration
 	inside  map[string]int // calls under way, by reference
-	asked   map[string]int // look-ups so far
+	asked   map[string]int // status queries so far
 	sent    map[string]int // documents so far
 	overlap []string       // what came while another call about the same document was under way
 	arrest  string         // the method whose next call is blocked after it was executed

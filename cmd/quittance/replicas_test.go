@@ -142,7 +142,7 @@ func TestKilledInsideTheCall(t *testing.T) {
 	if err != nil || got.status != http.StatusConflict {
 		t.Errorf("a submit during the lease: %v, status %d: %s", err, got.status, got.body)
 	}
-	<-held // the lease has expired, and a look-up is in progress
+	<-held // the lease has expired, and a status query is in progress
 	if err := f.world.kill9([]string{"asks"}); err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func (c submissionResolveCmd) Run(env environment) error {
 	}
 	decision, next := store.DecisionReject, "treated as rejected; the service still asks the provider"
 	if c.Resend {
-		decision, next = store.DecisionResend, "the service sends it again after one more look-up"
+		decision, next = store.DecisionResend, "the service sends it again after one more status query"
 	}
 	return c.with(env, func(db *store.DB) error {
 		resolved, err := db.ResolveSubmission(env.ctx, id, decision, c.Reason)

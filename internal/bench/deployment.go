@@ -26,7 +26,7 @@ import (
 )
 
 // statePace is the unit of time in which the states of a document change at the own provider: every state is terminal
-// at the first look-up, so that a run ends.
+// at the first status query, so that a run ends.
 const statePace = time.Microsecond
 
 // environmentName is the environment of an own deployment.

@@ -19,7 +19,7 @@ import (
 // LatencyOptions are the options of [EventLatency].
 type LatencyOptions struct {
 	// Rate is the number of submissions per second (open loop). Each makes about five events: two immediately and the
-	// others with its look-up. With 0 the clients submit as fast as they can.
+	// others with its status query. With 0 the clients submit as fast as they can.
 	Rate float64
 	// Clients submit, each one invoice at a time.
 	Clients int
@@ -176,7 +176,7 @@ func (s *subscriber) submitNext(ctx context.Context, l load) (outcome, error) {
 	return result, err
 }
 
-// warmUp runs a load that is not measured. Its look-ups may still run during the measurement.
+// warmUp runs a load that is not measured. Its status queries may still run during the measurement.
 func (s *subscriber) warmUp(ctx context.Context, l load) error {
 	if l.count == 0 {
 		return nil

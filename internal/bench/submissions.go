@@ -28,7 +28,7 @@ type SubmissionsOptions struct {
 }
 
 // Submissions submits invoices: each call commits the intent, passes the document to the provider, and records the
-// provider's response before it is answered. The drafts exist before. Look-ups of the submitted documents run at the
+// provider's response before it is answered. The drafts exist before. Status queries of the submitted documents run at the
 // same time, as always.
 func Submissions(ctx context.Context, c Config, o SubmissionsOptions) (_ Report, err error) {
 	r := c.report()

@@ -37,7 +37,7 @@ func newChaos(level string, seed uint64) (chaos, error) {
 	}
 	c := chaos{level: level, seed: seed, misbehaviours: map[callKinds][]Misbehaviour{}}
 	for _, way := range Misbehaviours() {
-		for _, kind := range []callKinds{submission, lookUp, purchasePages, purchaseDocument} {
+		for _, kind := range []callKinds{submission, statusQuery, purchasePages, purchaseDocument} {
 			if way.chance(level)&kind != 0 {
 				c.misbehaviours[kind] = append(c.misbehaviours[kind], way.Name)
 			}

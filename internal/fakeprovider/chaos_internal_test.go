@@ -17,9 +17,9 @@ func TestChaosRates(t *testing.T) {
 		kind        callKinds
 		least, most float64
 	}{
-		{ChaosOff, submission, 0, 0}, {ChaosOff, lookUp, 0, 0}, {ChaosOff, purchasePages, 0, 0}, {ChaosOff, purchaseDocument, 0, 0},
-		{ChaosLow, submission, 0.007, 0.013}, {ChaosLow, lookUp, 0.025, 0.035}, {ChaosLow, purchasePages, 0.025, 0.035}, {ChaosLow, purchaseDocument, 0.025, 0.035},
-		{ChaosHigh, submission, 0.32, 0.35}, {ChaosHigh, lookUp, 0.32, 0.35}, {ChaosHigh, purchasePages, 0.32, 0.35}, {ChaosHigh, purchaseDocument, 0.32, 0.35},
+		{ChaosOff, submission, 0, 0}, {ChaosOff, statusQuery, 0, 0}, {ChaosOff, purchasePages, 0, 0}, {ChaosOff, purchaseDocument, 0, 0},
+		{ChaosLow, submission, 0.007, 0.013}, {ChaosLow, statusQuery, 0.025, 0.035}, {ChaosLow, purchasePages, 0.025, 0.035}, {ChaosLow, purchaseDocument, 0.025, 0.035},
+		{ChaosHigh, submission, 0.32, 0.35}, {ChaosHigh, statusQuery, 0.32, 0.35}, {ChaosHigh, purchasePages, 0.32, 0.35}, {ChaosHigh, purchaseDocument, 0.32, 0.35},
 	} {
 		chance, err := newChaos(c.level, 7)
 		if err != nil {
@@ -55,7 +55,7 @@ func TestChaosIsAFunctionOfItsSeed(t *testing.T) {
 			if backwards {
 				i = len(picked) - 1 - i
 			}
-			picked[i] = chance.pick(lookUp, fmt.Sprintf("INV-%d", i/5), i%5)
+			picked[i] = chance.pick(statusQuery, fmt.Sprintf("INV-%d", i/5), i%5)
 		}
 		return picked
 	}
@@ -68,7 +68,7 @@ func TestChaosIsAFunctionOfItsSeed(t *testing.T) {
 }
 
 // TestLowChaosIsMild checks that at the level low no failure lasts, and that a submission only goes wrong after the
-// provider accepted it, so that the next look-up resolves it.
+// provider accepted it, so that the next status query resolves it.
 func TestLowChaosIsMild(t *testing.T) {
 	for _, way := range Misbehaviours() {
 		if way.low&^way.high != 0 || way.high&^way.on != 0 {

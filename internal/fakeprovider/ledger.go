@@ -62,7 +62,7 @@ type LedgerDocument struct {
 	SHA256            string    `json:"sha256"`   // of the request body
 	AcceptedAt        time.Time `json:"accepted_at"`
 	Plan              Plan      `json:"plan"`
-	// ArrivesAfter is the time from acceptance, in microseconds, during which look-ups report that there is no such
+	// ArrivesAfter is the time from acceptance, in microseconds, during which status queries report that there is no such
 	// document.
 	ArrivesAfter int64 `json:"arrives_after_us,omitempty"`
 	// Received counts the submissions of this reference that were read, Accepted how often the ledger accepted it (more

@@ -31,7 +31,7 @@ type drawKey struct {
 
 // conversation is what was exchanged about one reference.
 type conversation struct {
-	posts, lookups int
+	posts, queries int
 	lastReport     time.Time // time of the newest report that was given; zero before the first
 }
 
@@ -42,7 +42,7 @@ type Rule struct {
 	Method string `json:"method,omitempty"`
 	// PathPrefix is the beginning of the path; "" matches every path.
 	PathPrefix string `json:"path_prefix,omitempty"`
-	// Reference is the reference of a submission or look-up; "" matches everything.
+	// Reference is the reference of a submission or status query; "" matches everything.
 	Reference string `json:"reference,omitempty"`
 	// Misbehaviour is one of [Misbehaviours].
 	Misbehaviour Misbehaviour `json:"misbehaviour"`
@@ -186,8 +186,8 @@ func (m *memory) choose(c *call, magic Scenario) (wrong Misbehaviour) {
 		if t.posts <= magic.times {
 			wrong = magic.wrong
 		}
-	case c.kind == lookUp && magic.asked != NoMisbehaviour:
-		if t.lookups%2 == 0 {
+	case c.kind == statusQuery && magic.asked != NoMisbehaviour:
+		if t.queries%2 == 0 {
 			wrong = magic.asked
 		}
 	case magic.ID == "":
@@ -213,8 +213,8 @@ func (m *memory) recordCall(c *call) *conversation {
 	switch c.kind {
 	case submission:
 		t.posts++
-	case lookUp:
-		t.lookups++
+	case statusQuery:
+		t.queries++
 	default:
 	}
 	return t

@@ -16,7 +16,7 @@ type call struct {
 	method, path string
 	kind         callKinds
 	at           time.Time
-	reference    string          // of a submission or look-up; "" for other requests and when it cannot be read
+	reference    string          // of a submission or status query; "" for other requests and when it cannot be read
 	recipient    string          // the recipient's network identifier, which may be magic
 	subject      string          // identifies the random draws: the same in every run
 	document     *LedgerDocument // the ledger's entry of the reference; nil if there is none
@@ -25,7 +25,7 @@ type call struct {
 
 // hidden reports whether the provider pretends not to have the document yet.
 func (c *call) hidden() bool {
-	return c.kind == lookUp && c.document != nil && c.at.Before(c.document.AcceptedAt.Add(time.Duration(c.document.ArrivesAfter)*time.Microsecond))
+	return c.kind == statusQuery && c.document != nil && c.at.Before(c.document.AcceptedAt.Add(time.Duration(c.document.ArrivesAfter)*time.Microsecond))
 }
 
 // reportedBefore reports whether a report on the document was given before.
@@ -133,7 +133,7 @@ func (s *Server) inspect(r *http.Request) *call {
 		s.inspectDocument(r, c)
 	case r.Method != http.MethodGet:
 	case isDocument:
-		c.kind, c.reference = lookUp, reference
+		c.kind, c.reference = statusQuery, reference
 	case c.path == "/v1/purchases":
 		c.kind = purchasePages
 	case strings.HasPrefix(c.path, "/v1/purchases/") && strings.HasSuffix(c.path, "/document"):
@@ -144,7 +144,7 @@ func (s *Server) inspect(r *http.Request) *call {
 	}
 	if doc, found := s.ledger.Document(c.reference); found {
 		c.document, c.subject = &doc, doc.InvoiceNumber
-		if c.kind == lookUp {
+		if c.kind == statusQuery {
 			c.recipient = doc.Scenario
 		}
 	}

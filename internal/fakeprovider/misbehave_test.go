@@ -41,7 +41,7 @@ type hostility struct {
 	taken  bool          // the document of the submission is in the ledger
 	all    adapterResult // the adapter's result of every call,
 	except map[rune]adapterResult
-	// wire reports whether the first response to a submission, or to a look-up if there is none, is as expected.
+	// wire reports whether the first response to a submission, or to a status query if there is none, is as expected.
 	wire func(r *http.Response, body string, err error) bool
 }
 

@@ -49,12 +49,12 @@ type callKinds uint8
 
 // The kinds of calls of the provider protocol.
 const (
-	submission callKinds = 1 << iota
-	lookUp               // GET /v1/documents/{reference}
+	submission  callKinds = 1 << iota
+	statusQuery           // GET /v1/documents/{reference}
 	purchasePages
 	purchaseDocument
 
-	documents = submission | lookUp
+	documents = submission | statusQuery
 	jsonCalls = documents | purchasePages // the calls with a JSON object as the response
 	allCalls  = jsonCalls | purchaseDocument
 )
@@ -79,7 +79,7 @@ func (w Way) At(level string) []string {
 	for _, kind := range []struct {
 		calls callKinds
 		name  string
-	}{{submission, "submission"}, {lookUp, "look-up"}, {purchasePages, "purchases"}, {purchaseDocument, "purchase document"}} {
+	}{{submission, "submission"}, {statusQuery, "status query"}, {purchasePages, "purchases"}, {purchaseDocument, "purchase document"}} {
 		if w.chance(level)&kind.calls != 0 {
 			names = append(names, kind.name)
 		}
@@ -122,7 +122,7 @@ func refusals() []Way {
 		{Name: UnavailableAfter, Description: "It is done, then the answer is 503.", on: allCalls, low: submission, high: submission},
 		{Name: RefuseAfter, Description: "The answer is 422, while the document was taken and goes on in the background: processing, accepted 2 s later.",
 			on: submission, low: submission, high: submission, edit: processingFirst},
-		{Name: Arriving, Description: "The document was taken, and the provider does not know it yet: a submission is dropped and followed by 404 unknown_reference for 120 s; a look-up is 404 unknown_reference once.",
+		{Name: Arriving, Description: "The document was taken, and the provider does not know it yet: a submission is dropped and followed by 404 unknown_reference for 120 s; a status query is 404 unknown_reference once.",
 			on: documents, high: documents, edit: func(c *course) { c.arrives = 120 }},
 	}
 }
@@ -147,10 +147,10 @@ func distortions() []Way {
 func falseReports() []Way {
 	return []Way{
 		{Name: Foreign, Description: "A report on another document: rejected, and everything final.", on: documents, high: documents},
-		{Name: Stale, Description: "The very first report again, after a newer one.", on: lookUp, low: lookUp, high: lookUp},
-		{Name: Repeated, Description: "The previous report again, to the byte.", on: lookUp, low: lookUp, high: lookUp},
-		{Name: Reformatted, Description: "The previous report again under its sequence, in other bytes.", on: lookUp, low: lookUp, high: lookUp},
-		{Name: Contradicting, Description: "The previous report again under its sequence, with other words, none of them final.", on: lookUp, high: lookUp},
+		{Name: Stale, Description: "The very first report again, after a newer one.", on: statusQuery, low: statusQuery, high: statusQuery},
+		{Name: Repeated, Description: "The previous report again, to the byte.", on: statusQuery, low: statusQuery, high: statusQuery},
+		{Name: Reformatted, Description: "The previous report again under its sequence, in other bytes.", on: statusQuery, low: statusQuery, high: statusQuery},
+		{Name: Contradicting, Description: "The previous report again under its sequence, with other words, none of them final.", on: statusQuery, high: statusQuery},
 	}
 }
 

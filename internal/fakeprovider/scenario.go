@@ -12,7 +12,7 @@ type Scenario struct {
 	edit  func(*course) // nil for the default course
 	wrong Misbehaviour  // how the response to a submission goes wrong
 	times int           // for how many submissions of a reference, from the first
-	asked Misbehaviour  // how the response to every second look-up goes wrong
+	asked Misbehaviour  // how the response to every second status query goes wrong
 }
 
 // Scenarios lists every scenario for the API reference. Any other recipient_network_id takes the default course.
@@ -80,7 +80,7 @@ func failureScenarios() []Scenario {
 		{ID: "sandbox-422-while-accepting", wrong: RefuseAfter, times: 1,
 			Description: "The answer is 422, while the document goes on in the background: processing, accepted 2 s later."},
 		{ID: "sandbox-arriving", wrong: Arriving, times: 1,
-			Description: "The document is accepted, then the connection is dropped. Look-ups are answered 404 unknown_reference for 120 s, as if it were still on its way; a second submission is answered with the document."},
+			Description: "The document is accepted, then the connection is dropped. Status queries are answered 404 unknown_reference for 120 s, as if it were still on its way; a second submission is answered with the document."},
 		{ID: "sandbox-429-once", wrong: TooMany, times: 1,
 			Description: "The first submission is refused with 429 and Retry-After: 1. The next one is accepted."},
 		{ID: "sandbox-429-twice", wrong: TooMany, times: 2,
@@ -112,15 +112,15 @@ func failureScenarios() []Scenario {
 		{ID: "sandbox-redirect-to-service", wrong: RedirectToService, times: 1,
 			Description: "The first submission is answered 307 to the service's own address and not accepted. The next one is accepted."},
 		{ID: "sandbox-foreign", wrong: Foreign, times: 1, asked: Foreign,
-			Description: "The document is accepted. The answer to the submission, and to every second look-up, is a report on another document: rejected, and everything final."},
+			Description: "The document is accepted. The answer to the submission, and to every second status query, is a report on another document: rejected, and everything final."},
 		{ID: "sandbox-stale", asked: Stale,
-			Description: "Every second look-up is answered with the very first report, once a newer one was given."},
+			Description: "Every second status query is answered with the very first report, once a newer one was given."},
 		{ID: "sandbox-repeated", asked: Repeated,
-			Description: "Every second look-up is answered with the report before it, to the byte."},
+			Description: "Every second status query is answered with the report before it, to the byte."},
 		{ID: "sandbox-reformatted", asked: Reformatted,
-			Description: "Every second look-up is answered with the report before it, under its sequence, in other bytes."},
+			Description: "Every second status query is answered with the report before it, under its sequence, in other bytes."},
 		{ID: "sandbox-contradicting", asked: Contradicting,
-			Description: "Every second look-up is answered with the report before it, under its sequence, but with other words, none of them final."},
+			Description: "Every second status query is answered with the report before it, under its sequence, but with other words, none of them final."},
 	}
 }
 

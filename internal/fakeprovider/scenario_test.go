@@ -213,7 +213,7 @@ var mishaps = map[string]struct {
 	}},
 }
 
-// questioned are the scenarios in which only every second look-up goes wrong.
+// questioned are the scenarios in which only every second status query goes wrong.
 var questioned = map[string]fakeprovider.Misbehaviour{
 	"sandbox-stale":         fakeprovider.Stale,
 	"sandbox-repeated":      fakeprovider.Repeated,
@@ -274,8 +274,8 @@ func TestMishapsGoWrongAsDescribedAndThenEndWell(t *testing.T) {
 	}
 }
 
-// TestEverySecondLookUpGoesWrong looks a document up repeatedly, and finally gets the right report.
-func TestEverySecondLookUpGoesWrong(t *testing.T) {
+// TestEverySecondStatusQueryGoesWrong queries a document repeatedly, and finally gets the right report.
+func TestEverySecondStatusQueryGoesWrong(t *testing.T) {
 	for id, wrong := range questioned {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -288,7 +288,7 @@ func TestEverySecondLookUpGoesWrong(t *testing.T) {
 				report := s.status(id)
 				if doc, _ := s.Ledger().Document(id); !reflect.DeepEqual(report, doc.Report(s.clock.now())) {
 					if odd++; n%2 == 1 {
-						t.Errorf("look-up %d is wrong: %+v", n, report)
+						t.Errorf("status query %d is wrong: %+v", n, report)
 					}
 				}
 				last = report
@@ -313,7 +313,7 @@ func TestADocumentThatIsStillArriving(t *testing.T) {
 		response, text := s.call("GET", "/v1/documents/ref-1", "")
 		wantError(t, response, text, 404, "unknown_reference")
 		if doc, taken := s.Ledger().Document("ref-1"); !taken || doc.Accepted != 1 || s.MisbehaviourCounts()[fakeprovider.Arriving] != n+2 {
-			t.Fatalf("%+v after %d look-ups, %v", doc, n+1, s.MisbehaviourCounts())
+			t.Fatalf("%+v after %d status queries, %v", doc, n+1, s.MisbehaviourCounts())
 		}
 	}
 	// A repeated submission gets the same document.

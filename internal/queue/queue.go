@@ -1,4 +1,4 @@
-// Package queue runs due work: webhook deliveries, look-ups of submissions and purchase syncs.
+// Package queue runs due work: webhook deliveries, status queries of submissions and purchase syncs.
 //
 // How it works, in ten sentences:
 //

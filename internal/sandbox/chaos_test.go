@@ -56,7 +56,7 @@ func TestStatesAreCorrectAfterLowChaos(t *testing.T) {
 	for _, way := range fakeprovider.Misbehaviours() {
 		for _, on := range way.At(fakeprovider.ChaosLow) {
 			rule := map[string]fakeprovider.Rule{
-				"submission": {Method: http.MethodPost}, "look-up": {Method: http.MethodGet, PathPrefix: "/v1/documents/"},
+				"submission": {Method: http.MethodPost}, "status query": {Method: http.MethodGet, PathPrefix: "/v1/documents/"},
 				"purchases": {Method: http.MethodGet, PathPrefix: "/v1/purchases"}, "purchase document": {Method: http.MethodGet, PathPrefix: "/v1/purchases/"},
 			}[on]
 			rule.Misbehaviour, rule.Times = way.Name, 1

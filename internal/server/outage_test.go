@@ -25,7 +25,7 @@ type hangingProvider struct {
 	hanging         chan struct{} // closed when it responds again; nil while it responds
 	inside, highest int
 	calls           int
-	polled          map[string]int // look-ups with a response, by reference
+	polled          map[string]int // status queries with a response, by reference
 }
 
 func newHangingProvider(t *testing.T) *hangingProvider {
@@ -195,17 +195,17 @@ func TestOutageOfOneProvider(t *testing.T) {
 			t.Error("the account does not show that its connection fails")
 		}
 		calls, highest := provider.counts()
-		// The service makes 64 concurrent look-ups. The provider may not have noticed yet that some have ended.
+		// The service makes 64 concurrent status queries. The provider may not have noticed yet that some have ended.
 		if highest > 2*64 {
-			t.Errorf("%d concurrent look-ups", highest)
+			t.Errorf("%d concurrent status queries", highest)
 		}
 		var group sync.WaitGroup
 		group.Go(func() { hit.checkBurst(t, hit.submitted(t, burst)) })
 		other.submitAndAwaitDeliveries(t, 20)
 		group.Wait()
-		// These are look-ups only. The burst of submissions has its own bound, an eighth of all calls.
+		// These are status queries only. The burst of submissions has its own bound, an eighth of all calls.
 		if calls > 64+64+2 {
-			t.Errorf("%d look-ups before the failure was noticed", calls)
+			t.Errorf("%d status queries before the failure was noticed", calls)
 		}
 		if _, highest := provider.counts(); highest > 2*128 {
 			t.Errorf("%d concurrent calls", highest)

@@ -10,7 +10,7 @@ import (
 	"quittance/internal/store"
 )
 
-// lagCollector collects how far reconciliation and deliveries are behind. It reads the database whenever metrics are
+// lagCollector collects how far polling and deliveries are behind. It reads the database whenever metrics are
 // collected. All replicas report the same numbers, so an alert should take the maximum.
 type lagCollector struct {
 	db                        *store.DB
@@ -52,9 +52,9 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(description *prometheus.Desc, value float64) {
 		to <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value)
 	}
-	now, err := s.db.ReconciliationLag(ctx)
+	now, err := s.db.PollLag(ctx)
 	if err != nil {
-		s.log.WarnContext(ctx, "cannot read the lag of reconciliation", "error", err)
+		s.log.WarnContext(ctx, "cannot read the lag of polling", "error", err)
 		return
 	}
 	gauge(s.overdue, float64(now.Overdue))

@@ -16,10 +16,10 @@ const (
 	deliveriesPerCompany     = 128
 	deliveriesPerDestination = 64
 
-	reconcileWorkers        = 1024
-	slowReconcileWorkers    = 256
-	reconcilesPerCompany    = 64
-	reconcilesPerProvider   = 64
+	pollWorkers             = 1024
+	slowPollWorkers         = 256
+	pollsPerCompany         = 64
+	pollsPerProvider        = 64
 	tasksPerSlowQueue       = 8 // of a slow destination or provider connection
 	purchaseWorkers         = 32
 	slowPurchaseWorkers     = 12
@@ -28,9 +28,9 @@ const (
 
 // The time within which the other side is expected to respond: after that its queue is slow.
 const (
-	slowDelivery  = time.Second
-	slowReconcile = 2 * time.Second
-	slowPurchase  = 5 * time.Second
+	slowDelivery = time.Second
+	slowPoll     = 2 * time.Second
+	slowPurchase = 5 * time.Second
 )
 
 const (
@@ -40,15 +40,15 @@ const (
 	cleanUpInterval = 10 * time.Minute
 	// providerConns is the number of connections to the provider of one company: one for each call that can run at the same
 	// time (128 submissions, the status queries, and the documents of a purchase sync), so that no call waits for another.
-	providerConns = 128 + reconcilesPerCompany + 8
+	providerConns = 128 + pollsPerCompany + 8
 )
 
 // startWorkers starts the workers of this process.
 func (s *Service) startWorkers(ctx context.Context, running *sync.WaitGroup) {
 	startQueue(ctx, s, running, s.deliverer.Work(), queue.Options{Workers: deliveryWorkers, SlowWorkers: slowDeliveryWorkers,
 		MaxPerCompany: deliveriesPerCompany, MaxPerQueue: deliveriesPerDestination, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowDelivery})
-	startQueue(ctx, s, running, s.submissions.Work(), queue.Options{Workers: reconcileWorkers, SlowWorkers: slowReconcileWorkers,
-		MaxPerCompany: reconcilesPerCompany, MaxPerQueue: reconcilesPerProvider, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowReconcile})
+	startQueue(ctx, s, running, s.submissions.Work(), queue.Options{Workers: pollWorkers, SlowWorkers: slowPollWorkers,
+		MaxPerCompany: pollsPerCompany, MaxPerQueue: pollsPerProvider, MaxPerSlowQueue: tasksPerSlowQueue, SlowAfter: slowPoll})
 	startQueue(ctx, s, running, s.purchases.Work(), queue.Options{Workers: purchaseWorkers, SlowWorkers: slowPurchaseWorkers,
 		MaxPerCompany: purchaseSyncsPerCompany, MaxPerQueue: purchaseSyncsPerCompany, MaxPerSlowQueue: purchaseSyncsPerCompany, SlowAfter: slowPurchase})
 	running.Go(func() { s.cleanUp(ctx) })

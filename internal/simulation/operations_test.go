@@ -421,7 +421,7 @@ func (c *company) logIn() {
 	}
 }
 
-// makeProviderLie makes the provider report something untrue at the next look-up of a document.
+// makeProviderLie makes the provider report something untrue at the next status query of a document.
 func (c *company) makeProviderLie() {
 	documents := c.provider.Ledger().Documents()
 	if len(documents) == 0 {

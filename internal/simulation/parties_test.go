@@ -131,7 +131,7 @@ func (c *company) checkResend(reference string) {
 	if sent == nil || sent.status == http.StatusTooManyRequests || sent.status == http.StatusUnauthorized || sent.status == http.StatusForbidden {
 		return
 	}
-	c.w.count("sent again after look-ups")
+	c.w.count("sent again after status queries")
 	if len(missing) < 2 || missing[len(missing)-1].Sub(missing[0]) < time.Minute-time.Millisecond { // the service counts in microseconds
 		c.w.violate("%s: %s was sent again at %s, with %d answers that it is missing since it was last sent: the rule of resending is broken: %+v",
 			c.name, reference, time.Now(), len(missing), history)

@@ -17,7 +17,7 @@ type bug struct {
 // bugs returns the bugs, one for each marker.
 func bugs() []bug {
 	return []bug{
-		{name: "resend-without-look-up", or: `true`},
+		{name: "resend-without-status-query", or: `true`},
 		{name: "broken-response-not-sent", or: `true`},
 		{name: "state-from-http-status", after: `if r.HTTPStatus/100 == 2 {
 				d.Outcome = api.OutcomeAcknowledged
@@ -57,7 +57,7 @@ func bugs() []bug {
 				*found.Draft.InvoiceNumber).Scan(&p.numberHolder); err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return p, err
 			}`},
-		{name: "no-look-up-after-a-crash", after: `s.DueAt = new(now.Add(1000 * time.Hour))`},
+		{name: "no-poll-after-a-crash", after: `s.DueAt = new(now.Add(1000 * time.Hour))`},
 		{name: "late-worker-overwrites", before: `for _, r := range records {
 				if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", r.Tenant.id, r.ID).Scan(&r.fencingToken); err != nil {
 					return err

@@ -42,7 +42,7 @@ func expectedEvents() (all []string) {
 		all = append(all, "process died before "+step, "process died after "+step)
 	}
 	return append(all, "connection refused", "connection hangs", "connection cut after some bytes", "name not found", "name at a private address",
-		"receiver: redirect", "receiver: gone", "receiver: hangs", "receiver: breaks off", "others acted during a call", "process suspended past its lease", "sent again after look-ups",
+		"receiver: redirect", "receiver: gone", "receiver: hangs", "receiver: breaks off", "others acted during a call", "process suspended past its lease", "sent again after status queries",
 		"idempotency: replayed", "delivery: blocked", "delivery: delivered", "delivery: failed", "answered 202", "answered 409", "answered 502")
 }
 

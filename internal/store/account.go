@@ -169,7 +169,7 @@ func (db *DB) Users(ctx context.Context, account ID) ([]User, error) {
 	return users, db.classify(err)
 }
 
-// SuspendAccount prevents logins and permanently revokes all tokens of the account. Existing submissions are still reconciled,
+// SuspendAccount prevents logins and permanently revokes all tokens of the account. Existing submissions are still polled,
 // and their events delivered.
 func (db *DB) SuspendAccount(ctx context.Context, id ID) error {
 	return db.write(ctx, "suspend account", func(ctx context.Context, t *tx) error {

@@ -63,8 +63,8 @@ func (q Queue) acquireProbe(ctx context.Context, tx *tx, c *Connection, until ti
 	return changed == 1, err
 }
 
-// ReconciliationLag says how far reconciliation is behind.
-type ReconciliationLag struct {
+// PollLag says how far polling is behind.
+type PollLag struct {
 	// Overdue counts the submissions whose next query is overdue; Oldest is how long the first of them has been. Both are 0
 	// if there are none.
 	Overdue int64
@@ -73,9 +73,9 @@ type ReconciliationLag struct {
 	OpenCircuits int64
 }
 
-// ReconciliationLag measures the lag for metrics. It reads only what is overdue, so it is cheap while nothing is.
-func (db *DB) ReconciliationLag(ctx context.Context) (ReconciliationLag, error) {
-	var s ReconciliationLag
+// PollLag measures the lag for metrics. It reads only what is overdue, so it is cheap while nothing is.
+func (db *DB) PollLag(ctx context.Context) (PollLag, error) {
+	var s PollLag
 	var oldest sql.Null[int64]
 	now := db.Now()
 	err := db.reader.QueryRowContext(ctx, `select cast(coalesce(sum((select count(*) from submissions s where s.account_id = c.account_id and s.connection_id = c.id and s.due_at <= $1)), 0) as bigint),

@@ -163,22 +163,22 @@ func TestOneProbe(t *testing.T) {
 	})
 }
 
-// TestReconciliationLag: it counts overdue submissions, how long the first has been overdue, and open circuits.
-func TestReconciliationLag(t *testing.T) {
+// TestPollLag: it counts overdue submissions, how long the first has been overdue, and open circuits.
+func TestPollLag(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		want := func(want store.ReconciliationLag) {
+		want := func(want store.PollLag) {
 			t.Helper()
-			got, err := f.ReconciliationLag(t.Context())
+			got, err := f.PollLag(t.Context())
 			must(t, err)
 			wantEqual(t, "the lag", got, want)
 		}
-		want(store.ReconciliationLag{})
+		want(store.PollLag{})
 		f.failCalls(t, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5")
 		f.Clock.Advance(time.Minute)
-		want(store.ReconciliationLag{Overdue: 5, Oldest: time.Minute, OpenCircuits: 1})
+		want(store.PollLag{Overdue: 5, Oldest: time.Minute, OpenCircuits: 1})
 		decide(t, f.claimSubmissions(t, 1)[0], func(s store.Submission, now time.Time) store.Decision {
 			return reported(s, now, allFour("accepted", false))
 		})
-		want(store.ReconciliationLag{Overdue: 4, Oldest: time.Minute})
+		want(store.PollLag{Overdue: 4, Oldest: time.Minute})
 	})
 }

@@ -251,7 +251,7 @@ func (db *DB) ActivateConnection(ctx context.Context, id ID) (Connection, error)
 	})
 }
 
-// DisableConnection stops new submissions over a connection. Existing submissions are still reconciled.
+// DisableConnection stops new submissions over a connection. Existing submissions are still polled.
 func (db *DB) DisableConnection(ctx context.Context, id ID) (Connection, error) {
 	return db.changeConnection(ctx, id, "connection.disable", func(c *Connection, _ *secret.Text) (map[string]string, error) {
 		before := c.State

@@ -66,7 +66,7 @@ func TestDueDeliveryQueues(t *testing.T) {
 }
 
 // TestDueSubmissionQueues: a scan returns the connections with due submissions in the same way. A disabled connection and a
-// suspended account are still reconciled.
+// suspended account are still polled.
 func TestDueSubmissionQueues(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()

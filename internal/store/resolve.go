@@ -21,7 +21,7 @@ const (
 )
 
 // ResolveSubmission records the decision of the actor of ctx about a submission with an unknown outcome, and the reason for it.
-// Reconciliation continues in any case. ResolveSubmission returns [ErrOutcomeKnown] if there is nothing to resolve.
+// Polling continues in any case. ResolveSubmission returns [ErrOutcomeKnown] if there is nothing to resolve.
 func (db *DB) ResolveSubmission(ctx context.Context, id ID, decision, reason string) (Submission, error) {
 	if decision != DecisionResend && decision != DecisionReject || reason == "" {
 		return Submission{}, errors.New("resolve submission: a decision and a reason are required")

@@ -19,7 +19,7 @@ var unscoped = map[string]string{
 	"DueSubmissionQueues":    "a queue belongs to a connection; the scan returns no rows of tenants",
 	"ReleaseOrphanedLeases":  "makes every interrupted call due when the only process starts",
 	"MarkRestored":           "a restored database: every open submission is looked up, and every token is revoked",
-	"ReconciliationLag":      "numbers for the operator",
+	"PollLag":                "numbers for the operator",
 	"Summarize":              "makes the missing summaries after a migration",
 	"deleteExpiredResponses": "removes expired idempotency keys of all tenants",
 	"Contradicted":           "a number for the operator",

@@ -196,7 +196,7 @@ type Intent struct {
 	Release string
 	// Render returns the exact document for the provider, or the fields that are missing. It is a pure function.
 	Render func(draft *api.Draft, seller *api.Profile, reference string) (document []byte, missing []string, err error)
-	// LeaseDuration is how long the caller may take before reconciliation looks up the reference. QueryFirstLeaseDuration is the same for a
+	// LeaseDuration is how long the caller may take before the submission is polled. QueryFirstLeaseDuration is the same for a
 	// lease with [SubmissionLease.QueryFirst].
 	LeaseDuration, QueryFirstLeaseDuration time.Duration
 }
@@ -296,7 +296,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, found Invoice, intent Intent
 	if lease.QueryFirst = p.queryFirst; lease.QueryFirst {
 		duration = intent.QueryFirstLeaseDuration
 	}
-	s.DueAt, s.PollWait = new(now.Add(duration)), 0 //planted:no-look-up-after-a-crash
+	s.DueAt, s.PollWait = new(now.Add(duration)), 0 //planted:no-poll-after-a-crash
 	s.NextCheckAt = s.DueAt
 	s.fencingToken++
 	if before != nil {

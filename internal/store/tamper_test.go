@@ -109,7 +109,7 @@ func (f *fixture) story(t *testing.T) {
 		for range times {
 			f.Clock.Advance(70 * time.Second)
 			for _, call := range f.claimSubmissions(t, 10) {
-				_, err := service.Reconcile(ctx, call)
+				_, err := service.Poll(ctx, call)
 				must(t, err)
 			}
 		}

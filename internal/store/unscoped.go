@@ -38,7 +38,7 @@ package store
 //
 // Figures and lists for the operator and administrators (circuit.go, overview.go, resolve.go): they cover all accounts.
 //
-//   - [DB.ReconciliationLag], [DB.Backlogs], [DB.Contradicted]
+//   - [DB.PollLag], [DB.Backlogs], [DB.Contradicted]
 //   - [DB.AllSubmissions], [DB.AllDeliveries]
 //
 // Decisions of administrators about rows that they name by identifier alone (resolve.go, export.go): the look-up finds the

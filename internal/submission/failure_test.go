@@ -73,10 +73,10 @@ func TestMissingRespectsRetryAfter(t *testing.T) {
 	}
 }
 
-// TestResendFollowsALookUp checks that a resend follows a look-up that has just said that there is no such document,
+// TestResendFollowsAStatusQuery checks that a resend follows a status query that has just said that there is no such document,
 // never one without a response. An administrator's order also holds for a provider that cannot say, but not for one
 // that is down.
-func TestResendFollowsALookUp(t *testing.T) {
+func TestResendFollowsAStatusQuery(t *testing.T) {
 	proven := open()
 	proven.Outcome, proven.MissingCount = api.OutcomeUnknown, missingCountForResend
 	decided := open()
@@ -131,12 +131,12 @@ func TestResponseIsAsOldAsItsCall(t *testing.T) {
 	s, _ := decideAndApply(t, open(), callSubmit, provider.Response{Kind: provider.Ambiguous, Duration: timeout}, true, began.Add(timeout))
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(timeout+missing.Duration))
 	if s.MissingCount != 0 {
-		t.Error("a look-up from before the document could have arrived counts")
+		t.Error("a status query from before the document could have arrived counts")
 	}
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Hour))
 	s, _ = decideAndApply(t, s, callStatus, missing, true, began.Add(time.Hour+59*time.Second))
 	if s.MissingCount != 1 {
-		t.Errorf("two look-ups 59 s apart count %d times", s.MissingCount)
+		t.Errorf("two status queries 59 s apart count %d times", s.MissingCount)
 	}
 }
 

@@ -216,7 +216,7 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 // mayResend reports whether the rules allow sending a submission again under its reference: an administrator has ordered it, or the
 // adapter's references are idempotent and the provider has said often enough that it has no such document.
 func mayResend(s store.Submission, p provider.Profile) bool {
-	missing := s.MissingCount >= missingCountForResend //planted:resend-without-look-up
+	missing := s.MissingCount >= missingCountForResend //planted:resend-without-status-query
 	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || p.Idempotent && missing)
 }
 

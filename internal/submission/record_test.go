@@ -278,13 +278,13 @@ func TestReportThatEchoesCredential(t *testing.T) {
 func TestMissingIsConfirmedEarly(t *testing.T) {
 	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
 	s, now := open(), began
-	lookUps := 0
-	for s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now); s.MissingCount < 2; lookUps++ {
+	queries := 0
+	for s, _ = decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.Ambiguous}, true, now); s.MissingCount < 2; queries++ {
 		now = *s.DueAt
 		s, _ = decideAndApply(t, s, callStatus, missing, true, now)
 	}
-	if took := now.Sub(began); took > 2*timeout+minMissingGap+5*time.Second || lookUps > 12 {
-		t.Errorf("it took %v and %d look-ups", took, lookUps)
+	if took := now.Sub(began); took > 2*timeout+minMissingGap+5*time.Second || queries > 12 {
+		t.Errorf("it took %v and %d status queries", took, queries)
 	}
 }
 

@@ -8,15 +8,15 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// maxQueryFirstCalls is the largest number of calls of [Service.queryBeforeSend]: the look-up of the submission's own
-// reference, the look-ups of the later references, and then either the submit call or the look-up of an adopted reference.
+// maxQueryFirstCalls is the largest number of calls of [Service.queryBeforeSend]: the status query of the submission's own
+// reference, the status queries of the later references, and then either the submit call or the status query of an adopted reference.
 const maxQueryFirstCalls = 1 + store.MaxLaterReferences + 1
 
 // queryBeforeSend submits an invoice that was created before this database was restored from a backup. The provider may have
 // its document, so it is sent only if the provider has none under this reference or a later one. After any other response
-// the outcome is unknown, and reconciliation continues from there.
+// the outcome is unknown, and polling continues from there.
 func (s *Service) queryBeforeSend(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
-	response := s.lookUpOnce(ctx, lease, lease.Submission.ID)
+	response := s.queryStatus(ctx, lease, lease.Submission.ID)
 	response.sendFollows = true
 	recorded, err := s.record(ctx, lease, response)
 	if err != nil || recorded.Outcome != api.OutcomeInProgress {
@@ -38,7 +38,7 @@ func (s *Service) queryLaterReferences(ctx context.Context, lease store.Submissi
 		return store.Submission{}, err == nil, err
 	}
 	for _, later := range references {
-		response := s.lookUpOnce(ctx, lease, later.ID)
+		response := s.queryStatus(ctx, lease, later.ID)
 		if response.Kind == provider.UnknownReference {
 			s.logCall(ctx, lease, response, lease.Submission, nil)
 			continue
@@ -51,7 +51,7 @@ func (s *Service) queryLaterReferences(ctx context.Context, lease store.Submissi
 		if err != nil {
 			return store.Submission{}, false, err
 		}
-		recorded, err := s.record(ctx, adopted, s.lookUpOnce(ctx, adopted, adopted.Submission.ID))
+		recorded, err := s.record(ctx, adopted, s.queryStatus(ctx, adopted, adopted.Submission.ID))
 		return recorded, false, err
 	}
 	return store.Submission{}, true, nil

@@ -215,7 +215,7 @@ func (h *testService) submit(t *testing.T, id store.ID, want api.Outcome) {
 	}
 }
 
-// settle reconciles until the outcome of an invoice is known and, unless it is rejected, all its states are terminal.
+// settle polls until the outcome of an invoice is known and, unless it is rejected, all its states are terminal.
 func (h *testService) settle(t *testing.T, id store.ID) store.Invoice {
 	t.Helper()
 	work := h.service.Work()
@@ -314,10 +314,10 @@ func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
 	}
 }
 
-// TestRestoredReconcilesBeforeItSubmits checks that after a restore of any of the backups, the company submits every
+// TestRestoredQueriesBeforeItSubmits checks that after a restore of any of the backups, the company submits every
 // invoice again and corrects those that were rejected. Every invoice ends as the provider has it: no document is posted
 // that the provider already has, and the provider has no document twice.
-func TestRestoredReconcilesBeforeItSubmits(t *testing.T) {
+func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
 		s.provider.posts()

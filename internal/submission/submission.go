@@ -31,7 +31,7 @@
 //	Stop asking      When all four states are terminal. A submission is never  An administrator can resolve an unknown outcome.
 //	                 given up.
 //
-// Start reading at [Service.Submit], then [Service.Reconcile], then decide in record.go.
+// Start reading at [Service.Submit], then [Service.Poll], then decide in record.go.
 package submission
 
 import (
@@ -68,7 +68,7 @@ type Config struct {
 	Observe func(call, kind string, duration time.Duration)
 }
 
-// Service submits invoices and reconciles submissions. It is safe for concurrent use.
+// Service submits invoices and polls submissions. It is safe for concurrent use.
 type Service struct {
 	db      *store.DB
 	limiter *callLimiter
@@ -83,7 +83,7 @@ func New(db *store.DB, config Config) *Service {
 // leaseMargin is added to the time-outs of the calls under a lease, so that a live worker never loses the lease.
 const leaseMargin = 10 * time.Second
 
-// leaseDuration is how long a reconciliation may take: a look-up and a resend.
+// leaseDuration is how long a poll may take: a status query and a resend.
 func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
 // Submit submits an invoice. If the invoice was submitted before, Submit returns what is recorded. It returns the errors of
@@ -135,10 +135,10 @@ func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID st
 	return lease.Submitted(recorded), nil
 }
 
-// Reconcile asks the provider about one claimed submission and records the response. If the provider does not have the document
-// and the rules allow it, Reconcile sends the document again under its reference. It returns the response to the look-up.
-func (s *Service) Reconcile(ctx context.Context, lease store.SubmissionLease) (provider.Response, error) {
-	response := s.lookUpOnce(ctx, lease, lease.Submission.ID)
+// Poll queries the status of one claimed submission and records the response. If the provider does not have the document
+// and the rules allow it, Poll sends the document again under its reference. It returns the response to the status query.
+func (s *Service) Poll(ctx context.Context, lease store.SubmissionLease) (provider.Response, error) {
+	response := s.queryStatus(ctx, lease, lease.Submission.ID)
 	response.resendFollows = true
 	recorded, err := s.record(ctx, lease, response)
 	if err != nil || !response.allowsResend(recorded) {
@@ -186,8 +186,8 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	return response
 }
 
-// lookUpOnce makes one status call, which returns what the provider has under a reference.
-func (s *Service) lookUpOnce(ctx context.Context, lease store.SubmissionLease, reference store.ID) providerResponse {
+// queryStatus makes one status call, which returns what the provider has under a reference.
+func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease, reference store.ID) providerResponse {
 	adapter, response := s.prepareCall(ctx, lease.Connection, callStatus)
 	if adapter == nil {
 		return response
@@ -232,7 +232,7 @@ func (s *Service) record(ctx context.Context, lease store.SubmissionLease, respo
 }
 
 // commit commits what follows from a response. A response must not be lost because the database is unavailable for a moment, so
-// commit tries again for a while. If it fails, a later reconciliation asks the provider again.
+// commit tries again for a while. If it fails, a later poll queries the provider again.
 func commit(ctx context.Context, lease store.SubmissionLease, response providerResponse) (store.Submission, error) {
 	const timeout = 15 * time.Second
 	deadline, cancel := context.WithTimeout(ctx, timeout)

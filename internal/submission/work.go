@@ -7,7 +7,7 @@ import (
 	"quittance/internal/store"
 )
 
-// Work returns the reconciliation of due submissions as a source of tasks, with one queue for each connection.
+// Work returns the polling of due submissions as a source of tasks, with one queue for each connection.
 func (s *Service) Work() queue.Source[store.SubmissionLease] {
 	return queue.Source[store.SubmissionLease]{
 		Name: "reconcile",
@@ -17,7 +17,7 @@ func (s *Service) Work() queue.Source[store.SubmissionLease] {
 			return due.ClaimSubmissions(ctx, limit, s.leaseDuration())
 		},
 		Do: func(ctx context.Context, lease store.SubmissionLease) queue.Result {
-			response, err := s.Reconcile(ctx, lease)
+			response, err := s.Poll(ctx, lease)
 			if err != nil {
 				s.Log.ErrorContext(ctx, "reconcile", "submission", lease.Submission.ID, "error", err)
 			}
