@@ -106,7 +106,7 @@ func (d *DB) startClock(ctx, background context.Context) error {
 	case replicas == nil:
 		d.clock = (&steadyClock{source: local}).now
 	default:
-		shared := &databaseClock{local: local, query: replicas.serverTime}
+		shared := &databaseClock{local: local, query: replicas.time}
 		if err := shared.sync(ctx); err != nil {
 			return d.Classify(err)
 		}

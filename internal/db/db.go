@@ -12,14 +12,8 @@
 //
 // # Group commit
 //
-// A durable commit costs an fsync, and on PostgreSQL round trips. Therefore writes that wait at the same time are committed
-// together. Each write enters a queue. Then its goroutine waits either until the write is done or until the goroutine gets the leader
-// lock. The goroutine that has the lock is the leader. It takes the waiting writes as a batch, runs them in one transaction, and
-// commits that. Then it gives each write its own result. There is no background goroutine and no timer, so a write that comes alone
-// is committed at once. On SQLite all writes have one queue, and each runs in a savepoint of its own. On PostgreSQL only the
-// operations of a [Shared] have queues, and the writes of a batch share their statements. If a write fails in a way that affects
-// the others, the batch is rolled back, and each write runs again on its own. The file group.go has
-// the details.
+// A durable commit costs an fsync, and on PostgreSQL round trips. Therefore writes that wait at the same time are committed together:
+// on SQLite all of them, on PostgreSQL those of one [Shared] operation, whose statements they share. The file group.go explains how.
 //
 // # The two databases
 //

@@ -2,6 +2,7 @@ package db
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -31,20 +32,30 @@ type Dialect interface {
 	singleRow() bool
 }
 
-// Column returns the argument for one column of [Dialect.Values]: value gives the element for a member. On SQLite there is exactly
-// one member.
-func Column[M, T any](dialect Dialect, members []M, value func(M) T) any {
+// RowArgs returns the arguments for [Dialect.Values]: row gives the values of a member, one for each column, each of the same Go type
+// for every member. There is at least one member, and on SQLite exactly one.
+func RowArgs[M any](dialect Dialect, members []M, row func(M) []any) []any {
+	first := row(members[0])
 	if dialect.singleRow() {
 		if len(members) != 1 {
 			panic(fmt.Sprintf("db: %d members share a statement on SQLite", len(members)))
 		}
-		return value(members[0])
+		return first
 	}
-	values := make([]T, len(members))
+	columns := make([]reflect.Value, len(first))
+	for c, value := range first {
+		columns[c] = reflect.MakeSlice(reflect.SliceOf(reflect.TypeOf(value)), len(members), len(members))
+	}
 	for n, member := range members {
-		values[n] = value(member)
+		for c, value := range row(member) {
+			columns[c].Index(n).Set(reflect.ValueOf(value))
+		}
 	}
-	return values
+	arrays := make([]any, len(columns))
+	for c, column := range columns {
+		arrays[c] = column.Interface()
+	}
+	return arrays
 }
 
 // Parameter returns the name of the n-th argument of a statement, from 1. Values reach a statement only as arguments.

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"io/fs"
+	"time"
 )
 
 // engine is one of the two databases: what differs between them, with the SQL of its [Dialect].
@@ -33,9 +34,19 @@ type engine interface {
 	// backup writes a consistent copy of the database to a new file, or returns [ErrBackup].
 	backup(ctx context.Context, path string) error
 	// replicas returns what connects the processes that share the database; nil if only one process uses it.
-	replicas() *postgresEngine
+	replicas() *replicas
 	// close releases everything.
 	close() error
+}
+
+// replicas is what the processes that share a database have in common.
+type replicas struct {
+	// time reads the clock of the database.
+	time func(ctx context.Context) (time.Time, error)
+	// notify notifies all processes with a kind.
+	notify func(ctx context.Context, kind string) error
+	// listen calls notified for every notification, until ctx ends or the connection breaks.
+	listen func(ctx context.Context, notified func(kind string)) error
 }
 
 // traits are the numbers and properties of an engine.

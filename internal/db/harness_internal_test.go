@@ -102,7 +102,7 @@ func (g grouped) exec(ctx context.Context, query string, args ...any) error {
 // add inserts a number, then does more.
 func (g grouped) add(ctx context.Context, n int, more func(ctx context.Context, t *Tx) error) error {
 	return WriteShared(ctx, g.numbers, [16]byte{}, number{n, more}, n, func(ctx context.Context, t *Tx, all []number) error {
-		if _, err := t.Exec(ctx, "insert into numbers (n) "+g.Dialect().Values("bigint"), Column(g.Dialect(), all, func(add number) int { return add.n })); err != nil {
+		if _, err := t.Exec(ctx, "insert into numbers (n) "+g.Dialect().Values("bigint"), RowArgs(g.Dialect(), all, func(add number) []any { return []any{add.n} })...); err != nil {
 			return err
 		}
 		for _, add := range all {

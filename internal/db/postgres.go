@@ -74,7 +74,9 @@ func (e *postgresEngine) begin(ctx context.Context) (transaction, error) {
 	return beginPostgres(ctx, e.pool)
 }
 
-func (e *postgresEngine) replicas() *postgresEngine { return e }
+func (e *postgresEngine) replicas() *replicas {
+	return &replicas{time: e.serverTime, notify: e.notify, listen: e.listen}
+}
 
 func (*postgresEngine) lockForServing() (release func() error, err error) {
 	return func() error { return nil }, nil

@@ -21,7 +21,7 @@ func (g grouped) names(queries *[][]int) *Lookups[int, string] {
 			return nil, context.DeadlineExceeded
 		}
 		found, err := Collect(ctx, g.Reader(), func(row Row) (n int, err error) { return n, row.Scan(&n) },
-			"select n from numbers where n in ("+g.Dialect().Values("bigint")+")", Column(g.Dialect(), keys, func(key int) int { return key }))
+			"select n from numbers where n in ("+g.Dialect().Values("bigint")+")", RowArgs(g.Dialect(), keys, func(key int) []any { return []any{key} })...)
 		names := map[int]string{}
 		for _, n := range found {
 			names[n] = fmt.Sprint(n)

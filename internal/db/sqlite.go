@@ -104,7 +104,7 @@ func (e *sqliteEngine) begin(ctx context.Context) (transaction, error) {
 	return beginSQLite(ctx, e.writer)
 }
 
-func (*sqliteEngine) replicas() *postgresEngine { return nil }
+func (*sqliteEngine) replicas() *replicas { return nil }
 
 func (e *sqliteEngine) close() error {
 	return errors.Join(e.lists.Close(), e.readers.Close(), e.writer.Close())

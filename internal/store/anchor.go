@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	base "quittance/internal/db"
 )
 
 // anchorFormat names the format of an entry of an anchor file.
@@ -106,7 +108,7 @@ func (db *DB) ReadAnchors(ctx context.Context, file []byte) (Anchors, error) {
 // Anchor returns the next line of an anchor file, with its line feed. On PostgreSQL it leaves the additions of the last
 // half minute to the next line, because their transactions may not be committed yet.
 func (db *DB) Anchor(ctx context.Context, after Anchors) ([]byte, error) {
-	ctx = withoutQueryDeadline(ctx)
+	ctx = base.WithoutQueryDeadline(ctx)
 	record, err := db.evidenceRecord(ctx, db.reader)
 	if err != nil {
 		return nil, db.classify(err)
@@ -238,7 +240,7 @@ func (db *DB) verifyAnchor(ctx context.Context, q querier, anchors Anchors) ([]E
 	if anchors.last == nil {
 		return nil, nil
 	}
-	ctx = withoutQueryDeadline(ctx)
+	ctx = base.WithoutQueryDeadline(ctx)
 	var faults []EvidenceError
 	for _, want := range anchors.last.Tenants {
 		t := &Tenant{db: db, id: want.ID}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	base "quittance/internal/db"
 	"quittance/internal/secret"
 )
 
@@ -334,7 +335,7 @@ func (db *DB) Audit(ctx context.Context, filter AuditFilter) ([]AuditEntry, erro
 	var args []any
 	next := func(value any) string {
 		args = append(args, value)
-		return parameter(len(args))
+		return base.Parameter(len(args))
 	}
 	var since int64
 	if !filter.Since.IsZero() {

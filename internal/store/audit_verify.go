@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	base "quittance/internal/db"
 )
 
 // kindAudit is the kind of an [EvidenceError] about the audit log. Its Of is an account, or zero for the chain of no account.
@@ -13,7 +15,7 @@ const kindAudit = "audit"
 // verifyAudit recomputes every digest of the audit log and compares its chains with their seals. Entries may be added meanwhile,
 // because one statement reads each chain with its end.
 func (db *DB) verifyAudit(ctx context.Context, out *Verified) error {
-	ctx = withoutQueryDeadline(ctx)
+	ctx = base.WithoutQueryDeadline(ctx)
 	// The ends are read first: entries are never removed, so the entries of each end are still there when they are read.
 	heads, err := collect(ctx, db.reader, scanAuditHead, `select `+auditHeadColumns+` from audit_heads h order by h.chain`)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	base "quittance/internal/db"
 	"quittance/internal/secret"
 )
 
@@ -23,7 +24,7 @@ func (db *DB) BindSecrets(ctx context.Context) error {
 		db.log.DebugContext(ctx, "servers of the previous version are running: secrets are bound to their rows after these have stopped")
 		return nil
 	}
-	ctx = withoutQueryDeadline(ctx) // it reads whole tables
+	ctx = base.WithoutQueryDeadline(ctx) // it reads whole tables
 	var failed []error
 	for _, column := range boundColumns() {
 		_, err := db.resealColumn(ctx, column, db.bindRow(column))

@@ -70,16 +70,10 @@ func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error
 	return base.Collect(ctx, q, scan, query, args...)
 }
 
-// columnArg is [base.Column].
-func columnArg[M, T any](db *DB, members []M, value func(M) T) any {
-	return base.Column(db.dialect, members, value)
+// rowArgs returns [base.RowArgs], followed by more arguments.
+func rowArgs[M any](db *DB, members []M, row func(M) []any, more ...any) []any {
+	return append(base.RowArgs(db.dialect, members, row), more...)
 }
-
-// parameter is [base.Parameter].
-func parameter(n int) string { return base.Parameter(n) }
-
-// withoutQueryDeadline is [base.WithoutQueryDeadline].
-func withoutQueryDeadline(ctx context.Context) context.Context { return base.WithoutQueryDeadline(ctx) }
 
 // classify is [base.DB.Classify].
 func (db *DB) classify(err error) error { return db.database.Classify(err) }

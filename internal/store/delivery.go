@@ -208,9 +208,9 @@ func updateDeliveries(ctx context.Context, tx *tx, records []*attemptRecord, byI
 			updated_at = $7, state = attempted.new_state, reason = attempted.new_reason, due_at = attempted.new_due_at from attempted
 		where deliveries.tenant_id = attempted.tenant_id and deliveries.id = attempted.delivery_id and deliveries.lease = attempted.lease
 			and (deliveries.state = 'pending' or attempted.new_state <> 'pending') returning id, attempts`,
-		columnArg(db, records, func(r *attemptRecord) ID { return r.Tenant.id }), columnArg(db, records, func(r *attemptRecord) ID { return r.ID }),
-		columnArg(db, records, func(r *attemptRecord) int64 { return r.fencingToken }), columnArg(db, records, func(r *attemptRecord) string { return string(r.update.State) }),
-		columnArg(db, records, (*attemptRecord).reason), columnArg(db, records, (*attemptRecord).due), now)
+		rowArgs(db, records, func(r *attemptRecord) []any {
+			return []any{r.Tenant.id, r.ID, r.fencingToken, string(r.update.State), r.reason(), r.due()}
+		}, now)...)
 	if err != nil {
 		return err
 	}
@@ -269,18 +269,13 @@ func insertAttempts(ctx context.Context, tx *tx, records []*attemptRecord) error
 	db := tx.db
 	_, err := tx.Exec(ctx, `insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer) `+
 		db.dialect.Values("bytea", "bytea", "bigint", "bigint", "bigint", "bigint", "text", "bytea"),
-		columnArg(db, records, func(r *attemptRecord) ID { return r.Tenant.id }), columnArg(db, records, func(r *attemptRecord) ID { return r.ID }),
-		columnArg(db, records, func(r *attemptRecord) int64 { return r.ordinal }), columnArg(db, records, func(r *attemptRecord) int64 { return micros(r.attempt.StartedAt) }),
-		columnArg(db, records, func(r *attemptRecord) int64 { return r.attempt.Duration.Microseconds() }),
-		columnArg(db, records, func(r *attemptRecord) int64 { return int64(r.attempt.HTTPStatus) }),
-		columnArg(db, records, func(r *attemptRecord) string { return r.attempt.ErrorClass }), columnArg(db, records, (*attemptRecord).responseBody))
+		rowArgs(db, records, func(r *attemptRecord) []any {
+			a := &r.attempt
+			body := a.ResponseBody
+			if body == nil {
+				body = []byte{} // the column is never null
+			}
+			return []any{r.Tenant.id, r.ID, r.ordinal, micros(a.StartedAt), a.Duration.Microseconds(), int64(a.HTTPStatus), a.ErrorClass, body}
+		})...)
 	return err
-}
-
-// responseBody returns the beginning of the response body; the column is never null.
-func (r *attemptRecord) responseBody() []byte {
-	if r.attempt.ResponseBody == nil {
-		return []byte{}
-	}
-	return r.attempt.ResponseBody
 }

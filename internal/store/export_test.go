@@ -77,7 +77,7 @@ func (t rawTx) QueryRowContext(ctx context.Context, query string, args ...any) b
 
 // VerifyThrough is VerifyEvidence within a transaction.
 func (db *DB) VerifyThrough(ctx context.Context, tx *sql.Tx, replay Replay) (Verified, error) {
-	return db.verifyThrough(withoutQueryDeadline(ctx), rawTx{tx}, replay)
+	return db.verifyThrough(base.WithoutQueryDeadline(ctx), rawTx{tx}, replay)
 }
 
 // VerifyAnchorThrough is VerifyAnchor within a transaction.

@@ -108,10 +108,9 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 		insert into invoices (tenant_id, id, position, number, document, version, created_at, updated_at, summarized)
 		select d.tenant_id, d.id, t.invoices + d.ordinal, d.number, d.document, 1, $6, $6, 1 from new_drafts d join locked_tenants t on t.id = d.tenant_id
 			where t.drafts + d.ordinal <= $7 and t.stored_bytes < $8`,
-		columnArg(db, add, func(a *newInvoice) ID { return a.tenant.id }), columnArg(db, add, func(a *newInvoice) ID { return a.created.ID }),
-		columnArg(db, add, func(a *newInvoice) int64 { return a.ordinal }), columnArg(db, add, func(a *newInvoice) string { return *a.draft.InvoiceNumber }),
-		columnArg(db, add, func(a *newInvoice) string { return a.text }), micros(now),
-		limitOf(db.quotas.Drafts), limitOf(db.quotas.StoredBytes))
+		rowArgs(db, add, func(a *newInvoice) []any {
+			return []any{a.tenant.id, a.created.ID, a.ordinal, *a.draft.InvoiceNumber, a.text}
+		}, micros(now), limitOf(db.quotas.Drafts), limitOf(db.quotas.StoredBytes))...)
 	if err != nil {
 		return err
 	}
@@ -130,8 +129,7 @@ func createInvoices(ctx context.Context, tx *tx, add []*newInvoice) error {
 	_, err = tx.Exec(ctx, `with added (tenant_id, drafts, bytes) as (`+db.dialect.Values("bytea", "bigint", "bigint")+`)
 		update tenants set invoices = tenants.invoices + added.drafts, drafts = tenants.drafts + added.drafts, stored_bytes = tenants.stored_bytes + added.bytes
 		from added where tenants.id = added.tenant_id`,
-		columnArg(db, tenants, func(tenant ID) ID { return tenant }), columnArg(db, tenants, func(tenant ID) int64 { return counts[tenant] }),
-		columnArg(db, tenants, func(tenant ID) int64 { return sizes[tenant] }))
+		rowArgs(db, tenants, func(tenant ID) []any { return []any{tenant, counts[tenant], sizes[tenant]} })...)
 	return err
 }
 

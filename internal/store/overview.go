@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	base "quittance/internal/db"
 	"quittance/sdk/go/api"
 )
 
@@ -20,7 +21,7 @@ func (db *DB) AllSubmissions(ctx context.Context, account *ID, outcome api.Outco
 	var args []any
 	next := func(value any) string {
 		args = append(args, value)
-		return parameter(len(args))
+		return base.Parameter(len(args))
 	}
 	where := `outcome <> 'not_sent'`
 	if account != nil {
@@ -58,7 +59,7 @@ func (db *DB) AllDeliveries(ctx context.Context, account *ID, state api.Delivery
 	var args []any
 	next := func(value any) string {
 		args = append(args, value)
-		return parameter(len(args))
+		return base.Parameter(len(args))
 	}
 	where := `true`
 	if account != nil {

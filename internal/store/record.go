@@ -48,6 +48,12 @@ type Decision struct {
 	Contradicts bool
 }
 
+// Unchanged returns a decision that leaves s as it is, except that a lease is released and the submission is not due again.
+func (s *Submission) Unchanged() Decision {
+	return Decision{Outcome: s.Outcome, SentAt: s.SentAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence, MissingSince: s.MissingSince,
+		MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
+}
+
 // Record locks the submission, calls decide with it and commits the decision in the same transaction: evidence, states, outcome,
 // events and deliveries. held says whether the caller still has the lease. If not, the response is still recorded, but the
 // schedule belongs to the worker that has the lease.

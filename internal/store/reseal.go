@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	base "quittance/internal/db"
 	"quittance/internal/secret"
 )
 
@@ -56,8 +57,8 @@ func (c *sealedColumn) page(after *sealedRow) (query string, args []any) {
 	if after != nil {
 		args = after.key(n)
 	}
-	key, from := strings.Join(c.keys, ", "), strings.Join([]string{parameter(1), parameter(2), parameter(3)}[:n], ", ")
-	return `select ` + c.columns + ` from ` + c.from + ` where (` + key + `) > (` + from + `) and ` + c.where + ` order by ` + key + ` limit ` + parameter(n+1),
+	key, from := strings.Join(c.keys, ", "), strings.Join([]string{base.Parameter(1), base.Parameter(2), base.Parameter(3)}[:n], ", ")
+	return `select ` + c.columns + ` from ` + c.from + ` where (` + key + `) > (` + from + `) and ` + c.where + ` order by ` + key + ` limit ` + base.Parameter(n+1),
 		append(args, resealBatch)
 }
 
@@ -70,7 +71,7 @@ func (c *sealedColumn) replace(r sealedRow) (statement string, args []any) {
 	}
 	statement = `update ` + c.table + ` set ` + c.column + ` = $1 where ` + c.column + ` = $2`
 	for n, key := range c.keys {
-		statement += ` and ` + key + ` = ` + parameter(n+3)
+		statement += ` and ` + key + ` = ` + base.Parameter(n+3)
 	}
 	return statement, append([]any{r.fresh, r.sealed}, r.key(len(c.keys))...)
 }
@@ -158,7 +159,7 @@ func withheldRevision(column, value string) sealedColumn {
 
 // KeysInUse returns the numbers of the keys that seal values in the database, and describes these values.
 func (db *DB) KeysInUse(ctx context.Context) (map[uint32][]string, error) {
-	ctx = withoutQueryDeadline(ctx) // it reads whole tables
+	ctx = base.WithoutQueryDeadline(ctx) // it reads whole tables
 	used := map[uint32][]string{}
 	for _, column := range sealedColumns() {
 		prefixes, err := collect(ctx, db.reader, scanValue[[]byte],
@@ -182,7 +183,7 @@ func (db *DB) Reseal(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ctx = withoutQueryDeadline(ctx) // it reads whole tables
+	ctx = base.WithoutQueryDeadline(ctx) // it reads whole tables
 	total := 0
 	var errs []error
 	for _, column := range sealedColumns() {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	base "quittance/internal/db"
 )
 
 // Retention says how long history is kept; zero means without limit. Evidence, submissions and invoices are always kept.
@@ -129,7 +131,7 @@ func (t *Tenant) pruneAttempts(ctx context.Context, before time.Time) (int64, er
 		err = t.write(ctx, "prune history", func(ctx context.Context, tx *tx) error {
 			list, args := t.idList(deliveries)
 			args = append(args, micros(before))
-			removed, err = tx.Exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`) and started_at < `+parameter(len(args))+`
+			removed, err = tx.Exec(ctx, `delete from attempts where tenant_id = $1 and delivery_id in (`+list+`) and started_at < `+base.Parameter(len(args))+`
 				and not exists (select 1 from deliveries d where d.tenant_id = attempts.tenant_id and d.id = attempts.delivery_id and d.due_at is not null)`, args...)
 			return err
 		})
@@ -209,7 +211,7 @@ func (t *Tenant) idList(ids []ID) (list string, args []any) {
 	args = []any{t.id}
 	for n, id := range ids {
 		args = append(args, id)
-		names[n] = parameter(len(args))
+		names[n] = base.Parameter(len(args))
 	}
 	return strings.Join(names, ", "), args
 }

@@ -38,7 +38,7 @@ func (db *DB) findSessions(ctx context.Context, digests [][32]byte) (map[[32]byt
 		join accounts a on a.id = t.account_id
 		join tenants n on n.id = t.tenant_id
 		where t.digest in (`+db.dialect.Values("bytea")+`) and t.revoked_at is null and t.expires_at > $2 and a.status = 'active' and n.frozen_at is null`,
-		columnArg(db, digests, func(digest [32]byte) []byte { return digest[:] }), micros(db.Now()))
+		rowArgs(db, digests, func(digest [32]byte) []any { return []any{digest[:]} }, micros(db.Now()))...)
 	sessions := make(map[[32]byte]Session, len(found))
 	for _, s := range found {
 		sessions[s.Digest] = s

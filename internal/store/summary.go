@@ -118,11 +118,10 @@ func insertSummaries(ctx context.Context, tx *tx, add []*newInvoice) error {
 	db := tx.db
 	return tx.ExecDeferred(ctx, `insert into invoice_summaries (`+summaryColumns+`) `+
 		db.dialect.Values("bytea", "bytea", "bigint", "text", "text", "bytea", "text", "text", "bigint", "text"),
-		columnArg(db, add, func(a *newInvoice) ID { return a.tenant.id }), columnArg(db, add, func(a *newInvoice) ID { return a.created.ID }),
-		columnArg(db, add, func(a *newInvoice) int64 { return micros(a.created.CreatedAt) }), columnArg(db, add, func(a *newInvoice) *string { return a.summary.externalID }),
-		columnArg(db, add, func(a *newInvoice) string { return a.summary.issueDate }), columnArg(db, add, func(a *newInvoice) []byte { return a.summary.total }),
-		columnArg(db, add, func(a *newInvoice) string { return a.summary.recipient }), columnArg(db, add, func(a *newInvoice) string { return a.summary.terms }),
-		columnArg(db, add, func(a *newInvoice) int64 { return int64(a.summary.items) }), columnArg(db, add, func(a *newInvoice) string { return a.summary.text }))
+		rowArgs(db, add, func(a *newInvoice) []any {
+			s := &a.summary
+			return []any{a.tenant.id, a.created.ID, micros(a.created.CreatedAt), s.externalID, s.issueDate, s.total, s.recipient, s.terms, int64(s.items), s.text}
+		})...)
 }
 
 // row returns the row of the summary. Its [Invoice] has only the draft.

@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	base "quittance/internal/db"
 )
 
 // EvidenceError is a place where the retained evidence, or what the service shows of it, was changed.
@@ -79,7 +81,7 @@ func (v *Verified) databaseFault(field, what string) {
 // VerifyEvidence verifies the evidence of every tenant and the audit log; see [Tenant.VerifyEvidence]. The error is a failure of
 // the database or the keys; faults of the evidence are in the result.
 func (db *DB) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
-	return db.verifyThrough(withoutQueryDeadline(ctx), db.reader, replay)
+	return db.verifyThrough(base.WithoutQueryDeadline(ctx), db.reader, replay)
 }
 
 func (db *DB) verifyThrough(ctx context.Context, q querier, replay Replay) (Verified, error) {
@@ -161,7 +163,7 @@ func (db *DB) verifyStrays(ctx context.Context, q querier, out *Verified) error 
 // compares the results with the rows. Entries may be added meanwhile.
 func (t *Tenant) VerifyEvidence(ctx context.Context, replay Replay) (Verified, error) {
 	return readValue(t, func(q querier) (Verified, error) {
-		return t.verifyThrough(withoutQueryDeadline(ctx), q, replay)
+		return t.verifyThrough(base.WithoutQueryDeadline(ctx), q, replay)
 	})
 }
 

@@ -45,8 +45,7 @@ type providerResponse struct {
 
 // decide returns what the response changes. It is a pure function of the response and the current, locked submission.
 func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (store.Decision, error) {
-	d := store.Decision{Outcome: s.Outcome, SentAt: s.SentAt, ProviderReference: s.ProviderReference, Sequence: s.Sequence, MissingSince: s.MissingSince,
-		MissingCount: s.MissingCount, ResendOrdered: s.ResendOrdered, States: s.States, LastStatus: s.LastStatus, LastSHA256: s.LastSHA256}
+	d := s.Unchanged()
 	if r.call == callSubmit && r.Kind != provider.NotSent {
 		s.SentAt = later(s.SentAt, r.began) // the process may have been suspended between the intent and the call
 		d.SentAt = s.SentAt
