@@ -73,6 +73,9 @@ type Options struct {
 	// BeforeBegin is called before every write transaction, which fails with its error. Tests use it as a database that cannot be
 	// written to; nil in production.
 	BeforeBegin func() error
+	// Trace is called with every statement of a read or a write, before it runs. Tests examine the plans of the statements; nil in
+	// production. It must be safe for concurrent use.
+	Trace func(statement string, args []any)
 	// Checkpoint is called at every point where a crash could leave work half done; nil in production.
 	Checkpoint Checkpoint
 }
@@ -114,6 +117,9 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if options.Trace != nil {
+		opened = tracedEngine{opened, options.Trace}
 	}
 	d := &DB{engine: opened, traits: opened.traits(), options: options, log: options.Log, listLimit: newListLimiter(opened.traits().lists)}
 	if d.traits.writers == 1 {

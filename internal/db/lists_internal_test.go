@@ -75,3 +75,27 @@ func TestListTotal(t *testing.T) {
 	}
 	left()
 }
+
+// TestListPlans checks that the statements of a list are planned for their values on PostgreSQL, however often they run.
+func TestListPlans(t *testing.T) {
+	forEachGroup(t, func(t *testing.T, g grouped) {
+		if g.SingleServer() {
+			return // SQLite keeps the plan for any values, which does not depend on how many rows there are
+		}
+		err := g.List(t.Context(), [16]byte{1}, func(ctx context.Context, q Querier) error {
+			for range 10 {
+				var n int64
+				if err := q.QueryRowContext(ctx, "select count(*) from numbers where n > $1", 1).Scan(&n); err != nil {
+					return err
+				}
+			}
+			var generic, custom int64
+			err := q.QueryRowContext(ctx, "select sum(generic_plans), sum(custom_plans) from pg_prepared_statements where statement like 'select count(%'").Scan(&generic, &custom)
+			if generic != 0 || custom != 10 {
+				t.Errorf("%d plans for any values and %d for their values, want 0 and 10", generic, custom)
+			}
+			return err
+		})
+		must(t, err)
+	})
+}

@@ -111,10 +111,14 @@ func (r pgRow) Scan(dest ...any) error {
 	return errors.Join(err, r.rows.Close()) // the statement may still fail after its first row
 }
 
+// beginSnapshot begins the transaction of a list. Its statements are planned for the values of each list: a plan for any values, which
+// PostgreSQL would use after a few lists, is made for the average company and reads all rows of a large one.
+const beginSnapshot = "begin isolation level repeatable read read only; set local plan_cache_mode = force_custom_plan"
+
 func (e *postgresEngine) snapshot(ctx context.Context, fn func(ctx context.Context, q Querier) error) (err error) {
 	var tx pgx.Tx
 	if err := retryUnsent(ctx, func() (err error) {
-		tx, err = e.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+		tx, err = e.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginSnapshot})
 		return err
 	}); err != nil {
 		return fmt.Errorf("begin: %w", err)

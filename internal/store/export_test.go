@@ -28,25 +28,10 @@ func WithBrokenWrites(options Options, begin func() error) Options {
 	return options
 }
 
-// watchedReads calls watch with each statement before it runs.
-type watchedReads struct {
-	reader querier
-	watch  func(query string, args []any)
-}
-
-func (w watchedReads) QueryContext(ctx context.Context, query string, args ...any) (base.Rows, error) {
-	w.watch(query, args)
-	return w.reader.QueryContext(ctx, query, args...)
-}
-
-func (w watchedReads) QueryRowContext(ctx context.Context, query string, args ...any) base.Row {
-	w.watch(query, args)
-	return w.reader.QueryRowContext(ctx, query, args...)
-}
-
-// WatchReads returns a tenant that only reads and calls watch with each of its statements.
-func WatchReads(t *Tenant, watch func(query string, args []any)) *Tenant {
-	return &Tenant{db: t.db, id: t.id, account: t.account, reads: watchedReads{t.db.reader, watch}}
+// WithTrace returns options of a store that calls trace with each of its statements before it runs.
+func WithTrace(options Options, trace func(statement string, args []any)) Options {
+	options.trace = trace
+	return options
 }
 
 // Evidence returns the chain of a submission, oldest first, without the bodies.

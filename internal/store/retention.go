@@ -159,12 +159,13 @@ func (t *Tenant) removeEvents(ctx context.Context, tx *tx, events []ID) (removed
 		due       bool
 	}
 	list, args := t.idList(events)
+	// Ordered by an expression: by the column itself, SQLite would read all deliveries of the company to avoid sorting a few.
 	found, err := collect(ctx, tx, func(row scanner) (d delivery, err error) {
 		var due *int64
 		err = row.Scan(&d.id, &d.event, &due)
 		d.due = due != nil
 		return d, err
-	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+list+`) order by id`+t.db.dialect.ForUpdate(), args...)
+	}, `select id, event_id, due_at from deliveries where tenant_id = $1 and event_id in (`+list+`) order by coalesce(id, id)`+t.db.dialect.ForUpdate(), args...)
 	if err != nil {
 		return 0, err
 	}

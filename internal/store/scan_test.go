@@ -31,9 +31,6 @@ func fillStore(t testing.TB, s *storetest.Store, companies, subscriptions, waiti
 	model, err := tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: hookURL, Events: api.EventKinds[:], Secret: secret.New(signingSecret)})
 	must(t, err)
 	now := s.Clock.Now().UnixMicro()
-	numbers := func(n int) string {
-		return fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)`, n)
-	}
 	for _, fill := range []string{
 		// Accounts and their tenants share an identifier here.
 		numbers(companies+idle) + ` insert into accounts (id, company, status, profile, created_at) select ` + random + `, 'Crowd', 'active', '{}', n.i from n`,

@@ -108,6 +108,8 @@ type Options struct {
 	Checkpoint Checkpoint
 	// beforeBegin is [base.Options.BeforeBegin], for tests.
 	beforeBegin func() error
+	// trace is [base.Options.Trace], for tests.
+	trace func(statement string, args []any)
 }
 
 // DB is an open store. It is safe for concurrent use.
@@ -193,7 +195,7 @@ const draftGroups = 4
 // OpenUnmigrated opens a database like [Open], but neither migrates its schema nor checks its keys.
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {
 	database, err := base.Open(ctx, address, base.Options{
-		Application: applicationName, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin,
+		Application: applicationName, Channel: "quittance_work", Now: options.Now, Local: options.Local, Log: options.Log, Checkpoint: options.Checkpoint, BeforeBegin: options.beforeBegin, Trace: options.trace,
 		// As PostgreSQL names them.
 		Indexes: map[string]string{
 			"submissions.tenant_id, submissions.number": indexSubmissionNumber, "users.email": "users_email_key", "connections.account_id": "connections_active",

@@ -42,7 +42,8 @@ func (t Tenant) ResourceEvents(ctx context.Context, resources []store.ID, most i
 		}
 		var s statement
 		list, limit := s.list(resources), s.value(most)
-		events, err := r.Events(ctx, `resource_id in (`+list+`)`, `order by position desc limit `+limit, s.args...)
+		// The plus keeps SQLite from reading all events by their positions, to avoid sorting a few.
+		events, err := r.Events(ctx, `resource_id in (`+list+`)`, `order by +position desc limit `+limit, s.args...)
 		if err != nil || len(events) == 0 {
 			return err
 		}
@@ -75,12 +76,13 @@ type NotificationSummary struct {
 // identifier, without those that have no event, with one query.
 func (t Tenant) NotificationSummaries(ctx context.Context, resources []store.ID) (map[store.ID]NotificationSummary, error) {
 	out := map[store.ID]NotificationSummary{}
-	err := t.tenant.ReadRows(func(r store.Reader) error {
+	err := t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
 		if len(resources) == 0 {
 			return nil
 		}
 		var s statement
 		list := s.list(resources)
+		// The cross join makes SQLite find the events first, and not all deliveries.
 		return r.Query(ctx, func(row store.Row) error {
 			var resource store.ID
 			var state api.DeliveryState
@@ -92,8 +94,8 @@ func (t Tenant) NotificationSummaries(ctx context.Context, resources []store.ID)
 			return err
 		}, `select resource_id, '', count(*) from events where tenant_id = $1 and resource_id in (`+list+`) group by resource_id
 			union all
-			select e.resource_id, d.state, count(*) from events e join deliveries d on d.tenant_id = e.tenant_id and d.event_id = e.id
-			where e.tenant_id = $1 and e.resource_id in (`+list+`) group by e.resource_id, d.state`, s.args...)
+			select e.resource_id, d.state, count(*) from events e cross join deliveries d
+			where d.tenant_id = e.tenant_id and d.event_id = e.id and e.tenant_id = $1 and e.resource_id in (`+list+`) group by e.resource_id, d.state`, s.args...)
 	})
 	return out, err
 }

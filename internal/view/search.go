@@ -102,8 +102,8 @@ func (f *InvoiceFilter) candidates(s *statement) string {
 	case f.Attention != nil && *f.Attention:
 		return `select id from (select invoice_id as id from submissions where tenant_id = $1 and current = 1 and outcome in ('rejected', 'unknown')
 				order by submissions.id desc limit ` + depth + `) undecided union
-			select c.invoice_id as id from (select submission_id from states where tenant_id = $1 and meaning = 'negative' order by submission_id desc limit ` + depth + `) w
-				join submissions c on c.tenant_id = $1 and c.id = w.submission_id and c.current = 1`
+			select c.invoice_id as id from (select submission_id from states where tenant_id = $1 and meaning = 'negative' order by submission_id desc limit ` + depth + `) reported
+				join submissions c on c.tenant_id = $1 and c.id = reported.submission_id and c.current = 1`
 	case len(f.States) > 0:
 		return f.withStateValue(s, depth)
 	case f.Search != "":
@@ -123,8 +123,8 @@ func (f *InvoiceFilter) withStateValue(s *statement, depth string) string {
 	for _, dimension := range invoice.Dimensions {
 		if value, ok := f.States[dimension]; ok {
 			return `select c.invoice_id as id from (select submission_id from states where tenant_id = $1 and dimension = ` + s.value(string(dimension)) +
-				` and word = ` + s.value(value) + ` order by submission_id desc limit ` + depth + `) w
-				left join submissions c on c.tenant_id = $1 and c.id = w.submission_id and c.current = 1`
+				` and word = ` + s.value(value) + ` order by submission_id desc limit ` + depth + `) reported
+				left join submissions c on c.tenant_id = $1 and c.id = reported.submission_id and c.current = 1`
 		}
 	}
 	return `select invoice_id as id from invoice_summaries where tenant_id = $1 and 1 = 0` // no known dimension

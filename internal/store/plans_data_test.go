@@ -1,0 +1,154 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/internal/store"
+	"quittance/internal/store/storetest"
+	"quittance/internal/view"
+	"quittance/sdk/go/api"
+)
+
+// The sizes of a database in which plans are examined: planCompanies companies have the rows of the first one, and
+// planLargeCompanies of them and the first one have each of these rows planCopies times.
+const (
+	planCompanies      = 1_500
+	planLargeCompanies = 5
+	planCopies         = 500
+)
+
+// fillForPlans gives the fixture's company rows of every kind, copies them, and adds some that are old enough to be removed. On
+// PostgreSQL it then counts the rows, as autovacuum does, because the planner chooses by these numbers.
+func (f *fixture) fillForPlans(t *testing.T) planRows {
+	t.Helper()
+	rows := f.fillOnce(t)
+	f.copyRows(t, false, planCompanies, `true`)
+	f.copyRows(t, true, planCopies, fmt.Sprintf(`r.tenant_id in (select id from tenants order by id limit %d) or r.tenant_id = $1`, planLargeCompanies), f.tenant.Key())
+	for _, statement := range []string{
+		numbers(20_000) + ` insert into limits (key, window_end, used) select ` + f.numbered("t.id", 13, "n.i") + fmt.Sprintf(`, n.i * 3600000000 + %d, 1 from n, (select id from tenants order by id limit 1) t`, f.Clock.Now().UnixMicro()),
+		`update tenants set invoices = (select max(position) from invoices where tenant_id = tenants.id), events = (select max(position) from events where tenant_id = tenants.id),
+			credit_notes = (select max(position) from credit_notes where tenant_id = tenants.id), incoming = (select max(position) from incoming where tenant_id = tenants.id)`,
+	} {
+		_, err := f.raw.ExecContext(t.Context(), statement)
+		must(t, err)
+	}
+	f.Clock.Advance(-30 * 24 * time.Hour)
+	f.tell(t, 1)
+	f.Clock.Advance(30*24*time.Hour + time.Hour)
+	for _, statement := range []string{
+		`update deliveries set state = 'delivered', due_at = null where created_at < $1`,
+		`insert into attempts (tenant_id, delivery_id, ordinal, started_at, duration, http_status, error_class, answer)
+			select tenant_id, id, 1, created_at, 0, 200, '', '' from deliveries where created_at < $1`,
+	} {
+		_, err := f.raw.ExecContext(t.Context(), statement, f.Clock.Now().AddDate(0, 0, -1).UnixMicro())
+		must(t, err)
+	}
+	if f.Engine() == storetest.Postgres {
+		_, err := f.raw.ExecContext(t.Context(), "vacuum analyze")
+		must(t, err)
+	}
+	return rows
+}
+
+// planRows are rows of the fixture's company.
+type planRows struct {
+	invoice, submission, subscription, delivery, event, incoming store.ID
+	// created is an invoice that an examined operation creates.
+	created store.ID
+}
+
+// fillOnce gives the fixture's company rows of every kind.
+func (f *fixture) fillOnce(t *testing.T) planRows {
+	t.Helper()
+	ctx := t.Context()
+	_, err := f.CreateToken(ctx, f.user, [32]byte{1}, f.Clock.Now().AddDate(1, 0, 0))
+	must(t, err)
+	_, _, err = f.tenant.Idempotent(ctx, "key", [32]byte{}, 24*time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
+		return store.IdempotentResponse{Status: 201, Body: []byte("{}")}, nil
+	})
+	must(t, err)
+	s := f.subscribe(t, api.EventKinds[:]...)
+	rows := planRows{subscription: s.ID}
+	f.credit(t, f.create(t, "INV-CREDIT").ID, byQuantity(0, "1"))
+	_ = f.submit(t, "INV-"+string(api.OutcomeInProgress))
+	for _, outcome := range []api.Outcome{api.OutcomeAcknowledged, api.OutcomeRejected, api.OutcomeUnknown} {
+		call := f.submit(t, "INV-"+string(outcome))
+		rows.submission, rows.invoice = call.Submission.ID, call.Submission.Invoice
+		decide(t, call, func(s store.Submission, now time.Time) store.Decision {
+			d := reported(s, now, allFour("accepted", false), api.EventSubmissionUpdated, api.EventStatusChanged)
+			d.Outcome = outcome
+			return d
+		})
+	}
+	states := []api.DeliveryState{api.DeliveryDelivered, api.DeliveryFailed, api.DeliveryBlocked}
+	for n, d := range f.claimDeliveries(t, s.ID, len(states)) {
+		rows.delivery, rows.event = d.ID, d.Event
+		must(t, d.RecordAttempt(ctx, attempt(f, 200), store.DeliveryUpdate{State: states[n]}))
+	}
+	claim, _ := f.claimPurchases(t, f.company)
+	retain(t, claim, store.SyncStep{Cursor: "c-1", After: time.Minute}, incoming("a", "A"), incoming("b", "B"))
+	known, err := view.Of(f.tenant).IncomingInvoices(ctx, "", 1, 1)
+	must(t, err)
+	rows.incoming = known.Entries[0].ID
+	return rows
+}
+
+// The columns with identifiers, which differ between copies: of a company and what there is a few times in it, and of the rows of
+// which it has many.
+var (
+	companyIDs = []string{"account_id", "tenant_id", "user_id", "connection_id", "subscription_id"}
+	rowIDs     = []string{"id", "digest", "invoice_id", "submission_id", "evidence_id", "event_id", "delivery_id", "resource_id", "incoming_id"}
+)
+
+// copyRows copies the rows of all companies: within the companies, only those of which a company has many, or else to new
+// companies. condition selects rows r.
+func (f *fixture) copyRows(t *testing.T, within bool, copies int, condition string, args ...any) {
+	t.Helper()
+	for _, tab := range tables(t) {
+		few := slices.Contains([]string{"accounts", "tenants", "users", "connections", "subscriptions", "purchase_syncs", "tokens", "resealed", "invoice_deletions"}, tab.name)
+		if column, _ := tab.scope(f.company); column == "" || tab.name == "audit" || within && (few || tab.name == "audit_heads") {
+			continue
+		}
+		values := make([]string, len(tab.columns))
+		for n, column := range tab.columns {
+			chain := tab.name != "tokens" && column == "digest" // a digest of evidence, and not the key of the row
+			switch isRow := slices.Contains(rowIDs, column) && !chain; {
+			case within && isRow: // n seconds older
+				values[n] = f.numbered("r."+column, 3, fmt.Sprintf("%d - n.i * 1000", uint32(f.Clock.Now().UnixMilli())))
+			case !within && (isRow || slices.Contains(companyIDs, column)):
+				values[n] = f.numbered("r."+column, 13, "n.i")
+			case !within && column == "due_at":
+				values[n] = "r.due_at + n.i"
+			case within && column == "position":
+				values[n] = `r.position + n.i * 100`
+			case slices.Contains([]string{"number", "key", "provider_document_id", "email"}, column):
+				values[n] = "r." + column + " || '-' || n.i"
+			default:
+				values[n] = "r." + column
+			}
+		}
+		_, err := f.raw.ExecContext(t.Context(), numbers(copies)+` insert into `+tab.name+` (`+strings.Join(tab.columns, ", ")+`) select `+strings.Join(values, ", ")+
+			` from n, `+tab.name+` r where `+condition, args...)
+		if err != nil {
+			t.Fatalf("%s: %v", tab.name, err)
+		}
+	}
+}
+
+// numbered returns SQL for a column of bytes whose four bytes from the position at, counted from 1, are replaced by a number.
+func (f *fixture) numbered(column string, at int, number string) string {
+	if f.Engine() == storetest.Postgres {
+		return fmt.Sprintf(`overlay(%s placing substring(int8send(%s) from 5) from %d)`, column, number, at)
+	}
+	return fmt.Sprintf(`unhex(substr(hex(%s), 1, %d) || printf('%%08X', %s) || substr(hex(%s), %d))`, column, 2*at-2, number, column, 2*at+7)
+}
+
+// numbers returns the beginning of a statement with a table n of the numbers i from 1 to most.
+func numbers(most int) string {
+	return fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)`, most)
+}
