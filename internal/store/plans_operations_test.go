@@ -89,8 +89,8 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			return err
 		}},
 		// Numbers for the operator, which are counted.
-		{name: "ReconciliationLag", uses: "submissions_due", whole: []string{"connections", "submissions_due"}, run: func(ctx context.Context) error {
-			_, err := db.ReconciliationLag(ctx)
+		{name: "PollLag", uses: "submissions_due", whole: []string{"connections", "submissions_due"}, run: func(ctx context.Context) error {
+			_, err := db.PollLag(ctx)
 			return err
 		}},
 		{name: "Contradicted", uses: "submissions_contradicted", whole: []string{"submissions_contradicted"}, run: func(ctx context.Context) error {
