@@ -37,7 +37,12 @@ func (w withServer) Run() int {
 		return 1
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
-	build := exec.Command("go", append(append([]string{"build", "-o", filepath.Join(dir, "quittance")}, buildFlags...), "quittance/cmd/quittance")...)
+	flags, err := buildFlags()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	build := exec.Command("go", append(append([]string{"build", "-o", filepath.Join(dir, "quittance")}, flags...), "quittance/cmd/quittance")...)
 	if text, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the program to measure: %v\n%s", err, text)
 		return 1

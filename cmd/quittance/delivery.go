@@ -12,10 +12,7 @@ type deliveryCmd struct {
 }
 
 // Help is shown by --help.
-func (deliveryCmd) Help() string {
-	return `Example:
-  quittance delivery list --state failed --data ./sandbox`
-}
+func (deliveryCmd) Help() string { return deliveryListCmd{}.Help() }
 
 type deliveryListCmd struct {
 	listing

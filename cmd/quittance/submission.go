@@ -14,10 +14,7 @@ type submissionCmd struct {
 }
 
 // Help is shown by --help.
-func (submissionCmd) Help() string {
-	return `Example:
-  quittance submission list --outcome unknown --data ./sandbox`
-}
+func (submissionCmd) Help() string { return submissionListCmd{}.Help() }
 
 type submissionListCmd struct {
 	listing

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -58,9 +59,5 @@ func (l *CallLimiter) sweep(now time.Time) {
 		return
 	}
 	l.swept = now
-	for token, w := range l.windows {
-		if !now.Before(w.end) {
-			delete(l.windows, token)
-		}
-	}
+	maps.DeleteFunc(l.windows, func(_ [32]byte, w window) bool { return !now.Before(w.end) })
 }

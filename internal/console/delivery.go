@@ -52,12 +52,17 @@ const (
 	deliveryQuietPollInterval = 10 * time.Second
 )
 
-func (req *request) showDelivery() error {
+// delivery reads the delivery that the path names.
+func (req *request) delivery() (store.Delivery, error) {
 	id, err := req.id("delivery")
 	if err != nil {
-		return err
+		return store.Delivery{}, err
 	}
-	found, err := req.session.Tenant.Delivery(req.r.Context(), id)
+	return req.session.Tenant.Delivery(req.r.Context(), id)
+}
+
+func (req *request) showDelivery() error {
+	found, err := req.delivery()
 	if err != nil {
 		return err
 	}
@@ -173,11 +178,7 @@ func (req *request) redeliver() error {
 
 // downloadEvent responds with the exact bytes that every attempt sends, as an attachment.
 func (req *request) downloadEvent() error {
-	id, err := req.id("delivery")
-	if err != nil {
-		return err
-	}
-	found, err := req.session.Tenant.Delivery(req.r.Context(), id)
+	found, err := req.delivery()
 	if err != nil {
 		return err
 	}

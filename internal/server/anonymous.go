@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -107,9 +108,5 @@ func (l *anonymousLimiter) sweep(now time.Time) {
 		return
 	}
 	l.swept = now
-	for prefix, count := range l.windows {
-		if !now.Before(count.end) {
-			delete(l.windows, prefix)
-		}
-	}
+	maps.DeleteFunc(l.windows, func(_ netip.Prefix, count anonymousCount) bool { return !now.Before(count.end) })
 }
