@@ -53,13 +53,14 @@ func (t *Tenant) Idempotent(ctx context.Context, key string, fingerprint [32]byt
 	return reply, replayed, err
 }
 
-// storeResponse stores the response for a key, replacing an expired one, and counts its bytes towards the quota of the company.
+// storeResponse stores the response for a key, replacing an expired one, and counts its bytes towards the quota of the company. It
+// compresses the response within the transaction, because the response contains what the transaction has written, such as identifiers.
 func (t *Tenant) storeResponse(ctx context.Context, tx *tx, key string, reply IdempotentResponse) error {
 	var before int64
 	if err := tx.QueryRowContext(ctx, `select octet_length(body) from idempotency where tenant_id = $1 and key = $2`, t.id, key).Scan(&before); err != nil {
 		return err
 	}
-	body, err := packed(reply.Body)
+	body, err := t.db.packer.pack(reply.Body)
 	if err != nil {
 		return err
 	}

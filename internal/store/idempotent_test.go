@@ -66,7 +66,8 @@ func TestIdempotencyKeys(t *testing.T) {
 // TestLargeResponses: a large answer is kept in much less than its length, and given again to the byte; so is a small one, as it is.
 func TestLargeResponses(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
-		for name, body := range map[string]string{"small": `{"data":1}`, "large": `{"data":"` + strings.Repeat("Consulting by the hour, ", 30_000) + `"}`, "empty": ""} {
+		for name, body := range map[string]string{"small": `{"data":1}`, "large": `{"data":"` + strings.Repeat("Consulting by the hour, ", 30_000) + `"}`,
+			"another large": `{"data":"` + strings.Repeat("Consulting by the day, ", 20_000) + `"}`, "empty": ""} {
 			call := func() (store.IdempotentResponse, bool, error) {
 				return f.tenant.Idempotent(t.Context(), name, [32]byte{1}, time.Hour, func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
 					return store.IdempotentResponse{Status: 201, Body: []byte(body)}, nil

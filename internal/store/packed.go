@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // packedFrom is the length in bytes from which the response for an idempotency key is stored compressed: the response to a large
@@ -15,15 +16,24 @@ const packedFrom = 4 << 10
 // gzipMagic begins compressed data (RFC 1952). No response begins with it, because responses are JSON.
 var gzipMagic = []byte{0x1f, 0x8b} //nolint:gochecknoglobals // a constant
 
-// packed returns a response as it is stored.
-func packed(body []byte) ([]byte, error) {
+// packer compresses responses for idempotency keys. It is safe for concurrent use. It reuses its compressors, because a new one
+// allocates 1.2 MB, which takes ten times as long as compressing a response of 15 kB.
+type packer struct{ compressors sync.Pool }
+
+// pack returns a response as it is stored.
+func (p *packer) pack(body []byte) ([]byte, error) {
 	if len(body) < packedFrom {
 		return body, nil
 	}
 	var out bytes.Buffer
-	writer, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	if err != nil {
-		return nil, fmt.Errorf("compress the response: %w", err)
+	writer, reused := p.compressors.Get().(*gzip.Writer)
+	if reused {
+		writer.Reset(&out)
+	} else {
+		var err error
+		if writer, err = gzip.NewWriterLevel(&out, gzip.BestSpeed); err != nil {
+			return nil, fmt.Errorf("compress the response: %w", err)
+		}
 	}
 	if _, err := writer.Write(body); err != nil {
 		return nil, fmt.Errorf("compress the response: %w", err)
@@ -31,6 +41,7 @@ func packed(body []byte) ([]byte, error) {
 	if err := writer.Close(); err != nil {
 		return nil, fmt.Errorf("compress the response: %w", err)
 	}
+	p.compressors.Put(writer)
 	return out.Bytes(), nil
 }
 

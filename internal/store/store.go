@@ -121,6 +121,7 @@ type DB struct {
 	random   io.Reader
 	log      *slog.Logger
 	quotas   Quotas
+	packer   packer
 	// shared are the operations whose waiting writes share their statements; see [writeShared].
 	shared map[string]*base.Shared
 	// sessions looks up tokens.
