@@ -19,7 +19,7 @@ KILLS ?= 300
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := check
-.PHONY: check test verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills build bench bench-tables clean
+.PHONY: check test verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills build bench bench-tables official-rules clean
 
 # Formatting, vet, lint, known vulnerabilities, go.mod and the fast tests, on SQLite only and with fewer random cases.
 check: lint vulncheck
@@ -126,6 +126,12 @@ bench-tables: build
 	@scripts/setup
 	go build -o $(BIN)/pgcluster ./internal/pgtest/cmd/pgcluster
 	@DRAFTS=$(DRAFTS) scripts/bench-tables
+
+# The official schemas and rules of the document formats, over golden and random documents (docs/documents.md says what RULES
+# contains): make official-rules RULES=directory DOCUMENTS=5000
+DOCUMENTS ?= 1000
+official-rules:
+	@scripts/official-rules "$(RULES)" $(DOCUMENTS)
 
 clean:
 	rm -rf $(BIN) bin

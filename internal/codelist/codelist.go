@@ -8,7 +8,7 @@
 // Peppol list v9.7, currencies from ISO 4217 with their minor units, countries from ISO 3166-1 (1A and XI are
 // accepted by the rules, not by ISO), emirates from PINT-AE, payment means from UNCL4461, tax categories from
 // UNCL5305, units from UN/ECE Recommendations 20 and 21 (packaging with an X in front), types of legal registrations and reasons
-// of tax exemption from PINT-AE. Columns en, bis3, pint
+// of tax exemptions and of credit notes from PINT-AE. Columns en, bis3, pint
 // and pint_ae hold y where that rule set accepts the code. The published UAE list writes the tax category N with a
 // Greek letter; the rules compare with the Latin one, and so does the file.
 //
@@ -62,10 +62,26 @@ type Emirate struct {
 	ISO string
 }
 
+// RuleSet is one of the official rule sets, by the name of its column.
+type RuleSet string
+
+// The rule sets.
+const (
+	EN16931 RuleSet = "en"
+	BIS3    RuleSet = "bis3"
+	PINT    RuleSet = "pint"
+	PINTAE  RuleSet = "pint_ae"
+)
+
+// ruleSets lists every rule set.
+var ruleSets = [...]RuleSet{EN16931, BIS3, PINT, PINTAE}
+
 // List is one code list in its published order.
 type List[T any] struct {
 	entries []T
 	byCode  map[string]T
+	// refused holds the codes that a rule set with a column in the file does not accept, by rule set.
+	refused map[RuleSet]map[string]bool
 }
 
 // Lookup returns the entry with exactly this code.
@@ -78,6 +94,16 @@ func (l *List[T]) Lookup(code string) (T, bool) {
 func (l *List[T]) Has(code string) bool {
 	_, ok := l.byCode[code]
 	return ok
+}
+
+// Accepts tells whether each of the rule sets accepts exactly this code. A rule set without a column in the list narrows nothing.
+func (l *List[T]) Accepts(code string, sets ...RuleSet) bool {
+	for _, set := range sets {
+		if l.refused[set][code] {
+			return false
+		}
+	}
+	return l.Has(code)
 }
 
 // All yields every entry in the published order.
@@ -114,6 +140,9 @@ func LegalRegistrationTypes() *List[Entry] { return legalRegistrationTypes() }
 // TaxExemptions returns the reasons for which the United Arab Emirates exempt a supply (EN 16931 BT-121, rule ibr-167-ae).
 func TaxExemptions() *List[Entry] { return taxExemptions() }
 
+// CreditReasons returns the reasons for a credit note in the United Arab Emirates (PINT-AE BTAE-03, rule ibr-001-ae).
+func CreditReasons() *List[Entry] { return creditReasons() }
+
 // Each list is read once, when it is first asked for: a command that needs none pays for none.
 var (
 	currencies = lazy("iso4217.csv", func(r row) (Currency, error) {
@@ -133,6 +162,7 @@ var (
 
 	legalRegistrationTypes = lazy("ae_legal_id_type.csv", plain)
 	taxExemptions          = lazy("ae_tax_exemption.csv", plain)
+	creditReasons          = lazy("ae_credit_reason.csv", plain)
 )
 
 // plain reads a row of a list that says no more than code and name.
@@ -176,8 +206,8 @@ func (r row) entry() Entry {
 // accepted tells whether a rule set accepts the code. A file without any such column is a rule set's own list.
 func (r row) accepted() bool {
 	ruled := false
-	for _, rules := range [...]string{"en", "bis3", "pint", "pint_ae"} {
-		mark, ok := r.cells[rules]
+	for _, set := range ruleSets {
+		mark, ok := r.cells[string(set)]
 		if mark == "y" {
 			return true
 		}
@@ -195,7 +225,7 @@ func parse[T any](text []byte, read func(row) (T, error)) (*List[T], error) {
 	if len(records) == 0 {
 		return nil, fmt.Errorf("no header line")
 	}
-	list := &List[T]{byCode: make(map[string]T, len(records))}
+	list := &List[T]{byCode: make(map[string]T, len(records)), refused: map[RuleSet]map[string]bool{}}
 	for _, record := range records[1:] {
 		r := row{code: record[0], cells: make(map[string]string, len(record))}
 		for i, name := range records[0] {
@@ -210,6 +240,14 @@ func parse[T any](text []byte, read func(row) (T, error)) (*List[T], error) {
 		entry, err := read(r)
 		if err != nil {
 			return nil, fmt.Errorf("code %q: %w", r.code, err)
+		}
+		for _, set := range ruleSets {
+			if mark, ok := r.cells[string(set)]; ok && mark != "y" {
+				if list.refused[set] == nil {
+					list.refused[set] = map[string]bool{}
+				}
+				list.refused[set][r.code] = true
+			}
 		}
 		list.entries = append(list.entries, entry)
 		list.byCode[r.code] = entry

@@ -19,6 +19,7 @@ func TestMembership(t *testing.T) {
 		{"countries", Countries().Has, []string{"AE", "DE", "XI", "1A"}, []string{"", "ae", "ARE", "UK", "ZZ"}},
 		{"types of legal registration", LegalRegistrationTypes().Has, []string{"TL", "EID", "PAS", "CD"}, []string{"", "tl", "CL", "CRN"}},
 		{"tax exemptions", TaxExemptions().Has, []string{"DL8.46.1", "DL8.46.4"}, []string{"", "DL8.46.5", "VATEX-EU-O"}},
+		{"credit reasons", CreditReasons().Has, []string{"DL8.61.1.A", "DL8.61.1.E", "VD"}, []string{"", "DL8.61.1.F", "vd"}},
 		{"emirates", Emirates().Has, []string{"AUH", "DXB", "SHJ", "UAQ", "FUJ", "AJM", "RAK"}, []string{"", "AE-DU", "dxb", "Dubai"}},
 		{"payment means", PaymentMeans().Has, []string{"1", "10", "30", "58", "Z01", "ZZZ", "69"}, []string{"", "0", "030", "71"}},
 		{"tax categories", TaxCategories().Has, []string{"S", "Z", "E", "O", "AE", "K", "G", "L", "M", "B"}, []string{"", "s", "A", "X"}},
@@ -34,6 +35,37 @@ func TestMembership(t *testing.T) {
 			if tt.has(code) {
 				t.Errorf("%s: %q is on the list", tt.list, code)
 			}
+		}
+	}
+}
+
+// TestAccepts checks the codes in which the rule sets differ.
+func TestAccepts(t *testing.T) {
+	tests := []struct {
+		list    string
+		accepts func(code string, sets ...RuleSet) bool
+		code    string
+		sets    []RuleSet
+		want    bool
+	}{
+		{"endpoint schemes", EndpointSchemes().Accepts, "0235", []RuleSet{EN16931, BIS3, PINTAE}, true},
+		{"endpoint schemes", EndpointSchemes().Accepts, "0193", []RuleSet{EN16931}, true},
+		{"endpoint schemes", EndpointSchemes().Accepts, "0193", []RuleSet{EN16931, BIS3}, false},
+		{"endpoint schemes", EndpointSchemes().Accepts, "0225", []RuleSet{PINTAE}, false},
+		{"endpoint schemes", EndpointSchemes().Accepts, "9901", nil, false},
+		{"currencies", Currencies().Accepts, "STD", []RuleSet{EN16931}, true},
+		{"currencies", Currencies().Accepts, "STD", []RuleSet{BIS3}, false},
+		{"currencies", Currencies().Accepts, "STN", []RuleSet{PINTAE}, true},
+		{"currencies", Currencies().Accepts, "STN", []RuleSet{EN16931}, false},
+		{"payment means", PaymentMeans().Accepts, "91", []RuleSet{PINTAE}, true},
+		{"tax categories", TaxCategories().Accepts, "N", []RuleSet{PINTAE}, true},
+		{"tax categories", TaxCategories().Accepts, "N", []RuleSet{EN16931}, false},
+		{"tax categories", TaxCategories().Accepts, "K", []RuleSet{PINTAE}, false},
+		{"emirates", Emirates().Accepts, "DXB", []RuleSet{PINTAE}, true},
+	}
+	for _, tt := range tests {
+		if got := tt.accepts(tt.code, tt.sets...); got != tt.want {
+			t.Errorf("%s: %v accepts %q: %t, want %t", tt.list, tt.sets, tt.code, got, tt.want)
 		}
 	}
 }

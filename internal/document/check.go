@@ -1,0 +1,308 @@
+package document
+
+import (
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+	"time"
+
+	"quittance/internal/codelist"
+	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
+)
+
+// The rules of findings, as the API names them; official identifiers are added where they exist. Advice on a draft uses the same
+// words for the same faults.
+const (
+	ruleRequired       = "required"
+	ruleSellerGap      = "incomplete_profile"
+	ruleCharacter      = "character_not_allowed"
+	ruleIdentifier     = "identifier_format"
+	ruleScheme         = "endpoint_scheme_unknown"
+	ruleLegalScheme    = "legal_id_scheme_unknown"
+	ruleLegalType      = "legal_registration_type_unknown"
+	ruleNotSupported   = "not_supported"
+	ruleCountry        = "country_unknown"
+	ruleEmirate        = "emirate_unknown"
+	ruleCurrency       = "currency_unknown"
+	rulePaymentMeans   = "payment_means_unknown"
+	ruleDueDate        = "due_date_before_issue_date"
+	ruleUnit           = "unit_unknown"
+	ruleBaseQuantity   = "base_quantity_not_positive"
+	ruleNetPrice       = "net_price_mismatch"
+	ruleTaxCategory    = "tax_category_unknown"
+	ruleTaxRate        = "tax_rate"
+	ruleTaxExemption   = "tax_exemption_unknown"
+	ruleCommodity      = "commodity_scheme_unknown"
+	ruleReasonCode     = "reason_code_unknown"
+	ruleTotal          = "total_mismatch"
+	ruleNegativeTotal  = "negative_total"
+	ruleNotComputable  = "not_computable"
+	ruleNotCombinable  = "tax_categories_not_combinable"
+	rulePassportIssuer = "passport_country"
+)
+
+// checker collects the findings of one document.
+type checker struct {
+	Document
+	profile  Profile
+	lines    []line
+	findings Findings
+}
+
+func newChecker(p Profile, d Document) *checker {
+	return &checker{Document: d, profile: p, lines: documentLines(p, d)}
+}
+
+// add adds a finding at a path of the request. ids are the official rules of PINT-AE and of BIS Billing 3, "" where there is none.
+func (c *checker) add(path, rule string, ids ruleIDs, message string) {
+	id := ids.bis3
+	if c.profile == PINTAE {
+		id = ids.pintAE
+	}
+	c.findings = append(c.findings, Finding{Path: path, Fault: api.Fault{Rule: rule, RuleID: id, Message: message}})
+}
+
+// need adds a finding if a text is absent.
+func (c *checker) need(value, path string, ids ruleIDs, message string) {
+	if value != "" {
+		return
+	}
+	rule := ruleRequired
+	if strings.HasPrefix(path, invoice.SellerPath) {
+		rule = ruleSellerGap
+	}
+	c.add(path, rule, ids, message)
+}
+
+// ruleIDs are the official identifiers of one rule in the two profiles.
+type ruleIDs struct{ pintAE, bis3 string }
+
+// both is an official identifier that has the same text in both profiles, or that only one of them uses.
+func both(id string) ruleIDs { return ruleIDs{id, id} }
+
+// draftPath is the path of a field of the invoice.
+func (c *checker) draftPath(field string) string {
+	if c.Credit != nil {
+		return CreditedPath + field
+	}
+	return field
+}
+
+// itemPath is the path of the item at a position of the draft.
+func itemPath(at int) string { return fmt.Sprintf("items[%d]", at) }
+
+// requirement explains a field that every document needs.
+type requirement struct {
+	ids     ruleIDs
+	message string
+}
+
+// requirements are the fields of [invoice.Missing]. Fields of an item are named without their position.
+var requirements = map[string]requirement{ //nolint:gochecknoglobals // a constant table
+	"invoice_number":        {ruleIDs{"ibr-002", "BR-02"}, "the invoice needs a number"},
+	"recipient_name":        {ruleIDs{"ibr-007", "BR-07"}, "the invoice must name the buyer"},
+	"recipient_network_id":  {ruleIDs{"ibr-080", "PEPPOL-EN16931-R010"}, "the buyer's electronic address is missing"},
+	"buyer_endpoint_scheme": {ruleIDs{"ibr-063", "BR-63"}, "the buyer's electronic address needs its scheme, such as 0235 for a UAE tax number"},
+	"buyer_street":          {ruleIDs{"ibr-144-ae", ""}, "the buyer's address needs a street"},
+	"buyer_city":            {ruleIDs{"ibr-144-ae", ""}, "the buyer's address needs a city"},
+	"buyer_country":         {ruleIDs{"ibr-011", "BR-11"}, "the buyer's address needs a country"},
+	"total_amount":          {ruleIDs{}, "the invoice needs its total with tax"},
+	"currency":              {ruleIDs{"ibr-005", "BR-05"}, "the invoice needs a currency"},
+	"issue_date":            {ruleIDs{"ibr-003", "BR-03"}, "the invoice needs its issue date"},
+	"due_date":              {ruleIDs{"ibr-127-ae", ""}, "the invoice must say when payment is due"},
+	"payment_means_code":    {ruleIDs{"ibr-191-ae", ""}, "the invoice must say how it is paid"},
+	"items":                 {ruleIDs{"ibr-016", "BR-16"}, "the invoice needs at least one line"},
+	"name":                  {ruleIDs{"ibr-025", "BR-25"}, "the line must name what was sold"},
+	"unit_code":             {ruleIDs{"ibr-023", "BR-23"}, "the quantity of the line needs its unit"},
+	"quantity":              {ruleIDs{"ibr-022", "BR-22"}, "the line needs a quantity"},
+	"net_unit_price":        {ruleIDs{"ibr-026", "BR-26"}, "the line needs its net price"},
+	"vat_category":          {ruleIDs{"ibr-145-ae", "BR-CO-04"}, "the line needs its tax category"},
+	"vat_rate":              {ruleIDs{"ibr-119-ae", "BR-48"}, "the line needs its tax rate, which is 0 where no tax is charged"},
+}
+
+// required adds the fields that every submission needs. A credit note says neither how nor when it is paid, and needs nothing of the
+// lines that it does not credit.
+func (c *checker) required() {
+	credited := map[string]bool{}
+	for i := range c.lines {
+		credited[itemPath(c.lines[i].at)] = true
+	}
+	for _, path := range invoice.Missing(c.Draft) {
+		item, field, inItem := strings.Cut(path, ".")
+		if !inItem {
+			field = path
+		}
+		if c.Credit != nil && (field == "due_date" || field == "payment_means_code" || inItem && !credited[item]) {
+			continue
+		}
+		c.need("", c.draftPath(path), requirements[field].ids, requirements[field].message)
+	}
+}
+
+// texts adds the texts with characters that XML cannot hold (XML 1.0, section 2.2).
+func (c *checker) texts() {
+	c.characters(c.draftPath(""), *c.Draft)
+	for i := range c.lines {
+		c.characters(c.lines[i].path+".", *c.lines[i].item)
+	}
+	seller := *c.seller()
+	seller.Logo = nil
+	c.characters(invoice.SellerPath, seller)
+	if c.Credit != nil {
+		c.characters("", *c.Credit)
+	}
+}
+
+// characters checks the text fields of a struct.
+func (c *checker) characters(prefix string, fields any) {
+	value := reflect.ValueOf(fields)
+	for i := range value.NumField() {
+		field := value.Field(i)
+		if field.Kind() == reflect.Pointer {
+			field = field.Elem()
+		}
+		if field.Kind() != reflect.String || !strings.ContainsFunc(field.String(), notXML) {
+			continue
+		}
+		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
+		c.add(prefix+name, ruleCharacter, ruleIDs{}, "contains a character that cannot be written in XML")
+	}
+}
+
+// notXML tells whether a character is not one of XML 1.0.
+func notXML(r rune) bool {
+	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF || r == '\uFFFD'
+}
+
+// parties checks seller and buyer.
+func (c *checker) parties() {
+	s, d := c.seller(), c.Draft
+	c.need(text(s.LegalName), "seller.legal_name", ruleIDs{"ibr-006", "BR-06"}, "an invoice names its seller: enter the company's legal name")
+	c.need(text(s.Country), "seller.country", ruleIDs{"ibr-009", "BR-09"}, "the seller's address needs a country")
+	c.need(text(s.EndpointScheme), "seller.endpoint_scheme", ruleIDs{"ibr-062", "BR-62"}, "the seller's electronic address needs its scheme")
+	c.need(text(s.EndpointID), "seller.endpoint_id", ruleIDs{"ibr-081", "PEPPOL-EN16931-R020"}, "the seller's electronic address is missing")
+	c.country(s.Country, "seller.country")
+	c.country(d.BuyerCountry, c.draftPath("buyer_country"))
+	c.endpoint(s.EndpointScheme, s.EndpointID, "seller.endpoint_scheme", "seller.endpoint_id")
+	c.endpoint(d.BuyerEndpointScheme, d.RecipientNetworkID, c.draftPath("buyer_endpoint_scheme"), c.draftPath("recipient_network_id"))
+}
+
+func (c *checker) country(code *string, path string) {
+	if text(code) != "" && !codelist.Countries().Accepts(text(code), c.profile.ruleSets()...) {
+		c.add(path, ruleCountry, ruleIDs{"ibr-cl-14", "BR-CL-14"}, "is not the code of a country")
+	}
+}
+
+// endpoint checks an electronic address (BT-34, BT-49) and its scheme.
+func (c *checker) endpoint(scheme, id *string, schemePath, idPath string) {
+	if text(scheme) == "" {
+		return
+	}
+	if !codelist.EndpointSchemes().Accepts(text(scheme), c.profile.ruleSets()...) {
+		c.add(schemePath, ruleScheme, ruleIDs{"ibr-cl-25", "BR-CL-25"}, "is not a scheme of electronic addresses in this document format")
+	}
+	c.identifier(text(scheme), text(id), idPath)
+}
+
+// identifier checks the form of an identifier whose scheme has one.
+func (c *checker) identifier(scheme, id, path string) {
+	if form, ok := identifierForms[scheme]; ok && id != "" && !form.valid(id) {
+		c.add(path, ruleIdentifier, form.ids, "is not "+form.name)
+	}
+}
+
+// references checks what stands at the top of the document, and the payment.
+func (c *checker) references() {
+	d := c.Draft
+	if code := text(d.Currency); code != "" && !codelist.Currencies().Accepts(code, c.profile.ruleSets()...) {
+		c.add(c.draftPath("currency"), ruleCurrency, ruleIDs{"ibr-cl-04", "PEPPOL-EN16931-CL007"}, "is not a currency of this document format")
+	}
+	if c.Credit != nil {
+		return
+	}
+	means := text(d.PaymentMeansCode)
+	if means != "" && !codelist.PaymentMeans().Accepts(means, c.profile.ruleSets()...) {
+		c.add("payment_means_code", rulePaymentMeans, ruleIDs{"ibr-cl-16", "BR-CL-16"}, "is not a means of payment in this document format")
+	}
+	if means == "30" || means == "58" && c.profile == BIS3 {
+		c.need(text(c.seller().PayeeAccount), "seller.payee_account", ruleIDs{"ibr-192-ae", "BR-61"}, "a credit transfer needs the account to pay to")
+	}
+	issued, errIssued := time.Parse(time.DateOnly, text(d.IssueDate))
+	due, errDue := time.Parse(time.DateOnly, text(d.DueDate))
+	if errIssued == nil && errDue == nil && due.Before(issued) { // other rules report absent dates
+		c.add("due_date", ruleDueDate, ruleIDs{}, "payment cannot be due before the invoice is issued")
+	}
+}
+
+// checkLines checks what every line needs in both profiles.
+func (c *checker) checkLines() {
+	sets := c.profile.ruleSets()
+	for i := range c.lines {
+		l := &c.lines[i]
+		if l.unit != "" && !codelist.Units().Accepts(l.unit, sets...) {
+			c.add(l.path+".unit_code", ruleUnit, ruleIDs{"ibr-cl-23", "BR-CL-23"}, "is not a unit of UN/ECE Recommendation 20 or 21, such as C62 for one or HUR for an hour")
+		}
+		if decimal(l.base).Sign() <= 0 {
+			c.add(l.path+".base_quantity", ruleBaseQuantity, ruleIDs{"ibr-087", "PEPPOL-EN16931-R121"}, "the price must be for a quantity above zero")
+		}
+		if l.category != "" && !codelist.TaxCategories().Accepts(l.category, sets...) {
+			c.add(l.path+".vat_category", ruleTaxCategory, ruleIDs{"ibr-139-ae", "BR-CL-18"}, "is not a tax category of this document format")
+		}
+		c.price(l)
+	}
+}
+
+// price checks that the net price is the gross price less the discount, exactly.
+func (c *checker) price(l *line) {
+	discount := decimal(l.discount)
+	switch {
+	case l.price == "":
+	case l.gross == "" && discount.Sign() != 0:
+		c.add(l.path+".gross_unit_price", ruleRequired, ruleIDs{"ibr-126-ae", "PEPPOL-EN16931-R046"}, "a discount needs the gross price that it is taken from")
+	case l.gross != "" && new(big.Rat).Sub(decimal(l.gross), discount).Cmp(decimal(l.price)) != 0:
+		c.add(l.path+".net_unit_price", ruleNetPrice, ruleIDs{"aligned-ibrp-004", "PEPPOL-EN16931-R046"}, "the net price must be the gross price less the discount")
+	}
+}
+
+// totals compares the customer's total with the computed one. It accepts the document's total, and also the total that the API
+// computes if the two differ only by the document's rounding: by at most one minor unit for each line.
+func (c *checker) totals() {
+	stated := number(c.Draft.TotalAmount)
+	path := "total_amount"
+	if c.Credit != nil {
+		stated = string(c.Credit.TotalAmount)
+	}
+	m, ok := compute(c.profile, c.Document)
+	if !ok {
+		c.notComputable()
+		return
+	}
+	if c.profile == PINTAE && m.payable.Sign() < 0 {
+		c.add(path, ruleNegativeTotal, ruleIDs{}, "the total is below zero: reduce an earlier invoice with a credit note instead")
+	}
+	if stated == "" || decimal(stated).Cmp(m.payable) == 0 {
+		return
+	}
+	unit := new(big.Rat).Inv(decimal("1" + strings.Repeat("0", minorUnits(text(c.Draft.Currency)))))
+	tolerance := unit.Mul(unit, big.NewRat(int64(len(m.lines)), 1))
+	away := new(big.Rat).Sub(decimal(stated), m.payable)
+	if exact := c.exactTotal(); exact != "" && decimal(exact).Cmp(decimal(stated)) == 0 && away.Abs(away).Cmp(tolerance) <= 0 {
+		return
+	}
+	c.add(path, ruleTotal, ruleIDs{"ibr-co-15", "BR-CO-15"}, fmt.Sprintf("the lines and their tax add up to %s", money(m.payable)))
+}
+
+// notComputable explains why a document without any other finding has no amounts: a line has too many digits for the rule of its profile.
+func (c *checker) notComputable() {
+	for i := range c.lines {
+		l := &c.lines[i]
+		if l.quantity == "" || l.price == "" || decimal(l.base).Sign() <= 0 {
+			continue
+		}
+		if _, ok := c.profile.lineAmount(l.quantity, l.price, l.base); !ok {
+			c.add(l.path+".quantity", ruleNotComputable, ruleIDs{"ibr-147-ae", ""}, "the amount of the line is too large to be checked by the receiver: split the line")
+		}
+	}
+}

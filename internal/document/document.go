@@ -1,0 +1,149 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"quittance/internal/invoice"
+	"quittance/sdk/go/api"
+)
+
+// Document is an invoice or a credit note.
+type Document struct {
+	// ID is the permanent identifier of the invoice or credit note in this service, a UUID. It becomes the UUID of the document
+	// (BTAE-07), so that the same invoice always has the same one.
+	ID string
+	// Draft is the invoice; for a credit note, the credited invoice.
+	Draft *api.Draft
+	// Seller is the company profile; nil is an empty one.
+	Seller *api.Profile
+	// Credit is the credit note, or nil for an invoice.
+	Credit *api.CreditNote
+}
+
+// Finding is something that a profile needs and the document does not have.
+type Finding struct {
+	// Path is the JSON path of the field to change: of the draft, for a credit note of the credit note. Paths of the company
+	// profile begin with [invoice.SellerPath], those of a credited invoice with [CreditedPath].
+	Path string
+	api.Fault
+}
+
+// CreditedPath is the prefix of paths of the invoice that a credit note credits.
+const CreditedPath = "invoice."
+
+// Findings are findings in the order of the document.
+type Findings []Finding
+
+// Faults returns the findings by path. The result is never nil.
+func (f Findings) Faults() api.Faults {
+	faults := api.Faults{}
+	for _, finding := range f {
+		faults[finding.Path] = append(faults[finding.Path], finding.Fault)
+	}
+	return faults
+}
+
+// Paths returns each path once, in the order of the document. The result is never nil.
+func (f Findings) Paths() []string {
+	paths, seen := []string{}, map[string]bool{}
+	for _, finding := range f {
+		if !seen[finding.Path] {
+			seen[finding.Path] = true
+			paths = append(paths, finding.Path)
+		}
+	}
+	return paths
+}
+
+// IncompleteError says that a document lacks something that its profile needs.
+type IncompleteError struct {
+	Findings Findings
+}
+
+// Error names the paths.
+func (e *IncompleteError) Error() string {
+	return "document: not complete: " + strings.Join(e.Findings.Paths(), ", ")
+}
+
+// Check returns what a document lacks for a profile; it is empty for a complete one. The draft must have the form that the API
+// requires at creation ([invoice.Faults] and the tags of [api.Draft]), and a credit note must be one that [invoice.NewCredit] has
+// made of it. Fields that the document does not carry are not checked.
+func Check(p Profile, d Document) Findings {
+	c := newChecker(p, d)
+	c.required()
+	c.texts()
+	c.parties()
+	c.references()
+	c.checkLines()
+	if p == PINTAE {
+		c.pintAE()
+	}
+	c.totals()
+	return c.findings
+}
+
+// Totals returns the totals that the document carries. Each is nil if it cannot be computed from the draft. They differ from
+// [invoice.Compute] where the profile has its own arithmetic: amounts have two digits after the point in every currency, in PINT-AE
+// some lines of exactly half a cent are rounded to the other side, and some categories never carry tax.
+func Totals(p Profile, d Document) api.Computed {
+	m, ok := compute(p, d)
+	if !ok {
+		return api.Computed{}
+	}
+	return api.Computed{Net: new(api.Amount(money(m.net))), Tax: new(api.Amount(money(m.tax))), Total: new(api.Amount(money(m.payable)))}
+}
+
+var errNoID = errors.New("document: no identifier")
+
+// Write returns the document as XML in UTF-8. It returns an [IncompleteError] if the document is not complete.
+func Write(p Profile, d Document) ([]byte, error) {
+	if d.ID == "" {
+		return nil, errNoID
+	}
+	if findings := Check(p, d); len(findings) > 0 {
+		return nil, &IncompleteError{Findings: findings}
+	}
+	m, _ := compute(p, d) // a complete document can be computed
+	var out bytes.Buffer
+	w := &writer{out: &out}
+	w.document(m)
+	return out.Bytes(), nil
+}
+
+// seller is the company profile, never nil.
+func (d Document) seller() *api.Profile {
+	if d.Seller == nil {
+		return &api.Profile{}
+	}
+	return d.Seller
+}
+
+// exactTotal is the total with tax as the API computes it, or "" if it cannot.
+func (d Document) exactTotal() string {
+	if d.Credit != nil {
+		return string(d.Credit.TotalAmount)
+	}
+	if total := invoice.Compute(d.Draft).Total; total != nil {
+		return total.String()
+	}
+	return ""
+}
+
+// text returns an optional text without surrounding white space, "" if it is absent. No document has empty elements, so that a text
+// of white space is an absent one.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return strings.TrimSpace(*s)
+}
+
+// number returns the text of an optional number, "" if it is absent.
+func number(d *api.Decimal) string {
+	if d == nil {
+		return ""
+	}
+	return d.String()
+}

@@ -1,0 +1,187 @@
+package document
+
+import (
+	"math/big"
+	"slices"
+
+	"quittance/internal/codelist"
+	"quittance/sdk/go/api"
+)
+
+// The tax categories (UNCL5305) with rules of their own.
+const (
+	standardRate  = "S"
+	zeroRated     = "Z"
+	exempt        = "E"
+	reverseCharge = "AE"
+	outOfScope    = "O"
+	marginScheme  = "N"
+)
+
+// uncountedUnit is the unit "one" (C62) of a line that credits an amount instead of a quantity.
+const uncountedUnit = "C62"
+
+// dirham is the currency in which the UAE assess tax.
+const dirham = "AED"
+
+// model is a document with everything that is computed.
+type model struct {
+	Document
+	profile Profile
+	lines   []line
+	groups  []group
+	// net is the sum of the lines (BT-106, BT-109), tax that of the groups (BT-110), gross both (BT-112). payable (BT-115) is gross
+	// and rounding (BT-114), which is not 0 only in a currency whose minor unit is coarser than a cent.
+	net, tax, gross, rounding, payable *big.Rat
+	// rate is the exchange rate into dirhams: 1 in that currency, nil if it is not known.
+	rate *big.Rat
+}
+
+// line is one line with its amounts.
+type line struct {
+	// item is the invoice line, for everything but the numbers below.
+	item *api.Item
+	// at is the position of item in the draft, from 0, and path that of the line in the request: items[3] or invoice.items[3].
+	at   int
+	path string
+	// The numbers as they are written; gross is "" if there is none.
+	quantity, unit, price, base, gross, discount string
+	category                                     string
+	// percent is the rate as it is written, "" if the category has none.
+	percent string
+	// amount is the net amount (BT-131), tax the tax on it, not rounded.
+	amount, tax *big.Rat
+}
+
+// group is a part of the tax breakdown (BG-23): the lines of one category and rate.
+type group struct {
+	category, percent string
+	item              *api.Item // the first line of the group
+	taxable, tax      *big.Rat
+}
+
+// taxed tells whether a category charges tax in the document. In the others the seller charges none: the rate of a reverse charge or
+// of the margin scheme is information.
+func taxed(category string) bool {
+	return !slices.Contains([]string{zeroRated, exempt, reverseCharge, outOfScope, marginScheme, "K", "G"}, category)
+}
+
+// percent returns the rate that the document shows for a line, "" if the category has none: out of scope (BR-O-05), and exempt in
+// PINT-AE (aligned-ibrp-e-05).
+func (p Profile) percent(item *api.Item) string {
+	category := text(item.VATCategory)
+	if category == outOfScope || p == PINTAE && category == exempt {
+		return ""
+	}
+	return shortest(number(item.VATRate))
+}
+
+// newLine returns the line of an item without its amounts.
+func (p Profile) newLine(item *api.Item, at int, path string) line {
+	l := line{item: item, at: at, path: path, quantity: number(item.Quantity), unit: text(item.UnitCode), price: number(item.NetUnitPrice),
+		base: number(item.BaseQuantity), gross: number(item.GrossUnitPrice), discount: number(item.DiscountAmount),
+		category: text(item.VATCategory), percent: p.percent(item)}
+	if l.base == "" {
+		l.base = "1"
+	}
+	if l.discount == "" {
+		l.discount = "0"
+	}
+	return l
+}
+
+// documentLines returns the lines without their amounts: of the invoice, or the credited ones. A line that credits an amount is one unit with
+// that price, of the sign of the amount, because a price is never negative (BR-27).
+func documentLines(p Profile, d Document) []line {
+	var lines []line
+	if d.Credit == nil {
+		for i := range d.Draft.Items {
+			lines = append(lines, p.newLine(&d.Draft.Items[i], i, itemPath(i)))
+		}
+		return lines
+	}
+	for _, credited := range d.Credit.Items {
+		l := p.newLine(&d.Draft.Items[credited.Position], credited.Position, CreditedPath+itemPath(credited.Position))
+		switch {
+		case credited.Quantity != nil:
+			l.quantity = number(credited.Quantity)
+		case credited.NetAmount != nil:
+			amount := decimal(string(*credited.NetAmount))
+			l.quantity, l.unit, l.base, l.discount = "1", uncountedUnit, "1", "0"
+			if amount.Sign() < 0 {
+				l.quantity = "-1"
+			}
+			l.price = shortest(amount.Abs(amount).FloatString(api.MaxScale))
+			l.gross = l.price
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// compute returns the document with its amounts. ok is false if a number for them is missing or cannot be used.
+func compute(p Profile, d Document) (m model, ok bool) {
+	m = model{Document: d, profile: p, lines: documentLines(p, d), net: new(big.Rat), tax: new(big.Rat)}
+	for i := range m.lines {
+		l := &m.lines[i]
+		if l.quantity == "" || l.price == "" || decimal(l.base).Sign() <= 0 || l.percent == "" && taxed(l.category) {
+			return model{}, false
+		}
+		if l.amount, ok = p.lineAmount(l.quantity, l.price, l.base); !ok {
+			return model{}, false
+		}
+		l.tax = new(big.Rat)
+		if taxed(l.category) {
+			l.tax = percentOf(l.amount, l.percent)
+		}
+		m.net.Add(m.net, l.amount)
+		m.add(l)
+	}
+	for i := range m.groups {
+		g := &m.groups[i]
+		g.tax = new(big.Rat)
+		if taxed(g.category) {
+			g.tax = cents(percentOf(g.taxable, g.percent))
+		}
+		m.tax.Add(m.tax, g.tax)
+	}
+	m.gross = plus(m.net, m.tax)
+	m.payable = round(m.gross, min(amountScale, minorUnits(text(d.Draft.Currency))))
+	m.rounding = new(big.Rat).Sub(m.payable, m.gross)
+	switch {
+	case text(d.Draft.Currency) == dirham:
+		m.rate = big.NewRat(1, 1)
+	case number(d.Draft.TaxExchangeRate) != "":
+		m.rate = decimal(number(d.Draft.TaxExchangeRate))
+	}
+	return m, len(m.lines) > 0
+}
+
+// add adds a line to its group. Groups are in the order of their first lines.
+func (m *model) add(l *line) {
+	for i := range m.groups {
+		if g := &m.groups[i]; g.category == l.category && g.percent == l.percent {
+			g.taxable.Add(g.taxable, l.amount)
+			return
+		}
+	}
+	m.groups = append(m.groups, group{category: l.category, percent: l.percent, item: l.item, taxable: new(big.Rat).Set(l.amount)})
+}
+
+// minorUnits is the number of digits after the point of a currency's minor unit. A currency without one has as many as a cent.
+func minorUnits(code string) int {
+	currency, ok := codelist.Currencies().Lookup(code)
+	if !ok || currency.MinorUnits == codelist.NoMinorUnits {
+		return amountScale
+	}
+	return currency.MinorUnits
+}
+
+// foreign tells whether the document is in another currency than the tax.
+func (m *model) foreign() bool { return text(m.Draft.Currency) != dirham }
+
+// untaxable tells whether every line is exempt or out of scope. In PINT-AE such a document is a commercial one, with type codes of
+// its own (ibr-151-ae).
+func untaxable(lines []line) bool {
+	return !slices.ContainsFunc(lines, func(l line) bool { return l.category != exempt && l.category != outOfScope })
+}
