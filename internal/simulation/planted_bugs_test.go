@@ -88,7 +88,7 @@ func bugs() []bug {
 		{name: "chain-not-continued", after: `if s.Evidence > 0 {
 				e.Previous = [32]byte{}
 			}`},
-		{name: "secret-in-the-log", before: `d.Log.DebugContext(ctx, "signing", "key", delivery.Secret.Reveal())`},
+		{name: "secret-in-the-log", before: `d.Log.DebugContext(ctx, "signing", "key", lease.Secret.Reveal())`},
 		{name: "submitted-invoice-changed", never: true},
 	}
 }

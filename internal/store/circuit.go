@@ -65,7 +65,7 @@ func (q Queue) acquireProbe(ctx context.Context, tx *tx, c *Connection, until ti
 
 // PollLag says how far polling is behind.
 type PollLag struct {
-	// Overdue counts the submissions whose next query is overdue; Oldest is how long the first of them has been. Both are 0
+	// Overdue counts the submissions whose next poll is overdue; Oldest is how long the first of them has been. Both are 0
 	// if there are none.
 	Overdue int64
 	Oldest  time.Duration

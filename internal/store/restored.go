@@ -8,7 +8,7 @@ import (
 	"quittance/sdk/go/api"
 )
 
-// MaxLaterReferences is the number of later references that are looked up before the document of an invoice is sent that was
+// MaxLaterReferences is the number of later references that are queried before the document of an invoice is sent that was
 // created before the restore. Each time a draft changes after the provider has refused its document, the draft gets a new
 // reference, and a restored database has lost that history. Nobody is expected to do this more often in a row.
 const MaxLaterReferences = 4
@@ -84,7 +84,7 @@ type LaterReference struct {
 	Ordinal int64
 }
 
-// LaterReferences returns the references after the submission's own that must be looked up before the submission is sent. There
+// LaterReferences returns the references after the submission's own that must be queried before the submission is sent. There
 // are none unless the database was restored after the invoice was created.
 func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference, error) {
 	var older bool

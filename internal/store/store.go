@@ -41,7 +41,7 @@
 // Notifications: emit.go creates events and deliveries, event.go reads events, subscription.go has the destinations, delivery.go
 // claims deliveries and records attempts; delivery_record.go reads the results.
 //
-// Incoming e-invoices: purchase.go claims connections and retains documents; incoming.go reads them.
+// Incoming e-invoices: purchase.go claims purchase syncs and retains documents; incoming.go reads them.
 //
 // Accounts: account.go, user.go, password.go, sessions.go, limit.go, connection.go, reset.go and overview.go.
 //

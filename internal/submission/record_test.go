@@ -298,7 +298,7 @@ func TestMissingKeepsPollInterval(t *testing.T) {
 	for range 20 {
 		asked := *s.DueAt
 		if wait := asked.Sub(now); wait > longest || wait < time.Second {
-			t.Errorf("%v after the send it is looked up after %v, want at most %v", now.Sub(began), wait, longest)
+			t.Errorf("%v after the send it is polled after %v, want at most %v", now.Sub(began), wait, longest)
 		}
 		if asked.Sub(began) >= 2*time.Second && now.Sub(began) < 2*time.Second && asked.Sub(began) > 5*time.Second {
 			t.Errorf("a document that appears after two seconds is found after %v", asked.Sub(began))
@@ -308,7 +308,7 @@ func TestMissingKeepsPollInterval(t *testing.T) {
 		longest = min(2*longest, time.Hour)
 	}
 	if last := s.DueAt.Sub(now); last != time.Hour {
-		t.Errorf("after %d responses that prove nothing more it is looked up every %v", 20, last)
+		t.Errorf("after %d responses that prove nothing more it is polled every %v", 20, last)
 	}
 }
 

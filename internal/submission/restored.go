@@ -29,8 +29,8 @@ func (s *Service) queryBeforeSend(ctx context.Context, lease store.SubmissionLea
 	return s.send(ctx, lease)
 }
 
-// queryLaterReferences looks up the references under which the invoice may have been submitted before the database was
-// restored. free is true if the provider has a document under none of them, or if there are none to look up. Otherwise
+// queryLaterReferences queries the references under which the invoice may have been submitted before the database was
+// restored. free is true if the provider has a document under none of them, or if there are no such references. Otherwise
 // queryLaterReferences records and returns what it found.
 func (s *Service) queryLaterReferences(ctx context.Context, lease store.SubmissionLease) (recorded store.Submission, free bool, err error) {
 	references, err := lease.LaterReferences(ctx)

@@ -12,14 +12,14 @@
 //	What             When                                                      Why
 //
 //	Send             Once, when the customer submits, right after the intent   After a crash, the committed reference is what
-//	                 is committed.                                             the provider is asked about.
-//	Ask, then send   First, after a restore from a backup: about this          The backup may be older than a submission that
-//	                 reference and the next four.                              the provider has accepted.
+//	                 is committed.                                             polled.
+//	Query, then      After a restore from a backup: the status under this      The backup may be older than a submission that
+//	send             reference and the next four.                              the provider has accepted.
 //	Make it a draft  If nothing was sent, or the provider refused the call     Only then does the provider certainly not have
 //	again            unread (401, 403, 429).                                   the document. The next try uses the same
 //	                                                                           reference.
-//	Ask              1 s after a change, then after twice as long each time,   The provider reports later states only when it
-//	                 up to 1 h; once a day after 90 days. At most 1 min after  is asked. Old submissions stay cheap, and all
+//	Poll             1 s after a change, then after twice as long each time,   The provider reports later states only when it
+//	                 up to 1 h; once a day after 90 days. At most 1 min after  is polled. Old submissions stay cheap, and all
 //	                 a failed call. Never before the provider's Retry-After.   recover soon after an outage.
 //	Send again       If the outcome is unknown, references are idempotent,     An early response may be older than the arrival
 //	                 and the provider has said twice that it has no such       of the document. Under an idempotent reference,
@@ -28,7 +28,7 @@
 //	                 now.
 //	Send again       If an administrator has ordered it, and the provider      A person may know what the provider cannot tell.
 //	                 responds (not with 401, 403, 429 or 5xx).
-//	Stop asking      When all four states are terminal. A submission is never  An administrator can resolve an unknown outcome.
+//	Stop polling     When all four states are terminal. A submission is never  An administrator can resolve an unknown outcome.
 //	                 given up.
 //
 // Start reading at [Service.Submit], then [Service.Poll], then decide in record.go.

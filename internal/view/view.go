@@ -2,8 +2,8 @@
 // into types of the API. Read models, the methods of [Tenant], select, count and search the facts of a page or a list.
 //
 // Nothing here writes, and every statement is about one tenant: it reaches the database through a [store.Reader] alone, which
-// passes the tenant as the parameter $1. Most tests of read models are in internal/store, beside a second company whose rows no method
-// of [Tenant] may show.
+// passes the tenant as the parameter $1. An administrator's lists of all accounts are therefore in internal/store. So are most tests
+// of read models, beside a second company whose rows no method of [Tenant] may show.
 //
 // Start reading at [Invoice] and [Tenant.Invoices].
 package view

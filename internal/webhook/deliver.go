@@ -47,35 +47,35 @@ func (d *Deliverer) Work() queue.Source[store.DeliveryLease] {
 }
 
 // deliver makes one attempt and records its result.
-func (d *Deliverer) deliver(ctx context.Context, delivery store.DeliveryLease) queue.Result {
-	if delivery.Abandoned {
-		return d.recordAbandoned(ctx, delivery)
+func (d *Deliverer) deliver(ctx context.Context, lease store.DeliveryLease) queue.Result {
+	if lease.Abandoned {
+		return d.recordAbandoned(ctx, lease)
 	}
-	timestamp := FormatTimestamp(delivery.OccurredAt) //planted:request-differs-per-attempt
+	timestamp := FormatTimestamp(lease.OccurredAt) //planted:request-differs-per-attempt
 	started := d.Now()
 	d.DB.Checkpoint(store.Before, "webhook attempt")
-	result := d.Sender.Send(ctx, Request{URL: delivery.URL, Event: delivery.Kind, EventID: delivery.Event.String(), Timestamp: timestamp,
-		Signature: Signature([]byte(delivery.Secret.Reveal()), timestamp, delivery.Body), Body: delivery.Body})
+	result := d.Sender.Send(ctx, Request{URL: lease.URL, Event: lease.Kind, EventID: lease.Event.String(), Timestamp: timestamp,
+		Signature: Signature([]byte(lease.Secret.Reveal()), timestamp, lease.Body), Body: lease.Body})
 	d.DB.Checkpoint(store.After, "webhook attempt")
 	// Some servers reveal request data in error responses. A response with the signing secret is not recorded.
-	withheld := secret.NewEcho(delivery.Secret)(result.ResponseBody, len(result.ResponseBody) == MaxResponseBody)
+	withheld := secret.NewEcho(lease.Secret)(result.ResponseBody, len(result.ResponseBody) == MaxResponseBody)
 	if withheld {
 		result.ResponseBody = nil
 	}
-	update := d.update(delivery, result)
-	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
+	update := d.update(lease, result)
+	err := lease.RecordAttempt(ctx, store.Attempt{StartedAt: started, Duration: result.Duration, HTTPStatus: result.HTTPStatus,
 		ErrorClass: result.ErrorClass, ResponseBody: result.ResponseBody}, update)
 	if errors.Is(err, store.ErrLeaseLost) {
-		d.Log.WarnContext(ctx, "delivery was claimed again before its attempt was recorded", "delivery", delivery.ID)
+		d.Log.WarnContext(ctx, "delivery was claimed again before its attempt was recorded", "delivery", lease.ID)
 		err = nil
 	}
-	d.Observe(result.Verdict, result.Duration, d.Now().Sub(delivery.OccurredAt))
+	d.Observe(result.Verdict, result.Duration, d.Now().Sub(lease.OccurredAt))
 	level := slog.LevelInfo //planted:secret-in-the-log
 	if err != nil {
 		level = slog.LevelError
 	}
-	line := []any{"tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription, "delivery", delivery.ID,
-		"event", delivery.Event, "kind", string(delivery.Kind), "attempt", delivery.Attempts + 1, "verdict", string(result.Verdict),
+	line := []any{"tenant", lease.Tenant.Key(), "subscription", lease.Subscription, "delivery", lease.ID,
+		"event", lease.Event, "kind", string(lease.Kind), "attempt", lease.Attempts + 1, "verdict", string(result.Verdict),
 		"status", result.HTTPStatus, "class", result.ErrorClass, "duration_ms", result.Duration.Milliseconds(), "state", string(update.State), "error", err}
 	if withheld {
 		line = append(line, "withheld", true)
@@ -86,27 +86,27 @@ func (d *Deliverer) deliver(ctx context.Context, delivery store.DeliveryLease) q
 
 // recordAbandoned records an attempt whose worker panicked, or whose process ended, as an attempt without a response. It counts
 // like any other failure, so that a destination that crashes the process gets as many attempts as any other.
-func (d *Deliverer) recordAbandoned(ctx context.Context, delivery store.DeliveryLease) queue.Result {
+func (d *Deliverer) recordAbandoned(ctx context.Context, lease store.DeliveryLease) queue.Result {
 	result := Result{Verdict: Retry, ErrorClass: ClassAbandoned}
-	update := d.update(delivery, result)
-	err := delivery.RecordAttempt(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, update)
+	update := d.update(lease, result)
+	err := lease.RecordAttempt(ctx, store.Attempt{StartedAt: d.Now(), ErrorClass: result.ErrorClass}, update)
 	if errors.Is(err, store.ErrLeaseLost) {
 		err = nil // another worker has claimed it since
 	}
-	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "tenant", delivery.Tenant.Key(), "subscription", delivery.Subscription,
-		"delivery", delivery.ID, "event", delivery.Event, "attempt", delivery.Attempts+1, "state", string(update.State), "error", err)
+	d.Log.WarnContext(ctx, "webhook attempt was abandoned", "tenant", lease.Tenant.Key(), "subscription", lease.Subscription,
+		"delivery", lease.ID, "event", lease.Event, "attempt", lease.Attempts+1, "state", string(update.State), "error", err)
 	return queue.Result{}
 }
 
 // update returns the change of a delivery after an attempt.
-func (d *Deliverer) update(delivery store.DeliveryLease, result Result) store.DeliveryUpdate {
+func (d *Deliverer) update(lease store.DeliveryLease, result Result) store.DeliveryUpdate {
 	switch result.Verdict {
 	case Delivered:
 		return store.DeliveryUpdate{State: store.DeliveryDelivered}
 	case Blocked:
 		return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason, Deactivate: result.Reason} //planted:redirect-keeps-the-subscription
 	case Retry:
-		wait, again := d.Backoff.Next(delivery.Round+1, result.RetryAfter, d.Jitter())
+		wait, again := d.Backoff.Next(lease.Round+1, result.RetryAfter, d.Jitter())
 		if again {
 			return store.DeliveryUpdate{State: store.DeliveryPending, DueAt: d.Now().Add(wait)}
 		}
