@@ -40,10 +40,7 @@ func start(t testing.TB, engine string, empty bool, pace time.Duration, edits ..
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: 12 * time.Hour, IdempotencyTTL: time.Hour,
 		PollFirst: pace, PollMax: time.Second, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond,
-		RetryAttempts: 3, AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}
-	if engine == storetest.Postgres {
-		config.Database = pgtest.URL(t)
-	}
+		RetryAttempts: 3, AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log, Database: storetest.Database(t, engine)}
 	for _, edit := range edits {
 		edit(&config)
 	}

@@ -1,6 +1,8 @@
 package pgtest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -16,7 +18,12 @@ const (
 	// EnvEngines is the environment variable that chooses the database engines of the tests: "sqlite", "postgres" or
 	// "sqlite,postgres"; unset means both.
 	EnvEngines = "QUITTANCE_TEST_ENGINES"
+	// envTemplate is the environment variable in which [Run] passes the name of the database of [Template] on.
+	envTemplate = "QUITTANCE_TEST_TEMPLATE"
 )
+
+// errNoCluster means that a test asks for a database outside [Run].
+var errNoCluster = errors.New("no cluster: let TestMain call pgtest.Run, and use PostgreSQL only if pgtest.Enabled()")
 
 // Enabled reports whether to run tests on PostgreSQL.
 func Enabled() bool {
@@ -28,8 +35,11 @@ func Enabled() bool {
 // of [EnvPostgres], or, if tests on PostgreSQL are enabled, starts one for the duration of the tests. It sets that
 // variable, so that the worker processes of a fuzz test use the same cluster.
 func Run(m *testing.M) int {
-	if !Enabled() || os.Getenv(EnvPostgres) != "" {
+	switch admin := os.Getenv(EnvPostgres); {
+	case !Enabled():
 		return m.Run()
+	case admin != "":
+		return runWithTemplate(m, admin)
 	}
 	cluster, err := StartShared()
 	if err != nil {
@@ -40,9 +50,27 @@ func Run(m *testing.M) int {
 	if err := os.Setenv(EnvPostgres, cluster.URL()); err != nil {
 		fmt.Fprintln(os.Stderr, "pgtest:", err)
 	} else {
-		code = m.Run()
+		code = runWithTemplate(m, cluster.URL())
 	}
 	if err := cluster.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// runWithTemplate runs the tests and removes the database that [Template] may have created.
+func runWithTemplate(m *testing.M, admin string) int {
+	name, err := newName()
+	if err == nil {
+		err = os.Setenv(envTemplate, name)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+		return 1
+	}
+	code := m.Run()
+	if err := dropDatabase(admin, "IF EXISTS "+name); err != nil {
 		fmt.Fprintln(os.Stderr, "pgtest:", err)
 		return max(code, 1)
 	}
@@ -62,7 +90,17 @@ func URL(t testing.TB) string {
 	return database(t, "")
 }
 
-// Copy is [URL] for a copy of a database that URL created and that has no connections.
+// Template creates an empty database for [Copy], which [Run] removes after all tests, and returns its address. A process can
+// have one.
+func Template(ctx context.Context) (string, error) {
+	admin, name := os.Getenv(EnvPostgres), os.Getenv(envTemplate)
+	if admin == "" || name == "" {
+		return "", errNoCluster
+	}
+	return createDatabase(ctx, admin, name, "")
+}
+
+// Copy is [URL] for a copy of a database that URL or Template created and that has no connections.
 func Copy(t testing.TB, address string) string {
 	t.Helper()
 	parsed, err := url.Parse(address)
@@ -76,7 +114,7 @@ func database(t testing.TB, template string) string {
 	t.Helper()
 	admin := os.Getenv(EnvPostgres)
 	if admin == "" {
-		t.Fatal("pgtest: no cluster: let TestMain call pgtest.Run, and use PostgreSQL only if pgtest.Enabled()")
+		t.Fatalf("pgtest: %v", errNoCluster)
 	}
 	address, drop, err := newDatabase(t.Context(), admin, template)
 	if err != nil {

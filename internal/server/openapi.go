@@ -50,7 +50,8 @@ func openAPIDocument(routes []route, version string) ([]byte, error) {
 }
 
 func (c *call) serveOpenAPI(context.Context) (int, jsontext.Value, error) {
-	return http.StatusOK, c.openapi, nil
+	document, err := c.openapi()
+	return http.StatusOK, document, err
 }
 
 var parameterName = regexp.MustCompile(`\{(\w+)\}`)

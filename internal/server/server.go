@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"quittance/internal/account"
@@ -88,8 +89,9 @@ type Served struct {
 // Server serves the API. It is safe for concurrent use.
 type Server struct {
 	Config
-	router  *router.Router[route]
-	openapi []byte
+	router *router.Router[route]
+	// openapi returns the API document, which is generated at the first call.
+	openapi func() ([]byte, error)
 	calls   *account.CallLimiter
 	// admission bounds requests.
 	admission *admission
@@ -99,7 +101,7 @@ type Server struct {
 }
 
 // New returns a server.
-func New(config Config) (*Server, error) {
+func New(config Config) *Server {
 	if config.MaxRequests == 0 {
 		config.MaxRequests = defaultMaxRequests
 	}
@@ -107,7 +109,6 @@ func New(config Config) (*Server, error) {
 	s := &Server{Config: config, router: newRouter(table), calls: account.NewCallLimiter(config.RateLimit, config.Now), pace: defaultPace}
 	bounds := connectionLimits(&s.Config)
 	s.connections, s.admission = connlimit.New(bounds), newAdmission(&s.Config, bounds)
-	var err error
-	s.openapi, err = openAPIDocument(table, config.Version)
-	return s, err
+	s.openapi = sync.OnceValues(func() ([]byte, error) { return openAPIDocument(table, config.Version) })
+	return s
 }

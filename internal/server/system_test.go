@@ -10,12 +10,12 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"quittance/internal/account"
-	"quittance/internal/pgtest"
 	"quittance/internal/sandbox"
 	"quittance/internal/secret"
 	"quittance/internal/service"
@@ -61,6 +61,9 @@ type system struct {
 
 const password = "correct horse battery staple"
 
+// passwordHash returns the hash of password.
+var passwordHash = sync.OnceValues(func() (string, error) { return account.DefaultCost().Hash(password) })
+
 // start runs a system until the test ends. Its limits are off and loopback is a trusted proxy, unless change says
 // otherwise.
 func start(t testing.TB, engine string, change func(*service.Config)) *system {
@@ -68,10 +71,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond,
 		PollMax: time.Minute, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
-		AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log}
-	if engine == storetest.Postgres {
-		config.Database = pgtest.URL(t)
-	}
+		AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log, Database: storetest.Database(t, engine)}
 	if change != nil {
 		change(&config)
 	}
@@ -102,7 +102,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 		ended <- nil
 		t.Fatalf("run: %v", err)
 	}
-	if s.hash, err = account.DefaultCost().Hash(password); err != nil {
+	if s.hash, err = passwordHash(); err != nil {
 		t.Fatal(err)
 	}
 	return s

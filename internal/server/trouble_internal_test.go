@@ -31,13 +31,10 @@ const inside = "pgx: SQLSTATE 42P01 in internal/store/secret.go: canary"
 func newTestServer(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *storetest.Store) {
 	t.Helper()
 	db := storetest.Open(t, storetest.Engines()[0])
-	s, err := New(Config{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, MaxBody: 1 << 20, RateLimit: 2, Version: "test",
+	s := New(Config{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, MaxBody: 1 << 20, RateLimit: 2, Version: "test",
 		Accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, TokenTTL: time.Hour, LoginRate: 1, Hasher: account.NewHasher(0, account.DefaultCost())},
 		Log:      slog.New(slog.NewJSONHandler(log, nil)), Observe: func(string, string, int, time.Duration) {},
 		Ready: func(context.Context) error { return errors.New(inside) }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.router = newRouter(append(routes(), more...))
 	running := httptest.NewServer(s.HTTP().Handler)
 	t.Cleanup(running.Close)

@@ -95,9 +95,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if serving.Console, err = s.console(serving); err != nil {
 		return nil, err
 	}
-	if s.api, err = server.New(serving); err != nil {
-		return nil, err
-	}
+	s.api = server.New(serving)
 	s.metrics.observeServer(s.api.ActiveRequests, s.api.Connections)
 	if err := s.listen(ctx); err != nil {
 		return nil, err

@@ -125,11 +125,7 @@ func newTestService(t *testing.T, engine string, p *testProvider) *testService {
 	t.Helper()
 	keys, err := secret.Generate()
 	must(t, err)
-	address := "sqlite:" + filepath.Join(t.TempDir(), "quittance.db")
-	if engine == storetest.Postgres {
-		address = pgtest.URL(t)
-	}
-	h := open(t, p, address, keys)
+	h := open(t, p, storetest.Database(t, engine), keys)
 	account, err := h.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
 	must(t, err)
 	h.account = account.ID

@@ -28,6 +28,9 @@ const (
 	Postgres = "postgres"
 )
 
+// sqliteScheme begins the address of a SQLite database.
+const sqliteScheme = "sqlite:"
+
 // Engines returns the engines that tests are to run on; see [pgtest.EnvEngines].
 func Engines() []string {
 	var engines []string
@@ -75,24 +78,60 @@ type Store struct {
 	Clock   *Clock
 }
 
-// emptyDatabase returns the file of a SQLite database that has the schema and no rows. It is made once, because the migrations
-// take longer than most tests.
-var emptyDatabase = sync.OnceValues(func() (text []byte, err error) { //nolint:gochecknoglobals // a constant that is computed
-	dir, err := os.MkdirTemp("", "storetest-")
+// sqliteTemplate returns the file of a SQLite database that has the schema and no rows, and postgresTemplate the address of such
+// a PostgreSQL database. Both are made once, because the migrations take longer than most tests.
+var (
+	sqliteTemplate = sync.OnceValues(func() (text []byte, err error) { //nolint:gochecknoglobals // a constant that is computed
+		dir, err := os.MkdirTemp("", "storetest-")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		path := filepath.Join(dir, "empty.db")
+		if err := migrate(sqliteScheme + path); err != nil {
+			return nil, err
+		}
+		return os.ReadFile(path)
+	})
+	postgresTemplate = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // a constant that is computed
+		address, err := pgtest.Template(context.Background())
+		if err != nil {
+			return "", err
+		}
+		return address, migrate(address)
+	})
+)
+
+// migrate creates the schema in an empty database.
+func migrate(address string) error {
+	ctx := context.Background()
+	db, err := store.OpenUnmigrated(ctx, address, store.Options{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "empty.db")
-	db, err := store.OpenUnmigrated(context.Background(), "sqlite:"+path, store.Options{})
+	return errors.Join(db.Migrate(ctx), db.Close())
+}
+
+// Database creates a database that has the schema and no rows, and returns its address for [store.Open].
+func Database(t testing.TB, engine string) string {
+	t.Helper()
+	if engine == Postgres {
+		template, err := postgresTemplate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pgtest.Copy(t, template)
+	}
+	text, err := sqliteTemplate()
+	path := filepath.Join(t.TempDir(), "quittance.db")
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	if err := errors.Join(db.Migrate(context.Background()), db.Close()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+	return sqliteScheme + path
+}
 
 // Open opens an empty store on an engine.
 func Open(t testing.TB, engine string) *Store {
@@ -103,18 +142,9 @@ func Open(t testing.TB, engine string) *Store {
 	}
 	clock := NewClock()
 	s := &Store{Clock: clock, Options: store.Options{Keys: keys, Now: clock.Now, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}}
+	s.Address = Database(t, engine)
 	if engine == SQLite {
-		s.Path = filepath.Join(t.TempDir(), "quittance.db")
-		s.Address = "sqlite:" + s.Path
-		text, err := emptyDatabase()
-		if err == nil {
-			err = os.WriteFile(s.Path, text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	} else {
-		s.Address = pgtest.URL(t)
+		s.Path = strings.TrimPrefix(s.Address, sqliteScheme)
 	}
 	s.DB = s.Again(t)
 	return s
