@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ func incomingRoutes() []route {
 		{method: http.MethodGet, path: "/incoming", serve: (*request).listIncoming},
 		{method: http.MethodGet, path: "/incoming/{incoming}", serve: (*request).showIncoming},
 		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/document", serve: (*request).downloadDocument},
+		{method: http.MethodGet, path: "/incoming/{incoming}/revisions/{revision}/attachments/{attachment}", serve: (*request).downloadAttachment},
 	}
 }
 
@@ -100,6 +102,12 @@ type incomingInvoicePage struct {
 	// Older is the number of older revisions.
 	Older  int
 	Events []eventRow
+	// Document is what the document of the latest revision says, and Unreadable why it cannot be read. Both are nil if it is not
+	// retained or is withheld.
+	Document   *receivedDocument
+	Unreadable *api.Fault
+	// Every is the poll interval.
+	Every time.Duration
 }
 
 // revisionRow is one revision and its changes.
@@ -140,7 +148,7 @@ func (req *request) showIncoming() error {
 	if err != nil {
 		return err
 	}
-	part, err := req.livePart("incoming-invoice", "incoming-invoice", p, incomingPollInterval, announcement)
+	part, err := req.livePart("incoming-invoice", "incoming-invoice", p, p.Every, announcement)
 	if err != nil {
 		return err
 	}
@@ -158,6 +166,9 @@ func (req *request) showIncoming() error {
 func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
 	ctx, tenant := req.r.Context(), req.session.Tenant
 	p := incomingInvoicePage{IncomingInvoice: view.IncomingInvoice(found)}
+	if err := req.readDocument(&p, &found.Revision); err != nil {
+		return p, err
+	}
 	latest := int(found.Revision.Revision)
 	// Read the last two pages of the revisions: together they have at least maxRevisions, if there are as many.
 	var revisions []store.Revision
@@ -214,18 +225,23 @@ func changedValues(before, after *store.Revision) []changedValue {
 	return out
 }
 
-// downloadDocument responds with the retained bytes of a revision, as an attachment.
-func (req *request) downloadDocument() error {
+// revision returns the revision that the path names, without its document, and the size of that.
+func (req *request) revision() (found store.Revision, size int64, err error) {
 	id, err := req.id("incoming")
 	if err != nil {
-		return err
+		return found, 0, err
 	}
 	text := req.values["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(number, 10) != text { // only the canonical form of a number is valid
-		return store.ErrNotFound
+		return found, 0, store.ErrNotFound
 	}
-	r, size, err := req.session.Tenant.RevisionSize(req.r.Context(), id, number)
+	return req.session.Tenant.RevisionSize(req.r.Context(), id, number)
+}
+
+// downloadDocument responds with the retained bytes of a revision, as an attachment.
+func (req *request) downloadDocument() error {
+	r, size, err := req.revision()
 	switch {
 	case err != nil:
 		return err
@@ -237,10 +253,10 @@ func (req *request) downloadDocument() error {
 	if err := req.reserve(int(size)); err != nil {
 		return err
 	}
-	if r, err = req.session.Tenant.RevisionDocument(req.r.Context(), id, number); err != nil {
+	if r, err = req.session.Tenant.RevisionDocument(req.r.Context(), r.Incoming, r.Revision); err != nil {
 		return err
 	}
-	return req.attachment("incoming-"+id.String()+"-"+text+extension(r.MediaType), r.Body)
+	return req.attachment(fmt.Sprintf("incoming-%s-%d%s", r.Incoming, r.Revision, extension(r.MediaType)), r.Body)
 }
 
 // extension returns a file extension for a media type of the provider, or ".bin" for an unknown type. Nothing else depends

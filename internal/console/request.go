@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 
 	"quittance/internal/asset"
 	"quittance/internal/store"
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -219,6 +221,18 @@ func (req *request) attachment(name string, body []byte) error {
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	req.w.WriteHeader(http.StatusOK)
 	_, _ = req.w.Write(body)
+	return nil
+}
+
+// sendFile sends an attachment of a document, with a media type that the browser does not render as a page.
+func (req *request) sendFile(file *view.Attachment) error {
+	header := req.w.Header()
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	header.Set("Content-Disposition", file.Disposition())
+	header.Set("Content-Type", file.MediaType)
+	header.Set("Content-Length", strconv.FormatInt(file.Size, 10))
+	req.w.WriteHeader(http.StatusOK)
+	_, _ = io.Copy(req.w, file.Content)
 	return nil
 }
 

@@ -46,11 +46,11 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var text []byte
-	retained, isRetained := body.(retainedResponse)
+	streamed, isStreamed := body.(streamedResponse)
 	switch {
 	case err != nil:
-	case isRetained:
-		err = c.reserveResponse(decodedFactor * int(min(retained.size, chunkBytes)))
+	case isStreamed:
+		err = c.reserveResponse(streamed.bytes())
 	default:
 		status, text = s.encode(r.Context(), status, body)
 		err = c.reserveResponse(len(text))
@@ -63,9 +63,9 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 		c.ticket.close() // responses to anonymous requests are short and need no limit while they are read
 	}
 	var written int
-	if isRetained && err == nil {
-		if written, err = retained.write(r.Context(), w, status); err != nil {
-			s.Log.WarnContext(r.Context(), "the response with a retained body is incomplete", "error", err)
+	if isStreamed && err == nil {
+		if written, err = streamed.write(r.Context(), w, status); err != nil {
+			s.Log.WarnContext(r.Context(), "the response with a retained body or a file is incomplete", "error", err)
 		}
 	} else {
 		written = s.write(w, r, status, text)

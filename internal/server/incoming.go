@@ -26,8 +26,8 @@ func (c *call) listIncoming(ctx context.Context) (int, api.List[api.IncomingInvo
 	return http.StatusOK, out, nil
 }
 
-func (c *call) readIncoming(ctx context.Context) (int, api.Data[api.IncomingInvoice], error) {
-	var out api.Data[api.IncomingInvoice]
+func (c *call) readIncoming(ctx context.Context) (int, api.Data[api.IncomingInvoiceDetail], error) {
+	var out api.Data[api.IncomingInvoiceDetail]
 	id, err := c.id("incoming_invoice_id")
 	if err != nil {
 		return 0, out, err
@@ -36,8 +36,12 @@ func (c *call) readIncoming(ctx context.Context) (int, api.Data[api.IncomingInvo
 	if err != nil {
 		return 0, out, err
 	}
-	out.Data = view.IncomingInvoice(found)
-	return http.StatusOK, out, nil
+	out.Data.IncomingInvoice = view.IncomingInvoice(found)
+	if err := c.reserveResponse(view.DocumentBytes(&found.Revision)); err != nil {
+		return 0, out, err
+	}
+	out.Data.Parsed, out.Data.ParseError, err = view.ReadDocument(ctx, c.session.Tenant, &found.Revision)
+	return http.StatusOK, out, err
 }
 
 func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRevision], error) {
@@ -59,26 +63,43 @@ func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRev
 	return http.StatusOK, out, nil
 }
 
-func (c *call) readDocument(ctx context.Context) (int, retainedResponse, error) {
+// revision returns the revision that the path names, without its document, and the size of that.
+func (c *call) revision(ctx context.Context) (found store.Revision, size int64, err error) {
 	id, err := c.id("incoming_invoice_id")
 	if err != nil {
-		return 0, retainedResponse{}, err
+		return found, 0, err
 	}
 	text := c.path["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(number, 10) != text { // each revision has one spelling
-		return 0, retainedResponse{}, store.ErrNotFound
+		return found, 0, store.ErrNotFound
 	}
-	tenant := c.session.Tenant
-	r, size, err := tenant.RevisionSize(ctx, id, number)
+	return c.session.Tenant.RevisionSize(ctx, id, number)
+}
+
+func (c *call) readDocument(ctx context.Context) (int, retainedResponse, error) {
+	r, size, err := c.revision(ctx)
 	if err != nil {
 		return 0, retainedResponse{}, err
 	}
+	tenant := c.session.Tenant
 	out := retainedResponse{body: api.RetainedBody{MediaType: r.MediaType, SHA256: hex.EncodeToString(r.SHA256[:]), Withheld: r.Withheld}, size: size}
 	if r.Retained && !r.Withheld {
 		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
-			return tenant.RevisionChunk(ctx, id, number, offset, size)
+			return tenant.RevisionChunk(ctx, r.Incoming, r.Revision, offset, size)
 		}
 	}
 	return http.StatusOK, out, nil
+}
+
+func (c *call) readAttachment(ctx context.Context) (int, fileResponse, error) {
+	r, _, err := c.revision(ctx)
+	if err != nil {
+		return 0, fileResponse{}, err
+	}
+	if err := c.reserveResponse(view.DocumentBytes(&r)); err != nil {
+		return 0, fileResponse{}, err
+	}
+	file, err := view.ReadAttachment(ctx, c.session.Tenant, &r, c.path["attachment"])
+	return http.StatusOK, fileResponse{file}, err
 }

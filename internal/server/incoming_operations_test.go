@@ -13,8 +13,13 @@ import (
 )
 
 const (
-	incoming         = "/api/v1/client/incoming-invoices"
-	incomingDocument = "<Invoice>synthetic</Invoice>"
+	incoming = "/api/v1/client/incoming-invoices"
+	// incomingDocument is a UBL invoice whose figures disagree, with a file.
+	incomingDocument = `<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2" xmlns:cac="urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2" ` +
+		`xmlns:cbc="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2"><cbc:ID>SUP-1</cbc:ID><cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode>` +
+		`<cac:AdditionalDocumentReference><cbc:ID>sheet</cbc:ID><cac:Attachment><cbc:EmbeddedDocumentBinaryObject mimeCode="text/csv" filename="../sheet.csv">aG91cnMK</cbc:EmbeddedDocumentBinaryObject>` +
+		`</cac:Attachment></cac:AdditionalDocumentReference><cac:LegalMonetaryTotal><cbc:TaxInclusiveAmount currencyID="AED">10.50</cbc:TaxInclusiveAmount>` +
+		`<cbc:PayableAmount currencyID="AED">10.40</cbc:PayableAmount></cac:LegalMonetaryTotal></Invoice>`
 )
 
 // offerPurchase adds a purchase document to the provider's ledger. Every company that connects afterwards gets it.
@@ -66,6 +71,11 @@ var incomingOperations = []operation{
 		{name: "its latest revision", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
 			wantRaw(t, a, "/data/supplier_name", `"Supplier"`)
 			wantRaw(t, a, "/data/evidence/document_retained", "true")
+			wantRaw(t, a, "/data/parsed/number", `"SUP-1"`)
+			wantRaw(t, a, "/data/parsed/totals/payable", "10.40")
+			wantRaw(t, a, "/data/parsed/attachments/0/name", `"../sheet.csv"`)
+			wantRaw(t, a, "/data/parsed/warnings/totals.payable/0/rule", `"disagrees"`)
+			wantRaw(t, a, "/data/parse_error", "null")
 		}},
 	}},
 	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions", ids: incomingID, rows: []row{
@@ -81,6 +91,22 @@ var incomingOperations = []operation{
 			wantRetained(t, a)
 		}},
 	}},
+	{route: "GET /api/v1/client/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/attachments/{attachment}", ids: anAttachment, rows: []row{
+		{name: "the file", status: http.StatusOK, check: func(t *testing.T, _ *company, a response) {
+			if a.text != "hours\n" || a.header.Get("Content-Type") != "text/csv" || a.header.Get("Content-Disposition") != "attachment; filename=sheet.csv" ||
+				a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
+				t.Errorf("%q with %v", a.text, a.header)
+			}
+		}},
+	}},
+}
+
+// anAttachment is [anIncoming] with the attachment of its revision.
+func anAttachment(t *testing.T, c *company) map[string]string {
+	t.Helper()
+	ids := anIncoming(t, c)
+	ids["attachment"] = "1"
+	return ids
 }
 
 // wantRetained compares the retained bytes with their digest.

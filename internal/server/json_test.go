@@ -129,7 +129,12 @@ var canaries = []string{"sql", "json", "pgx", "postgres", "goroutine", "panic", 
 func checkResponse(t testing.TB, a response) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
-	for header, want := range map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"} {
+	isFile := a.status == http.StatusOK && strings.Contains(a.request.path, "/attachments/")
+	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+	if isFile {
+		headers["Content-Type"], headers["Content-Security-Policy"] = a.header.Get("Content-Type"), "default-src 'none'; sandbox"
+	}
+	for header, want := range headers {
 		if got := a.header.Values(header); len(got) != 1 || got[0] != want {
 			t.Errorf("%.200s: %s is %q, want %q", name, header, got, want)
 		}
@@ -141,6 +146,9 @@ func checkResponse(t testing.TB, a response) {
 		if a.text != "" {
 			t.Errorf("%.200s has a body: %.200s", name, a.text)
 		}
+		return
+	}
+	if isFile {
 		return
 	}
 	var members map[string]jsontext.Value

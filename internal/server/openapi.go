@@ -66,8 +66,11 @@ func (rt *route) document(components schemas) *huma.Operation {
 	}
 	for _, found := range parameterName.FindAllStringSubmatch(rt.path, -1) {
 		parameter := &huma.Param{Name: found[1], In: "path", Required: true, Description: "Identifier.", Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}}
-		if found[1] == "revision" {
+		switch found[1] {
+		case "revision":
 			parameter.Description, parameter.Schema = "Number of the revision, from 1.", &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0)}
+		case "attachment":
+			parameter.Description, parameter.Schema = "Identifier of the attachment, from `parsed.attachments`.", &huma.Schema{Type: huma.TypeString}
 		}
 		operation.Parameters = append(operation.Parameters, parameter)
 	}
@@ -172,7 +175,7 @@ func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
 // documentResponses describes the successes and errors of the route by status.
 func (rt *route) documentResponses(operation *huma.Operation, components schemas) {
 	success := func(status int, text string) {
-		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(status), Content: jsonContent(components.response(rt.operation.out))}
+		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(status), Content: rt.responseContent(components)}
 	}
 	if rt.status != 0 {
 		success(rt.status, http.StatusText(rt.status))
@@ -190,6 +193,14 @@ func (rt *route) documentResponses(operation *huma.Operation, components schemas
 		operation.Responses[strconv.Itoa(entry.status)] = &huma.Response{Description: text, Headers: rt.responseHeaders(entry.status),
 			Content: jsonContent(components.response(reflect.TypeFor[api.ErrorBody]()))}
 	}
+}
+
+// responseContent describes the body of a success.
+func (rt *route) responseContent(components schemas) map[string]*huma.MediaType {
+	if !rt.sendsFile() {
+		return jsonContent(components.response(rt.operation.out))
+	}
+	return map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}}
 }
 
 // responseHeaders describes the header fields of the route's responses with a status.
@@ -214,6 +225,9 @@ func (rt *route) responseHeaders(status int) map[string]*huma.Param {
 	}
 	if success := status < http.StatusMultipleChoices; success && rt.operation.out == reflect.TypeFor[api.Data[api.Invoice]]() || rt.operation.out == reflect.TypeFor[api.Data[api.CreditNote]]() {
 		headers["ETag"] = text("Version: send it as If-Match to change no other one.")
+	}
+	if rt.sendsFile() && status < http.StatusMultipleChoices {
+		headers["Content-Disposition"] = text("`attachment`, with a safe file name.")
 	}
 	if rt.idempotent && status < http.StatusMultipleChoices {
 		headers[headerIdempotencyReplayed] = text("true when this is the kept answer to an earlier call with the same Idempotency-Key; otherwise absent.")

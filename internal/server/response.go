@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
 
@@ -44,6 +45,34 @@ func (c *call) reserveResponse(n int) error {
 	return c.ticket.reserveBytes(n)
 }
 
+// streamedResponse is a response that is written while its content is read.
+type streamedResponse interface {
+	// bytes returns how much memory writing it takes, in addition to what is already reserved.
+	bytes() int
+	// write sends the response and returns the number of bytes that were written. After an error the response is shorter than its
+	// Content-Length, so that the client notices.
+	write(ctx context.Context, w http.ResponseWriter, status int) (int, error)
+}
+
+// fileResponse is the response with an attachment of a document, whose memory is already reserved.
+type fileResponse struct{ file view.Attachment }
+
+func (fileResponse) bytes() int { return 0 }
+
+func (a fileResponse) write(_ context.Context, w http.ResponseWriter, status int) (int, error) {
+	header := w.Header()
+	header.Set("Content-Type", a.file.MediaType)
+	header.Set("Content-Disposition", a.file.Disposition())
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	header.Set("Content-Length", strconv.FormatInt(a.file.Size, 10))
+	w.WriteHeader(status)
+	written, err := io.Copy(w, a.file.Content)
+	if err != nil {
+		return int(written), fmt.Errorf("write: %w", err)
+	}
+	return int(written), nil
+}
+
 // retainedResponse is the response with a retained body, which is read and written in chunks.
 type retainedResponse struct {
 	body api.RetainedBody // without the bytes of the body
@@ -60,8 +89,8 @@ func withRetainedBody(handle func(c *call, ctx context.Context) (int, retainedRe
 	return described
 }
 
-// write sends the response and returns the number of bytes that were written. After an error the response is shorter than its
-// Content-Length, so that the client notices.
+func (a retainedResponse) bytes() int { return decodedFactor * int(min(a.size, chunkBytes)) }
+
 func (a retainedResponse) write(ctx context.Context, w http.ResponseWriter, status int) (int, error) {
 	head, tail, err := a.frame()
 	if err != nil {

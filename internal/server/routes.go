@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -46,6 +47,9 @@ var aliasDeprecated = time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC) /
 // takesBody reports whether the server reads the body of a request. GET and DELETE have none; one that is sent nevertheless
 // is not read (RFC 9110, sections 9.3.1 and 9.3.5).
 func (rt *route) takesBody() bool { return !isSafeMethod(rt.method) && rt.method != http.MethodDelete }
+
+// sendsFile reports whether a success of the route is a file and not JSON.
+func (rt *route) sendsFile() bool { return rt.operation.out == reflect.TypeFor[fileResponse]() }
 
 const (
 	client   = "/api/v1/client"
@@ -136,11 +140,13 @@ func incomingRoutes() []route {
 		{method: http.MethodGet, path: client + "/incoming-invoices", operation: withoutBody((*call).listIncoming), query: paging,
 			name: "listIncomingInvoices", tag: "Incoming e-invoices", summary: "List incoming e-invoices", status: 200, text: incomingText},
 		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}", operation: withoutBody((*call).readIncoming),
-			name: "readIncomingInvoice", tag: "Incoming e-invoices", summary: "Read an incoming e-invoice", status: 200, text: "Returns the latest revision."},
+			name: "readIncomingInvoice", tag: "Incoming e-invoices", summary: "Read an incoming e-invoice", status: 200, text: readIncomingText},
 		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}/revisions", operation: withoutBody((*call).listRevisions), query: paging,
 			name: "listRevisions", tag: "Incoming e-invoices", summary: "List the revisions of an incoming e-invoice", status: 200, text: "Oldest first."},
 		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/document", operation: withRetainedBody((*call).readDocument),
 			name: "readDocument", tag: "Incoming e-invoices", summary: "Read the document of a revision", status: 200, text: documentText},
+		{method: http.MethodGet, path: client + "/incoming-invoices/{incoming_invoice_id}/revisions/{revision}/attachments/{attachment}", operation: withoutBody((*call).readAttachment),
+			name: "readAttachment", tag: "Incoming e-invoices", summary: "Download an attachment of a revision", status: 200, text: attachmentText},
 	}
 }
 

@@ -39,7 +39,7 @@ func newSchemas(routes []route) schemas {
 			if operation.in != reflect.TypeFor[noBody]() {
 				s.requests.Schema(operation.in, true, "")
 			}
-			if operation.out != reflect.TypeFor[noBody]() {
+			if operation.out != reflect.TypeFor[noBody]() && !routes[n].sendsFile() {
 				s.responses.Schema(operation.out, true, "")
 			}
 		}

@@ -50,6 +50,10 @@ const (
 		"words; a value that does not have the form of its field is null. A document that could not be read or fetched has the `document_type` `unreadable`."
 	documentText = "Returns the bytes as the provider sent them. `body_base64` is null if they were not retained (more than 10 MiB, or never received), " +
 		"or are withheld because they echo a credential."
+	readIncomingText = "Returns the latest revision, and in `parsed` what its document says, if that is a UBL invoice or credit note. The document is read anew for each request. " +
+		"Its bytes, which `readDocument` returns, prevail; values that disagree or cannot be used have an entry in `parsed.warnings`."
+	attachmentText = "Returns the bytes of a file that the document embeds; `attachment` is its `id` in `parsed.attachments`. The content comes from the sender and is not checked. " +
+		"The `Content-Type` is that of a PDF, PNG, JPEG, CSV, XLSX or ODS file, or `application/octet-stream`; `Content-Disposition` has a safe file name."
 	subscribeText = "Only this response has the signing `secret`. Deliveries go to the `https` destination exactly as given; redirects are not followed."
 )
 

@@ -136,14 +136,22 @@ func (c *Client) IncomingInvoices(ctx context.Context, page Paging) (api.List[ap
 	return callList[api.IncomingInvoice](ctx, c, get(clientPath+"/incoming-invoices", page.values(nil)))
 }
 
-// IncomingInvoice returns an incoming e-invoice in its latest revision.
-func (c *Client) IncomingInvoice(ctx context.Context, id string) (api.IncomingInvoice, error) {
-	return callOne[api.IncomingInvoice](ctx, c, get(incomingPath(id), nil))
+// IncomingInvoice returns an incoming e-invoice in its latest revision, with what its document says.
+func (c *Client) IncomingInvoice(ctx context.Context, id string) (api.IncomingInvoiceDetail, error) {
+	return callOne[api.IncomingInvoiceDetail](ctx, c, get(incomingPath(id), nil))
 }
 
 // IncomingRevisions returns one page of the revisions of an incoming e-invoice, oldest first.
 func (c *Client) IncomingRevisions(ctx context.Context, id string, page Paging) (api.List[api.IncomingRevision], error) {
 	return callList[api.IncomingRevision](ctx, c, get(incomingPath(id, "revisions"), page.values(nil)))
+}
+
+// IncomingAttachment returns the bytes of an attachment of a revision; id is that of the e-invoice, and attachment that of one of
+// [api.ParsedDocument.Attachments]. The sender has chosen the content: treat it as data, and do not run or open it unchecked.
+func (c *Client) IncomingAttachment(ctx context.Context, id string, revision int, attachment string) ([]byte, error) {
+	r := get(incomingPath(id, "revisions", strconv.Itoa(revision), "attachments", attachment), nil)
+	a, err := c.send(ctx, &r)
+	return a.body, err
 }
 
 // IncomingDocument returns the document of a revision, from 1.

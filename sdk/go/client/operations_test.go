@@ -86,6 +86,10 @@ func TestOperations(t *testing.T) {
 			exchange{method: "GET", path: v1 + "/incoming-invoices/x"}},
 		"revisions": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingRevisions(ctx, "x", page) }, many,
 			exchange{method: "GET", path: v1 + "/incoming-invoices/x/revisions", query: "page=3&per_page=10"}},
+		"attachment": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.IncomingAttachment(ctx, "x", 2, "1")
+		}, one,
+			exchange{method: "GET", path: v1 + "/incoming-invoices/x/revisions/2/attachments/1"}},
 		"document": {func(ctx context.Context, c *client.Client) (any, error) { return c.IncomingDocument(ctx, "x", 2) }, one,
 			exchange{method: "GET", path: v1 + "/incoming-invoices/x/revisions/2/document"}},
 		"subscribe": {func(ctx context.Context, c *client.Client) (any, error) {
@@ -155,6 +159,10 @@ func read(t *testing.T, got any) {
 	case api.List[api.Invoice]:
 		if len(got.Data) != 1 || got.Data[0].ID != "x" || got.Pagination.CurrentPage != 1 || !got.Pagination.HasMore {
 			t.Errorf("read %+v", got)
+		}
+	case []byte:
+		if string(got) != one {
+			t.Errorf("read %s", got)
 		}
 	case api.Preflight, api.RetainedBody, api.List[api.IncomingRevision]: // have no id
 	default:
