@@ -143,6 +143,13 @@ func TaxExemptions() *List[Entry] { return taxExemptions() }
 // CreditReasons returns the reasons for a credit note in the United Arab Emirates (PINT-AE BTAE-03, rule ibr-001-ae).
 func CreditReasons() *List[Entry] { return creditReasons() }
 
+// ItemClassifications returns the schemes of item classifications (EN 16931 BT-158-1, UNTDID 7143, rule BR-CL-13). It has no names.
+func ItemClassifications() *List[Entry] { return itemClassifications() }
+
+// ExemptionReasons returns the reasons of the CEF list VATEX for which no tax is charged (EN 16931 BT-121, rule BR-CL-22). It has no
+// names.
+func ExemptionReasons() *List[Entry] { return exemptionReasons() }
+
 // Each list is read once, when it is first asked for: a command that needs none pays for none.
 var (
 	currencies = lazy("iso4217.csv", func(r row) (Currency, error) {
@@ -159,6 +166,9 @@ var (
 	paymentMeans  = lazy("uncl4461_payment_means.csv", plain)
 	taxCategories = lazy("uncl5305_tax_category.csv", plain)
 	units         = lazy("unece_rec20_21_units.csv", plain)
+
+	itemClassifications = lazy("uncl7143_item_classification.csv", plain)
+	exemptionReasons    = lazy("vatex.csv", plain)
 
 	legalRegistrationTypes = lazy("ae_legal_id_type.csv", plain)
 	taxExemptions          = lazy("ae_tax_exemption.csv", plain)

@@ -20,6 +20,8 @@ func TestMembership(t *testing.T) {
 		{"types of legal registration", LegalRegistrationTypes().Has, []string{"TL", "EID", "PAS", "CD"}, []string{"", "tl", "CL", "CRN"}},
 		{"tax exemptions", TaxExemptions().Has, []string{"DL8.46.1", "DL8.46.4"}, []string{"", "DL8.46.5", "VATEX-EU-O"}},
 		{"credit reasons", CreditReasons().Has, []string{"DL8.61.1.A", "DL8.61.1.E", "VD"}, []string{"", "DL8.61.1.F", "vd"}},
+		{"item classifications", ItemClassifications().Has, []string{"HS", "CG", "SRV", "ZZZ"}, []string{"", "SAC", "0160", "CPV"}},
+		{"exemption reasons", ExemptionReasons().Has, []string{"VATEX-EU-AE", "VATEX-EU-132-1A"}, []string{"", "DL8.46.1", "vatex-eu-ae"}},
 		{"emirates", Emirates().Has, []string{"AUH", "DXB", "SHJ", "UAQ", "FUJ", "AJM", "RAK"}, []string{"", "AE-DU", "dxb", "Dubai"}},
 		{"payment means", PaymentMeans().Has, []string{"1", "10", "30", "58", "Z01", "ZZZ", "69"}, []string{"", "0", "030", "71"}},
 		{"tax categories", TaxCategories().Has, []string{"S", "Z", "E", "O", "AE", "K", "G", "L", "M", "B"}, []string{"", "s", "A", "X"}},

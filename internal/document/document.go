@@ -77,8 +77,11 @@ func Check(p Profile, d Document) Findings {
 	c.parties()
 	c.references()
 	c.checkLines()
-	if p == PINTAE {
+	switch p {
+	case PINTAE:
 		c.pintAE()
+	case BIS3:
+		c.bis3()
 	}
 	c.totals()
 	return c.findings

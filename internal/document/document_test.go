@@ -67,7 +67,7 @@ func TestRemovedFields(t *testing.T) {
 			}
 		}
 		for _, field := range requiredFields(p) {
-			if refused[field] == 0 {
+			if refused[field] == 0 && field != "buyer_reference" { // an order reference or that of the company can replace it
 				t.Errorf("%s: no document without %s was refused", p, field)
 			}
 		}
@@ -99,16 +99,24 @@ func TestRequiredFields(t *testing.T) {
 }
 
 // ordinary is a complete invoice of a profile with one line.
-func ordinary(document.Profile) document.Document { return emirati(nil) }
+func ordinary(p document.Profile) document.Document {
+	if p == document.PINTAE {
+		return emirati(nil)
+	}
+	return union(nil)
+}
 
 // requiredFields are the fields that every document of a profile needs, with [] for the position of an item.
-func requiredFields(document.Profile) []string {
+func requiredFields(p document.Profile) []string {
 	required := []string{"invoice_number", "recipient_name", "recipient_network_id", "buyer_endpoint_scheme", "buyer_street", "buyer_city", "buyer_country",
 		"total_amount", "currency", "issue_date", "due_date", "payment_means_code", "items[].name", "items[].unit_code", "items[].quantity",
 		"items[].net_unit_price", "items[].vat_category", "items[].vat_rate",
-		"seller.legal_name", "seller.country", "seller.endpoint_scheme", "seller.endpoint_id", "seller.tax_registration_number"}
+		"seller.legal_name", "seller.country", "seller.endpoint_scheme", "seller.endpoint_id", "seller.tax_registration_number", "seller.payee_account"}
+	if p == document.BIS3 {
+		return append(required, "buyer_reference")
+	}
 	return append(required, "buyer_subdivision", "items[].description", "items[].gross_unit_price", "seller.street", "seller.city", "seller.subdivision",
-		"seller.legal_registration_number", "seller.legal_registration_type", "seller.legal_registration_authority", "seller.payee_account")
+		"seller.legal_registration_number", "seller.legal_registration_type", "seller.legal_registration_authority")
 }
 
 // target is an optional field of a document that is present.
@@ -152,13 +160,7 @@ func fields(d *document.Document) (targets []target) {
 
 // TestFindings checks one document for each rule beyond required fields: the change violates it, and the finding says so.
 func TestFindings(t *testing.T) {
-	tests := []struct {
-		name   string
-		change func(d *document.Document)
-		path   string
-		rule   string
-		ruleID string
-	}{
+	tests := []findingTest{
 		{"an ISO subdivision instead of an emirate", func(d *document.Document) { d.Draft.BuyerSubdivision = new("AE-DU") }, "buyer_subdivision", "emirate_unknown", "ibr-128-ae"},
 		{"the seller's emirate too", func(d *document.Document) { d.Seller.Subdivision = new("Dubai") }, "seller.subdivision", "emirate_unknown", "ibr-128-ae"},
 		{"a tax number with a country prefix", func(d *document.Document) { d.Seller.TaxRegistrationNumber = new("AE135790246801003") }, "seller.tax_registration_number", "identifier_format", "ibr-132-ae"},
@@ -205,16 +207,91 @@ func TestFindings(t *testing.T) {
 		{"a character that XML does not have", func(d *document.Document) { d.Draft.Items[0].Name = new("A\uFFFF") }, "items[0].name", "character_not_allowed", ""},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			d := emirati(nil)
-			tt.change(&d)
-			for _, fault := range document.Check(document.PINTAE, d).Faults()[tt.path] {
-				if fault.Rule == tt.rule && fault.RuleID == tt.ruleID && fault.Message != "" {
-					return
-				}
+		tt.run(t, document.PINTAE)
+	}
+}
+
+// findingTest is a change of an ordinary document and the finding that it causes.
+type findingTest struct {
+	name               string
+	change             func(d *document.Document)
+	path, rule, ruleID string
+}
+
+func (tt findingTest) run(t *testing.T, p document.Profile) {
+	t.Helper()
+	t.Run(tt.name, func(t *testing.T) {
+		d := ordinary(p)
+		tt.change(&d)
+		for _, fault := range document.Check(p, d).Faults()[tt.path] {
+			if fault.Rule == tt.rule && fault.RuleID == tt.ruleID && fault.Message != "" {
+				return
 			}
-			t.Errorf("the findings are %+v", document.Check(document.PINTAE, d))
-		})
+		}
+		t.Errorf("the findings are %+v", document.Check(p, d))
+	})
+}
+
+// TestUnionFindings is like TestFindings for BIS Billing 3.0.
+func TestUnionFindings(t *testing.T) {
+	country := func(code, number string) func(d *document.Document) {
+		return func(d *document.Document) {
+			d.Seller.Country, d.Seller.TaxRegistrationNumber, d.Seller.LegalRegistrationType = &code, &number, nil
+		}
+	}
+	category := func(code, rate string) func(d *document.Document) {
+		return func(d *document.Document) {
+			d.Draft.Items[0].VATCategory, d.Draft.Items[0].VATRate = &code, number(rate)
+		}
+	}
+	tests := []findingTest{
+		{"no reference", func(d *document.Document) { d.Draft.BuyerReference = nil }, "buyer_reference", "required", "PEPPOL-EN16931-R003"},
+		{"a tax number without its country", func(d *document.Document) { d.Seller.TaxRegistrationNumber = new("135790246801003") }, "seller.tax_registration_number", "identifier_format", "BR-CO-09"},
+		{"the buyer's too", func(d *document.Document) { d.Draft.BuyerTaxID = new("123456789") }, "buyer_tax_id", "identifier_format", "BR-CO-09"},
+		{"a direct debit", func(d *document.Document) { d.Draft.PaymentMeansCode = new("59") }, "payment_means_code", "not_supported", "PEPPOL-EN16931-R061"},
+		{"a currency of other rules", func(d *document.Document) { d.Draft.Currency = new("STN") }, "currency", "currency_unknown", "PEPPOL-EN16931-CL007"},
+		{"a scheme that only the norm accepts", func(d *document.Document) { d.Draft.BuyerEndpointScheme = new("0193") }, "buyer_endpoint_scheme", "endpoint_scheme_unknown", "BR-CL-25"},
+		{"a scheme of no list", func(d *document.Document) {
+			d.Draft.BuyerLegalID, d.Draft.BuyerLegalIDScheme = new("1"), new("HRB")
+		}, "buyer_legal_id_scheme", "legal_id_scheme_unknown", "BR-CL-11"},
+		{"a category of the UAE", category("N", "5"), "items[0].vat_category", "tax_category_unknown", "BR-CL-18"},
+		{"a supply within the EU", category("K", "0"), "items[0].vat_category", "not_supported", "BR-IC-12"},
+		{"a regional tax", category("L", "7"), "items[0].vat_category", "not_supported", ""},
+		{"a standard rate of 0", category("S", "0"), "items[0].vat_rate", "tax_rate", "BR-S-05"},
+		{"reverse charge with a rate", category("AE", "19"), "items[0].vat_rate", "tax_rate", "BR-AE-05"},
+		{"an exemption without a reason", category("E", "0"), "items[0].tax_exemption_reason", "required", "BR-E-10"},
+		{"a reason of the UAE", func(d *document.Document) {
+			category("E", "0")(d)
+			d.Draft.Items[0].TaxExemptionCode = new("DL8.46.1")
+		}, "items[0].tax_exemption_code", "tax_exemption_unknown", "BR-CL-22"},
+		{"a reason of another category", func(d *document.Document) {
+			category("E", "0")(d)
+			d.Draft.Items[0].TaxExemptionCode = new("VATEX-EU-AE")
+		}, "items[0].tax_exemption_code", "tax_exemption_unknown", "PEPPOL-EN16931-P0107"},
+		{"two reasons", func(d *document.Document) {
+			category("E", "0")(d)
+			d.Draft.Items[0].TaxExemptionReason = new("one")
+			d.Draft.Items = append(d.Draft.Items, another(d.Draft, func(item *api.Item) { item.TaxExemptionReason = new("two") }))
+		}, "items[1].tax_exemption_reason", "tax_categories_not_combinable", "BR-E-01"},
+		{"out of scope beside a taxed line", func(d *document.Document) {
+			d.Draft.Items = append(d.Draft.Items, another(d.Draft, func(item *api.Item) { item.VATCategory, item.TaxExemptionReason = new("O"), new("none") }))
+		}, "items[1].vat_category", "tax_categories_not_combinable", "BR-O-12"},
+		{"a classification of no list", func(d *document.Document) {
+			d.Draft.Items[0].CommodityCode, d.Draft.Items[0].CommodityScheme = new("1"), new("SAC")
+		}, "items[0].commodity_scheme", "commodity_scheme_unknown", "BR-CL-13"},
+		{"a discount without the gross price", func(d *document.Document) { d.Draft.Items[0].DiscountAmount = number("1") }, "items[0].gross_unit_price", "required", "PEPPOL-EN16931-R046"},
+		{"a Greek seller", country("GR", "EL123456789"), "seller.country", "not_supported", "GR-R-001-1"},
+		{"an Italian seller", country("IT", "IT12345678901"), "seller.country", "not_supported", "IT-R-004"},
+		{"a Dutch seller", country("NL", "NL123456789B01"), "seller.country", "not_supported", "NL-R-002"},
+		{"an Icelandic seller", country("IS", "IS12345"), "seller.country", "not_supported", "IS-R-003"},
+		{"within Germany", country("DE", "DE123456789"), "seller.country", "not_supported", "DE-R-004"},
+		{"a Danish seller without the scheme", country("DK", "DK16356706"), "seller.legal_registration_type", "legal_registration_type_unknown", "DK-R-014"},
+		{"a Swedish rate", country("SE", "SE556036079301"), "items[0].vat_rate", "tax_rate", "SE-R-006"},
+		{"a Swedish registration", country("SE", "SE556036079301"), "seller.legal_registration_number", "identifier_format", "SE-R-013"},
+		{"a Norwegian tax number", country("NO", "NO974760674MVA"), "seller.tax_registration_number", "identifier_format", "NO-R-001"},
+	}
+	for _, tt := range tests {
+		tt.run(t, document.BIS3)
 	}
 }
 

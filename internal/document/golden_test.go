@@ -159,7 +159,68 @@ func golden(t *testing.T, p document.Profile) map[string]document.Document {
 	if p == document.PINTAE {
 		return emiratiGolden(t)
 	}
-	return nil
+	return unionGolden(t)
+}
+
+// union is an ordinary invoice of BIS Billing 3.0 from Vienna to Bonn after a change.
+func union(change func(d *api.Draft)) document.Document {
+	d := document.Document{ID: goldenID, Seller: &api.Profile{
+		LegalName: new("Donau Werke GmbH"), Street: new("Ringstraße 1"), City: new("Wien"), Country: new("AT"), EndpointScheme: new("0088"), EndpointID: new("4012345000009"),
+		TaxRegistrationNumber: new("ATU12345678"), LegalRegistration: new("FN123456a"), PayeeAccount: new("AT611904300234573201"),
+	}, Draft: &api.Draft{
+		InvoiceNumber: new("INV-2026-0001"), RecipientName: new("Rhein Handel GmbH"), RecipientNetworkID: new("991-01234-44"), BuyerEndpointScheme: new("0204"),
+		BuyerStreet: new("Hauptstraße 5"), BuyerCity: new("Bonn"), BuyerCountry: new("DE"), BuyerTaxID: new("DE123456789"), BuyerReference: new("COST-7"),
+		TotalAmount: number("1190.00"), Currency: new("EUR"), IssueDate: new("2026-03-01"), DueDate: new("2026-03-31"), PaymentMeansCode: new("58"),
+		Items: []api.Item{{
+			Name: new("Consulting"), UnitCode: new("HUR"), Quantity: number("10"), NetUnitPrice: number("100.00"), VATCategory: new("S"), VATRate: number("19"),
+		}},
+	}}
+	if change != nil {
+		change(d.Draft)
+	}
+	return d
+}
+
+// unionMixed adds lines of other categories and rates.
+func unionMixed(d *api.Draft) {
+	d.Items = append(d.Items,
+		another(d, func(item *api.Item) { item.Name, item.VATRate = new("Book"), number("7.00") }),
+		another(d, func(item *api.Item) {
+			item.Name, item.VATCategory, item.VATRate, item.TaxExemptionCode = new("Insurance"), new("E"), number("0"), new("VATEX-EU-132-1A")
+			item.CommodityCode, item.CommodityScheme, item.ItemCode, item.Description = new("84713000"), new("HS"), new("SKU-7"), new("Premium")
+		}),
+		another(d, func(item *api.Item) {
+			item.Name, item.VATCategory, item.VATRate, item.TaxExemptionReason = new("Works"), new("AE"), number("0"), new("Reverse charge")
+			item.GrossUnitPrice, item.DiscountAmount, item.BaseQuantity = number("110.00"), number("10.00"), number("3")
+		}),
+		another(d, func(item *api.Item) {
+			item.Name, item.VATCategory, item.VATRate = new("Nothing"), new("Z"), number("0")
+		}))
+	d.TotalAmount = number("4593.33")
+}
+
+// unionGolden are the golden documents of BIS Billing 3.0.
+func unionGolden(t *testing.T) map[string]document.Document {
+	return map[string]document.Document{
+		"standard": union(func(d *api.Draft) {
+			d.OrderReference, d.ContractReference, d.Note, d.Items[0].OrderLine = new("PO-4711"), new("FRAME-2026"), new("Delivered in two parts."), new("10")
+			d.BuyerLegalID, d.BuyerLegalIDScheme, d.IssueTime = new("123456785"), new("0060"), new("09:30")
+		}),
+		"mixed-categories": union(unionMixed),
+		"out-of-scope": union(func(d *api.Draft) {
+			item := &d.Items[0]
+			item.VATCategory, item.VATRate, item.TaxExemptionCode, d.TotalAmount = new("O"), nil, new("VATEX-EU-O"), number("1000.00")
+		}),
+		"export": union(func(d *api.Draft) {
+			d.BuyerCountry, d.BuyerTaxID, d.TotalAmount = new("AE"), nil, number("1000.00")
+			d.Items[0].VATCategory, d.Items[0].VATRate, d.Items[0].TaxExemptionReason = new("G"), number("0"), new("Export outside the EU")
+		}),
+		"half-cent": union(func(d *api.Draft) {
+			d.Items[0].Quantity, d.Items[0].NetUnitPrice, d.TotalAmount = number("1"), number("0.145"), number("0.18")
+		}),
+		"credit-note-full":   credited(t, union(unionMixed), "C"),
+		"credit-note-amount": credited(t, union(nil), "", api.CreditItemRequest{Position: new(0), NetAmount: number("12.5")}),
+	}
 }
 
 // TestGolden compares the golden documents with their files, byte for byte. The files are judged by TestOfficialRules.

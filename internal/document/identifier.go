@@ -24,6 +24,8 @@ var identifierForms = map[string]identifierForm{ //nolint:gochecknoglobals // a 
 	"0211": {ruleIDs{"ibr-116", "PEPPOL-COMMON-R047"}, "an Italian VAT number: IT and eleven digits with a check digit", validItalianVAT},
 	"9906": {ruleIDs{"ibr-116", "PEPPOL-COMMON-R048"}, "an Italian VAT number: IT and eleven digits with a check digit", validItalianVAT},
 	"0007": {ruleIDs{"ibr-127", "PEPPOL-COMMON-R049"}, "a Swedish organisation number: ten digits with a check digit", validSwedish},
+	"0096": {ruleIDs{"", "PEPPOL-COMMON-R052"}, "a Danish P number: ten digits", func(s string) bool { return digits(s, 10) }},
+	"0198": {ruleIDs{"", "PEPPOL-COMMON-R053"}, "a Danish number: DK and eight digits", validDanish},
 	"0151": {ruleIDs{"ibr-120", "PEPPOL-COMMON-R050"}, "an Australian business number: eleven digits with check digits", validABN},
 }
 

@@ -153,6 +153,8 @@ func judge(p document.Profile, text []byte) (violated []string) {
 	if p == document.PINTAE {
 		j.emiratiDocument()
 		j.emiratiLines()
+	} else {
+		j.union()
 	}
 	return j.violated
 }
@@ -303,6 +305,37 @@ func (j *judgement) line(line *element) {
 	}
 	exact := new(big.Rat).Mul(line.value(quantity), line.value("cac:Price/cbc:PriceAmount"))
 	j.rule(within(line.value("cbc:LineExtensionAmount"), exact.Quo(exact, base), 1), "ibr-147-ae", "PEPPOL-EN16931-R120")
+}
+
+// union checks the rules of BIS Billing 3.0 and EN 16931 about parties, references and tax.
+func (j *judgement) union() {
+	r := j.root
+	rule := func(holds bool, id string) { j.rule(holds, "", id) }
+	seller, buyer := r.all("cac:AccountingSupplierParty/cac:Party")[0], r.all("cac:AccountingCustomerParty/cac:Party")[0]
+	rule(r.get("cbc:BuyerReference") != "" || r.get("cac:OrderReference/cbc:ID") != "", "PEPPOL-EN16931-R003")
+	rule(r.get("cbc:InvoiceTypeCode") == "380" || r.get("cbc:CreditNoteTypeCode") == "381", "PEPPOL-EN16931-P0100")
+	rule(len(r.all("cac:TaxTotal")) == 1, "PEPPOL-EN16931-R053")
+	means := r.get("cac:PaymentMeans/cbc:PaymentMeansCode")
+	rule(means != "30" && means != "58" || r.get("cac:PaymentMeans/cac:PayeeFinancialAccount/cbc:ID") != "", "BR-61")
+	rule(means != "49" && means != "59", "PEPPOL-EN16931-R061")
+	sellerTax, buyerTax, registration := seller.get("cac:PartyTaxScheme/cbc:CompanyID"), buyer.get("cac:PartyTaxScheme/cbc:CompanyID"), seller.get("cac:PartyLegalEntity/cbc:CompanyID")
+	rule(sellerTax != "" || registration != "", "BR-CO-26")
+	for _, tax := range []string{sellerTax, buyerTax} {
+		rule(tax == "" || regexp.MustCompile(`^[A-Z]{2}.`).MatchString(tax), "BR-CO-09")
+	}
+	for _, s := range r.all("cac:TaxTotal/cac:TaxSubtotal/cac:TaxCategory") {
+		category := s.get("cbc:ID")
+		reason := s.get("cbc:TaxExemptionReason") + s.get("cbc:TaxExemptionReasonCode")
+		rule((reason == "") == (category == "S" || category == "Z"), "BR-"+category+"-10")
+		if category == "O" {
+			rule(sellerTax == "" && buyerTax == "", "BR-O-02")
+			rule(len(r.all("cac:TaxTotal/cac:TaxSubtotal")) == 1, "BR-O-11")
+			continue
+		}
+		rule(sellerTax != "", "BR-"+category+"-02")
+		rule(category != "AE" || buyerTax != "" || buyer.get("cac:PartyLegalEntity/cbc:CompanyID") != "", "BR-AE-02")
+		rule((category == "S") == (s.value("cbc:Percent").Sign() > 0), "BR-"+category+"-05")
+	}
 }
 
 // emiratiDocument checks the rules of PINT-AE about the whole document.

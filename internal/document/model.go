@@ -16,6 +16,8 @@ const (
 	reverseCharge = "AE"
 	outOfScope    = "O"
 	marginScheme  = "N"
+	export        = "G"
+	intraUnion    = "K"
 )
 
 // uncountedUnit is the unit "one" (C62) of a line that credits an amount instead of a quantity.
@@ -56,14 +58,14 @@ type line struct {
 // group is a part of the tax breakdown (BG-23): the lines of one category and rate.
 type group struct {
 	category, percent string
-	item              *api.Item // the first line of the group
+	item              *api.Item // the first line of the group that says why no tax is charged, or the first line
 	taxable, tax      *big.Rat
 }
 
 // taxed tells whether a category charges tax in the document. In the others the seller charges none: the rate of a reverse charge or
 // of the margin scheme is information.
 func taxed(category string) bool {
-	return !slices.Contains([]string{zeroRated, exempt, reverseCharge, outOfScope, marginScheme, "K", "G"}, category)
+	return !slices.Contains([]string{zeroRated, exempt, reverseCharge, outOfScope, marginScheme, export, intraUnion}, category)
 }
 
 // percent returns the rate that the document shows for a line, "" if the category has none: out of scope (BR-O-05), and exempt in
@@ -162,10 +164,23 @@ func (m *model) add(l *line) {
 	for i := range m.groups {
 		if g := &m.groups[i]; g.category == l.category && g.percent == l.percent {
 			g.taxable.Add(g.taxable, l.amount)
+			if !hasReason(g.item) {
+				g.item = l.item
+			}
 			return
 		}
 	}
 	m.groups = append(m.groups, group{category: l.category, percent: l.percent, item: l.item, taxable: new(big.Rat).Set(l.amount)})
+}
+
+// hasReason tells whether an item says why no tax is charged.
+func hasReason(item *api.Item) bool {
+	return text(item.TaxExemptionCode) != "" || text(item.TaxExemptionReason) != ""
+}
+
+// reasoned tells whether the tax breakdown says why no tax is charged (BR-E-10, BR-AE-10, BR-G-10, BR-O-10).
+func reasoned(category string) bool {
+	return slices.Contains([]string{exempt, reverseCharge, export, outOfScope}, category)
 }
 
 // minorUnits is the number of digits after the point of a currency's minor unit. A currency without one has as many as a cent.

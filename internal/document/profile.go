@@ -14,7 +14,7 @@ const (
 )
 
 // Profiles lists every profile.
-var Profiles = [...]Profile{PINTAE} //nolint:gochecknoglobals // a constant list
+var Profiles = [...]Profile{PINTAE, BIS3} //nolint:gochecknoglobals // a constant list
 
 // ParseProfile returns the profile with this name. ok is false if there is none.
 func ParseProfile(name string) (p Profile, ok bool) {

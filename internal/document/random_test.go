@@ -67,6 +67,9 @@ func (r random) document(t *testing.T, ordinal int) document.Document {
 	d := document.Document{ID: fmt.Sprintf("0195b1f0-4c00-7a3e-9d2b-%012x", ordinal)}
 	d.Seller = r.seller()
 	d.Draft = r.draft()
+	if r.profile == document.BIS3 {
+		r.unionSeller(d.Seller, d.Draft)
+	}
 	computed := document.Totals(r.profile, d)
 	if computed.Total == nil {
 		t.Fatalf("document %d has no totals: %+v", ordinal, d.Draft)
@@ -94,7 +97,7 @@ func (r random) draft() *api.Draft {
 	}
 	categories := [][]string{{"S"}, {"S", "Z"}, {"Z"}, {"S", "E", "O"}, {"S", "Z", "E", "O"}, {"E"}, {"O"}, {"E", "O"}, {"AE"}, {"S", "AE", "Z"}, {"N"}}
 	if r.profile == document.BIS3 {
-		categories = [][]string{{"S"}, {"S", "Z"}, {"Z"}, {"S", "E"}, {"E"}, {"O"}, {"AE"}, {"S", "AE", "Z", "E"}, {"K"}, {"G"}, {"S", "G"}}
+		categories = [][]string{{"S"}, {"S", "Z"}, {"Z"}, {"S", "E"}, {"E"}, {"O"}, {"AE"}, {"S", "AE", "Z", "E"}, {"G"}, {"S", "G"}}
 	}
 	use := pick(r, categories...)
 	for i := range 1 + r.IntN(6) {
@@ -170,7 +173,11 @@ func (r random) item(category string) api.Item {
 		discount, _ := new(big.Rat).SetString(item.DiscountAmount.String())
 		item.GrossUnitPrice = new(api.MustDecimal(gross.Add(gross, discount).FloatString(4)))
 	}
-	rate := map[string]string{"S": pick(r, "5", "5.0", "5.00"), "N": "5"}[category]
+	rates := []string{"5", "5.0", "5.00"}
+	if r.profile == document.BIS3 {
+		rates = []string{"19", "7.70", "21"}
+	}
+	rate := map[string]string{"S": pick(r, rates...), "N": "5"}[category]
 	if rate == "" {
 		rate = pick(r, "0", "0.00")
 	}
@@ -183,7 +190,7 @@ func (r random) item(category string) api.Item {
 		item.TaxExemptionCode, item.TaxExemptionReason = new("DL8.46.1"), maybe(r, 50, new("Financial services"))
 	case "AE":
 		item.TaxExemptionCode, item.CommodityCode, item.CommodityScheme = new("DL8.48.8.1"), new("04012345123456"), new("0160")
-	case "G", "K":
+	case "G":
 		item.TaxExemptionReason = new("No tax is charged")
 	}
 	if r.profile == document.BIS3 && (category == "E" || category == "AE") {
@@ -219,6 +226,36 @@ func (r random) seller() *api.Profile {
 		s.LegalRegistration = maybe(r, 50, s.LegalRegistration)
 	}
 	return s
+}
+
+// unionSeller makes some sellers of BIS Billing 3.0 European ones, with the rules of their countries.
+func (r random) unionSeller(s *api.Profile, d *api.Draft) {
+	s.LegalRegistration = new("CN-1234567")
+	switch r.IntN(5) {
+	case 0:
+		s.Country, s.Subdivision, s.TaxRegistrationNumber, s.LegalRegistrationType = new("FR"), nil, new("FR12345678901"), new("0009")
+		s.EndpointScheme, s.EndpointID = new("0009"), new("12345678901234")
+	case 1:
+		s.Country, s.Subdivision, s.TaxRegistrationNumber = new("SE"), nil, new("SE556036079301")
+		s.LegalRegistration, s.LegalRegistrationType = new("5560360793"), new("0007")
+		s.EndpointScheme, s.EndpointID = new("0007"), new("5560360793")
+		for i := range d.Items {
+			if *d.Items[i].VATCategory == "S" {
+				d.Items[i].VATRate = new(api.MustDecimal(pick(r, "25", "12.0", "6")))
+			}
+		}
+	case 2:
+		s.Country, s.Street, s.City, s.Subdivision, s.TaxRegistrationNumber = new("DK"), nil, nil, nil, new("DK16356706")
+		s.LegalRegistration, s.LegalRegistrationType = new("DK16356706"), new("0184")
+		s.EndpointScheme, s.EndpointID = new("0184"), new("DK16356706")
+		if r.chance(50) {
+			d.BuyerCountry, d.PaymentMeansCode = new("DK"), new(pick(r, "1", "10", "48", "58", "97"))
+			d.BuyerLegalID = nil
+		}
+	case 3:
+		s.Country, s.TaxRegistrationNumber, s.EndpointScheme, s.EndpointID = new("NO"), new("NO974760673MVA"), new("0192"), new("974760673")
+		s.LegalRegistration, s.LegalRegistrationType = new("974760673"), new("0192")
+	}
 }
 
 // credit turns the document into a credit note of its invoice.

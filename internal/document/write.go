@@ -197,6 +197,12 @@ func (w *writer) seller(m model) {
 			p.legalAttributes = append(p.legalAttributes, attribute{"schemeAgencyName", text(s.LegalRegistrationAuthority)})
 		}
 	}
+	if scheme := text(s.LegalRegistrationType); m.profile == BIS3 && interchangeScheme(scheme) {
+		p.legalAttributes = []attribute{{"schemeID", scheme}}
+	}
+	if m.untaxed() {
+		p.taxID = nil
+	}
 	w.party(p)
 }
 
@@ -211,7 +217,15 @@ func (w *writer) buyer(m model) {
 	} else {
 		p.legalAttributes = []attribute{{"schemeID", scheme}}
 	}
+	if m.untaxed() {
+		p.taxID = nil
+	}
 	w.party(p)
+}
+
+// untaxed tells whether the document must not show tax numbers, because it is not subject to tax (BR-O-02).
+func (m *model) untaxed() bool {
+	return m.profile == BIS3 && slices.ContainsFunc(m.lines, func(l line) bool { return l.category == outOfScope })
 }
 
 func (w *writer) party(p party) {
@@ -274,7 +288,7 @@ func (w *writer) taxes(m model) {
 				w.group("cac:TaxCategory", func() {
 					w.leaf("cbc:ID", g.category)
 					w.leaf("cbc:Percent", g.percent)
-					if m.profile == BIS3 && !taxed(g.category) && g.category != zeroRated {
+					if m.profile == BIS3 && reasoned(g.category) {
 						w.exemption(g.item)
 					}
 					w.taxScheme()

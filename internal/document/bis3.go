@@ -1,0 +1,202 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"quittance/internal/codelist"
+)
+
+// bis3 adds what BIS Billing 3.0 needs beyond both profiles.
+func (c *checker) bis3() {
+	d, s := c.Draft, c.seller()
+	if text(d.BuyerReference)+text(d.OrderReference)+text(s.BuyerReference) == "" {
+		c.need("", c.draftPath("buyer_reference"), both("PEPPOL-EN16931-R003"), "the buyer needs a reference: a buyer reference or an order reference")
+	}
+	if means := text(d.PaymentMeansCode); c.Credit == nil && (means == "49" || means == "59") {
+		c.add("payment_means_code", ruleNotSupported, both("PEPPOL-EN16931-R061"), "a direct debit needs its mandate, which an invoice here has no field for")
+	}
+	c.taxNumbers()
+	if scheme := text(d.BuyerLegalIDScheme); text(d.BuyerLegalID) != "" && !codelist.LegalRegistrationTypes().Has(scheme) {
+		c.legalScheme(scheme, text(d.BuyerLegalID))
+	}
+	if kind := text(s.LegalRegistrationType); interchangeScheme(kind) {
+		c.identifier(kind, text(s.LegalRegistration), "seller.legal_registration_number")
+	}
+	for i := range c.lines {
+		c.unionLine(&c.lines[i])
+	}
+	c.reasons()
+	c.national()
+}
+
+// has tells whether a line has a category.
+func (c *checker) has(category string) bool {
+	return slices.ContainsFunc(c.lines, func(l line) bool { return l.category == category })
+}
+
+// taxNumbers checks the tax numbers of both parties. A document that is not subject to tax shows none (BR-O-02).
+func (c *checker) taxNumbers() {
+	s, d := c.seller(), c.Draft
+	number, registration := text(s.TaxRegistrationNumber), text(s.LegalRegistration)
+	if c.has(outOfScope) {
+		c.need(registration, "seller.legal_registration_number", both("BR-CO-26"), "an invoice that is not subject to tax identifies the seller by its legal registration")
+		return
+	}
+	c.need(number, "seller.tax_registration_number", both("BR-S-02"), "the invoice needs the seller's tax registration number")
+	c.countryPrefix(number, "seller.tax_registration_number")
+	c.countryPrefix(text(d.BuyerTaxID), c.draftPath("buyer_tax_id"))
+	if c.has(reverseCharge) && text(d.BuyerTaxID) == "" {
+		c.need(text(d.BuyerLegalID), c.draftPath("buyer_tax_id"), both("BR-AE-02"), "reverse charge needs the buyer's tax registration number")
+	}
+}
+
+// countryPrefix checks that a tax number begins with the code of a country; Greece uses EL.
+func (c *checker) countryPrefix(number, path string) {
+	if number == "" || len(number) > 2 && (number[:2] == "EL" || codelist.Countries().Accepts(number[:2], codelist.EN16931)) {
+		return
+	}
+	c.add(path, ruleIdentifier, both("BR-CO-09"), "must begin with the code of its country, such as DE123456789")
+}
+
+// unionLine checks the tax of a line, and its classification.
+func (c *checker) unionLine(l *line) {
+	switch l.category {
+	case "", standardRate, zeroRated, exempt, reverseCharge, export, outOfScope:
+	case intraUnion:
+		c.add(l.path+".vat_category", ruleNotSupported, both("BR-IC-12"), "a supply within the EU names the place of delivery, which an invoice here has no field for")
+	default:
+		if codelist.TaxCategories().Accepts(l.category, c.profile.ruleSets()...) { // otherwise it is reported already
+			c.add(l.path+".vat_category", ruleNotSupported, ruleIDs{}, "is a regional tax that documents here do not support")
+		}
+	}
+	if l.category == outOfScope && slices.ContainsFunc(c.lines, func(other line) bool { return other.category != outOfScope }) {
+		c.add(l.path+".vat_category", ruleNotCombinable, both("BR-O-12"), "a line that is not subject to tax cannot be on one invoice with lines that are")
+	}
+	rate := number(l.item.VATRate)
+	switch {
+	case rate == "" || l.category == outOfScope:
+	case l.category == standardRate && decimal(rate).Sign() == 0:
+		c.add(l.path+".vat_rate", ruleTaxRate, both("BR-S-05"), "the standard rate is above 0")
+	case slices.Contains([]string{zeroRated, exempt, reverseCharge, export}, l.category) && decimal(rate).Sign() != 0:
+		c.add(l.path+".vat_rate", ruleTaxRate, both("BR-"+l.category+"-05"), "the rate of a line without tax is 0")
+	}
+	if scheme := text(l.item.CommodityScheme); text(l.item.CommodityCode) != "" && scheme != articleScheme && !codelist.ItemClassifications().Has(scheme) {
+		c.add(l.path+".commodity_scheme", ruleCommodity, both("BR-CL-13"), "is not a scheme of UNTDID 7143, such as HS for a tariff number, or 0160 for a GTIN")
+	}
+}
+
+// unionReasons are the reasons that belong to one category (PEPPOL-EN16931-P0104 to P0111).
+var unionReasons = map[string]struct{ category, id string }{ //nolint:gochecknoglobals // a constant table
+	"VATEX-EU-G":  {export, "PEPPOL-EN16931-P0104"},
+	"VATEX-EU-O":  {outOfScope, "PEPPOL-EN16931-P0105"},
+	"VATEX-EU-IC": {intraUnion, "PEPPOL-EN16931-P0106"},
+	"VATEX-EU-AE": {reverseCharge, "PEPPOL-EN16931-P0107"},
+	"VATEX-EU-D":  {exempt, "PEPPOL-EN16931-P0108"},
+	"VATEX-EU-F":  {exempt, "PEPPOL-EN16931-P0109"},
+	"VATEX-EU-I":  {exempt, "PEPPOL-EN16931-P0110"},
+	"VATEX-EU-J":  {exempt, "PEPPOL-EN16931-P0111"},
+}
+
+// reasons checks why no tax is charged. The document says it once for each category, in the tax breakdown: one line must say it, and
+// no other line anything else.
+func (c *checker) reasons() {
+	first := map[string]*line{}
+	for i := range c.lines {
+		l := &c.lines[i]
+		if !reasoned(l.category) {
+			continue
+		}
+		said := first[l.category]
+		switch {
+		case said == nil || !hasReason(said.item):
+			first[l.category] = l
+		case hasReason(l.item) && (text(said.item.TaxExemptionCode) != text(l.item.TaxExemptionCode) || text(said.item.TaxExemptionReason) != text(l.item.TaxExemptionReason)):
+			c.add(l.path+".tax_exemption_reason", ruleNotCombinable, both("BR-"+l.category+"-01"), "an invoice gives one reason for all lines of category "+l.category)
+		}
+	}
+	for i := range c.lines {
+		l := &c.lines[i]
+		if first[l.category] != l {
+			continue
+		}
+		code := text(l.item.TaxExemptionCode)
+		path := l.path + ".tax_exemption_code"
+		if !hasReason(l.item) {
+			c.need("", l.path+".tax_exemption_reason", both("BR-"+l.category+"-10"), "the invoice must say why no tax is charged: a reason or its code")
+		}
+		if code != "" && !codelist.ExemptionReasons().Has(code) {
+			c.add(path, ruleTaxExemption, both("BR-CL-22"), "is not a reason of the list VATEX, such as VATEX-EU-AE")
+		}
+		if of, ok := unionReasons[strings.ToUpper(code)]; ok && of.category != l.category {
+			c.add(path, ruleTaxExemption, both(of.id), "is a reason of category "+of.category)
+		}
+	}
+}
+
+// national checks the rules of countries for their own sellers.
+func (c *checker) national() {
+	s, d := c.seller(), c.Draft
+	tax := text(s.TaxRegistrationNumber)
+	registered := tax[:min(2, len(tax))]
+	seller, buyer := text(s.Country), text(d.BuyerCountry)
+	switch {
+	case registered == "EL" || registered == "GR" || seller == "GR":
+		c.unsupportedSeller("GR-R-001-1", "invoices of Greek sellers need data that an invoice here has no field for")
+	case registered == "IT" || seller == "IT":
+		c.unsupportedSeller("IT-R-004", "invoices of Italian sellers need the seller's postal code, which the company profile has no field for")
+	case seller == "NL":
+		c.unsupportedSeller("NL-R-002", "invoices of Dutch sellers need the seller's postal code, which the company profile has no field for")
+	case seller == "IS":
+		c.unsupportedSeller("IS-R-003", "invoices of Icelandic sellers need the seller's postal code, which the company profile has no field for")
+	case seller == "DE" && buyer == "DE":
+		c.unsupportedSeller("DE-R-004", "invoices within Germany need the seller's contact and postal codes, which there are no fields for")
+	case seller == "DK":
+		c.danish(buyer)
+	case seller == "SE":
+		c.swedish(tax)
+	}
+	if registered == "NO" && (len(tax) != 14 || !validNorwegian(tax[2:11]) || tax[11:] != "MVA") {
+		c.add("seller.tax_registration_number", ruleIdentifier, both("NO-R-001"), "must be NO, nine digits with a check digit, and MVA")
+	}
+}
+
+func (c *checker) unsupportedSeller(id, message string) {
+	c.add("seller.country", ruleNotSupported, both(id), message)
+}
+
+func (c *checker) danish(buyer string) {
+	const scheme = "0184"
+	s, d := c.seller(), c.Draft
+	c.need(text(s.LegalRegistration), "seller.legal_registration_number", both("DK-R-002"), "a Danish seller gives its registration number")
+	if text(s.LegalRegistration) != "" && text(s.LegalRegistrationType) != scheme {
+		c.add("seller.legal_registration_type", ruleLegalType, both("DK-R-014"), "the scheme of a Danish registration is 0184")
+	}
+	if buyer != "DK" {
+		return
+	}
+	if text(d.BuyerLegalID) != "" && text(d.BuyerLegalIDScheme) != scheme {
+		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalScheme, both("DK-R-017"), "the scheme of a Danish registration is 0184")
+	}
+	means := text(d.PaymentMeansCode)
+	if c.Credit == nil && means != "" && !slices.Contains([]string{"1", "10", "48", "58", "97"}, means) {
+		c.add("payment_means_code", ruleNotSupported, both("DK-R-005"), "within Denmark an invoice here can be paid by 1, 10, 48, 58 or 97")
+	}
+}
+
+func (c *checker) swedish(tax string) {
+	if strings.HasPrefix(tax, "SE") {
+		if !digits(tax[2:], 12) {
+			c.add("seller.tax_registration_number", ruleIdentifier, both("SE-R-001"), "must be SE and twelve digits")
+		}
+		for i := range c.lines {
+			l := &c.lines[i]
+			if l.category == standardRate && l.percent != "" && !slices.Contains([]string{"25", "12", "6"}, l.percent) {
+				c.add(l.path+".vat_rate", ruleTaxRate, both("SE-R-006"), "the standard rates in Sweden are 25, 12 and 6")
+			}
+		}
+	}
+	if registration := text(c.seller().LegalRegistration); registration != "" && !validSwedish(registration) {
+		c.add("seller.legal_registration_number", ruleIdentifier, both("SE-R-013"), "must be a Swedish organisation number: ten digits with a check digit")
+	}
+}
