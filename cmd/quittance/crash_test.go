@@ -352,7 +352,7 @@ func (c *crashing) read(t *testing.T, tenant *store.Tenant) (err error) {
 	if c.books.invoices, err = readAll[api.Invoice](get, atInvoices); err != nil {
 		return err
 	}
-	if c.books.events, err = tenant.Events(t.Context(), 0, 1_000_000); err != nil {
+	if c.books.events, err = storetest.Events(t.Context(), tenant, 0, 1_000_000); err != nil {
 		return err
 	}
 	if c.books.ledger, err = readLedger(c.caller, c.providerURL, c.credential); err != nil {

@@ -22,6 +22,7 @@ import (
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/store/storetest"
 	"quittance/sdk/go/api"
 )
 
@@ -196,7 +197,7 @@ func (f *fleet) unsettled(base string, events, repeats *int) error {
 			break
 		}
 	}
-	recorded, err := f.tenant.Events(context.Background(), 0, 1_000_000)
+	recorded, err := storetest.Events(context.Background(), f.tenant, 0, 1_000_000)
 	if err != nil {
 		return err
 	}

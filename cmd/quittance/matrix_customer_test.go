@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/store/storetest"
 	"quittance/sdk/go/api"
 )
 
@@ -218,7 +219,7 @@ func (c *customer) books(t *testing.T, tenant *store.Tenant) (b books) {
 	if b.invoices, err = readAll[api.Invoice](get, atInvoices); err != nil {
 		t.Fatal(err)
 	}
-	if b.events, err = tenant.Events(t.Context(), 0, 100_000); err != nil {
+	if b.events, err = storetest.Events(t.Context(), tenant, 0, 100_000); err != nil {
 		t.Fatal(err)
 	}
 	if b.ledger, err = readLedger(c.caller, c.providerURL, siteCredential); err != nil {

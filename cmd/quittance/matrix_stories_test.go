@@ -11,6 +11,7 @@ import (
 	"quittance/internal/fakeprovider"
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/store/storetest"
 	"quittance/sdk/go/api"
 )
 
@@ -136,7 +137,7 @@ func purchases(t *testing.T, c *customer) {
 
 	c.stop(t)
 	tenant := openTenant(t, c.address, c.keyFile, c.account)
-	before, err := tenant.Events(t.Context(), 0, 1000)
+	before, err := storetest.Events(t.Context(), tenant, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func purchases(t *testing.T, c *customer) {
 	c.receive(t, "IN-6", 1)
 	if err := eventually(patience, func() error {
 		c.running(t)
-		left, err := tenant.Events(t.Context(), 0, 1000)
+		left, err := storetest.Events(t.Context(), tenant, 0, 1000)
 		if err != nil || len(left) == 1 && left[0].Position > before[len(before)-1].Position {
 			return err
 		}
@@ -388,7 +389,7 @@ func reset(t *testing.T, c *customer) {
 			t.Errorf("after the reset %s has %s, want %s", path, got, want)
 		}
 	}
-	events, err := openTenant(t, c.address, c.keyFile, c.account).Events(t.Context(), 0, 1000)
+	events, err := storetest.Events(t.Context(), openTenant(t, c.address, c.keyFile, c.account), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,7 +170,7 @@ func (b *bench) retained(t *testing.T) map[string]api.IncomingInvoice {
 // kinds counts the events by their kind.
 func (b *bench) kinds(t *testing.T) map[api.EventKind]int {
 	t.Helper()
-	events, err := b.tenant.Events(t.Context(), 0, 10000)
+	events, err := storetest.Events(t.Context(), b.tenant, 0, 10000)
 	must(t, err)
 	out := map[api.EventKind]int{}
 	for _, e := range events {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -52,18 +51,9 @@ func scanEvent(row scanner) (Event, error) {
 	return e, err
 }
 
-// Events returns up to limit events with positions higher than after, oldest first. A caller that continues from the last
-// position it got misses none.
-func (t *Tenant) Events(ctx context.Context, after int64, limit int) (events []Event, err error) {
-	err = t.read(func(q querier) (err error) {
-		events, _, err = t.events(ctx, q, after, limit, math.MaxInt)
-		return err
-	})
-	return events, err
-}
-
-// EventPage is [Tenant.Events] for a list. It returns fewer than limit events if their bodies would exceed bytes in total, but at
-// least one. more reports that there are further events.
+// EventPage returns up to limit events with positions higher than after, oldest first. It returns fewer if their bodies would exceed
+// bytes in total, but at least one. more reports that there are further events. A caller that continues from the last position it
+// got misses none.
 func (t *Tenant) EventPage(ctx context.Context, after int64, limit, bytes int) (events []Event, more bool, err error) {
 	err = t.list(ctx, func(ctx context.Context, q querier) (err error) {
 		events, more, err = t.events(ctx, q, after, limit, bytes)

@@ -21,7 +21,7 @@ func TestEventBody(t *testing.T) {
 		// A whole millisecond, to see that the zeros behind it are written.
 		occurred := f.Clock.Advance(time.Minute+time.Millisecond).Format("2006-01-02T15:04:05.000") + "000Z"
 		after := record(t, call, words{invoice.DimensionTaxAuthority: {Value: "<cleared> & stamped"}}, api.EventSubmissionUpdated, api.EventStatusChanged)
-		events, err := f.tenant.Events(ctx, 0, 10)
+		events, err := storetest.Events(ctx, f.tenant, 0, 10)
 		must(t, err)
 		if len(events) != 2 {
 			t.Fatalf("%d events, want 2", len(events))
@@ -99,7 +99,7 @@ func TestEventDeliveries(t *testing.T) {
 		f.deactivate(t, ended)
 		before := f.number(t, `select count(*) from deliveries where subscription_id = $1`, ended.ID)
 		record(t, f.submit(t, "INV-1"), allFour("accepted", true), api.EventSubmissionUpdated, api.EventStatusChanged, api.EventTerminal)
-		events, err := f.tenant.Events(t.Context(), 0, 10)
+		events, err := storetest.Events(t.Context(), f.tenant, 0, 10)
 		must(t, err)
 		last := events[len(events)-1]
 		told := func(s store.Subscription) (kinds []api.EventKind) {
@@ -160,7 +160,7 @@ func TestEventOrder(t *testing.T) {
 				if len(followed) > 0 {
 					after = followed[len(followed)-1].Position
 				}
-				next, err := f.tenant.Events(t.Context(), after, 7)
+				next, err := storetest.Events(t.Context(), f.tenant, after, 7)
 				must(t, err)
 				if len(next) == 0 {
 					return
@@ -206,7 +206,7 @@ func TestEventOrder(t *testing.T) {
 func TestEventPageBytes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.tell(t, 9)
-		all, err := f.tenant.Events(t.Context(), 0, 100)
+		all, err := storetest.Events(t.Context(), f.tenant, 0, 100)
 		must(t, err)
 		size := len(all[0].Body)
 		for _, test := range []struct{ limit, bytes, want int }{{100, 1 << 20, len(all)}, {4, 1 << 20, 4}, {100, 3*size + size/2, 3}, {100, 1, 1}, {100, 0, 1}} {

@@ -12,6 +12,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/internal/store"
+	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
@@ -73,7 +74,7 @@ func retain(t *testing.T, lease store.PurchaseLease, step store.SyncStep, docs .
 // incomingEvents returns kind, id, revision and digest of every event about an incoming e-invoice.
 func (c company) incomingEvents(t *testing.T) (out []string) {
 	t.Helper()
-	events, err := c.tenant.Events(t.Context(), 0, 100)
+	events, err := storetest.Events(t.Context(), c.tenant, 0, 100)
 	must(t, err)
 	for _, e := range events {
 		var body api.Event[api.IncomingPayload]

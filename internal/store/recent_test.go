@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quittance/internal/store"
+	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
@@ -119,7 +120,7 @@ func TestRecentAttempts(t *testing.T) {
 func TestOneEvent(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		f.tell(t, 1)
-		events, err := f.tenant.Events(t.Context(), 0, 1)
+		events, err := storetest.Events(t.Context(), f.tenant, 0, 1)
 		must(t, err)
 		found, err := f.tenant.Event(t.Context(), events[0].ID)
 		must(t, err)

@@ -33,7 +33,7 @@ type Decision struct {
 	// States are the merged states. WriteStates lists the dimensions whose rows change; each row refers to the new evidence.
 	States      invoice.States
 	WriteStates []invoice.Dimension
-	// PollWait and DueAt say when to ask again; a nil DueAt means never. They are ignored if the lease is lost. KeepLease keeps
+	// PollWait and DueAt say when to poll again; a nil DueAt means never. They are ignored if the lease is lost. KeepLease keeps
 	// the lease for the caller's next step instead.
 	PollWait  time.Duration
 	DueAt     *time.Time

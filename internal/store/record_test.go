@@ -12,6 +12,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/store"
+	"quittance/internal/store/storetest"
 	"quittance/internal/view"
 	"quittance/sdk/go/api"
 )
@@ -270,7 +271,7 @@ func TestFailedRecord(t *testing.T) {
 			}
 		}
 		record(t, call, allFour("accepted", true), api.EventTerminal)
-		events, err := f.tenant.Events(ctx, 0, 10)
+		events, err := storetest.Events(ctx, f.tenant, 0, 10)
 		must(t, err)
 		if len(events) != 1 || events[0].Position != 1 {
 			t.Errorf("events %+v after the failures", events)

@@ -15,7 +15,7 @@ const MaxLaterReferences = 4
 
 // MarkRestored records that this database was restored from a backup and has lost what happened since:
 //
-//   - Every open submission becomes due, so that the provider is asked about it.
+//   - Every open submission becomes due, so that it is polled.
 //   - Earlier responses that a document is missing no longer count, and administrators must order resends again.
 //   - No document of an existing invoice is sent before the provider was asked for it (see [SubmissionLease.QueryFirst]). The
 //     row of each tenant says so, because a submission reads that row in any case.

@@ -40,7 +40,7 @@ type Submission struct {
 	TerminalAt        *time.Time
 	Evidence          int64      // number of evidence entries
 	DueAt             *time.Time // when it is due, or its lease ends
-	NextCheckAt       *time.Time // when the provider is asked next, as decided after the last response; a claim does not change it
+	NextCheckAt       *time.Time // when it is polled next, as decided after the last response; a claim does not change it
 	// Resolved is what an administrator has decided while the outcome was unknown; nil without a decision.
 	Resolved *api.Resolution
 	States   invoice.States
@@ -206,11 +206,11 @@ type SubmissionLease struct {
 	Tenant     *Tenant
 	Submission Submission
 	Connection Connection
-	// Document holds the exact bytes to send; nil if the provider is only asked.
+	// Document holds the exact bytes to send; nil if its status is only queried.
 	Document []byte
 
 	// QueryFirst says that this database was restored from a backup after the invoice was created. The provider may have its
-	// document and must be asked for it before anything is sent.
+	// document and its status must be queried before anything is sent.
 	QueryFirst bool
 
 	isProbe bool    // this is the one call to a connection whose circuit breaker is open

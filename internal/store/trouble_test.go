@@ -108,7 +108,7 @@ func TestLostCommit(t *testing.T) {
 	lose("record answer", func() error { _, err := calls[0].Record(ctx, response); return err })
 	after, err := calls[0].Record(ctx, response)
 	must(t, err)
-	events, err := f.tenant.Events(ctx, 0, 10)
+	events, err := storetest.Events(ctx, f.tenant, 0, 10)
 	must(t, err)
 	if after.Outcome != api.OutcomeAcknowledged || after.Evidence != 1 || len(events) != 2 {
 		t.Errorf("recorded twice: %s, %d events", shown(after), len(events))

@@ -178,7 +178,7 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	if s.db.Now().Before(*lease.Submission.DueAt) {
 		response.Response = adapter.Submit(ctx, provider.Document{Reference: lease.Submission.ID.String(), Body: lease.Document})
 	} else {
-		// This process was suspended after the intent was committed. Another worker may have asked for the document since, and
+		// This process was suspended after the intent was committed. Another worker may have queried its status since, and
 		// the provider may have said that it has none. The document must not arrive after that.
 		response.Response = provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassCanceled}
 	}

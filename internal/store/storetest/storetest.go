@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -177,4 +178,10 @@ func (s *Store) Rotated(t testing.TB) *secret.Keyring {
 		t.Fatal(err)
 	}
 	return rotated
+}
+
+// Events returns up to limit events of a tenant with positions higher than after, oldest first.
+func Events(ctx context.Context, tenant *store.Tenant, after int64, limit int) ([]store.Event, error) {
+	events, _, err := tenant.EventPage(ctx, after, limit, math.MaxInt)
+	return events, err
 }
