@@ -260,7 +260,7 @@ func TestSlowStrangers(t *testing.T) {
 	for _, engine := range storetest.Engines() {
 		for name, connections := range map[string]int{"plain": plain, "TLS": secured} {
 			t.Run(engine+" "+name, func(t *testing.T) {
-				a := newAbused(t, buildProduct(t), engine, name == "TLS")
+				a := newAbused(t, built(t, releasedProduct), engine, name == "TLS")
 				for _, what := range []attack{
 					{name: "one byte of a login", sent: "POST /login HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ne"},
 					{name: "assets that are not read", sent: strings.Repeat("GET "+a.script(t)+" HTTP/1.1\r\nHost: a\r\n\r\n", 100), responded: true},

@@ -129,7 +129,7 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	program := buildProduct(t, "-tags", "checkpoints")
+	program := built(t, checkpointProduct)
 	for _, engine := range storetest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -284,7 +284,7 @@ func TestInvalidKillAt(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	s := newSite(t, newOriginal(t, buildProduct(t, "-tags", "checkpoints"), storetest.SQLite), nil, victim{})
+	s := newSite(t, newOriginal(t, built(t, checkpointProduct), storetest.SQLite), nil, victim{})
 	for _, at := range []string{"during create account", "before", "before ", "before create account#0", "before create account#x"} {
 		s.victim = victim{command: "account list", at: at}
 		if _, _, err := s.attempt(t, "", "account", "list"); err == nil || !strings.Contains(err.Error(), "QUITTANCE_KILL_AT") || s.fired {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -48,16 +50,37 @@ func start(dir, name string, args ...string) (*process, error) {
 	return startCommand(dir, name, exec.Command("quittance", args...))
 }
 
-// buildProduct builds the product as users run it, without the race detector, for tests of its memory and its speed, and
-// returns the path of the binary.
-func buildProduct(t *testing.T, flags ...string) string {
+// These build the product as it is released, for tests of its memory and speed, and with the build tag checkpoints. Each is
+// built once, because linking takes longer than many tests.
+var (
+	releasedProduct   = sync.OnceValues(func() (string, error) { return buildProduct("released") })
+	checkpointProduct = sync.OnceValues(func() (string, error) { return buildProduct("checkpoints", "-tags", "checkpoints") })
+)
+
+// built returns the path of a product.
+func built(t *testing.T, product func() (string, error)) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "quittance")
-	build := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"build", "-o", program}, flags, []string{"."})...)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	program, err := product()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return program
+}
+
+// buildProduct builds the product, without the race detector, beside the command quittance of the tests, which is removed at the end.
+func buildProduct(name string, flags ...string) (string, error) {
+	command, err := exec.LookPath("quittance")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(filepath.Dir(command), name)
+	ctx, cancel := context.WithTimeout(context.Background(), scriptDeadline)
+	defer cancel()
+	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", program}, flags, []string{"."})...)
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
 }
 
 // startCommand is start for another program, or with additional environment variables.

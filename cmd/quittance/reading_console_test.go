@@ -81,7 +81,7 @@ func TestConsoleReadingFitsInMemory(t *testing.T) {
 	t.Parallel()
 	onDatabases(t, func(t *testing.T, database string) {
 		t.Parallel()
-		f := newFleet(t, buildProduct(t), database)
+		f := newFleet(t, built(t, releasedProduct), database)
 		first := f.address(t, f.world.running["first"])
 		var large, long api.Data[api.Invoice]
 		f.must(t, http.MethodPost, first+"/api/v1/client/invoices", largeDraft(1), &large)

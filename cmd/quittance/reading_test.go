@@ -95,7 +95,7 @@ func TestReadingFitsInMemory(t *testing.T) {
 	t.Parallel()
 	onDatabases(t, func(t *testing.T, database string) {
 		t.Parallel()
-		f := newFleet(t, buildProduct(t), database)
+		f := newFleet(t, built(t, releasedProduct), database)
 		f.fillWithLarge(t, f.address(t, f.world.running["first"]), 200)
 		if err := f.world.running["first"].stop(); err != nil { // its memory is that of writing
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func TestSearchesDelayNobodyElse(t *testing.T) {
 		drafts = 20_000
 	}
 	onDatabases(t, func(t *testing.T, database string) {
-		f := newFleet(t, buildProduct(t), database)
+		f := newFleet(t, built(t, releasedProduct), database)
 		base := f.address(t, f.world.running["first"])
 		other := f.secondCompany(t, base)
 		f.fillWithLarge(t, base, 50)
