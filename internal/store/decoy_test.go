@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,15 +61,28 @@ var (
 	addedColumn  = regexp.MustCompile(`(?m)^alter table (\w+) add column (\w+)`)
 )
 
-// tables reads the schema, so that it includes tables that are added later.
+// tables returns the tables of the schema, so that it includes those that are added later.
 func tables(t *testing.T) []table {
 	t.Helper()
-	files, err := filepath.Glob("schema/*.sql")
+	out, err := readTables()
 	must(t, err)
-	var out []table
+	if len(out) < 14 {
+		t.Fatalf("only %d tables were found in the schema", len(out))
+	}
+	return out
+}
+
+// readTables reads the schema once, because most tests need it several times.
+var readTables = sync.OnceValues(func() (out []table, err error) {
+	files, err := filepath.Glob("schema/*.sql")
+	if err != nil {
+		return nil, err
+	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		must(t, err)
+		if err != nil {
+			return nil, err
+		}
 		for _, found := range createTable.FindAllStringSubmatch(string(text), -1) {
 			tab := table{name: found[1]}
 			for _, column := range columnOfText.FindAllStringSubmatch(found[2], -1) {
@@ -82,11 +96,8 @@ func tables(t *testing.T) []table {
 			}
 		}
 	}
-	if len(out) < 14 {
-		t.Fatalf("only %d tables were found in the schema", len(out))
-	}
-	return out
-}
+	return out, nil
+})
 
 func (tab table) has(column string) bool { return slices.Contains(tab.columns, column) }
 
