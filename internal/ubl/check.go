@@ -21,11 +21,15 @@ func (doc *Document) Check() api.Faults {
 	t := &doc.Totals
 	c.equal("totals.lines", t.Lines, doc.lines.net, "The lines add up to %s, but the document states %s.")
 	allowances, charges := documentAllowances(doc.Allowances)
-	if t.Allowances != nil || len(doc.Allowances) > 0 {
-		c.equal("totals.allowances", orZero(t.Allowances), allowances, "The allowances add up to %s, but the document states %s.")
-		c.equal("totals.charges", orZero(t.Charges), charges, "The charges add up to %s, but the document states %s.")
+	c.equal("totals.allowances", t.Allowances, allowances, "The allowances add up to %s, but the document states %s.")
+	c.equal("totals.charges", t.Charges, charges, "The charges add up to %s, but the document states %s.")
+	if t.Allowances != nil {
+		allowances = rat(t.Allowances)
 	}
-	c.equal("totals.net", t.Net, sum(rat(t.Lines), negative(rat(orZero(t.Allowances))), rat(orZero(t.Charges))),
+	if t.Charges != nil {
+		charges = rat(t.Charges)
+	}
+	c.equal("totals.net", t.Net, sum(rat(t.Lines), negative(allowances), charges),
 		"Lines, allowances and charges add up to %s without tax, but the document states %s.")
 	c.breakdown(doc)
 	c.equal("totals.total", t.Total, sum(rat(t.Net), rat(t.Tax)), "The total without tax and the tax add up to %s, but the document states %s.")

@@ -271,9 +271,10 @@ func TestDisagreements(t *testing.T) {
 		"a rate":                {"Percent>5.0<", "Percent>15.0<", []string{"tax_breakdown", "tax_breakdown[0].tax"}},
 		"a taxable amount":      {"TaxableAmount>20.00<", "TaxableAmount>20.03<", []string{"tax_breakdown[0].taxable"}},
 		"a rounded tax":         {"TaxableAmount>20.00<", "TaxableAmount>20.02<", nil},
-		"an allowance":          {"<cac:LegalMonetaryTotal>", "<cac:AllowanceCharge><cbc:Amount>1</cbc:Amount></cac:AllowanceCharge><cac:LegalMonetaryTotal>", []string{"totals.allowances"}},
+		"an allowance":          {"<cac:LegalMonetaryTotal>", "<cac:AllowanceCharge><cbc:Amount>1</cbc:Amount></cac:AllowanceCharge><cac:LegalMonetaryTotal>", []string{"totals.net"}},
+		"a stated allowance":    {"<cbc:TaxExclusiveAmount>", "<cbc:AllowanceTotalAmount>1</cbc:AllowanceTotalAmount><cbc:TaxExclusiveAmount>", []string{"totals.allowances", "totals.net"}},
 		"a charge": {"<cac:LegalMonetaryTotal>", "<cac:AllowanceCharge><cbc:ChargeIndicator>true</cbc:ChargeIndicator><cbc:Amount>1</cbc:Amount></cac:AllowanceCharge><cac:LegalMonetaryTotal>",
-			[]string{"totals.charges"}},
+			[]string{"totals.net"}},
 		"a currency":     {"<cbc:PayableAmount>", `<cbc:DocumentCurrencyCode>x</cbc:DocumentCurrencyCode><cbc:PayableAmount currencyID="USD">`, nil},
 		"an absent line": {"<cbc:LineExtensionAmount>20.00</cbc:LineExtensionAmount>", "", nil},
 	} {

@@ -58,7 +58,7 @@ func metadataWarnings(p *api.ParsedDocument, r *store.Revision) api.Faults {
 	const rule = "metadata"
 	differ := func(at string, stated, said *string) {
 		if stated != nil && said != nil && *stated != *said {
-			out.Add(at, rule, "The provider's metadata state "+*said+".")
+			out.Add(at, rule, "The provider's metadata state "+*said+" instead.")
 		}
 	}
 	differ("number", p.Number, r.InvoiceNumber)
@@ -68,7 +68,7 @@ func metadataWarnings(p *api.ParsedDocument, r *store.Revision) api.Faults {
 		stated, _ := new(big.Rat).SetString(string(*p.Totals.Total)) // both are decimal numbers
 		said, _ := new(big.Rat).SetString(r.TotalAmount.String())
 		if stated.Cmp(said) != 0 {
-			out.Add("totals.total", rule, "The provider's metadata state "+r.TotalAmount.String()+".")
+			out.Add("totals.total", rule, "The provider's metadata state "+r.TotalAmount.String()+" instead.")
 		}
 	}
 	return out

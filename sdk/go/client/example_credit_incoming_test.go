@@ -143,3 +143,25 @@ func ExampleClient_IncomingDocument() {
 	fmt.Println(document.MediaType, *document.BodyBase64)
 	// Output: application/xml PGEvPg==
 }
+
+// What the document of an incoming e-invoice says, and its first attachment.
+func ExampleClient_IncomingAttachment() {
+	quittance, stop := connect(map[string]string{
+		"GET /api/v1/client/incoming-invoices/in-1": `{"data":{"id":"in-1","revision":2,"parsed":{"totals":{"payable":1050.00},"attachments":[{"id":"1"}]}}}`,
+		"GET /api/v1/client/incoming-invoices/in-1/revisions/2/attachments/1": `the bytes of the file`,
+	})
+	defer stop()
+	ctx := context.Background()
+	invoice, err := quittance.IncomingInvoice(ctx, "in-1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	file, err := quittance.IncomingAttachment(ctx, invoice.ID, invoice.Revision, invoice.Parsed.Attachments[0].ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(*invoice.Parsed.Totals.Payable, string(file))
+	// Output: 1050.00 the bytes of the file
+}
