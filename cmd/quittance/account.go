@@ -22,7 +22,7 @@ import (
 type accountCmd struct {
 	Create     accountCreateCmd     `cmd:"" help:"Create an account with its first user. The password is shown once; the user must change it in the console."`
 	List       accountListCmd       `cmd:"" help:"List the accounts."`
-	Show       accountShowCmd       `cmd:"" help:"Show an account with its users and its profile."`
+	Show       accountShowCmd       `cmd:"" help:"Show an account with its users, its profile and its use of the quotas."`
 	Suspend    accountSuspendCmd    `cmd:"" help:"Block logins and revoke all tokens of an account."`
 	Reactivate accountReactivateCmd `cmd:"" help:"Allow the users of a suspended account to log in again."`
 	Rename     accountRenameCmd     `cmd:"" help:"Change the company name."`

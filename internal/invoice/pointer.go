@@ -16,7 +16,7 @@ const maxDepth = 32
 // strict checks that text is exactly one JSON document in UTF-8 without duplicate keys (jsontext checks both by default) and without
 // excessive nesting. The decoder's error text quotes the document, so the error contains only the position.
 func strict(text []byte) error {
-	decoder := jsontext.NewDecoder(bytes.NewReader(text))
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(text))
 	for {
 		if _, err := decoder.ReadToken(); err != nil {
 			return fmt.Errorf("%w: not strict JSON at byte %d", ErrUnreadable, decoder.InputOffset())
@@ -87,7 +87,7 @@ func member(object jsontext.Value, name string) (jsontext.Value, error) {
 // within reads a part of a document that strict has accepted, so that it need not be held to the same rules again for
 // every pointer: on a large hostile body that is most of the work.
 func within(part jsontext.Value) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewReader(part), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(part), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // element returns an array's element by its decimal index, or nil.

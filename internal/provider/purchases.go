@@ -99,7 +99,7 @@ func errorCode(body []byte) string {
 
 // lenientDecoder returns a decoder that passes an invalid entry as a raw value. The error appears when the entry is read.
 func lenientDecoder(value []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // readObject reads the members of a JSON object. unique is false if a name occurs twice. None of its values is then returned,
