@@ -73,7 +73,7 @@ func login(t *testing.T, s *quittancetest.Server, password string) *session {
 	t.Helper()
 	transport := &http.Transport{Proxy: nil}
 	t.Cleanup(transport.CloseIdleConnections)
-	in := &session{base: s.BaseURL, client: &http.Client{Timeout: 30 * time.Second, Transport: transport}}
+	in := &session{base: s.BaseURL, client: &http.Client{Timeout: 2 * time.Minute, Transport: transport}}
 	data := in.call(t, http.MethodPost, "/api/v1/client/auth/login", fmt.Sprintf(`{"email":%q,"password":%q}`, s.Email, password), http.StatusOK)
 	in.token, _ = data["token"].(string)
 	return in
@@ -130,7 +130,7 @@ func TestApart(t *testing.T) {
 // wait waits until done.
 func wait(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s did not happen", what)
 		}

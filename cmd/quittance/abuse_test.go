@@ -413,7 +413,7 @@ func TestIdleStrangers(t *testing.T) {
 			}
 			// The process keeps half of its files for itself. A closed connection may take a moment to arrive here.
 			const limit = 512 / 2
-			for end := time.Now().Add(20 * time.Second); len(open) > limit && time.Now().Before(end); {
+			for end := time.Now().Add(patience); len(open) > limit && time.Now().Before(end); {
 				open = standing(t, open)
 			}
 			if len(open) > limit {

@@ -13,6 +13,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -48,7 +49,9 @@ func TestHandshakesTakeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, letGo := make(chan string), make(chan struct{})
+	var arrived atomic.Int32
 	certificate := func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		arrived.Add(1)
 		from, _, err := net.SplitHostPort(hello.Conn.RemoteAddr().String())
 		return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: slowSigner{key, from, began, letGo}}, err
 	}
@@ -93,10 +96,13 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	}
 	<-began
 	shake(other)
+	for arrived.Load() < flood+1 {
+		time.Sleep(time.Millisecond)
+	}
 	select {
 	case <-began:
 		t.Fatal("two handshakes sign at the same time")
-	case <-time.After(200 * time.Millisecond): // enough for all of them to arrive
+	case <-time.After(200 * time.Millisecond): // all of them have arrived and soon wait for their turn
 	}
 	var order []string
 	for range flood {

@@ -70,8 +70,8 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	config := service.Config{Listen: "127.0.0.1:0", MaxBody: 1 << 20, TokenTTL: time.Hour, IdempotencyTTL: time.Hour, PollFirst: 20 * time.Millisecond,
-		PollMax: time.Minute, ProviderTimeout: 5 * time.Second, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
-		AttemptTimeout: 5 * time.Second, Grace: 10 * time.Second, Version: "test", Log: log, Database: storetest.Database(t, engine)}
+		PollMax: time.Minute, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour, RetryFirst: 50 * time.Millisecond, RetryAttempts: 3,
+		AttemptTimeout: time.Minute, Grace: time.Minute, Version: "test", Log: log, Database: storetest.Database(t, engine)}
 	if change != nil {
 		change(&config)
 	}
@@ -110,7 +110,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 
 // newClient returns a client that does not follow redirects, so that a test sees one.
 func newClient() *http.Client {
-	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 64},
+	return &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 64},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 

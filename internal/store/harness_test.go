@@ -373,7 +373,7 @@ func race(n int, run func(i int)) {
 // short limits a wait that reaches its end only if there is a fault.
 func short(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
