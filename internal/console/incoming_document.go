@@ -89,7 +89,7 @@ func newReceivedDocument(p *api.ParsedDocument) *receivedDocument {
 	}
 	out.Facts = nonEmpty([]detail{
 		{"number", deref(p.Number)}, {"issue_date", strings.TrimSpace(deref(p.IssueDate) + " " + deref(p.IssueTime))}, {"due_date", deref(p.DueDate)},
-		{"tax_point_date", deref(p.TaxPointDate)}, {"period", period}, {"preceding", strings.Join(preceding, ", ")}, {"buyer_reference", deref(r.Buyer)},
+		{"tax_point_date", deref(p.TaxPointDate)}, {"period", period}, {"preceding", strings.Join(preceding, ", ")}, {"reason_code", deref(p.ReasonCode)}, {"buyer_reference", deref(r.Buyer)},
 		{"order", deref(r.Order)}, {"sales_order", deref(r.SalesOrder)}, {"contract", deref(r.Contract)}, {"project", deref(r.Project)}, {"receipt", deref(r.Receipt)},
 		{"despatch", deref(r.Despatch)}, {"tender", deref(r.Tender)}, {"tax_exchange_rate", figure(p.TaxExchangeRate)}, {"note", strings.Join(p.Notes, "\n")},
 	})

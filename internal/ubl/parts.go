@@ -40,24 +40,24 @@ func (r *reader) party(e *element) api.ParsedParty {
 // the tax currency has BT-111.
 func (doc *Document) taxes(r *reader, e *element) {
 	doc.TaxBreakdown = []api.ParsedTax{}
-	totals := e.all("cac:TaxTotal")
-	if len(totals) == 0 {
+	if e.child("cac:TaxTotal") == nil {
 		return
 	}
-	inCurrency := func(currency *string) *element {
-		for _, total := range totals {
-			if currency != nil && total.child("cbc:TaxAmount").attribute("currencyID") == *currency {
-				return total
-			}
+	own := taxTotals(e, doc.Currency)
+	if len(own) == 0 {
+		own = e.all("cac:TaxTotal")[:1]
+	}
+	total := own[0]
+	for _, other := range own {
+		if total.child("cac:TaxSubtotal") == nil && other.child("cac:TaxSubtotal") != nil {
+			total = other // some states want the total once more, without a breakdown
 		}
-		return nil
+		if text(other.child("cbc:TaxAmount")) != text(own[0].child("cbc:TaxAmount")) {
+			r.warn("totals.tax", "repeated", "The document states more than one total tax in its currency; one of them is shown.")
+		}
 	}
-	total := inCurrency(doc.Currency)
-	if total == nil {
-		total = totals[0]
-	}
-	if other := inCurrency(doc.TaxCurrency); other != nil && other != total {
-		doc.Totals.TaxInTaxCurrency = r.number(other, "cbc:TaxAmount", "totals.tax_in_tax_currency")
+	if other := taxTotals(e, doc.TaxCurrency); len(other) > 0 && other[0] != own[0] {
+		doc.Totals.TaxInTaxCurrency = r.number(other[0], "cbc:TaxAmount", "totals.tax_in_tax_currency")
 	}
 	doc.Totals.Tax = r.amount(total, "cbc:TaxAmount", "totals.tax")
 	for n, one := range r.first(total, "cac:TaxSubtotal", "tax_breakdown") {
@@ -67,6 +67,17 @@ func (doc *Document) taxes(r *reader, e *element) {
 			Taxable: r.amount(one, "cbc:TaxableAmount", at+".taxable"), Tax: r.amount(one, "cbc:TaxAmount", at+".tax"),
 			ExemptionCode: r.name(one, category+"cbc:TaxExemptionReasonCode"), ExemptionReason: r.name(one, category+"cbc:TaxExemptionReason")})
 	}
+}
+
+// taxTotals returns the tax totals in a currency.
+func taxTotals(e *element, currency *string) []*element {
+	var out []*element
+	for _, total := range e.all("cac:TaxTotal") {
+		if currency != nil && total.child("cbc:TaxAmount").attribute("currencyID") == *currency {
+			out = append(out, total)
+		}
+	}
+	return out
 }
 
 func (doc *Document) totals(r *reader, e *element) {

@@ -157,6 +157,7 @@ func (doc *Document) fill(r *reader, e *element) {
 	}
 	doc.Type = selfBilled(doc.Type, doc.TypeCode)
 	doc.Number, doc.UUID, doc.TransactionFlags = r.name(e, "cbc:ID"), r.name(e, "cbc:UUID"), r.name(e, "cbc:ProfileExecutionID")
+	doc.ReasonCode = r.name(e, "cac:DiscrepancyResponse/cbc:ResponseCode")
 	doc.Currency, doc.TaxCurrency = r.name(e, "cbc:DocumentCurrencyCode"), r.name(e, "cbc:TaxCurrencyCode")
 	doc.TaxExchangeRate = r.number(e, "cac:TaxExchangeRate/cbc:CalculationRate", "tax_exchange_rate")
 	doc.IssueDate, doc.IssueTime = r.date(e, "cbc:IssueDate", "issue_date"), r.clock(e, "cbc:IssueTime", "issue_time")

@@ -209,6 +209,16 @@ func TestValues(t *testing.T) {
 func TestFirstOfSeveral(t *testing.T) {
 	const total = "<cac:LegalMonetaryTotal><cbc:PayableAmount>%</cbc:PayableAmount></cac:LegalMonetaryTotal>"
 	read := mustRead(t, []byte(invoice("<cbc:ID>1</cbc:ID><cbc:ID>2</cbc:ID>"+strings.ReplaceAll(total, "%", "1")+strings.ReplaceAll(total, "%", "1000"))))
+	const tax = `<cac:TaxTotal><cbc:TaxAmount currencyID="AED">%</cbc:TaxAmount></cac:TaxTotal>`
+	taxes := mustRead(t, []byte(invoice("<cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode>"+strings.ReplaceAll(tax, "%", "1")+strings.ReplaceAll(tax, "%", "2"))))
+	if string(*taxes.Totals.Tax) != "1" || !taxes.Warnings.Has("totals.tax") {
+		t.Errorf("read the tax %s with %v", *taxes.Totals.Tax, taxes.Warnings)
+	}
+	const breakdown = `<cac:TaxTotal><cbc:TaxAmount currencyID="AED">1</cbc:TaxAmount><cac:TaxSubtotal/></cac:TaxTotal>`
+	taxes = mustRead(t, []byte(invoice("<cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode>"+strings.ReplaceAll(tax, "%", "1")+breakdown)))
+	if len(taxes.TaxBreakdown) != 1 || len(taxes.Warnings) > 0 {
+		t.Errorf("a total beside the breakdown: %d rows, %v", len(taxes.TaxBreakdown), taxes.Warnings)
+	}
 	if *read.Number != "1" || string(*read.Totals.Payable) != "1" || !read.Warnings.Has("number") || !read.Warnings.Has("totals") {
 		t.Errorf("read %s and %s with %v", *read.Number, *read.Totals.Payable, read.Warnings)
 	}

@@ -25,6 +25,7 @@ type ParsedDocument struct {
 	TypeCode         *string           `json:"type_code" doc:"Invoice type code (BT-3)." example:"380"`
 	Number           *string           `json:"number" doc:"Invoice number (BT-1)." example:"SUP-4711"`
 	UUID             *string           `json:"uuid" doc:"The sender's universally unique identifier of the document."`
+	ReasonCode       *string           `json:"reason_code" doc:"Reason of a credit note (BTAE-03)." example:"DL8.61.1.A"`
 	TransactionFlags *string           `json:"transaction_flags" doc:"Transaction type flags (BTAE-02)." example:"00000000"`
 	Currency         *string           `json:"currency" doc:"Currency of the amounts (BT-5)." example:"AED"`
 	TaxCurrency      *string           `json:"tax_currency" doc:"Accounting currency of the tax (BT-6)."`

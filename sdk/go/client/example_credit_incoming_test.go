@@ -147,7 +147,7 @@ func ExampleClient_IncomingDocument() {
 // What the document of an incoming e-invoice says, and its first attachment.
 func ExampleClient_IncomingAttachment() {
 	quittance, stop := connect(map[string]string{
-		"GET /api/v1/client/incoming-invoices/in-1": `{"data":{"id":"in-1","revision":2,"parsed":{"totals":{"payable":1050.00},"attachments":[{"id":"1"}]}}}`,
+		"GET /api/v1/client/incoming-invoices/in-1":                           `{"data":{"id":"in-1","revision":2,"parsed":{"totals":{"payable":1050.00},"attachments":[{"id":"1"}]}}}`,
 		"GET /api/v1/client/incoming-invoices/in-1/revisions/2/attachments/1": `the bytes of the file`,
 	})
 	defer stop()
