@@ -15,7 +15,7 @@ const (
 	// maxDepth is the deepest nesting of elements. UBL itself needs about 10, signatures in extensions about 20.
 	maxDepth = 64
 	// maxElements is the number of elements of a document.
-	maxElements = 500_000
+	maxElements = 300_000
 	// maxTree is the number of elements that are in memory at a time: those of one line, and of everything that is not a line.
 	maxTree = 20_000
 	// maxTag, maxToken and maxText are in bytes: of a tag with its attributes; of a text, comment or other token; and of all texts

@@ -220,13 +220,14 @@ func selfBilled(of string, code *string) string {
 	return of
 }
 
-// addLine counts a line, adds it up, and keeps it if it is among the first.
+// addLine counts a line, adds it up, and keeps it if it is among the first. Of the others, it reads only what is added up.
 func (doc *Document) addLine(r *reader, e *element) (kept bool) {
 	doc.LineCount++
 	at := fmt.Sprintf("lines[%d]", doc.LineCount-1)
-	line := r.line(e, at)
+	line := r.lineAmounts(e, at)
 	doc.lines.add(&line)
 	if kept = len(doc.Lines) < maxLines; kept {
+		r.describeLine(&line, e, at)
 		doc.Lines = append(doc.Lines, line)
 	}
 	return kept
@@ -282,25 +283,29 @@ func rat(n *api.Amount) *big.Rat {
 	return value
 }
 
-func (r *reader) line(e *element, at string) api.ParsedLine {
+// lineAmounts returns a line with what is added up.
+func (r *reader) lineAmounts(e *element, at string) api.ParsedLine {
+	const category = "cac:Item/cac:ClassifiedTaxCategory/"
+	return api.ParsedLine{Net: r.amount(e, "cbc:LineExtensionAmount", at+".net"), VATCategory: r.name(e, category+"cbc:ID"),
+		VATRate: r.number(e, category+"cbc:Percent", at+".vat_rate")}
+}
+
+// describeLine adds everything else to a line.
+func (r *reader) describeLine(line *api.ParsedLine, e *element, at string) {
 	quantity := "cbc:InvoicedQuantity"
 	if e.child(quantity) == nil {
 		quantity = "cbc:CreditedQuantity"
 	}
-	const item, price = "cac:Item/", "cac:Price/"
-	category := item + "cac:ClassifiedTaxCategory/"
-	return api.ParsedLine{
-		ID: r.name(e, "cbc:ID"), Note: r.prose(e, "cbc:Note"), Name: r.name(e, item+"cbc:Name"), Description: r.prose(e, item+"cbc:Description"),
-		ItemCode: r.name(e, item+"cac:SellersItemIdentification/cbc:ID"), BuyerItemCode: r.name(e, item+"cac:BuyersItemIdentification/cbc:ID"),
-		StandardItemCode: r.name(e, item+"cac:StandardItemIdentification/cbc:ID"),
-		Quantity:         r.number(e, quantity, at+".quantity"), UnitCode: r.attribute(e, quantity, "unitCode"),
-		NetUnitPrice: r.amount(e, price+"cbc:PriceAmount", at+".net_unit_price"), BaseQuantity: r.number(e, price+"cbc:BaseQuantity", at+".base_quantity"),
-		GrossUnitPrice: r.amount(e, price+"cac:AllowanceCharge/cbc:BaseAmount", at+".gross_unit_price"),
-		DiscountAmount: r.amount(e, price+"cac:AllowanceCharge/cbc:Amount", at+".discount_amount"),
-		Net:            r.amount(e, "cbc:LineExtensionAmount", at+".net"),
-		VATCategory:    r.name(e, category+"cbc:ID"), VATRate: r.number(e, category+"cbc:Percent", at+".vat_rate"),
-		Allowances: r.allowances(e, at+".allowances"), Period: r.period(e, at+".period"), OrderLineReference: r.name(e, "cac:OrderLineReference/cbc:LineID"),
-	}
+	item, price := e.child("cac:Item"), e.child("cac:Price")
+	line.ID, line.Note, line.Name, line.Description = r.name(e, "cbc:ID"), r.prose(e, "cbc:Note"), r.name(item, "cbc:Name"), r.prose(item, "cbc:Description")
+	line.ItemCode, line.BuyerItemCode = r.name(item, "cac:SellersItemIdentification/cbc:ID"), r.name(item, "cac:BuyersItemIdentification/cbc:ID")
+	line.StandardItemCode = r.name(item, "cac:StandardItemIdentification/cbc:ID")
+	line.Quantity, line.UnitCode = r.number(e, quantity, at+".quantity"), r.attribute(e, quantity, "unitCode")
+	line.NetUnitPrice, line.BaseQuantity = r.amount(price, "cbc:PriceAmount", at+".net_unit_price"), r.number(price, "cbc:BaseQuantity", at+".base_quantity")
+	line.GrossUnitPrice = r.amount(price, "cac:AllowanceCharge/cbc:BaseAmount", at+".gross_unit_price")
+	line.DiscountAmount = r.amount(price, "cac:AllowanceCharge/cbc:Amount", at+".discount_amount")
+	line.Allowances, line.Period = r.allowances(e, at+".allowances"), r.period(e, at+".period")
+	line.OrderLineReference = r.name(e, "cac:OrderLineReference/cbc:LineID")
 }
 
 func (r *reader) period(e *element, at string) *api.ParsedPeriod {

@@ -104,7 +104,7 @@ func TestRefused(t *testing.T) {
 		"a control character":          {invoice("<cbc:ID>\x01</cbc:ID>"), ubl.RuleMalformed, "well-formed"},
 		"deep nesting":                 {invoice(nested(64)), ubl.RuleLimit, "64 levels"},
 		"deep nesting outside UBL":     {invoice(strings.Repeat("<x>", 70) + strings.Repeat("</x>", 70)), ubl.RuleLimit, "64 levels"},
-		"many elements":                {invoice(strings.Repeat("<x/>", 500_000)), ubl.RuleLimit, "500000 elements"},
+		"many elements":                {invoice(strings.Repeat("<x/>", 300_000)), ubl.RuleLimit, "300000 elements"},
 		"a large part":                 {invoice(strings.Repeat("<cbc:Note/>", 20_001)), ubl.RuleLimit, "20000 elements"},
 		"a large line":                 {invoice("<cac:InvoiceLine>" + strings.Repeat("<cbc:Note/>", 20_001) + "</cac:InvoiceLine>"), ubl.RuleLimit, "20000 elements"},
 		"a long text":                  {invoice("<cbc:ID>" + strings.Repeat("a", 1<<20+1) + "</cbc:ID>"), ubl.RuleLimit, "too long"},
