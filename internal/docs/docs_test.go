@@ -25,7 +25,7 @@ import (
 )
 
 // paths lists all pages.
-var paths = []string{"/docs", "/docs/reference", "/docs/guide", "/docs/webhooks", "/docs/console", "/docs/sandbox", "/docs/provider-protocol", "/docs/operations", "/changelog"}
+var paths = []string{"/docs", "/docs/reference", "/docs/guide", "/docs/webhooks", "/docs/console", "/docs/sandbox", "/docs/documents", "/docs/provider-protocol", "/docs/operations", "/changelog"}
 
 func newSite(t *testing.T) *docs.Site {
 	t.Helper()
@@ -176,7 +176,7 @@ func TestLinksResolve(t *testing.T) {
 func TestHostileDocuments(t *testing.T) {
 	with := func(text string) fs.FS {
 		documents := fstest.MapFS{}
-		for _, name := range []string{"CHANGELOG.md", "docs/guide.md", "docs/webhooks.md", "docs/console.md", "docs/sandbox.md", "docs/provider-protocol.md", "docs/operations.md"} {
+		for _, name := range []string{"CHANGELOG.md", "docs/guide.md", "docs/webhooks.md", "docs/console.md", "docs/sandbox.md", "docs/documents.md", "docs/provider-protocol.md", "docs/operations.md"} {
 			documents[name] = &fstest.MapFile{Data: []byte("# Title\n\n")}
 		}
 		documents["docs/guide.md"].Data = []byte("# Title\n\n" + text + "\n")

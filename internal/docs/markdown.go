@@ -42,6 +42,7 @@ var sources = [...]struct{ file, path, about string }{ //nolint:gochecknoglobals
 	{"docs/webhooks.md", "/docs/webhooks", "Signatures in Go, Python and Node, retries, redelivery, and the complete event feed."},
 	{"docs/console.md", "/docs/console", "The web pages for people who write no code, and what their symbols mean."},
 	{"docs/sandbox.md", "/docs/sandbox", "What the sandbox contains, the recipients for each outcome, and what it does not prove."},
+	{"docs/documents.md", "/docs/documents", "The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
 	{"docs/provider-protocol.md", "/docs/provider-protocol", "How to put a gateway in front of a real provider."},
 	{"docs/operations.md", "/docs/operations", "Serving, keys, production approval, administration, metrics, backup."},
 	{"CHANGELOG.md", changelogPath, "New features, changes and deprecations."},

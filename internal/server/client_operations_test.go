@@ -95,6 +95,7 @@ var invoiceOperations = []operation{
 				wantRaw(t, a, "/data/warnings/due_date", "")
 			}},
 	}, body: func(_ *testing.T, c *company) string { return c.numbered("") }},
+	{route: "GET /api/v1/client/invoices/{invoice_id}/document", ids: anInvoice, rows: documentRows},
 	{route: "PATCH /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: patchRows,
 		body: func(*testing.T, *company) string { return `{"buyer_city":"Sharjah"}` }},
 	{route: "DELETE /api/v1/client/invoices/{invoice_id}", ids: anInvoice, alone: true, rows: deleteRows},
@@ -322,6 +323,7 @@ var creditNoteOperations = []operation{
 			wantRaw(t, a, "/data/voided_at", "null")
 		}},
 	}},
+	{route: "GET /api/v1/client/credit-notes/{credit_note_id}/document", ids: aCreditNote, rows: documentRows},
 	{route: "PATCH /api/v1/client/credit-notes/{credit_note_id}", ids: aCreditNote, rows: patchCreditRows,
 		body: func(*testing.T, *company) string {
 			return `{"issue_date":"2026-03-16","reason":"Goods\treturned","reason_code":"DL8.61.1.D"}`

@@ -18,9 +18,10 @@ type Route struct {
 	Patch, Idempotent bool
 	// Conditional means that the route honours If-Match.
 	Conditional bool
-	// File means that a success is a file and not JSON.
-	File  bool
-	Query []string
+	// File means that a success is a file and not JSON, of the media type FileType.
+	File     bool
+	FileType string
+	Query    []string
 	// Status is the usual status of a success, 0 for a route that always fails. Also has the other ones.
 	Status int
 	Also   []int
@@ -33,7 +34,7 @@ func Routes() []Route {
 	var out []Route
 	for _, rt := range routes() {
 		known := Route{Name: rt.name, Method: rt.method, Path: rt.path, Public: rt.public, Hidden: rt.hidden,
-			HasBody: rt.operation.in != reflect.TypeFor[noBody](), Patch: rt.operation.patch, Idempotent: rt.idempotent, Conditional: rt.conditional, File: rt.sendsFile(), Query: rt.query, Status: rt.status,
+			HasBody: rt.operation.in != reflect.TypeFor[noBody](), Patch: rt.operation.patch, Idempotent: rt.idempotent, Conditional: rt.conditional, File: rt.sendsFile(), FileType: rt.fileMediaType(), Query: rt.query, Status: rt.status,
 			Codes: append(rt.commonCodes(), rt.codes...)}
 		for status := range rt.also {
 			known.Also = append(known.Also, status)

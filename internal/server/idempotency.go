@@ -52,7 +52,11 @@ type idempotency struct {
 // [perform].
 func (c *call) serveIdempotent(ctx context.Context, rt *route, key string) (status int, body any, err error) {
 	hash := sha256.New()
-	for _, part := range [][]byte{[]byte(c.request.Method), []byte(c.request.URL.Path), c.raw} {
+	resource := c.request.URL.Path
+	if query := c.request.URL.RawQuery; query != "" {
+		resource += "?" + query
+	}
+	for _, part := range [][]byte{[]byte(c.request.Method), []byte(resource), c.raw} {
 		fmt.Fprintf(hash, "%d:%s", len(part), part)
 	}
 	c.idempotency = &idempotency{key: key, fingerprint: [32]byte(hash.Sum(nil))}

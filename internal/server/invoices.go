@@ -29,6 +29,10 @@ func (c *call) createInvoice(ctx context.Context, draft api.Draft, faults api.Fa
 }
 
 func (c *call) preflight(ctx context.Context, draft api.Draft, faults api.Faults) (int, api.Data[api.Preflight], error) {
+	profile, err := c.profile()
+	if err != nil {
+		return 0, api.Data[api.Preflight]{}, err
+	}
 	if err := checkDraft(&draft, faults); err != nil {
 		return 0, api.Data[api.Preflight]{}, err
 	}
@@ -44,6 +48,9 @@ func (c *call) preflight(ctx context.Context, draft api.Draft, faults api.Faults
 	out := api.Data[api.Preflight]{Data: api.Preflight{Complete: len(missing) == 0, Missing: missing,
 		Warnings: warnings,
 		Computed: api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}}}
+	if profile != "" {
+		c.addProfile(&out.Data, profile, &draft)
+	}
 	// A preflight has no effect: with an idempotency key, only the response is stored.
 	return perform(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Preflight], error) {
 		return http.StatusOK, out, nil

@@ -129,7 +129,7 @@ var canaries = []string{"sql", "json", "pgx", "postgres", "goroutine", "panic", 
 func checkResponse(t testing.TB, a response) {
 	t.Helper()
 	name := a.request.method + " " + a.request.path
-	isFile := a.status == http.StatusOK && strings.Contains(a.request.path, "/attachments/")
+	isFile := a.status == http.StatusOK && (strings.Contains(a.request.path, "/attachments/") || strings.Contains(a.request.path, "/document?profile="))
 	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 	if isFile {
 		headers["Content-Type"], headers["Content-Security-Policy"] = a.header.Get("Content-Type"), "default-src 'none'; sandbox"
@@ -213,6 +213,7 @@ func checkFaults(t testing.TB, name, path string, detail jsontext.Value) {
 	t.Helper()
 	var faults []struct {
 		Rule    *string `json:"rule"`
+		RuleID  *string `json:"rule_id"`
 		Message *string `json:"message"`
 	}
 	if err := json.Unmarshal(detail, &faults, json.RejectUnknownMembers(true)); err != nil || len(faults) == 0 {

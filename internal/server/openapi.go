@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/internal/document"
 	"quittance/sdk/go/api"
 )
 
@@ -143,6 +144,12 @@ func queryParameter(name string) *huma.Param {
 		param := oneOf("The order of the list; a hyphen means descending. Entries that are equal in it are in the order of their creation, then of their identifiers.", values...)
 		param.Schema.Default = "-created_at"
 		return param
+	case "profile":
+		var names []any
+		for _, profile := range document.Profiles {
+			names = append(names, string(profile))
+		}
+		return oneOf("Document format: `pint-ae` is Peppol PINT for the United Arab Emirates, `bis3` is Peppol BIS Billing 3.0.", names...)
 	case "event":
 		kinds := make([]any, len(api.EventKinds))
 		for n, kind := range api.EventKinds {
@@ -200,7 +207,7 @@ func (rt *route) responseContent(components schemas) map[string]*huma.MediaType 
 	if !rt.sendsFile() {
 		return jsonContent(components.response(rt.operation.out))
 	}
-	return map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}}
+	return map[string]*huma.MediaType{rt.fileMediaType(): {Schema: &huma.Schema{Type: huma.TypeString, Description: "The bytes of the file."}}}
 }
 
 // responseHeaders describes the header fields of the route's responses with a status.

@@ -169,7 +169,7 @@ func (d *document) checkResponses(t *testing.T, route server.Route, o documented
 		delete(want, status)
 		mediaType := "application/json"
 		if route.File && status == "200" {
-			mediaType = "application/octet-stream"
+			mediaType = route.FileType
 		}
 		if response.Description == "" || response.Content[mediaType].Schema == nil || response.Headers[api.HeaderRequestID] == nil ||
 			(status == "429" || status == "503") != (response.Headers["Retry-After"] != nil) {

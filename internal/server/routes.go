@@ -24,6 +24,8 @@ type route struct {
 	idempotent bool
 	// conditional routes honour If-Match.
 	conditional bool
+	// fileType is the media type of a file that the route sends, if it is always the same.
+	fileType string
 	// hidden routes are not part of the API document.
 	hidden bool
 	// The other fields are for the API document: a name for generated clients, a summary, a description, the success status
@@ -47,6 +49,14 @@ var aliasDeprecated = time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC) /
 // takesBody reports whether the server reads the body of a request. GET and DELETE have none; one that is sent nevertheless
 // is not read (RFC 9110, sections 9.3.1 and 9.3.5).
 func (rt *route) takesBody() bool { return !isSafeMethod(rt.method) && rt.method != http.MethodDelete }
+
+// fileMediaType is the media type of the file that a success of the route is.
+func (rt *route) fileMediaType() string {
+	if rt.fileType == "" {
+		return "application/octet-stream"
+	}
+	return rt.fileType
+}
 
 // sendsFile reports whether a success of the route is a file and not JSON.
 func (rt *route) sendsFile() bool { return rt.operation.out == reflect.TypeFor[fileResponse]() }
@@ -90,10 +100,12 @@ func invoiceRoutes(submit operation) []route {
 		{method: http.MethodGet, path: client + "/invoices", operation: withoutBody((*call).listInvoices),
 			query: append(paging[:2:2], invoiceQuery...),
 			name:  "listInvoices", tag: "Invoices", summary: "List invoices", status: 200, text: listText},
-		{method: http.MethodPost, path: client + "/invoices/preflight", operation: withFaults((*call).preflight), idempotent: true,
+		{method: http.MethodPost, path: client + "/invoices/preflight", operation: withFaults((*call).preflight), idempotent: true, query: []string{"profile"},
 			name: "preflightInvoice", tag: "Invoices", summary: "Check a draft without storing it", status: 200, text: preflightText},
 		{method: http.MethodGet, path: client + "/invoices/{invoice_id}", operation: withoutBody((*call).readInvoice),
 			name: "readInvoice", tag: "Invoices", summary: "Read an invoice", status: 200, text: readText},
+		{method: http.MethodGet, path: client + "/invoices/{invoice_id}/document", operation: withoutBody((*call).invoiceDocument), query: []string{"profile"}, fileType: xmlType,
+			name: "readInvoiceDocument", tag: "Invoices", summary: "Download an invoice as an XML document", status: 200, text: invoiceDocumentText, codes: documentCodes},
 		{method: http.MethodPatch, path: client + "/invoices/{invoice_id}", operation: withPatch[api.Draft]((*call).patchInvoice), idempotent: true, conditional: true,
 			mediaTypes: []string{"application/merge-patch+json"}, name: "patchInvoice", tag: "Invoices", summary: "Change a draft",
 			status: 200, text: patchText, codes: []api.Code{api.CodeInvoiceNotEditable, api.CodeLimitReached, api.CodePreconditionFailed}},
@@ -124,6 +136,8 @@ func creditNoteRoutes() []route {
 			name: "listCreditNotes", tag: "Credit notes", summary: "List credit notes", status: 200, text: "Newest first, the void ones included. Entries have no `items` but `item_count`: read the credit note for its lines."},
 		{method: http.MethodGet, path: client + "/credit-notes/{credit_note_id}", operation: withoutBody((*call).readCreditNote),
 			name: "readCreditNote", tag: "Credit notes", summary: "Read a credit note", status: 200, text: "Returns the credit note."},
+		{method: http.MethodGet, path: client + "/credit-notes/{credit_note_id}/document", operation: withoutBody((*call).creditNoteDocument), query: []string{"profile"}, fileType: xmlType,
+			name: "readCreditNoteDocument", tag: "Credit notes", summary: "Download a credit note as an XML document", status: 200, text: creditDocumentText, codes: documentCodes},
 		{method: http.MethodPatch, path: client + "/credit-notes/{credit_note_id}", operation: withPatch[api.CreditNoteChange]((*call).patchCreditNote), idempotent: true, conditional: true,
 			mediaTypes: []string{"application/merge-patch+json"}, name: "patchCreditNote", tag: "Credit notes", summary: "Change a credit note",
 			status: 200, text: patchCreditText, codes: []api.Code{api.CodePreconditionFailed}},

@@ -23,8 +23,15 @@ const (
 	passwordText  = "Every other token of the user is revoked within a second. A wrong current password is a fault of `current_password` and counts as a failed login: " +
 		"the limits of logins apply here, too. The status is 401 if the token was revoked meanwhile: an administrator's reset of the password always prevails."
 	accountText   = "The company, its profile, its provider connection, whose credential is never shown, and its quotas. When a quota is used up, new drafts, credit notes and subscriptions fail with `limit_reached`; no stored data is lost."
-	preflightText = "Checks the payload of a creation: the missing fields, the warnings, and the totals by the server's own rules. Nothing is stored."
-	patchText     = "A JSON merge patch (RFC 7396): members that are null are removed, and `items` is replaced completely. Only a draft can be changed, or an invoice that the provider has rejected, " +
+	preflightText = "Checks the payload of a creation: the missing fields, the warnings, and the totals by the server's own rules. Nothing is stored." + profileText
+	profileText   = " With `profile` it also checks what that document format needs: `missing` and `warnings` have the paths and rules of its findings, those of the company profile under `seller.`, " +
+		"and `computed` has the figures that the document carries."
+	invoiceDocumentText = "The invoice as a UBL 2.1 document in the format `profile`, which is required (422). If the invoice lacks something that the format needs, the response is 422 `invoice_incomplete` " +
+		"with each finding by its path, and those of the company profile under `seller.`. A draft is written with the present company profile; a submitted invoice from the data that were submitted, " +
+		"including the company profile of that moment. The document is written on request: it is not what the provider received, which is the JSON of the invoice."
+	creditDocumentText = "The credit note as a UBL 2.1 document in the format `profile`, which is required (422), with the present company profile. If something is missing, the response is 422 `invoice_incomplete`: " +
+		"paths of the credited invoice begin with `invoice.`, those of the company profile with `seller.`."
+	patchText = "A JSON merge patch (RFC 7396): members that are null are removed, and `items` is replaced completely. Only a draft can be changed, or an invoice that the provider has rejected, " +
 		"which is then a draft again: its submission stays in the history, the next one has a new id. With `If-Match`, only the version with that ETag is changed."
 	deleteText = "Deletes a draft permanently. An invoice that was ever submitted cannot be deleted, even if the provider did not accept it, and neither can one that has credit notes, " +
 		"including void ones: 409 `invoice_not_editable`. With `If-Match`, only the version with that ETag is deleted. The operation takes no `Idempotency-Key`: a repetition returns 404."
@@ -56,6 +63,12 @@ const (
 		"The `Content-Type` is that of a PDF, PNG, JPEG, CSV, XLSX or ODS file, or `application/octet-stream`; `Content-Disposition` has a safe file name."
 	subscribeText = "Only this response has the signing `secret`. Deliveries go to the `https` destination exactly as given; redirects are not followed."
 )
+
+// xmlType is the media type of UBL documents.
+const xmlType = "application/xml"
+
+// documentCodes are the errors of a document.
+var documentCodes = []api.Code{api.CodeValidationFailed, api.CodeInvoiceIncomplete} //nolint:gochecknoglobals // a constant table
 
 // submitCodes are the errors of a submission, in the order in which they are checked.
 var submitCodes = []api.Code{ //nolint:gochecknoglobals // a constant table

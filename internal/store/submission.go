@@ -146,6 +146,16 @@ func (t *Tenant) document(ctx context.Context, q querier, submission ID) ([]byte
 	return []byte(document), err
 }
 
+// SubmittedDocument returns the document of a submission: the exact bytes that are sent.
+func (t *Tenant) SubmittedDocument(ctx context.Context, submission ID) ([]byte, error) {
+	var document []byte
+	err := t.read(func(q querier) (err error) {
+		document, err = t.document(ctx, q, submission)
+		return err
+	})
+	return document, err
+}
+
 func (t *Tenant) currentSubmission(ctx context.Context, q querier, invoiceID ID) (*Submission, error) {
 	s, err := scanSubmission(q.QueryRowContext(ctx, `select `+t.db.submissionColumns()+`
 		from submissions where tenant_id = $1 and invoice_id = $2 and current = 1`, t.id, invoiceID))

@@ -34,14 +34,21 @@ var errNoInvoice = errors.New("the document contains no invoice")
 // SentInvoice returns the invoice in the document of a submission, as render wrote it. It is the function behind
 // [store.Replay].
 func SentInvoice(text []byte) (api.Draft, error) {
+	draft, _, err := Sent(text)
+	return draft, err
+}
+
+// Sent returns the invoice and the company profile in the document of a submission, as render wrote them.
+func Sent(text []byte) (api.Draft, api.Profile, error) {
 	var sent struct {
-		Invoice *api.Draft `json:"invoice"`
+		Invoice *api.Draft  `json:"invoice"`
+		Seller  api.Profile `json:"seller"`
 	}
 	if err := json.Unmarshal(text, &sent); err != nil {
-		return api.Draft{}, fmt.Errorf("read the document: %w", err)
+		return api.Draft{}, api.Profile{}, fmt.Errorf("read the document: %w", err)
 	}
 	if sent.Invoice == nil {
-		return api.Draft{}, errNoInvoice
+		return api.Draft{}, api.Profile{}, errNoInvoice
 	}
-	return *sent.Invoice, nil
+	return *sent.Invoice, sent.Seller, nil
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -104,6 +105,12 @@ func ReadAttachment(ctx context.Context, t *store.Tenant, r *store.Revision, id 
 		}
 	}
 	return Attachment{}, store.ErrNotFound
+}
+
+// XMLFile returns an XML document as a file that is named after a number, such as that of an invoice.
+func XMLFile(number string, content []byte) Attachment {
+	name := safeFileName(strings.NewReplacer("/", "-", `\`, "-").Replace(number), []string{".xml"})
+	return Attachment{Name: name, MediaType: "application/xml", Size: int64(len(content)), Content: bytes.NewReader(content)}
 }
 
 func text(s *string) string {

@@ -58,6 +58,30 @@ func (c *Client) Preflight(ctx context.Context, draft api.Draft) (api.Preflight,
 	return callOne[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight", body: draft, repeatable: true})
 }
 
+// PreflightFor is [Client.Preflight] for a document format, such as pint-ae: it also returns what that format needs.
+func (c *Client) PreflightFor(ctx context.Context, draft api.Draft, profile string) (api.Preflight, error) {
+	return callOne[api.Preflight](ctx, c, request{method: http.MethodPost, path: clientPath + "/invoices/preflight", query: profileQuery(profile), body: draft, repeatable: true})
+}
+
+// InvoiceDocument returns an invoice as an XML document (UBL 2.1) in a document format, pint-ae or bis3. An invoice that lacks something
+// that the format needs gives an error with [api.CodeInvoiceIncomplete].
+func (c *Client) InvoiceDocument(ctx context.Context, id, profile string) ([]byte, error) {
+	return c.file(ctx, get(invoicePath(id, "document"), profileQuery(profile)))
+}
+
+// CreditNoteDocument is [Client.InvoiceDocument] for a credit note.
+func (c *Client) CreditNoteDocument(ctx context.Context, id, profile string) ([]byte, error) {
+	return c.file(ctx, get(creditNotePath(id)+"/document", profileQuery(profile)))
+}
+
+func profileQuery(profile string) url.Values { return url.Values{"profile": {profile}} }
+
+// file returns the bytes of a response that is a file.
+func (c *Client) file(ctx context.Context, r request) ([]byte, error) {
+	a, err := c.send(ctx, &r)
+	return a.body, err
+}
+
 // Invoices returns one page of the invoices, newest first unless the query has another order, each without its items.
 func (c *Client) Invoices(ctx context.Context, query InvoiceQuery) (api.List[api.InvoiceSummary], error) {
 	return callList[api.InvoiceSummary](ctx, c, get(clientPath+"/invoices", query.values()))
@@ -149,9 +173,7 @@ func (c *Client) IncomingRevisions(ctx context.Context, id string, page Paging) 
 // IncomingAttachment returns the bytes of an attachment of a revision; id is that of the e-invoice, and attachment that of one of
 // [api.ParsedDocument.Attachments]. The sender has chosen the content: treat it as data, and do not run or open it unchecked.
 func (c *Client) IncomingAttachment(ctx context.Context, id string, revision int, attachment string) ([]byte, error) {
-	r := get(incomingPath(id, "revisions", strconv.Itoa(revision), "attachments", attachment), nil)
-	a, err := c.send(ctx, &r)
-	return a.body, err
+	return c.file(ctx, get(incomingPath(id, "revisions", strconv.Itoa(revision), "attachments", attachment), nil))
 }
 
 // IncomingDocument returns the document of a revision, from 1.

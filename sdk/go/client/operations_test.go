@@ -61,6 +61,15 @@ func TestOperations(t *testing.T) {
 			exchange{method: "DELETE", path: v1 + "/invoices/x"}},
 		"submit": {func(ctx context.Context, c *client.Client) (any, error) { return c.Submit(ctx, "x") }, one,
 			exchange{method: "POST", path: v1 + "/invoices/x/submit"}},
+		"preflight for a format": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.PreflightFor(ctx, api.Draft{InvoiceNumber: new("INV-1")}, "pint-ae")
+		}, one, exchange{method: "POST", path: v1 + "/invoices/preflight", query: "profile=pint-ae", body: `"invoice_number":"INV-1"`}},
+		"document of an invoice": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.InvoiceDocument(ctx, "x", "pint-ae")
+		}, one, exchange{method: "GET", path: v1 + "/invoices/x/document", query: "profile=pint-ae"}},
+		"document of a credit note": {func(ctx context.Context, c *client.Client) (any, error) {
+			return c.CreditNoteDocument(ctx, "x", "bis3")
+		}, one, exchange{method: "GET", path: v1 + "/credit-notes/x/document", query: "profile=bis3"}},
 		"submissions": {func(ctx context.Context, c *client.Client) (any, error) { return c.Submissions(ctx, "x", page) }, many,
 			exchange{method: "GET", path: v1 + "/invoices/x/submissions", query: "page=3&per_page=10"}},
 		"evidence": {func(ctx context.Context, c *client.Client) (any, error) { return c.Evidence(ctx, "x", page) }, many,
