@@ -62,7 +62,7 @@ func (o *operation) trace(t *testing.T, tracer *[]tracedStatement) []tracedState
 // statements that it has run.
 func TestPlans(t *testing.T) {
 	if testing.Short() {
-		t.Skip("fills two databases")
+		t.Skip("takes long")
 	}
 	t.Parallel()
 	for _, engine := range storetest.Engines() {
