@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // TestSlowList checks that a list that takes too long ends as unavailable, and that its connection can be used again.
@@ -66,6 +68,19 @@ func TestUnavailable(t *testing.T) {
 			wantUnavailable("read-only", insert())
 			must(t, g.exec(t.Context(), "set transaction read write; "+setting+"off"))
 			must(t, g.endSessions(t))
+			admin, err := pgx.Connect(t.Context(), strings.Replace(g.address, name, "postgres", 1))
+			must(t, err)
+			defer func() { must(t, admin.Close(t.Context())) }()
+			allow := func(connections string) {
+				_, err := admin.Exec(t.Context(), "alter database "+name+" allow_connections "+connections)
+				must(t, err)
+			}
+			allow("false")
+			defer allow("true")
+			_, err = admin.Exec(t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name)
+			must(t, err)
+			wantUnavailable("no connections", insert())
+			allow("true")
 		}
 		must(t, insert())
 		if g.WriteFailed() {

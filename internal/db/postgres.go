@@ -197,6 +197,10 @@ func (*postgresEngine) isRetryable(err error) bool {
 }
 
 func (*postgresEngine) isUnavailable(err error) bool {
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return true // for whatever reason: it may not accept connections, or not this user
+	}
 	if code := postgresCode(err); code != "" {
 		// connection exceptions, insufficient resources, operator intervention, system errors, read-only server
 		for _, class := range []string{"08", "53", "57", "58", "25006", "F0", "XX"} {
@@ -207,8 +211,7 @@ func (*postgresEngine) isUnavailable(err error) bool {
 		return false
 	}
 	var network net.Error
-	var connect *pgconn.ConnectError
-	return errors.As(err, &network) || errors.As(err, &connect) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) ||
 		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool")
 }

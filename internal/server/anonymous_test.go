@@ -17,9 +17,8 @@ import (
 
 // anonymousRequests are requests without an accepted credential.
 var anonymousRequests = []request{
-	{method: http.MethodGet, path: "/api/v1/client/account"},
 	{method: http.MethodGet, path: "/api/v1/client/account", token: "random"},
-	{method: http.MethodGet, path: "/api/nowhere"},
+	{method: http.MethodPost, path: "/api/v1/client/auth/login", header: http.Header{"Content-Type": {"application/json"}}, body: "{}"},
 	{method: http.MethodGet, path: "/login"},
 	{method: http.MethodGet, path: "/invoices", header: http.Header{"Cookie": {"quittance=random"}, "Accept": {"text/html"}}},
 	{method: http.MethodGet, path: "/assets/nothing"},
@@ -35,8 +34,9 @@ func (r request) from(source string) request {
 	return r
 }
 
-// TestAnonymousRequestsAreLimited checks that requests without an accepted credential are limited by their source.
-// Requests with a credential from the same source are not affected, and neither are other sources and health checks.
+// TestAnonymousRequestsAreLimited checks that requests without an accepted credential are limited by their source, except for
+// those whose errors precede the limit. Requests with a credential from the same source are not affected, and neither are other
+// sources and health checks.
 func TestAnonymousRequestsAreLimited(t *testing.T) {
 	const most = 40
 	onFirst(t, func(c *service.Config) {
@@ -69,6 +69,20 @@ func TestAnonymousRequestsAreLimited(t *testing.T) {
 				if a.header.Get("Content-Type") == "application/json" {
 					a.want(t, http.StatusTooManyRequests, api.CodeRateLimited)
 				}
+				if strings.HasPrefix(r.path, "/api/") && (a.header.Get("RateLimit-Limit") == "" || a.header.Get("RateLimit-Remaining") != "0" || a.header.Get("RateLimit-Reset") == "") {
+					t.Errorf("%s: %s %s: the fields of the limit are missing: %v", test.name, r.method, r.path, a.header)
+				}
+			}
+			for _, r := range []struct {
+				request
+				status int
+				code   api.Code
+			}{
+				{request{method: http.MethodGet, path: "/api/v1/client/account"}, http.StatusUnauthorized, api.CodeUnauthenticated},
+				{request{method: http.MethodGet, path: "/api/nowhere"}, http.StatusNotFound, api.CodeNotFound},
+				{request{method: http.MethodPut, path: "/api/v1/client/invoices"}, http.StatusMethodNotAllowed, api.CodeMethodNotAllowed},
+			} {
+				s.send(t, r.from(test.address(0))).want(t, r.status, r.code)
 			}
 			s.send(t, account.from(test.address(0))).want(t, http.StatusOK, "")
 			s.send(t, request{method: http.MethodGet, path: "/healthz"}.from(test.address(0))).want(t, http.StatusOK, "")

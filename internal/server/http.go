@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"quittance/internal/account"
 	"quittance/internal/source"
 	"quittance/internal/store"
 	"quittance/sdk/go/api"
@@ -44,6 +46,8 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 		status, written := s.writeErrorPage(w, apiErr)
 		s.logRequest(r, nil, c, status, apiErr.code, written, s.Now().Sub(started), err)
 		return
+	} else {
+		err = c.overLimit(err)
 	}
 	var text []byte
 	streamed, isStreamed := body.(streamedResponse)
@@ -119,23 +123,47 @@ func (s *Server) runRoute(ctx context.Context, c *call) (rt *route, status int, 
 	if s.isDocsPath(c.request.URL.EscapedPath()) {
 		return nil, 0, nil, &apiError{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": "GET, HEAD"}}
 	}
-	rt, path, allowed := s.router.Find(c.request.Method, c.request.URL.EscapedPath())
-	if rt == nil {
-		if err := c.ticket.charge(1); err != nil { // no route has authenticated the caller
-			return nil, 0, nil, err
-		}
-		if len(allowed) == 0 {
-			return nil, 0, nil, newAPIError(api.CodeNotFound)
-		}
-		return nil, 0, nil, &apiError{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": strings.Join(allowed, ", ")}}
+	if rt, err = c.findRoute(); err != nil {
+		return nil, 0, nil, err
 	}
-	c.path = path
 	if rt.deprecated() {
 		c.header.Set("Deprecation", "@"+strconv.FormatInt(rt.deprecatedSince.Unix(), 10)) // RFC 9745, section 2.1
 		c.header.Set("Link", "<"+rt.successor+`>; rel="successor-version"`)               // RFC 5829, section 3.1
 	}
 	status, body, err = s.run(ctx, rt, c)
 	return rt, status, body, err
+}
+
+// findRoute returns the route of the request, and reads the variables of its path.
+func (c *call) findRoute() (*route, error) {
+	rt, path, allowed := c.router.Find(c.request.Method, c.request.URL.EscapedPath())
+	switch {
+	case rt != nil:
+		c.path = path
+		return rt, nil
+	case len(allowed) == 0:
+		return nil, newAPIError(api.CodeNotFound)
+	}
+	return nil, &apiError{code: api.CodeMethodNotAllowed, header: map[string]string{"Allow": strings.Join(allowed, ", ")}}
+}
+
+// overLimit returns the error of a request that was not admitted. The rate of its source is checked first, because that costs
+// nothing. Nevertheless, an unknown route, a method that is not allowed, and a missing token are reported before an exceeded rate:
+// they need no work either.
+func (c *call) overLimit(err error) error {
+	var limited *account.LimitedError
+	if !errors.As(err, &limited) || !strings.HasPrefix(c.request.URL.Path, "/api/") {
+		return err
+	}
+	rt, unknown := c.findRoute()
+	switch {
+	case unknown != nil:
+		return unknown
+	case !rt.public && !bearer(c.request).presented:
+		return newAPIError(api.CodeUnauthenticated)
+	}
+	c.setLimitHeaders(limited.Limit)
+	return err
 }
 
 func errorBody(apiErr *apiError) api.ErrorBody {

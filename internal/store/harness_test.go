@@ -302,9 +302,14 @@ func decide(t *testing.T, call store.SubmissionLease, decision func(s store.Subm
 	return after
 }
 
-// outcome is a decision that only changes the outcome, without a response.
+// outcome is a decision that only changes the outcome, without a response. Unless nothing was sent, the provider is polled after
+// the lease.
 func outcome(s store.Submission, outcome api.Outcome) store.Decision {
-	return store.Decision{Outcome: outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States}
+	d := store.Decision{Outcome: outcome, ProviderReference: s.ProviderReference, Sequence: s.Sequence, States: s.States}
+	if outcome != store.OutcomeNotSent {
+		d.DueAt = s.NextCheckAt
+	}
+	return d
 }
 
 func (f *fixture) deliveryQueue(t *testing.T, subscription store.ID) (store.Queue, bool) {

@@ -29,6 +29,11 @@ func newID(now time.Time, random io.Reader) (ID, error) {
 	return id, nil
 }
 
+// millis returns the instant that the identifier was made from, in milliseconds since 1970.
+func (id ID) millis() int64 {
+	return int64(binary.BigEndian.Uint64(id[:8]) >> 16) //nolint:gosec // 48 bits
+}
+
 // reference is the identifier of an invoice's n-th submission (from 1), and so its permanent reference at the provider.
 // It depends only on the tenant, the invoice and n. A database that was restored from a backup lacks the submissions since then,
 // and gives the same submission the same reference again; the provider, which accepts a reference once, answers

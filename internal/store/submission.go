@@ -121,6 +121,9 @@ func scanSubmissionWith(row scanner, more ...any) (Submission, error) {
 	if s.States, s.Origins, err = restoreStates(states.V); err != nil {
 		return Submission{}, fmt.Errorf("stored states of submission %s: %w", s.ID, err)
 	}
+	if resend < resendNone || resend > resendUnderWay || len(sum) != 0 && len(sum) != len(s.LastSHA256) {
+		return Submission{}, fmt.Errorf("submission %s: a stored value is impossible", s.ID)
+	}
 	s.SentAt, s.ResendOrdered, s.ResendUnderWay = instant(sent), resend == resendOrdered, resend == resendUnderWay
 	s.ProviderReference, s.LastStatus, s.PollWait = textOrNil(reference), int(status.V), time.Duration(wait)*time.Microsecond
 	if sequence.Valid {

@@ -22,8 +22,8 @@ import (
 // with the reasons. [TestAnyAlterationIsFound] changes every other column.
 var proven = map[string]map[string]string{
 	"submissions": {
-		"poll_wait": "the last wait, which only affects when the provider is polled", "due_at": "the schedule of the queue",
-		"next_check_at": "when the provider is polled next", "lease": "the lease of a worker",
+		"poll_wait": "the last wait, which only affects when the provider is polled",
+		"due_at": "the schedule of the queue, which changes with each claim; TestShownInvoiceIsProven has what is verified of it", "next_check_at": "as due_at", "lease": "the lease of a worker",
 	},
 	"states": {}, "evidence": {}, "incoming": {}, "revisions": {}, "events": {}, "sealed_settings": {},
 	"deliveries": {
@@ -32,10 +32,10 @@ var proven = map[string]map[string]string{
 	},
 	// Every invoice of the story has been submitted. Drafts are not verified, because companies change them.
 	"invoices": {
-		"position": "the position in the list", "version": "the number of changes, for conditional requests", "created_at": "the creation of the draft, for the order of lists",
-		"updated_at": "the last change of the draft, for filters", "summarized": "whether the summary exists; otherwise lists read the document",
+		"position": "the position in the list", "version": "the number of changes, for conditional requests", "created_at": "the millisecond is verified; see TestShownInvoiceIsProven",
+		"updated_at": "only the bounds are verified; see TestShownInvoiceIsProven", "summarized": "whether the summary exists; otherwise lists read the document",
 	},
-	"invoice_summaries": {"created_at": "as in invoices"},
+	"invoice_summaries": {},
 	"tenants": {
 		"created_at": "no evidence follows from it", "frozen_at": "the reset of a sandbox",
 		"invoices": "the last position of a draft", "credit_notes": "the last position of a credit note", "incoming": "the last position in a list",

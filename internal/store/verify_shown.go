@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -13,8 +14,10 @@ import (
 
 // shownInvoice is what the API shows of an invoice, from the tables invoices and invoice_summaries.
 type shownInvoice struct {
+	id                                            ID
 	number, document                              string
-	summarized                                    int64
+	summarized, createdAt, updatedAt              int64
+	summaryCreatedAt                              sql.Null[int64]
 	externalID, issueDate, recipient, terms, text sql.Null[string]
 	items                                         sql.Null[int64]
 	total                                         []byte
@@ -22,7 +25,7 @@ type shownInvoice struct {
 
 func scanShown(row scanner) (*shownInvoice, error) {
 	var i shownInvoice
-	if row.Scan(&i.number, &i.document, &i.summarized, &i.externalID, &i.issueDate, &i.total, &i.recipient, &i.terms, &i.items, &i.text) != nil {
+	if row.Scan(&i.id, &i.number, &i.document, &i.summarized, &i.createdAt, &i.updatedAt, &i.summaryCreatedAt, &i.externalID, &i.issueDate, &i.total, &i.recipient, &i.terms, &i.items, &i.text) != nil {
 		return nil, nil //nolint:nilerr,nilnil // an unreadable row is a fault of the evidence
 	}
 	return &i, nil
@@ -31,7 +34,7 @@ func scanShown(row scanner) (*shownInvoice, error) {
 // shown compares what the API shows of the invoice of a current submission with the document that was sent, which the seal of the
 // submission has verified.
 func (v *verification) shown(ctx context.Context, s *provenSubmission) (*EvidenceError, error) {
-	rows, err := collect(ctx, v.q, scanShown, `select i.number, i.document, i.summarized, s.external_id, s.issue_date, s.total, s.recipient, s.terms, s.item_count, s.summary
+	rows, err := collect(ctx, v.q, scanShown, `select i.id, i.number, i.document, i.summarized, i.created_at, i.updated_at, s.created_at, s.external_id, s.issue_date, s.total, s.recipient, s.terms, s.item_count, s.summary
 		from invoices i left join invoice_summaries s on s.tenant_id = i.tenant_id and s.invoice_id = i.id where i.tenant_id = $1 and i.id = $2`, v.t.id, s.Invoice)
 	if err != nil {
 		return nil, err
@@ -44,6 +47,9 @@ func (v *verification) shown(ctx context.Context, s *provenSubmission) (*Evidenc
 		return v.at(KindSubmission, s.ID, 0, flaw{"document", "what was sent contains no invoice"}), nil
 	}
 	f, err := shownDiffers(rows, &sent)
+	if err == nil && !f.found() {
+		f = rows[0].timesDiffer(s, v.t.db.Now())
+	}
 	if err != nil || !f.found() {
 		return nil, err
 	}
@@ -82,6 +88,20 @@ func shownDiffers(rows []*shownInvoice, sent *api.Draft) (flaw, error) {
 		return flaw{"summary", "what lists show of it is not what was sent"}, nil
 	}
 	return flaw{}, nil
+}
+
+// timesDiffer compares the times of an invoice with those that are proven: its identifier holds the millisecond of its creation
+// (RFC 9562, section 5.7), and it changed last when it was submitted or later.
+func (i *shownInvoice) timesDiffer(s *provenSubmission, now time.Time) flaw {
+	switch {
+	case instant(i.createdAt).UnixMilli() != i.id.millis():
+		return flaw{"created_at", "it is not the time in the identifier"}
+	case i.summarized != 0 && i.summaryCreatedAt != (sql.Null[int64]{V: i.createdAt, Valid: true}):
+		return flaw{"created_at", "the time in lists is another"}
+	case i.updatedAt < micros(s.AttemptedAt) || i.updatedAt > micros(now):
+		return flaw{"updated_at", "it is not between the submission and now"}
+	}
+	return flaw{}
 }
 
 // summarizes reports whether the row holds the summary want. If the invoice has no summary, all its columns are null.

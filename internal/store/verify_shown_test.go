@@ -47,15 +47,42 @@ func TestShownInvoiceIsProven(t *testing.T) {
 			} {
 				f.wantShownFault(t, kept, altered.field, altered.statement)
 			}
+			for _, altered := range []struct{ field, statement string }{
+				{"next_check_at", `update submissions set next_check_at = null where tenant_id = $1 and invoice_id = $2`},
+				{"next_check_at", `update submissions set due_at = null, next_check_at = null where tenant_id = $1 and invoice_id = $2`},
+				{"due_at", `update submissions set due_at = null where tenant_id = $1 and invoice_id = $2`},
+				{"due_at", `update submissions set due_at = due_at + 172800000000 where tenant_id = $1 and invoice_id = $2`},
+				{"next_check_at", `update submissions set next_check_at = next_check_at + 172800000000 where tenant_id = $1 and invoice_id = $2`},
+				{"", `update submissions set resend = 1000 where tenant_id = $1 and invoice_id = $2`},
+				{"created_at", `update invoices set created_at = created_at - 31536000000000 where tenant_id = $1 and id = $2`},
+				{"created_at", `update invoice_summaries set created_at = created_at + 1 where tenant_id = $1 and invoice_id = $2`},
+				{"updated_at", `update invoices set updated_at = updated_at - 31536000000000 where tenant_id = $1 and id = $2`},
+				{"updated_at", `update invoices set updated_at = updated_at + 31536000000000 where tenant_id = $1 and id = $2`},
+			} {
+				if found := f.faultsAfter(t, kept, altered.statement); len(found) != 1 || found[0].Of != kept.ID || found[0].Field != altered.field {
+					t.Errorf("%s: %s: found %v, want a fault in %q", outcome, altered.statement, found, altered.field)
+				}
+			}
 			f.wantShownFault(t, kept, "", `update invoices set summarized = 0 where tenant_id = $1 and id = $2`)
 		}
 		f.clean(t, 5, 2)
 	})
 }
 
-// wantShownFault changes an invoice, checks that there is one fault in a field, or none if field is empty, and undoes
-// the change.
+// wantShownFault changes what is shown of an invoice, checks that there is one fault in a field, or none if field is empty, and
+// undoes the change.
 func (f *fixture) wantShownFault(t *testing.T, s store.Submission, field, statement string) {
+	t.Helper()
+	found := f.faultsAfter(t, s, statement)
+	switch {
+	case field == "" && len(found) == 0:
+	case field == "" || len(found) != 1 || found[0].Of != s.ID || found[0].Field != field || !strings.Contains(found[0].What, s.Invoice.String()):
+		t.Errorf("%s: %s: found %v, want a fault in %q", s.Outcome, statement, found, field)
+	}
+}
+
+// faultsAfter returns the faults that a verification finds after a change of one row. It undoes the change.
+func (f *fixture) faultsAfter(t *testing.T, s store.Submission, statement string) []store.EvidenceError {
 	t.Helper()
 	tx, err := f.raw.BeginTx(t.Context(), nil)
 	must(t, err)
@@ -67,11 +94,7 @@ func (f *fixture) wantShownFault(t *testing.T, s store.Submission, field, statem
 	}
 	found, err := f.VerifyThrough(t.Context(), tx, replay())
 	must(t, err)
-	switch {
-	case field == "" && len(found.Faults) == 0:
-	case field == "" || len(found.Faults) != 1 || found.Faults[0].Of != s.ID || found.Faults[0].Field != field || !strings.Contains(found.Faults[0].What, s.Invoice.String()):
-		t.Errorf("%s: %s: found %v, want a fault in %q", s.Outcome, statement, found.Faults, field)
-	}
+	return found.Faults
 }
 
 // TestDraftsAreNotProven checks that a draft, a draft that was not sent, and a rejected invoice that was corrected may

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"time"
 
 	"quittance/internal/secret"
 	"quittance/sdk/go/api"
@@ -64,13 +65,15 @@ type provenSubmission struct {
 	document []byte
 	kind     string // of its connection
 	states   int64  // how many rows of states it has
+	frozen   bool   // its tenant is frozen: nothing is due any more
 }
 
 func scanProven(row scanner) (provenSubmission, error) {
 	var p provenSubmission
 	var kind sql.Null[string]
-	s, err := scanSubmissionWith(row, &p.document, &kind, &p.states)
-	p.Submission, p.kind = s, kind.V
+	var frozen sql.Null[int64]
+	s, err := scanSubmissionWith(row, &p.document, &kind, &p.states, &frozen)
+	p.Submission, p.kind, p.frozen = s, kind.V, frozen.Valid
 	return p, err
 }
 
@@ -78,7 +81,8 @@ func scanProven(row scanner) (provenSubmission, error) {
 func (t *Tenant) provenSubmission(ctx context.Context, q querier, id ID) (s provenSubmission, malformed, err error) {
 	return readOne(ctx, q, scanProven, `select `+t.db.submissionColumns()+`, document,
 		(select kind from connections c where c.account_id = submissions.account_id and c.id = submissions.connection_id),
-		(select count(*) from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id)
+		(select count(*) from states w where w.tenant_id = submissions.tenant_id and w.submission_id = submissions.id),
+		(select frozen_at from tenants t where t.id = submissions.tenant_id)
 		from submissions where tenant_id = $1 and id = $2`, t.id, id)
 }
 
@@ -137,10 +141,32 @@ func (v *verification) submission(ctx context.Context, id ID) (*EvidenceError, e
 	if f := check.conclude(sealed, form, at); f.found() {
 		return v.at(KindSubmission, id, 0, f), nil
 	}
+	if f := s.scheduleFault(v.t.db.Now()); f.found() {
+		return v.at(KindSubmission, id, 0, f), nil
+	}
 	if s.Current && s.MaybeSent() {
 		return v.shown(ctx, &s)
 	}
 	return nil, nil
+}
+
+// longestWait is longer than any wait between two queries: a day, and the time of the query itself.
+const longestWait = 25 * time.Hour
+
+// scheduleFault returns a flaw if the provider will not be asked about an open submission, or not within [longestWait]. The seal does
+// not cover the schedule, because each claim changes it. This check finds a submission that somebody has made the workers forget.
+func (p *provenSubmission) scheduleFault(now time.Time) flaw {
+	if p.Outcome == OutcomeNotSent || p.States.AllTerminal() {
+		return flaw{}
+	}
+	late := func(at *time.Time) bool { return at == nil || at.Sub(now) > longestWait }
+	switch {
+	case late(p.NextCheckAt):
+		return flaw{"next_check_at", "the provider will not be asked about it"}
+	case late(p.DueAt) && !(p.frozen && p.DueAt == nil):
+		return flaw{"due_at", "the provider will not be asked about it"}
+	}
+	return flaw{}
 }
 
 // ignoreMissing returns nil for [sql.ErrNoRows]: the row was removed meanwhile, and [verification.findOrphans] finds what is left
